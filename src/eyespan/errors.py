@@ -1,0 +1,217 @@
+"""Everything that can go wrong with a read, as classes with fields.
+
+    ReadError
+    ├── InvalidPath          the name itself cannot be a path here (NUL, a URI, a drive, too long)
+    ├── OutsideRoot          the path leaves the roots, by itself or through a link
+    ├── PolicyDenied         the host's rules forbid this name, or the whole tool
+    ├── SystemFailure        the operating system said no: `errno`
+    │   ├── NotFound         nothing has this name
+    │   ├── NotRegular       a directory, pipe, socket, device or pseudo file: `what`
+    │   ├── PermissionRefused
+    │   └── Busy             it could be read only by waiting
+    ├── TooLarge             the file is bigger than this request may read
+    ├── ScanLimit            the lines asked for lie beyond what may be scanned
+    ├── WindowTooLarge       the answer itself would be too big to hold
+    ├── Binary               the file is not text and the dialect shows only text
+    ├── Unreadable           a document of a known kind that cannot be decoded: `kind`, `reason`
+    ├── Missing              an optional part of eyespan is not installed: `what`, `install`
+    ├── TimedOut             the deadline passed
+    ├── Cancelled            the caller no longer wants the answer
+    └── Internal             a fault of eyespan's own
+
+Code looks at the class and its fields; the words a caller sees are made by the dialect. `path` is spelled as the caller
+spelled it. No error carries a path outside the roots, nor tells whether one exists.
+"""
+
+from __future__ import annotations
+
+import errno as _errno
+import os
+
+
+class ReadError(Exception):
+    """A read that cannot be answered with content."""
+
+    code = "error"
+
+    def __init__(self, path: str, reason: str = "") -> None:
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return self.reason or self.code.replace("_", " ")
+
+
+class InvalidPath(ReadError):
+    """The text given cannot name a file in a workspace."""
+
+    code = "invalid_path"
+
+
+class OutsideRoot(ReadError):
+    """The path leaves every root, whether or not anything is there."""
+
+    code = "outside_root"
+
+    def __str__(self) -> str:
+        return "the path is outside the workspace"
+
+
+class PolicyDenied(ReadError):
+    """A rule of the host forbids this name; `rule` is that rule, or "" when the whole tool is denied."""
+
+    code = "policy_denied"
+
+    def __init__(self, path: str, *, rule: str = "") -> None:
+        super().__init__(path, f"denied by the rule {rule!r}" if rule else "this tool is denied by policy")
+        self.rule = rule
+
+
+class SystemFailure(ReadError):
+    """A system call failed; `errno` says how."""
+
+    code = "io"
+
+    def __init__(self, path: str, errno: int, reason: str = "") -> None:
+        super().__init__(path, reason or os.strerror(errno))
+        self.errno = errno
+
+
+class NotFound(SystemFailure):
+    """Nothing has this name."""
+
+    code = "not_found"
+
+    def __init__(self, path: str, errno: int = _errno.ENOENT) -> None:
+        super().__init__(path, errno)
+
+
+class NotRegular(SystemFailure):
+    """Something is there, but not a file with contents; `what` is "directory", "pipe", "socket", "device", "link"..."""
+
+    code = "not_regular"
+
+    def __init__(self, path: str, *, what: str) -> None:
+        super().__init__(path, _errno.EISDIR if what == "directory" else _errno.EINVAL, f"not a regular file: {what}")
+        self.what = what
+
+
+class PermissionRefused(SystemFailure):
+    """The file may not be opened by this user, or is no file of a real file system."""
+
+    code = "permission"
+
+    def __init__(self, path: str, errno: int = _errno.EACCES, reason: str = "") -> None:
+        super().__init__(path, errno, reason)
+
+
+class Busy(SystemFailure):
+    """Opening or reading would have had to wait."""
+
+    code = "busy"
+
+    def __init__(self, path: str, errno: int = _errno.EAGAIN) -> None:
+        super().__init__(path, errno)
+
+
+class TooLarge(ReadError):
+    """The file is bigger than this request may read."""
+
+    code = "too_large"
+
+    def __init__(self, path: str, *, size_bytes: int, limit_bytes: int) -> None:
+        super().__init__(path, f"the file has {size_bytes} bytes, the limit is {limit_bytes}")
+        self.size_bytes = size_bytes
+        self.limit_bytes = limit_bytes
+
+
+class ScanLimit(ReadError):
+    """The lines asked for end beyond the first `limit_bytes` bytes."""
+
+    code = "scan_limit"
+
+    def __init__(self, path: str, *, limit_bytes: int) -> None:
+        super().__init__(path, f"the lines asked for lie beyond the first {limit_bytes} bytes")
+        self.limit_bytes = limit_bytes
+
+
+class WindowTooLarge(ReadError):
+    """The lines asked for hold more than `limit_bytes` bytes of text."""
+
+    code = "window_too_large"
+
+    def __init__(self, path: str, *, limit_bytes: int) -> None:
+        super().__init__(path, f"the lines asked for hold more than {limit_bytes} bytes; ask for fewer lines")
+        self.limit_bytes = limit_bytes
+
+
+class Binary(ReadError):
+    """The file is not text; `kind` is what it is, as far as its first bytes tell."""
+
+    code = "binary"
+
+    def __init__(self, path: str, *, kind: str = "binary") -> None:
+        super().__init__(path, "the file is binary")
+        self.kind = kind
+
+
+class Unreadable(ReadError):
+    """A document of kind `kind` that cannot be shown; `reason` says why, in words for a person."""
+
+    code = "unreadable"
+
+    def __init__(self, path: str, *, kind: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.kind = kind
+
+
+class Missing(ReadError):
+    """An optional part is not installed; `install` is the command that gets it."""
+
+    code = "missing_part"
+
+    def __init__(self, path: str, *, what: str, install: str) -> None:
+        super().__init__(path, f"{what} needs a part that is not installed: {install}")
+        self.what = what
+        self.install = install
+
+
+class TimedOut(ReadError):
+    """The deadline passed before the answer was complete."""
+
+    code = "timeout"
+
+    def __init__(self, path: str, *, seconds: float) -> None:
+        super().__init__(path, f"no answer within {seconds:g} s")
+        self.seconds = seconds
+
+
+class Cancelled(ReadError):
+    """The caller gave up."""
+
+    code = "cancelled"
+
+
+class Internal(ReadError):
+    """A fault of eyespan's own; the log has the details."""
+
+    code = "internal"
+
+
+def from_os_error(error: OSError, path: str) -> ReadError:
+    """The one table from errno to class."""
+    number = error.errno or _errno.EIO
+    if number == _errno.EXDEV:
+        return OutsideRoot(path)
+    if number in (_errno.ENOENT, _errno.ENOTDIR):
+        return NotFound(path, number)
+    if number == _errno.EISDIR:
+        return NotRegular(path, what="directory")
+    if number in (_errno.EACCES, _errno.EPERM):
+        return PermissionRefused(path, number)
+    if number in (_errno.EAGAIN, _errno.ETXTBSY, _errno.EBUSY):
+        return Busy(path, number)
+    if number in (_errno.ENXIO, _errno.ENODEV):
+        return NotRegular(path, what="device")
+    return SystemFailure(path, number)

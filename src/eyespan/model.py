@@ -1,0 +1,265 @@
+"""The nouns that travel between the rooms.
+
+A dialect turns arguments into a `ReadRequest`; the engine turns that into a `Document` of parts; the dialect turns the
+document into a `Reply`. Nothing here knows how files are opened or how any dialect words its answers.
+"""
+
+from __future__ import annotations
+
+import time
+
+from eyespan.errors import Cancelled, TimedOut
+from eyespan.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+MIB = 1024 * 1024
+SNIFF_BYTES = 8192
+"""How much of a file's start decides whether it is text: the figure of seeds 001, 002 and 003."""
+
+
+# --- what is asked -------------------------------------------------------------------------------------------------
+
+
+@record
+class Lines:
+    """`count` lines from line `first`; `count=None` goes to the end of the file."""
+
+    first: int = 1
+    count: int | None = None
+
+
+@record
+class Tail:
+    """The last `count` lines, numbered as in the whole file."""
+
+    count: int
+
+
+@record
+class Block:
+    """The lines around `anchor` that belong to its block by indentation, at most `cap` of them."""
+
+    anchor: int
+    cap: int
+    max_levels: int = 0
+    siblings: bool = False
+    header: bool = True
+
+
+Selection = Lines | Tail | Block
+
+
+@record
+class Limits:
+    """How much one read may touch. `None` is no limit."""
+
+    max_file_bytes: int | None = None
+    """A larger file is refused before a byte of it is read."""
+    max_whole_bytes: int | None = None
+    """A larger file is refused when all of it is asked for."""
+    max_scan_bytes: int | None = None
+    """How far into the file lines are looked for."""
+    max_line_bytes: int | None = None
+    """The dialect shows no more of a line than this, so the reader need not hold more."""
+    max_window_bytes: int = 16 * MIB
+    """How much text one answer may hold; what keeps any request within the memory promised."""
+
+
+ANY_IS_TEXT, NUL_IS_BINARY, NUL_OR_BAD_UTF8_IS_BINARY = "any", "nul", "utf8"
+"""When a dialect takes a file for binary, looking at its first `SNIFF_BYTES`."""
+
+
+@record
+class ReadRequest:
+    """One file, one selection, and what the dialect can do with it."""
+
+    path: str
+    selection: Selection = Lines()
+    limits: Limits = Limits()
+    text_rule: str = NUL_IS_BINARY
+    documents: frozenset[str] = frozenset()
+    """The document kinds this dialect shows as what they are; all others are text or binary to it."""
+    options: Mapping[str, Any] = {}
+    """What only readers of one document kind understand (`pages`, `pdf`...)."""
+    encoding: str = "utf-8"
+    wants_bytes: bool = False
+    """A binary file is answered with its first bytes rather than refused."""
+    wants_total: bool = False
+    """The total number of lines is part of the dialect's answer, whatever it costs."""
+    counts_cut_chars: bool = False
+    """The dialect tells how many characters a shortened line has."""
+    lexical: bool = False
+    """`..` and `.` are resolved in the text of the path, before anything on disk is looked at."""
+    follows_final_link: bool = True
+
+
+# --- what is found -------------------------------------------------------------------------------------------------
+
+
+@record
+class Facts:
+    """What is known about the file itself, taken from the opened descriptor."""
+
+    path: str
+    """Relative to its root, as asked for."""
+    canonical: str
+    """Relative to its root, links resolved: what was really opened."""
+    size_bytes: int
+    mtime_ns: int
+    hard_links: int = 1
+    changed: bool = False
+    """Size or times differ between the start and the end of the read."""
+
+
+@record
+class TextPart:
+    """Consecutive lines of a text file, in UTF-8 (or what was meant to be), each with its terminator.
+
+    A line listed in `cuts` is held only up to the limit's prefix (its terminator kept); the value is its whole length
+    in characters, or -1 where that was not asked for.
+    """
+
+    data: bytes
+    first_line: int
+    line_count: int
+    total_lines: int | None
+    more: bool
+    """Lines follow the last one given."""
+    cuts: Mapping[int, int] = {}
+    encoding: str = "utf-8"
+
+
+@record
+class RowsPart:
+    """Lines that were picked one by one: numbers and the bytes of each, terminator removed."""
+
+    rows: tuple[tuple[int, bytes], ...]
+
+
+@record
+class ImagePart:
+    """A picture that every model API takes, with what was done to it."""
+
+    data: bytes
+    media_type: str
+    facts: Mapping[str, Any] = {}
+
+
+@record
+class NotePart:
+    """Text that eyespan itself has to say or has extracted, not lines of the file."""
+
+    text: str
+
+
+@record
+class BytesPart:
+    """The first bytes of a file that is not text."""
+
+    data: bytes
+    truncated: bool
+    media_type: str = "application/octet-stream"
+
+
+Part = TextPart | RowsPart | ImagePart | NotePart | BytesPart
+
+
+@record
+class Document:
+    """What a read found: the kind of file, its facts and the parts asked for."""
+
+    kind: str
+    facts: Facts
+    parts: tuple[Part, ...]
+    extra: Mapping[str, Any] = {}
+    """Facts that only this kind has: pages, cells, pixels."""
+
+
+# --- what is answered ----------------------------------------------------------------------------------------------
+
+
+@record
+class TextContent:
+    text: str
+    type: str = "text"
+
+
+@record
+class ImageContent:
+    data: bytes
+    media_type: str
+    type: str = "image"
+
+
+@record
+class DocumentContent:
+    data: bytes
+    media_type: str
+    type: str = "document"
+
+
+Content = TextContent | ImageContent | DocumentContent
+
+
+@record
+class ReplyError:
+    """The dialect's own code and text."""
+
+    code: str
+    message: str
+
+
+@record
+class Reply:
+    """One answer of a tool; replies compare by value."""
+
+    content: tuple[Content, ...]
+    structured: dict[str, Any] | None = None
+    error: ReplyError | None = None
+    notes: tuple[str, ...] = ()
+    """What is worth telling and has no place in the dialect's answer (a file that changed while it was read)."""
+
+    @property
+    def is_error(self) -> bool:
+        return self.error is not None
+
+    @property
+    def text(self) -> str:
+        """The text blocks joined."""
+        return "\n".join([block.text for block in self.content if type(block) is TextContent])
+
+
+@record
+class ToolSpec:
+    """A tool as its dialect announces it, byte for byte."""
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+    aliases: tuple[str, ...] = ()
+
+
+# --- how a read is watched -----------------------------------------------------------------------------------------
+
+
+class Pulse:
+    """One call's heartbeat: readers beat once a block, so a read can be watched, cancelled and timed."""
+
+    def __init__(self, deadline_seconds: float | None = None, on_progress: Callable[[int, int], None] | None = None) -> None:
+        self.cancelled = False
+        self._seconds = deadline_seconds
+        self._end = None if deadline_seconds is None else time.monotonic() + deadline_seconds
+        self._on_progress = on_progress
+
+    def beat(self, done_bytes: int, total_bytes: int) -> None:
+        """Raises: Cancelled, TimedOut."""
+        if self.cancelled:
+            raise Cancelled("")
+        if self._end is not None and time.monotonic() > self._end:
+            raise TimedOut("", seconds=self._seconds or 0)
+        if self._on_progress is not None:
+            self._on_progress(done_bytes, total_bytes)
