@@ -199,6 +199,11 @@ class Internal(ReadError):
     code = "internal"
 
 
+def system_text(number: int) -> str:
+    """What the system calls this error."""
+    return os.strerror(number)
+
+
 def from_os_error(error: OSError, path: str) -> ReadError:
     """The one table from errno to class."""
     number = error.errno or _errno.EIO

@@ -65,6 +65,8 @@ class Limits:
     """How far into the file lines are looked for."""
     max_line_bytes: int | None = None
     """The dialect shows no more of a line than this, so the reader need not hold more."""
+    max_line_chars: int | None = None
+    """The same in characters, for a dialect that counts those."""
     max_window_bytes: int = 16 * MIB
     """How much text one answer may hold; what keeps any request within the memory promised."""
 
@@ -83,6 +85,8 @@ class ReadRequest:
     text_rule: str = NUL_IS_BINARY
     documents: frozenset[str] = frozenset()
     """The document kinds this dialect shows as what they are; all others are text or binary to it."""
+    refuses: frozenset[str] = frozenset()
+    """The document kinds that are binary to this dialect, whatever their bytes look like."""
     options: Mapping[str, Any] = {}
     """What only readers of one document kind understand (`pages`, `pdf`...)."""
     encoding: str = "utf-8"
@@ -123,7 +127,7 @@ class TextPart:
     in characters, or -1 where that was not asked for.
     """
 
-    data: bytes
+    data: bytes | bytearray
     first_line: int
     line_count: int
     total_lines: int | None
@@ -131,6 +135,8 @@ class TextPart:
     """Lines follow the last one given."""
     cuts: Mapping[int, int] = {}
     encoding: str = "utf-8"
+    ends_open: bool | None = None
+    """Whether the file's last line has no line feed; None where the end was not seen."""
 
 
 @record
@@ -138,6 +144,8 @@ class RowsPart:
     """Lines that were picked one by one: numbers and the bytes of each, terminator removed."""
 
     rows: tuple[tuple[int, bytes], ...]
+    past_end: bool = False
+    """The file ends before the line that was asked for."""
 
 
 @record

@@ -1,0 +1,33 @@
+"""The dialects by name. A new one is one module and one row here."""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from eyespan.dialects.base import Dialect
+
+DIALECTS = {
+    "codex": "eyespan.dialects.codex:Codex",
+    "codex-upstream": "eyespan.dialects.codex:CodexUpstream",
+    "workspace": "eyespan.dialects.workspace:Workspace",
+    "workspace-upstream": "eyespan.dialects.workspace:WorkspaceUpstream",
+    "forge": "eyespan.dialects.forge:Forge",
+    "claude": "eyespan.dialects.claude:Claude",
+    "claude-upstream": "eyespan.dialects.claude:ClaudeUpstream",
+}
+
+
+def dialect_class(name: str) -> type[Dialect]:
+    """The class of a dialect, imported on first use.
+
+    Raises: ValueError, naming those there are.
+    """
+    row = DIALECTS.get(name)
+    if row is None:
+        raise ValueError(f"no dialect {name!r}; there are {', '.join(DIALECTS)}")
+    module, _, cls = row.partition(":")
+    __import__(module)
+    found: type[Dialect] = getattr(sys.modules[module], cls)
+    return found

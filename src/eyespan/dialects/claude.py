@@ -1,0 +1,223 @@
+"""Claude Code `Read` (seed 003): `cat -n` lines, reminders for empty files, pictures, PDFs and notebooks as blocks.
+
+`claude` follows the document (`offset` from 0, a tab behind the number); `claude-upstream` the shipped product
+(`offset` from 1, an arrow).
+"""
+
+from __future__ import annotations
+
+from eyespan import errors
+from eyespan.dialects.arguments import BadArguments, as_whole, shown
+from eyespan.dialects.base import CHANGED, Dialect, numbered, only_text
+from eyespan.model import NUL_IS_BINARY, Lines, Limits, ReadRequest, Reply, ReplyError, TextContent, ToolSpec
+from eyespan.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from eyespan.dialects.base import Admit
+    from eyespan.errors import ReadError
+    from eyespan.model import Content, Document
+
+DEFAULT_READ_LINES = 2000
+MAX_LINE_LENGTH = 2000
+BASH_TOOL_NAME = "Bash"
+MARKS = {"tab": "\t", "arrow": "→"}
+
+EMPTY = "<system-reminder>Warning: the file exists but the contents are empty.</system-reminder>"
+
+
+@record
+class ClaudeArgs:
+    file_path: str
+    offset: int
+    """As given, for messages."""
+    first: int
+    limit: int
+
+
+class Claude(Dialect):
+    name = "claude"
+    summary = "cat -n, pictures, PDFs page by page, notebooks, reminders for empty files; offset from 0"
+    settings = {"can_read_pdf": True, "pdf": "pages", "line_number_format": "tab"}
+    first_offset = 0
+
+    def _configure(self, settings: Mapping[str, Any]) -> None:
+        if settings["pdf"] not in ("pages", "document"):
+            raise ValueError(f'pdf must be "pages" or "document", not {settings["pdf"]!r}')
+        if settings["line_number_format"] not in MARKS:
+            raise ValueError(f'line_number_format must be "tab" or "arrow", not {settings["line_number_format"]!r}')
+        self.can_read_pdf = bool(settings["can_read_pdf"])
+        self.pdf: str = settings["pdf"]
+        self.mark = MARKS[settings["line_number_format"]]
+
+    def _spec(self) -> ToolSpec:
+        description = "\n".join(line for line in DESCRIPTION if self.can_read_pdf or not line.startswith(PDF_LINE))
+        return ToolSpec("Read", description, _schema(self.first_offset))
+
+    def parse(self, arguments: Any, admit: Admit) -> ClaudeArgs:
+        if not isinstance(arguments, dict):
+            raise _bad("the arguments must be an object with file_path")
+        path = arguments.get("file_path")
+        if not isinstance(path, str) or not path:
+            raise _bad("file_path is required and must be a string")
+        if not path.startswith("/"):
+            raise _bad("file_path must be an absolute path, not a relative path")
+        offset = _number(arguments.get("offset"), "offset", self.first_offset)
+        limit = _number(arguments.get("limit"), "limit", DEFAULT_READ_LINES)
+        if offset < 0:
+            raise _bad("Offset must be non-negative")
+        if limit <= 0:
+            raise _bad("Limit must be greater than 0")
+        return ClaudeArgs(path, offset, max(1, offset - self.first_offset + 1), limit)
+
+    def plan(self, args: ClaudeArgs) -> ReadRequest:
+        return ReadRequest(
+            args.file_path,
+            Lines(args.first, args.limit),
+            Limits(max_line_bytes=4 * (MAX_LINE_LENGTH + 1), max_line_chars=MAX_LINE_LENGTH),
+            text_rule=NUL_IS_BINARY,
+            documents=frozenset(("image", "notebook", "pdf")),
+            refuses=frozenset() if self.can_read_pdf else frozenset(("pdf",)),
+            options={"pdf": self.pdf},
+            encoding="bom",
+            counts_cut_chars=True,
+        )
+
+    def render(self, args: ClaudeArgs, document: Document) -> Reply:
+        part = only_text(document)
+        total, shown_lines = part.total_lines, part.line_count
+        if total == 0:
+            return _reminder(EMPTY, {"total_lines": 0, "lines_returned": 0, "truncated": False})
+        if not shown_lines:
+            text = (
+                f"<system-reminder>Warning: the file exists but is shorter than the provided offset ({args.offset}). "
+                f"The file has {total} lines.</system-reminder>"
+            )
+            return _reminder(text, {"total_lines": total, "lines_returned": 0, "truncated": False})
+        view = numbered(part, width=6, mark=self.mark, max_chars=MAX_LINE_LENGTH)
+        content: list[Content] = [TextContent(view)]
+        facts: dict[str, Any] = {"lines_returned": shown_lines, "truncated": part.more}
+        if total is not None:
+            facts["total_lines"] = total
+        if part.more:
+            content.append(TextContent(self._more(part.first_line, shown_lines, total)))
+        if document.facts.changed:
+            facts["changed_during_read"] = True
+            content.append(TextContent(f"<system-reminder>{CHANGED}</system-reminder>"))
+        return Reply(tuple(content), facts)
+
+    def _more(self, first: int, count: int, total: int | None) -> str:
+        last = first + count - 1
+        of = "" if total is None else f" of {total}"
+        following = last + self.first_offset  # line `last + 1`, in the way this dialect counts offsets
+        return (
+            f"<system-reminder>Lines {first}-{last}{of} are shown. "
+            f"To read on, use offset {following}.</system-reminder>"
+        )
+
+    def render_error(self, error: ReadError) -> ReplyError:
+        match error:
+            case errors.NotFound():
+                text = "File does not exist."
+            case errors.NotRegular(what="directory"):
+                text = (
+                    "EISDIR: illegal operation on a directory, read. "
+                    f"To list a directory, use an ls command via the {BASH_TOOL_NAME} tool."
+                )
+            case errors.Binary():
+                name = error.path.rpartition("/")[2]
+                suffix = f".{name.rpartition('.')[2]} " if "." in name.strip(".") else ""
+                text = (
+                    f"This tool cannot read binary files. The file appears to be a binary {suffix}file. "
+                    "Please use appropriate tools for binary file analysis."
+                )
+            case errors.WindowTooLarge():
+                text = f"File content exceeds maximum allowed size: {error}. Use offset and limit to read a part of it."
+            case errors.OutsideRoot():
+                text = "Access denied: the file is outside the folders that may be read."
+            case errors.PolicyDenied(rule=""):
+                text = "Access denied: this tool is denied by policy."
+            case errors.PolicyDenied():
+                text = f"Access denied: reading this file is forbidden by the rule {error.rule}."
+            case errors.PermissionRefused():
+                text = f"EACCES: permission denied, read. {error}"
+            case _:
+                text = f"Error reading file: {error}"
+        return ReplyError(error.code, text)
+
+
+class ClaudeUpstream(Claude):
+    name = "claude-upstream"
+    summary = "as claude, as the shipped product does: offset from 1, an arrow behind the number"
+    settings = {**Claude.settings, "line_number_format": "arrow"}
+    first_offset = 1
+
+
+def _number(value: Any, name: str, default: int) -> int:
+    if value is None:
+        return default
+    number = as_whole(value)
+    if number is None:
+        raise _bad(f"{name} must be a whole number, not {shown(value)}")
+    return number
+
+
+def _reminder(text: str, facts: dict[str, Any]) -> Reply:
+    return Reply((TextContent(text),), facts)
+
+
+def _bad(text: str) -> BadArguments:
+    return BadArguments("invalid_input", text)
+
+
+PDF_LINE = "- This tool can read PDF files"
+# The words of the seed, with its variables filled in.
+DESCRIPTION = (
+    "Reads a file from the local filesystem. You can access any file directly by using this tool.",
+    "Assume this tool is able to read all files on the machine. If the User provides a path to a file assume that path "
+    "is valid. It is okay to read a file that does not exist; an error will be returned.",
+    "",
+    "Usage:",
+    "- The file_path parameter must be an absolute path, not a relative path",
+    f"- By default, it reads up to {DEFAULT_READ_LINES} lines starting from the beginning of the file",
+    "- You can optionally specify a line offset and limit (especially handy for long files), but it's recommended to "
+    "read the whole file by not providing these parameters",
+    f"- Any lines longer than {MAX_LINE_LENGTH} characters will be truncated",
+    "- Results are returned using cat -n format, with line numbers starting at 1",
+    "- This tool allows Claude Code to read images (eg PNG, JPG, etc). When reading an image file the contents are "
+    "presented visually as Claude Code is a multimodal LLM.",
+    f"{PDF_LINE} (.pdf). PDFs are processed page by page, extracting both text and visual content for analysis.",
+    "- This tool can read Jupyter notebooks (.ipynb files) and returns all cells with their outputs, combining code, "
+    "text, and visualizations.",
+    "- This tool can only read files, not directories. To read a directory, use an ls command via the "
+    f"{BASH_TOOL_NAME} tool.",
+    "- You can call multiple tools in a single response. It is always better to speculatively read multiple "
+    "potentially useful files in parallel.",
+    "- You will regularly be asked to read screenshots. If the user provides a path to a screenshot, ALWAYS use this "
+    "tool to view the file at the path. This tool will work with all temporary file paths.",
+    "- If you read a file that exists but has empty contents you will receive a system reminder warning in place of "
+    "file contents.",
+)
+
+
+def _schema(first_offset: int) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {
+            "file_path": {"type": "string", "description": "The absolute path to the file to read"},
+            "offset": {
+                "type": "number",
+                "description": f"The line number to start reading from ({first_offset}-indexed). "
+                "Only provide if the file is too large to read at once",
+            },
+            "limit": {
+                "type": "number",
+                "description": f"The number of lines to read (default: {DEFAULT_READ_LINES}). "
+                "Only provide if the file is too large to read at once",
+            },
+        },
+        "required": ["file_path"],
+    }

@@ -1,0 +1,220 @@
+"""Codex `read_file` (seed 000): an absolute path, `L12: ` lines, a slice or a block grown around an anchor line.
+
+`codex` has the defaults of the document, `codex-upstream` those of the program that shipped. Order of checks and texts
+are the program's: offset, limit, path, anchor_line, max_lines, then the file. A cut is silent: no total, no notice.
+"""
+
+from __future__ import annotations
+
+from eyespan import errors
+from eyespan._native import cut_bytes
+from eyespan.dialects.arguments import BadArguments, is_integer, shown
+from eyespan.dialects.base import CHANGED, Dialect, numbered, text_reply
+from eyespan.model import ANY_IS_TEXT, Block, Lines, Limits, ReadRequest, ReplyError, RowsPart, ToolSpec
+from eyespan.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from eyespan.dialects.base import Admit
+    from eyespan.errors import ReadError
+    from eyespan.model import Document, Reply
+
+DEFAULT_LIMIT = 2000
+MAX_LINE_BYTES = 500
+"""The document says characters; the program counts bytes of UTF-8 and cuts at a character's border."""
+_HELD_LINE_BYTES = MAX_LINE_BYTES + 12
+_USIZE_MAX = 2**64 - 1
+
+
+@record
+class CodexArgs:
+    file_path: str
+    offset: int
+    limit: int
+    block: Block | None
+
+
+class Codex(Dialect):
+    name = "codex"
+    summary = "absolute file_path, offset/limit, `L12: ` lines, an indentation mode around an anchor line"
+    max_levels = 4
+    include_header = False
+
+    def _spec(self) -> ToolSpec:
+        return ToolSpec("read_file", DESCRIPTION, _schema())
+
+    def parse(self, arguments: Any, admit: Admit) -> CodexArgs:
+        fields = _object(arguments, "arguments")
+        path = _field(fields, "file_path", "string")
+        offset = _field(fields, "offset", "usize", 1)
+        limit = _field(fields, "limit", "usize", DEFAULT_LIMIT)
+        mode = _field(fields, "mode", "string", "slice")
+        if mode not in ("slice", "indentation"):
+            raise _unparsed(f"mode: unknown variant `{mode}`, expected `slice` or `indentation`")
+        options = fields.get("indentation")
+        options = {} if options is None else _object(options, "indentation")
+        anchor = _field(options, "indentation.anchor_line", "usize", None, nullable=True)
+        levels = _field(options, "indentation.max_levels", "usize", self.max_levels)
+        siblings = _field(options, "indentation.include_siblings", "boolean", False)
+        header = _field(options, "indentation.include_header", "boolean", self.include_header)
+        max_lines = _field(options, "indentation.max_lines", "usize", None, nullable=True)
+        if offset == 0:
+            raise _refused("offset must be a 1-indexed line number")
+        if limit == 0:
+            raise _refused("limit must be greater than zero")
+        if not path.startswith("/"):
+            raise _refused("file_path must be an absolute path")
+        if mode == "slice":
+            return CodexArgs(path, offset, limit, None)
+        anchor = offset if anchor is None else anchor
+        if anchor == 0:
+            raise _refused("anchor_line must be a 1-indexed line number")
+        if max_lines == 0:
+            raise _refused("max_lines must be greater than zero")
+        cap = limit if max_lines is None else min(limit, max_lines)
+        return CodexArgs(path, offset, limit, Block(anchor, cap, levels, siblings, header))
+
+    def plan(self, args: CodexArgs) -> ReadRequest:
+        return ReadRequest(
+            args.file_path,
+            args.block or Lines(args.offset, args.limit),
+            Limits(max_line_bytes=_HELD_LINE_BYTES),
+            text_rule=ANY_IS_TEXT,
+        )
+
+    def render(self, args: CodexArgs, document: Document) -> Reply:
+        part = document.parts[0]
+        notes = (CHANGED,) if document.facts.changed else ()
+        if isinstance(part, RowsPart):
+            if part.past_end:
+                raise _out_of_range("anchor_line exceeds file length")
+            lines = [f"L{number}: {cut_bytes(raw.decode('utf-8', 'replace'), MAX_LINE_BYTES)}" for number, raw in part.rows]
+            return text_reply("\n".join(lines), notes=notes)
+        if not part.line_count:  # type: ignore[union-attr]  # every other part of a text file is a TextPart
+            raise _out_of_range("offset exceeds file length")
+        return text_reply(numbered(part, lead="L", mark=": ", max_bytes=MAX_LINE_BYTES), notes=notes)  # type: ignore[arg-type]
+
+    def render_error(self, error: ReadError) -> ReplyError:
+        if isinstance(error, errors.InvalidPath) and "\0" in error.path:
+            reason = "file name contained an unexpected NUL byte"
+        elif isinstance(error, errors.NotRegular) and error.what != "directory":
+            reason = str(error)
+        elif isinstance(error, errors.SystemFailure):
+            reason = f"{errors.system_text(error.errno)} (os error {error.errno})"
+        else:
+            reason = str(error)
+        return ReplyError(error.code, f"failed to read file: {reason}")
+
+
+class CodexUpstream(Codex):
+    name = "codex-upstream"
+    summary = "as codex, with the defaults of the program that shipped: max_levels 0, include_header true"
+    max_levels = 0
+    include_header = True
+
+
+def _refused(text: str) -> BadArguments:
+    return BadArguments("invalid_arguments", text)
+
+
+def _out_of_range(text: str) -> BadArguments:
+    return BadArguments("out_of_range", text)
+
+
+def _unparsed(text: str) -> BadArguments:
+    return BadArguments("invalid_arguments", f"failed to parse function arguments: {text}")
+
+
+def _object(value: Any, name: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise _unparsed(f"{name}: invalid type: {_described(value)}, expected an object")
+    return value
+
+
+_MISSING = object()
+
+
+def _field(fields: Mapping[str, Any], name: str, kind: str, default: Any = _MISSING, *, nullable: bool = False) -> Any:
+    """One argument, judged as strictly as the original's parser does: no number in quotes, no fraction, no null."""
+    value = fields.get(name.rpartition(".")[2], _MISSING)
+    if value is _MISSING:
+        if default is _MISSING:
+            raise _unparsed(f"missing field `{name}`")
+        return default
+    if value is None and nullable:
+        return default
+    if kind == "usize" and is_integer(value):
+        if 0 <= value <= _USIZE_MAX:
+            return value
+        raise _unparsed(f"{name}: invalid value: integer `{shown(value)}`, expected usize")
+    if (kind == "string" and isinstance(value, str)) or (kind == "boolean" and isinstance(value, bool)):
+        return value
+    raise _unparsed(f"{name}: invalid type: {_described(value)}, expected {'a ' * (kind != 'usize')}{kind}")
+
+
+def _described(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return f"boolean `{shown(value)}`"
+    if isinstance(value, int):
+        return f"integer `{shown(value)}`"
+    if isinstance(value, float):
+        return f"floating point `{shown(value)}`"
+    if isinstance(value, str):
+        return f"string {shown(value)}"
+    return "map" if isinstance(value, dict) else "sequence" if isinstance(value, list) else type(value).__name__
+
+
+DESCRIPTION = (
+    "Reads a local file and returns its lines with 1-indexed line numbers, either a plain slice "
+    "or the block of code around a line, found by indentation."
+)
+
+
+def _schema() -> dict[str, Any]:
+    number, boolean = "number", "boolean"
+    return {
+        "type": "object",
+        "properties": {
+            "file_path": {"type": "string", "description": "Absolute path to the file."},
+            "offset": {"type": number, "description": "The line number to start reading from. Must be 1 or greater."},
+            "limit": {"type": number, "description": "The maximum number of lines to return."},
+            "mode": {
+                "type": "string",
+                "description": 'Either "slice" for a plain range of lines (the default) or "indentation" '
+                "to expand around an anchor line.",
+            },
+            "indentation": {
+                "type": "object",
+                "properties": {
+                    "anchor_line": {
+                        "type": number,
+                        "description": "The line to center the indentation lookup on (defaults to offset).",
+                    },
+                    "max_levels": {
+                        "type": number,
+                        "description": "How many parent levels (smaller indentation) to include; 0 is no limit.",
+                    },
+                    "include_siblings": {
+                        "type": boolean,
+                        "description": "When true, also include blocks that share the anchor's indentation.",
+                    },
+                    "include_header": {
+                        "type": boolean,
+                        "description": "Include comments or attributes directly above the block.",
+                    },
+                    "max_lines": {
+                        "type": number,
+                        "description": "Hard cap on the number of lines returned in indentation mode.",
+                    },
+                },
+                "additionalProperties": False,
+            },
+        },
+        "required": ["file_path"],
+        "additionalProperties": False,
+    }

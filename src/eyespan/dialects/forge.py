@@ -1,0 +1,196 @@
+"""Forge `Read` (seed 002): ranges, head and tail, base64 for binary files, byte and scan limits from TOML.
+
+Bad arguments win over everything on disk. A read of the whole file is bounded by `max_file_read_bytes`, a read of lines
+by `max_scan_bytes` from the file's start through the last line read. Lines keep their terminators.
+"""
+
+from __future__ import annotations
+
+from eyespan import errors
+from eyespan.dialects.arguments import BadArguments, is_integer, shown
+from eyespan.dialects.base import Dialect, numbered, only_text, text_reply
+from eyespan.model import NUL_OR_BAD_UTF8_IS_BINARY, BytesPart, Lines, Limits, ReadRequest, ReplyError, Tail, ToolSpec
+from eyespan.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from eyespan.dialects.base import Admit
+    from eyespan.errors import ReadError
+    from eyespan.model import Document, Reply, Selection
+
+NUMBERS = ("start_line", "end_line", "limit", "head", "tail")
+
+
+@record
+class ForgeArgs:
+    path: str
+    selection: Selection
+    show_line_numbers: bool
+
+
+class Forge(Dialect):
+    name = "forge"
+    summary = "Read with aliases, ranges, head/tail, base64 for binary files, byte and scan limits from TOML"
+    settings = {"max_file_read_bytes": 204_800, "max_scan_bytes": 2_097_152, "show_line_numbers": True}
+
+    def _configure(self, settings: Mapping[str, Any]) -> None:
+        for name in ("max_file_read_bytes", "max_scan_bytes"):
+            if not is_integer(settings[name]) or settings[name] < 0:
+                raise ValueError(f"{name} must be a whole number of bytes, not {settings[name]!r}")
+        if not isinstance(settings["show_line_numbers"], bool):
+            raise ValueError(f"show_line_numbers must be true or false, not {settings['show_line_numbers']!r}")
+        self.max_file_read_bytes: int = settings["max_file_read_bytes"]
+        self.max_scan_bytes: int = settings["max_scan_bytes"]
+        self.show_line_numbers: bool = settings["show_line_numbers"]
+
+    def _spec(self) -> ToolSpec:
+        return ToolSpec("Read", DESCRIPTION, _schema(), ("read", "read_file", "read-file", "ReadFile"))
+
+    def parse(self, arguments: Any, admit: Admit) -> ForgeArgs:
+        if not isinstance(arguments, dict):
+            raise _bad("arguments must be an object")
+        for name in arguments:
+            if name not in ("path", "show_line_numbers", *NUMBERS):
+                raise _bad(f"unknown field {shown(name)}; known are path, {', '.join(NUMBERS)}, show_line_numbers")
+        path = arguments.get("path")
+        if not isinstance(path, str) or not path.strip():
+            raise _bad("path must be a non-empty string")
+        if any(character < " " or character == "\x7f" for character in path):
+            raise _bad("path must not contain control characters")
+        given = {name: arguments[name] for name in NUMBERS if arguments.get(name) is not None}
+        for name, value in given.items():
+            if not is_integer(value):
+                raise _bad(f"{name} must be an integer, not {shown(value)}")
+            if value < 1:
+                raise _bad(f"{name} must be >= 1")
+        numbers = arguments.get("show_line_numbers")
+        if numbers is not None and not isinstance(numbers, bool):
+            raise _bad(f"show_line_numbers must be true or false, not {shown(numbers)}")
+        selection = _selection(given)
+        if ".." in path.split("/"):
+            admit(path, False)  # a denied name is told as denied
+            raise errors.OutsideRoot(path)
+        return ForgeArgs(path, selection, self.show_line_numbers if numbers is None else numbers)
+
+    def plan(self, args: ForgeArgs) -> ReadRequest:
+        whole = args.selection == Lines()
+        return ReadRequest(
+            args.path,
+            args.selection,
+            Limits(
+                max_whole_bytes=self.max_file_read_bytes if whole else None,
+                max_scan_bytes=None if whole else self.max_scan_bytes,
+            ),
+            text_rule=NUL_OR_BAD_UTF8_IS_BINARY,
+            wants_bytes=whole,
+        )
+
+    def render(self, args: ForgeArgs, document: Document) -> Reply:
+        facts = document.facts
+        first = document.parts[0]
+        if isinstance(first, BytesPart):
+            from base64 import b64encode
+
+            payload = b64encode(first.data).decode("ascii")
+            header = "[binary:base64][truncated]" if first.truncated else "[binary:base64]"
+            text = f"{header}\n{payload}"
+            result: dict[str, Any] = {
+                "text": text,
+                "binary": True,
+                "base64": payload,
+                "truncated": first.truncated,
+                "path": facts.path,
+            }
+        else:
+            part = only_text(document)
+            if not part.line_count and part.total_lines:
+                raise _bad(f"start_line {part.first_line} exceeds file line count {part.total_lines}")
+            last = part.first_line + part.line_count - 1
+            if args.show_line_numbers:
+                text = numbered(part, width=len(str(last)), mark="\t", keep_ends=True)
+            else:
+                text = part.data.decode("utf-8", "replace")
+            result = {"text": text, "binary": False, "path": facts.path}
+            if part.line_count:
+                result.update(start_line=part.first_line, end_line=last)
+            if part.total_lines is not None:
+                result["total_lines"] = part.total_lines
+        if facts.changed:
+            result["changed_during_read"] = True
+        return text_reply(text, result)
+
+    def render_error(self, error: ReadError) -> ReplyError:
+        path = error.path
+        match error:
+            case errors.PolicyDenied(rule="") | errors.InvalidPath():
+                code = "BadArgs" if isinstance(error, errors.InvalidPath) else "PolicyDenied"
+                return ReplyError(code, f"Bad args: {error}" if code == "BadArgs" else str(error))
+            case errors.PolicyDenied():
+                return ReplyError("SandboxViolation", f"Path '{path}' matched denied pattern '{error.rule}'")
+            case errors.OutsideRoot():
+                return ReplyError("SandboxViolation", f"Path outside sandbox (attempted: {path})")
+            case errors.Binary():
+                return ReplyError("BadArgs", "Bad args: Line ranges are not supported for binary files")
+            case errors.TooLarge():
+                reason = "File too large; use start_line/end_line"
+            case errors.ScanLimit():
+                reason = "Scan limit exceeded; narrow the range"
+            case errors.NotRegular(what="directory"):
+                reason = f"path is a directory: {path}"
+            case _:
+                reason = f"{error}: {path}" if path else str(error)
+        return ReplyError("ExecutionFailed", f"Read failed: {reason}")
+
+
+def _selection(given: Mapping[str, int]) -> Selection:
+    head, tail = given.get("head"), given.get("tail")
+    start, end, limit = given.get("start_line"), given.get("end_line"), given.get("limit")
+    if head is not None or tail is not None:
+        if len(given) > 1:
+            raise _bad("head and tail exclude each other and start_line, end_line and limit")
+        return Lines(1, head) if head is not None else Tail(tail or 0)
+    first = start or 1
+    if end is not None and first > end:
+        raise _bad("start_line must be <= end_line")
+    counts = [count for count in (limit, None if end is None else end - first + 1) if count is not None]
+    if start is None and not counts:
+        return Lines()
+    return Lines(first, min(counts, default=_TO_THE_END))
+
+
+_TO_THE_END = 2**62
+"""An open range: other than the whole file, it is bounded by the scan limit."""
+
+
+def _bad(text: str) -> BadArguments:
+    return BadArguments("BadArgs", f"Bad args: {text}")
+
+
+DESCRIPTION = "Reads file contents, whole or an optional range of lines."
+
+
+def _schema() -> dict[str, Any]:
+    def integer(description: str) -> dict[str, Any]:
+        return {"type": "integer", "minimum": 1, "description": description}
+
+    return {
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "Path of the file, relative to the working root."},
+            "start_line": integer("First line to read, 1-indexed."),
+            "end_line": integer("Last line to read, 1-indexed and included."),
+            "limit": integer("Most lines to read, from start_line or the first line."),
+            "head": integer("Read the first N lines. Excludes start_line, end_line and limit."),
+            "tail": integer("Read the last N lines. Excludes start_line, end_line and limit."),
+            "show_line_numbers": {
+                "type": "boolean",
+                "default": True,
+                "description": "Put its number in front of every line.",
+            },
+        },
+        "required": ["path"],
+        "additionalProperties": False,
+    }

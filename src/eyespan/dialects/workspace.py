@@ -1,0 +1,173 @@
+"""Workspace `read_file` (seed 001): a root-relative path, a window of lines, a result object, six error codes.
+
+Order: policy, sandbox, arguments, kind, size, binary, text. `workspace` counts lines as `wc -l` does;
+`workspace-upstream` does as the shipped program: the empty piece behind a final line feed is one more line, and a link
+as the last component is not a file.
+"""
+
+from __future__ import annotations
+
+from eyespan import errors
+from eyespan.dialects.arguments import BadArguments, as_whole
+from eyespan.dialects.base import Dialect, only_text, text_reply
+from eyespan.model import MIB, NUL_IS_BINARY, Lines, Limits, ReadRequest, ReplyError, ToolSpec
+from eyespan.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from eyespan.dialects.base import Admit
+    from eyespan.errors import ReadError
+    from eyespan.model import Document, Reply
+
+DEFAULT_MAX_LINES = 200
+HIGHEST_MAX_LINES = 500
+SIZE_LIMIT_BYTES = 1 * MIB
+
+
+@record
+class WorkspaceArgs:
+    path: str
+    """With `/` for every `\\`, as the sandbox sees it."""
+    start_line: int
+    max_lines: int
+
+
+class Workspace(Dialect):
+    name = "workspace"
+    summary = "root-relative path, start_line/max_lines, a result object with meta and next_start_line, six error codes"
+    follows_final_link = True
+
+    def _spec(self) -> ToolSpec:
+        return ToolSpec("read_file", DESCRIPTION, _schema())
+
+    def parse(self, arguments: Any, admit: Admit) -> WorkspaceArgs:
+        if not isinstance(arguments, dict):
+            raise _invalid("arguments must be an object")
+        path = arguments.get("path")
+        if not isinstance(path, str) or not path.strip():
+            raise _invalid("path must be a non-empty string")
+        path = path.replace("\\", "/")
+        admit(path, True)
+        start = _whole(arguments.get("start_line"), 1)
+        if start is None or start < 1:
+            raise _invalid("start_line must be an integer >= 1")
+        count = _whole(arguments.get("max_lines"), DEFAULT_MAX_LINES)
+        if count is None or not 1 <= count <= HIGHEST_MAX_LINES:
+            raise _invalid(f"max_lines must be an integer between 1 and {HIGHEST_MAX_LINES}")
+        return WorkspaceArgs(path, start, count)
+
+    def plan(self, args: WorkspaceArgs) -> ReadRequest:
+        return ReadRequest(
+            args.path,
+            Lines(args.start_line, args.max_lines),
+            Limits(max_file_bytes=SIZE_LIMIT_BYTES),
+            text_rule=NUL_IS_BINARY,
+            encoding="utf-8-sig",
+            wants_total=True,
+            lexical=True,
+            follows_final_link=self.follows_final_link,
+        )
+
+    def render(self, args: WorkspaceArgs, document: Document) -> Reply:
+        part, facts = only_text(document), document.facts
+        total = self._total(part.total_lines or 0, bool(part.ends_open))
+        returned = max(0, min(args.max_lines, total - args.start_line + 1))
+        truncated = args.start_line + returned <= total and returned > 0
+        content = part.data.decode("utf-8", "replace").replace("\r\n", "\n")
+        if truncated and content.endswith("\n"):
+            content = content[:-1]
+        milliseconds, rest = divmod(facts.mtime_ns, 1_000_000)
+        result: dict[str, Any] = {
+            "path": facts.path or ".",
+            "content": content,
+            "truncated": truncated,
+            "next_start_line": args.start_line + returned if truncated else None,
+            "meta": {
+                "byte_length": facts.size_bytes,
+                "line_count": total,
+                "returned_line_count": returned,
+                "mtime_ms": milliseconds if rest == 0 else facts.mtime_ns / 1_000_000,
+            },
+        }
+        if facts.changed:
+            result["meta"]["changed_during_read"] = True
+        return text_reply(_json(result), result)
+
+    def _total(self, lines: int, ends_open: bool) -> int:
+        return lines
+
+    def render_error(self, error: ReadError) -> ReplyError:
+        path = error.path
+        match error:
+            case errors.PolicyDenied():
+                return _error("POLICY_DENIED", f"{error} (path: {path})" if path else str(error))
+            case errors.OutsideRoot():
+                text = f'[Sandbox Violation] Attempted to access path outside of workspace: "{path}"'
+                return ReplyError("SANDBOX_VIOLATION", text)
+            case errors.InvalidPath():
+                return _error("INVALID_ARGUMENT", f"{error}: {path}")
+            case errors.NotFound():
+                return _error("NOT_FOUND", f"path not found: {path}")
+            case errors.NotRegular():
+                return _error("NOT_FILE", f"path is not a file: {path}")
+            case errors.TooLarge():
+                return _error("SIZE_LIMIT_EXCEEDED", f"file size exceeds 1 MiB limit: {path}")
+            case errors.Binary():
+                return _error("BINARY_NOT_SUPPORTED", f"binary file is not supported: {path}")
+        return _error("INTERNAL", f"{error}: {path}" if path else str(error))
+
+
+class WorkspaceUpstream(Workspace):
+    name = "workspace-upstream"
+    summary = "as workspace, as the shipped program does: a final newline opens one more line, a final link is refused"
+    follows_final_link = False
+
+    def _total(self, lines: int, ends_open: bool) -> int:
+        return lines + 1 if lines and not ends_open else lines
+
+
+def _whole(value: Any, default: int) -> int | None:
+    return default if value is None else as_whole(value)
+
+
+def _error(code: str, text: str) -> ReplyError:
+    return ReplyError(code, f"{code}: {text}")
+
+
+def _invalid(text: str) -> BadArguments:
+    return BadArguments("INVALID_ARGUMENT", f"INVALID_ARGUMENT: {text}")
+
+
+def _json(result: dict[str, Any]) -> str:
+    import json
+
+    return json.dumps(result, ensure_ascii=False)
+
+
+DESCRIPTION = "Reads a UTF-8 text file in the workspace and returns a line-limited content window."
+
+
+def _schema() -> dict[str, Any]:
+    """Section 4.4 of the seed, word for word."""
+    return {
+        "type": "object",
+        "properties": {
+            "path": {
+                "type": "string",
+                "description": 'Workspace-root-relative file path to read (e.g., "src/main.ts").',
+            },
+            "start_line": {
+                "type": "number",
+                "default": 1,
+                "description": "1-based start line of the returned window (default: 1).",
+            },
+            "max_lines": {
+                "type": "number",
+                "default": 200,
+                "description": "Maximum number of lines to return (default: 200).",
+            },
+        },
+        "required": ["path"],
+    }

@@ -1,0 +1,77 @@
+"""The walk through the rooms: admit, open, detect, read.
+
+The engine says what is there; it knows no dialect. It is synchronous and keeps nothing between reads.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from eyespan import kinds
+from eyespan.errors import Binary, TooLarge
+from eyespan.model import Document, Facts, Pulse
+from eyespan.readers import text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from eyespan.guard import Guard, Source
+    from eyespan.kinds import Kind
+    from eyespan.model import Part, ReadRequest
+
+
+class Engine:
+    """Reads files of one workspace."""
+
+    __slots__ = ("guard",)
+
+    def __init__(self, guard: Guard) -> None:
+        self.guard = guard
+
+    def admit(self, path: str, lexical: bool = False) -> str:
+        """Judges a name by policy and roots, without looking at the disk; what it is called below its root.
+
+        Raises: PolicyDenied, OutsideRoot, InvalidPath, SystemFailure.
+        """
+        return self.guard.admit(path, lexical=lexical)[1]
+
+    def read(self, request: ReadRequest, pulse: Pulse | None = None) -> Document:
+        """What the request selects of the file it names.
+
+        Raises: ReadError.
+        """
+        pulse = pulse or Pulse()
+        with self.guard.open(request.path, lexical=request.lexical, follow=request.follows_final_link) as source:
+            limit = request.limits.max_file_bytes
+            if limit is not None and source.size_bytes > limit:
+                raise TooLarge(source.asked, size_bytes=source.size_bytes, limit_bytes=limit)
+            kind = self._kind(source, request)
+            parts, extra = self._read(kind, source, request, pulse)
+            status = source.status
+            facts = Facts(
+                source.path, source.canonical, source.size_bytes, status.st_mtime_ns, status.st_nlink, source.changed()
+            )
+            return Document(kind.name, facts, parts, extra)
+
+    def _kind(self, source: Source, request: ReadRequest) -> Kind:
+        head = source.head
+        if request.documents or request.refuses:
+            kind = kinds.detect(head, source.path)
+            if kind is not None:
+                if kind.name in request.refuses:
+                    raise Binary(source.asked, kind=kind.name)
+                if kind.name in request.documents:
+                    return kind
+        whole = len(head) >= source.size_bytes
+        return kinds.BINARY if kinds.is_binary(head, request.text_rule, request.encoding, whole) else kinds.TEXT
+
+    def _read(
+        self, kind: Kind, source: Source, request: ReadRequest, pulse: Pulse
+    ) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
+        if kind is kinds.TEXT:
+            return text.read(source, request, pulse)
+        __import__(kind.reader)
+        parts: tuple[tuple[Part, ...], Mapping[str, Any]] = sys.modules[kind.reader].read(source, request, pulse)
+        return parts

@@ -1,0 +1,178 @@
+"""The only door to the file system: opens regular files beneath a root, or says why not.
+
+What leaves this room is an open `Source`, never a checked name, so nothing can be swapped between the check and the
+read. Promise, with the `openat2` and `walk` backends: no byte of a file outside the roots is returned, whatever links,
+renames and races happen; nothing that is no regular file is ever opened (a pipe's open would wait, a device's would
+act); no open blocks; file systems of kernel state (/proc, /sys) are refused. Not promised: hard links, bind mounts and
+folders that the same user moves out of a root while they are open.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from eyespan.errors import NotFound, NotRegular, OutsideRoot, PermissionRefused, ReadError, from_os_error
+from eyespan.guard import names, walk
+from eyespan.guard.roots import Root
+from eyespan.guard.source import Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from eyespan.policy import Policy
+
+    Find = Callable[..., walk.Found]
+
+BACKENDS = ("openat2", "walk", "walk-by-name", "portable")
+"""From the strongest to the weakest; the first that works here is taken."""
+
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
+_chosen: str | None = None
+
+
+def choose_backend() -> str:
+    """The strongest backend of this machine, found once."""
+    global _chosen
+    if _chosen is None:
+        if os.open not in os.supports_dir_fd or os.readlink not in os.supports_dir_fd:
+            _chosen = "portable"
+        elif not hasattr(os, "O_PATH"):
+            _chosen = "walk-by-name"
+        else:
+            from eyespan.guard import openat
+
+            _chosen = "openat2" if openat.available() else "walk"
+    return _chosen
+
+
+class Guard:
+    """Roots, the rules about names, and the backend that opens."""
+
+    __slots__ = ("_find", "_is_pseudo", "backend", "policy", "roots")
+
+    def __init__(self, roots: Sequence[Root], policy: Policy, backend: str = "auto") -> None:
+        self.roots = tuple(roots)
+        self.policy = policy
+        self.backend = choose_backend() if backend == "auto" else backend
+        self._find = _backend(self.backend)
+        self._is_pseudo = _pseudo_test()
+
+    def admit(self, path: str, *, lexical: bool = False) -> tuple[Root, str]:
+        """Judges the name alone, before anything on disk is looked at: first the rules, then the roots.
+
+        Raises: PolicyDenied, OutsideRoot, InvalidPath, SystemFailure.
+        """
+        try:
+            root, rest = names.locate(path, self.roots, lexical=lexical)
+        except ReadError as error:
+            self.policy.admit(path, path)
+            error.path = path
+            raise
+        self.policy.admit(rest, path)
+        return root, rest
+
+    def open(self, path: str, *, lexical: bool = False, follow: bool = True) -> Source:
+        """Opens the regular file that `path` names, for reading by position.
+
+        `follow=False` refuses a link as the last component; links before it are followed inside the roots either way.
+
+        Raises: ReadError.
+        """
+        root, rest = self.admit(path, lexical=lexical)
+        try:
+            found = self._find(self.roots, root, rest, follow=follow)
+        except OSError as error:
+            raise from_os_error(error, path) from None
+        except ReadError as error:
+            error.path = path
+            raise
+        try:
+            return self._admit_found(found, path, rest)
+        except OSError as error:
+            raise from_os_error(error, path) from None
+        finally:
+            if found.fd >= 0:
+                os.close(found.fd)
+
+    def _admit_found(self, found: walk.Found, path: str, rest: str) -> Source:
+        """Judges the thing itself, then opens it for reading. Takes `found.fd` over when it is readable already."""
+        mode = found.status.st_mode
+        if not stat.S_ISREG(mode):
+            raise NotRegular(path, what=_what(mode))
+        if found.fd >= 0 and self._is_pseudo(found.fd):
+            raise PermissionRefused(path, errno.EPERM, "files of kernel state are not read")
+        self.policy.admit(found.canonical, path)
+        if found.readable:
+            fd, found.fd = found.fd, -1
+        else:
+            fd = _reopen(found)
+        try:
+            status = os.fstat(fd)
+            if not stat.S_ISREG(status.st_mode) or not os.path.samestat(status, found.status):
+                raise NotFound(path)  # what was found is no longer what can be opened
+            return Source(fd, status, asked=path, path=rest, canonical=found.canonical)
+        except BaseException:
+            os.close(fd)
+            raise
+
+
+def _reopen(found: walk.Found) -> int:
+    """From a descriptor that only names a file to one that reads it: the same file, whatever its name is by now.
+
+    O_NONBLOCK: a lease or a pipe must not make an open wait.
+    """
+    try:
+        return os.open(f"/proc/self/fd/{found.fd}", _READ)
+    except FileNotFoundError:
+        if os.path.isdir("/proc/self/fd"):
+            raise
+        # No /proc here: by name once more without following links; the caller compares what was opened.
+        base = found.root.fd
+        folder, _, name = found.canonical.rpartition("/")
+        again = walk.find((found.root,), found.root, folder or ".", follow=False)
+        try:
+            return os.open(name, _READ | os.O_NOFOLLOW, dir_fd=again.fd if folder else base)
+        finally:
+            os.close(again.fd)
+
+
+def _backend(name: str) -> Find:
+    if name == "openat2":
+        from eyespan.guard import openat
+
+        return openat.find
+    if name == "walk":
+        return walk.find
+    if name == "walk-by-name":
+        return lambda *where, **how: walk.find(*where, by_handle=False, **how)
+    if name == "portable":
+        from eyespan.guard import portable
+
+        return portable.find
+    raise ValueError(f"no guard backend {name!r}; there are {', '.join(BACKENDS)}")
+
+
+def _pseudo_test() -> Callable[[int], bool]:
+    if os.name == "posix" and hasattr(os, "O_PATH"):
+        from eyespan.guard import openat
+
+        return openat.is_pseudo
+    return lambda fd: False
+
+
+def _what(mode: int) -> str:
+    if stat.S_ISDIR(mode):
+        return "directory"
+    if stat.S_ISFIFO(mode):
+        return "pipe"
+    if stat.S_ISSOCK(mode):
+        return "socket"
+    if stat.S_ISLNK(mode):
+        return "link"
+    return "device"
+
+
+__all__ = ["BACKENDS", "Guard", "OutsideRoot", "Root", "Source", "choose_backend"]

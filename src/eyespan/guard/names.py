@@ -1,0 +1,100 @@
+"""From the text of a path to a root and the rest of the path. Pure text: nothing on disk is looked at.
+
+Nothing is expanded: `~`, `$NAME`, `*` and `%20` are ordinary characters. Nothing is normalised either, except for
+dialects that ask for it (`lexical`): `a/../b` means what the file system says it means.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from eyespan.errors import InvalidPath, OutsideRoot, SystemFailure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eyespan.guard.roots import Root
+
+MAX_PATH_BYTES = 4096
+_SCHEMES = ("file:", "http:", "https:", "ftp:", "data:")
+
+
+def check(path: str) -> None:
+    """Refuses what is no path on any platform.
+
+    Raises: InvalidPath, SystemFailure (ENAMETOOLONG).
+    """
+    if "\0" in path:
+        raise InvalidPath(path, "the path contains a NUL byte")
+    if len(path) > MAX_PATH_BYTES // 4:
+        try:
+            size = len(os.fsencode(path))
+        except UnicodeEncodeError:
+            size = 0  # told below, as what it is
+        if size > MAX_PATH_BYTES:
+            raise SystemFailure(path, errno.ENAMETOOLONG)
+    colon = path.find(":")
+    if colon > 0:
+        lower = path[: colon + 1].lower()
+        if lower in _SCHEMES or (path.startswith("//", colon + 1) and _scheme(path[:colon])):
+            raise InvalidPath(path, "a path is expected, not a URI")
+        if colon == 1 and path[0].isalpha() and path[0].isascii() and path[2:3] in ("", "/", "\\"):
+            raise InvalidPath(path, "a drive letter is not part of a path here")
+    if path.startswith("\\\\"):
+        raise InvalidPath(path, "a network path is not a path here")
+    if not path.isascii():
+        try:
+            os.fsencode(path)
+        except UnicodeEncodeError:
+            raise InvalidPath(path, "the path is not valid Unicode") from None
+
+
+def _scheme(text: str) -> bool:
+    return text[0].isalpha() and text.isascii() and all(c.isalnum() or c in "+.-" for c in text)
+
+
+def locate(path: str, roots: Sequence[Root], *, lexical: bool = False) -> tuple[Root, str]:
+    """The root a path belongs to, and the rest of the path below it, as spelled.
+
+    Relative paths belong to the first root. With `lexical`, `.` and `..` are resolved in the text first, also through
+    folders that do not exist and out of the root and back.
+
+    Raises: OutsideRoot, InvalidPath, SystemFailure.
+    """
+    check(path)
+    if lexical:
+        path = os.path.normpath(os.path.join(roots[0].path, path))
+    if not os.path.isabs(path):
+        return roots[0], path
+    found = beneath(path, roots)
+    if found is None:
+        raise OutsideRoot(path)
+    return found
+
+
+def beneath(path: str, roots: Sequence[Root]) -> tuple[Root, str] | None:
+    """The deepest root that an absolute path names or lies under, by components, and what is left of the path."""
+    best: tuple[Root, str] | None = None
+    depth = -1
+    for root in roots:
+        for spelling in root.spellings:
+            if len(spelling) > depth:
+                rest = _below(path, spelling)
+                if rest is not None:
+                    best, depth = (root, rest), len(spelling)
+    return best
+
+
+def _below(path: str, spelling: tuple[str, ...]) -> str | None:
+    at = 0
+    for part in spelling:
+        while path.startswith("/", at) or path.startswith("./", at):
+            at += 1
+        if not path.startswith(part, at):
+            return None
+        at += len(part)
+        if at < len(path) and path[at] != "/":
+            return None
+    return path[at:].lstrip("/") if spelling else path.lstrip("/")

@@ -1,0 +1,87 @@
+"""An opened regular file: the only way readers see bytes."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from eyespan.errors import from_os_error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
+HEAD_BYTES = 65536
+
+
+class Source:
+    """A descriptor that was checked after it was opened, read by position only.
+
+    `size_bytes` is a hint: a file may grow, shrink or lie; what `read_at` returns is the truth, and b"" is the end.
+    """
+
+    __slots__ = ("_head", "_status", "asked", "canonical", "fd", "path", "size_bytes")
+
+    def __init__(self, fd: int, status: os.stat_result, *, asked: str, path: str, canonical: str) -> None:
+        self.fd = fd
+        self._status = status
+        self.size_bytes = status.st_size
+        self.asked = asked
+        self.path = path
+        self.canonical = canonical
+        self._head: bytes | None = None
+
+    @property
+    def status(self) -> os.stat_result:
+        """As it was when the file was opened."""
+        return self._status
+
+    @property
+    def head(self) -> bytes:
+        """The first bytes: all of a small file, 64 KiB of a larger one. Read once."""
+        if self._head is None:
+            self._head = self._fill(min(max(self.size_bytes, 0) + 1, HEAD_BYTES))
+        return self._head
+
+    def read_at(self, offset: int, size_bytes: int) -> bytes:
+        """Up to `size_bytes` bytes at `offset`; b"" only at the end of the file.
+
+        Raises: ReadError for what the system answers.
+        """
+        try:
+            return os.pread(self.fd, size_bytes, offset)
+        except OSError as error:
+            raise from_os_error(error, self.asked) from None
+
+    def _fill(self, size_bytes: int) -> bytes:
+        """As `read_at(0, ...)`, going on after short reads."""
+        data = self.read_at(0, size_bytes)
+        while data and len(data) < size_bytes:
+            more = self.read_at(len(data), size_bytes - len(data))
+            if not more:
+                break
+            data += more
+        return data
+
+    def changed(self) -> bool:
+        """Whether size or modification time are no longer those of the opening."""
+        try:
+            now = os.fstat(self.fd)
+        except OSError as error:
+            if error.errno == errno.ESTALE:
+                return True
+            raise from_os_error(error, self.asked) from None
+        return (now.st_size, now.st_mtime_ns) != (self._status.st_size, self._status.st_mtime_ns)
+
+    def close(self) -> None:
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

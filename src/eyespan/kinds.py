@@ -1,0 +1,89 @@
+"""What a file is: decided by its first bytes, then, for kinds that have no mark of their own, by its name.
+
+A new kind is one row in `KINDS` and one reader module, which is imported on first use.
+"""
+
+from __future__ import annotations
+
+from eyespan.lines.encodings import by_mark
+from eyespan.model import ANY_IS_TEXT, NUL_OR_BAD_UTF8_IS_BINARY, SNIFF_BYTES
+from eyespan.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@record
+class Kind:
+    """One kind of file: how it is known and which module reads it."""
+
+    name: str
+    reader: str
+    says: Callable[[bytes], bool] | None = None
+    """Whether the first bytes are of this kind."""
+    suffixes: tuple[str, ...] = ()
+    """Names that make a file of this kind when no row claims its bytes."""
+
+
+def image_type(head: bytes) -> str | None:
+    """The media type of a picture that model APIs take as it is, by its first bytes."""
+    if head.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if head.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if head.startswith((b"GIF87a", b"GIF89a")):
+        return "image/gif"
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "image/webp"
+    return None
+
+
+def _is_image(head: bytes) -> bool:
+    return image_type(head) is not None
+
+
+def _is_pdf(head: bytes) -> bool:
+    return b"%PDF-" in head[:1024]
+
+
+KINDS = (
+    Kind("image", "eyespan.readers.image", _is_image),
+    Kind("pdf", "eyespan.readers.pdf", _is_pdf, (".pdf",)),
+    Kind("notebook", "eyespan.readers.notebook", None, (".ipynb",)),
+)
+TEXT = Kind("text", "eyespan.readers.text")
+BINARY = Kind("binary", "eyespan.readers.binary")
+
+
+def detect(head: bytes, name: str) -> Kind | None:
+    """The document kind of a file, or None if it is plain text or unknown. An empty file is of no kind."""
+    if not head:
+        return None
+    for kind in KINDS:
+        if kind.says is not None and kind.says(head):
+            return kind
+    lower = name.lower()
+    for kind in KINDS:
+        if kind.suffixes and lower.endswith(kind.suffixes):
+            return kind
+    return None
+
+
+def is_binary(head: bytes, rule: str, encoding_rule: str, whole: bool) -> bool:
+    """Whether a dialect's rule takes these first bytes for binary; `whole`: they are all there is."""
+    if rule == ANY_IS_TEXT:
+        return False
+    if encoding_rule not in ("utf-8", "utf-8-sig") and by_mark(head) is not None:
+        return False
+    sample = head[:SNIFF_BYTES]
+    if b"\0" in sample:
+        return True
+    if rule == NUL_OR_BAD_UTF8_IS_BINARY:
+        try:
+            sample.decode("utf-8")
+        except UnicodeDecodeError as error:
+            # A character that only the end of the sample cut in two is no mistake; one that the file itself cut is.
+            cut_by_us = error.reason == "unexpected end of data" and error.end == len(sample)
+            return not cut_by_us or (whole and len(head) <= SNIFF_BYTES)
+    return False

@@ -1,0 +1,1 @@
+"""From bytes to numbered lines, without loading the file."""

@@ -1,0 +1,365 @@
+"""Any window of any text file, read forward in blocks and stopped as soon as it is served.
+
+Holds the window and one block, whatever the size of the file or of a line: a line longer than the dialect shows is
+shortened while it is read. Knows nothing of how lines are shown.
+"""
+
+from __future__ import annotations
+
+from eyespan.errors import ReadError, ScanLimit, TooLarge, WindowTooLarge
+from eyespan.lines.encodings import CharCounter
+from eyespan.model import MIB, TextPart
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from eyespan.guard import Source
+    from eyespan.lines.encodings import Encoding
+    from eyespan.model import Pulse, ReadRequest
+
+BLOCK_BYTES = 256 * 1024
+CHEAP_BYTES = 8 * MIB
+"""How much is read on only to tell the total number of lines: a few milliseconds."""
+SQUEEZE_BYTES = 1 * MIB
+"""A window smaller than this is not searched for long lines; whoever shows it shortens them."""
+
+
+class LineReader:
+    """One pass over one source for one request."""
+
+    def __init__(self, source: Source, request: ReadRequest, encoding: Encoding, pulse: Pulse) -> None:
+        self._source = source
+        self._request = request
+        self._encoding = encoding
+        self._pulse = pulse
+        self.block_bytes = BLOCK_BYTES
+        self.squeeze_bytes = SQUEEZE_BYTES
+        self._ends_open = False
+        """The last byte seen in file order was not a line feed: the file's last line has no terminator."""
+        self._limit: int | None = None
+        self._over: ReadError | None = None
+
+    def window(self, first: int, count: int | None) -> TextPart:
+        """The lines `first` to `first + count - 1`; none, if the file ends before.
+
+        Raises: ScanLimit, TooLarge, WindowTooLarge, and what reading raises.
+        """
+        limits = self._request.limits
+        whole = first == 1 and count is None
+        if whole and limits.max_whole_bytes is not None:
+            if self._source.size_bytes > limits.max_whole_bytes:
+                raise self._too_large()
+            self._limit, self._over = limits.max_whole_bytes, self._too_large()
+        elif not whole or limits.max_whole_bytes is None:
+            self._bound_scan()
+        start = len(self._encoding.bom)
+        position, line = self.seek(start, 1, first)
+        if line < first:
+            return self._part(b"", first, 0, self._total(line), False, {})
+        return self._collect(position, first, count)
+
+    def tail(self, count: int) -> TextPart:
+        """The last `count` lines, numbered as in the whole file.
+
+        Raises: as `window`.
+        """
+        self._bound_scan()
+        start = len(self._encoding.bom)
+        end, newlines = self._count(start)
+        total = newlines + self._ends_open
+        first = max(1, total - count + 1)
+        position = self._back(start, end, total - first + 1)
+        self._limit, self._over = end, None  # what was appended since is another file's business
+        return self._collect(position, first, total - first + 1)
+
+    # --- moving ----------------------------------------------------------------------------------------------------
+
+    def seek(self, position: int, line: int, wanted: int) -> tuple[int, int]:
+        """From the start of `line` to the start of line `wanted`: its offset and number.
+
+        If the file ends before, the number is that of the line that would come next, or of the open last line.
+        """
+        encoding = self._encoding
+        while line < wanted:
+            block = self._block(position)
+            if not block:
+                break
+            newlines = encoding.count(block)
+            if line + newlines < wanted:
+                line += newlines
+                position += len(block)
+                self._ends_open = not block.endswith(encoding.newline)
+            else:
+                at = encoding.nth(block, wanted - line)
+                line = wanted
+                position += at
+                self._ends_open = False
+        return position, line
+
+    def _back(self, start: int, end: int, count: int) -> int:
+        """Where the last `count` lines before `end` begin."""
+        encoding, unit = self._encoding, self._encoding.unit_bytes
+        if count <= 0:
+            return end
+        position = end
+        if not self._ends_open:
+            count += 1  # the line feed at the very end opens no line
+        while position > start:
+            size = min(self.block_bytes, position - start)
+            block = self._exactly(position - size, size)
+            at = len(block)
+            while True:
+                at = encoding.rfind(block, at)
+                if at < 0:
+                    break
+                count -= 1
+                if count == 0:
+                    return position - size + at + unit
+            position -= size
+            self._pulse.beat(position, end)
+        return start
+
+    # --- collecting ------------------------------------------------------------------------------------------------
+
+    def _collect(self, position: int, first: int, count: int | None) -> TextPart:
+        """The window that starts at `position` with line `first`."""
+        window = _Window(self._request, self._encoding, self._source.asked, first, count, self.squeeze_bytes)
+        while not window.done:
+            block = self._block(position)
+            if not block:
+                window.finish()
+                self._ends_open = window.ends_open
+                line = first + window.lines
+                return self._part(window.kept, first, window.lines, line - 1, False, window.cuts)
+            position += window.feed(block)
+        if window.stopped_inside:
+            return self._part(window.kept, first, window.lines, None, True, window.cuts)
+        self._ends_open = False
+        more = bool(self._block(position, probe=True))
+        total = self._total_after(position, first + window.lines) if more else first + window.lines - 1
+        return self._part(window.kept, first, window.lines, total, more, window.cuts)
+
+    def _part(
+        self, kept: bytes | bytearray, first: int, lines: int, total: int | None, more: bool, cuts: dict[int, int]
+    ) -> TextPart:
+        data = self._encoding.to_utf8(kept)
+        ends_open = None if total is None else bool(total) and self._ends_open
+        return TextPart(data, first, lines, total, more, cuts, self._encoding.name, ends_open)
+
+    # --- counting --------------------------------------------------------------------------------------------------
+
+    def _total(self, line: int) -> int:
+        """The number of lines, once the end was reached with `line` as the next or the open line."""
+        return line if self._ends_open else line - 1
+
+    def _total_after(self, position: int, line: int) -> int | None:
+        """The number of lines when `line` starts at `position`: counted if it is asked for or cheap, else unknown."""
+        left = self._source.size_bytes - position
+        if self._request.wants_total or (left <= CHEAP_BYTES and self._limit is None):
+            _, newlines = self._count(position)
+            return line - 1 + newlines + self._ends_open
+        return None
+
+    def _count(self, position: int) -> tuple[int, int]:
+        """Reads on to the end: where it is, and how many line feeds there were on the way."""
+        newlines = 0
+        while block := self._block(position):
+            newlines += self._encoding.count(block)
+            position += len(block)
+            self._ends_open = not block.endswith(self._encoding.newline)
+        return position, newlines
+
+    # --- blocks ----------------------------------------------------------------------------------------------------
+
+    def _bound_scan(self) -> None:
+        limit = self._request.limits.max_scan_bytes
+        if limit is not None:
+            self._limit, self._over = limit, ScanLimit(self._source.asked, limit_bytes=limit)
+
+    def _too_large(self) -> TooLarge:
+        limit = self._request.limits.max_whole_bytes or 0
+        size = max(self._source.size_bytes, limit + 1)
+        return TooLarge(self._source.asked, size_bytes=size, limit_bytes=limit)
+
+    def _block(self, position: int, probe: bool = False) -> bytes:
+        """The next bytes in file order, aligned to whole units; b"" at the end.
+
+        Raises the limit's error where the limit ends before the file does; a `probe` only looks whether there is more.
+        """
+        size = self.block_bytes
+        if probe:
+            return self._read(position, self._encoding.unit_bytes)
+        if self._limit is not None and position + size > self._limit:
+            size = self._limit - position
+            if size <= 0:
+                if self._over is not None and self._read(position, 1):
+                    raise self._over
+                return b""
+        block = self._read(position, size)
+        extra = len(block) % self._encoding.unit_bytes
+        while block and extra:  # a short read inside a unit
+            rest = self._read(position + len(block), self._encoding.unit_bytes - extra)
+            if not rest:
+                break  # the file ends inside a unit: decoding tells it
+            block += rest
+            extra = len(block) % self._encoding.unit_bytes
+        self._pulse.beat(position, self._source.size_bytes)
+        return block
+
+    def _read(self, position: int, size: int) -> bytes:
+        head = self._source.head
+        if position < len(head):
+            return head[position : position + size]
+        return self._source.read_at(position, size)
+
+    def _exactly(self, position: int, size: int) -> bytes:
+        """`size` bytes that were there a moment ago; fewer only if the file shrank since."""
+        block = self._read(position, size)
+        while len(block) < size:
+            rest = self._read(position + len(block), size - len(block))
+            if not rest:
+                return block.ljust(size, b"\0")
+            block += rest
+        return block
+
+
+class _Window:
+    """The lines kept so far; long ones shortened once they begin to weigh."""
+
+    def __init__(
+        self, request: ReadRequest, encoding: Encoding, asked: str, first: int, count: int | None, squeeze_bytes: int
+    ) -> None:
+        self.kept = bytearray()
+        self.lines = 0
+        self.done = count is not None and count <= 0
+        self.ends_open = False
+        self.stopped_inside = False
+        """Enough was seen of the last line wanted; where it ends is not known."""
+        self.cuts: dict[int, int] = {}
+        self._first = first
+        self._count = count
+        self._encoding = encoding
+        self._asked = asked
+        self._squeeze_bytes = squeeze_bytes
+        self._max_line = request.limits.max_line_bytes
+        self._max_chars = request.limits.max_line_chars
+        self._max_window = request.limits.max_window_bytes
+        self._counts_chars = request.counts_cut_chars
+        self._hurried = not request.counts_cut_chars and not request.wants_total
+        self._line_start = 0  # in `kept`, of the line that has no end yet
+        self._squeezed = 0  # in `kept`, up to where long lines were already shortened
+        self._cutting: CharCounter | None = None
+        self._terminator = b""
+
+    def feed(self, block: bytes) -> int:
+        """Takes what belongs to the window; returns how many bytes of the block were used up."""
+        encoding = self._encoding
+        start = 0
+        if self._cutting is not None:
+            at = encoding.find(block)
+            self._pass_over(block if at < 0 else block[:at])
+            if at < 0:
+                return len(block)
+            self._close_cut(terminated=True)
+            start = at + encoding.unit_bytes
+            if self.done:
+                return start
+        rest = block[start:] if start else block
+        newlines = encoding.count(rest)
+        if self._count is not None and self.lines + newlines >= self._count:
+            rest = rest[: encoding.nth(rest, self._count - self.lines)]
+            newlines = self._count - self.lines
+            self.done = True
+        base = len(self.kept)
+        self.kept += rest
+        self.lines += newlines
+        if newlines:
+            last = encoding.rfind(rest, len(rest))
+            self._line_start = base + last + encoding.unit_bytes
+        if self._max_line is not None:
+            if len(self.kept) - self._squeezed > self._squeeze_bytes:
+                self._squeeze()
+            if not self.done and len(self.kept) - self._line_start > max(self._max_line, self._squeeze_bytes):
+                self._open_cut()
+        if len(self.kept) > self._max_window:
+            raise WindowTooLarge(self._asked, limit_bytes=self._max_window)
+        return start + len(rest)
+
+    def finish(self) -> None:
+        """The file ended: an open line counts as a line."""
+        if self._cutting is not None:
+            self._close_cut(terminated=False)
+            self.ends_open = True
+        elif len(self.kept) > self._line_start:
+            self.lines += 1
+            self.ends_open = True
+        self.done = True
+
+    def _squeeze(self) -> None:
+        """Shortens the complete lines that are longer than the dialect shows."""
+        encoding, limit = self._encoding, self._max_line or 0
+        newline, unit = encoding.newline, encoding.unit_bytes
+        old = bytes(self.kept[self._squeezed : self._line_start])
+        open_line = self.kept[self._line_start :]
+        del self.kept[self._squeezed :]
+        number = self._first + self.lines - encoding.count(old)
+        at = 0
+        while at < len(old):
+            end = encoding.find(old, at)
+            if end - at > limit:
+                counter = CharCounter(encoding)
+                counter.feed(old[at:end])
+                self.cuts[number] = counter.total(terminated=True)
+                kept_cr = "\r".encode(encoding.name) if _ends_in_cr(old[at:end], encoding) else b""
+                self.kept += self._prefix(old[at : at + _aligned(limit, unit)]) + kept_cr + newline
+            else:
+                self.kept += old[at : end + unit]
+            at = end + unit
+            number += 1
+        self._line_start = self._squeezed = len(self.kept)
+        self.kept += open_line
+
+    def _open_cut(self) -> None:
+        """The line being read is longer than anyone will see: from here on it is only counted."""
+        counter = CharCounter(self._encoding)
+        self._cutting = counter
+        line = bytes(self.kept[self._line_start :])
+        if self._counts_chars:
+            counter.feed(line)
+        self._terminator = line[-self._encoding.unit_bytes :]
+        del self.kept[self._line_start :]
+        self.kept += self._prefix(line[: _aligned(self._max_line or 0, self._encoding.unit_bytes)])
+        if self._hurried and self._count is not None and self.lines + 1 == self._count:
+            self._close_cut(terminated=True)
+            self.stopped_inside = True
+
+    def _prefix(self, start: bytes) -> bytes:
+        """Of the first bytes of a long line those that are needed to show that it is too long."""
+        if not self._max_chars:
+            return start
+        return start.decode(self._encoding.name, "replace")[: self._max_chars + 1].encode(self._encoding.name, "replace")
+
+    def _pass_over(self, piece: bytes) -> None:
+        if piece and self._cutting is not None:
+            if self._counts_chars:
+                self._cutting.feed(piece)
+            self._terminator = piece[-self._encoding.unit_bytes :]
+
+    def _close_cut(self, terminated: bool) -> None:
+        counter, self._cutting = self._cutting, None
+        assert counter is not None
+        self.cuts[self._first + self.lines] = counter.total(terminated) if self._counts_chars else -1
+        if terminated:
+            if _ends_in_cr(self._terminator, self._encoding):
+                self.kept += self._terminator
+            self.kept += self._encoding.newline
+        self.lines += 1
+        self._line_start = self._squeezed = len(self.kept)
+        self.done = self._count is not None and self.lines >= self._count
+
+
+def _ends_in_cr(line: bytes, encoding: Encoding) -> bool:
+    return line.endswith("\r".encode(encoding.name))
+
+
+def _aligned(size: int, unit: int) -> int:
+    return size - size % unit

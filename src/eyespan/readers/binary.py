@@ -1,0 +1,34 @@
+"""Binary files, for dialects that hand them out: their first bytes."""
+
+from __future__ import annotations
+
+from eyespan.errors import Binary
+from eyespan.model import BytesPart
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from eyespan.guard import Source
+    from eyespan.model import Part, Pulse, ReadRequest
+
+
+def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
+    """As many bytes as the dialect may hand out.
+
+    Raises: Binary, if the dialect hands out none.
+    """
+    if not request.wants_bytes:
+        raise Binary(source.asked)
+    limits = request.limits
+    limit = limits.max_window_bytes if limits.max_whole_bytes is None else limits.max_whole_bytes
+    limit = min(limit, limits.max_window_bytes)
+    data = bytearray(source.head[: limit + 1])
+    while len(data) <= limit:
+        block = source.read_at(len(data), min(1 << 20, limit + 1 - len(data)))
+        if not block:
+            break
+        data += block
+        pulse.beat(len(data), source.size_bytes)
+    return (BytesPart(bytes(data[:limit]), len(data) > limit),), {}

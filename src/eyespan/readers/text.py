@@ -1,0 +1,68 @@
+"""Text: the lines that a selection names."""
+
+from __future__ import annotations
+
+from eyespan import _native
+from eyespan.lines.encodings import UTF8, choose
+from eyespan.lines.reader import LineReader
+from eyespan.model import Block, Lines, RowsPart, Tail, TextPart
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from eyespan.guard import Source
+    from eyespan.model import Part, Pulse, ReadRequest
+
+
+def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
+    """The lines of a text file. A selection that lies beyond its end gives a part without lines.
+
+    Raises: ScanLimit, TooLarge, WindowTooLarge, and what reading raises.
+    """
+    selection = request.selection
+    if type(selection) is Lines:
+        part = _at_hand(source, request, selection)
+        if part is not None:
+            return (part,), {}
+    encoding = choose(request.encoding, source.head)
+    lines = LineReader(source, request, encoding, pulse)
+    if isinstance(selection, Lines):
+        return (lines.window(selection.first, selection.count),), {}
+    if isinstance(selection, Tail):
+        return (lines.tail(selection.count),), {}
+    return (_block(source, request, selection, lines, pulse),), {}
+
+
+def _at_hand(source: Source, request: ReadRequest, selection: Lines) -> TextPart | None:
+    """The window of a small file in UTF-8 that was read whole already; None where the long way is needed."""
+    data = source.head
+    limits = request.limits
+    if len(data) != source.size_bytes or (request.encoding != "utf-8" and choose(request.encoding, data) is not UTF8):
+        return None
+    if limits.max_scan_bytes is not None and len(data) > limits.max_scan_bytes:
+        return None
+    if limits.max_whole_bytes is not None and len(data) > limits.max_whole_bytes:
+        return None
+    ends_open = bool(data) and data[-1] != 10
+    total = _native.count(data) + ends_open
+    first, count = selection.first, selection.count
+    left = max(0, total - first + 1)
+    kept = left if count is None else min(count, left)
+    if kept <= 0:
+        return TextPart(b"", first, 0, total, left > 0, ends_open=ends_open)
+    start = _native.nth(data, first - 1) if first > 1 else 0
+    end = _native.nth(data, kept, start) if kept < left else len(data)
+    if start or end < len(data):
+        data = data[start:end]
+    return TextPart(data, first, kept, total, kept < left, ends_open=ends_open)
+
+
+def _block(source: Source, request: ReadRequest, block: Block, lines: LineReader, pulse: Pulse) -> Part:
+    from eyespan.lines.block import grow
+    from eyespan.lines.rows import Rows
+
+    rows = Rows(source, lines, pulse, request.limits.max_line_bytes or request.limits.max_window_bytes, lines.block_bytes)
+    part = grow(rows, block)
+    return RowsPart((), past_end=True) if part is None else part

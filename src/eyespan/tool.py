@@ -1,0 +1,134 @@
+"""A dialect joined to an engine: what a host calls."""
+
+from __future__ import annotations
+
+from eyespan.dialects.arguments import BadArguments
+from eyespan.errors import Cancelled, Internal, PolicyDenied, ReadError
+from eyespan.model import Pulse, Reply, ReplyError, TextContent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from eyespan.dialects.base import Dialect
+    from eyespan.engine import Engine
+    from eyespan.model import Document, ReadRequest, ToolSpec
+
+
+class Tool:
+    """One read tool in one dialect over one workspace."""
+
+    __slots__ = ("dialect", "engine")
+
+    def __init__(self, dialect: Dialect, engine: Engine) -> None:
+        self.dialect = dialect
+        self.engine = engine
+
+    @property
+    def spec(self) -> ToolSpec:
+        """Name, aliases, description and schema, as the dialect's document has them."""
+        return self.dialect.spec
+
+    def call(self, arguments: Any, *, pulse: Pulse | None = None) -> Reply:
+        """Answers one call. Never raises for anything that a file, a path or an argument can do.
+
+        `pulse` lets another thread cancel the read, or watch its progress.
+        """
+        dialect = self.dialect
+        try:
+            if not dialect.allowed:
+                raise PolicyDenied("")
+            args = dialect.parse(arguments, self.engine.admit)
+            request = dialect.plan(args)
+            reply = dialect.render(args, self._read(request, pulse))
+        except BadArguments as error:
+            return _failed(ReplyError(error.code, error.message))
+        except ReadError as error:
+            return _failed(dialect.render_error(error))
+        except (Exception, RecursionError) as error:
+            _log(error)
+            fault = f"an internal error of eyespan ({type(error).__name__}); its log has the details"
+            return _failed(dialect.render_error(Internal("", fault)))
+        return _sound(reply)
+
+    def _read(self, request: ReadRequest, pulse: Pulse | None) -> Document:
+        try:
+            return self.engine.read(request, pulse)
+        except ReadError as error:
+            error.path = error.path or request.path
+            raise
+
+    async def acall(self, arguments: Any) -> Reply:
+        """The same, off the event loop; cancelling the task stops the read at its next block."""
+        import asyncio
+
+        pulse = Pulse()
+        try:
+            return await asyncio.to_thread(self.call, arguments, pulse=pulse)
+        except asyncio.CancelledError:
+            pulse.cancelled = True
+            raise
+
+    def __repr__(self) -> str:
+        return f"Tool({self.dialect.name!r})"
+
+
+def _failed(error: ReplyError) -> Reply:
+    error = ReplyError(error.code, valid_text(error.message))
+    return Reply((TextContent(error.message),), None, error)
+
+
+def _sound(reply: Reply) -> Reply:
+    """The reply as it is, or with every string made valid UTF-8: one lone surrogate kills servers."""
+    if all(type(block) is not TextContent or is_valid(block.text) for block in reply.content) and (
+        reply.structured is None or _is_valid_tree(reply.structured)
+    ):
+        return reply
+    content = tuple([TextContent(valid_text(b.text)) if type(b) is TextContent else b for b in reply.content])
+    return Reply(content, valid_tree(reply.structured), reply.error, tuple(map(valid_text, reply.notes)))
+
+
+def is_valid(text: str) -> bool:
+    """Whether a string can be written as UTF-8."""
+    if text.isascii():
+        return True
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def valid_text(text: str) -> str:
+    """The text with what UTF-8 cannot hold (lone surrogates, as in names of other encodings) written as escapes."""
+    return text if is_valid(text) else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _is_valid_tree(value: Any) -> bool:
+    if isinstance(value, str):
+        return is_valid(value)
+    if isinstance(value, dict):
+        return all([is_valid(k) and _is_valid_tree(v) for k, v in value.items()])
+    if isinstance(value, (list, tuple)):
+        return all([_is_valid_tree(item) for item in value])
+    return True
+
+
+def valid_tree(value: Any) -> Any:
+    """The same value with `valid_text` applied to every string in it."""
+    if isinstance(value, str):
+        return valid_text(value)
+    if isinstance(value, dict):
+        return {valid_text(k): valid_tree(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [valid_tree(item) for item in value]
+    return value
+
+
+def _log(error: BaseException) -> None:
+    import logging
+
+    logging.getLogger("eyespan").error("internal error", exc_info=error)
+
+
+__all__ = ["Cancelled", "Tool"]
