@@ -1,10 +1,10 @@
 """eyespan: one hardened, fast engine that reads files for AI agents, in the tool dialect a model already knows.
 
-    from eyespan import Workspace
+from eyespan import Workspace
 
-    tool = Workspace(".").tool("codex")
-    reply = tool.call({"file_path": "/work/app.py", "limit": 20})
-    print(reply.text)
+tool = Workspace(".").tool("codex")
+reply = tool.call({"file_path": "/work/app.py", "limit": 20})
+print(reply.text)
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from eyespan import kinds
-from eyespan.errors import Binary, TooLarge
+from eyespan.errors import Binary, ReadError, TooLarge
 from eyespan.model import Document, Facts, Pulse
 from eyespan.readers import text
 
@@ -44,16 +44,23 @@ class Engine:
         """
         pulse = pulse or Pulse()
         with self.guard.open(request.path, lexical=request.lexical, follow=request.follows_final_link) as source:
-            limit = request.limits.max_file_bytes
-            if limit is not None and source.size_bytes > limit:
-                raise TooLarge(source.asked, size_bytes=source.size_bytes, limit_bytes=limit)
-            kind = self._kind(source, request)
-            parts, extra = self._read(kind, source, request, pulse)
-            status = source.status
-            facts = Facts(
-                source.path, source.canonical, source.size_bytes, status.st_mtime_ns, status.st_nlink, source.changed()
-            )
-            return Document(kind.name, facts, parts, extra)
+            try:
+                return self._document(source, request, pulse)
+            except ReadError as error:
+                error.path, error.relative = source.asked, source.path
+                raise
+
+    def _document(self, source: Source, request: ReadRequest, pulse: Pulse) -> Document:
+        limit = request.limits.max_file_bytes
+        if limit is not None and source.size_bytes > limit:
+            raise TooLarge(source.asked, size_bytes=source.size_bytes, limit_bytes=limit)
+        kind = self._kind(source, request)
+        parts, extra = self._read(kind, source, request, pulse)
+        status = source.status
+        facts = Facts(
+            source.path, source.canonical, source.size_bytes, status.st_mtime_ns, status.st_nlink, source.changed()
+        )
+        return Document(kind.name, facts, parts, extra)
 
     def _kind(self, source: Source, request: ReadRequest) -> Kind:
         head = source.head

@@ -38,6 +38,8 @@ class ReadError(Exception):
         super().__init__(path, reason)
         self.path = path
         self.reason = reason
+        self.relative = ""
+        """The path below its root, where that is known, for dialects that show no other."""
 
     def __str__(self) -> str:
         return self.reason or self.code.replace("_", " ")

@@ -257,7 +257,9 @@ class ToolSpec:
 class Pulse:
     """One call's heartbeat: readers beat once a block, so a read can be watched, cancelled and timed."""
 
-    def __init__(self, deadline_seconds: float | None = None, on_progress: Callable[[int, int], None] | None = None) -> None:
+    def __init__(
+        self, deadline_seconds: float | None = None, on_progress: Callable[[int, int], None] | None = None
+    ) -> None:
         self.cancelled = False
         self._seconds = deadline_seconds
         self._end = None if deadline_seconds is None else time.monotonic() + deadline_seconds

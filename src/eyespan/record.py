@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 else:
 
     def record(cls):
-        fields = tuple(cls.__dict__.get("__annotations__", ()))
+        fields = tuple(cls.__annotations__)
         body = {k: v for k, v in cls.__dict__.items() if k not in (*fields, "__dict__", "__weakref__")}
         defaults = {f"_{name}": cls.__dict__[name] for name in fields if name in cls.__dict__}
         signature = ", ".join(f"{name}=_{name}" if f"_{name}" in defaults else name for name in fields)

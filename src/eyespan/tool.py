@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eyespan.dialects.arguments import BadArguments
-from eyespan.errors import Cancelled, Internal, PolicyDenied, ReadError
+from eyespan.errors import Internal, PolicyDenied, ReadError
 from eyespan.model import Pulse, Reply, ReplyError, TextContent
 
 TYPE_CHECKING = False
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from eyespan.dialects.base import Dialect
     from eyespan.engine import Engine
-    from eyespan.model import Document, ReadRequest, ToolSpec
+    from eyespan.model import ToolSpec
 
 
 class Tool:
@@ -40,7 +40,7 @@ class Tool:
                 raise PolicyDenied("")
             args = dialect.parse(arguments, self.engine.admit)
             request = dialect.plan(args)
-            reply = dialect.render(args, self._read(request, pulse))
+            reply = dialect.render(args, self.engine.read(request, pulse))
         except BadArguments as error:
             return _failed(ReplyError(error.code, error.message))
         except ReadError as error:
@@ -50,13 +50,6 @@ class Tool:
             fault = f"an internal error of eyespan ({type(error).__name__}); its log has the details"
             return _failed(dialect.render_error(Internal("", fault)))
         return _sound(reply)
-
-    def _read(self, request: ReadRequest, pulse: Pulse | None) -> Document:
-        try:
-            return self.engine.read(request, pulse)
-        except ReadError as error:
-            error.path = error.path or request.path
-            raise
 
     async def acall(self, arguments: Any) -> Reply:
         """The same, off the event loop; cancelling the task stops the read at its next block."""
@@ -108,9 +101,9 @@ def _is_valid_tree(value: Any) -> bool:
     if isinstance(value, str):
         return is_valid(value)
     if isinstance(value, dict):
-        return all([is_valid(k) and _is_valid_tree(v) for k, v in value.items()])
+        return all(is_valid(k) and _is_valid_tree(v) for k, v in value.items())
     if isinstance(value, (list, tuple)):
-        return all([_is_valid_tree(item) for item in value])
+        return all(_is_valid_tree(item) for item in value)
     return True
 
 
@@ -129,6 +122,3 @@ def _log(error: BaseException) -> None:
     import logging
 
     logging.getLogger("eyespan").error("internal error", exc_info=error)
-
-
-__all__ = ["Cancelled", "Tool"]

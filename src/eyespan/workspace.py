@@ -23,9 +23,7 @@ class Workspace:
     `backend` picks how files are opened (`eyespan doctor` tells which are possible here).
     """
 
-    def __init__(
-        self, *roots: str | os.PathLike[str], policy: Policy | None = None, backend: str = "auto"
-    ) -> None:
+    def __init__(self, *roots: str | os.PathLike[str], policy: Policy | None = None, backend: str = "auto") -> None:
         if not roots:
             raise ValueError("a workspace needs at least one root")
         self.roots = tuple([Root(root) for root in roots])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, as_whole, shown
 from eyespan.dialects.base import CHANGED, Dialect, numbered, only_text
-from eyespan.model import NUL_IS_BINARY, Lines, Limits, ReadRequest, Reply, ReplyError, TextContent, ToolSpec
+from eyespan.model import NUL_IS_BINARY, Limits, Lines, ReadRequest, Reply, ReplyError, TextContent, ToolSpec
 from eyespan.record import record
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ from eyespan import errors
 from eyespan._native import cut_bytes
 from eyespan.dialects.arguments import BadArguments, is_integer, shown
 from eyespan.dialects.base import CHANGED, Dialect, numbered, text_reply
-from eyespan.model import ANY_IS_TEXT, Block, Lines, Limits, ReadRequest, ReplyError, RowsPart, ToolSpec
+from eyespan.model import ANY_IS_TEXT, Block, Limits, Lines, ReadRequest, ReplyError, RowsPart, ToolSpec
 from eyespan.record import record
 
 TYPE_CHECKING = False
@@ -91,7 +91,9 @@ class Codex(Dialect):
         if isinstance(part, RowsPart):
             if part.past_end:
                 raise _out_of_range("anchor_line exceeds file length")
-            lines = [f"L{number}: {cut_bytes(raw.decode('utf-8', 'replace'), MAX_LINE_BYTES)}" for number, raw in part.rows]
+            lines = [
+                f"L{number}: {cut_bytes(raw.decode('utf-8', 'replace'), MAX_LINE_BYTES)}" for number, raw in part.rows
+            ]
             return text_reply("\n".join(lines), notes=notes)
         if not part.line_count:  # type: ignore[union-attr]  # every other part of a text file is a TextPart
             raise _out_of_range("offset exceeds file length")

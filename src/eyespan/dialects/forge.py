@@ -9,7 +9,7 @@ from __future__ import annotations
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, is_integer, shown
 from eyespan.dialects.base import Dialect, numbered, only_text, text_reply
-from eyespan.model import NUL_OR_BAD_UTF8_IS_BINARY, BytesPart, Lines, Limits, ReadRequest, ReplyError, Tail, ToolSpec
+from eyespan.model import NUL_OR_BAD_UTF8_IS_BINARY, BytesPart, Limits, Lines, ReadRequest, ReplyError, Tail, ToolSpec
 from eyespan.record import record
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ from __future__ import annotations
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, as_whole
 from eyespan.dialects.base import Dialect, only_text, text_reply
-from eyespan.model import MIB, NUL_IS_BINARY, Lines, Limits, ReadRequest, ReplyError, ToolSpec
+from eyespan.model import MIB, NUL_IS_BINARY, Limits, Lines, ReadRequest, ReplyError, ToolSpec
 from eyespan.record import record
 
 TYPE_CHECKING = False
@@ -99,12 +99,12 @@ class Workspace(Dialect):
         return lines
 
     def render_error(self, error: ReadError) -> ReplyError:
-        path = error.path
+        path = error.relative or error.path
         match error:
             case errors.PolicyDenied():
                 return _error("POLICY_DENIED", f"{error} (path: {path})" if path else str(error))
             case errors.OutsideRoot():
-                text = f'[Sandbox Violation] Attempted to access path outside of workspace: "{path}"'
+                text = f'[Sandbox Violation] Attempted to access path outside of workspace: "{error.path}"'
                 return ReplyError("SANDBOX_VIOLATION", text)
             case errors.InvalidPath():
                 return _error("INVALID_ARGUMENT", f"{error}: {path}")

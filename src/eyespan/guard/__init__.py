@@ -83,16 +83,19 @@ class Guard:
         """
         root, rest = self.admit(path, lexical=lexical)
         try:
-            found = self._find(self.roots, root, rest, follow=follow)
+            return self._open(root, rest, path, follow)
         except OSError as error:
-            raise from_os_error(error, path) from None
+            failure = from_os_error(error, path)
+            failure.relative = rest
+            raise failure from None
         except ReadError as error:
-            error.path = path
+            error.path, error.relative = path, rest
             raise
+
+    def _open(self, root: Root, rest: str, path: str, follow: bool) -> Source:
+        found = self._find(self.roots, root, rest, follow=follow)
         try:
             return self._admit_found(found, path, rest)
-        except OSError as error:
-            raise from_os_error(error, path) from None
         finally:
             if found.fd >= 0:
                 os.close(found.fd)

@@ -44,7 +44,9 @@ class Found:
         self.readable = readable
 
 
-def find(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True, by_handle: bool = bool(_O_PATH)) -> Found:
+def find(
+    roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True, by_handle: bool = bool(_O_PATH)
+) -> Found:
     """Opens what `rest` names beneath `root`: a descriptor of the thing itself, of whatever type it is.
 
     `by_handle` looks at things through O_PATH descriptors (Linux); without it, by name in an open directory and then

@@ -336,7 +336,9 @@ class _Window:
         """Of the first bytes of a long line those that are needed to show that it is too long."""
         if not self._max_chars:
             return start
-        return start.decode(self._encoding.name, "replace")[: self._max_chars + 1].encode(self._encoding.name, "replace")
+        return start.decode(self._encoding.name, "replace")[: self._max_chars + 1].encode(
+            self._encoding.name, "replace"
+        )
 
     def _pass_over(self, piece: bytes) -> None:
         if piece and self._cutting is not None:

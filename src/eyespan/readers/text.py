@@ -63,6 +63,8 @@ def _block(source: Source, request: ReadRequest, block: Block, lines: LineReader
     from eyespan.lines.block import grow
     from eyespan.lines.rows import Rows
 
-    rows = Rows(source, lines, pulse, request.limits.max_line_bytes or request.limits.max_window_bytes, lines.block_bytes)
+    rows = Rows(
+        source, lines, pulse, request.limits.max_line_bytes or request.limits.max_window_bytes, lines.block_bytes
+    )
     part = grow(rows, block)
     return RowsPart((), past_end=True) if part is None else part

@@ -1,0 +1,30 @@
+# Two commands do all the set-up on a machine with python3, pip and make: `make run` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: run test lint types check fuzz soak bench clean help
+
+run: $(READY)  ## show eyespan at work: the same lines in each dialect
+	@$(BIN)/python examples/tour.py
+
+test: $(READY)  ## lint, type check and run every test
+	@$(BIN)/ruff check -q . && $(BIN)/ruff format --check -q . && echo "lint: ok"
+	@$(BIN)/mypy && $(BIN)/python -m pytest -n 2 --dist worksteal
+
+lint: $(READY)  ## put the code in shape
+	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .
+
+$(READY): pyproject.toml constraints.txt $(wildcard src/eyespan/_native/*.c hatch_build.py)
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "setting up $(VENV) (once; half a minute)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+clean:  ## remove what the other commands made
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+help:  ## these lines
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
