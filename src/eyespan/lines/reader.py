@@ -12,6 +12,8 @@ from eyespan.model import MIB, TextPart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from eyespan.guard import Source
     from eyespan.lines.encodings import Encoding
     from eyespan.model import Pulse, ReadRequest
@@ -21,6 +23,9 @@ CHEAP_BYTES = 8 * MIB
 """How much is read on only to tell the total number of lines: a few milliseconds."""
 SQUEEZE_BYTES = 1 * MIB
 """A window smaller than this is not searched for long lines; whoever shows it shortens them."""
+
+
+STREAM_LINES = 4096
 
 
 class LineReader:
@@ -33,6 +38,8 @@ class LineReader:
         self._pulse = pulse
         self.block_bytes = BLOCK_BYTES
         self.squeeze_bytes = SQUEEZE_BYTES
+        self._next = 0
+        """Where the line after the last window starts."""
         self._ends_open = False
         """The last byte seen in file order was not a line feed: the file's last line has no terminator."""
         self._limit: int | None = None
@@ -56,6 +63,22 @@ class LineReader:
         if line < first:
             return self._part(b"", first, 0, self._total(line), False, {})
         return self._collect(position, first, count)
+
+    def stream(self, first: int, count: int | None) -> Iterator[TextPart]:
+        """The same lines as `window`, a part at a time, so that any number of them can be passed on."""
+        position, line = self.seek(len(self._encoding.bom), 1, first)
+        if line < first:
+            yield self._part(b"", first, 0, self._total(line), False, {})
+            return
+        while True:
+            step = STREAM_LINES if count is None else min(count, STREAM_LINES)
+            part = self._collect(position, line, step)
+            yield part
+            if not part.more or count == step:
+                return
+            count = None if count is None else count - step
+            line += part.line_count
+            position = self._next
 
     def tail(self, count: int) -> TextPart:
         """The last `count` lines, numbered as in the whole file.
@@ -131,6 +154,7 @@ class LineReader:
                 line = first + window.lines
                 return self._part(window.kept, first, window.lines, line - 1, False, window.cuts)
             position += window.feed(block)
+        self._next = position
         if window.stopped_inside:
             return self._part(window.kept, first, window.lines, None, True, window.cuts)
         self._ends_open = False

@@ -9,7 +9,7 @@ from eyespan.model import Block, Lines, RowsPart, Tail, TextPart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from eyespan.guard import Source
@@ -33,6 +33,16 @@ def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part
     if isinstance(selection, Tail):
         return (lines.tail(selection.count),), {}
     return (_block(source, request, selection, lines, pulse),), {}
+
+
+def stream(source: Source, request: ReadRequest, pulse: Pulse) -> Iterator[TextPart]:
+    """The same lines, part after part; at least one part, if only an empty one."""
+    selection = request.selection
+    lines = LineReader(source, request, choose(request.encoding, source.head), pulse)
+    if isinstance(selection, Lines):
+        return lines.stream(selection.first, selection.count)
+    parts, _ = read(source, request, pulse)
+    return iter([part for part in parts if isinstance(part, TextPart)])
 
 
 def _at_hand(source: Source, request: ReadRequest, selection: Lines) -> TextPart | None:
