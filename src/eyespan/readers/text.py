@@ -28,11 +28,14 @@ def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part
             return (part,), {}
     encoding = choose(request.encoding, source.head)
     lines = LineReader(source, request, encoding, pulse)
-    if isinstance(selection, Lines):
-        return (lines.window(selection.first, selection.count),), {}
-    if isinstance(selection, Tail):
-        return (lines.tail(selection.count),), {}
-    return (_block(source, request, selection, lines, pulse),), {}
+    try:
+        if isinstance(selection, Lines):
+            return (lines.window(selection.first, selection.count),), {}
+        if isinstance(selection, Tail):
+            return (lines.tail(selection.count, selection.numbered),), {}
+        return (_block(source, request, selection, lines, pulse),), {}
+    finally:
+        lines.keep_index()
 
 
 def stream(source: Source, request: ReadRequest, pulse: Pulse) -> Iterator[TextPart]:
@@ -40,9 +43,13 @@ def stream(source: Source, request: ReadRequest, pulse: Pulse) -> Iterator[TextP
     selection = request.selection
     lines = LineReader(source, request, choose(request.encoding, source.head), pulse)
     if isinstance(selection, Lines):
-        return lines.stream(selection.first, selection.count)
-    parts, _ = read(source, request, pulse)
-    return iter([part for part in parts if isinstance(part, TextPart)])
+        try:
+            yield from lines.stream(selection.first, selection.count)
+        finally:
+            lines.keep_index()
+    else:
+        parts, _ = read(source, request, pulse)
+        yield from [part for part in parts if isinstance(part, TextPart)]
 
 
 def _at_hand(source: Source, request: ReadRequest, selection: Lines) -> TextPart | None:
