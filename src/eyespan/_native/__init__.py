@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 open_beneath: Callable[[int, bytes, bool, bytes], tuple[int, int, int, bytes | None]] | None = None
-"""Finds, looks at and opens a file beneath an open folder (guard/openat.py); None where there is no such system call."""
+"""Finds, looks at and opens a file beneath an open folder (guard/openat.py); None where the kernel has no such call."""
 
 try:
     if environ.get("EYESPAN_PURE") == "1":
