@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eyespan.guard import Guard, Source
+    from eyespan.guard.listing import Listing
     from eyespan.kinds import Kind
     from eyespan.model import Part, ReadRequest, TextPart
 
@@ -36,6 +37,13 @@ class Engine:
         Raises: PolicyDenied, OutsideRoot, InvalidPath, SystemFailure.
         """
         return self.guard.admit(path, lexical=lexical)[1]
+
+    def list(self, path: str) -> Listing:
+        """The names in a folder, as far as the rules let them be known.
+
+        Raises: ReadError; NotRegular(what="file") if it is no folder.
+        """
+        return self.guard.list_beneath(path)
 
     def read(self, request: ReadRequest, pulse: Pulse | None = None) -> Document:
         """What the request selects of the file it names.
