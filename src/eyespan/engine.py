@@ -58,6 +58,14 @@ class Engine:
                 error.path, error.relative = source.asked, source.path
                 raise
 
+    def look(self, request: ReadRequest) -> Document:
+        """What the file is, without its contents: a document of no parts.
+
+        Raises: ReadError.
+        """
+        with self.guard.open(request.path, lexical=request.lexical, follow=request.follows_final_link) as source:
+            return Document(self._kind(source, request).name, _facts(source), ())
+
     def stream(self, request: ReadRequest, pulse: Pulse) -> Iterator[TextPart]:
         """The lines of a text file in consecutive parts, each small, however much is selected.
 
@@ -74,11 +82,7 @@ class Engine:
             raise TooLarge(source.asked, size_bytes=source.size_bytes, limit_bytes=limit)
         kind = self._kind(source, request)
         parts, extra = self._read(kind, source, request, pulse)
-        status = source.status
-        facts = Facts(
-            source.path, source.canonical, source.size_bytes, status.st_mtime_ns, status.st_nlink, source.changed()
-        )
-        return Document(kind.name, facts, parts, extra)
+        return Document(kind.name, _facts(source), parts, extra)
 
     def _kind(self, source: Source, request: ReadRequest) -> Kind:
         head = source.head
@@ -100,3 +104,10 @@ class Engine:
         __import__(kind.reader)
         parts: tuple[tuple[Part, ...], Mapping[str, Any]] = sys.modules[kind.reader].read(source, request, pulse)
         return parts
+
+
+def _facts(source: Source) -> Facts:
+    status = source.status
+    return Facts(
+        source.path, source.canonical, source.size_bytes, status.st_mtime_ns, status.st_nlink, source.changed()
+    )

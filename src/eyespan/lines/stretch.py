@@ -71,8 +71,8 @@ class StretchReader(LineReader):
         lines = min(count, total)
         position = self._back(start, end, lines)
         if end - position > max_bytes:
-            low = max(start, end - max_bytes)
-            low -= (low - start) % unit
+            low = max(start, end - max_bytes - unit)  # a line may start exactly where what fits does
+            low += -(low - start) % unit
             block = self._exactly(low, end - low)
             at = self._encoding.find(block)
             if at < 0 or at + unit >= len(block):
