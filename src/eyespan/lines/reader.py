@@ -32,8 +32,8 @@ OPEN_BYTES = 65536
 STREAM_LINES = 4096
 
 
-# An allocator that never saw a large block gives every window's memory back to the system and pays page faults to get it
-# again: a window of 2,000 lines then takes three times as long. One block, never touched, teaches it better.
+# An allocator that never saw a large block gives every window's memory back to the system and pays page faults to get
+# it again: a window of 2,000 lines then takes three times as long. One block, never touched, teaches it better.
 bytes(8 * MIB)
 
 INDEX_MIN_BYTES = 4 * MIB
