@@ -21,7 +21,23 @@ PATHS = int(os.environ.get("EYESPAN_AGREEMENT_PATHS", "100000"))
 TREES = 40
 STRONG = ("openat2", "walk", "walk-by-name")
 
-NAMES = ["a", "b", "c", "a b", "é", "e\u0301", "...", ".h", "x (deleted)", "-", "n\nl", "\udcff\udc80", "日本", "~", "$HOME"]
+NAMES = [
+    "a",
+    "b",
+    "c",
+    "a b",
+    "é",
+    "e\u0301",
+    "...",
+    ".h",
+    "x (deleted)",
+    "-",
+    "n\nl",
+    "\udcff\udc80",
+    "日本",
+    "~",
+    "$HOME",
+]
 LONG = ["n" * 255, "n" * 256, "m" * 400, "é" * 127]
 ODD = ["", ".", "..", "..", "", "nothing", *LONG]
 
@@ -115,7 +131,7 @@ class Tree:
 
     def _random_path(self) -> str:
         dice = self.dice
-        return "/".join(dice.choice(NAMES[:6] + ["l1", "l2", "..", "."]) for _ in range(dice.randint(1, 5)))
+        return "/".join(dice.choice([*NAMES[:6], "l1", "l2", "..", "."]) for _ in range(dice.randint(1, 5)))
 
     def path(self) -> str:
         """A path to ask for: one that leads somewhere, more or less changed."""
@@ -129,10 +145,19 @@ class Tree:
             elif change < 0.8 and parts:
                 parts.pop(spot - 1)
             else:
-                parts.insert(spot, dice.choice(NAMES + ["l1", "l2", "l3"]))
+                parts.insert(spot, dice.choice([*NAMES, "l1", "l2", "l3"]))
         path = "/".join(parts)
         if dice.random() < 0.2:
-            bases = [self.root, self.root, f"{self.base}/alias", self.second, self.outside, f"{self.root}-evil", self.base, ""]
+            bases = [
+                self.root,
+                self.root,
+                f"{self.base}/alias",
+                self.second,
+                self.outside,
+                f"{self.root}-evil",
+                self.base,
+                "",
+            ]
             path = f"{dice.choice(bases)}/{path}"
         return path + dice.choice([""] * 12 + ["/", "/.", "//", "/.."])
 

@@ -33,6 +33,8 @@ _FOLLOW = _OpenHow(getattr(os, "O_PATH", 0) | os.O_CLOEXEC, 0, _RESOLVE)
 _NOFOLLOW = _OpenHow(_FOLLOW.flags | getattr(os, "O_NOFOLLOW", 0), 0, _RESOLVE)
 _libc = ctypes.CDLL(None, use_errno=True)
 _syscall = _libc.syscall
+_syscall.argtypes = (ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
+_syscall.restype = ctypes.c_long
 _fstatfs = getattr(_libc, "fstatfs", None)
 _SIZE = ctypes.sizeof(_OpenHow)
 
@@ -67,8 +69,11 @@ def find(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True) -
     try:
         status = os.fstat(fd)
         canonical = _canonical(fd, root)
-    except BaseException:
+    except BaseException as error:
         os.close(fd)
+        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+            # /proc tells no name longer than a page, counted from the top of the machine; the walk has it anyway.
+            return walk.find(roots, root, rest, follow=follow)
         raise
     if canonical.endswith(" (deleted)"):
         # Either its name, or what /proc says of a name that is gone: the walk knows which.
@@ -138,10 +143,15 @@ _STATFS_BYTES = 256  # struct statfs is 120 bytes on 64-bit Linux; room for any
 
 
 def is_pseudo(fd: int) -> bool:
-    """Whether a descriptor belongs to a file system of kernel state."""
+    """Whether a descriptor belongs to a file system of kernel state.
+
+    Raises: OSError, if the system does not say: what is not known to be harmless is not opened.
+    """
     if _fstatfs is None:
         return False
     buffer = ctypes.create_string_buffer(_STATFS_BYTES)
-    if _fstatfs(fd, buffer) != 0:
-        return False
+    while _fstatfs(fd, buffer) != 0:
+        number = ctypes.get_errno()
+        if number != errno.EINTR:
+            raise OSError(number, os.strerror(number))
     return ctypes.c_long.from_buffer(buffer).value & 0xFFFFFFFF in PSEUDO_TYPES

@@ -34,7 +34,7 @@ _DIRECTORY = getattr(os, "O_DIRECTORY", 0)
 class Found:
     """What a backend found: a descriptor, where it really is, and whether it can be read from already."""
 
-    __slots__ = ("canonical", "fd", "parent_fd", "readable", "root", "status")
+    __slots__ = ("canonical", "fd", "readable", "root", "status")
 
     def __init__(self, fd: int, root: Root, canonical: str, status: os.stat_result, readable: bool) -> None:
         self.fd = fd
@@ -112,8 +112,9 @@ class _Walker:
                 raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
             else:
                 return self._leaf(name, seen)
-        fd = os.dup(self._fds[-1] if self._fds else self._root.fd)
-        return Found(fd, self._root, "/".join(self._names) or ".", os.fstat(fd), False)
+        here = self._fds[-1] if self._fds else self._root.fd
+        status = os.fstat(here)
+        return Found(os.dup(here), self._root, "/".join(self._names) or ".", status, False)
 
     def _leaf(self, name: str, seen: _Look) -> Found:
         return Found(seen.fd, self._root, "/".join([*self._names, name]), seen.status, seen.readable)
@@ -195,8 +196,12 @@ class _look_by_name(_Look):  # noqa: N801
                 if error.errno in (errno.EINVAL, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.EMLINK):
                     continue
                 raise
-            self.status = os.fstat(self.fd)
-            if (self.status.st_dev, self.status.st_ino) == (before.st_dev, before.st_ino):
+            try:
+                self.status = os.fstat(self.fd)
+            except BaseException:
+                self.close()
+                raise
+            if os.path.samestat(self.status, before):
                 return
             self.close()
             self.readable = False
