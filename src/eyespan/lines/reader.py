@@ -16,23 +16,24 @@ if TYPE_CHECKING:
     from eyespan.lines.encodings import Encoding
     from eyespan.model import Pulse, ReadRequest
 
-BLOCK_BYTES = 256 * 1024
-CHEAP_BYTES = 8 * MIB
-"""How much is read on only to tell the total number of lines: a few milliseconds."""
-SQUEEZE_BYTES = 1 * MIB
-"""A window smaller than this is not searched for long lines; whoever shows it shortens them."""
+LINE_BYTES = 16
+"""What a line weighs in a window beside its text: its number and what is put around it."""
 
 
 class LineReader:
-    """One pass over one source for one request."""
+    """One pass over one source for one request. What it gives does not depend on the sizes below."""
+
+    block_bytes = 256 * 1024
+    squeeze_bytes = 1 * MIB
+    """A window smaller than this is not searched for long lines; whoever shows it shortens them."""
+    cheap_bytes = 8 * MIB
+    """How much is read on only to tell the total number of lines: a few milliseconds."""
 
     def __init__(self, source: Source, request: ReadRequest, encoding: Encoding, pulse: Pulse) -> None:
         self._source = source
         self._request = request
         self._encoding = encoding
         self._pulse = pulse
-        self.block_bytes = BLOCK_BYTES
-        self.squeeze_bytes = SQUEEZE_BYTES
         self._ends_open = False
         """The last byte seen in file order was not a line feed: the file's last line has no terminator."""
         self._limit: int | None = None
@@ -87,7 +88,7 @@ class LineReader:
             if line + newlines < wanted:
                 line += newlines
                 position += len(block)
-                self._ends_open = not block.endswith(encoding.newline)
+                self._ends_open = not encoding.ends_line(block)
             else:
                 at = encoding.nth(block, wanted - line)
                 line = wanted
@@ -103,8 +104,9 @@ class LineReader:
         position = end
         if not self._ends_open:
             count += 1  # the line feed at the very end opens no line
+        most = max(unit, self.block_bytes - self.block_bytes % unit)
         while position > start:
-            size = min(self.block_bytes, position - start)
+            size = (position - start) % most or most  # blocks counted from the start are aligned to whole units
             block = self._exactly(position - size, size)
             at = len(block)
             while True:
@@ -154,7 +156,7 @@ class LineReader:
     def _total_after(self, position: int, line: int) -> int | None:
         """The number of lines when `line` starts at `position`: counted if it is asked for or cheap, else unknown."""
         left = self._source.size_bytes - position
-        if self._request.wants_total or (left <= CHEAP_BYTES and self._limit is None):
+        if self._request.wants_total or (left <= self.cheap_bytes and self._limit is None):
             _, newlines = self._count(position)
             return line - 1 + newlines + self._ends_open
         return None
@@ -165,7 +167,7 @@ class LineReader:
         while block := self._block(position):
             newlines += self._encoding.count(block)
             position += len(block)
-            self._ends_open = not block.endswith(self._encoding.newline)
+            self._ends_open = not self._encoding.ends_line(block)
         return position, newlines
 
     # --- blocks ----------------------------------------------------------------------------------------------------
@@ -280,7 +282,7 @@ class _Window:
                 self._squeeze()
             if not self.done and len(self.kept) - self._line_start > max(self._max_line, self._squeeze_bytes):
                 self._open_cut()
-        if len(self.kept) > self._max_window:
+        if len(self.kept) + LINE_BYTES * self.lines > self._max_window:
             raise WindowTooLarge(self._asked, limit_bytes=self._max_window)
         return start + len(rest)
 
@@ -306,9 +308,11 @@ class _Window:
         while at < len(old):
             end = encoding.find(old, at)
             if end - at > limit:
-                counter = CharCounter(encoding)
-                counter.feed(old[at:end])
-                self.cuts[number] = counter.total(terminated=True)
+                self.cuts[number] = -1
+                if self._counts_chars:
+                    counter = CharCounter(encoding)
+                    counter.feed(old[at:end])
+                    self.cuts[number] = counter.total(terminated=True)
                 kept_cr = "\r".encode(encoding.name) if _ends_in_cr(old[at:end], encoding) else b""
                 self.kept += self._prefix(old[at : at + _aligned(limit, unit)]) + kept_cr + newline
             else:
@@ -333,12 +337,14 @@ class _Window:
             self.stopped_inside = True
 
     def _prefix(self, start: bytes) -> bytes:
-        """Of the first bytes of a long line those that are needed to show that it is too long."""
+        """Of the first bytes of a long line those that are needed to show that it is too long.
+
+        Two characters more than are shown: the last may be a CR, which the line feed behind it takes away.
+        """
         if not self._max_chars:
             return start
-        return start.decode(self._encoding.name, "replace")[: self._max_chars + 1].encode(
-            self._encoding.name, "replace"
-        )
+        text = start.decode(self._encoding.name, "replace")[: self._max_chars + 2]
+        return text.encode(self._encoding.name, "replace")
 
     def _pass_over(self, piece: bytes) -> None:
         if piece and self._cutting is not None:
