@@ -29,7 +29,11 @@ CODEX_LINE_BYTES = 20
 CLAUDE_LINE_CHARS = 12
 WORKSPACE_BYTES = 260
 
-often = settings(max_examples=int(os.environ.get("EYESPAN_EXAMPLES", "300")), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+often = settings(
+    max_examples=int(os.environ.get("EYESPAN_EXAMPLES", "300")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 
 # --- what is read --------------------------------------------------------------------------------------------------
 
@@ -46,9 +50,7 @@ any_bytes = st.builds(
     st.sampled_from(STARTS),
     st.lists(st.sampled_from(TOKENS), max_size=60),
 )
-with_nul = st.builds(
-    lambda data, spot: data[:spot] + b"\0" + data[spot:], any_bytes, st.integers(0, 80)
-)
+with_nul = st.builds(lambda data, spot: data[:spot] + b"\0" + data[spot:], any_bytes, st.integers(0, 80))
 files = st.one_of(any_bytes, any_bytes, with_nul, st.binary(max_size=200))
 
 WIDE = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff", "utf-32-le": b"\xff\xfe\0\0", "utf-32-be": b"\0\0\xfe\xff"}
@@ -200,9 +202,11 @@ def codex_block(data: bytes, anchor: int, cap: int, levels: int, siblings: bool,
     while len(kept) < cap:
         before = len(kept)
         if up_open:
-            if up < 0 or effective[up] < floor:
-                up_open = False
-            elif effective[up] == floor and not siblings and up_floor and not (header and comment[up]):
+            if (
+                up < 0
+                or effective[up] < floor
+                or (effective[up] == floor and not siblings and up_floor and not (header and comment[up]))
+            ):
                 up_open = False
             else:
                 up_floor += effective[up] == floor
@@ -211,9 +215,11 @@ def codex_block(data: bytes, anchor: int, cap: int, levels: int, siblings: bool,
                 if len(kept) >= cap:
                     break
         if down_open:
-            if down >= len(texts) or effective[down] < floor:
-                down_open = False
-            elif effective[down] == floor and not siblings and down_floor:
+            if (
+                down >= len(texts)
+                or effective[down] < floor
+                or (effective[down] == floor and not siblings and down_floor)
+            ):
                 down_open = False
             else:
                 down_floor += effective[down] == floor
@@ -233,12 +239,28 @@ code_lines = st.builds(
     lambda blanks, text, end: blanks + text + end,
     st.sampled_from([b"", b"", b"    ", b"\t", b"        ", b"  ", b" \t ", b"\t\t", b" " * 45, "\u00a0".encode()]),
     st.sampled_from(
-        [b"", b"", b"x", b"# c", b"// c", b"-- c", b"\r", b"\x0b", b"\x1c", "\u3000".encode(), b"y" * 30, b"\xff", b"\xe2"]
+        [
+            b"",
+            b"",
+            b"x",
+            b"# c",
+            b"// c",
+            b"-- c",
+            b"\r",
+            b"\x0b",
+            b"\x1c",
+            "\u3000".encode(),
+            b"y" * 30,
+            b"\xff",
+            b"\xe2",
+        ]
     ),
     st.sampled_from([b"\n", b"\n", b"\n", b"\r\n"]),
 )
 code_files = st.builds(
-    lambda lines, end: b"".join(lines) + end, st.lists(code_lines, max_size=30), st.sampled_from([b"", b"", b"    z", b" "])
+    lambda lines, end: b"".join(lines) + end,
+    st.lists(code_lines, max_size=30),
+    st.sampled_from([b"", b"", b"    z", b" "]),
 )
 
 
@@ -357,7 +379,7 @@ def is_start_of_a_character(rest: bytes) -> bool:
     length = 2 if 0xC2 <= first <= 0xDF else 3 if 0xE0 <= first <= 0xEF else 4 if 0xF0 <= first <= 0xF4 else 0
     if len(rest) >= length:
         return False
-    for second in ([rest[1:2]] if len(rest) > 1 else [bytes([n]) for n in range(0x80, 0xC0)]):
+    for second in [rest[1:2]] if len(rest) > 1 else [bytes([n]) for n in range(0x80, 0xC0)]:
         try:
             (rest[:1] + second + rest[2:]).ljust(length, b"\x80").decode("utf-8")
         except UnicodeDecodeError:
