@@ -78,7 +78,7 @@ class Claude(Dialect):
         return ReadRequest(
             args.file_path,
             Lines(args.first, args.limit or DEFAULT_READ_LINES),
-            Limits(max_line_bytes=4 * (MAX_LINE_LENGTH + 1), max_line_chars=MAX_LINE_LENGTH),
+            Limits(max_line_bytes=4 * (MAX_LINE_LENGTH + 2), max_line_chars=MAX_LINE_LENGTH),
             text_rule=NUL_IS_BINARY,
             documents=frozenset(("image", "notebook", "pdf")),
             refuses=frozenset() if self.can_read_pdf else frozenset(("pdf",)),

@@ -86,7 +86,8 @@ def find(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True) -
     try:
         fd, pseudo, mode, name = open_beneath(root.fd, os.fsencode(rest) or b".", follow, _TYPES)
     except OSError as error:
-        if error.errno == errno.EXDEV:
+        # ENAMETOOLONG: /proc tells no name longer than a page, counted from the top of the machine.
+        if error.errno in (errno.EXDEV, errno.ENAMETOOLONG):
             return walk.find(roots, root, rest, follow=follow)
         raise
     try:
@@ -119,8 +120,10 @@ def find_by_ctypes(roots: Sequence[Root], root: Root, rest: str, *, follow: bool
         canonical = _below(os.readlink(f"/proc/self/fd/{fd}"), root)
         if canonical is not None:
             return walk.Found(fd, root, canonical, os.fstat(fd).st_mode, False, is_pseudo(fd))
-    except BaseException:
+    except BaseException as error:
         os.close(fd)
+        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+            return walk.find(roots, root, rest, follow=follow)
         raise
     os.close(fd)
     return walk.find(roots, root, rest, follow=follow)
