@@ -61,9 +61,9 @@ def _note(facts: Mapping[str, Any]) -> str:
     """What a reader of the picture must know to speak about the original; "" for the file as it is."""
     if facts.get("unchanged"):
         return ""
-    name, width, height = facts["format"], facts["width"], facts["height"]
+    width, height = facts["width"], facts["height"]
     shown = f"{facts['shown_width']} x {facts['shown_height']}"
-    words = [f"The original is a {name} picture of {width} x {height} pixels."]
+    words = [f"The original is a picture of {width} x {height} pixels ({facts['format']})."]
     if "crop" in facts:
         x, y, w, h = facts["crop"]
         words.append(f"Shown is the part of {w} x {h} pixels at x={x}, y={y}.")

@@ -318,6 +318,7 @@ class Worker:
                     raise TimedOut(asked, seconds=self.limits.seconds)
             if len(data) > most:
                 raise Unreadable(asked, kind=task, reason="what it decodes to is too large")
+            _end(process)
         finally:
             process.kill()
             reader.join()
