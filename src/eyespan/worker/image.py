@@ -51,8 +51,7 @@ _UPRIGHT = {
     8: Image.Transpose.ROTATE_90,
 }
 
-# A bomb inside a container (an icon that holds a PNG) meets the library's own check: make it an error, and strict.
-Image.MAX_IMAGE_PIXELS = MAX_PIXELS
+# The library's own check of pixels (see `_open`) only warns, up to twice its limit: make that an error.
 warnings.simplefilter("ignore")
 warnings.simplefilter("error", Image.DecompressionBombWarning)
 # Every plugin that may be needed, and what they load on first use, before the walls are up.
@@ -165,10 +164,12 @@ def _facts(picture: Image.Image, kind: str) -> dict[str, Any]:
 
 
 def _open(file: BinaryIO, kind: str) -> Image.Image:
-    # Pillow's limit is for what it decodes inside containers; a JPEG may say more, since it is decoded smaller.
-    Image.MAX_IMAGE_PIXELS = MAX_JPEG_PIXELS if kind == "JPEG" else MAX_PIXELS
+    # Opening decodes nothing, and the check below can tell the size; only an icon is decoded at once, and what it
+    # holds (a PNG, a bomb) has no other check than the library's own.
+    Image.MAX_IMAGE_PIXELS = MAX_PIXELS if kind == "ICO" else None
     picture = Image.open(file, formats=(kind,))
     _check_pixels(picture.size, MAX_JPEG_PIXELS if kind == "JPEG" else MAX_PIXELS)
+    Image.MAX_IMAGE_PIXELS = MAX_PIXELS
     return picture
 
 
