@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from eyespan.errors import ReadError, ScanLimit, TooLarge, WindowTooLarge
 from eyespan.lines.encodings import CharCounter
-from eyespan.model import MIB, TextPart
+from eyespan.model import EXACT_TOTAL, MIB, NO_TOTAL, TextPart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,24 +20,31 @@ if TYPE_CHECKING:
     from eyespan.lines.store import Store
     from eyespan.model import Pulse, ReadRequest
 
-BLOCK_BYTES = 256 * 1024
-CHEAP_BYTES = 8 * MIB
-"""How much is read on only to tell the total number of lines: a few milliseconds."""
-SQUEEZE_BYTES = 1 * MIB
-"""A window smaller than this is not searched for long lines; whoever shows it shortens them."""
+LINE_BYTES = 16
+"""What a line weighs in a window beside its text: its number and what is put around it."""
 
 
+OPEN_BYTES = 65536
+"""The line being read is cut once it is longer than this, so that a single endless line costs one block."""
 STREAM_LINES = 4096
 
 
-INDEX_MIN_BYTES = 4 * MIB
-"""Smaller files are read through more quickly than an index is kept."""
+# An allocator that never saw a large block gives every window's memory back to the system and pays page faults to get
+# it again: a window of 2,000 lines then takes three times as long. One block, never touched, teaches it better.
+bytes(8 * MIB)
 
 
 class LineReader:
-    """One pass over one source for one request."""
+    """One pass over one source for one request. What it gives does not depend on the sizes below."""
 
-    index_min_bytes = INDEX_MIN_BYTES
+    block_bytes = 256 * 1024
+    squeeze_bytes = 1 * MIB
+    """A window smaller than this is not searched for long lines; whoever shows it shortens them."""
+    cheap_bytes = 8 * MIB
+    """How much is read on only to tell the total number of lines: a few milliseconds."""
+
+    index_min_bytes = 4 * MIB
+    """Smaller files are read through more quickly than an index is kept."""
 
     def __init__(
         self, source: Source, request: ReadRequest, encoding: Encoding, pulse: Pulse, store: Store | None = None
@@ -49,8 +56,9 @@ class LineReader:
         self._request = request
         self._encoding = encoding
         self._pulse = pulse
-        self.block_bytes = BLOCK_BYTES
-        self.squeeze_bytes = SQUEEZE_BYTES
+        self._held = b""
+        self._held_at = 0
+        """The block last looked into, and where it starts."""
         self._next = 0
         """Where the line after the last window starts."""
         self._ends_open = False
@@ -134,18 +142,17 @@ class LineReader:
         """
         encoding = self._encoding
         while line < wanted:
-            if position >= len(self._source.head):
-                position, line = self._jump(position, line, wanted)
+            position, line = self._jump(position, line, wanted)
             block = self._block(position)
             if not block:
                 break
-            newlines = encoding.count(block)
-            if line + newlines < wanted:
-                line += newlines
+            at = encoding.nth(block, wanted - line)
+            if at < 0:
+                line += encoding.count(block)
                 position += len(block)
-                self._ends_open = not block.endswith(encoding.newline)
+                self._ends_open = not encoding.ends_line(block)
             else:
-                at = encoding.nth(block, wanted - line)
+                self._held, self._held_at = block, position
                 line = wanted
                 position += at
                 self._ends_open = False
@@ -154,8 +161,8 @@ class LineReader:
     def _jump(self, position: int, line: int, wanted: int) -> tuple[int, int]:
         """As far towards line `wanted` as the index of a large file leads: an offset and the line that holds it."""
         indexer = self._index()
-        if indexer is None:
-            return position, line
+        if indexer is None or (position < len(self._source.head) and not indexer.index.covered):
+            return position, line  # small, or not known yet: look at what is at hand before scanning
         place, number = indexer.block_of(wanted, self._end_of_scan())
         if place <= position:
             return position, line
@@ -194,8 +201,9 @@ class LineReader:
         position = end
         if not self._ends_open:
             count += 1  # the line feed at the very end opens no line
+        most = max(unit, self.block_bytes - self.block_bytes % unit)
         while position > start:
-            size = min(self.block_bytes, position - start)
+            size = (position - start) % most or most  # blocks counted from the start are aligned to whole units
             block = self._exactly(position - size, size)
             at = len(block)
             while True:
@@ -213,15 +221,28 @@ class LineReader:
 
     def _collect(self, position: int, first: int, count: int | None) -> TextPart:
         """The window that starts at `position` with line `first`."""
+        block, start = self._held, position - self._held_at
+        if not 0 <= start < len(block):
+            block, start = self._block(position), 0
+        if count is not None and len(block) - start <= self.squeeze_bytes:
+            end = self._encoding.nth(block, count, start)
+            if end >= 0:  # all of it is at hand
+                self._ends_open = False
+                self._next = position + end - start
+                more = end < len(block) or bool(self._block(self._next, probe=True))
+                total = self._total_after(self._next, first + count) if more else first + count - 1
+                return self._part(block[start:end], first, count, total, more, {})
+        block = block[start:]
         window = _Window(self._request, self._encoding, self._source.asked, first, count, self.squeeze_bytes)
         while not window.done:
-            block = self._block(position)
             if not block:
                 window.finish()
                 self._ends_open = window.ends_open
                 line = first + window.lines
                 return self._part(window.kept, first, window.lines, line - 1, False, window.cuts)
             position += window.feed(block)
+            if not window.done:
+                block = self._block(position)
         self._next = position
         if window.stopped_inside:
             return self._part(window.kept, first, window.lines, None, True, window.cuts)
@@ -245,20 +266,17 @@ class LineReader:
 
     def _total_after(self, position: int, line: int) -> int | None:
         """The number of lines when `line` starts at `position`: counted if it is asked for or cheap, else unknown."""
-        left = self._source.size_bytes - position
-        if not self._request.wants_total:
+        rule = self._request.total
+        if rule == NO_TOTAL:
+            return None
+        if rule != EXACT_TOTAL:
             if self._limit is not None:
                 return None
-            if left > CHEAP_BYTES:
-                indexer = self._index() if self._indexer is not None else self._known_index()
-                if indexer is None or indexer.index.covered + CHEAP_BYTES < self._source.size_bytes:
+            if self._source.size_bytes - position > self.cheap_bytes:
+                indexer = self._index()
+                if indexer is None or indexer.index.covered + self.cheap_bytes < self._source.size_bytes:
                     return None
         return self._count(position, line)[1]
-
-    def _known_index(self) -> Indexer | None:
-        """The index of this file if another read has left one; none is made only to tell a total."""
-        indexer = self._index()
-        return indexer if indexer is not None and indexer.index.covered else None
 
     def _count(self, position: int | None = None, line: int = 1) -> tuple[int, int]:
         """Reads on to the end from the start of `line` at `position`: where the end is, and the number of lines."""
@@ -272,7 +290,7 @@ class LineReader:
         while block := self._block(position):
             line += self._encoding.count(block)
             position += len(block)
-            self._ends_open = not block.endswith(self._encoding.newline)
+            self._ends_open = not self._encoding.ends_line(block)
         return position, self._total(line)
 
     # --- blocks ----------------------------------------------------------------------------------------------------
@@ -313,6 +331,8 @@ class LineReader:
         return block
 
     def _read(self, position: int, size: int) -> bytes:
+        if self._held_at <= position < self._held_at + len(self._held):
+            return self._held[position - self._held_at : position - self._held_at + size]
         head = self._source.head
         if position < len(head):
             return head[position : position + size]
@@ -347,11 +367,12 @@ class _Window:
         self._encoding = encoding
         self._asked = asked
         self._squeeze_bytes = squeeze_bytes
+        self._open_bytes = min(squeeze_bytes, OPEN_BYTES)
         self._max_line = request.limits.max_line_bytes
         self._max_chars = request.limits.max_line_chars
         self._max_window = request.limits.max_window_bytes
         self._counts_chars = request.counts_cut_chars
-        self._hurried = not request.counts_cut_chars and not request.wants_total
+        self._hurried = not request.counts_cut_chars and request.total != EXACT_TOTAL
         self._line_start = 0  # in `kept`, of the line that has no end yet
         self._squeezed = 0  # in `kept`, up to where long lines were already shortened
         self._cutting: CharCounter | None = None
@@ -385,9 +406,9 @@ class _Window:
         if self._max_line is not None:
             if len(self.kept) - self._squeezed > self._squeeze_bytes:
                 self._squeeze()
-            if not self.done and len(self.kept) - self._line_start > max(self._max_line, self._squeeze_bytes):
+            if not self.done and len(self.kept) - self._line_start > max(self._max_line, self._open_bytes):
                 self._open_cut()
-        if len(self.kept) > self._max_window:
+        if len(self.kept) + LINE_BYTES * self.lines > self._max_window:
             raise WindowTooLarge(self._asked, limit_bytes=self._max_window)
         return start + len(rest)
 
@@ -413,9 +434,11 @@ class _Window:
         while at < len(old):
             end = encoding.find(old, at)
             if end - at > limit:
-                counter = CharCounter(encoding)
-                counter.feed(old[at:end])
-                self.cuts[number] = counter.total(terminated=True)
+                self.cuts[number] = -1
+                if self._counts_chars:
+                    counter = CharCounter(encoding)
+                    counter.feed(old[at:end])
+                    self.cuts[number] = counter.total(terminated=True)
                 kept_cr = "\r".encode(encoding.name) if _ends_in_cr(old[at:end], encoding) else b""
                 self.kept += self._prefix(old[at : at + _aligned(limit, unit)]) + kept_cr + newline
             else:
@@ -440,12 +463,14 @@ class _Window:
             self.stopped_inside = True
 
     def _prefix(self, start: bytes) -> bytes:
-        """Of the first bytes of a long line those that are needed to show that it is too long."""
+        """Of the first bytes of a long line those that are needed to show that it is too long.
+
+        Two characters more than are shown: the last may be a CR, which the line feed behind it takes away.
+        """
         if not self._max_chars:
             return start
-        return start.decode(self._encoding.name, "replace")[: self._max_chars + 1].encode(
-            self._encoding.name, "replace"
-        )
+        text = start.decode(self._encoding.name, "replace")[: self._max_chars + 2]
+        return text.encode(self._encoding.name, "replace")
 
     def _pass_over(self, piece: bytes) -> None:
         if piece and self._cutting is not None:
