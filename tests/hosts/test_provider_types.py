@@ -1,0 +1,62 @@
+"""What we send, judged by the providers' own packages: their types and their schema helpers."""
+
+import pytest
+
+pytest.importorskip("openai", reason="a judge, not a dependency; tools/hosts_frameworks.sh installs it")
+pytest.importorskip("anthropic", reason="a judge, not a dependency; tools/hosts_frameworks.sh installs it")
+
+from anthropic import transform_schema
+from anthropic.types import MessageParam, ToolParam, ToolResultBlockParam
+from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolMessageParam, ChatCompletionToolParam
+from openai.types.responses import FunctionToolParam
+from openai.types.responses.response_input_param import FunctionCallOutput
+from pydantic import TypeAdapter
+
+from eyespan.dialects import DIALECTS
+from eyespan.hosts import from_tool_call, from_tool_calls, to_anthropic, to_openai
+from eyespan.hosts.schemas import copied
+
+from .test_calls import anthropic, chat, responses
+
+
+def judged(kind, value):
+    """The value after validation against a provider's type: equal to what went in, if nothing was dropped."""
+    return TypeAdapter(kind).dump_python(TypeAdapter(kind).validate_python(value), mode="python")
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("name", DIALECTS)
+def test_definitions_fit_the_providers_types(workspace, name, strict):
+    tool = workspace.tool(name)
+
+    for kind, definition in (
+        (FunctionToolParam, to_openai(tool, strict=strict)),
+        (ChatCompletionToolParam, to_openai(tool, strict=strict, api="chat")),
+        (ToolParam, to_anthropic(tool, strict=strict)),
+    ):
+        assert judged(kind, definition) == definition
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_anthropics_own_helper_finds_nothing_unsupported_in_our_strict_schemas(workspace, name):
+    """It moves a `default` into the description, though the API takes it; apart from that ours stays as it is."""
+    ours = to_anthropic(workspace.tool(name), strict=True)["input_schema"]
+    for schema in ours["properties"].values():
+        schema.pop("default", None)
+
+    assert transform_schema(copied(ours)) == ours
+
+
+def fits(kind, value):
+    TypeAdapter(kind).validate_python(value)
+    return True
+
+
+def test_answers_fit_the_providers_types(album):
+    text, arguments = '{"path": "hello.txt"}', {"path": "hello.txt"}
+
+    assert fits(FunctionCallOutput, from_tool_call(album, responses("look", text)))
+    assert fits(ChatCompletionToolMessageParam, from_tool_call(album, chat("look", text)))
+    assert fits(ToolResultBlockParam, from_tool_call(album, anthropic("look", arguments)))
+    assert fits(list[ChatCompletionMessageParam], from_tool_calls(album, [chat("look", text)]))
+    assert fits(list[MessageParam], from_tool_calls(album, [anthropic("look", arguments)]))
