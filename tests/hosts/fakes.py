@@ -113,7 +113,8 @@ class FakeModel:
                 fake.other.append(f"{self.command} {self.path.partition('?')[0]}")
                 self._send(b"{}", "application/json")
 
-            do_HEAD = do_GET
+            def do_HEAD(self) -> None:
+                self.do_GET()
 
             def _send(self, body: bytes, kind: str) -> None:
                 self.send_response(200)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from eyespan.hosts.schemas import copied
+from eyespan.server.protocol import _tool as entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,16 +13,6 @@ if TYPE_CHECKING:
 
 
 def to_mcp(tool: Tool) -> dict[str, Any]:
-    """The tool as an entry of `tools/list`: it only reads, may be called twice, and stays on this machine."""
-    spec = tool.spec
-    return {
-        "name": spec.name,
-        "description": spec.description,
-        "inputSchema": copied(spec.input_schema),
-        "annotations": {
-            "readOnlyHint": True,
-            "destructiveHint": False,
-            "idempotentHint": True,
-            "openWorldHint": False,
-        },
-    }
+    """The tool as our own server lists it in `tools/list`."""
+    found: dict[str, Any] = copied(entry(tool.spec.name, tool))
+    return found

@@ -1,0 +1,194 @@
+"""Real Claude Code and real Codex, against a fake model on loopback: what our server answers must reach the model.
+
+Each host starts the server by itself, as its user would have it, in the folder it works in; the model's script calls
+the tool once for each kind of file; the host's requests show what the model got. That is compared with what the tool
+says when called directly: every block, in order, byte for byte.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import subprocess
+import sys
+import zlib
+from base64 import b64decode
+
+import pytest
+
+from eyespan import ImageContent, TextContent, Workspace
+
+from .fakes import Call, FakeAnthropic, FakeOpenAI
+
+BIN = os.environ.get("EYESPAN_HOSTS_BIN", "")
+pytestmark = pytest.mark.skipif(not BIN, reason="hundreds of megabytes from npm; tools/hosts.sh installs them")
+
+SERVE = [sys.executable, "-m", "eyespan.server", "--dialect", "claude"]
+IN_CLAUDE_CODE, IN_CODEX = "mcp__eyespan__Read", "mcp__eyespan"
+FILES = ("hello.txt", "long.txt", "empty.txt", "missing.txt", "picture.png")
+
+
+def png(width: int, height: int) -> bytes:
+    """A picture without a library: a gradient, so that a changed pixel would be seen."""
+    rows = b"".join(
+        b"\0" + bytes(value % 256 for x in range(width) for value in (3 * x, 3 * y, x * y)) for y in range(height)
+    )
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "hello.txt").write_text("hello\nwörld ✓\n")
+    (folder / "long.txt").write_text("".join(f"line {number}\n" for number in range(1, 3001)))
+    (folder / "empty.txt").touch()
+    (folder / "picture.png").write_bytes(png(40, 30))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def replies(project):
+    """What the tool itself answers, by file name."""
+    with Workspace(project) as workspace:
+        tool = workspace.tool("claude")
+        return {name: tool.call({"file_path": f"{project}/{name}"}) for name in FILES}
+
+
+@pytest.fixture(scope="module")
+def spec(project):
+    with Workspace(project) as workspace:
+        return workspace.tool("claude").spec
+
+
+def run(arguments, project, home, **environment):
+    """Runs a host with nothing of this machine's user: no settings, no keys, no other server than ours."""
+    done = subprocess.run(
+        arguments,
+        cwd=project,
+        env={"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "HOME": str(home), **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def claude_code(project, tmp_path_factory):
+    """The model that Claude Code talked to, after it was asked to read the files."""
+    home = tmp_path_factory.mktemp("claude")
+    (home / "mcp.json").write_text(json.dumps({"mcpServers": {"eyespan": {"command": SERVE[0], "args": SERVE[1:]}}}))
+    ours = ["--mcp-config", f"{home}/mcp.json", "--strict-mcp-config", "--allowedTools", IN_CLAUDE_CODE]
+    with FakeAnthropic([Call(IN_CLAUDE_CODE, {"file_path": f"{project}/{name}"}) for name in FILES]) as model:
+        out = run(
+            ["claude", "-p", "read them", *ours],
+            project,
+            home,
+            CLAUDE_CONFIG_DIR=f"{home}/config",
+            CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
+            ANTHROPIC_BASE_URL=model.url,
+            ANTHROPIC_API_KEY="dummy",
+            IS_SANDBOX="1",
+        )
+    assert out.strip() == "done"
+    return model
+
+
+@pytest.fixture(scope="module")
+def codex(project, tmp_path_factory):
+    """The model that Codex talked to, after it was asked to read the files."""
+    home = tmp_path_factory.mktemp("codex")
+    with FakeOpenAI([Call("Read", {"file_path": f"{project}/{name}"}, IN_CODEX) for name in FILES]) as model:
+        (home / "config.toml").write_text(
+            'model = "fake"\nmodel_provider = "fake"\ntool_output_token_limit = 100000\n'
+            f'[model_providers.fake]\nname = "fake"\nbase_url = "{model.url}/v1"\nwire_api = "responses"\n'
+            f"[mcp_servers.eyespan]\ncommand = {json.dumps(SERVE[0])}\nargs = {json.dumps(SERVE[1:])}\n"
+            'required = true\ndefault_tools_approval_mode = "approve"\n'
+        )
+        out = run(["codex", "exec", "--skip-git-repo-check", "read them"], project, home, CODEX_HOME=str(home))
+    assert out.strip() == "done"
+    return model
+
+
+def test_claude_code_shows_its_model_the_dialects_own_words_and_schema(claude_code, spec):
+    shown = claude_code.tool(IN_CLAUDE_CODE)
+
+    assert (shown["description"], shown["input_schema"]) == (spec.description, spec.input_schema)
+
+
+def test_codex_shows_its_model_the_dialects_own_words_and_schema(codex, spec):
+    shown = codex.tool("Read")
+
+    assert (shown["namespace"], shown["description"]) == (IN_CODEX, spec.description)
+    assert shown["parameters"] == spec.input_schema
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_model_of_claude_code_gets_what_the_tool_answered(claude_code, replies, name):
+    result = claude_code.results()[FILES.index(name)]
+
+    assert [_of_anthropic(block) for block in _blocks(result["content"])] == list(replies[name].content)
+    assert result.get("is_error", False) == replies[name].is_error
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_model_of_codex_gets_what_the_tool_answered(codex, replies, name):
+    first, *blocks = codex.results()[FILES.index(name)]["output"]
+
+    assert first["text"].startswith("Wall time: ")  # the host's own words
+    assert [_of_openai(block) for block in blocks] == list(replies[name].content)
+
+
+def test_a_picture_reaches_the_model_of_claude_code(claude_code):
+    result = claude_code.results()[FILES.index("picture.png")]
+
+    assert "image" in [block["type"] for block in _blocks(result["content"])]
+
+
+def test_a_picture_reaches_the_model_of_codex(codex):
+    blocks = codex.results()[FILES.index("picture.png")]["output"]
+
+    assert "input_image" in [block["type"] for block in blocks]
+
+
+def test_claude_code_connects_to_the_server_that_was_added_by_its_own_command(project, tmp_path):
+    environment = {"CLAUDE_CONFIG_DIR": f"{tmp_path}/config", "IS_SANDBOX": "1"}
+    run(["claude", "mcp", "add", "eyespan", "--", *SERVE], project, tmp_path, **environment)
+
+    listed = run(["claude", "mcp", "list"], project, tmp_path, **environment)
+
+    assert "Connected" in next(line for line in listed.splitlines() if line.startswith("eyespan:"))
+
+
+def test_codex_knows_the_server_that_was_added_by_its_own_command(project, tmp_path):
+    run(["codex", "mcp", "add", "eyespan", "--", *SERVE], project, tmp_path, CODEX_HOME=str(tmp_path))
+
+    (listed,) = json.loads(run(["codex", "mcp", "list", "--json"], project, tmp_path, CODEX_HOME=str(tmp_path)))
+
+    assert (listed["name"], listed["transport"]["command"]) == ("eyespan", SERVE[0])
+    assert listed["transport"]["args"] == SERVE[1:]
+
+
+def _blocks(content):
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _of_anthropic(block):
+    if block["type"] == "text":
+        return TextContent(block["text"])
+    return ImageContent(b64decode(block["source"]["data"]), block["source"]["media_type"])
+
+
+def _of_openai(block):
+    if block["type"] == "input_text":
+        return TextContent(block["text"])
+    head, _, data = block["image_url"].partition(";base64,")
+    return ImageContent(b64decode(data), head.removeprefix("data:"))
