@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(not BIN, reason="hundreds of megabytes from npm;
 
 SERVE = [sys.executable, "-m", "eyespan.server", "--dialect", "claude"]
 IN_CLAUDE_CODE, IN_CODEX = "mcp__eyespan__Read", "mcp__eyespan"
-FILES = ("hello.txt", "long.txt", "empty.txt", "missing.txt", "picture.png")
+FILES = ("hello.txt", "long.txt", "empty.txt", "missing.txt", "picture.png", "page.pdf")
 
 
 def png(width: int, height: int) -> bytes:
@@ -42,6 +42,26 @@ def png(width: int, height: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
+def pdf(text: str) -> bytes:
+    """One page with one line of text."""
+    drawn = f"BT /F1 24 Tf 40 100 Td ({text}) Tj ET".encode()
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 200] /Contents 5 0 R "
+        b"/Resources << /Font << /F1 4 0 R >> >> >>",
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(drawn), drawn),
+    ]
+    out, offsets = bytearray(b"%PDF-1.4\n"), []
+    for number, body in enumerate(objects, 1):
+        offsets.append(len(out))
+        out += b"%d 0 obj\n%s\nendobj\n" % (number, body)
+    start = len(out)
+    out += b"xref\n0 6\n0000000000 65535 f \n" + b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
+    return bytes(out + b"trailer\n<< /Size 6 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % start)
+
+
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
     folder = tmp_path_factory.mktemp("project")
@@ -49,6 +69,7 @@ def project(tmp_path_factory):
     (folder / "long.txt").write_text("".join(f"line {number}\n" for number in range(1, 3001)))
     (folder / "empty.txt").touch()
     (folder / "picture.png").write_bytes(png(40, 30))
+    (folder / "page.pdf").write_bytes(pdf("A page of its own"))
     return folder
 
 
@@ -147,14 +168,16 @@ def test_the_model_of_codex_gets_what_the_tool_answered(codex, replies, name):
     assert [_of_openai(block) for block in blocks] == list(replies[name].content)
 
 
-def test_a_picture_reaches_the_model_of_claude_code(claude_code):
-    result = claude_code.results()[FILES.index("picture.png")]
+@pytest.mark.parametrize("name", ["picture.png", "page.pdf"])
+def test_a_picture_reaches_the_model_of_claude_code(claude_code, name):
+    result = claude_code.results()[FILES.index(name)]
 
     assert "image" in [block["type"] for block in _blocks(result["content"])]
 
 
-def test_a_picture_reaches_the_model_of_codex(codex):
-    blocks = codex.results()[FILES.index("picture.png")]["output"]
+@pytest.mark.parametrize("name", ["picture.png", "page.pdf"])
+def test_a_picture_reaches_the_model_of_codex(codex, name):
+    blocks = codex.results()[FILES.index(name)]["output"]
 
     assert "input_image" in [block["type"] for block in blocks]
 
