@@ -18,15 +18,16 @@ from base64 import b64decode
 import pytest
 
 from eyespan import ImageContent, TextContent, Workspace
+from eyespan.hosts import to_mcp
 
 from .fakes import Call, FakeAnthropic, FakeOpenAI
 
 BIN = os.environ.get("EYESPAN_HOSTS_BIN", "")
 pytestmark = pytest.mark.skipif(not BIN, reason="hundreds of megabytes from npm; tools/hosts.sh installs them")
 
-SERVE = [sys.executable, "-m", "eyespan.server", "--dialect", "claude"]
+SERVE = [sys.executable, "-m", "eyespan", "serve", "--dialect", "claude"]
 IN_CLAUDE_CODE, IN_CODEX = "mcp__eyespan__Read", "mcp__eyespan"
-FILES = ("hello.txt", "long.txt", "empty.txt", "missing.txt", "picture.png", "page.pdf")
+FILES = ("hello.txt", "long.txt", "wide.txt", "empty.txt", "missing.txt", "picture.png", "page.pdf")
 
 
 def png(width: int, height: int) -> bytes:
@@ -67,6 +68,7 @@ def project(tmp_path_factory):
     folder = tmp_path_factory.mktemp("project")
     (folder / "hello.txt").write_text("hello\nwörld ✓\n")
     (folder / "long.txt").write_text("".join(f"line {number}\n" for number in range(1, 3001)))
+    (folder / "wide.txt").write_text("".join(f"{number} {'x' * 100}\n" for number in range(1, 1501)))
     (folder / "empty.txt").touch()
     (folder / "picture.png").write_bytes(png(40, 30))
     (folder / "page.pdf").write_bytes(pdf("A page of its own"))
@@ -92,7 +94,7 @@ def run(arguments, project, home, **environment):
     done = subprocess.run(
         arguments,
         cwd=project,
-        env={"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "HOME": str(home), **environment},
+        env={"PATH": os.pathsep.join([BIN, os.environ["PATH"]]), "HOME": str(home), **environment},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -153,7 +155,9 @@ def test_codex_shows_its_model_the_dialects_own_words_and_schema(codex, spec):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_the_model_of_claude_code_gets_what_the_tool_answered(claude_code, replies, name):
+def test_the_model_of_claude_code_gets_what_the_tool_answered(claude_code, project, replies, name):
+    if name == "wide.txt" and "_meta" not in to_mcp(Workspace(project).tool("claude")):
+        pytest.skip("above 50,000 characters it shows 2,000, unless the listed tool has anthropic/maxResultSizeChars")
     result = claude_code.results()[FILES.index(name)]
 
     assert [_of_anthropic(block) for block in _blocks(result["content"])] == list(replies[name].content)
