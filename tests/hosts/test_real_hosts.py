@@ -90,11 +90,12 @@ def spec(project):
 
 
 def run(arguments, project, home, **environment):
-    """Runs a host with nothing of this machine's user: no settings, no keys, no other server than ours."""
+    """Runs a host with nothing of this machine's user: no settings, no keys, no other server, no way off loopback."""
+    nowhere = {"HTTP_PROXY": "http://127.0.0.1:9", "HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
     done = subprocess.run(
         arguments,
         cwd=project,
-        env={"PATH": os.pathsep.join([BIN, os.environ["PATH"]]), "HOME": str(home), **environment},
+        env={"PATH": os.pathsep.join([BIN, os.environ["PATH"]]), "HOME": str(home), **nowhere, **environment},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
