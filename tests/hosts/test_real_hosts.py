@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -26,6 +27,7 @@ BIN = os.environ.get("EYESPAN_HOSTS_BIN", "")
 pytestmark = pytest.mark.skipif(not BIN, reason="hundreds of megabytes from npm; tools/hosts.sh installs them")
 
 SERVE = [sys.executable, "-m", "eyespan", "serve", "--dialect", "claude"]
+TOKEN = "a-token-for-the-tests-0123456789"
 IN_CLAUDE_CODE, IN_CODEX = "mcp__eyespan__Read", "mcp__eyespan"
 FILES = ("hello.txt", "long.txt", "wide.txt", "empty.txt", "missing.txt", "picture.png", "page.pdf")
 
@@ -105,11 +107,31 @@ def run(arguments, project, home, **environment):
     return done.stdout
 
 
+@pytest.fixture(scope="module", params=["stdio", "http"])
+def address(request, project):
+    """Where the server is: None when the host starts it, or the address of one that runs already."""
+    if request.param == "stdio":
+        yield None
+        return
+    pytest.importorskip("eyespan.server.http", reason="HTTP needs the extra mcp")
+    command = [*SERVE, "--root", str(project), "--http", "127.0.0.1:0"]
+    process = subprocess.Popen(command, env={**os.environ, "EYESPAN_TOKEN": TOKEN}, stderr=subprocess.PIPE, text=True)
+    try:
+        lines = iter(process.stderr.readline, "")
+        yield next(found[0] for line in lines if (found := re.search(r"http://127\.0\.0\.1:\d+/mcp", line)))
+    finally:
+        process.terminate()
+        process.communicate()
+
+
 @pytest.fixture(scope="module")
-def claude_code(project, tmp_path_factory):
+def claude_code(address, project, tmp_path_factory):
     """The model that Claude Code talked to, after it was asked to read the files."""
     home = tmp_path_factory.mktemp("claude")
-    (home / "mcp.json").write_text(json.dumps({"mcpServers": {"eyespan": {"command": SERVE[0], "args": SERVE[1:]}}}))
+    server: dict = {"command": SERVE[0], "args": SERVE[1:]}
+    if address:
+        server = {"type": "http", "url": address, "headers": {"Authorization": f"Bearer {TOKEN}"}}
+    (home / "mcp.json").write_text(json.dumps({"mcpServers": {"eyespan": server}}))
     ours = ["--mcp-config", f"{home}/mcp.json", "--strict-mcp-config", "--allowedTools", IN_CLAUDE_CODE]
     with FakeAnthropic([Call(IN_CLAUDE_CODE, {"file_path": f"{project}/{name}"}) for name in FILES]) as model:
         out = run(
@@ -127,17 +149,21 @@ def claude_code(project, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def codex(project, tmp_path_factory):
+def codex(address, project, tmp_path_factory):
     """The model that Codex talked to, after it was asked to read the files."""
     home = tmp_path_factory.mktemp("codex")
+    server = f"command = {json.dumps(SERVE[0])}\nargs = {json.dumps(SERVE[1:])}\n"
+    if address:
+        server = f'url = "{address}"\nbearer_token_env_var = "EYESPAN_TOKEN"\n'
     with FakeOpenAI([Call("Read", {"file_path": f"{project}/{name}"}, IN_CODEX) for name in FILES]) as model:
         (home / "config.toml").write_text(
             'model = "fake"\nmodel_provider = "fake"\ntool_output_token_limit = 100000\n'
             f'[model_providers.fake]\nname = "fake"\nbase_url = "{model.url}/v1"\nwire_api = "responses"\n'
-            f"[mcp_servers.eyespan]\ncommand = {json.dumps(SERVE[0])}\nargs = {json.dumps(SERVE[1:])}\n"
+            f"[mcp_servers.eyespan]\n{server}"
             'required = true\ndefault_tools_approval_mode = "approve"\n'
         )
-        out = run(["codex", "exec", "--skip-git-repo-check", "read them"], project, home, CODEX_HOME=str(home))
+        codex = ["codex", "exec", "--skip-git-repo-check", "read them"]
+        out = run(codex, project, home, CODEX_HOME=str(home), EYESPAN_TOKEN=TOKEN)
     assert out.strip() == "done"
     return model
 
