@@ -11,10 +11,9 @@ import zipfile
 import pytest
 
 from .fakes import Call, FakeAnthropic
+from .running import BIN, UV, run
 from .test_packaging import ROOT
-from .test_real_hosts import BIN, run
 
-UV = os.environ.get("EYESPAN_HOSTS_UV", "")
 needs_npm = pytest.mark.skipif(not BIN, reason="their validators come from npm; tools/hosts.sh installs them")
 needs_uv = pytest.mark.skipif(not UV, reason="builds and installs with uv; tools/hosts.sh installs it")
 

@@ -22,9 +22,10 @@ from eyespan import ImageContent, TextContent, Workspace
 from eyespan.hosts import to_mcp
 
 from .fakes import Call, FakeAnthropic, FakeOpenAI
+from .running import BIN, run
 
-BIN = os.environ.get("EYESPAN_HOSTS_BIN", "")
-pytestmark = pytest.mark.skipif(not BIN, reason="hundreds of megabytes from npm; tools/hosts.sh installs them")
+if not BIN:
+    pytest.skip("hundreds of megabytes from npm; tools/hosts.sh installs them", allow_module_level=True)
 
 SERVE = [sys.executable, "-m", "eyespan", "serve", "--dialect", "claude"]
 TOKEN = "a-token-for-the-tests-0123456789"
@@ -89,22 +90,6 @@ def replies(project):
 def spec(project):
     with Workspace(project) as workspace:
         return workspace.tool("claude").spec
-
-
-def run(arguments, project, home, **environment):
-    """Runs a host with nothing of this machine's user: no settings, no keys, no other server, no way off loopback."""
-    nowhere = {"HTTP_PROXY": "http://127.0.0.1:9", "HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
-    done = subprocess.run(
-        arguments,
-        cwd=project,
-        env={"PATH": os.pathsep.join([BIN, os.environ["PATH"]]), "HOME": str(home), **nowhere, **environment},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    return done.stdout
 
 
 @pytest.fixture(scope="module", params=["stdio", "http"])
