@@ -1,4 +1,4 @@
-"""The official SDK's own client against both doors, in both eras: it validates every message against the wire schema."""
+"""The official SDK's client against both doors, in both eras: it checks every message against the wire schema."""
 
 from __future__ import annotations
 
