@@ -56,6 +56,10 @@ class Encoding:
             at = block.rfind(self.newline, 0, at + self.unit_bytes - 1)
         return at
 
+    def ends_line(self, block: bytes) -> bool:
+        """Whether the last unit of an aligned block is a line feed."""
+        return block.endswith(self.newline) and len(block) % self.unit_bytes == 0
+
     def to_utf8(self, data: bytes | bytearray) -> bytes | bytearray:
         """The same text in UTF-8. UTF-8 itself stays as it is, mistakes included: whoever shows it replaces them."""
         if self.name == "utf-8":

@@ -20,11 +20,8 @@ if TYPE_CHECKING:
     from eyespan.lines.store import Store
     from eyespan.model import Pulse, ReadRequest
 
-BLOCK_BYTES = 256 * 1024
-CHEAP_BYTES = 8 * MIB
-"""How much is read on only to tell the total number of lines: a few milliseconds."""
-SQUEEZE_BYTES = 1 * MIB
-"""A window smaller than this is not searched for long lines; whoever shows it shortens them."""
+LINE_BYTES = 16
+"""What a line weighs in a window beside its text: its number and what is put around it."""
 
 
 OPEN_BYTES = 65536
@@ -32,18 +29,22 @@ OPEN_BYTES = 65536
 STREAM_LINES = 4096
 
 
-# An allocator that never saw a large block gives every window's memory back to the system and pays page faults to get it
-# again: a window of 2,000 lines then takes three times as long. One block, never touched, teaches it better.
+# An allocator that never saw a large block gives every window's memory back to the system and pays page faults to get
+# it again: a window of 2,000 lines then takes three times as long. One block, never touched, teaches it better.
 bytes(8 * MIB)
-
-INDEX_MIN_BYTES = 4 * MIB
-"""Smaller files are read through more quickly than an index is kept."""
 
 
 class LineReader:
-    """One pass over one source for one request."""
+    """One pass over one source for one request. What it gives does not depend on the sizes below."""
 
-    index_min_bytes = INDEX_MIN_BYTES
+    block_bytes = 256 * 1024
+    squeeze_bytes = 1 * MIB
+    """A window smaller than this is not searched for long lines; whoever shows it shortens them."""
+    cheap_bytes = 8 * MIB
+    """How much is read on only to tell the total number of lines: a few milliseconds."""
+
+    index_min_bytes = 4 * MIB
+    """Smaller files are read through more quickly than an index is kept."""
 
     def __init__(
         self, source: Source, request: ReadRequest, encoding: Encoding, pulse: Pulse, store: Store | None = None
@@ -55,8 +56,6 @@ class LineReader:
         self._request = request
         self._encoding = encoding
         self._pulse = pulse
-        self.block_bytes = BLOCK_BYTES
-        self.squeeze_bytes = SQUEEZE_BYTES
         self._held = b""
         self._held_at = 0
         """The block last looked into, and where it starts."""
@@ -151,7 +150,7 @@ class LineReader:
             if at < 0:
                 line += encoding.count(block)
                 position += len(block)
-                self._ends_open = not block.endswith(encoding.newline)
+                self._ends_open = not encoding.ends_line(block)
             else:
                 self._held, self._held_at = block, position
                 line = wanted
@@ -202,8 +201,9 @@ class LineReader:
         position = end
         if not self._ends_open:
             count += 1  # the line feed at the very end opens no line
+        most = max(unit, self.block_bytes - self.block_bytes % unit)
         while position > start:
-            size = min(self.block_bytes, position - start)
+            size = (position - start) % most or most  # blocks counted from the start are aligned to whole units
             block = self._exactly(position - size, size)
             at = len(block)
             while True:
@@ -272,9 +272,9 @@ class LineReader:
         if rule != EXACT_TOTAL:
             if self._limit is not None:
                 return None
-            if self._source.size_bytes - position > CHEAP_BYTES:
+            if self._source.size_bytes - position > self.cheap_bytes:
                 indexer = self._index()
-                if indexer is None or indexer.index.covered + CHEAP_BYTES < self._source.size_bytes:
+                if indexer is None or indexer.index.covered + self.cheap_bytes < self._source.size_bytes:
                     return None
         return self._count(position, line)[1]
 
@@ -290,7 +290,7 @@ class LineReader:
         while block := self._block(position):
             line += self._encoding.count(block)
             position += len(block)
-            self._ends_open = not block.endswith(self._encoding.newline)
+            self._ends_open = not self._encoding.ends_line(block)
         return position, self._total(line)
 
     # --- blocks ----------------------------------------------------------------------------------------------------
@@ -408,7 +408,7 @@ class _Window:
                 self._squeeze()
             if not self.done and len(self.kept) - self._line_start > max(self._max_line, self._open_bytes):
                 self._open_cut()
-        if len(self.kept) > self._max_window:
+        if len(self.kept) + LINE_BYTES * self.lines > self._max_window:
             raise WindowTooLarge(self._asked, limit_bytes=self._max_window)
         return start + len(rest)
 
@@ -434,9 +434,11 @@ class _Window:
         while at < len(old):
             end = encoding.find(old, at)
             if end - at > limit:
-                counter = CharCounter(encoding)
-                counter.feed(old[at:end])
-                self.cuts[number] = counter.total(terminated=True)
+                self.cuts[number] = -1
+                if self._counts_chars:
+                    counter = CharCounter(encoding)
+                    counter.feed(old[at:end])
+                    self.cuts[number] = counter.total(terminated=True)
                 kept_cr = "\r".encode(encoding.name) if _ends_in_cr(old[at:end], encoding) else b""
                 self.kept += self._prefix(old[at : at + _aligned(limit, unit)]) + kept_cr + newline
             else:
@@ -461,12 +463,14 @@ class _Window:
             self.stopped_inside = True
 
     def _prefix(self, start: bytes) -> bytes:
-        """Of the first bytes of a long line those that are needed to show that it is too long."""
+        """Of the first bytes of a long line those that are needed to show that it is too long.
+
+        Two characters more than are shown: the last may be a CR, which the line feed behind it takes away.
+        """
         if not self._max_chars:
             return start
-        return start.decode(self._encoding.name, "replace")[: self._max_chars + 1].encode(
-            self._encoding.name, "replace"
-        )
+        text = start.decode(self._encoding.name, "replace")[: self._max_chars + 2]
+        return text.encode(self._encoding.name, "replace")
 
     def _pass_over(self, piece: bytes) -> None:
         if piece and self._cutting is not None:

@@ -116,7 +116,7 @@ class Rows:
         size = stop - start
         line = whole[:size] if len(whole) >= size else b""
         if len(line) < size:
-            line = self._read(start, min(size, self._block_bytes))
+            line = self._read(start, min(size, max(self._block_bytes, self._max_line)))
         if terminated and size and (line[-1:] if len(line) == size else self._read(stop - 1, 1)) == b"\r":
             size -= 1
             line = line[:size]
@@ -156,7 +156,7 @@ class Rows:
         head = self._source.head
         if position + size <= len(head):
             return head[position : position + size]
-        return self._source.read_at(position, size)
+        return self._source.read_fully(position, size)
 
 
 def _columns(line: bytes, blanks: int) -> int:
