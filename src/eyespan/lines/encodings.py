@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 
 from eyespan import _native
+from eyespan.model import drained
 from eyespan.record import record
 
 
@@ -60,11 +61,19 @@ class Encoding:
         """Whether the last unit of an aligned block is a line feed."""
         return block.endswith(self.newline) and len(block) % self.unit_bytes == 0
 
-    def to_utf8(self, data: bytes | bytearray) -> bytes | bytearray:
-        """The same text in UTF-8. UTF-8 itself stays as it is, mistakes included: whoever shows it replaces them."""
+    def to_utf8(self, data: bytearray) -> bytearray:
+        """The same text in UTF-8. UTF-8 itself stays as it is, mistakes included: whoever shows it replaces them.
+
+        Other data is used up piece by piece, so that it is not held twice.
+        """
         if self.name == "utf-8":
             return data
-        return data.decode(self.name, "replace").encode("utf-8", "replace")
+        decode = codecs.getincrementaldecoder(self.name)("replace").decode
+        text = bytearray()
+        pieces = drained(data)
+        while pieces:
+            text += decode(pieces.pop(), not pieces).encode("utf-8", "replace")
+        return text
 
 
 UTF8 = Encoding("utf-8")

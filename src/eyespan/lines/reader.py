@@ -82,7 +82,7 @@ class LineReader:
         start = len(self._encoding.bom)
         position, line = self.seek(start, 1, first)
         if line < first:
-            return self._part(b"", first, 0, self._total(line), False, {})
+            return self._part(bytearray(), first, 0, self._total(line), False, {})
         return self._collect(position, first, count)
 
     def stream(self, first: int, count: int | None) -> Iterator[TextPart]:
@@ -252,9 +252,12 @@ class LineReader:
         return self._part(window.kept, first, window.lines, total, more, window.cuts)
 
     def _part(
-        self, kept: bytes | bytearray, first: int, lines: int, total: int | None, more: bool, cuts: dict[int, int]
+        self, kept: bytearray, first: int, lines: int, total: int | None, more: bool, cuts: dict[int, int]
     ) -> TextPart:
         data = self._encoding.to_utf8(kept)
+        limit = self._request.limits.max_window_bytes
+        if len(data) > limit:  # UTF-16 of some scripts takes half as much again in UTF-8
+            raise WindowTooLarge(self._source.asked, limit_bytes=limit)
         ends_open = None if total is None else bool(total) and self._ends_open
         return TextPart(data, first, lines, total, more, cuts, self._encoding.name, ends_open)
 

@@ -114,10 +114,12 @@ class Rows:
         """Measures the line at [start, end); `whole` are its bytes if they are at hand."""
         stop = end - 1 if terminated else end
         size = stop - start
+        if not size:
+            return Row(number, start, end, b"", 0, "")
         line = whole[:size] if len(whole) >= size else b""
         if len(line) < size:
             line = self._read(start, min(size, max(self._block_bytes, self._max_line)))
-        if terminated and size and (line[-1:] if len(line) == size else self._read(stop - 1, 1)) == b"\r":
+        if terminated and (line[-1:] if len(line) == size else self._read(stop - 1, 1)) == b"\r":
             size -= 1
             line = line[:size]
         indent, text = self._measure(start, size, line)

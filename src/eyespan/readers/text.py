@@ -83,5 +83,5 @@ def _block(source: Source, request: ReadRequest, block: Block, lines: LineReader
     rows = Rows(
         source, lines, pulse, request.limits.max_line_bytes or request.limits.max_window_bytes, lines.block_bytes
     )
-    part = grow(rows, block)
+    part = grow(rows, block, request.limits.max_window_bytes)
     return RowsPart((), past_end=True) if part is None else part
