@@ -102,6 +102,30 @@ def test_an_answer_that_makes_no_sense_is_not_believed(worker, file, answer):
     assert echo(worker, file) == ECHOED
 
 
+@posix
+def test_an_answer_that_never_ends_is_not_waited_for(worker, file):
+    with pytest.raises(TimedOut):
+        worker.run("drip", file, {}, asked="data")
+
+    assert echo(worker, file) == ECHOED
+
+
+@posix
+def test_descriptors_of_a_busy_server_may_be_high(worker, file):
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 1200:
+        pytest.skip("this machine allows too few descriptors")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 1200), hard))
+    taken = [os.dup(file) for _ in range(1100)]
+    try:
+        assert echo(worker, file) == ECHOED
+    finally:
+        for fd in taken:
+            os.close(fd)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
 def test_words_of_a_lying_decoder_are_cut_to_a_length(worker, file):
     answer = framed('{"blobs": [], "error": "unreadable", "kind": 7, "reason": "' + "x" * 9000 + '"}')
 
