@@ -202,15 +202,18 @@ def test_a_python_that_does_not_come_up_is_tried_twice_and_told(file, monkeypatc
         worker.run("echo", file, {}, asked="data")
 
 
-def test_many_threads_share_one_worker(worker, file):
+def test_many_threads_share_one_worker(worker, tmp_path):
+    (tmp_path / "data").write_bytes(b"some bytes")
     answers, failures = [], []
 
     def work(task):
+        file = os.open(tmp_path / "data", os.O_RDONLY)
         for _ in range(4):
             try:
                 answers.append(echo(worker, file) if task == "echo" else worker.run(task, file, {}, asked="data"))
             except Unreadable as error:
                 failures.append(error)
+        os.close(file)
 
     threads = [threading.Thread(target=work, args=(task,)) for task in ["echo"] * 6 + ["crash", "refuse"]]
     for thread in threads:

@@ -90,7 +90,7 @@ class Worker:
     def run(
         self, task: str, fd: int, params: Mapping[str, Any], *, asked: str, pulse: Pulse | None = None
     ) -> tuple[dict[str, Any], list[bytes]]:
-        """What the decoder of `task` makes of the file behind `fd`.
+        """What the decoder of `task` makes of the file behind `fd`, whose position is the decoder's while it runs.
 
         Raises: Unreadable, TimedOut, Missing, Cancelled.
         """
