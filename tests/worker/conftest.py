@@ -16,7 +16,7 @@ TABLE = {**{name: f"bad_decoders:{name}" for name in TASKS}, "absent": "no_such_
 
 def bad_worker(backend="auto", **limits):
     """A worker whose tasks are the decoders that misbehave."""
-    wanted = {"seconds": 1.5, "output_bytes": 32 * MIB, **limits}
+    wanted = {"seconds": 30, "output_bytes": 32 * MIB, **limits}
     return Worker(JobLimits(**wanted), decoders=TABLE, path=[str(BAD.parent)], backend=backend)
 
 

@@ -60,7 +60,7 @@ def test_the_file_is_read_from_its_start_wherever_the_descriptor_stood(worker, f
     ],
 )
 def test_a_decoder_that_misbehaves_is_one_error_and_the_next_job_works(backend, task, error, words, file):
-    worker = bad_worker(backend)
+    worker = bad_worker(backend, seconds=1.5 if error is TimedOut else 30)
     try:
         with pytest.raises(error) as caught:
             worker.run(task, file, {}, asked="data")
@@ -103,11 +103,15 @@ def test_an_answer_that_makes_no_sense_is_not_believed(worker, file, answer):
 
 
 @posix
-def test_an_answer_that_never_ends_is_not_waited_for(worker, file):
-    with pytest.raises(TimedOut):
-        worker.run("drip", file, {}, asked="data")
+def test_an_answer_that_never_ends_is_not_waited_for(file):
+    worker = bad_worker(seconds=1.5)
+    try:
+        with pytest.raises(TimedOut):
+            worker.run("drip", file, {}, asked="data")
 
-    assert echo(worker, file) == ECHOED
+        assert echo(worker, file) == ECHOED
+    finally:
+        worker.stop()
 
 
 @posix
@@ -277,7 +281,7 @@ def test_no_descriptor_is_left_open_here(worker, file):
 
     for task in ("echo", "crash", "flood", "refuse", "lacks", "loop"):
         try:
-            worker.run(task, file, {}, asked="data")
+            worker.run(task, file, {}, asked="data", pulse=Pulse(1 if task == "loop" else 30))
         except (Unreadable, Missing, TimedOut):
             pass
 
