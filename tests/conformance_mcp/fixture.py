@@ -154,7 +154,8 @@ class Bridge(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._send(405, b"")
 
-    do_DELETE = do_GET
+    def do_DELETE(self) -> None:
+        self._send(405, b"")
 
     def _send(self, status: int, body: bytes, kind: str = "application/json") -> None:
         self.send_response(status)
