@@ -30,11 +30,11 @@ class Encoding:
             return _native.count(block)
         return block.decode(self.name, "replace").count("\n")
 
-    def nth(self, block: bytes, n: int) -> int:
-        """The offset just behind the n-th line feed of an aligned block, or -1."""
+    def nth(self, block: bytes, n: int, start: int = 0) -> int:
+        """The offset just behind the n-th line feed at or after `start` in an aligned block, or -1."""
         if self.unit_bytes == 1:
-            return _native.nth(block, n)
-        at = 0
+            return _native.nth(block, n, start)
+        at = start
         for _ in range(n):
             at = self.find(block, at)
             if at < 0:
@@ -55,6 +55,10 @@ class Encoding:
         while at >= 0 and at % self.unit_bytes:
             at = block.rfind(self.newline, 0, at + self.unit_bytes - 1)
         return at
+
+    def ends_line(self, block: bytes) -> bool:
+        """Whether the last unit of an aligned block is a line feed."""
+        return block.endswith(self.newline) and len(block) % self.unit_bytes == 0
 
     def to_utf8(self, data: bytes | bytearray) -> bytes | bytearray:
         """The same text in UTF-8. UTF-8 itself stays as it is, mistakes included: whoever shows it replaces them."""

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 TAB_COLUMNS = 4
 # White_Space of Unicode as Rust's `char::is_whitespace` has it; `str.strip()` would also take U+001C to U+001F.
-WHITE_SPACE = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+WHITE_SPACE = (
+    "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
 COMMENT_MARKS = ("#", "//", "--")
 
 
@@ -113,7 +116,7 @@ class Rows:
         size = stop - start
         line = whole[:size] if len(whole) >= size else b""
         if len(line) < size:
-            line = self._read(start, min(size, self._block_bytes))
+            line = self._read(start, min(size, max(self._block_bytes, self._max_line)))
         if terminated and size and (line[-1:] if len(line) == size else self._read(stop - 1, 1)) == b"\r":
             size -= 1
             line = line[:size]
@@ -153,7 +156,7 @@ class Rows:
         head = self._source.head
         if position + size <= len(head):
             return head[position : position + size]
-        return self._source.read_at(position, size)
+        return self._source.read_fully(position, size)
 
 
 def _columns(line: bytes, blanks: int) -> int:
