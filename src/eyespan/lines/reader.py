@@ -1,13 +1,15 @@
 """Any window of any text file, read forward in blocks and stopped as soon as it is served.
 
 Holds the window and one block, whatever the size of the file or of a line: a line longer than the dialect shows is
-shortened while it is read. Knows nothing of how lines are shown.
+shortened while it is read. Lines are looked for in the file's own bytes and kept as UTF-8, whatever its encoding. Knows
+nothing of how lines are shown.
 """
 
 from __future__ import annotations
 
+from eyespan import _native
 from eyespan.errors import ReadError, ScanLimit, TooLarge, WindowTooLarge
-from eyespan.lines.encodings import CharCounter
+from eyespan.lines.encodings import CharCounter, Transcoder
 from eyespan.model import MIB, TextPart
 
 TYPE_CHECKING = False
@@ -31,12 +33,21 @@ class LineReader:
         self._request = request
         self._encoding = encoding
         self._pulse = pulse
+        self.start = len(encoding.bom)
+        """Where the text begins."""
         self.block_bytes = BLOCK_BYTES
         self.squeeze_bytes = SQUEEZE_BYTES
         self._ends_open = False
         """The last byte seen in file order was not a line feed: the file's last line has no terminator."""
         self._limit: int | None = None
         self._over: ReadError | None = None
+        # UTF-8 is kept as it is, mistakes included, unless they are to be counted: whoever shows it replaces them.
+        self._transcoder = Transcoder(encoding) if encoding.name != "utf-8" or request.tells_encoding else None
+
+    @property
+    def replaced(self) -> int:
+        """How many pieces of the lines given could not be decoded; 0 where nobody asked."""
+        return 0 if self._transcoder is None else self._transcoder.replaced
 
     def window(self, first: int, count: int | None) -> TextPart:
         """The lines `first` to `first + count - 1`; none, if the file ends before.
@@ -51,8 +62,7 @@ class LineReader:
             self._limit, self._over = limits.max_whole_bytes, self._too_large()
         elif not whole or limits.max_whole_bytes is None:
             self._bound_scan()
-        start = len(self._encoding.bom)
-        position, line = self.seek(start, 1, first)
+        position, line = self.seek(self.start, 1, first)
         if line < first:
             return self._part(b"", first, 0, self._total(line), False, {})
         return self._collect(position, first, count)
@@ -63,7 +73,7 @@ class LineReader:
         Raises: as `window`.
         """
         self._bound_scan()
-        start = len(self._encoding.bom)
+        start = self.start
         end, newlines = self._count(start)
         total = newlines + self._ends_open
         first = max(1, total - count + 1)
@@ -87,7 +97,7 @@ class LineReader:
             if line + newlines < wanted:
                 line += newlines
                 position += len(block)
-                self._ends_open = not block.endswith(encoding.newline)
+                self._ends_open = not encoding.ends_line(block)
             else:
                 at = encoding.nth(block, wanted - line)
                 line = wanted
@@ -104,8 +114,9 @@ class LineReader:
         if not self._ends_open:
             count += 1  # the line feed at the very end opens no line
         while position > start:
-            size = min(self.block_bytes, position - start)
-            block = self._exactly(position - size, size)
+            low = max(start, position - self.block_bytes)
+            low -= (low - start) % unit
+            block = self._exactly(low, position - low)
             at = len(block)
             while True:
                 at = encoding.rfind(block, at)
@@ -113,8 +124,8 @@ class LineReader:
                     break
                 count -= 1
                 if count == 0:
-                    return position - size + at + unit
-            position -= size
+                    return low + at + unit
+            position = low
             self._pulse.beat(position, end)
         return start
 
@@ -122,15 +133,24 @@ class LineReader:
 
     def _collect(self, position: int, first: int, count: int | None) -> TextPart:
         """The window that starts at `position` with line `first`."""
-        window = _Window(self._request, self._encoding, self._source.asked, first, count, self.squeeze_bytes)
+        window = _Window(self._request, self._source.asked, first, count, self.squeeze_bytes)
+        encoding, transcoder = self._encoding, self._transcoder
         while not window.done:
             block = self._block(position)
             if not block:
+                if transcoder is not None:
+                    window.feed(transcoder.feed(b"", final=True))
                 window.finish()
                 self._ends_open = window.ends_open
                 line = first + window.lines
                 return self._part(window.kept, first, window.lines, line - 1, False, window.cuts)
-            position += window.feed(block)
+            if transcoder is None:
+                position += window.feed(block)
+                continue
+            if count is not None and window.lines + encoding.count(block) >= count:
+                block = block[: encoding.nth(block, count - window.lines)]
+            position += len(block)
+            window.feed(transcoder.feed(block))
         if window.stopped_inside:
             return self._part(window.kept, first, window.lines, None, True, window.cuts)
         self._ends_open = False
@@ -141,9 +161,8 @@ class LineReader:
     def _part(
         self, kept: bytes | bytearray, first: int, lines: int, total: int | None, more: bool, cuts: dict[int, int]
     ) -> TextPart:
-        data = self._encoding.to_utf8(kept)
         ends_open = None if total is None else bool(total) and self._ends_open
-        return TextPart(data, first, lines, total, more, cuts, self._encoding.name, ends_open)
+        return TextPart(kept, first, lines, total, more, cuts, self._encoding.name, ends_open)
 
     # --- counting --------------------------------------------------------------------------------------------------
 
@@ -165,7 +184,7 @@ class LineReader:
         while block := self._block(position):
             newlines += self._encoding.count(block)
             position += len(block)
-            self._ends_open = not block.endswith(self._encoding.newline)
+            self._ends_open = not self._encoding.ends_line(block)
         return position, newlines
 
     # --- blocks ----------------------------------------------------------------------------------------------------
@@ -223,11 +242,9 @@ class LineReader:
 
 
 class _Window:
-    """The lines kept so far; long ones shortened once they begin to weigh."""
+    """The lines kept so far, in UTF-8; long ones shortened once they begin to weigh."""
 
-    def __init__(
-        self, request: ReadRequest, encoding: Encoding, asked: str, first: int, count: int | None, squeeze_bytes: int
-    ) -> None:
+    def __init__(self, request: ReadRequest, asked: str, first: int, count: int | None, squeeze_bytes: int) -> None:
         self.kept = bytearray()
         self.lines = 0
         self.done = count is not None and count <= 0
@@ -237,7 +254,6 @@ class _Window:
         self.cuts: dict[int, int] = {}
         self._first = first
         self._count = count
-        self._encoding = encoding
         self._asked = asked
         self._squeeze_bytes = squeeze_bytes
         self._max_line = request.limits.max_line_bytes
@@ -252,29 +268,27 @@ class _Window:
 
     def feed(self, block: bytes) -> int:
         """Takes what belongs to the window; returns how many bytes of the block were used up."""
-        encoding = self._encoding
         start = 0
         if self._cutting is not None:
-            at = encoding.find(block)
+            at = block.find(10)
             self._pass_over(block if at < 0 else block[:at])
             if at < 0:
                 return len(block)
             self._close_cut(terminated=True)
-            start = at + encoding.unit_bytes
+            start = at + 1
             if self.done:
                 return start
         rest = block[start:] if start else block
-        newlines = encoding.count(rest)
+        newlines = _native.count(rest)
         if self._count is not None and self.lines + newlines >= self._count:
-            rest = rest[: encoding.nth(rest, self._count - self.lines)]
+            rest = rest[: _native.nth(rest, self._count - self.lines)]
             newlines = self._count - self.lines
             self.done = True
         base = len(self.kept)
         self.kept += rest
         self.lines += newlines
         if newlines:
-            last = encoding.rfind(rest, len(rest))
-            self._line_start = base + last + encoding.unit_bytes
+            self._line_start = base + rest.rfind(10) + 1
         if self._max_line is not None:
             if len(self.kept) - self._squeezed > self._squeeze_bytes:
                 self._squeeze()
@@ -296,38 +310,36 @@ class _Window:
 
     def _squeeze(self) -> None:
         """Shortens the complete lines that are longer than the dialect shows."""
-        encoding, limit = self._encoding, self._max_line or 0
-        newline, unit = encoding.newline, encoding.unit_bytes
+        limit = self._max_line or 0
         old = bytes(self.kept[self._squeezed : self._line_start])
         open_line = self.kept[self._line_start :]
         del self.kept[self._squeezed :]
-        number = self._first + self.lines - encoding.count(old)
+        number = self._first + self.lines - _native.count(old)
         at = 0
         while at < len(old):
-            end = encoding.find(old, at)
+            end = old.find(10, at)
             if end - at > limit:
-                counter = CharCounter(encoding)
+                counter = CharCounter()
                 counter.feed(old[at:end])
                 self.cuts[number] = counter.total(terminated=True)
-                kept_cr = "\r".encode(encoding.name) if _ends_in_cr(old[at:end], encoding) else b""
-                self.kept += self._prefix(old[at : at + _aligned(limit, unit)]) + kept_cr + newline
+                self.kept += self._prefix(old[at : at + limit]) + (b"\r\n" if old[end - 1] == 13 else b"\n")
             else:
-                self.kept += old[at : end + unit]
-            at = end + unit
+                self.kept += old[at : end + 1]
+            at = end + 1
             number += 1
         self._line_start = self._squeezed = len(self.kept)
         self.kept += open_line
 
     def _open_cut(self) -> None:
         """The line being read is longer than anyone will see: from here on it is only counted."""
-        counter = CharCounter(self._encoding)
+        counter = CharCounter()
         self._cutting = counter
         line = bytes(self.kept[self._line_start :])
         if self._counts_chars:
             counter.feed(line)
-        self._terminator = line[-self._encoding.unit_bytes :]
+        self._terminator = line[-1:]
         del self.kept[self._line_start :]
-        self.kept += self._prefix(line[: _aligned(self._max_line or 0, self._encoding.unit_bytes)])
+        self.kept += self._prefix(line[: self._max_line])
         if self._hurried and self._count is not None and self.lines + 1 == self._count:
             self._close_cut(terminated=True)
             self.stopped_inside = True
@@ -336,32 +348,20 @@ class _Window:
         """Of the first bytes of a long line those that are needed to show that it is too long."""
         if not self._max_chars:
             return start
-        return start.decode(self._encoding.name, "replace")[: self._max_chars + 1].encode(
-            self._encoding.name, "replace"
-        )
+        return start.decode("utf-8", "replace")[: self._max_chars + 1].encode("utf-8")
 
     def _pass_over(self, piece: bytes) -> None:
         if piece and self._cutting is not None:
             if self._counts_chars:
                 self._cutting.feed(piece)
-            self._terminator = piece[-self._encoding.unit_bytes :]
+            self._terminator = piece[-1:]
 
     def _close_cut(self, terminated: bool) -> None:
         counter, self._cutting = self._cutting, None
         assert counter is not None
         self.cuts[self._first + self.lines] = counter.total(terminated) if self._counts_chars else -1
         if terminated:
-            if _ends_in_cr(self._terminator, self._encoding):
-                self.kept += self._terminator
-            self.kept += self._encoding.newline
+            self.kept += b"\r\n" if self._terminator == b"\r" else b"\n"
         self.lines += 1
         self._line_start = self._squeezed = len(self.kept)
         self.done = self._count is not None and self.lines >= self._count
-
-
-def _ends_in_cr(line: bytes, encoding: Encoding) -> bool:
-    return line.endswith("\r".encode(encoding.name))
-
-
-def _aligned(size: int, unit: int) -> int:
-    return size - size % unit
