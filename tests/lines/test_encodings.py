@@ -42,7 +42,21 @@ def test_a_name_is_kept_in_one_spelling(given, kept):
 
 @pytest.mark.parametrize(
     "name",
-    "utf-7 punycode idna hz iso2022_jp iso2022_kr unicode_escape cp037 cp500 cp1140 cp273 charmap undefined".split(),
+    [
+        "utf-7",
+        "punycode",
+        "idna",
+        "hz",
+        "iso2022_jp",
+        "iso2022_kr",
+        "unicode_escape",
+        "cp037",
+        "cp500",
+        "cp1140",
+        "cp273",
+        "charmap",
+        "undefined",
+    ],
 )
 def test_an_encoding_without_findable_lines_is_refused_when_the_tool_is_made(tmp_path, name):
     with pytest.raises(ValueError, match="cannot be read by lines"):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     Admit = Callable[[str, bool], str]
 
 CHANGED = "The file changed while it was read; the lines may come from two versions of it. Read it again."
+CHANGED_DOCUMENT = "The file changed while it was read; what is shown may be of two versions of it. Read it again."
 
 
 class Dialect:

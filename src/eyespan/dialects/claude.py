@@ -8,8 +8,22 @@ from __future__ import annotations
 
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, as_whole, shown
-from eyespan.dialects.base import CHANGED, Dialect, encoding_facts, encoding_note, numbered, only_text
-from eyespan.model import NUL_IS_BINARY, Limits, Lines, ReadRequest, Reply, ReplyError, TextContent, ToolSpec
+from eyespan.dialects.base import CHANGED, CHANGED_DOCUMENT, Dialect, encoding_facts, encoding_note, numbered, only_text
+from eyespan.model import (
+    NUL_IS_BINARY,
+    BytesPart,
+    DocumentContent,
+    ImageContent,
+    ImagePart,
+    Limits,
+    Lines,
+    NotePart,
+    ReadRequest,
+    Reply,
+    ReplyError,
+    TextContent,
+    ToolSpec,
+)
 from eyespan.record import record
 
 TYPE_CHECKING = False
@@ -25,6 +39,9 @@ DEFAULT_READ_LINES = 2000
 MAX_LINE_LENGTH = 2000
 BASH_TOOL_NAME = "Bash"
 MARKS = {"tab": "\t", "arrow": "→"}
+
+DOCUMENTS = {"image": "picture", "pdf": "PDF"}
+"""Kinds that are called something else in messages."""
 
 EMPTY = "<system-reminder>Warning: the file exists but the contents are empty.</system-reminder>"
 
@@ -88,6 +105,8 @@ class Claude(Dialect):
         )
 
     def render(self, args: ClaudeArgs, document: Document) -> Reply:
+        if document.kind != "text":
+            return _blocks(document)
         part = only_text(document)
         total, shown_lines = part.total_lines, part.line_count
         if total == 0:
@@ -139,6 +158,8 @@ class Claude(Dialect):
                     f"This tool cannot read binary files. The file appears to be a binary {suffix}file. "
                     "Please use appropriate tools for binary file analysis."
                 )
+            case errors.Unreadable():
+                text = f"This {DOCUMENTS.get(error.kind, error.kind)} cannot be read: {error}"
             case errors.WindowTooLarge():
                 text = f"File content exceeds maximum allowed size: {error}. Use offset and limit to read a part of it."
             case errors.OutsideRoot():
@@ -168,6 +189,33 @@ def _number(value: Any, name: str, default: int) -> int:
     if number is None:
         raise _bad(f"{name} must be a whole number, not {shown(value)}")
     return number
+
+
+def _blocks(document: Document) -> Reply:
+    """A picture, PDF or notebook: its parts in order as blocks, neighbouring notes as one; its own facts beside them.
+
+    A document without parts (a notebook without cells) is answered as an empty file is.
+    """
+    content: list[Content] = []
+    notes: list[str] = []
+    for part in (*document.parts, None):
+        if isinstance(part, NotePart):
+            notes.append(part.text)
+            continue
+        if notes:
+            content.append(TextContent("\n".join(notes)))
+            notes = []
+        if isinstance(part, ImagePart):
+            content.append(ImageContent(part.data, part.media_type))
+        elif isinstance(part, BytesPart):
+            content.append(DocumentContent(part.data, part.media_type))
+    facts = dict(document.extra)
+    if not content:
+        return _reminder(EMPTY, facts)
+    if document.facts.changed:
+        facts["changed_during_read"] = True
+        content.append(TextContent(f"<system-reminder>{CHANGED_DOCUMENT}</system-reminder>"))
+    return Reply(tuple(content), facts)
 
 
 def _reminder(text: str, facts: dict[str, Any]) -> Reply:
