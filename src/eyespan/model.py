@@ -34,9 +34,10 @@ class Lines:
 
 @record
 class Tail:
-    """The last `count` lines, numbered as in the whole file."""
+    """The last `count` lines, numbered as in the whole file; without their numbers the rest need not be read."""
 
     count: int
+    numbered: bool = True
 
 
 @record
@@ -132,6 +133,7 @@ class TextPart:
 
     data: bytes | bytearray
     first_line: int
+    """0 where the number was not asked for."""
     line_count: int
     total_lines: int | None
     more: bool

@@ -45,8 +45,8 @@ BUILT_IN_ALLOW = (
 class Policy:
     """Deny rules and the exceptions to them, as glob patterns over paths relative to a root.
 
-    `**` stands for any number of folders, `*`, `?` and `[...]` stay within one name; a pattern without a slash applies in
-    every folder. An exception in `allow` lifts any rule, also a built-in one; only the host can give exceptions.
+    `**` stands for any number of folders, `*`, `?` and `[...]` stay within one name; a pattern without a slash applies
+    in every folder. An exception in `allow` lifts any rule, also a built-in one; only the host can give exceptions.
     """
 
     __slots__ = ("_allow", "_deny", "deny")
@@ -141,15 +141,21 @@ def _literal(name: str) -> bool:
 
 def _matches(glob: list[str], parts: list[str]) -> bool:
     """Whether whole `parts` fit `glob`; `**` takes any number of parts, none included."""
-    from fnmatch import fnmatchcase
-
     # reachable: how many parts may be used up so far; grows by one pattern piece at a time, so no case is exponential.
     reachable = {0}
     for piece in glob:
         if piece == "**":
             reachable = set(range(min(reachable), len(parts) + 1))
         else:
-            reachable = {at + 1 for at in reachable if at < len(parts) and fnmatchcase(parts[at], piece)}
+            reachable = {at + 1 for at in reachable if at < len(parts) and _fits(parts[at], piece)}
         if not reachable:
             return False
     return len(parts) in reachable
+
+
+def _fits(name: str, piece: str) -> bool:
+    if _literal(piece):
+        return name == piece
+    from fnmatch import fnmatchcase
+
+    return fnmatchcase(name, piece)

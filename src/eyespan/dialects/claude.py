@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 DEFAULT_READ_LINES = 2000
 MAX_LINE_LENGTH = 2000
 BASH_TOOL_NAME = "Bash"
+MAX_PAGES = 20
 MARKS = {"tab": "\t", "arrow": "→"}
 
 DOCUMENTS = {"image": "picture", "pdf": "PDF"}
@@ -53,6 +54,8 @@ class ClaudeArgs:
     """As given, for messages."""
     first: int
     limit: int
+    pages: tuple[int, int] | None = None
+    """First and last page asked for; only PDFs have any."""
 
 
 class Claude(Dialect):
@@ -72,7 +75,7 @@ class Claude(Dialect):
 
     def _spec(self) -> ToolSpec:
         description = "\n".join(line for line in DESCRIPTION if self.can_read_pdf or not line.startswith(PDF_LINE))
-        return ToolSpec("Read", description, _schema(self.first_offset))
+        return ToolSpec("Read", description, _schema(self.first_offset, self.can_read_pdf))
 
     def parse(self, arguments: Any, admit: Admit) -> ClaudeArgs:
         if not isinstance(arguments, dict):
@@ -88,7 +91,8 @@ class Claude(Dialect):
             raise _bad("Offset must be non-negative")
         if limit <= 0:
             raise _bad("Limit must be greater than 0")
-        return ClaudeArgs(path, offset, max(1, offset - self.first_offset + 1), limit)
+        pages = _pages(arguments.get("pages")) if self.can_read_pdf else None
+        return ClaudeArgs(path, offset, max(1, offset - self.first_offset + 1), limit, pages)
 
     def plan(self, args: ClaudeArgs) -> ReadRequest:
         return ReadRequest(
@@ -98,13 +102,15 @@ class Claude(Dialect):
             text_rule=NUL_IS_BINARY,
             documents=frozenset(("image", "notebook", "pdf")),
             refuses=frozenset() if self.can_read_pdf else frozenset(("pdf",)),
-            options={"pdf": self.pdf},
+            options={"pdf": self.pdf, "pages": args.pages, "max_pages": MAX_PAGES},
             encoding=self.encoding or "bom",
             tells_encoding=self.encoding is not None,
             counts_cut_chars=True,
         )
 
     def render(self, args: ClaudeArgs, document: Document) -> Reply:
+        if document.kind == "pdf" and not document.parts and args.pages is not None:
+            raise _bad(f"pages starts at {args.pages[0]}, but the PDF has only {_count(document.extra['total_pages'])}")
         if document.kind != "text":
             return _blocks(document)
         part = only_text(document)
@@ -191,6 +197,29 @@ def _number(value: Any, name: str, default: int) -> int:
     return number
 
 
+def _pages(value: Any) -> tuple[int, int] | None:
+    """ "3" or "1-5" as first and last page; None where nothing is asked for."""
+    if value is None or value == "":
+        return None
+    whole = as_whole(value)
+    text = value if isinstance(value, str) else "" if whole is None else str(whole)
+    first, dash, last = text.strip().partition("-")
+    if not dash:
+        last = first
+    first, last = first.strip(), last.strip()
+    if not (_is_page(first) and _is_page(last)) or int(first) > int(last):
+        raise _bad(f'pages must be a page or a range of pages, as in "3" or "1-5", not {shown(value)}')
+    return int(first), int(last)
+
+
+def _is_page(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 9 and int(text) >= 1
+
+
+def _count(pages: int) -> str:
+    return "1 page" if pages == 1 else f"{pages} pages"
+
+
 def _blocks(document: Document) -> Reply:
     """A picture, PDF or notebook: its parts in order as blocks, neighbouring notes as one; its own facts beside them.
 
@@ -212,10 +241,27 @@ def _blocks(document: Document) -> Reply:
     facts = dict(document.extra)
     if not content:
         return _reminder(EMPTY, facts)
+    if "left_out" in facts:
+        content.append(TextContent(_left_out(facts)))
     if document.facts.changed:
         facts["changed_during_read"] = True
         content.append(TextContent(f"<system-reminder>{CHANGED_DOCUMENT}</system-reminder>"))
     return Reply(tuple(content), facts)
+
+
+def _left_out(facts: dict[str, Any]) -> str:
+    """Which pages are not shown, and how to ask for them."""
+    shown_pages, (start, end), total = facts["pages_returned"], facts["left_out"], facts["total_pages"]
+    first, last = shown_pages[0], shown_pages[-1]
+    is_shown = f"Page {first} of {total} is" if first == last else f"Pages {first}-{last} of {total} are"
+    is_left = f"page {start} is" if start == end else f"pages {start}-{end} are"
+    why = {"bytes": " (the answer would become too large)", "seconds": " (they take long to draw)"}
+    until = min(end, start + MAX_PAGES - 1)
+    following = f"{start}-{until}" if until > start else f"{start}"
+    return (
+        f"<system-reminder>{is_shown} shown; {is_left} left out{why.get(facts.get('stopped', ''), '')}. "
+        f'To read on, use pages "{following}".</system-reminder>'
+    )
 
 
 def _reminder(text: str, facts: dict[str, Any]) -> Reply:
@@ -256,7 +302,14 @@ DESCRIPTION = (
 )
 
 
-def _schema(first_offset: int) -> dict[str, Any]:
+PAGES_SCHEMA = {
+    "type": "string",
+    "description": f'The pages of a PDF to read, as in "3" or "1-5" (at most {MAX_PAGES} a call). '
+    "Only applies to PDF files",
+}
+
+
+def _schema(first_offset: int, pages: bool) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": {
@@ -271,6 +324,7 @@ def _schema(first_offset: int) -> dict[str, Any]:
                 "description": f"The number of lines to read (default: {DEFAULT_READ_LINES}). "
                 "Only provide if the file is too large to read at once",
             },
+            **({"pages": PAGES_SCHEMA} if pages else {}),
         },
         "required": ["file_path"],
     }

@@ -20,6 +20,9 @@ class Source:
     `size_bytes` is a hint: a file may grow, shrink or lie; what `read_at` returns is the truth, and b"" is the end.
     """
 
+    head_bytes = HEAD_BYTES
+    indexed = True
+    """An index of its lines may be kept for the file; not so where the bytes read are not the file's own."""
     __slots__ = ("_head", "_status", "asked", "canonical", "fd", "path", "size_bytes")
 
     def __init__(self, fd: int, status: os.stat_result, *, asked: str, path: str, canonical: str) -> None:
@@ -40,7 +43,7 @@ class Source:
     def head(self) -> bytes:
         """The first bytes: all of a small file, 64 KiB of a larger one. Read once."""
         if self._head is None:
-            self._head = self._fill(min(max(self.size_bytes, 0) + 1, HEAD_BYTES))
+            self._head = self.read_fully(0, min(max(self.size_bytes, 0) + 1, self.head_bytes))
         return self._head
 
     def read_at(self, offset: int, size_bytes: int) -> bytes:
@@ -53,11 +56,11 @@ class Source:
         except OSError as error:
             raise from_os_error(error, self.asked) from None
 
-    def _fill(self, size_bytes: int) -> bytes:
-        """As `read_at(0, ...)`, going on after short reads."""
-        data = self.read_at(0, size_bytes)
+    def read_fully(self, offset: int, size_bytes: int) -> bytes:
+        """As `read_at`, going on after short reads: fewer bytes only at the end of the file."""
+        data = self.read_at(offset, size_bytes)
         while data and len(data) < size_bytes:
-            more = self.read_at(len(data), size_bytes - len(data))
+            more = self.read_at(offset + len(data), size_bytes - len(data))
             if not more:
                 break
             data += more

@@ -14,8 +14,12 @@ from eyespan.model import MIB, TextPart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from eyespan.guard import Source
     from eyespan.lines.encodings import Encoding
+    from eyespan.lines.index import Indexer
+    from eyespan.lines.store import Store
     from eyespan.model import Pulse, ReadRequest
 
 BLOCK_BYTES = 256 * 1024
@@ -25,11 +29,25 @@ SQUEEZE_BYTES = 1 * MIB
 """A window smaller than this is not searched for long lines; whoever shows it shortens them."""
 
 
+STREAM_LINES = 4096
+
+
+INDEX_MIN_BYTES = 4 * MIB
+"""Smaller files are read through more quickly than an index is kept."""
+
+
 class LineReader:
     """One pass over one source for one request."""
 
-    def __init__(self, source: Source, request: ReadRequest, encoding: Encoding, pulse: Pulse) -> None:
+    index_min_bytes = INDEX_MIN_BYTES
+
+    def __init__(
+        self, source: Source, request: ReadRequest, encoding: Encoding, pulse: Pulse, store: Store | None = None
+    ) -> None:
         self._source = source
+        self._store = store
+        self._indexer: Indexer | None = None
+        self._started_ns = 0
         self._request = request
         self._encoding = encoding
         self._pulse = pulse
@@ -37,6 +55,8 @@ class LineReader:
         """Where the text begins."""
         self.block_bytes = BLOCK_BYTES
         self.squeeze_bytes = SQUEEZE_BYTES
+        self._next = 0
+        """Where the line after the last window starts."""
         self._ends_open = False
         """The last byte seen in file order was not a line feed: the file's last line has no terminator."""
         self._limit: int | None = None
@@ -67,19 +87,53 @@ class LineReader:
             return self._part(b"", first, 0, self._total(line), False, {})
         return self._collect(position, first, count)
 
-    def tail(self, count: int) -> TextPart:
-        """The last `count` lines, numbered as in the whole file.
+    def stream(self, first: int, count: int | None) -> Iterator[TextPart]:
+        """The same lines as `window`, a part at a time, so that any number of them can be passed on."""
+        self._bound_scan()
+        position, line = self.seek(self.start, 1, first)
+        if line < first:
+            yield self._part(b"", first, 0, self._total(line), False, {})
+            return
+        while True:
+            step = STREAM_LINES if count is None else min(count, STREAM_LINES)
+            part = self._collect(position, line, step)
+            yield part
+            if not part.more or count == step:
+                return
+            count = None if count is None else count - step
+            line += part.line_count
+            position = self._next
+
+    def tail(self, count: int, numbered: bool = True) -> TextPart:
+        """The last `count` lines, numbered as in the whole file. Without numbers only the end of it is read.
 
         Raises: as `window`.
         """
-        self._bound_scan()
         start = self.start
-        end, newlines = self._count(start)
-        total = newlines + self._ends_open
-        first = max(1, total - count + 1)
-        position = self._back(start, end, total - first + 1)
+        if numbered:
+            self._bound_scan()
+            end, total = self._count()
+            lines = min(count, total)
+            first = total - lines + 1
+        else:
+            end = max(start, self._source.size_bytes)
+            self._look_back(end)
+            lines, first, total = count, 0, None
+        position = self._back(start, end, lines)
         self._limit, self._over = end, None  # what was appended since is another file's business
-        return self._collect(position, first, total - first + 1)
+        part = self._collect(position, first, lines if numbered else None)
+        if numbered:
+            return part
+        return TextPart(part.data, 0, part.line_count, None, False, part.cuts, part.encoding, part.ends_open)
+
+    def keep_index(self) -> None:
+        """Hands on what this read learned of a large file, for the next one."""
+        indexer = self._indexer
+        if indexer is None or self._store is None or indexer.broken:
+            return
+        # Also an index that only fits what the file has become is kept anew: with the length that it fits.
+        if indexer.grown or (indexer.index.covered and indexer.index.file_bytes != self._source.size_bytes):
+            self._store.keep(self._source, self._encoding.newline, indexer.index, self._started_ns)
 
     # --- moving ----------------------------------------------------------------------------------------------------
 
@@ -90,6 +144,8 @@ class LineReader:
         """
         encoding = self._encoding
         while line < wanted:
+            if position >= len(self._source.head):
+                position, line = self._jump(position, line, wanted)
             block = self._block(position)
             if not block:
                 break
@@ -104,6 +160,42 @@ class LineReader:
                 position += at
                 self._ends_open = False
         return position, line
+
+    def _jump(self, position: int, line: int, wanted: int) -> tuple[int, int]:
+        """As far towards line `wanted` as the index of a large file leads: an offset and the line that holds it."""
+        indexer = self._index()
+        if indexer is None:
+            return position, line
+        place, number = indexer.block_of(wanted, self._end_of_scan())
+        if place <= position:
+            return position, line
+        self._look_back(place)
+        return place, number
+
+    def _index(self) -> Indexer | None:
+        """The way through a large file; None for a small one."""
+        if self._indexer is None and self._source.indexed and self._source.size_bytes >= self.index_min_bytes:
+            import time
+
+            from eyespan.lines.index import Indexer
+            from eyespan.lines.store import shared
+
+            if self._store is None:
+                self._store = shared()
+            self._started_ns = time.time_ns()
+            known = self._store.find(self._source, self._encoding.newline)
+            self._indexer = Indexer(self._source, self._encoding, self._pulse, known)
+        return self._indexer
+
+    def _end_of_scan(self) -> int:
+        return self._source.size_bytes if self._limit is None else min(self._limit, self._source.size_bytes)
+
+    def _look_back(self, position: int) -> None:
+        """Whether the line before `position` is open."""
+        unit = self._encoding.unit_bytes
+        before = self._read(position - unit, unit) if position >= unit + self.start else b""
+        cut = (position - self.start) % unit  # the file ends inside a unit
+        self._ends_open = bool(cut) or (bool(before) and before != self._encoding.newline)
 
     def _back(self, start: int, end: int, count: int) -> int:
         """Where the last `count` lines before `end` begin."""
@@ -151,6 +243,7 @@ class LineReader:
                 block = block[: encoding.nth(block, count - window.lines)]
             position += len(block)
             window.feed(transcoder.feed(block))
+        self._next = position
         if window.stopped_inside:
             return self._part(window.kept, first, window.lines, None, True, window.cuts)
         self._ends_open = False
@@ -173,19 +266,34 @@ class LineReader:
     def _total_after(self, position: int, line: int) -> int | None:
         """The number of lines when `line` starts at `position`: counted if it is asked for or cheap, else unknown."""
         left = self._source.size_bytes - position
-        if self._request.wants_total or (left <= CHEAP_BYTES and self._limit is None):
-            _, newlines = self._count(position)
-            return line - 1 + newlines + self._ends_open
-        return None
+        if not self._request.wants_total:
+            if self._limit is not None:
+                return None
+            if left > CHEAP_BYTES:
+                indexer = self._index() if self._indexer is not None else self._known_index()
+                if indexer is None or indexer.index.covered + CHEAP_BYTES < self._source.size_bytes:
+                    return None
+        return self._count(position, line)[1]
 
-    def _count(self, position: int) -> tuple[int, int]:
-        """Reads on to the end: where it is, and how many line feeds there were on the way."""
-        newlines = 0
+    def _known_index(self) -> Indexer | None:
+        """The index of this file if another read has left one; none is made only to tell a total."""
+        indexer = self._index()
+        return indexer if indexer is not None and indexer.index.covered else None
+
+    def _count(self, position: int | None = None, line: int = 1) -> tuple[int, int]:
+        """Reads on to the end from the start of `line` at `position`: where the end is, and the number of lines."""
+        position = self.start if position is None else position
+        indexer = self._index()
+        if indexer is not None:
+            place, number = indexer.end(self._end_of_scan())
+            if place > position:
+                position, line = place, number
+                self._look_back(place)
         while block := self._block(position):
-            newlines += self._encoding.count(block)
+            line += self._encoding.count(block)
             position += len(block)
             self._ends_open = not self._encoding.ends_line(block)
-        return position, newlines
+        return position, self._total(line)
 
     # --- blocks ----------------------------------------------------------------------------------------------------
 

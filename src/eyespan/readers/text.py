@@ -9,12 +9,11 @@ from eyespan.model import Block, Lines, RowsPart, Tail, TextPart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from eyespan.guard import Source
     from eyespan.lines.encodings import Encoding
-    from eyespan.lines.rows import Rows
     from eyespan.model import Part, Pulse, ReadRequest
 
 
@@ -32,18 +31,30 @@ def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part
         if part is not None:
             return (part,), _told(request, encoding, None, bytes(part.data))
     lines = LineReader(source, request, encoding, pulse)
-    if isinstance(selection, Block):
-        from eyespan.lines.block import grow
+    try:
+        if isinstance(selection, Block):
+            return _block(source, request, selection, encoding, lines, pulse)
+        if isinstance(selection, Tail):
+            part = lines.tail(selection.count, selection.numbered)
+        else:
+            part = lines.window(selection.first, selection.count)
+        return (part,), _told(request, encoding, lines.replaced)
+    finally:
+        lines.keep_index()
 
-        rows = _rows(source, request, encoding, lines, pulse)
-        block = grow(rows, selection)
-        text = b"" if block is None else b"\n".join([row for _, row in block.rows])
-        replaced = rows.replaced if encoding.name != "utf-8" else None
-        return (block or RowsPart((), past_end=True),), _told(request, encoding, replaced, text)
-    part = (
-        lines.tail(selection.count) if isinstance(selection, Tail) else lines.window(selection.first, selection.count)
-    )
-    return (part,), _told(request, encoding, lines.replaced)
+
+def stream(source: Source, request: ReadRequest, pulse: Pulse) -> Iterator[TextPart]:
+    """The same lines, part after part; at least one part, if only an empty one."""
+    selection = request.selection
+    lines = LineReader(source, request, choose(request.encoding, source.head, source.read_at), pulse)
+    if isinstance(selection, Lines):
+        try:
+            yield from lines.stream(selection.first, selection.count)
+        finally:
+            lines.keep_index()
+    else:
+        parts, _ = read(source, request, pulse)
+        yield from [part for part in parts if isinstance(part, TextPart)]
 
 
 def _told(request: ReadRequest, encoding: Encoding, replaced: int | None, data: bytes = b"") -> Mapping[str, Any]:
@@ -83,8 +94,15 @@ def _at_hand(source: Source, request: ReadRequest, selection: Lines) -> TextPart
     return TextPart(data, first, kept, total, kept < left, ends_open=ends_open)
 
 
-def _rows(source: Source, request: ReadRequest, encoding: Encoding, lines: LineReader, pulse: Pulse) -> Rows:
+def _block(
+    source: Source, request: ReadRequest, block: Block, encoding: Encoding, lines: LineReader, pulse: Pulse
+) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
+    from eyespan.lines.block import grow
     from eyespan.lines.rows import Rows
 
     most = request.limits.max_line_bytes or request.limits.max_window_bytes
-    return Rows(source, lines, encoding, pulse, most, lines.block_bytes)
+    rows = Rows(source, lines, encoding, pulse, most, lines.block_bytes)
+    part = grow(rows, block) or RowsPart((), past_end=True)
+    if encoding.name != "utf-8":
+        return (part,), _told(request, encoding, rows.replaced)
+    return (part,), _told(request, encoding, None, b"\n".join([row for _, row in part.rows]))

@@ -52,7 +52,7 @@ class JobLimits:
     """At once; more wait for their turn."""
 
 
-class _Gone(Exception):  # noqa: N818  # not an error: the other side ended before it began the job
+class _GoneError(Exception):
     """The other side is gone and had not begun this job."""
 
 
@@ -160,7 +160,7 @@ class Worker:
                         _send(self._ready(), message, (fd, there.fileno()))
                         process = self._process
                     return self._collect(here, asked, task, pulse)
-                except (_Gone, BrokenPipeError, ConnectionResetError):
+                except (_GoneError, BrokenPipeError, ConnectionResetError):
                     with self._lock:
                         if self._process is process:
                             self._drop()
@@ -202,7 +202,7 @@ class Worker:
                     self._kill()
                 raise TimedOut(asked, seconds=self.limits.seconds if begun else START_SECONDS)
         if not begun:
-            raise _Gone
+            raise _GoneError
         tail = bytes(data[-8:])
         if tail[:4] != ENDED:
             raise Unreadable(asked, kind=task, reason="the process that decoded it was ended from outside")
@@ -318,6 +318,7 @@ class Worker:
                     raise TimedOut(asked, seconds=self.limits.seconds)
             if len(data) > most:
                 raise Unreadable(asked, kind=task, reason="what it decodes to is too large")
+            _end(process)
         finally:
             process.kill()
             reader.join()

@@ -134,7 +134,8 @@ class Jail:
         done = True
         for what, most in wanted:
             try:
-                resource.setrlimit(what, (most, most))
+                # At the hard limit of CPU time the answer is SIGKILL, which tells nothing; SIGXCPU comes before it.
+                resource.setrlimit(what, (most, most + (what == resource.RLIMIT_CPU)))
             except (OSError, ValueError):
                 done = False
         # A second clock that nothing in the job can stop once the filter stands: the default for SIGALRM is to die.
