@@ -291,7 +291,7 @@ def small_blocks(monkeypatch):
     def use(block_bytes: int, head_bytes: int) -> None:
         monkeypatch.setattr(reader, "BLOCK_BYTES", block_bytes)
         monkeypatch.setattr(reader, "SQUEEZE_BYTES", 4 * block_bytes)
-        monkeypatch.setattr(source, "HEAD_BYTES", head_bytes)
+        monkeypatch.setattr(source.Source, "head_bytes", head_bytes)
 
     return use
 

@@ -47,7 +47,6 @@ CODECS = (
 # fmt: on
 for _name in CODECS:
     codecs.lookup(_name)
-    b"a".decode(_name)
 
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:

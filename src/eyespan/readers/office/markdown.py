@@ -46,13 +46,13 @@ def indented(text: str, mark: str, level: int) -> str:
 def finish(blocks: Iterable[str]) -> bytes:
     """Blocks with empty lines between them as UTF-8, LF at every line's end, cut where it grows beyond bounds."""
     pieces: list[str] = []
-    last: str | None = None
+    top = ""  # the mark of the list that goes on, or ""
     for block in blocks:
         if block.strip():
-            if last is not None:
-                pieces.append("\n" if isinstance(last, Item) and isinstance(block, Item) else "\n\n")
-            pieces.append(block.strip("\n"))
-            last = block
+            mark = ("-" if block[0] in "->" else "1") if isinstance(block, Item) and block[0] != " " else top
+            close = isinstance(block, Item) and top == mark != ""
+            pieces += [("\n" if close else "\n\n") if pieces else "", block.strip("\n")]
+            top = mark if isinstance(block, Item) else ""
     text = "".join(pieces)
     return encode(_BLANK_LINES.sub("\n\n", _LINE_ENDS.sub("\n", text)) + "\n" if text else "")
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 KIND = "sheet"
 MAX_FILE_BYTES = 64 * 1024 * 1024
-MAX_CELLS = 8_000_000
+MAX_CELLS = 4_000_000
 """Of the rectangle around all cells of a sheet: so much is held for it, whether there is anything in it or not."""
 MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384
 _AREA = re.compile(r"\$?([A-Za-z]{1,3})?\$?(\d{1,7})?(?::\$?([A-Za-z]{1,3})?\$?(\d{1,7})?)?")
@@ -57,7 +57,9 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     for name in chosen:
         try:
             sheet = book.get_sheet_by_name(name)
-            start, rows = sheet.start or (0, 0), list(sheet.iter_rows()) if sheet.start else []
+            start = sheet.start or (0, 0)
+            # What lies above and left of the first value is skipped here (`iter_rows` skips only what is left of it).
+            rows = sheet.to_python(nrows=max(1, area[2] - start[0] + 1)) if sheet.start else []
         except Exception as error:
             blocks += [f"## {name}", f"[this sheet cannot be read ({type(error).__name__})]"]
             continue
