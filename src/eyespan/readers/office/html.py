@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 KIND = "html"
 MAX_BYTES = 32 * 1024 * 1024
-MAX_DEPTH = 2000
 _SKIPPED = frozenset(
     ("script", "style", "head", "noscript", "template", "svg", "iframe", "object", "select", "button", "-comment")
 )
@@ -104,23 +103,23 @@ def convert(html: str) -> tuple[str, list[str]]:
 
 def _walk(root: Any, writer: _Writer) -> None:
     """Every node in order, without recursion: pages may be nested as deeply as they like."""
-    node, depth = root, 0
+    node, end = root, root.mem_id  # nodes compare by all that is inside them, which takes its time
     while node is not None:
         entered = writer.enter(node)
-        child = node.child if entered and depth < MAX_DEPTH else None
+        child = node.child if entered else None
         if child is not None:
-            node, depth = child, depth + 1
+            node = child
             continue
         while node is not None:
             if entered:
                 writer.leave(node)
-            if node == root:
+            if node.mem_id == end:
                 return
             following = node.next
             if following is not None:
                 node = following
                 break
-            node, depth, entered = node.parent, depth - 1, True
+            node, entered = node.parent, True
 
 
 class _Writer:
