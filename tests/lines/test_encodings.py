@@ -289,8 +289,8 @@ def small_blocks(monkeypatch):
     from eyespan.lines import reader
 
     def use(block_bytes: int, head_bytes: int) -> None:
-        monkeypatch.setattr(reader, "BLOCK_BYTES", block_bytes)
-        monkeypatch.setattr(reader, "SQUEEZE_BYTES", 4 * block_bytes)
+        monkeypatch.setattr(reader.LineReader, "block_bytes", block_bytes)
+        monkeypatch.setattr(reader.LineReader, "squeeze_bytes", 4 * block_bytes)
         monkeypatch.setattr(source.Source, "head_bytes", head_bytes)
 
     return use

@@ -9,18 +9,27 @@ from os import environ
 
 from eyespan._native.pure import cut_bytes
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+open_beneath: Callable[[int, bytes, bool, bytes], tuple[int, int, int, bytes | None]] | None = None
+"""Finds, looks at and opens a file beneath an open folder (guard/openat.py); None where the kernel has no such call."""
+
 try:
     if environ.get("EYESPAN_PURE") == "1":
         raise ImportError("EYESPAN_PURE")
+    from eyespan._native import _fast
     from eyespan._native._fast import REVISION, count, nth, number, scan
 
     # The number in fast.c, raised with every change of the contract: an editable install may hold an older build.
-    if REVISION != 1:
+    if REVISION != 3:
         raise ImportError("built from other sources")
     BACKEND = "c"
+    open_beneath = getattr(_fast, "open_beneath", None)  # Linux only
 except Exception:  # a build for another platform can fail to load in any way, and the twin is always right
     from eyespan._native.pure import count, nth, number, scan
 
     BACKEND = "python"
 
-__all__ = ["BACKEND", "count", "cut_bytes", "nth", "number", "scan"]
+__all__ = ["BACKEND", "count", "cut_bytes", "nth", "number", "open_beneath", "scan"]

@@ -19,6 +19,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifdef __linux__
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#endif
+
 /* EYESPAN_PORTABLE builds what other processors get, so that it can be tested anywhere. */
 #if defined(__SSE2__) && !defined(EYESPAN_PORTABLE)
 #define USE_SSE2
@@ -26,7 +34,7 @@
 #endif
 
 enum {
-    REVISION = 1,           /* told to _native/__init__.py, which turns away a build of an older contract */
+    REVISION = 3,           /* told to _native/__init__.py, which turns away a build of an older contract */
     BLOCK = 1 << 20,        /* smaller reads pay for system calls, larger ones leave the processor's cache */
     KEEP_AT_MOST = 4 << 20, /* scratch memory kept between calls */
     FREE_LOCK_ABOVE = 64 << 10,
@@ -414,6 +422,74 @@ static void scan_parts(struct part *parts, int two) {
         scan_part(&parts[1]);
 }
 
+/* ---- Opening beneath a folder, for the guard: see guard/openat.py, which has the same in Python. */
+
+#ifdef __linux__
+enum {
+    SYS_OPENAT2 = 437,
+    NO_MAGICLINKS = 0x02,
+    NO_SYMLINKS = 0x04,
+    BENEATH = 0x08,
+    RACE_RETRIES = 64,
+    NAME_BYTES = 8192,
+};
+
+struct opened {
+    int fd;     /* readable, or -1 for what is no regular file of a real file system */
+    int pseudo; /* belongs to a file system of kernel state */
+    mode_t mode;
+    ssize_t name_size; /* -1: no link was met, so it is called what it was asked by */
+    char name[NAME_BYTES];
+};
+
+/* Finds, looks and only then opens for reading; returns 0 or an errno. Runs without the interpreter lock. */
+static int open_beneath(int folder, const char *path, int follow, const uint32_t *types, size_t count,
+                        struct opened *out) {
+    struct {
+        uint64_t flags, mode, resolve;
+    } how = {O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW), 0, BENEATH | NO_MAGICLINKS | NO_SYMLINKS};
+    struct stat found, opened;
+    struct statfs system;
+    char link[40];
+    int handle = -1, error;
+    for (int i = 0; i < RACE_RETRIES && handle < 0; i++) {
+        handle = (int)syscall(SYS_OPENAT2, folder, path, &how, sizeof how);
+        if (handle < 0 && errno == ELOOP && how.resolve & NO_SYMLINKS)
+            how.resolve &= ~(uint64_t)NO_SYMLINKS; /* asking /proc for a name costs more than trying without */
+        else if (handle < 0 && errno != EAGAIN && errno != EINTR)
+            return errno;
+    }
+    if (handle < 0)
+        return EAGAIN;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", handle);
+    out->name_size = -1;
+    if (fstat(handle, &found) || fstatfs(handle, &system) ||
+        (!(how.resolve & NO_SYMLINKS) && (out->name_size = readlink(link, out->name, sizeof out->name)) < 0)) {
+        error = errno;
+        close(handle);
+        return error;
+    }
+    out->fd = -1;
+    out->mode = found.st_mode;
+    out->pseudo = 0;
+    for (size_t i = 0; i < count; i++)
+        out->pseudo |= (uint32_t)system.f_type == types[i];
+    error = 0;
+    if (S_ISREG(found.st_mode) && !out->pseudo) {
+        /* O_NONBLOCK: a lease must not make the open wait. */
+        out->fd = open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        if (out->fd < 0 || fstat(out->fd, &opened))
+            error = errno;
+        else if (!S_ISREG(opened.st_mode) || opened.st_dev != found.st_dev || opened.st_ino != found.st_ino)
+            error = ENOENT;
+        if (error && out->fd >= 0)
+            close(out->fd);
+    }
+    close(handle);
+    return error;
+}
+#endif
+
 /* ---- What Python sees. */
 
 /* An index as slices take it: from the end when negative, clipped to [0, size]. */
@@ -599,7 +675,46 @@ static PyObject *py_scan(PyObject *module, PyObject *args, PyObject *kwargs) {
     return answer;
 }
 
+#ifdef __linux__
+static PyObject *py_open_beneath(PyObject *module, PyObject *args) {
+    int folder, follow;
+    PyObject *path;
+    Py_buffer types;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "iSpy*:open_beneath", &folder, &path, &follow, &types))
+        return NULL;
+    struct opened out;
+    char *text;
+    Py_ssize_t size;
+    int error;
+    if (PyBytes_AsStringAndSize(path, &text, &size) || strlen(text) != (size_t)size) {
+        PyBuffer_Release(&types);
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_ValueError, "embedded null byte");
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    error = open_beneath(folder, text, follow, types.buf, (size_t)types.len / sizeof(uint32_t), &out);
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&types);
+    if (error) {
+        errno = error;
+        return PyErr_SetFromErrno(PyExc_OSError);
+    }
+    PyObject *answer =
+        out.name_size < 0
+            ? Py_BuildValue("iikO", out.fd, out.pseudo, (unsigned long)out.mode, Py_None)
+            : Py_BuildValue("iiky#", out.fd, out.pseudo, (unsigned long)out.mode, out.name, (Py_ssize_t)out.name_size);
+    if (answer == NULL && out.fd >= 0)
+        close(out.fd);
+    return answer;
+}
+#endif
+
 static PyMethodDef functions[] = {
+#ifdef __linux__
+    {"open_beneath", py_open_beneath, METH_VARARGS, NULL},
+#endif
     {"count", (PyCFunction)(void (*)(void))py_count, METH_VARARGS | METH_KEYWORDS, NULL},
     {"nth", (PyCFunction)(void (*)(void))py_nth, METH_VARARGS | METH_KEYWORDS, NULL},
     {"number", (PyCFunction)(void (*)(void))py_number, METH_VARARGS | METH_KEYWORDS, NULL},

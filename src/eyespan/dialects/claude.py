@@ -53,7 +53,8 @@ class ClaudeArgs:
     offset: int
     """As given, for messages."""
     first: int
-    limit: int
+    limit: int | None
+    """None: not given. The default cuts, so the rest is told; a limit that was asked for needs no reminder."""
     pages: tuple[int, int] | None = None
     """First and last page asked for; only PDFs have any."""
 
@@ -86,10 +87,10 @@ class Claude(Dialect):
         if not path.startswith("/"):
             raise _bad("file_path must be an absolute path, not a relative path")
         offset = _number(arguments.get("offset"), "offset", self.first_offset)
-        limit = _number(arguments.get("limit"), "limit", DEFAULT_READ_LINES)
+        limit = None if arguments.get("limit") is None else _number(arguments["limit"], "limit", 0)
         if offset < 0:
             raise _bad("Offset must be non-negative")
-        if limit <= 0:
+        if limit is not None and limit <= 0:
             raise _bad("Limit must be greater than 0")
         pages = _pages(arguments.get("pages")) if self.can_read_pdf else None
         return ClaudeArgs(path, offset, max(1, offset - self.first_offset + 1), limit, pages)
@@ -97,8 +98,8 @@ class Claude(Dialect):
     def plan(self, args: ClaudeArgs) -> ReadRequest:
         return ReadRequest(
             args.file_path,
-            Lines(args.first, args.limit),
-            Limits(max_line_bytes=4 * (MAX_LINE_LENGTH + 1), max_line_chars=MAX_LINE_LENGTH),
+            Lines(args.first, args.limit or DEFAULT_READ_LINES),
+            Limits(max_line_bytes=4 * (MAX_LINE_LENGTH + 2), max_line_chars=MAX_LINE_LENGTH),
             text_rule=NUL_IS_BINARY,
             documents=frozenset(("image", "notebook", "pdf")),
             refuses=frozenset() if self.can_read_pdf else frozenset(("pdf",)),
@@ -128,7 +129,7 @@ class Claude(Dialect):
         facts: dict[str, Any] = {"lines_returned": shown_lines, "truncated": part.more}
         if total is not None:
             facts["total_lines"] = total
-        if part.more:
+        if part.more and args.limit is None:
             content.append(TextContent(self._more(part.first_line, shown_lines, total)))
         facts.update(encoding_facts(document))
         note = encoding_note(document)

@@ -10,7 +10,7 @@ from eyespan import errors
 from eyespan._native import cut_bytes
 from eyespan.dialects.arguments import BadArguments, is_integer, shown
 from eyespan.dialects.base import CHANGED, Dialect, encoding_note, numbered, text_reply
-from eyespan.model import ANY_IS_TEXT, Block, Limits, Lines, ReadRequest, ReplyError, RowsPart, ToolSpec
+from eyespan.model import ANY_IS_TEXT, NO_TOTAL, Block, Limits, Lines, ReadRequest, ReplyError, RowsPart, ToolSpec
 from eyespan.record import record
 
 TYPE_CHECKING = False
@@ -85,6 +85,7 @@ class Codex(Dialect):
             text_rule=ANY_IS_TEXT,
             encoding=self.encoding or "utf-8",
             tells_encoding=self.encoding is not None,
+            total=NO_TOTAL,
         )
 
     def render(self, args: CodexArgs, document: Document) -> Reply:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, as_whole
 from eyespan.dialects.base import Dialect, encoding_facts, only_text, text_reply
-from eyespan.model import MIB, NUL_IS_BINARY, Limits, Lines, ReadRequest, ReplyError, ToolSpec
+from eyespan.model import EXACT_TOTAL, MIB, NUL_IS_BINARY, Limits, Lines, ReadRequest, ReplyError, ToolSpec
 from eyespan.record import record
 
 TYPE_CHECKING = False
@@ -66,7 +66,7 @@ class Workspace(Dialect):
             text_rule=NUL_IS_BINARY,
             encoding=self.encoding or "utf-8-sig",
             tells_encoding=self.encoding is not None,
-            wants_total=True,
+            total=EXACT_TOTAL,
             lexical=True,
             follows_final_link=self.follows_final_link,
         )

@@ -37,11 +37,11 @@ class Encoding:
             return _native.count(block)
         return block.decode(self.name, "replace").count("\n")
 
-    def nth(self, block: bytes, n: int) -> int:
-        """The offset just behind the n-th line feed of an aligned block, or -1."""
+    def nth(self, block: bytes, n: int, start: int = 0) -> int:
+        """The offset just behind the n-th line feed at or after `start` in an aligned block, or -1."""
         if self.unit_bytes == 1:
-            return _native.nth(block, n)
-        at = 0
+            return _native.nth(block, n, start)
+        at = start
         for _ in range(n):
             at = self.find(block, at)
             if at < 0:

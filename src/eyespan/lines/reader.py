@@ -10,7 +10,7 @@ from __future__ import annotations
 from eyespan import _native
 from eyespan.errors import ReadError, ScanLimit, TooLarge, WindowTooLarge
 from eyespan.lines.encodings import CharCounter, Transcoder
-from eyespan.model import MIB, TextPart
+from eyespan.model import EXACT_TOTAL, MIB, NO_TOTAL, TextPart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,24 +22,31 @@ if TYPE_CHECKING:
     from eyespan.lines.store import Store
     from eyespan.model import Pulse, ReadRequest
 
-BLOCK_BYTES = 256 * 1024
-CHEAP_BYTES = 8 * MIB
-"""How much is read on only to tell the total number of lines: a few milliseconds."""
-SQUEEZE_BYTES = 1 * MIB
-"""A window smaller than this is not searched for long lines; whoever shows it shortens them."""
+LINE_BYTES = 16
+"""What a line weighs in a window beside its text: its number and what is put around it."""
 
 
+OPEN_BYTES = 65536
+"""The line being read is cut once it is longer than this, so that a single endless line costs one block."""
 STREAM_LINES = 4096
 
 
-INDEX_MIN_BYTES = 4 * MIB
-"""Smaller files are read through more quickly than an index is kept."""
+# An allocator that never saw a large block gives every window's memory back to the system and pays page faults to get
+# it again: a window of 2,000 lines then takes three times as long. One block, never touched, teaches it better.
+bytes(8 * MIB)
 
 
 class LineReader:
-    """One pass over one source for one request."""
+    """One pass over one source for one request. What it gives does not depend on the sizes below."""
 
-    index_min_bytes = INDEX_MIN_BYTES
+    block_bytes = 256 * 1024
+    squeeze_bytes = 1 * MIB
+    """A window smaller than this is not searched for long lines; whoever shows it shortens them."""
+    cheap_bytes = 8 * MIB
+    """How much is read on only to tell the total number of lines: a few milliseconds."""
+
+    index_min_bytes = 4 * MIB
+    """Smaller files are read through more quickly than an index is kept."""
 
     def __init__(
         self, source: Source, request: ReadRequest, encoding: Encoding, pulse: Pulse, store: Store | None = None
@@ -53,8 +60,9 @@ class LineReader:
         self._pulse = pulse
         self.start = len(encoding.bom)
         """Where the text begins."""
-        self.block_bytes = BLOCK_BYTES
-        self.squeeze_bytes = SQUEEZE_BYTES
+        self._held = b""
+        self._held_at = 0
+        """The block last looked into, and where it starts."""
         self._next = 0
         """Where the line after the last window starts."""
         self._ends_open = False
@@ -144,18 +152,17 @@ class LineReader:
         """
         encoding = self._encoding
         while line < wanted:
-            if position >= len(self._source.head):
-                position, line = self._jump(position, line, wanted)
+            position, line = self._jump(position, line, wanted)
             block = self._block(position)
             if not block:
                 break
-            newlines = encoding.count(block)
-            if line + newlines < wanted:
-                line += newlines
+            at = encoding.nth(block, wanted - line)
+            if at < 0:
+                line += encoding.count(block)
                 position += len(block)
                 self._ends_open = not encoding.ends_line(block)
             else:
-                at = encoding.nth(block, wanted - line)
+                self._held, self._held_at = block, position
                 line = wanted
                 position += at
                 self._ends_open = False
@@ -164,8 +171,8 @@ class LineReader:
     def _jump(self, position: int, line: int, wanted: int) -> tuple[int, int]:
         """As far towards line `wanted` as the index of a large file leads: an offset and the line that holds it."""
         indexer = self._index()
-        if indexer is None:
-            return position, line
+        if indexer is None or (position < len(self._source.head) and not indexer.index.covered):
+            return position, line  # small, or not known yet: look at what is at hand before scanning
         place, number = indexer.block_of(wanted, self._end_of_scan())
         if place <= position:
             return position, line
@@ -174,7 +181,7 @@ class LineReader:
 
     def _index(self) -> Indexer | None:
         """The way through a large file; None for a small one."""
-        if self._indexer is None and self._source.indexed and self._source.size_bytes >= self.index_min_bytes:
+        if self._indexer is None and self._source.size_bytes >= self.index_min_bytes and self._source.indexed:
             import time
 
             from eyespan.lines.index import Indexer
@@ -205,10 +212,10 @@ class LineReader:
         position = end
         if not self._ends_open:
             count += 1  # the line feed at the very end opens no line
+        most = max(unit, self.block_bytes - self.block_bytes % unit)
         while position > start:
-            low = max(start, position - self.block_bytes)
-            low -= (low - start) % unit
-            block = self._exactly(low, position - low)
+            size = (position - start) % most or most  # blocks counted from the start are aligned to whole units
+            block = self._exactly(position - size, size)
             at = len(block)
             while True:
                 at = encoding.rfind(block, at)
@@ -216,8 +223,8 @@ class LineReader:
                     break
                 count -= 1
                 if count == 0:
-                    return low + at + unit
-            position = low
+                    return position - size + at + unit
+            position -= size
             self._pulse.beat(position, end)
         return start
 
@@ -225,10 +232,22 @@ class LineReader:
 
     def _collect(self, position: int, first: int, count: int | None) -> TextPart:
         """The window that starts at `position` with line `first`."""
-        window = _Window(self._request, self._source.asked, first, count, self.squeeze_bytes)
         encoding, transcoder = self._encoding, self._transcoder
+        block, start = self._held, position - self._held_at
+        if not 0 <= start < len(block):
+            block, start = self._block(position), 0
+        if count is not None and len(block) - start <= self.squeeze_bytes:
+            end = encoding.nth(block, count, start)
+            if end >= 0:  # all of it is at hand
+                self._ends_open = False
+                self._next = position + end - start
+                more = end < len(block) or bool(self._block(self._next, probe=True))
+                total = self._total_after(self._next, first + count) if more else first + count - 1
+                kept = block[start:end] if transcoder is None else transcoder.feed(block[start:end])
+                return self._part(kept, first, count, total, more, {})
+        block = block[start:]
+        window = _Window(self._request, self._source.asked, first, count, self.squeeze_bytes)
         while not window.done:
-            block = self._block(position)
             if not block:
                 if transcoder is not None:
                     window.feed(transcoder.feed(b"", final=True))
@@ -238,11 +257,13 @@ class LineReader:
                 return self._part(window.kept, first, window.lines, line - 1, False, window.cuts)
             if transcoder is None:
                 position += window.feed(block)
-                continue
-            if count is not None and window.lines + encoding.count(block) >= count:
-                block = block[: encoding.nth(block, count - window.lines)]
-            position += len(block)
-            window.feed(transcoder.feed(block))
+            else:
+                if count is not None and window.lines + encoding.count(block) >= count:
+                    block = block[: encoding.nth(block, count - window.lines)]
+                position += len(block)
+                window.feed(transcoder.feed(block))
+            if not window.done:
+                block = self._block(position)
         self._next = position
         if window.stopped_inside:
             return self._part(window.kept, first, window.lines, None, True, window.cuts)
@@ -265,20 +286,17 @@ class LineReader:
 
     def _total_after(self, position: int, line: int) -> int | None:
         """The number of lines when `line` starts at `position`: counted if it is asked for or cheap, else unknown."""
-        left = self._source.size_bytes - position
-        if not self._request.wants_total:
+        rule = self._request.total
+        if rule == NO_TOTAL:
+            return None
+        if rule != EXACT_TOTAL:
             if self._limit is not None:
                 return None
-            if left > CHEAP_BYTES:
-                indexer = self._index() if self._indexer is not None else self._known_index()
-                if indexer is None or indexer.index.covered + CHEAP_BYTES < self._source.size_bytes:
+            if self._source.size_bytes - position > self.cheap_bytes:
+                indexer = self._index()
+                if indexer is None or indexer.index.covered + self.cheap_bytes < self._source.size_bytes:
                     return None
         return self._count(position, line)[1]
-
-    def _known_index(self) -> Indexer | None:
-        """The index of this file if another read has left one; none is made only to tell a total."""
-        indexer = self._index()
-        return indexer if indexer is not None and indexer.index.covered else None
 
     def _count(self, position: int | None = None, line: int = 1) -> tuple[int, int]:
         """Reads on to the end from the start of `line` at `position`: where the end is, and the number of lines."""
@@ -333,6 +351,8 @@ class LineReader:
         return block
 
     def _read(self, position: int, size: int) -> bytes:
+        if self._held_at <= position < self._held_at + len(self._held):
+            return self._held[position - self._held_at : position - self._held_at + size]
         head = self._source.head
         if position < len(head):
             return head[position : position + size]
@@ -364,11 +384,12 @@ class _Window:
         self._count = count
         self._asked = asked
         self._squeeze_bytes = squeeze_bytes
+        self._open_bytes = min(squeeze_bytes, OPEN_BYTES)
         self._max_line = request.limits.max_line_bytes
         self._max_chars = request.limits.max_line_chars
         self._max_window = request.limits.max_window_bytes
         self._counts_chars = request.counts_cut_chars
-        self._hurried = not request.counts_cut_chars and not request.wants_total
+        self._hurried = not request.counts_cut_chars and request.total != EXACT_TOTAL
         self._line_start = 0  # in `kept`, of the line that has no end yet
         self._squeezed = 0  # in `kept`, up to where long lines were already shortened
         self._cutting: CharCounter | None = None
@@ -400,9 +421,9 @@ class _Window:
         if self._max_line is not None:
             if len(self.kept) - self._squeezed > self._squeeze_bytes:
                 self._squeeze()
-            if not self.done and len(self.kept) - self._line_start > max(self._max_line, self._squeeze_bytes):
+            if not self.done and len(self.kept) - self._line_start > max(self._max_line, self._open_bytes):
                 self._open_cut()
-        if len(self.kept) > self._max_window:
+        if len(self.kept) + LINE_BYTES * self.lines > self._max_window:
             raise WindowTooLarge(self._asked, limit_bytes=self._max_window)
         return start + len(rest)
 
@@ -427,9 +448,11 @@ class _Window:
         while at < len(old):
             end = old.find(10, at)
             if end - at > limit:
-                counter = CharCounter()
-                counter.feed(old[at:end])
-                self.cuts[number] = counter.total(terminated=True)
+                self.cuts[number] = -1
+                if self._counts_chars:
+                    counter = CharCounter()
+                    counter.feed(old[at:end])
+                    self.cuts[number] = counter.total(terminated=True)
                 self.kept += self._prefix(old[at : at + limit]) + (b"\r\n" if old[end - 1] == 13 else b"\n")
             else:
                 self.kept += old[at : end + 1]
@@ -453,10 +476,13 @@ class _Window:
             self.stopped_inside = True
 
     def _prefix(self, start: bytes) -> bytes:
-        """Of the first bytes of a long line those that are needed to show that it is too long."""
+        """Of the first bytes of a long line those that are needed to show that it is too long.
+
+        Two characters more than are shown: the last may be a CR, which the line feed behind it takes away.
+        """
         if not self._max_chars:
             return start
-        return start.decode("utf-8", "replace")[: self._max_chars + 1].encode("utf-8")
+        return start.decode("utf-8", "replace")[: self._max_chars + 2].encode("utf-8")
 
     def _pass_over(self, piece: bytes) -> None:
         if piece and self._cutting is not None:

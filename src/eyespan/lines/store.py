@@ -42,17 +42,11 @@ class Store:
         key = _key(source, newline)
         with self._lock:
             index = self._kept.pop(key, None)
-            if index is not None:
-                self._kept[key] = index
         if index is None and self._on_disk(source):
             index = self._load(key)
-        if index is None:
+        if index is None or not _fits(index, source):
             return None
-        if not _fits(index, source):
-            with self._lock:
-                if self._kept.get(key) is index:
-                    del self._kept[key]
-            return None
+        self._remember(key, index)
         return index
 
     def keep(self, source: Source, newline: bytes, index: LineIndex, started_ns: int) -> None:
@@ -67,14 +61,17 @@ class Store:
         except ReadError:
             return
         key = _key(source, newline)
+        self._remember(key, index)
+        if self._on_disk(source) and index.covered >= DISK_MIN_BYTES // 2:
+            self._save(key, index)
+
+    def _remember(self, key: Key, index: LineIndex) -> None:
         with self._lock:
             self._kept.pop(key, None)
             self._kept[key] = index
             total = sum([kept.size_bytes for kept in self._kept.values()])
             while len(self._kept) > 1 and (total > MEMORY_BYTES or len(self._kept) > MEMORY_ENTRIES):
                 total -= self._kept.pop(next(iter(self._kept))).size_bytes
-        if self._on_disk(source) and index.covered >= DISK_MIN_BYTES // 2:
-            self._save(key, index)
 
     def forget(self) -> None:
         """Empties the memory; what is on disk stays."""

@@ -15,12 +15,12 @@ try:
     import pillow_heif
 except ImportError:
     pillow_heif = None
-from PIL import AvifImagePlugin, Image, ImageFile, MpoImagePlugin, features
+from PIL import AvifImagePlugin, Image, ImageFile, MpoImagePlugin, UnidentifiedImageError, features
 
 from eyespan.errors import Missing, Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import BinaryIO
 
 MAX_PIXELS = 100_000_000
@@ -51,8 +51,7 @@ _UPRIGHT = {
     8: Image.Transpose.ROTATE_90,
 }
 
-# A bomb inside a container (an icon that holds a PNG) meets the library's own check: make it an error, and strict.
-Image.MAX_IMAGE_PIXELS = MAX_PIXELS
+# The library's own check of pixels (see `_open`) only warns, up to twice its limit: make that an error.
 warnings.simplefilter("ignore")
 warnings.simplefilter("error", Image.DecompressionBombWarning)
 # Every plugin that may be needed, and what they load on first use, before the walls are up.
@@ -85,41 +84,45 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
             break
         data += more
     small = len(data) <= params["max_bytes"]
-    if not small:
+
+    def source() -> BinaryIO:
+        """The picture from its start: an object of Pillow's that has failed once does not fail again."""
+        if small:
+            return io.BytesIO(data)
         file.seek(0)
+        return file
+
     try:
-        return _decode(kind, data, file if not small else io.BytesIO(data), small, params)
+        if small and params.get("crop") is None and kind in KEEPS:
+            facts = _whole(source, kind, params["max_side_px"])
+            if facts is not None:
+                return facts, [data]
+        return _anew(source(), kind, params)
     except (MemoryError, Unreadable):
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        raise _unreadable(f"it has more than {MAX_PIXELS // 1_000_000} million pixels") from None
+        raise _too_many_pixels() from None
     except Exception as error:
-        raise _unreadable(f"it is damaged: {error or type(error).__name__}"[:200]) from None
+        # What can be decoded of a damaged picture, drawn anew, harms nobody; the facts say that it is damaged.
+        return _salvaged(source(), kind, params, error)
 
 
-def _decode(
-    kind: str, data: bytes, file: BinaryIO, small: bool, params: Mapping[str, Any]
-) -> tuple[dict[str, Any], list[bytes]]:
+def _whole(source: Callable[[], BinaryIO], kind: str, max_side_px: int) -> dict[str, Any] | None:
+    """The facts of a picture that may pass as it is, once it has been decoded; None if it may not."""
+    picture = _open(source(), kind)
+    facts = _facts(picture, kind)
+    if max(picture.size) > max_side_px:
+        return None
+    _check_pixels(picture.size, MAX_PIXELS)
+    _open(source(), kind).load()
+    return {**facts, "media_type": KEEPS[kind], "unchanged": True}
+
+
+def _anew(file: BinaryIO, kind: str, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     picture = _open(file, kind)
     orientation = _orientation(picture)
-    width, height = _size(picture.size, orientation)
-    facts: dict[str, Any] = {"format": kind, "width": width, "height": height}
-    if _is_animated(picture):
-        facts["animated"] = True
-    asks_nothing = params.get("crop") is None
-    if asks_nothing and small and kind in KEEPS and max(width, height) <= params["max_side_px"]:
-        try:
-            _check_pixels(picture.size, MAX_PIXELS)
-            picture.load()
-        except OSError:
-            facts["damaged"] = True
-        else:
-            return {**facts, "media_type": KEEPS[kind], "unchanged": True}, [data]
-        # What could be decoded of a damaged picture, drawn anew, harms nobody; the facts say that it is damaged.
-        ImageFile.LOAD_TRUNCATED_IMAGES = True
-        file.seek(0)
-        picture = _open(file, kind)
-    box = _crop_box(params.get("crop"), width, height)
+    facts = _facts(picture, kind)
+    box = _crop_box(params.get("crop"), facts["width"], facts["height"])
     if box is not None:
         facts["crop"] = [box[0], box[1], box[2] - box[0], box[3] - box[1]]
     shown = _shown(picture, orientation, box, params["max_px"], facts)
@@ -128,29 +131,65 @@ def _decode(
     return facts, [blob]
 
 
+def _salvaged(
+    file: BinaryIO, kind: str, params: Mapping[str, Any], error: Exception
+) -> tuple[dict[str, Any], list[bytes]]:
+    """What is left of a damaged picture. Raises: Unreadable, for `error`, if that is nothing."""
+    if isinstance(error, UnidentifiedImageError):
+        reason = f"its header is not that of a picture ({kind})"  # Pillow's own words hold a memory address
+    else:
+        reason = f"it is damaged: {error or type(error).__name__}"[:200]
+    ImageFile.LOAD_TRUNCATED_IMAGES = True
+    try:
+        facts, blobs = _anew(file, kind, params)
+        with Image.open(io.BytesIO(blobs[0])) as shown:
+            extremes = shown.convert("RGBA").getextrema()
+    except MemoryError:
+        raise
+    except Exception:
+        raise _unreadable(reason) from None
+    if all(isinstance(pair, tuple) and pair[0] == pair[1] for pair in extremes):
+        raise _unreadable(reason)
+    return {**facts, "damaged": True}, blobs
+
+
+def _facts(picture: Image.Image, kind: str) -> dict[str, Any]:
+    width, height = picture.size
+    if _orientation(picture) >= 5:
+        width, height = height, width
+    facts: dict[str, Any] = {"format": kind, "width": width, "height": height}
+    if _is_animated(picture):
+        facts["animated"] = True
+    return facts
+
+
 def _open(file: BinaryIO, kind: str) -> Image.Image:
-    # Pillow's limit is for what it decodes inside containers; a JPEG may say more, since it is decoded smaller.
-    Image.MAX_IMAGE_PIXELS = MAX_JPEG_PIXELS if kind == "JPEG" else MAX_PIXELS
+    # Opening decodes nothing, and the check below can tell the size; only an icon is decoded at once, and what it
+    # holds (a PNG, a bomb) has no other check than the library's own.
+    Image.MAX_IMAGE_PIXELS = MAX_PIXELS if kind == "ICO" else None
     picture = Image.open(file, formats=(kind,))
     _check_pixels(picture.size, MAX_JPEG_PIXELS if kind == "JPEG" else MAX_PIXELS)
+    Image.MAX_IMAGE_PIXELS = MAX_PIXELS
     return picture
 
 
 def _check_pixels(size: tuple[int, int], most: int) -> None:
     if size[0] * size[1] > most:
-        raise _unreadable(f"it has {size[0]} x {size[1]} pixels; at most {most // 1_000_000} million are decoded")
+        raise _too_many_pixels(f"it has {size[0]} x {size[1]} pixels", most)
+
+
+def _too_many_pixels(what: str = "it holds a picture of more pixels", most: int = MAX_PIXELS) -> Unreadable:
+    return _unreadable(f"{what}; at most {most // 1_000_000} million are decoded")
 
 
 def _orientation(picture: Image.Image) -> int:
+    if picture.format == "PNG" and "exif" not in picture.info:
+        return 1  # to look behind the pixels for it, all of them would be decoded
     try:
         value = picture.getexif().get(_ORIENTATION, 1)
     except Exception:  # Exif data is whatever a file says it is; broken, it says nothing
         return 1
     return value if value in _UPRIGHT else 1
-
-
-def _size(size: tuple[int, int], orientation: int) -> tuple[int, int]:
-    return (size[1], size[0]) if orientation >= 5 else size
 
 
 def _is_animated(picture: Image.Image) -> bool:

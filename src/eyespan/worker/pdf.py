@@ -27,6 +27,7 @@ MAX_SCALE = 4.0
 PNG_BYTES = 384 * 1024
 """A grey page that takes more than this as PNG is a scan, for which JPEG was made."""
 _REASONS = {
+    pdfium.FPDF_ERR_SUCCESS: "it has no pages",  # all is well but for that
     pdfium.FPDF_ERR_FILE: "the file cannot be read",
     pdfium.FPDF_ERR_FORMAT: "it is damaged, or no PDF at all",
     pdfium.FPDF_ERR_PASSWORD: "it is encrypted and opens only with a password",

@@ -56,7 +56,7 @@ def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part
         request.path,
         request.selection,
         request.limits,
-        wants_total=request.wants_total,
+        total=request.total,
         counts_cut_chars=request.counts_cut_chars,
     )
     parts, _ = text.read(converted, plain, pulse)
