@@ -76,7 +76,7 @@ def available() -> bool:
 
 
 def find(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True) -> walk.Found:
-    """As `walk.find`, opened for reading already if it is a regular file.
+    """As `walk.find`; a regular file to which no link led is opened for reading already.
 
     Raises: OSError, OutsideRoot.
     """
@@ -84,7 +84,7 @@ def find(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True) -
     if open_beneath is None:
         return find_by_ctypes(roots, root, rest, follow=follow)
     try:
-        fd, pseudo, mode, name = open_beneath(root.fd, os.fsencode(rest) or b".", follow, _TYPES)
+        fd, readable, pseudo, mode, name = open_beneath(root.fd, os.fsencode(rest) or b".", follow, _TYPES)
     except OSError as error:
         # ENAMETOOLONG: /proc tells no name longer than a page, counted from the top of the machine.
         if error.errno in (errno.EXDEV, errno.ENAMETOOLONG):
@@ -100,7 +100,7 @@ def find(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True) -
         if fd >= 0:
             os.close(fd)
         return walk.find(roots, root, rest, follow=follow)
-    return walk.Found(fd, root, canonical, mode, fd >= 0, bool(pseudo))
+    return walk.Found(fd, root, canonical, mode, bool(readable), bool(pseudo))
 
 
 def find_by_ctypes(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True) -> walk.Found:

@@ -107,6 +107,25 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
         return _salvaged(source(), kind, params, error)
 
 
+def rehearse() -> None:
+    """Decodes and draws anew a small picture of every format and mode, so that nothing is left to be imported."""
+    for kind in ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "ICO", *(["AVIF"] if HAS_AVIF else [])):
+        for mode in ("RGB", "RGBA", "P", "L", "1", "I;16"):
+            made = io.BytesIO()
+            frame = Image.new(mode, (16, 16))
+            try:
+                frame.save(made, kind, **({"save_all": True, "append_images": [frame]} if kind == "GIF" else {}))
+            except (OSError, ValueError, KeyError):
+                continue  # not a mode of this format
+            for crop in (None, (0, 0, 4, 4)):
+                made.seek(0)
+                media_type = next(name for name, each in FORMATS.items() if each == kind)
+                limits = {"max_px": 8, "max_side_px": 8000, "max_bytes": 100_000}
+                decode(made, {"media_type": media_type, "crop": crop, **limits})
+            made.seek(0)
+            decode(made, {"media_type": media_type, "crop": None, **limits, "max_side_px": 4})
+
+
 def _whole(source: Callable[[], BinaryIO], kind: str, max_side_px: int) -> dict[str, Any] | None:
     """The facts of a picture that may pass as it is, once it has been decoded; None if it may not."""
     picture = _open(source(), kind)

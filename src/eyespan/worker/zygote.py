@@ -74,10 +74,18 @@ def failure(error: BaseException, task: str) -> dict[str, Any]:
 
 
 def find(where: str) -> Decoder:
-    """The decoder named `module:function`, imported. Raises: ImportError, AttributeError."""
+    """The decoder named `module:function`, imported and rehearsed. Raises: ImportError, AttributeError.
+
+    Libraries import modules when they first need them, and behind the walls nothing can be imported: a decoder's module
+    may have a `rehearse()` that does once, on data of its own, all that it will do there.
+    """
     module, _, name = where.partition(":")
+    known = module in sys.modules
     __import__(module)
     decoder: Decoder = getattr(sys.modules[module], name)
+    rehearse = getattr(sys.modules[module], "rehearse", None)
+    if rehearse is not None and not known:
+        rehearse()
     return decoder
 
 
