@@ -95,6 +95,9 @@ class ReadRequest:
     options: Mapping[str, Any] = {}
     """What only readers of one document kind understand (`pages`, `pdf`...)."""
     encoding: str = "utf-8"
+    """What `lines.encodings.choose` understands: a rule, or a name that `checked` let pass."""
+    tells_encoding: bool = False
+    """The dialect has room to say how the bytes were decoded, and how many could not be."""
     wants_bytes: bool = False
     """A binary file is answered with its first bytes rather than refused."""
     total: str = CHEAP_TOTAL
