@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-open_beneath: Callable[[int, bytes, bool, bytes], tuple[int, int, int, bytes | None]] | None = None
+open_beneath: Callable[[int, bytes, bool, bytes], tuple[int, int, int, int, bytes | None]] | None = None
 """Finds, looks at and opens a file beneath an open folder (guard/openat.py); None where the kernel has no such call."""
 
 try:
@@ -23,7 +23,7 @@ try:
     from eyespan._native._fast import REVISION, count, nth, number, scan
 
     # The number in fast.c, raised with every change of the contract: an editable install may hold an older build.
-    if REVISION != 3:
+    if REVISION != 5:
         raise ImportError("built from other sources")
     BACKEND = "c"
     open_beneath = getattr(_fast, "open_beneath", None)  # Linux only

@@ -23,7 +23,9 @@ commands
   schema DIALECT             the tool definition, as a host wants it
   dialects                   the dialects and what each is
   doctor                     what is on: guard, sandbox, readers
-{more}
+  serve                      the MCP server, for agents:  eyespan serve --dialect claude
+  audit FILE                 what an audit log of the server says
+
 common options
   --root DIR                 a folder that may be read; repeat it for several (default: the current folder)
   --config FILE              a configuration file (default: eyespan.toml in the first root, if there is one)
@@ -36,6 +38,8 @@ _COMMANDS = {
     "schema": "eyespan.cli.schema",
     "dialects": "eyespan.cli.dialects",
     "doctor": "eyespan.cli.doctor",
+    "serve": "eyespan.cli.serve",
+    "audit": "eyespan.cli.audit",
 }
 
 
@@ -104,7 +108,7 @@ def main(argv: list[str]) -> int:
             print(f"eyespan {__version__}")
             return 0
         if name in ("", "--help", "-h", "help"):
-            print(HELP.replace("{more}\n", ""), end="")
+            print(HELP, end="")
             return 0 if name else 2
         module = _COMMANDS.get(name)
         if module is None:
