@@ -138,7 +138,7 @@ def test_a_refused_read_is_the_tools_own_error(lines, tree):
         (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', -32602),
         (b'{"jsonrpc":"2.0","id":1,"method":"nothing/here"}', -32601),
         (b'{"jsonrpc":"2.0","id":1,"method":"prompts/list"}', -32601),
-        (b'{"jsonrpc":"2.0","id":1,"method":"server/discover"}', -32601),
+        (b'{"jsonrpc":"2.0","id":1,"method":"server/discover"}', -32602),
         (b'{"jsonrpc":"2.0","id":1,"method":"tools/call"}', -32602),
         (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nope"}}', -32602),
         (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":["Read"]}}', -32602),

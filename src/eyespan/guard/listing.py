@@ -11,7 +11,7 @@ import os
 import stat
 
 from eyespan.errors import NotRegular, PermissionRefused, ReadError, from_os_error
-from eyespan.guard import walk
+from eyespan.guard import is_pseudo, walk
 from eyespan.record import record
 
 TYPE_CHECKING = False
@@ -74,7 +74,7 @@ def list_beneath(guard: Guard, path: str) -> Listing:
 def _judge(guard: Guard, found: walk.Found, path: str) -> None:
     if not stat.S_ISDIR(found.mode):
         raise NotRegular(path, what="file")
-    if found.fd >= 0 and guard.is_pseudo(found.fd):
+    if found.fd >= 0 and is_pseudo(found.fd):
         raise PermissionRefused(path, errno.EPERM, "folders of kernel state are not listed")
     guard.policy.admit(found.canonical, path)
 

@@ -22,6 +22,8 @@ class Source:
 
     head_bytes = 65536
     """The most that `head` holds; at least what decides whether a file is text."""
+    indexed = True
+    """An index of its lines may be kept for the file; not so where the bytes read are not the file's own."""
 
     def __init__(self, fd: int, status: os.stat_result, *, asked: str, path: str, canonical: str) -> None:
         self.fd = fd

@@ -299,9 +299,13 @@ class Session:
         if method != "initialize" and isinstance(meta, dict) and VERSION_KEY in meta:
             return self._modern(method, params, meta, pulse)
         if method == "initialize":
+            if isinstance(meta, dict) and VERSION_KEY in meta and "protocolVersion" not in params:
+                raise Refused(METHOD_NOT_FOUND, "Method not found", method)  # of a revision without handshake
             return self._initialize(params)
         if method == "ping":
             return {}
+        if method == "server/discover":
+            raise Refused(INVALID_PARAMS, f"params._meta lacks {VERSION_KEY} and {CAPABILITIES_KEY}")
         if method not in COMMON_METHODS:
             raise Refused(METHOD_NOT_FOUND, "Method not found", method)
         if self.version is None:
