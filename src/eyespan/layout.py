@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 SEPARATORS = {"tab": "\t", "colon": ":", "pipe": "|", "arrow": "→", "blank": " "}
 GAP = "..."
+EVERY = 5
+"""Which lines are numbered: far enough apart to cost little, near enough to count on from."""
 
 
 @record
@@ -38,7 +40,7 @@ class Row:
 @record
 class Style:
     separator: str = "\t"
-    every: int = 5
+    every: int = EVERY
     """Each line whose number this divides is numbered; 1: all, 0: none and no gutter."""
 
     def drawn(self, rows: Sequence[Row], shown: Sequence[str]) -> list[str]:

@@ -125,3 +125,11 @@ def redacted(text: str, spans: Sequence[Span], start: int = 0, end: int | None =
     if at < end:
         pieces.append(text[at:end])
     return "".join(pieces)
+
+
+def up_to(text: str, spans: Sequence[Span], end: int) -> int:
+    """Where to cut at the earliest from `end` on, so that no secret is cut in two."""
+    for first, last, _ in spans:
+        if first < end < last:
+            return last
+    return end

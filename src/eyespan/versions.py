@@ -92,9 +92,12 @@ class Versions:
                 self._lines -= len(self._held.pop(next(iter(self._held))).numbers)
 
     def changes(self, path: str, value: str, lines: Sequence[tuple[int, str]]) -> str | None:
-        """Which of these lines are not as they were under that hash, in words; None if that version is not held."""
+        """Which of these lines are not as they were under that hash, in words.
+
+        None if that version is not held, or is one of other lines.
+        """
         held = self._held.get((path, value))
-        if held is None or not lines or not held.numbers:
+        if held is None or not lines or not held.numbers or held.numbers[0] != lines[0][0]:
             return None
         now = Version(tuple([number for number, _ in lines]), tuple([hash(text) for _, text in lines]))
         return _in_words(_differences(held, now))

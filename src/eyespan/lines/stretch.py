@@ -7,8 +7,7 @@ characters before it in its own line). Columns count code points of the decoded 
 
 from __future__ import annotations
 
-import codecs
-
+from eyespan.lines.encodings import Transcoder
 from eyespan.lines.reader import LineReader
 from eyespan.model import Stretch, TextPart
 
@@ -40,6 +39,10 @@ def read_stretch(
     finally:
         reader.keep_index()
     told: dict[str, Any] = {"encoding": encoding.name, "encoding_found": encoding.how, "bom": bool(encoding.bom)}
+    if encoding.confidence is not None:
+        told["encoding_confidence"] = encoding.confidence
+    if reader.lost:
+        told["replaced"] = reader.lost
     if reader.line_chars is not None:
         told["line_chars"] = reader.line_chars
     return (part,), told
@@ -54,19 +57,21 @@ class StretchReader(LineReader):
         self._read_to = 0
         self._line = 0
         """Where reading stopped, and the line that goes on there."""
+        self.lost = 0
+        """How many pieces of what was read could not be decoded."""
         self.line_chars: int | None = None
         """How long the first line is, where it ends before the character asked for."""
 
     def stretch(self, wanted: Stretch) -> TextPart:
         """The text from a character on; no lines if the file ends before its line, an empty one if its line does."""
-        position, line = self.seek(len(self._encoding.bom), 1, wanted.first)
+        position, line = self.seek(self.start, 1, wanted.first)
         if line < wanted.first:
             return self._part(b"", wanted.first, 0, self._total(line), False, {})
         return self._from(position, wanted)
 
     def ending(self, count: int, max_bytes: int) -> TextPart:
         """The last lines, as many as fit; if not even the last one does, its start."""
-        start, unit = len(self._encoding.bom), self._encoding.unit_bytes
+        start, unit = self.start, self._encoding.unit_bytes
         end, total = self._count()
         lines = min(count, total)
         position = self._back(start, end, lines)
@@ -128,13 +133,17 @@ class StretchReader(LineReader):
     def _decoded(self) -> Iterator[str]:
         """The text from `_read_to` on, a block at a time; a character is never cut in two."""
         encoding = self._encoding
-        decode = codecs.getincrementaldecoder(encoding.name)("replace").decode
+        transcoder = Transcoder(encoding)
         while block := self._block(self._read_to):
             self._read_to += len(block)
             self._line += encoding.count(block)
-            self._ends_open = not block.endswith(encoding.newline)
-            yield decode(block)
-        yield decode(b"", True)
+            self._ends_open = not encoding.ends_line(block)
+            text = transcoder.feed(block).decode("utf-8")
+            self.lost = transcoder.replaced
+            yield text
+        text = transcoder.feed(b"", final=True).decode("utf-8")
+        self.lost = transcoder.replaced
+        yield text
 
     def _skipped(self, text: str, skip: int, before: int) -> tuple[str, int]:
         """The text without its first `skip` characters, and how many are still to skip: never beyond the line's end."""
