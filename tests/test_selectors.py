@@ -28,13 +28,14 @@ names = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]
 columns = st.text("ABCXYZ", min_size=1, max_size=3)
 corners = st.tuples(columns, st.integers(1, 999)).map(lambda c: f"{c[0]}{c[1]}")
 areas = st.tuples(corners, corners).map(":".join) | st.tuples(columns, columns).map(":".join)
+within = st.just(()) | st.lists(ranges, min_size=1, max_size=2).map(tuple)
 pieces = st.one_of(
     st.lists(ranges, min_size=1, max_size=4).map(lambda r: Ranges(tuple(r))),
     names.filter(str.strip).map(Symbol),
-    spans.map(lambda s: Pages(*s)),
-    spans.map(lambda s: Cells(*s)),
-    st.tuples(names.filter(lambda n: "/" not in n), areas).map(lambda a: Area(*a)),
-    names.map(Named).filter(lambda n: selectors.parse_piece(n.name) == n),
+    st.tuples(spans, within).map(lambda s: Pages(*s[0], s[1])),
+    st.tuples(spans, within).map(lambda s: Cells(*s[0], s[1])),
+    st.tuples(names.filter(lambda n: "/" not in n), areas, within).map(lambda a: Area(*a)),
+    st.tuples(names.filter(lambda n: selectors.parse_piece(n) == Named(n)), within).map(lambda n: Named(*n)),
 )
 
 
@@ -117,13 +118,15 @@ def in_words(target):
         case Symbol(name):
             return lead + f"symbol {name}"
         case Pages(first, last):
-            return lead + (f"page {first}" if first == last else f"pages {first} to {last}")
+            said = f"page {first}" if first == last else f"pages {first} to {last}"
         case Cells(first, last):
-            return lead + f"cells {first} to {last}"
+            said = f"cells {first} to {last}"
         case Area(sheet, cells):
-            return lead + f"cells {cells} of {f'sheet {sheet}' if sheet else 'the first sheet'}"
+            said = f"cells {cells} of {f'sheet {sheet}' if sheet else 'the first sheet'}"
         case Named(name):
-            return lead + f"what is named {name}"
+            said = f"what is named {name}"
+    of = f"{'; '.join(map(range_in_words, target.piece.within))} of " if target.piece.within else ""
+    return lead + of + said
 
 
 def range_in_words(one):

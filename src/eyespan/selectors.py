@@ -67,10 +67,11 @@ class Symbol:
 
 @record
 class Pages:
-    """Pages of a document; `last=None` goes to the end."""
+    """Pages of a document; `last=None` goes to the end. `within`, here and below, are lines of their text."""
 
     first: int
     last: int | None = None
+    within: tuple[Range, ...] = ()
 
 
 @record
@@ -79,6 +80,7 @@ class Cells:
 
     first: int
     last: int | None = None
+    within: tuple[Range, ...] = ()
 
 
 @record
@@ -87,6 +89,7 @@ class Area:
 
     sheet: str
     cells: str
+    within: tuple[Range, ...] = ()
 
 
 @record
@@ -94,6 +97,7 @@ class Named:
     """A table, a sheet, or whatever else has a name in this kind of file."""
 
     name: str
+    within: tuple[Range, ...] = ()
 
 
 Piece = Ranges | Symbol | Pages | Cells | Area | Named
@@ -179,18 +183,34 @@ def parse_piece(text: str) -> Piece | None:
     ranges = parse_ranges(text)
     if ranges is not None:
         return Ranges(ranges)
+    whole = _part(text, ())
+    if whole is not None:
+        return whole
+    # Lines of a part's text: the shortest tail that can be that, so that an area keeps its colon.
+    at = text.rfind(":")
+    for _ in range(MAX_SPLITS):
+        ranges = parse_ranges(text[at + 1 :]) if at > 0 else None
+        part = None if ranges is None else _part(text[:at], ranges)
+        if part is not None or at <= 0:
+            return part
+        at = text.rfind(":", 0, at)
+    return None
+
+
+def _part(text: str, within: tuple[Range, ...]) -> Piece | None:
+    """Pages, cells, an area or a name."""
     if text[:1] in ("p", "c"):
         span = parse_span(text[1:])
         if span is not None:
-            return Pages(*span) if text[0] == "p" else Cells(*span)
+            return Pages(*span, within) if text[0] == "p" else Cells(*span, within)
     if not text or len(text) > MAX_NAME_CHARS or "/" in text or "\n" in text:
         return None
     sheet, mark, cells = text.rpartition("!")
     if mark:
-        return Area(sheet, cells) if sheet and is_area(cells) else None
+        return Area(sheet, cells, within) if sheet and is_area(cells) else None
     if ":" in text:
-        return Area("", text) if is_area(text) else None
-    return Named(text) if text.strip() == text and text[0] not in "-+,." else None
+        return Area("", text, within) if is_area(text) else None
+    return Named(text, within) if text.strip() == text and text[0] not in "-+,." and not text.isdigit() else None
 
 
 def parse_ranges(text: str) -> tuple[Range, ...] | None:
@@ -282,15 +302,20 @@ def write_target(target: Target) -> str:
 def write_piece(piece: Piece) -> str:
     """The text that `parse_piece` understands as this piece."""
     if isinstance(piece, Ranges):
-        return ",".join([write_range(one) for one in piece.ranges])
+        return _ranges(piece.ranges)
     if isinstance(piece, Symbol):
         return f":{piece.name}"
     if isinstance(piece, (Pages, Cells)):
-        mark = "p" if isinstance(piece, Pages) else "c"
-        return f"{mark}{_span(piece.first, piece.last)}"
-    if isinstance(piece, Area):
-        return f"{piece.sheet}!{piece.cells}" if piece.sheet else piece.cells
-    return piece.name
+        text = f"{'p' if isinstance(piece, Pages) else 'c'}{_span(piece.first, piece.last)}"
+    elif isinstance(piece, Area):
+        text = f"{piece.sheet}!{piece.cells}" if piece.sheet else piece.cells
+    else:
+        text = piece.name
+    return f"{text}:{_ranges(piece.within)}" if piece.within else text
+
+
+def _ranges(ranges: tuple[Range, ...]) -> str:
+    return ",".join([write_range(one) for one in ranges])
 
 
 def write_range(one: Range) -> str:
