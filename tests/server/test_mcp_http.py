@@ -368,6 +368,25 @@ def test_an_answer_that_is_too_big_is_an_error_the_model_understands(place):
     assert "Ask for fewer lines" in answer[1]["result"]["content"][0]["text"]
 
 
+@pytest.mark.parametrize("modern", ERAS)
+def test_hanging_up_stops_the_read(place, modern):
+    server = HttpServer(place, "--dialect", "codex", "--timeout", "3600")
+    slow = {"name": "read_file", "arguments": {"file_path": str(place / "endless.txt"), "offset": 2}}
+
+    def figures():
+        return server.request(method="GET", path="/metrics")[2].decode()
+
+    def running():
+        return "eyespan_calls_running 1" in figures()
+
+    server.rpc("tools/call", slow, modern=modern, hang_up_when=running)
+    while "eyespan_calls_running 0" not in figures():
+        time.sleep(0.05)
+
+    assert 'eyespan_calls_total{verdict="cancelled"} 1' in figures()
+    assert server.end() == 0
+
+
 def test_more_calls_than_may_run_wait_their_turn(place):
     server = HttpServer(place, "--dialect", "codex", "--calls", "1", "--timeout", "1")
     slow = {"name": "read_file", "arguments": {"file_path": str(place / "endless.txt"), "offset": 2}}
