@@ -33,7 +33,7 @@ STREAM_LINES = 4096
 
 # An allocator that never saw a large block gives every window's memory back to the system and pays page faults to get
 # it again: a window of 2,000 lines then takes three times as long. One block, never touched, teaches it better.
-bytes(8 * MIB)
+bytes(MIB)
 
 
 class LineReader:
@@ -463,6 +463,8 @@ class _Window:
 
     def _open_cut(self) -> None:
         """The line being read is longer than anyone will see: from here on it is only counted."""
+        if self._line_start > self._squeezed:
+            self._squeeze()  # the lines before it may be as long
         counter = CharCounter()
         self._cutting = counter
         line = bytes(self.kept[self._line_start :])
