@@ -1,1 +1,60 @@
-print("tour")
+"""What `make run` shows: the same lines of one file in every dialect, a few refusals, and what to type next."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from eyespan import Workspace
+
+HERE = Path(__file__).resolve().parent / "sample"
+FILE = HERE / "harbor.py"
+BOLD, DIM, PLAIN = ("\x1b[1m", "\x1b[2m", "\x1b[0m") if sys.stdout.isatty() else ("", "", "")
+
+
+def show(dialect: str, arguments: dict[str, object], **settings: object) -> None:
+    workspace = Workspace(HERE)
+    reply = workspace.tool(dialect, **settings).call(arguments)
+    shown = json.dumps(arguments, ensure_ascii=False).replace(f"{HERE}/", ".../")
+    print(f"{BOLD}{dialect}{PLAIN} {DIM}{shown}{PLAIN}")
+    text = json.dumps(reply.structured, ensure_ascii=False, indent=1) if dialect == "workspace" else reply.text
+    if reply.error:
+        text = f"{reply.error.code}: {reply.error.message}"
+    print("\n".join("    " + line for line in text.split("\n")).rstrip() + "\n")
+
+
+def main() -> None:
+    print("One file, the tool that each model already knows:\n")
+    show("codex", {"file_path": str(FILE), "offset": 20, "limit": 3})
+    show("workspace", {"path": "harbor.py", "start_line": 20, "max_lines": 3})
+    show("forge", {"path": "harbor.py", "start_line": 20, "end_line": 22})
+    show("claude", {"file_path": str(FILE), "offset": 19, "limit": 3})
+
+    print("codex's indentation mode grows the block around an anchor line:\n")
+    block = {"anchor_line": 23, "max_levels": 1, "include_header": True}
+    show("codex", {"file_path": str(FILE), "mode": "indentation", "indentation": block})
+
+    print("What would hang, leak or lie elsewhere is an answer here:\n")
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkfifo(f"{folder}/pipe")
+        os.symlink("/etc/passwd", f"{folder}/escape")
+        tool = Workspace(folder).tool("workspace")
+        for path in ("pipe", "escape", "../outside", "missing.txt"):
+            error = tool.call({"path": path}).error
+            print(f"    {path:<12} {error.code if error else ''}")
+
+    print(
+        """
+Next:
+    .venv/bin/eyespan read examples/sample/harbor.py:8-12
+    .venv/bin/eyespan call forge '{"path": "README.md", "tail": 3}'
+    .venv/bin/eyespan --help
+    make test"""
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,4 @@
-"""A tool answers whatever it is called with: no exception, no string that is not UTF-8, no wait that cannot be ended."""
+"""A tool answers whatever it is called with: no exception, no string that is not UTF-8, no wait without an end."""
 
 from __future__ import annotations
 

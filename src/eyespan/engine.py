@@ -14,12 +14,12 @@ from eyespan.readers import text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from eyespan.guard import Guard, Source
     from eyespan.kinds import Kind
-    from eyespan.model import Part, ReadRequest
+    from eyespan.model import Part, ReadRequest, TextPart
 
 
 class Engine:
@@ -49,6 +49,16 @@ class Engine:
             except ReadError as error:
                 error.path, error.relative = source.asked, source.path
                 raise
+
+    def stream(self, request: ReadRequest, pulse: Pulse) -> Iterator[TextPart]:
+        """The lines of a text file in consecutive parts, each small, however much is selected.
+
+        Raises: ReadError; Binary for what is no text.
+        """
+        with self.guard.open(request.path, lexical=request.lexical, follow=request.follows_final_link) as source:
+            if self._kind(source, request) is not kinds.TEXT:
+                raise Binary(source.asked)
+            yield from text.stream(source, request, pulse)
 
     def _document(self, source: Source, request: ReadRequest, pulse: Pulse) -> Document:
         limit = request.limits.max_file_bytes

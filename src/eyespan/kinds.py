@@ -39,17 +39,62 @@ def image_type(head: bytes) -> str | None:
     return None
 
 
-def _is_image(head: bytes) -> bool:
-    return image_type(head) is not None
+# Header sizes that a BMP can have behind its first 14 bytes: the two letters "BM" alone begin many a text.
+_BMP_HEADERS = (12, 40, 52, 56, 64, 108, 124)
+_HEIF_BRANDS = (b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"hevm", b"hevs", b"mif1", b"msf1")
+_PDF_MARK = b"%PDF-"
 
 
-def _is_pdf(head: bytes) -> bool:
-    return b"%PDF-" in head[:1024]
+def picture_type(head: bytes) -> str | None:
+    """The media type of a picture that can be shown, if need be as another type, by its first bytes."""
+    known = image_type(head)
+    if known is not None:
+        # These six letters can begin a text, and then no byte of the header behind them is out of the ordinary.
+        return None if known == "image/gif" and _is_plain_text(head) else known
+    if head[:2] == b"BM":
+        return "image/bmp" if int.from_bytes(head[14:18], "little") in _BMP_HEADERS else None
+    if head[:4] in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"):
+        return "image/tiff"
+    if head[:4] == b"\0\0\1\0" and len(head) >= 22 and head[4:6] != b"\0\0" and head[9] == 0:
+        return "image/x-icon"
+    if head[4:8] == b"ftyp":
+        size = min(int.from_bytes(head[:4], "big"), 256)
+        brands = (head[8:12], *[head[at : at + 4] for at in range(16, size, 4)])
+        if b"avif" in brands or b"avis" in brands:
+            return "image/avif"
+        if any(brand in _HEIF_BRANDS for brand in brands):
+            return "image/heic"
+    return None
+
+
+def _is_picture(head: bytes) -> bool:
+    return picture_type(head) is not None
+
+
+def is_pdf(head: bytes) -> bool:
+    """Whether a PDF's mark is near the start, where its readers look for it."""
+    return _PDF_MARK in head[:1024]
+
+
+def _says_pdf(head: bytes) -> bool:
+    # Behind other bytes the mark counts only where these are no text: a text may well speak of it.
+    return head.startswith((_PDF_MARK, b"\xef\xbb\xbf" + _PDF_MARK)) or (is_pdf(head) and not _is_plain_text(head))
+
+
+def _is_plain_text(head: bytes) -> bool:
+    sample = head[:SNIFF_BYTES]
+    if b"\0" in sample:
+        return False
+    try:
+        sample.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.reason == "unexpected end of data" and error.end == len(sample)
+    return True
 
 
 KINDS = (
-    Kind("image", "eyespan.readers.image", _is_image),
-    Kind("pdf", "eyespan.readers.pdf", _is_pdf, (".pdf",)),
+    Kind("image", "eyespan.readers.image", _is_picture),
+    Kind("pdf", "eyespan.readers.pdf", _says_pdf, (".pdf",)),
     Kind("notebook", "eyespan.readers.notebook", None, (".ipynb",)),
 )
 TEXT = Kind("text", "eyespan.readers.text")

@@ -34,9 +34,10 @@ class Lines:
 
 @record
 class Tail:
-    """The last `count` lines, numbered as in the whole file."""
+    """The last `count` lines, numbered as in the whole file; without their numbers the rest need not be read."""
 
     count: int
+    numbered: bool = True
 
 
 @record
@@ -75,6 +76,10 @@ ANY_IS_TEXT, NUL_IS_BINARY, NUL_OR_BAD_UTF8_IS_BINARY = "any", "nul", "utf8"
 """When a dialect takes a file for binary, looking at its first `SNIFF_BYTES`."""
 
 
+NO_TOTAL, CHEAP_TOTAL, EXACT_TOTAL = "no", "cheap", "exact"
+"""Whether a dialect tells how many lines a file has: never, where it costs little to know, or whatever it costs."""
+
+
 @record
 class ReadRequest:
     """One file, one selection, and what the dialect can do with it."""
@@ -92,8 +97,7 @@ class ReadRequest:
     encoding: str = "utf-8"
     wants_bytes: bool = False
     """A binary file is answered with its first bytes rather than refused."""
-    wants_total: bool = False
-    """The total number of lines is part of the dialect's answer, whatever it costs."""
+    total: str = CHEAP_TOTAL
     counts_cut_chars: bool = False
     """The dialect tells how many characters a shortened line has."""
     lexical: bool = False
@@ -129,6 +133,7 @@ class TextPart:
 
     data: bytes | bytearray
     first_line: int
+    """0 where the number was not asked for."""
     line_count: int
     total_lines: int | None
     more: bool

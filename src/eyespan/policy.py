@@ -64,9 +64,11 @@ class Policy:
 
     def rule_against(self, path: str) -> str | None:
         """The rule that forbids this path, or None."""
-        parts = [part for part in fold(path).split("/") if part not in ("", ".")]
-        if not parts:
-            return None
+        parts = fold(path).split("/")
+        if "" in parts or "." in parts:
+            parts = [part for part in parts if part not in ("", ".")]
+            if not parts:
+                return None
         rule = self._deny.match(parts)
         return None if rule is None or self._allow.match(parts) is not None else rule
 
@@ -105,7 +107,7 @@ _SHAPELESS = (
 class _Rules:
     """Patterns sorted by shape, so that the common shapes cost a look-up each."""
 
-    __slots__ = ("folders", "names", "others", "prefixes", "suffixes")
+    __slots__ = ("_all_prefixes", "_all_suffixes", "folders", "names", "others", "prefixes", "suffixes")
 
     def __init__(self, patterns: Iterable[str]) -> None:
         self.names: dict[str, str] = {}
@@ -115,6 +117,8 @@ class _Rules:
         self.others: list[tuple[list[str], str]] = []
         for pattern in patterns:
             self._add(pattern)
+        self._all_prefixes = tuple([prefix for prefix, _ in self.prefixes])
+        self._all_suffixes = tuple([suffix for suffix, _ in self.suffixes])
 
     def _add(self, pattern: str) -> None:
         parts = [part for part in fold(pattern).split("/") if part not in ("", ".")]
@@ -140,16 +144,12 @@ class _Rules:
         name = parts[-1]
         if name in self.names:
             return self.names[name]
-        for suffix, pattern in self.suffixes:
-            if name.endswith(suffix):
-                return pattern
-        for prefix, pattern in self.prefixes:
-            if name.startswith(prefix):
-                return pattern
-        if self.folders:
-            for part in parts:
-                if part in self.folders:
-                    return self.folders[part]
+        if name.endswith(self._all_suffixes):
+            return next(pattern for suffix, pattern in self.suffixes if name.endswith(suffix))
+        if name.startswith(self._all_prefixes):
+            return next(pattern for prefix, pattern in self.prefixes if name.startswith(prefix))
+        if not self.folders.keys().isdisjoint(parts):
+            return next(self.folders[part] for part in parts if part in self.folders)
         for glob, pattern in self.others:
             if _matches(glob, parts):
                 return pattern
@@ -162,15 +162,23 @@ def _literal(name: str) -> bool:
 
 def _matches(glob: list[str], parts: list[str]) -> bool:
     """Whether whole `parts` fit `glob`; `**` takes any number of parts, none included."""
-    from fnmatch import fnmatchcase
-
+    if len(glob) > 1 and glob[-1] != parts[-1] and _literal(glob[-1]) and glob[-1] != "**":
+        return False  # most names are told by their end
     # reachable: how many parts may be used up so far; grows by one pattern piece at a time, so no case is exponential.
     reachable = {0}
     for piece in glob:
         if piece == "**":
             reachable = set(range(min(reachable), len(parts) + 1))
         else:
-            reachable = {at + 1 for at in reachable if at < len(parts) and fnmatchcase(parts[at], piece)}
+            reachable = {at + 1 for at in reachable if at < len(parts) and _fits(parts[at], piece)}
         if not reachable:
             return False
     return len(parts) in reachable
+
+
+def _fits(name: str, piece: str) -> bool:
+    if _literal(piece):
+        return name == piece
+    from fnmatch import fnmatchcase
+
+    return fnmatchcase(name, piece)

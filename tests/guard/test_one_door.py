@@ -9,7 +9,12 @@ import eyespan
 
 PACKAGE = Path(eyespan.__file__).parent
 
-ELSEWHERE: dict[str, str] = {}
+ELSEWHERE = {
+    "cli/__init__.py": "the null device, in place of a pipe that was closed",
+    "lines/store.py": "the index cache in the user's cache folder",
+    "worker/image.py": "pictures out of the descriptor that the guard opened, or out of memory",
+    "worker/zygote.py": "a file object around the descriptor that the guard opened",
+}
 """Modules that open files which are none of the workspace's (logs, tokens, configuration), each with its reason."""
 
 OPENERS = {
@@ -52,7 +57,7 @@ def openings(source: str) -> list[str]:
         first, dot, rest = name.partition(".")
         full = renamed.get(first, first) + dot + rest
         method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-        if full in OPENERS or (method in METHODS and not full.endswith("guard.open")):
+        if full in OPENERS or (method in METHODS and not full.lower().endswith("guard.open")):
             found.append(f"{node.lineno}: {full}")
     return found
 

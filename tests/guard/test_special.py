@@ -600,17 +600,23 @@ def test_a_file_that_loses_its_name_while_it_is_opened_is_not_found(make_guard, 
     from eyespan.guard import openat
 
     (tmp_path / "file").write_bytes(b"text")
+    (tmp_path / "link").symlink_to("file")
     (tmp_path / "file (deleted)").write_bytes(b"another")
-    guard = make_guard(tmp_path, backend="openat2")
-    name_of = openat._canonical
+    guard = make_guard(tmp_path, backend="openat2-by-ctypes")
 
-    def deletes_first(fd, root):
-        (tmp_path / "file").unlink()
-        return name_of(fd, root)
+    class DeletesFirst:
+        """An `os` that loses a file in the moment its name is asked for."""
 
-    monkeypatch.setattr(openat, "_canonical", deletes_first)
+        def __getattr__(self, name):
+            return getattr(os, name)
 
-    assert answer(guard, "file") == "NotFound"
+        def readlink(self, *arguments, **options):
+            (tmp_path / "file").unlink(missing_ok=True)
+            return os.readlink(*arguments, **options)
+
+    monkeypatch.setattr(openat, "os", DeletesFirst())
+
+    assert answer(guard, "link") == "NotFound"
 
 
 def test_another_file_than_the_one_that_was_judged_is_not_handed_out(make_guard, tmp_path, monkeypatch):
@@ -618,9 +624,9 @@ def test_another_file_than_the_one_that_was_judged_is_not_handed_out(make_guard,
 
     (tmp_path / "file").write_bytes(b"text")
     (tmp_path / "other").write_bytes(b"another")
-    monkeypatch.setattr(eyespan.guard, "_reopen", lambda found: os.open(tmp_path / "other", os.O_RDONLY))
+    monkeypatch.setattr(eyespan.guard, "_open_handle", lambda found: os.open(tmp_path / "other", os.O_RDONLY))
 
-    assert answer(make_guard(tmp_path), "file") == "NotFound"
+    assert answer(make_guard(tmp_path, backend="walk"), "file") == "NotFound"
 
 
 def test_without_proc_a_file_is_opened_by_name_once_more(make_guard, tmp_path, monkeypatch):
@@ -670,7 +676,7 @@ def test_a_workspace_that_was_closed_reads_nothing(strong, tmp_path):
 # --- rules ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("strong_handle", ["openat2", "walk"])
+@pytest.mark.parametrize("strong_handle", ["openat2", "openat2-by-ctypes", "walk"])
 def test_a_denied_file_behind_an_innocent_name_is_not_even_opened(strong_handle, make_guard, tmp_path, watch):
     (tmp_path / ".env").write_bytes(b"KEY=1")
     (tmp_path / "notes.txt").symlink_to(".env")
@@ -807,21 +813,21 @@ def test_no_descriptor_is_left_behind_when_the_system_fails_half_way(
 
 def test_the_folders_of_this_test_are_on_a_real_file_system(tmp_path):
     """Otherwise everything above would be refused for another reason than the one it tests."""
-    from eyespan.guard import openat
+    from eyespan.guard.syscalls import is_pseudo
 
     fd = os.open(tmp_path, os.O_RDONLY)
-    assert not openat.is_pseudo(fd)
+    assert not is_pseudo(fd)
     os.close(fd)
     proc = os.open("/proc", os.O_PATH)
-    assert openat.is_pseudo(proc)
+    assert is_pseudo(proc)
     os.close(proc)
 
 
 def test_a_file_system_that_does_not_say_what_it_is_is_not_read(make_guard, tmp_path, monkeypatch):
-    from eyespan.guard import openat
+    from eyespan.guard import syscalls
 
     Path(tmp_path / "file").write_bytes(b"text")
-    monkeypatch.setattr(openat, "_fstatfs", lambda fd, buffer: -1)
-    monkeypatch.setattr(openat.ctypes, "get_errno", lambda: errno.EIO)
+    monkeypatch.setattr(syscalls, "_fstatfs", lambda fd, buffer: -1)
+    monkeypatch.setattr(syscalls.ctypes, "get_errno", lambda: errno.EIO)
 
     assert answer(make_guard(tmp_path, backend="walk"), "file") == "SystemFailure"

@@ -1,9 +1,35 @@
-"""The inner loops: the C accelerator where it was built, else its pure Python twin of the same names."""
+"""The inner loops: the C accelerator where it was built, else its pure Python twin of the same names.
+
+`BACKEND` tells which: "c" or "python". EYESPAN_PURE=1 in the environment asks for Python.
+"""
 
 from __future__ import annotations
 
-from eyespan._native.pure import count, cut_bytes, nth, number
+from os import environ
 
-BACKEND = "python"
+from eyespan._native.pure import cut_bytes
 
-__all__ = ["BACKEND", "count", "cut_bytes", "nth", "number"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+open_beneath: Callable[[int, bytes, bool, bytes], tuple[int, int, int, int, bytes | None]] | None = None
+"""Finds, looks at and opens a file beneath an open folder (guard/openat.py); None where the kernel has no such call."""
+
+try:
+    if environ.get("EYESPAN_PURE") == "1":
+        raise ImportError("EYESPAN_PURE")
+    from eyespan._native import _fast
+    from eyespan._native._fast import REVISION, count, nth, number, scan
+
+    # The number in fast.c, raised with every change of the contract: an editable install may hold an older build.
+    if REVISION != 4:
+        raise ImportError("built from other sources")
+    BACKEND = "c"
+    open_beneath = getattr(_fast, "open_beneath", None)  # Linux only
+except Exception:  # a build for another platform can fail to load in any way, and the twin is always right
+    from eyespan._native.pure import count, nth, number, scan
+
+    BACKEND = "python"
+
+__all__ = ["BACKEND", "count", "cut_bytes", "nth", "number", "open_beneath", "scan"]

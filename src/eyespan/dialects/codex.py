@@ -10,7 +10,7 @@ from eyespan import errors
 from eyespan._native import cut_bytes
 from eyespan.dialects.arguments import BadArguments, is_integer, shown
 from eyespan.dialects.base import CHANGED, Dialect, joined, numbered, text_reply
-from eyespan.model import ANY_IS_TEXT, Block, Limits, Lines, ReadRequest, ReplyError, RowsPart, ToolSpec
+from eyespan.model import ANY_IS_TEXT, NO_TOTAL, Block, Limits, Lines, ReadRequest, ReplyError, RowsPart, ToolSpec
 from eyespan.record import record
 
 TYPE_CHECKING = False
@@ -83,6 +83,7 @@ class Codex(Dialect):
             args.block or Lines(args.offset, args.limit),
             Limits(max_line_bytes=_HELD_LINE_BYTES),
             text_rule=ANY_IS_TEXT,
+            total=NO_TOTAL,
         )
 
     def render(self, args: CodexArgs, document: Document) -> Reply:

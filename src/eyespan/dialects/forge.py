@@ -104,6 +104,8 @@ class Forge(Dialect):
                 "truncated": first.truncated,
                 "path": facts.path,
             }
+            if first.media_type != "application/octet-stream":
+                result["media_type"] = first.media_type
         else:
             part = only_text(document)
             if not part.line_count and part.total_lines:

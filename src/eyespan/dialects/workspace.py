@@ -10,7 +10,7 @@ from __future__ import annotations
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, as_whole
 from eyespan.dialects.base import Dialect, only_text, text_reply
-from eyespan.model import MIB, NUL_IS_BINARY, Limits, Lines, ReadRequest, ReplyError, ToolSpec
+from eyespan.model import EXACT_TOTAL, MIB, NUL_IS_BINARY, Limits, Lines, ReadRequest, ReplyError, ToolSpec
 from eyespan.record import record
 
 TYPE_CHECKING = False
@@ -65,7 +65,7 @@ class Workspace(Dialect):
             Limits(max_file_bytes=SIZE_LIMIT_BYTES),
             text_rule=NUL_IS_BINARY,
             encoding="utf-8-sig",
-            wants_total=True,
+            total=EXACT_TOTAL,
             lexical=True,
             follows_final_link=self.follows_final_link,
         )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Find = Callable[..., walk.Found]
 
-BACKENDS = ("openat2", "walk", "walk-by-name", "portable")
+BACKENDS = ("openat2", "openat2-by-ctypes", "walk", "walk-by-name", "portable")
 """From the strongest to the weakest; the first that works here is taken."""
 
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -51,14 +51,13 @@ def choose_backend() -> str:
 class Guard:
     """Roots, the rules about names, and the backend that opens."""
 
-    __slots__ = ("_find", "_is_pseudo", "backend", "policy", "roots")
+    __slots__ = ("_find", "backend", "policy", "roots")
 
     def __init__(self, roots: Sequence[Root], policy: Policy, backend: str = "auto") -> None:
         self.roots = tuple(roots)
         self.policy = policy
         self.backend = choose_backend() if backend == "auto" else backend
         self._find = _backend(self.backend)
-        self._is_pseudo = _pseudo_test()
 
     def admit(self, path: str, *, lexical: bool = False) -> tuple[Root, str]:
         """Judges the name alone, before anything on disk is looked at: first the rules, then the roots.
@@ -102,44 +101,48 @@ class Guard:
 
     def _admit_found(self, found: walk.Found, path: str, rest: str) -> Source:
         """Judges the thing itself, then opens it for reading. Takes `found.fd` over when it is readable already."""
-        mode = found.status.st_mode
-        if not stat.S_ISREG(mode):
-            raise NotRegular(path, what=_what(mode))
-        if found.fd >= 0 and self._is_pseudo(found.fd):
+        if not stat.S_ISREG(found.mode):
+            raise NotRegular(path, what=_what(found.mode))
+        if found.pseudo or (found.pseudo is None and found.fd >= 0 and _is_pseudo(found.fd)):
             raise PermissionRefused(path, errno.EPERM, "files of kernel state are not read")
-        self.policy.admit(found.canonical, path)
+        if found.canonical != rest:  # else it was judged by this name already
+            self.policy.admit(found.canonical, path)
         if found.readable:
+            status = os.fstat(found.fd)
             fd, found.fd = found.fd, -1
         else:
-            fd = _reopen(found)
-        try:
-            status = os.fstat(fd)
-            if not stat.S_ISREG(status.st_mode) or not os.path.samestat(status, found.status):
-                raise NotFound(path)  # what was found is no longer what can be opened
-            return Source(fd, status, asked=path, path=rest, canonical=found.canonical)
-        except BaseException:
-            os.close(fd)
-            raise
+            fd, status = _reopen(found, path)
+        return Source(fd, status, asked=path, path=rest, canonical=found.canonical)
 
 
-def _reopen(found: walk.Found) -> int:
-    """From a descriptor that only names a file to one that reads it: the same file, whatever its name is by now.
+def _reopen(found: walk.Found, path: str) -> tuple[int, os.stat_result]:
+    """From a descriptor that only names a file to one that reads it: the same file, whatever its name is by now."""
+    before = os.fstat(found.fd)
+    fd = _open_handle(found)
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or not os.path.samestat(status, before):
+            raise NotFound(path)  # what was found is no longer what can be opened
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd, status
 
-    O_NONBLOCK: a lease or a pipe must not make an open wait.
-    """
+
+def _open_handle(found: walk.Found) -> int:
+    """O_NONBLOCK: a lease or a pipe must not make an open wait."""
     try:
         return os.open(f"/proc/self/fd/{found.fd}", _READ)
     except FileNotFoundError:
         if os.path.isdir("/proc/self/fd"):
             raise
-        # No /proc here: by name once more without following links; the caller compares what was opened.
-        base = found.root.fd
-        folder, _, name = found.canonical.rpartition("/")
-        again = walk.find((found.root,), found.root, folder or ".", follow=False)
-        try:
-            return os.open(name, _READ | os.O_NOFOLLOW, dir_fd=again.fd if folder else base)
-        finally:
-            os.close(again.fd)
+    # No /proc here: by name once more without following links; the caller compares what was opened.
+    folder, _, name = found.canonical.rpartition("/")
+    again = walk.find((found.root,), found.root, folder, follow=False)
+    try:
+        return os.open(name, _READ | os.O_NOFOLLOW, dir_fd=again.fd)
+    finally:
+        os.close(again.fd)
 
 
 def _backend(name: str) -> Find:
@@ -147,6 +150,10 @@ def _backend(name: str) -> Find:
         from eyespan.guard import openat
 
         return openat.find
+    if name == "openat2-by-ctypes":
+        from eyespan.guard import openat
+
+        return openat.find_by_ctypes
     if name == "walk":
         return walk.find
     if name == "walk-by-name":
@@ -158,12 +165,12 @@ def _backend(name: str) -> Find:
     raise ValueError(f"no guard backend {name!r}; there are {', '.join(BACKENDS)}")
 
 
-def _pseudo_test() -> Callable[[int], bool]:
-    if os.name == "posix" and hasattr(os, "O_PATH"):
-        from eyespan.guard import openat
+def _is_pseudo(fd: int) -> bool:
+    if not hasattr(os, "O_PATH"):
+        return False
+    from eyespan.guard.syscalls import is_pseudo
 
-        return openat.is_pseudo
-    return lambda fd: False
+    return is_pseudo(fd)
 
 
 def _what(mode: int) -> str:

@@ -27,6 +27,8 @@ def check(path: str) -> None:
 
     Raises: InvalidPath, SystemFailure (ENAMETOOLONG).
     """
+    if len(path) < 256 and path.isascii() and "\0" not in path and ":" not in path and "\\" not in path:
+        return  # as nearly all are
     if "\0" in path:
         raise InvalidPath(path, "the path contains a NUL byte")
     if len(path) > MAX_PATH_BYTES // 4:

@@ -1,15 +1,17 @@
 """openat2(2): the kernel resolves the whole path beneath the root's descriptor, in one call and without a race.
 
-Called by number through ctypes, since neither Python nor most C libraries wrap it. Where the kernel says EXDEV the walk
-decides, because openat2 refuses every absolute link, also those whose target lies inside the root.
+Done by the C accelerator, which also looks at what was found and opens it for reading, or by ctypes where that was not
+built. Where the kernel says EXDEV the walk decides, because openat2 refuses every absolute link, also those whose
+target lies inside the root.
 """
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
+import sys
 
+from eyespan import _native
 from eyespan.guard import walk
 
 TYPE_CHECKING = False
@@ -18,99 +20,8 @@ if TYPE_CHECKING:
 
     from eyespan.guard.roots import Root
 
-_SYS_OPENAT2 = 437  # the same on every architecture but alpha
-_RESOLVE_NO_MAGICLINKS = 0x02
-_RESOLVE_BENEATH = 0x08
-RACE_RETRIES = 64  # EAGAIN: something was renamed while `..` was resolved
-
-
-class _OpenHow(ctypes.Structure):
-    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
-
-
-_RESOLVE = _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS
-_FOLLOW = _OpenHow(getattr(os, "O_PATH", 0) | os.O_CLOEXEC, 0, _RESOLVE)
-_NOFOLLOW = _OpenHow(_FOLLOW.flags | getattr(os, "O_NOFOLLOW", 0), 0, _RESOLVE)
-_libc = ctypes.CDLL(None, use_errno=True)
-_syscall = _libc.syscall
-_syscall.argtypes = (ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
-_syscall.restype = ctypes.c_long
-_fstatfs = getattr(_libc, "fstatfs", None)
-_SIZE = ctypes.sizeof(_OpenHow)
-
-
-def available() -> bool:
-    """Whether this kernel (and its seccomp filter) has openat2, and /proc to tell names with."""
-    try:
-        here = os.open("/", os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        os.close(_openat2(here, b".", _FOLLOW))
-        os.readlink(f"/proc/self/fd/{here}")
-    except OSError:
-        return False
-    finally:
-        os.close(here)
-    return True
-
-
-def find(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True) -> walk.Found:
-    """As `walk.find`: opens what `rest` names beneath `root`, of whatever type.
-
-    Raises: OSError, OutsideRoot.
-    """
-    try:
-        fd = _openat2(root.fd, os.fsencode(rest) or b".", _FOLLOW if follow else _NOFOLLOW)
-    except OSError as error:
-        if error.errno == errno.EXDEV:
-            return walk.find(roots, root, rest, follow=follow)
-        raise
-    try:
-        status = os.fstat(fd)
-        canonical = _canonical(fd, root)
-    except BaseException as error:
-        os.close(fd)
-        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-            # /proc tells no name longer than a page, counted from the top of the machine; the walk has it anyway.
-            return walk.find(roots, root, rest, follow=follow)
-        raise
-    if canonical.endswith(" (deleted)"):
-        # Either its name, or what /proc says of a name that is gone: the walk knows which.
-        os.close(fd)
-        return walk.find(roots, root, rest, follow=follow)
-    return walk.Found(fd, root, canonical, status, False)
-
-
-def _openat2(folder: int, path: bytes, how: _OpenHow) -> int:
-    for _ in range(RACE_RETRIES):
-        fd: int = _syscall(_SYS_OPENAT2, folder, path, ctypes.byref(how), _SIZE)
-        if fd >= 0:
-            return fd
-        number = ctypes.get_errno()
-        if number not in (errno.EAGAIN, errno.EINTR):
-            raise OSError(number, os.strerror(number))
-    raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-
-
-def _canonical(fd: int, root: Root) -> str:
-    """The name of what was opened, relative to the root, links resolved.
-
-    Raises: OSError (EXDEV when it was moved out of the root since, ENOENT when it has no name any more).
-    """
-    name = os.readlink(f"/proc/self/fd/{fd}")
-    for canonical in (root.canonical, None):
-        # The root itself may have been renamed since it was opened: then ask for its name again.
-        base = canonical if canonical is not None else os.readlink(f"/proc/self/fd/{root.fd}")
-        if base == "/":
-            return name[1:] or "."
-        if name.startswith(base) and name[len(base) : len(base) + 1] == "/":
-            return name[len(base) + 1 :]
-        if name == base:
-            return "."
-    number = errno.ENOENT if os.fstat(fd).st_nlink == 0 else errno.EXDEV
-    raise OSError(number, os.strerror(number))
-
+RACE_RETRIES = 64
+"""EAGAIN: something was renamed while `..` was resolved."""
 
 # Types of statfs(2) that hold no files but kernel state; reading some of them blocks, changes things or tells secrets.
 PSEUDO_TYPES = frozenset(
@@ -139,19 +50,106 @@ PSEUDO_TYPES = frozenset(
         0x65735543,  # fusectl
     }
 )
-_STATFS_BYTES = 256  # struct statfs is 120 bytes on 64-bit Linux; room for any
+_TYPES = b"".join([number.to_bytes(4, sys.byteorder) for number in PSEUDO_TYPES])
+"""As the accelerator takes them; the `array` module would do this too, and costs 2 ms to import."""
 
 
-def is_pseudo(fd: int) -> bool:
-    """Whether a descriptor belongs to a file system of kernel state.
-
-    Raises: OSError, if the system does not say: what is not known to be harmless is not opened.
-    """
-    if _fstatfs is None:
+def available() -> bool:
+    """Whether this kernel (and its seccomp filter) has openat2, and /proc to tell names with."""
+    try:
+        here = os.open("/", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
         return False
-    buffer = ctypes.create_string_buffer(_STATFS_BYTES)
-    while _fstatfs(fd, buffer) != 0:
-        number = ctypes.get_errno()
-        if number != errno.EINTR:
-            raise OSError(number, os.strerror(number))
-    return ctypes.c_long.from_buffer(buffer).value & 0xFFFFFFFF in PSEUDO_TYPES
+    try:
+        if _native.open_beneath is not None:
+            _native.open_beneath(here, b".", True, _TYPES)
+        else:
+            from eyespan.guard.syscalls import openat2
+
+            os.close(openat2(here, b".", True))
+            os.readlink(f"/proc/self/fd/{here}")
+    except OSError:
+        return False
+    finally:
+        os.close(here)
+    return True
+
+
+def find(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True) -> walk.Found:
+    """As `walk.find`; a regular file to which no link led is opened for reading already.
+
+    Raises: OSError, OutsideRoot.
+    """
+    open_beneath = _native.open_beneath
+    if open_beneath is None:
+        return find_by_ctypes(roots, root, rest, follow=follow)
+    try:
+        fd, readable, pseudo, mode, name = open_beneath(root.fd, os.fsencode(rest) or b".", follow, _TYPES)
+    except OSError as error:
+        # ENAMETOOLONG: /proc tells no name longer than a page, counted from the top of the machine.
+        if error.errno in (errno.EXDEV, errno.ENAMETOOLONG):
+            return walk.find(roots, root, rest, follow=follow)
+        raise
+    try:
+        canonical = _plain(rest) if name is None else _below(os.fsdecode(name), root)
+    except BaseException:
+        if fd >= 0:
+            os.close(fd)
+        raise
+    if canonical is None:
+        if fd >= 0:
+            os.close(fd)
+        return walk.find(roots, root, rest, follow=follow)
+    return walk.Found(fd, root, canonical, mode, bool(readable), bool(pseudo))
+
+
+def find_by_ctypes(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True) -> walk.Found:
+    """The same, as a descriptor that only names what was found.
+
+    Raises: OSError, OutsideRoot.
+    """
+    from eyespan.guard.syscalls import is_pseudo, openat2
+
+    try:
+        fd = openat2(root.fd, os.fsencode(rest) or b".", follow)
+    except OSError as error:
+        if error.errno == errno.EXDEV:
+            return walk.find(roots, root, rest, follow=follow)
+        raise
+    try:
+        canonical = _below(os.readlink(f"/proc/self/fd/{fd}"), root)
+        if canonical is not None:
+            return walk.Found(fd, root, canonical, os.fstat(fd).st_mode, False, is_pseudo(fd))
+    except BaseException as error:
+        os.close(fd)
+        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+            return walk.find(roots, root, rest, follow=follow)
+        raise
+    os.close(fd)
+    return walk.find(roots, root, rest, follow=follow)
+
+
+def _plain(rest: str) -> str | None:
+    """The canonical form of a path that leads through no link; None where the walk must tell, because it goes back."""
+    if "/." not in rest and "//" not in rest and rest[:1] not in ("", ".") and rest[-1] != "/":
+        return rest
+    parts = [part for part in rest.split("/") if part not in ("", ".")]
+    return None if ".." in parts else "/".join(parts) or "."
+
+
+def _below(name: str, root: Root) -> str | None:
+    """What /proc calls the thing that was opened, relative to the root; None where the walk must tell.
+
+    Raises: OSError (EXDEV when it was moved out of the root since).
+    """
+    if name.endswith(" (deleted)"):
+        return None  # either its name, or what /proc says of a name that is gone: the walk knows which
+    base = root.canonical
+    for _ in range(2):
+        if base == "/":
+            return name[1:] or "."
+        if name.startswith(base) and (len(name) == len(base) or name[len(base)] == "/"):
+            return name[len(base) + 1 :] or "."
+        # The root itself may have been renamed since it was opened: then ask for its name again.
+        base = os.readlink(f"/proc/self/fd/{root.fd}")
+    raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))

@@ -48,13 +48,13 @@ def find(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True) -
         folder, inside, below = _resolve(folder or "/", roots)
         status = os.lstat(os.path.join(folder, name))
         if stat.S_ISLNK(status.st_mode):
-            return Found(-1, inside, name if below == "." else f"{below}/{name}", status, False)
+            return Found(-1, inside, name if below == "." else f"{below}/{name}", status.st_mode, False)
     real, inside, below = _resolve(asked, roots)
     before = os.stat(real)
     if rest.endswith(("/", "/.")) and not stat.S_ISDIR(before.st_mode):
         raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
     if not stat.S_ISREG(before.st_mode):
-        return Found(-1, inside, below, before, False)
+        return Found(-1, inside, below, before.st_mode, False)
     fd = os.open(real, _FLAGS)
     try:
         status = os.fstat(fd)
@@ -64,7 +64,7 @@ def find(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True) -
     except BaseException:
         os.close(fd)
         raise
-    return Found(fd, inside, below, status, True)
+    return Found(fd, inside, below, status.st_mode, True)
 
 
 def _resolve(asked: str, roots: Sequence[Root]) -> tuple[str, Root, str]:

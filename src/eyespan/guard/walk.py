@@ -32,16 +32,21 @@ _DIRECTORY = getattr(os, "O_DIRECTORY", 0)
 
 
 class Found:
-    """What a backend found: a descriptor, where it really is, and whether it can be read from already."""
+    """What a backend found: a descriptor (-1 for what is never opened), where it really is, and what it is."""
 
-    __slots__ = ("canonical", "fd", "readable", "root", "status")
+    __slots__ = ("canonical", "fd", "mode", "pseudo", "readable", "root")
 
-    def __init__(self, fd: int, root: Root, canonical: str, status: os.stat_result, readable: bool) -> None:
+    def __init__(
+        self, fd: int, root: Root, canonical: str, mode: int, readable: bool, pseudo: bool | None = None
+    ) -> None:
         self.fd = fd
         self.root = root
         self.canonical = canonical
-        self.status = status
+        self.mode = mode
         self.readable = readable
+        """The file can be read from `fd`; otherwise `fd` only names it."""
+        self.pseudo = pseudo
+        """Belongs to a file system of kernel state; None: not looked at yet."""
 
 
 def find(
@@ -113,11 +118,11 @@ class _Walker:
             else:
                 return self._leaf(name, seen)
         here = self._fds[-1] if self._fds else self._root.fd
-        status = os.fstat(here)
-        return Found(os.dup(here), self._root, "/".join(self._names) or ".", status, False)
+        mode = os.fstat(here).st_mode
+        return Found(os.dup(here), self._root, "/".join(self._names) or ".", mode, False)
 
     def _leaf(self, name: str, seen: _Look) -> Found:
-        return Found(seen.fd, self._root, "/".join([*self._names, name]), seen.status, seen.readable)
+        return Found(seen.fd, self._root, "/".join([*self._names, name]), seen.status.st_mode, seen.readable)
 
     def _enter(self, target: str) -> str:
         """The rest to walk for a link's target; an absolute one starts again at the root it lies in."""

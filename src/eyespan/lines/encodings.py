@@ -31,11 +31,11 @@ class Encoding:
             return _native.count(block)
         return block.decode(self.name, "replace").count("\n")
 
-    def nth(self, block: bytes, n: int) -> int:
-        """The offset just behind the n-th line feed of an aligned block, or -1."""
+    def nth(self, block: bytes, n: int, start: int = 0) -> int:
+        """The offset just behind the n-th line feed at or after `start` in an aligned block, or -1."""
         if self.unit_bytes == 1:
-            return _native.nth(block, n)
-        at = 0
+            return _native.nth(block, n, start)
+        at = start
         for _ in range(n):
             at = self.find(block, at)
             if at < 0:
@@ -61,16 +61,16 @@ class Encoding:
         """Whether the last unit of an aligned block is a line feed."""
         return block.endswith(self.newline) and len(block) % self.unit_bytes == 0
 
-    def to_utf8(self, data: bytearray) -> bytearray:
+    def to_utf8(self, data: bytes | bytearray) -> bytes | bytearray:
         """The same text in UTF-8. UTF-8 itself stays as it is, mistakes included: whoever shows it replaces them.
 
-        Other data is used up piece by piece, so that it is not held twice.
+        Other data, which may be large where it is a bytearray, is used up piece by piece, so that it is not held twice.
         """
         if self.name == "utf-8":
             return data
         decode = codecs.getincrementaldecoder(self.name)("replace").decode
         text = bytearray()
-        pieces = drained(data)
+        pieces = drained(data if isinstance(data, bytearray) else bytearray(data))
         while pieces:
             text += decode(pieces.pop(), not pieces).encode("utf-8", "replace")
         return text

@@ -8,16 +8,31 @@ from __future__ import annotations
 
 from eyespan.errors import ReadError, ScanLimit, TooLarge, WindowTooLarge
 from eyespan.lines.encodings import CharCounter
-from eyespan.model import MIB, TextPart
+from eyespan.model import EXACT_TOTAL, MIB, NO_TOTAL, TextPart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from eyespan.guard import Source
     from eyespan.lines.encodings import Encoding
+    from eyespan.lines.index import Indexer
+    from eyespan.lines.store import Store
     from eyespan.model import Pulse, ReadRequest
 
 LINE_BYTES = 16
 """What a line weighs in a window beside its text: its number and what is put around it."""
+
+
+OPEN_BYTES = 65536
+"""The line being read is cut once it is longer than this, so that a single endless line costs one block."""
+STREAM_LINES = 4096
+
+
+# An allocator that never saw a large block gives every window's memory back to the system and pays page faults to get
+# it again: a window of 2,000 lines then takes three times as long. One block, never touched, teaches it better. Not a
+# larger one: what is below its size grows by copies, and several of those would not fit into the memory promised.
+bytes(MIB)
 
 
 class LineReader:
@@ -29,11 +44,24 @@ class LineReader:
     cheap_bytes = 8 * MIB
     """How much is read on only to tell the total number of lines: a few milliseconds."""
 
-    def __init__(self, source: Source, request: ReadRequest, encoding: Encoding, pulse: Pulse) -> None:
+    index_min_bytes = 4 * MIB
+    """Smaller files are read through more quickly than an index is kept."""
+
+    def __init__(
+        self, source: Source, request: ReadRequest, encoding: Encoding, pulse: Pulse, store: Store | None = None
+    ) -> None:
         self._source = source
+        self._store = store
+        self._indexer: Indexer | None = None
+        self._started_ns = 0
         self._request = request
         self._encoding = encoding
         self._pulse = pulse
+        self._held = b""
+        self._held_at = 0
+        """The block last looked into, and where it starts."""
+        self._next = 0
+        """Where the line after the last window starts."""
         self._ends_open = False
         """The last byte seen in file order was not a line feed: the file's last line has no terminator."""
         self._limit: int | None = None
@@ -55,22 +83,56 @@ class LineReader:
         start = len(self._encoding.bom)
         position, line = self.seek(start, 1, first)
         if line < first:
-            return self._part(bytearray(), first, 0, self._total(line), False, {})
+            return self._part(b"", first, 0, self._total(line), False, {})
         return self._collect(position, first, count)
 
-    def tail(self, count: int) -> TextPart:
-        """The last `count` lines, numbered as in the whole file.
+    def stream(self, first: int, count: int | None) -> Iterator[TextPart]:
+        """The same lines as `window`, a part at a time, so that any number of them can be passed on."""
+        self._bound_scan()
+        position, line = self.seek(len(self._encoding.bom), 1, first)
+        if line < first:
+            yield self._part(b"", first, 0, self._total(line), False, {})
+            return
+        while True:
+            step = STREAM_LINES if count is None else min(count, STREAM_LINES)
+            part = self._collect(position, line, step)
+            yield part
+            if not part.more or count == step:
+                return
+            count = None if count is None else count - step
+            line += part.line_count
+            position = self._next
+
+    def tail(self, count: int, numbered: bool = True) -> TextPart:
+        """The last `count` lines, numbered as in the whole file. Without numbers only the end of it is read.
 
         Raises: as `window`.
         """
-        self._bound_scan()
         start = len(self._encoding.bom)
-        end, newlines = self._count(start)
-        total = newlines + self._ends_open
-        first = max(1, total - count + 1)
-        position = self._back(start, end, total - first + 1)
+        if numbered:
+            self._bound_scan()
+            end, total = self._count()
+            lines = min(count, total)
+            first = total - lines + 1
+        else:
+            end = max(start, self._source.size_bytes - self._source.size_bytes % self._encoding.unit_bytes)
+            self._look_back(end)
+            lines, first, total = count, 0, None
+        position = self._back(start, end, lines)
         self._limit, self._over = end, None  # what was appended since is another file's business
-        return self._collect(position, first, total - first + 1)
+        part = self._collect(position, first, lines if numbered else None)
+        if numbered:
+            return part
+        return TextPart(part.data, 0, part.line_count, None, False, part.cuts, part.encoding, part.ends_open)
+
+    def keep_index(self) -> None:
+        """Hands on what this read learned of a large file, for the next one."""
+        indexer = self._indexer
+        if indexer is None or self._store is None or indexer.broken:
+            return
+        # Also an index that only fits what the file has become is kept anew: with the length that it fits.
+        if indexer.grown or (indexer.index.covered and indexer.index.file_bytes != self._source.size_bytes):
+            self._store.keep(self._source, self._encoding.newline, indexer.index, self._started_ns)
 
     # --- moving ----------------------------------------------------------------------------------------------------
 
@@ -81,20 +143,56 @@ class LineReader:
         """
         encoding = self._encoding
         while line < wanted:
+            position, line = self._jump(position, line, wanted)
             block = self._block(position)
             if not block:
                 break
-            newlines = encoding.count(block)
-            if line + newlines < wanted:
-                line += newlines
+            at = encoding.nth(block, wanted - line)
+            if at < 0:
+                line += encoding.count(block)
                 position += len(block)
                 self._ends_open = not encoding.ends_line(block)
             else:
-                at = encoding.nth(block, wanted - line)
+                self._held, self._held_at = block, position
                 line = wanted
                 position += at
                 self._ends_open = False
         return position, line
+
+    def _jump(self, position: int, line: int, wanted: int) -> tuple[int, int]:
+        """As far towards line `wanted` as the index of a large file leads: an offset and the line that holds it."""
+        indexer = self._index()
+        if indexer is None or (position < len(self._source.head) and not indexer.index.covered):
+            return position, line  # small, or not known yet: look at what is at hand before scanning
+        place, number = indexer.block_of(wanted, self._end_of_scan())
+        if place <= position:
+            return position, line
+        self._look_back(place)
+        return place, number
+
+    def _index(self) -> Indexer | None:
+        """The way through a large file; None for a small one."""
+        if self._indexer is None and self._source.size_bytes >= self.index_min_bytes:
+            import time
+
+            from eyespan.lines.index import Indexer
+            from eyespan.lines.store import shared
+
+            if self._store is None:
+                self._store = shared()
+            self._started_ns = time.time_ns()
+            known = self._store.find(self._source, self._encoding.newline)
+            self._indexer = Indexer(self._source, self._encoding, self._pulse, known)
+        return self._indexer
+
+    def _end_of_scan(self) -> int:
+        return self._source.size_bytes if self._limit is None else min(self._limit, self._source.size_bytes)
+
+    def _look_back(self, position: int) -> None:
+        """Whether the line before `position` is open."""
+        unit = self._encoding.unit_bytes
+        before = self._read(position - unit, unit) if position >= unit + len(self._encoding.bom) else b""
+        self._ends_open = bool(before) and before != self._encoding.newline
 
     def _back(self, start: int, end: int, count: int) -> int:
         """Where the last `count` lines before `end` begin."""
@@ -124,15 +222,29 @@ class LineReader:
 
     def _collect(self, position: int, first: int, count: int | None) -> TextPart:
         """The window that starts at `position` with line `first`."""
+        block, start = self._held, position - self._held_at
+        if not 0 <= start < len(block):
+            block, start = self._block(position), 0
+        if count is not None and len(block) - start <= self.squeeze_bytes:
+            end = self._encoding.nth(block, count, start)
+            if end >= 0:  # all of it is at hand
+                self._ends_open = False
+                self._next = position + end - start
+                more = end < len(block) or bool(self._block(self._next, probe=True))
+                total = self._total_after(self._next, first + count) if more else first + count - 1
+                return self._part(block[start:end], first, count, total, more, {})
+        block = block[start:]
         window = _Window(self._request, self._encoding, self._source.asked, first, count, self.squeeze_bytes)
         while not window.done:
-            block = self._block(position)
             if not block:
                 window.finish()
                 self._ends_open = window.ends_open
                 line = first + window.lines
                 return self._part(window.kept, first, window.lines, line - 1, False, window.cuts)
             position += window.feed(block)
+            if not window.done:
+                block = self._block(position)
+        self._next = position
         if window.stopped_inside:
             return self._part(window.kept, first, window.lines, None, True, window.cuts)
         self._ends_open = False
@@ -141,7 +253,7 @@ class LineReader:
         return self._part(window.kept, first, window.lines, total, more, window.cuts)
 
     def _part(
-        self, kept: bytearray, first: int, lines: int, total: int | None, more: bool, cuts: dict[int, int]
+        self, kept: bytes | bytearray, first: int, lines: int, total: int | None, more: bool, cuts: dict[int, int]
     ) -> TextPart:
         data = self._encoding.to_utf8(kept)
         limit = self._request.limits.max_window_bytes
@@ -158,20 +270,32 @@ class LineReader:
 
     def _total_after(self, position: int, line: int) -> int | None:
         """The number of lines when `line` starts at `position`: counted if it is asked for or cheap, else unknown."""
-        left = self._source.size_bytes - position
-        if self._request.wants_total or (left <= self.cheap_bytes and self._limit is None):
-            _, newlines = self._count(position)
-            return line - 1 + newlines + self._ends_open
-        return None
+        rule = self._request.total
+        if rule == NO_TOTAL:
+            return None
+        if rule != EXACT_TOTAL:
+            if self._limit is not None:
+                return None
+            if self._source.size_bytes - position > self.cheap_bytes:
+                indexer = self._index()
+                if indexer is None or indexer.index.covered + self.cheap_bytes < self._source.size_bytes:
+                    return None
+        return self._count(position, line)[1]
 
-    def _count(self, position: int) -> tuple[int, int]:
-        """Reads on to the end: where it is, and how many line feeds there were on the way."""
-        newlines = 0
+    def _count(self, position: int | None = None, line: int = 1) -> tuple[int, int]:
+        """Reads on to the end from the start of `line` at `position`: where the end is, and the number of lines."""
+        position = len(self._encoding.bom) if position is None else position
+        indexer = self._index()
+        if indexer is not None:
+            place, number = indexer.end(self._end_of_scan())
+            if place > position:
+                position, line = place, number
+                self._look_back(place)
         while block := self._block(position):
-            newlines += self._encoding.count(block)
+            line += self._encoding.count(block)
             position += len(block)
             self._ends_open = not self._encoding.ends_line(block)
-        return position, newlines
+        return position, self._total(line)
 
     # --- blocks ----------------------------------------------------------------------------------------------------
 
@@ -211,6 +335,8 @@ class LineReader:
         return block
 
     def _read(self, position: int, size: int) -> bytes:
+        if self._held_at <= position < self._held_at + len(self._held):
+            return self._held[position - self._held_at : position - self._held_at + size]
         head = self._source.head
         if position < len(head):
             return head[position : position + size]
@@ -245,11 +371,12 @@ class _Window:
         self._encoding = encoding
         self._asked = asked
         self._squeeze_bytes = squeeze_bytes
+        self._open_bytes = min(squeeze_bytes, OPEN_BYTES)
         self._max_line = request.limits.max_line_bytes
         self._max_chars = request.limits.max_line_chars
         self._max_window = request.limits.max_window_bytes
         self._counts_chars = request.counts_cut_chars
-        self._hurried = not request.counts_cut_chars and not request.wants_total
+        self._hurried = not request.counts_cut_chars and request.total != EXACT_TOTAL
         self._line_start = 0  # in `kept`, of the line that has no end yet
         self._squeezed = 0  # in `kept`, up to where long lines were already shortened
         self._cutting: CharCounter | None = None
@@ -283,7 +410,8 @@ class _Window:
         if self._max_line is not None:
             if len(self.kept) - self._squeezed > self._squeeze_bytes:
                 self._squeeze()
-            if not self.done and len(self.kept) - self._line_start > max(self._max_line, self._squeeze_bytes):
+            if not self.done and len(self.kept) - self._line_start > max(self._max_line, self._open_bytes):
+                self._squeeze()  # what is before a cut is not looked at again
                 self._open_cut()
         if len(self.kept) + LINE_BYTES * self.lines > self._max_window:
             raise WindowTooLarge(self._asked, limit_bytes=self._max_window)

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 TAB_COLUMNS = 4
 # White_Space of Unicode as Rust's `char::is_whitespace` has it; `str.strip()` would also take U+001C to U+001F.
-WHITE_SPACE = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+WHITE_SPACE = (
+    "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
 COMMENT_MARKS = ("#", "//", "--")
 
 

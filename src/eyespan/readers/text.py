@@ -9,7 +9,7 @@ from eyespan.model import Block, Lines, RowsPart, Tail, TextPart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from eyespan.guard import Source
@@ -28,11 +28,28 @@ def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part
             return (part,), {}
     encoding = choose(request.encoding, source.head)
     lines = LineReader(source, request, encoding, pulse)
+    try:
+        if isinstance(selection, Lines):
+            return (lines.window(selection.first, selection.count),), {}
+        if isinstance(selection, Tail):
+            return (lines.tail(selection.count, selection.numbered),), {}
+        return (_block(source, request, selection, lines, pulse),), {}
+    finally:
+        lines.keep_index()
+
+
+def stream(source: Source, request: ReadRequest, pulse: Pulse) -> Iterator[TextPart]:
+    """The same lines, part after part; at least one part, if only an empty one."""
+    selection = request.selection
+    lines = LineReader(source, request, choose(request.encoding, source.head), pulse)
     if isinstance(selection, Lines):
-        return (lines.window(selection.first, selection.count),), {}
-    if isinstance(selection, Tail):
-        return (lines.tail(selection.count),), {}
-    return (_block(source, request, selection, lines, pulse),), {}
+        try:
+            yield from lines.stream(selection.first, selection.count)
+        finally:
+            lines.keep_index()
+    else:
+        parts, _ = read(source, request, pulse)
+        yield from [part for part in parts if isinstance(part, TextPart)]
 
 
 def _at_hand(source: Source, request: ReadRequest, selection: Lines) -> TextPart | None:

@@ -1,0 +1,747 @@
+/* The inner loops of reading text, in C: the same names, arguments and results as pure.py beside it.
+ *
+ * Every length is checked where it is used: loops are bounded by the buffer and not by an earlier count, since another
+ * thread may write to a bytearray while the interpreter lock is free. What is not worth C (numbers past 10^17, a mapping
+ * that is no dict) is handed to the Python twin.
+ */
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030b0000
+#ifndef _FILE_OFFSET_BITS
+#define _FILE_OFFSET_BITS 64
+#endif
+#include <Python.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#endif
+
+/* EYESPAN_PORTABLE builds what other processors get, so that it can be tested anywhere. */
+#if defined(__SSE2__) && !defined(EYESPAN_PORTABLE)
+#define USE_SSE2
+#include <emmintrin.h>
+#endif
+
+enum {
+    REVISION = 4,           /* told to _native/__init__.py, which turns away a build of an older contract */
+    BLOCK = 1 << 20,        /* smaller reads pay for system calls, larger ones leave the processor's cache */
+    KEEP_AT_MOST = 4 << 20, /* scratch memory kept between calls */
+    FREE_LOCK_ABOVE = 64 << 10,
+    LABEL_AT_MOST = 240, /* bytes of lead, number and mark */
+    SLACK = 16,          /* copy() may write this far past what it was asked to */
+};
+static const uint64_t TWO_THREADS_ABOVE = 64 << 20;
+
+typedef unsigned char byte;
+
+/* ---- Scratch memory. Fresh pages cost more than the work done in them, so one buffer is kept. It is taken out of its
+ * place while in use: a second thread, or Python code called in between, finds the place empty and allocates its own.
+ * The place itself is only touched under the interpreter lock. */
+
+static struct scratch {
+    byte *at;
+    size_t size;
+} kept;
+
+static struct scratch take_scratch(void) {
+    struct scratch mine = kept;
+    kept.at = NULL;
+    kept.size = 0;
+    return mine;
+}
+
+static void give_scratch(struct scratch mine) {
+    if (kept.at == NULL && mine.size <= KEEP_AT_MOST)
+        kept = mine;
+    else
+        free(mine.at);
+}
+
+static int grow_scratch(struct scratch *mine, size_t size) {
+    if (size <= mine->size)
+        return 1;
+    byte *at = size <= PY_SSIZE_T_MAX ? realloc(mine->at, size) : NULL;
+    if (at == NULL)
+        return 0;
+    mine->at = at;
+    mine->size = size;
+    return 1;
+}
+
+/* ---- Line feeds. */
+
+static size_t count_feeds(const byte *p, size_t n) {
+    size_t total = 0;
+#ifdef USE_SSE2
+    const __m128i feed = _mm_set1_epi8('\n'), zero = _mm_setzero_si128();
+    __m128i sums = zero;
+#define MATCHES(i) _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(p + (i))), feed)
+    while (n >= 64) {
+        /* A match adds 1 to its byte of a, b, c or d: after 63 rows their sum is at most 252. */
+        size_t rows = n / 64 < 63 ? n / 64 : 63;
+        __m128i a = zero, b = zero, c = zero, d = zero;
+        n -= rows * 64;
+        for (; rows; rows--, p += 64) {
+            a = _mm_sub_epi8(a, MATCHES(0));
+            b = _mm_sub_epi8(b, MATCHES(16));
+            c = _mm_sub_epi8(c, MATCHES(32));
+            d = _mm_sub_epi8(d, MATCHES(48));
+        }
+        a = _mm_add_epi8(_mm_add_epi8(a, b), _mm_add_epi8(c, d));
+        sums = _mm_add_epi64(sums, _mm_sad_epu8(a, zero));
+    }
+    __m128i rest = zero;
+    for (; n >= 16; n -= 16, p += 16)
+        rest = _mm_sub_epi8(rest, MATCHES(0));
+#undef MATCHES
+    sums = _mm_add_epi64(sums, _mm_sad_epu8(rest, zero));
+    uint64_t halves[2];
+    _mm_storeu_si128((__m128i *)halves, sums);
+    total = (size_t)(halves[0] + halves[1]);
+#else
+    while (n >= 32) {
+        /* Byte-sized sums, which compilers turn into vector code; 255 rows fill them at most. */
+        size_t rows = n / 32 < 255 ? n / 32 : 255;
+        byte sums[32] = {0};
+        n -= rows * 32;
+        for (; rows; rows--, p += 32)
+            for (int i = 0; i < 32; i++)
+                sums[i] = (byte)(sums[i] + (p[i] == '\n'));
+        for (int i = 0; i < 32; i++)
+            total += sums[i];
+    }
+#endif
+    for (; n; n--, p++)
+        total += *p == '\n';
+    return total;
+}
+
+/* The offset behind the n-th line feed, or -1: counts in ever smaller steps, then looks at one feed after another. */
+static Py_ssize_t find_nth(const byte *data, size_t size, size_t n) {
+    static const size_t steps[] = {32768, 2048, 128};
+    size_t at = 0;
+    for (int i = 0; i < 3; i++)
+        while (size - at >= steps[i]) {
+            size_t here = count_feeds(data + at, steps[i]);
+            if (here >= n)
+                break;
+            n -= here;
+            at += steps[i];
+        }
+    while (at < size) {
+        const byte *feed = memchr(data + at, '\n', size - at);
+        if (feed == NULL)
+            break;
+        at = (size_t)(feed - data) + 1;
+        if (--n == 0)
+            return (Py_ssize_t)at;
+    }
+    return -1;
+}
+
+/* The next line feed, or `end`. */
+static const byte *find_feed(const byte *p, const byte *end) {
+#ifdef USE_SSE2
+    /* Most lines are shorter than what a call of memchr costs. */
+    for (int i = 0; i < 8 && end - p >= 16; i++, p += 16) {
+        __m128i row = _mm_loadu_si128((const __m128i *)p);
+        int matches = _mm_movemask_epi8(_mm_cmpeq_epi8(row, _mm_set1_epi8('\n')));
+        if (matches)
+            return p + __builtin_ctz((unsigned)matches);
+    }
+#endif
+    const byte *feed = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
+    return feed ? feed : end;
+}
+
+/* ---- UTF-8. */
+
+/* Length of the character at `p`, or of the maximal ill-formed part there, for which *whole is 0. */
+static size_t measure(const byte *p, size_t n, int *whole) {
+    byte lead = p[0], low = 0x80, high = 0xBF;
+    size_t size = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    *whole = lead < 0x80;
+    if (lead < 0xC2 || lead > 0xF4)
+        return 1;
+    if (lead == 0xE0 || lead == 0xF0)
+        low = lead == 0xE0 ? 0xA0 : 0x90; /* shorter forms exist */
+    if (lead == 0xED || lead == 0xF4)
+        high = lead == 0xED ? 0x9F : 0x8F; /* surrogates; past U+10FFFF */
+    for (size_t i = 1; i < size; i++) {
+        if (i >= n || p[i] < low || p[i] > high)
+            return i;
+        low = 0x80, high = 0xBF;
+    }
+    *whole = 1;
+    return size;
+}
+
+/* How many of the n bytes are ASCII before the first that is not. */
+static size_t measure_ascii(const byte *p, size_t n) {
+    size_t i = 0;
+    for (uint64_t words[4]; n - i >= sizeof words; i += sizeof words) {
+        memcpy(words, p + i, sizeof words);
+        if ((words[0] | words[1] | words[2] | words[3]) & 0x8080808080808080u)
+            break;
+    }
+    while (i < n && p[i] < 0x80)
+        i++;
+    return i;
+}
+
+struct extent {
+    size_t raw;   /* bytes as stored */
+    size_t chars; /* once decoded: an ill-formed part is one U+FFFD */
+    size_t bytes; /* in UTF-8 once decoded: a U+FFFD takes 3 */
+};
+
+/* The longest run of whole units from `p` within both limits. */
+static struct extent extend(const byte *p, size_t n, size_t max_chars, size_t max_bytes) {
+    struct extent e = {0, 0, 0};
+    while (e.raw < n && e.chars < max_chars && e.bytes < max_bytes) {
+        size_t most = n - e.raw;
+        most = most < max_chars - e.chars ? most : max_chars - e.chars;
+        most = most < max_bytes - e.bytes ? most : max_bytes - e.bytes;
+        size_t run = measure_ascii(p + e.raw, most);
+        e.raw += run, e.chars += run, e.bytes += run;
+        if (run == most)
+            continue;
+        int whole;
+        size_t size = measure(p + e.raw, n - e.raw, &whole), decoded = whole ? size : 3;
+        if (decoded > max_bytes - e.bytes)
+            break;
+        e.raw += size, e.chars += 1, e.bytes += decoded;
+    }
+    return e;
+}
+
+/* ---- Numbering. */
+
+/* What stands before a line: built once, then counted up in place, as a mileage counter does. */
+struct label {
+    const char *lead, *mark;
+    size_t lead_size, mark_size, size;
+    int width;
+    long long number;
+    byte *first_digit, *last_digit;
+    byte text[LABEL_AT_MOST + SLACK];
+};
+
+static void build_label(struct label *label) {
+    char digits[LABEL_AT_MOST];
+    int size = snprintf(digits, sizeof digits, "%*lld", label->width, label->number);
+    byte *field = label->text + label->lead_size;
+    memcpy(label->text, label->lead, label->lead_size);
+    memcpy(field, digits, (size_t)size);
+    memcpy(field + size, label->mark, label->mark_size);
+    label->size = label->lead_size + (size_t)size + label->mark_size;
+    label->first_digit = field + strspn(digits, " ");
+    label->last_digit = field + size - 1;
+}
+
+static void advance_label(struct label *label) {
+    byte *digit = label->last_digit;
+    label->number++;
+    while (digit >= label->first_digit && *digit == '9')
+        *digit-- = '0';
+    if (digit >= label->first_digit)
+        ++*digit;
+    else
+        build_label(label);
+}
+
+/* memcpy in steps of 16, which need no call for the few bytes of a line. Both sides must have SLACK bytes behind. */
+static inline void copy(byte *to, const byte *from, size_t n) {
+    for (size_t i = 0; i < n; i += 16)
+        memcpy(to + i, from + i, 16);
+}
+
+struct style {
+    int keep_ends;
+    size_t max_chars, max_bytes; /* SIZE_MAX: no limit */
+    PyObject *totals;            /* a dict, or NULL */
+};
+
+enum outcome { DONE, FAILED, NOT_MINE };
+
+/* Writes what is told of a shortened line. The total comes from `totals`, as long as it is a plain int. */
+static enum outcome tell_total(char *note, size_t size, PyObject *totals, long long number, size_t chars) {
+    Py_ssize_t total = (Py_ssize_t)chars;
+    if (totals != NULL) {
+        PyObject *key = PyLong_FromLongLong(number);
+        if (key == NULL)
+            return FAILED;
+        PyObject *value = PyDict_GetItemWithError(totals, key);
+        Py_DECREF(key);
+        if (value == NULL && PyErr_Occurred())
+            return FAILED;
+        if (value != NULL) {
+            if (!PyLong_CheckExact(value))
+                return NOT_MINE;
+            total = PyLong_AsSsize_t(value);
+            if (total == -1 && PyErr_Occurred()) {
+                PyErr_Clear();
+                return NOT_MINE;
+            }
+        }
+    }
+    snprintf(note, size, "... [line truncated, %lld chars total]", (long long)total);
+    return DONE;
+}
+
+/* Numbers the lines of [p, end) into `out`, still as the bytes stored; decoding comes last and for all at once. Line
+ * feeds and labels are never part of an ill-formed sequence, so that gives what decoding line by line would. */
+static enum outcome number_lines(const byte *p, const byte *end, struct label *label, const struct style *style,
+                                 struct scratch *out, size_t *used) {
+    char note[80];
+    size_t at = 0;
+    for (const byte *next; p < end; p = next, advance_label(label)) {
+        const byte *feed = find_feed(p, end);
+        next = feed < end ? feed + 1 : end;
+        size_t size = (size_t)((style->keep_ends ? next : feed) - p), note_size = 0;
+        if (!style->keep_ends && feed < end && size && p[size - 1] == '\r')
+            size--;
+        /* A line has no more characters than bytes as stored, and decoded no more than three times those bytes. */
+        if (size > style->max_chars) {
+            struct extent head = extend(p, size, style->max_chars, SIZE_MAX);
+            if (head.raw < size) {
+                struct extent rest = extend(p + head.raw, size - head.raw, SIZE_MAX, SIZE_MAX);
+                enum outcome told =
+                    tell_total(note, sizeof note, style->totals, label->number, head.chars + rest.chars);
+                if (told != DONE)
+                    return told;
+                note_size = strlen(note);
+                size = head.raw;
+            }
+        }
+        if (size + note_size / 3 + 1 > style->max_bytes / 3) {
+            struct extent head = extend(p, size, SIZE_MAX, style->max_bytes);
+            size_t left = head.raw < size ? 0 : style->max_bytes - head.bytes;
+            note_size = note_size < left ? note_size : left;
+            size = head.raw;
+        }
+        size_t need = at + label->size + size + note_size + 1 + SLACK;
+        if (need > out->size && !grow_scratch(out, need + need / 2 + 4096)) {
+            PyErr_NoMemory();
+            return FAILED;
+        }
+        copy(out->at + at, label->text, label->size);
+        at += label->size;
+        if (size <= 256 && (size_t)(end - p) >= size + SLACK)
+            copy(out->at + at, p, size);
+        else
+            memcpy(out->at + at, p, size);
+        at += size;
+        memcpy(out->at + at, note, note_size);
+        at += note_size;
+        if (!style->keep_ends && next < end)
+            out->at[at++] = '\n';
+    }
+    *used = at;
+    return DONE;
+}
+
+/* ---- Scanning a file. */
+
+struct part {
+    int fd, error;
+    int64_t at, end;
+    uint32_t stride;
+    byte *block;
+    uint32_t *counts;
+    size_t used, size;
+};
+
+static int push(struct part *part, uint32_t found) {
+    if (part->used == part->size) {
+        size_t size = part->size ? part->size * 2 : 256;
+        uint32_t *counts = size <= SIZE_MAX / 8 ? realloc(part->counts, size * sizeof *counts) : NULL;
+        if (counts == NULL) {
+            part->error = ENOMEM;
+            return 0;
+        }
+        part->counts = counts;
+        part->size = size;
+    }
+    part->counts[part->used++] = found;
+    return 1;
+}
+
+/* Counts one part of the file; runs without the interpreter lock, on either thread. */
+static void *scan_part(void *argument) {
+    struct part *part = argument;
+    uint32_t filled = 0, found = 0;
+    while (part->at < part->end) {
+        size_t want = part->end - part->at < BLOCK ? (size_t)(part->end - part->at) : BLOCK;
+        ssize_t got = pread(part->fd, part->block, want, (off_t)part->at);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0 || (size_t)got > want) {
+            part->error = got < 0 ? errno : EIO;
+            return NULL;
+        }
+        if (got == 0)
+            break;
+        part->at += got;
+        for (const byte *p = part->block, *end = p + got; p < end;) {
+            size_t step = part->stride - filled;
+            step = step < (size_t)(end - p) ? step : (size_t)(end - p);
+            found += (uint32_t)count_feeds(p, step);
+            filled += (uint32_t)step;
+            p += step;
+            if (filled == part->stride) {
+                if (!push(part, found))
+                    return NULL;
+                filled = found = 0;
+            }
+        }
+    }
+    if (filled)
+        push(part, found);
+    return NULL;
+}
+
+static void scan_parts(struct part *parts, int two) {
+    pthread_t second;
+    int apart = two && pthread_create(&second, NULL, scan_part, &parts[1]) == 0;
+    scan_part(&parts[0]);
+    if (apart)
+        pthread_join(second, NULL);
+    else if (two)
+        scan_part(&parts[1]);
+}
+
+/* ---- Opening beneath a folder, for the guard: see guard/openat.py, which has the same in Python. */
+
+#ifdef __linux__
+enum {
+    SYS_OPENAT2 = 437,
+    NO_MAGICLINKS = 0x02,
+    NO_SYMLINKS = 0x04,
+    BENEATH = 0x08,
+    RACE_RETRIES = 64,
+    NAME_BYTES = 8192,
+};
+
+struct opened {
+    int fd;       /* -1 for what is no regular file of a real file system */
+    int readable; /* otherwise fd only names the file: links were met, and the name they led to is yet to be judged */
+    int pseudo;   /* belongs to a file system of kernel state */
+    mode_t mode;
+    ssize_t name_size; /* -1: no link was met, so it is called what it was asked by */
+    char name[NAME_BYTES];
+};
+
+/* Finds, looks and only then opens for reading; returns 0 or an errno. Runs without the interpreter lock. */
+static int open_beneath(int folder, const char *path, int follow, const uint32_t *types, size_t count,
+                        struct opened *out) {
+    struct {
+        uint64_t flags, mode, resolve;
+    } how = {O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW), 0, BENEATH | NO_MAGICLINKS | NO_SYMLINKS};
+    struct stat found, opened;
+    struct statfs system;
+    char link[40];
+    int handle = -1, error;
+    for (int i = 0; i < RACE_RETRIES && handle < 0; i++) {
+        handle = (int)syscall(SYS_OPENAT2, folder, path, &how, sizeof how);
+        if (handle < 0 && errno == ELOOP && how.resolve & NO_SYMLINKS)
+            how.resolve &= ~(uint64_t)NO_SYMLINKS; /* asking /proc for a name costs more than trying without */
+        else if (handle < 0 && errno != EAGAIN && errno != EINTR)
+            return errno;
+    }
+    if (handle < 0)
+        return EAGAIN;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", handle);
+    out->name_size = -1;
+    if (fstat(handle, &found) || fstatfs(handle, &system) ||
+        (!(how.resolve & NO_SYMLINKS) && (out->name_size = readlink(link, out->name, sizeof out->name)) < 0)) {
+        error = errno;
+        close(handle);
+        return error;
+    }
+    out->fd = -1;
+    out->readable = 0;
+    out->mode = found.st_mode;
+    out->pseudo = 0;
+    for (size_t i = 0; i < count; i++)
+        out->pseudo |= (uint32_t)system.f_type == types[i];
+    error = 0;
+    if (S_ISREG(found.st_mode) && !out->pseudo && out->name_size >= 0) {
+        out->fd = handle;
+        return 0;
+    }
+    if (S_ISREG(found.st_mode) && !out->pseudo) {
+        /* O_NONBLOCK: a lease must not make the open wait. */
+        out->fd = open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        if (out->fd < 0 || fstat(out->fd, &opened))
+            error = errno;
+        else if (!S_ISREG(opened.st_mode) || opened.st_dev != found.st_dev || opened.st_ino != found.st_ino)
+            error = ENOENT;
+        out->readable = 1;
+        if (error && out->fd >= 0)
+            close(out->fd);
+    }
+    close(handle);
+    return error;
+}
+#endif
+
+/* ---- What Python sees. */
+
+/* An index as slices take it: from the end when negative, clipped to [0, size]. */
+static int clip(PyObject *index, size_t size, size_t *at) {
+    Py_ssize_t i = PyNumber_AsSsize_t(index, NULL);
+    if (i == -1 && PyErr_Occurred())
+        return 0;
+    if (i < 0)
+        i = i + (Py_ssize_t)size < 0 ? 0 : i + (Py_ssize_t)size;
+    *at = (size_t)i < size ? (size_t)i : size;
+    return 1;
+}
+
+static PyObject *py_count(PyObject *module, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"data", "start", "end", NULL};
+    Py_buffer data;
+    PyObject *from = NULL, *to = NULL;
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "y*|OO:count", names, &data, &from, &to))
+        return NULL;
+    size_t size = (size_t)data.len, start = 0, end = size, found = 0;
+    if ((from != NULL && !clip(from, size, &start)) || (to != NULL && to != Py_None && !clip(to, size, &end))) {
+        PyBuffer_Release(&data);
+        return NULL;
+    }
+    size = start < end ? end - start : 0;
+    if (size > FREE_LOCK_ABOVE) {
+        Py_BEGIN_ALLOW_THREADS
+        found = count_feeds((const byte *)data.buf + start, size);
+        Py_END_ALLOW_THREADS
+    } else if (size)
+        found = count_feeds((const byte *)data.buf + start, size);
+    PyBuffer_Release(&data);
+    return PyLong_FromSize_t(found);
+}
+
+static PyObject *py_nth(PyObject *module, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"data", "n", "start", NULL};
+    Py_buffer data;
+    PyObject *which, *from = NULL;
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "y*O|O:nth", names, &data, &which, &from))
+        return NULL;
+    size_t size = (size_t)data.len, start = 0;
+    Py_ssize_t n = PyNumber_AsSsize_t(which, NULL), at = -1;
+    if ((n == -1 && PyErr_Occurred()) || (from != NULL && !clip(from, size, &start))) {
+        PyBuffer_Release(&data);
+        return NULL;
+    }
+    size -= start;
+    if (n < 1 || !size) {
+    } else if (size > FREE_LOCK_ABOVE) {
+        Py_BEGIN_ALLOW_THREADS
+        at = find_nth((const byte *)data.buf + start, size, (size_t)n);
+        Py_END_ALLOW_THREADS
+    } else
+        at = find_nth((const byte *)data.buf + start, size, (size_t)n);
+    PyBuffer_Release(&data);
+    return PyLong_FromSsize_t(at < 0 ? -1 : at + (Py_ssize_t)start);
+}
+
+static PyObject *ask_twin(const char *name, PyObject *args, PyObject *kwargs) {
+    PyObject *module = PyImport_ImportModule("eyespan._native.pure");
+    PyObject *twin = module ? PyObject_GetAttrString(module, name) : NULL;
+    PyObject *answer = twin ? PyObject_Call(twin, args, kwargs) : NULL;
+    Py_XDECREF(twin);
+    Py_XDECREF(module);
+    return answer;
+}
+
+/* The UTF-8 of a str. What has none (lone surrogates) is left to the twin. */
+static const char *spell(PyObject *text, const char *otherwise, size_t *size) {
+    Py_ssize_t length = (Py_ssize_t)strlen(otherwise);
+    const char *spelled = text ? PyUnicode_AsUTF8AndSize(text, &length) : otherwise;
+    if (spelled == NULL)
+        PyErr_Clear();
+    *size = (size_t)length;
+    return spelled;
+}
+
+static PyObject *py_number(PyObject *module, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"data",      "first",     "lead",   "width", "mark", "keep_ends",
+                            "max_chars", "max_bytes", "totals", NULL};
+    Py_buffer data;
+    PyObject *lead = NULL, *mark = NULL, *totals = NULL, *answer = NULL;
+    Py_ssize_t first, width = 0, max_chars = 0, max_bytes = 0;
+    struct style style = {0, SIZE_MAX, SIZE_MAX, NULL};
+    struct label label;
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "y*n|UnUpnnO:number", names, &data, &first, &lead, &width, &mark,
+                                     &style.keep_ends, &max_chars, &max_bytes, &totals)) {
+        if (!PyErr_ExceptionMatches(PyExc_OverflowError))
+            return NULL;
+        PyErr_Clear();
+        return ask_twin("number", args, kwargs);
+    }
+    memset(&label, 0, sizeof label);
+    label.lead = spell(lead, "", &label.lead_size);
+    label.mark = spell(mark, "\t", &label.mark_size);
+    enum outcome outcome = NOT_MINE;
+    /* 10^17 leaves room to count up; 20 is more digits than any number below has. */
+    if (label.lead != NULL && label.mark != NULL && first >= 0 && (long long)first < 100000000000000000 &&
+        width >= 0 && width <= 100 && label.lead_size <= LABEL_AT_MOST && label.mark_size <= LABEL_AT_MOST &&
+        label.lead_size + label.mark_size + (size_t)width + 20 <= LABEL_AT_MOST && max_chars >= 0 &&
+        max_bytes >= 0 && (totals == NULL || PyDict_CheckExact(totals))) {
+        struct scratch out = take_scratch();
+        size_t used = 0;
+        const byte *p = data.buf;
+        label.width = (int)width;
+        label.number = first;
+        build_label(&label);
+        style.max_chars = max_chars ? (size_t)max_chars : SIZE_MAX;
+        style.max_bytes = max_bytes ? (size_t)max_bytes : SIZE_MAX;
+        style.totals = totals;
+        outcome = data.len ? number_lines(p, p + data.len, &label, &style, &out, &used) : DONE;
+        if (outcome == DONE)
+            answer = PyUnicode_DecodeUTF8(used ? (const char *)out.at : "", (Py_ssize_t)used, "replace");
+        give_scratch(out);
+    }
+    PyBuffer_Release(&data);
+    return outcome == NOT_MINE ? ask_twin("number", args, kwargs) : answer;
+}
+
+static PyObject *py_scan(PyObject *module, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"fd", "offset", "end", "stride", NULL};
+    int fd;
+    long long offset, end, stride = 65536;
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "iLL|L:scan", names, &fd, &offset, &end, &stride))
+        return NULL;
+    if (stride < 1 || stride > UINT32_MAX) {
+        PyErr_SetString(PyExc_ValueError, "stride must be in 1..4294967295");
+        return NULL;
+    }
+    if (offset >= end)
+        return Py_BuildValue("y#L", "", (Py_ssize_t)0, offset);
+    if (offset < 0) {
+        errno = EINVAL;
+        return PyErr_SetFromErrno(PyExc_OSError);
+    }
+    /* The parts meet at a stride's border, so that no count belongs to both. */
+    long long strides = (end - offset) / stride, middle = end;
+    if ((uint64_t)(end - offset) > TWO_THREADS_ABOVE && strides > 1)
+        middle = offset + strides / 2 * stride;
+    int two = middle < end, last = 0;
+    struct scratch blocks = take_scratch();
+    if (!grow_scratch(&blocks, (size_t)(two + 1) * BLOCK)) {
+        give_scratch(blocks);
+        return PyErr_NoMemory();
+    }
+    struct part parts[2] = {
+        {.fd = fd, .at = offset, .end = middle, .stride = (uint32_t)stride, .block = blocks.at},
+        {.fd = fd, .at = middle, .end = end, .stride = (uint32_t)stride, .block = blocks.at + (two ? BLOCK : 0)},
+    };
+    Py_BEGIN_ALLOW_THREADS
+    scan_parts(parts, two);
+    Py_END_ALLOW_THREADS
+    give_scratch(blocks);
+
+    /* Where the first part met the file's end, the second has nothing to add. */
+    if (two && !parts[0].error && parts[0].at == middle)
+        last = 1;
+    PyObject *answer = NULL;
+    if (parts[last].error) {
+        errno = parts[last].error;
+        if (errno == ENOMEM)
+            PyErr_NoMemory();
+        else
+            PyErr_SetFromErrno(PyExc_OSError);
+    } else {
+        size_t sizes[2] = {parts[0].used * sizeof(uint32_t), last ? parts[1].used * sizeof(uint32_t) : 0};
+        PyObject *counts = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(sizes[0] + sizes[1]));
+        char *to = counts ? PyBytes_AsString(counts) : NULL;
+        if (to != NULL) {
+            for (int i = 0; i < 2; i++, to += sizes[0])
+                if (sizes[i])
+                    memcpy(to, parts[i].counts, sizes[i]);
+            answer = Py_BuildValue("NL", counts, (long long)parts[last].at);
+        }
+    }
+    free(parts[0].counts);
+    free(parts[1].counts);
+    return answer;
+}
+
+#ifdef __linux__
+static PyObject *py_open_beneath(PyObject *module, PyObject *args) {
+    int folder, follow;
+    PyObject *path;
+    Py_buffer types;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "iSpy*:open_beneath", &folder, &path, &follow, &types))
+        return NULL;
+    struct opened out;
+    char *text;
+    Py_ssize_t size;
+    int error;
+    if (PyBytes_AsStringAndSize(path, &text, &size) || strlen(text) != (size_t)size) {
+        PyBuffer_Release(&types);
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_ValueError, "embedded null byte");
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    error = open_beneath(folder, text, follow, types.buf, (size_t)types.len / sizeof(uint32_t), &out);
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&types);
+    if (error) {
+        errno = error;
+        return PyErr_SetFromErrno(PyExc_OSError);
+    }
+    PyObject *answer =
+        out.name_size < 0
+            ? Py_BuildValue("iiikO", out.fd, out.readable, out.pseudo, (unsigned long)out.mode, Py_None)
+            : Py_BuildValue("iiiky#", out.fd, out.readable, out.pseudo, (unsigned long)out.mode, out.name,
+                            (Py_ssize_t)out.name_size);
+    if (answer == NULL && out.fd >= 0)
+        close(out.fd);
+    return answer;
+}
+#endif
+
+static PyMethodDef functions[] = {
+#ifdef __linux__
+    {"open_beneath", py_open_beneath, METH_VARARGS, NULL},
+#endif
+    {"count", (PyCFunction)(void (*)(void))py_count, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"nth", (PyCFunction)(void (*)(void))py_nth, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"number", (PyCFunction)(void (*)(void))py_number, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"scan", (PyCFunction)(void (*)(void))py_scan, METH_VARARGS | METH_KEYWORDS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static int add_constants(PyObject *module) { return PyModule_AddIntConstant(module, "REVISION", REVISION); }
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, (void *)add_constants},
+    {0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "_fast",
+    .m_methods = functions,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC PyInit__fast(void) { return PyModuleDef_Init(&definition); }

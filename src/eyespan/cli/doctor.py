@@ -1,0 +1,69 @@
+"""`eyespan doctor`: what is on, on this machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+
+from eyespan.cli import Options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HELP = """\
+usage: eyespan doctor [--json]
+
+Tells which parts of eyespan are on here: how files are opened, the accelerator, and which optional readers are
+installed. A line that starts with `!` names something that could be better, and how.
+"""
+
+GUARDS = {
+    "openat2": "the kernel resolves every path beneath the root, without a race",
+    "walk": "every path is walked component by component from the root, without a race",
+    "walk-by-name": "every path is walked by name and compared after opening",
+    "portable": "names are checked before and after opening: weaker, see docs/security.md",
+}
+OPTIONAL = (
+    ("PIL", "pictures", "pip install pillow"),
+    ("pypdfium2", "PDFs", "pip install pypdfium2"),
+    ("charset_normalizer", "other encodings", "pip install charset-normalizer"),
+)
+
+
+def main(options: Options) -> int:
+    rows = list(checks(options))
+    if "--json" in options.rest:
+        import json
+
+        print(json.dumps([{"name": name, "ok": ok, "what": what} for name, ok, what in rows], indent=2))
+        return 0
+    width = max(len(name) for name, _, _ in rows)
+    for name, ok, what in rows:
+        print(f"{' ' if ok else '!'} {name:<{width}}  {what}")
+    return 0
+
+
+def checks(options: Options) -> Iterator[tuple[str, bool, str]]:
+    """Each part: its name, whether it is as good as it gets, and what it is."""
+    from importlib.util import find_spec
+
+    from eyespan import __version__, _native
+    from eyespan.guard import choose_backend
+
+    yield (
+        "eyespan",
+        True,
+        f"{__version__}, Python {platform.python_version()}, {platform.system()} {platform.release()}",
+    )
+    backend = choose_backend()
+    yield "guard", backend != "portable", f"{backend}: {GUARDS[backend]}"
+    fast = _native.BACKEND == "c"
+    yield "inner loops", fast, "C" if fast else "Python; a C compiler at install time makes them several times faster"
+    for module, what, install in OPTIONAL:
+        found = find_spec(module) is not None
+        yield what, found, "on" if found else f"off: {install}"
+    workspace, _ = options.workspace()
+    with workspace:
+        for root in workspace.roots:
+            yield "root", os.path.realpath(root.path) != "/", root.path

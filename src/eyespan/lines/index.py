@@ -1,0 +1,200 @@
+"""Where in a large file does line n start? Known by how many lines each block holds.
+
+One count for every 64 KiB, and a running total for every 16 MiB: 64 KB of index for 1 GB of file, 6 MB for 100 GB. No
+position of any line is kept: a look-up adds a few hundred counts and reads one block. The index is made while lines are
+looked for the first time, as far as the answer needs, and goes on from there when more is asked.
+
+An index is only ever used for the file it was made from. That is: the same device and inode, and the same size and
+times, set before the scan began. A file of some size that is longer now is taken for one that only grew if the last
+block indexed and samples spread over all the rest are the same bytes; anything else is scanned anew. (What no sample
+can show: a large file that was changed in the middle *and* appended to between two reads.)
+"""
+
+from __future__ import annotations
+
+from array import array
+
+from eyespan import _native
+from eyespan.errors import from_os_error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+
+    from eyespan.guard import Source
+    from eyespan.lines.encodings import Encoding
+    from eyespan.model import Pulse
+
+STRIDE = 65536
+GROUP = 256
+"""Blocks to one running total."""
+FIRST_SCAN_BYTES = 4 << 20
+LARGEST_SCAN_BYTES = 256 << 20
+"""Scans grow from the first to the second, so that an early line costs little and a late one few calls."""
+TRUST_GROWTH_BYTES = 16 << 20
+"""A smaller file that changed in any way is scanned anew: that takes two milliseconds and leaves no doubt."""
+SAMPLE_BYTES = 4096
+SAMPLES = 32
+RACY_NS = 50_000_000
+"""Times of a file tick more slowly than it can change: one set this shortly before a scan proves nothing."""
+
+
+class LineIndex:
+    """The line feeds of a file's first `covered` bytes, by block. Grows; what is there never changes."""
+
+    __slots__ = ("counts", "covered", "file_bytes", "print", "stamp", "totals")
+
+    def __init__(self) -> None:
+        self.counts = array("I")
+        self.totals = array("Q", [0])
+        """Line feeds before group 0, 1, 2..."""
+        self.covered = 0
+        """Whole blocks only: what is behind may still be written to."""
+        self.file_bytes = 0
+        """How long the file was when it was indexed."""
+        self.stamp: tuple[int, int] | None = None
+        """Its times then; None if they prove nothing."""
+        self.print = b""
+        """Of the bytes sampled below `covered`."""
+
+    def copy(self) -> LineIndex:
+        """One that can grow while others look things up in this one."""
+        made = LineIndex()
+        made.counts, made.totals, made.covered = self.counts[:], self.totals[:], self.covered
+        made.file_bytes, made.stamp, made.print = self.file_bytes, self.stamp, self.print
+        return made
+
+    def stamped(self, file_bytes: int, stamp: tuple[int, int] | None, fingerprint: bytes) -> LineIndex:
+        """The same counts, said to be those of a file of this length and with these times."""
+        made = LineIndex()
+        made.counts, made.totals, made.covered = self.counts, self.totals, self.covered
+        made.file_bytes, made.stamp, made.print = file_bytes, stamp, fingerprint
+        return made
+
+    @property
+    def size_bytes(self) -> int:
+        return 4 * len(self.counts) + 8 * len(self.totals)
+
+    def append(self, counts: array[int]) -> None:
+        """Takes the counts of the blocks that follow."""
+        before = len(self.counts)
+        self.counts.extend(counts)
+        self.covered += STRIDE * len(counts)
+        for end in range((before // GROUP + 1) * GROUP, len(self.counts) + 1, GROUP):
+            self.totals.append(self.totals[-1] + sum(self.counts[end - GROUP : end]))
+
+    def feeds(self) -> int:
+        """All line feeds that are covered."""
+        return self.totals[-1] + sum(self.counts[(len(self.totals) - 1) * GROUP :])
+
+    def locate(self, feeds: int) -> tuple[int, int] | None:
+        """The block with the `feeds`-th line feed: its offset, and how many come before it. None if not covered."""
+        group = _bisect(self.totals, feeds) - 1
+        before = self.totals[group]
+        block = group * GROUP
+        for count in self.counts[block : block + GROUP]:
+            if before + count >= feeds:
+                return block * STRIDE, before
+            before += count
+            block += 1
+        return None
+
+
+def _bisect(totals: array[int], feeds: int) -> int:
+    """The first group before which there are at least `feeds` line feeds; `bisect.bisect_left` without its import."""
+    low, high = 1, len(totals)
+    while low < high:
+        middle = (low + high) >> 1
+        if totals[middle] < feeds:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def stamp_of(status: os.stat_result) -> tuple[int, int]:
+    return (status.st_mtime_ns, status.st_ctime_ns)
+
+
+def fingerprint(source: Source, covered: int) -> bytes:
+    """What the first `covered` bytes look like: the last block, and samples spread over all before it."""
+    from hashlib import blake2b
+
+    seen = blake2b(digest_size=16)
+    last = max(0, covered - STRIDE)
+    step = max(SAMPLE_BYTES, last // SAMPLES)
+    for offset in range(0, last, step):
+        seen.update(source.read_at(offset, SAMPLE_BYTES))
+    seen.update(source.read_at(last, covered - last))
+    return seen.digest()
+
+
+class Indexer:
+    """One read's way through a large file, by the index as far as it goes and by scanning from there."""
+
+    def __init__(self, source: Source, encoding: Encoding, pulse: Pulse, index: LineIndex | None) -> None:
+        self._source = source
+        self._encoding = encoding
+        self._pulse = pulse
+        self._grows = index is None
+        self.index = index or LineIndex()
+        self._scan_bytes = FIRST_SCAN_BYTES
+        self.grown = False
+        """The index knows more than it did when this read began."""
+        self.broken = False
+        """The file became shorter while it was scanned: nothing of this may be kept."""
+
+    def block_of(self, line: int, limit: int) -> tuple[int, int]:
+        """A place from which line `line` can be looked for: an offset and the number of the line that holds it.
+
+        Scans on, up to `limit` at most, until the line is reached or the file's last whole block.
+        """
+        while True:
+            found = self.index.locate(line - 1)
+            if found is not None:
+                return found[0], found[1] + 1
+            if not self._scan(limit):
+                return self.index.covered, self.index.feeds() + 1
+
+    def end(self, limit: int) -> tuple[int, int]:
+        """As `block_of`, for the file's end."""
+        while self._scan(limit):
+            pass
+        return self.index.covered, self.index.feeds() + 1
+
+    def _scan(self, limit: int) -> bool:
+        """Counts some more whole blocks; False when there are none."""
+        start = self.index.covered
+        end = min(limit, self._source.size_bytes, start + self._scan_bytes)
+        end -= end % STRIDE
+        if end <= start or self.broken:
+            return False
+        self._pulse.beat(start, self._source.size_bytes)
+        counts = self._count(start, end)
+        if len(counts) * STRIDE < end - start:
+            self.broken = True
+        if not self._grows:
+            # Others may be looking things up in it.
+            self.index = self.index.copy()
+            self._grows = True
+        self.index.append(counts)
+        self.grown = True
+        self._scan_bytes = min(self._scan_bytes * 2, LARGEST_SCAN_BYTES)
+        return not self.broken
+
+    def _count(self, start: int, end: int) -> array[int]:
+        """The counts of the whole blocks from `start` to `end`; fewer if the file ends before."""
+        counts = array("I")
+        if self._encoding.unit_bytes == 1:
+            try:
+                packed, stopped = _native.scan(self._source.fd, start, end, STRIDE)
+            except OSError as error:
+                raise from_os_error(error, self._source.asked) from None
+            counts.frombytes(packed[: (stopped - start) // STRIDE * 4])
+            return counts
+        for offset in range(start, end, STRIDE):
+            block = self._source.read_fully(offset, STRIDE)
+            if len(block) < STRIDE:
+                break
+            counts.append(self._encoding.count(block))
+        return counts

@@ -1,0 +1,223 @@
+"""Indexes that were made, for the next read: in memory, and for files where it pays in the user's cache folder.
+
+Bounded both ways, least recently used go first. The folder is private (0700, files 0600) and holds counts only: no
+names, no contents. Its files are written whole and renamed into place, so any number of processes may share it; one
+that is damaged, foreign or of another version is ignored and made anew. EYESPAN_CACHE=off keeps everything in memory.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from _thread import allocate_lock
+from array import array
+
+from eyespan.errors import ReadError
+from eyespan.lines.index import RACY_NS, STRIDE, TRUST_GROWTH_BYTES, LineIndex, fingerprint, stamp_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from eyespan.guard import Source
+
+MEMORY_BYTES = 16 << 20
+MEMORY_ENTRIES = 256
+DISK_MIN_BYTES = 64 << 20
+"""Smaller files are scanned again sooner than a cache file is opened, checked and kept fresh."""
+DISK_TOTAL_BYTES = 64 << 20
+_MAGIC = b"eyespan-lines-1\n"
+
+Key = tuple[int, int, bytes]
+
+
+class Store:
+    """Indexes by device, inode and what a line feed looks like."""
+
+    def __init__(self, folder: str | None = None) -> None:
+        self._lock = allocate_lock()
+        self._kept: dict[Key, LineIndex] = {}  # the least recently used first
+        self.folder = folder
+
+    def find(self, source: Source, newline: bytes) -> LineIndex | None:
+        """The index of this file, if there is one that can be trusted."""
+        key = _key(source, newline)
+        with self._lock:
+            index = self._kept.pop(key, None)
+        if index is None and self._on_disk(source):
+            index = self._load(key)
+        if index is None or not _fits(index, source):
+            return None
+        self._remember(key, index)
+        return index
+
+    def keep(self, source: Source, newline: bytes, index: LineIndex, started_ns: int) -> None:
+        """Takes an index that a read has made or extended; `started_ns` is when that read began."""
+        now = os.fstat(source.fd)
+        was = source.status
+        if now.st_size < was.st_size or (now.st_size == was.st_size and stamp_of(now) != stamp_of(was)):
+            return  # changed under the scan, and not by growing
+        stamp = None if max(stamp_of(was)) > started_ns - RACY_NS else stamp_of(was)
+        try:
+            index = index.stamped(was.st_size, stamp, fingerprint(source, index.covered))
+        except ReadError:
+            return
+        key = _key(source, newline)
+        self._remember(key, index)
+        if self._on_disk(source) and index.covered >= DISK_MIN_BYTES // 2:
+            self._save(key, index)
+
+    def _remember(self, key: Key, index: LineIndex) -> None:
+        with self._lock:
+            self._kept.pop(key, None)
+            self._kept[key] = index
+            total = sum([kept.size_bytes for kept in self._kept.values()])
+            while len(self._kept) > 1 and (total > MEMORY_BYTES or len(self._kept) > MEMORY_ENTRIES):
+                total -= self._kept.pop(next(iter(self._kept))).size_bytes
+
+    def forget(self) -> None:
+        """Empties the memory; what is on disk stays."""
+        with self._lock:
+            self._kept.clear()
+
+    # --- on disk ---------------------------------------------------------------------------------------------------
+
+    def _on_disk(self, source: Source) -> bool:
+        return self.folder is not None and source.size_bytes >= DISK_MIN_BYTES
+
+    def _name(self, key: Key) -> str:
+        return os.path.join(self.folder or "", f"{key[0]:x}-{key[1]:x}-{key[2].hex()}.lines")
+
+    def _load(self, key: Key) -> LineIndex | None:
+        try:
+            fd = os.open(self._name(key), os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0))
+        except OSError:
+            return None
+        try:
+            status = os.fstat(fd)
+            if status.st_size > DISK_TOTAL_BYTES or (hasattr(os, "getuid") and status.st_uid != os.getuid()):
+                return None
+            data = b""
+            while piece := os.read(fd, status.st_size + 1 - len(data)):
+                data += piece
+            index = _unpack(data, key)
+            if index is not None:
+                os.utime(self._name(key))  # used: others are thrown out before it
+            return index
+        except OSError:
+            return None
+        finally:
+            os.close(fd)
+
+    def _save(self, key: Key, index: LineIndex) -> None:
+        """Best effort: a cache that cannot be written is no reason to fail a read."""
+        name = self._name(key)
+        part = f"{name}.{os.getpid()}-{id(index):x}"
+        try:
+            os.makedirs(self.folder or "", mode=0o700, exist_ok=True)
+            fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            try:
+                data = _pack(key, index)
+                written = os.write(fd, data)
+            finally:
+                os.close(fd)
+            if written == len(data):
+                os.replace(part, name)
+                self._make_room()
+            else:
+                os.unlink(part)
+        except OSError:
+            try:
+                os.unlink(part)
+            except OSError:
+                pass
+
+    def _make_room(self) -> None:
+        entries = []
+        for entry in os.scandir(self.folder):
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue  # another process was quicker
+            entries.append((status.st_mtime_ns, status.st_size, entry.path))
+        total = sum([size for _, size, _ in entries])
+        for _, size, path in sorted(entries):
+            if total <= DISK_TOTAL_BYTES:
+                break
+            try:
+                os.unlink(path)
+            except OSError:
+                pass
+            total -= size
+
+
+def _key(source: Source, newline: bytes) -> Key:
+    return (source.status.st_dev, source.status.st_ino, newline)
+
+
+def _fits(index: LineIndex, source: Source) -> bool:
+    """Whether an index was made from the file as it is now, or from a beginning of it."""
+    if source.size_bytes == index.file_bytes:
+        return index.stamp is not None and index.stamp == stamp_of(source.status)
+    if source.size_bytes < index.file_bytes or index.covered < TRUST_GROWTH_BYTES:
+        return False
+    try:
+        return fingerprint(source, index.covered) == index.print
+    except ReadError:
+        return False
+
+
+def _pack(key: Key, index: LineIndex) -> bytes:
+    from hashlib import blake2b
+
+    stamp = index.stamp or (-1, -1)
+    head = array("q", [key[0], key[1], index.file_bytes, *stamp, index.covered, STRIDE])
+    body = _MAGIC + sys.byteorder[:1].encode() + head.tobytes() + index.print + index.counts.tobytes()
+    return body + blake2b(body, digest_size=16).digest()
+
+
+def _unpack(data: bytes, key: Key) -> LineIndex | None:
+    """The index that `_pack` wrote, or None for anything else."""
+    from hashlib import blake2b
+
+    start = len(_MAGIC) + 1
+    numbers = start + 7 * 8
+    if len(data) < numbers + 32 or data[:start] != _MAGIC + sys.byteorder[:1].encode():
+        return None
+    body, digest = data[:-16], data[-16:]
+    if blake2b(body, digest_size=16).digest() != digest:
+        return None
+    head = array("q", body[start:numbers])
+    counts = array("I")
+    packed = body[numbers + 16 :]
+    if len(packed) % 4 or head[0] != key[0] or head[1] != key[1] or head[6] != STRIDE:
+        return None
+    counts.frombytes(packed)
+    if len(counts) * STRIDE != head[5]:
+        return None
+    index = LineIndex()
+    index.append(counts)
+    index.file_bytes = head[2]
+    index.stamp = (head[3], head[4]) if head[3] != -1 else None
+    index.print = body[numbers : numbers + 16]
+    return index
+
+
+def cache_folder() -> str | None:
+    """Where indexes are kept between processes, or None if nowhere (EYESPAN_CACHE=off, no home folder)."""
+    given = os.environ.get("EYESPAN_CACHE")
+    if given == "off":
+        return None
+    if given:
+        return os.path.join(given, "index")
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "eyespan", "index") if os.path.isabs(base) else None
+
+
+_shared: Store | None = None
+
+
+def shared() -> Store:
+    """The store of this process."""
+    global _shared
+    if _shared is None:
+        _shared = Store(cache_folder())
+    return _shared
