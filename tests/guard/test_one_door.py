@@ -12,6 +12,7 @@ PACKAGE = Path(eyespan.__file__).parent
 ELSEWHERE = {
     "cli/__init__.py": "the null device, in place of a pipe that was closed",
     "lines/store.py": "the index cache in the user's cache folder",
+    "readers/office/package.py": "the parts of a zip package that is open already",
 }
 """Modules that open files which are none of the workspace's (logs, tokens, configuration), each with its reason."""
 
