@@ -122,7 +122,7 @@ def numbered(part: TextPart, **style: Any) -> str:
     Raises: WindowTooLarge.
     """
     data = part.data
-    if len(data) <= PIECE_BYTES or not isinstance(data, bytearray):
+    if (len(data) <= MIB and part.line_count <= 20_000) or not isinstance(data, bytearray):
         return _native.number(bytes(data), part.first_line, totals=part.cuts, **style)
     return joined(_numbered_pieces(data, part, style))
 
@@ -130,7 +130,7 @@ def numbered(part: TextPart, **style: Any) -> str:
 def plain(part: TextPart) -> str:
     """The lines of a part as they are, with the same promises."""
     data = part.data
-    if len(data) <= PIECE_BYTES or not isinstance(data, bytearray):
+    if len(data) <= MIB or not isinstance(data, bytearray):
         return data.decode("utf-8", "replace")
     return joined(_decoded(drained(data), one_line=False))
 
@@ -146,7 +146,7 @@ def joined(pieces: Iterable[str]) -> str:
             width = max(width, _width(piece))
         if (len(text) + len(piece)) * width > MAX_TEXT_BYTES:
             raise WindowTooLarge("", limit_bytes=MAX_TEXT_BYTES)
-        text += piece
+        text += piece  # Python lets a string that nobody else knows grow where it is; join() would hold all twice
     return text
 
 

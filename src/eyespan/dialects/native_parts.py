@@ -23,7 +23,19 @@ from eyespan.model import (
     TextPart,
 )
 from eyespan.record import record
-from eyespan.selectors import Chars, Named, Place, Ranges, Symbol, Target, write_range, write_target
+from eyespan.selectors import (
+    Area,
+    Cells,
+    Chars,
+    Named,
+    Pages,
+    Place,
+    Ranges,
+    Symbol,
+    Target,
+    write_range,
+    write_target,
+)
 from eyespan.versions import Digest
 
 TYPE_CHECKING = False
@@ -35,7 +47,7 @@ if TYPE_CHECKING:
     from eyespan.engine import Engine
     from eyespan.errors import ReadError
     from eyespan.guard.listing import Listing
-    from eyespan.model import Content, Document, Facts, Pulse
+    from eyespan.model import Content, Document, Facts, Pulse, Selection
     from eyespan.outline import Outline
     from eyespan.selectors import Piece, Range
 
@@ -56,6 +68,9 @@ OUTLINE_SHARE = 0.5
 LEFT_TOKENS = 10
 """What the line above the names of what is left out costs."""
 NOTE = "note: "
+DOCUMENTS = frozenset(("image", "pdf", "notebook", "docx", "pptx", "sheet", "epub", "eml"))
+"""Kinds that are shown as what they are. HTML is source code to whoever reads a workspace."""
+KINDS = {"text": "a text", "image": "a picture", "pdf": "a PDF", "notebook": "a notebook", "sheet": "a spreadsheet"}
 FOLDER_MARKS = {"folder": "/", "file": "", "link": "@", "other": "|"}
 MAX_LEVELS_UP = 32
 MAX_TRIED = 6
@@ -154,7 +169,7 @@ class Call:
 
     def _parts(self) -> list[Part]:
         parts: list[Part] = []
-        texts: dict[tuple[str, ...], TextFile] = {}
+        texts: dict[tuple[str, str], TextFile] = {}
         for ask in self.args.asks:
             try:
                 part = self._part(ask)
@@ -200,35 +215,43 @@ class Call:
             if error.what != "directory":
                 raise
             return Folder(self, target, self.engine.list(target.path))
+        if document.kind == "binary":
+            raise errors.Binary(target.path)
+        if document.kind != "text":
+            from eyespan.dialects.native_documents import open_document
+
+            return open_document(self, target, document, note)
         return self._text(target, document, note)
 
     def _text(self, target: Target, document: Document, note: str) -> Part:
-        file = TextFile(self, target, document.facts, note)
-        if self.args.outline and not isinstance(target.piece, (Symbol, Ranges)):
+        piece = target.piece
+        file = TextFile(self, Target(target.path, None, target.member, target.revision), document.facts, note)
+        if self.args.outline and not isinstance(piece, (Symbol, Ranges)):
             return OutlineOnly(file)
-        match target.piece:
+        match piece:
             case None:
-                file.whole = True
-                file.wanted = [Span(1)]
+                file.want(())
             case Ranges(ranges):
                 file.want(ranges)
-            case Symbol(name) | Named(name):
+            case Symbol(name) | Named(name, ()):
                 file.want_symbol(name)
-            case other:
-                raise errors.Unreadable(target.path, kind="text", reason=f"a text has no {_called(other)}")
+            case _:
+                raise NoSuchPart(target.path, piece, document.kind)
         return file
 
-    def request(self, target: Target, selection: Any = None, total: str = CHEAP_TOTAL) -> ReadRequest:
+    def request(self, target: Target, selection: Selection | None = None, total: str = CHEAP_TOTAL) -> ReadRequest:
         return ReadRequest(
             target.path,
             selection or Stretch(),
             text_rule=NUL_IS_BINARY,
+            documents=DOCUMENTS,
+            options=_options(target.piece),
             encoding=self.dialect.encoding or "auto",
             total=total,
         )
 
-    def read(self, target: Target, selection: Any, total: str = CHEAP_TOTAL) -> tuple[TextPart, Document]:
-        """Text of a file. Raises: ReadError."""
+    def read(self, target: Target, selection: Selection, total: str = CHEAP_TOTAL) -> tuple[TextPart, Document]:
+        """Text of a file, or of a document that was made text. Raises: ReadError."""
         document = self.engine.read(self.request(target, selection, total), self.pulse)
         part: Any = document.parts[0]
         if not isinstance(part, TextPart):
@@ -376,8 +399,11 @@ class TextFile(Part):
 
     def __init__(self, call: Call, target: Target, facts: Facts, note: str = "") -> None:
         self.call = call
-        self.target = Target(target.path, None, target.member, target.revision)
-        self.key = (facts.canonical, target.member, target.revision)
+        self.target = target
+        """With the part of a document that the text is of, if it is of one."""
+        self.base = write_target(target)
+        self.key = (facts.canonical, self.base)
+        self.style = call.dialect.style
         self.whole = False
         self.symbol = ""
         self.tail: int | None = None
@@ -402,6 +428,9 @@ class TextFile(Part):
     # --- what is wanted --------------------------------------------------------------------------------------------
 
     def want(self, ranges: Sequence[Range]) -> None:
+        """All of the text, if nothing else is said."""
+        if not ranges:
+            self.whole = True
         if len(ranges) == 1 and isinstance(ranges[0], Tail):
             self.tail = ranges[0].count
             return
@@ -422,7 +451,7 @@ class TextFile(Part):
         outline = self.outline()
         found = find(outline, name)
         if not found:
-            near = [f"{write_target(self.target)}::{symbol.qualified}" for symbol in nearest(outline, name)]
+            near = [f"{self.base}::{symbol.qualified}" for symbol in nearest(outline, name)]
             raise NoSymbol(self.target.path, name, near)
         self.wanted += [Span(symbol.first, 1, symbol.last) for symbol in found]
         self.symbol = found[0].qualified if len(found) == 1 else name
@@ -441,12 +470,12 @@ class TextFile(Part):
         self._notes += [note for note in other._notes if note not in self._notes]
 
     def _last_lines(self, count: int) -> Span:
-        part, _ = self.call.read(self.target, Stretch(1, 1, 1, 1), EXACT_TOTAL)
+        part, _ = self._get(Stretch(1, 1, 1, 1), EXACT_TOTAL)
         return Span(max(1, (part.total_lines or 0) - count + 1))
 
     def _around(self, line: int, column: int) -> Span:
         """A few lines around a place, or of a long line a few characters."""
-        part, _ = self.call.read(self.target, Stretch(line, 1, line, LONG_LINE_CHARS + 1))
+        part, _ = self._get(Stretch(line, 1, line, LONG_LINE_CHARS + 1))
         chars = len(part.data.decode("utf-8", "replace").rstrip("\r\n"))
         if chars > LONG_LINE_CHARS:
             return Span(line, max(1, column - AROUND_CHARS), line, 2 * AROUND_CHARS)
@@ -456,11 +485,14 @@ class TextFile(Part):
             self._notes.append(f"line {line} has {_count(chars, 'character')}")
         return Span(max(1, line - AROUND_LINES), 1, line + AROUND_LINES)
 
+    def _get(self, selection: Stretch | Tail, total: str = CHEAP_TOTAL) -> tuple[TextPart, Document]:
+        return self.call.read(self.target, selection, total)
+
     def outline(self) -> Outline:
         if self._outline is None:
             from eyespan.outline import outline
 
-            part, _ = self.call.read(self.target, Stretch(1, 1, None, OUTLINE_BYTES))
+            part, _ = self._get(Stretch(1, 1, None, OUTLINE_BYTES))
             name = self.target.member or self.target.path
             self._outline = outline(bytes(part.data), name, pulse=self.call.pulse)
         return self._outline
@@ -497,7 +529,7 @@ class TextFile(Part):
         self._texts = self._shown_texts()
 
     def _read(self, selection: Stretch | Tail) -> TextPart:
-        part, document = self.call.read(self.target, selection)
+        part, document = self._get(selection)
         self._rows += rows_of(part)
         self._total = part.total_lines if part.total_lines is not None else self._total
         now, then = document.facts, self._facts
@@ -524,21 +556,20 @@ class TextFile(Part):
 
     @property
     def _name(self) -> str:
-        return _visible(write_target(self.target))
+        return _visible(self.base)
 
     @property
     def selector(self) -> str:
-        name = write_target(self.target)
         if self.whole:
-            return name
+            return self.base
         if self.symbol:
-            return f"{name}::{self.symbol}"
+            return f"{self.base}::{self.symbol}"
         if self.tail is not None:
-            return f"{name}:-{self.tail}"
+            return f"{self.base}:-{self.tail}"
         return self._selector(self.wanted)
 
     def _selector(self, spans: Sequence[Span]) -> str:
-        return f"{write_target(self.target)}:{','.join([write_range(span.range()) for span in spans])}"
+        return f"{self.base}:{','.join([write_range(span.range()) for span in spans])}"
 
     def need(self) -> int:
         if not self._all:
@@ -588,7 +619,7 @@ class TextFile(Part):
             rows, texts, left = self._fitted(rows, texts, room)
         value = self._hash(rows, texts)
         lines.append(self._head(rows, value))
-        lines += self.call.dialect.style.drawn(rows, texts)
+        lines += self.style.drawn(rows, texts)
         beside = self._beside(rows)
         if beside:
             lines.append(beside)
@@ -600,7 +631,7 @@ class TextFile(Part):
         """The rows that fit, what is shown for them, and what is left to read."""
         if not rows:
             return [], [], self._left(None) if not self._all else []
-        lines = self.call.dialect.style.drawn(rows, texts)
+        lines = self.style.drawn(rows, texts)
         if self.tail is not None:
             count = fitting_end(lines, room, tokens.estimate) or 1
             at = len(rows) - count
@@ -745,7 +776,7 @@ class TextFile(Part):
         before = ""
         if first is not None and first.column > 1:
             start = max(1, first.column - redaction.MAX_SECRET_CHARS)
-            part, _ = self.call.read(self.target, Stretch(first.number, start, first.number, first.column - start))
+            part, _ = self._get(Stretch(first.number, start, first.number, first.column - start))
             before = part.data.decode("utf-8", "replace")
             lines[0] = before + lines[0]
         self._marks = redaction.secrets(lines)
@@ -757,6 +788,16 @@ class TextFile(Part):
             # A secret may go on behind what was read: the last of it waits for the next call.
             self._rows[-1] = Row(last.number, last.column, last.text[: -redaction.MAX_SECRET_CHARS], False, True, False)
         return [redaction.redacted(row.text, marks) for row, marks in zip(self._rows, self._marks, strict=True)]
+
+
+class NoSuchPart(errors.ReadError):
+    """This kind of file has no pages, cells, sheets or whatever else was asked for."""
+
+    code = "no_such_part"
+
+    def __init__(self, path: str, piece: Piece | None, kind: str) -> None:
+        what = {Pages: "pages", Cells: "cells", Area: "sheets", Symbol: "symbols", Ranges: "lines"}
+        super().__init__(path, f"{KINDS.get(kind, kind)} has no {what.get(type(piece), 'such part')}")
 
 
 class NoSymbol(errors.ReadError):
@@ -777,7 +818,7 @@ class OutlineOnly(Part):
 
     @property
     def selector(self) -> str:
-        return write_target(self._file.target)
+        return self._file.base
 
     def need(self) -> int:
         return tokens.estimate(self._listing(None)) + 32
@@ -940,5 +981,11 @@ def _spelled(asked: str, real: str) -> str:
     return f"{_visible(real)}{' with ' + ', '.join(odd[:4]) if odd else ''}"
 
 
-def _called(piece: Piece) -> str:
-    return {"Pages": "pages", "Cells": "cells", "Area": "sheets"}.get(type(piece).__name__, "such part")
+def _options(piece: Piece | None) -> dict[str, Any]:
+    """What of a piece the readers of documents understand."""
+    match piece:
+        case Area(sheet, cells):
+            return {"sheet": sheet or None, "range": cells}
+        case Named(name):
+            return {"sheet": name}
+    return {}

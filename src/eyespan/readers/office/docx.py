@@ -71,6 +71,7 @@ class Styles:
 
     def __init__(self, package: Package, part: str) -> None:
         self._own: dict[str, dict[str, str]] = {}
+        self._levels: dict[str, int] = {}
         if part not in package:
             return
         style: dict[str, str] = {}
@@ -97,6 +98,11 @@ class Styles:
 
     def heading(self, style: str) -> int:
         """The level from 1; 0 for plain text."""
+        if style not in self._levels:
+            self._levels[style] = self._level(style)
+        return self._levels[style]
+
+    def _level(self, style: str) -> int:
         for _ in range(20):
             own = self._own.get(style, {})
             name = own.get("w:name", "") if own else style

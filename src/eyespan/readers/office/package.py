@@ -142,6 +142,11 @@ _PREFIXES = (
 )
 
 
+_tags: dict[str, str] = {}
+_names: dict[str, str] = {}
+"""Names seen so far as they are compared; many parts of one document have the same. A job's process ends with it."""
+
+
 def short(name: str) -> str:
     """A name with its namespace as one that is easy to compare: `w:p`, whatever prefix or edition the file uses."""
     space, _, leaf = name.rpartition(" ")
@@ -154,7 +159,8 @@ def short(name: str) -> str:
 def _attribute(name: str) -> str:
     """The name alone, but for the ids of relations, which are `r:id`."""
     space, _, leaf = name.rpartition(" ")
-    return f"r:{leaf}" if space and "relationships" in space else leaf
+    _names[name] = found = f"r:{leaf}" if space and "relationships" in space else leaf
+    return found
 
 
 def local(tag: str) -> str:
@@ -165,7 +171,7 @@ def walk_xml(data: bytes, kind: str, name: str, start: Any, end: Any = None, tex
     """As `Package.parse`, for XML that is at hand."""
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
-    tags: dict[str, str] = {}
+    tags = _tags
     depth = 0
 
     def on_start(tag: str, attributes: dict[str, str]) -> None:
@@ -178,7 +184,7 @@ def walk_xml(data: bytes, kind: str, name: str, start: Any, end: Any = None, tex
             if known is None:
                 known = tags[tag] = short(tag)
             if attributes:
-                attributes = {_attribute(key): value for key, value in attributes.items()}
+                attributes = {_names.get(key) or _attribute(key): value for key, value in attributes.items()}
             start(known, attributes)
 
     def on_end(tag: str) -> None:
