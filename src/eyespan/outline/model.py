@@ -89,6 +89,38 @@ def build(finds: Iterable[Find], how: str, complete: bool = True, hint: str = ""
     return Outline(tuple(symbols), how, "", complete, "", hint)
 
 
+class Rows:
+    """On which line a character of a text stands."""
+
+    __slots__ = ("_ends", "last")
+
+    def __init__(self, text: str) -> None:
+        from re import finditer
+
+        self._ends = [found.start() for found in finditer("\n", text)]
+        self.last = len(self._ends) + (not text.endswith("\n") or not text)
+        """The last line that has anything on it."""
+
+    def __call__(self, at: int) -> int:
+        from bisect import bisect_left
+
+        return bisect_left(self._ends, at) + 1
+
+
+def ended(find: Find, last: int, signature: str = "") -> Find:
+    """The same find, now that its end is known."""
+    return Find(
+        find.name,
+        find.kind,
+        find.line,
+        find.first,
+        max(last, find.line),
+        find.parent,
+        signature or find.signature,
+        find.owner,
+    )
+
+
 def text_of(data: bytes) -> str:
     """The text of a file, whatever its bytes: marks honoured, mistakes replaced."""
     from eyespan.lines.encodings import by_mark

@@ -6,7 +6,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eyespan.outline.model import Outline, Symbol
 
-_COMPARED = 5000
+_COMPARED = 2000
+_COMPARED_CHARS = 60
 _SEPARATORS = ("::", "->", "#")
 
 
@@ -58,18 +59,18 @@ def nearest(outline: Outline, query: str, n: int = 3) -> list[Symbol]:
     """Up to `n` symbols whose names look most like this one, best first, each name once."""
     from difflib import SequenceMatcher
 
-    plain = _plain(query).casefold()[:200]
+    plain = _plain(query).casefold()[-_COMPARED_CHARS:]
     last = plain.rpartition(".")[2] or plain
     ranked: list[tuple[float, int, Symbol]] = []
     by_name, by_path = SequenceMatcher(), SequenceMatcher()
     by_name.set_seq2(last)
     by_path.set_seq2(plain)
     for position, symbol in enumerate(outline.symbols[:_COMPARED]):
-        name = symbol.name.casefold()
+        name = symbol.name.casefold()[:_COMPARED_CHARS]
         by_name.set_seq1(name)
         score = by_name.ratio() if by_name.quick_ratio() > 0.4 else 0.0
         if "." in plain:
-            by_path.set_seq1(symbol.qualified.casefold())
+            by_path.set_seq1(symbol.qualified.casefold()[-_COMPARED_CHARS:])
             score = max(score * 0.9, by_path.ratio() if by_path.quick_ratio() > 0.4 else 0.0)
         if len(last) > 2 and (last in name or (len(name) > 3 and name in last)):
             score = max(score, 0.7)

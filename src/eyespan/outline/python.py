@@ -11,7 +11,7 @@ import _ast
 import re
 import warnings
 
-from eyespan.outline.model import Find, build, text_of
+from eyespan.outline.model import Find, build, ended, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _DEFINITION = re.compile(r"([ \t\f]*)(?:async[ \t]+def|def|class)[ \t]+([^\W\d]\
 _ASSIGNMENT = re.compile(r"([^\W\d]\w*)[ \t]*(?::[^=\n]+)?=(?!=)")
 _DECORATOR = re.compile(r"[ \t\f]*@[ \t]*[^\W\d]")
 _PIECE = re.compile(
-    r'''[rRbBuUfFtT]{0,2}("""|\'\'\'|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|#[^\n]*|[()\[\]{}]|:(?!=)|\n''', re.DOTALL
+    r'''("""|\'\'\'|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?)|#[^\n]*|[()\[\]{}]|:(?!=)|\n''', re.DOTALL
 )
 _TRIPLE_END = {'"""': re.compile(r'(?:\\.|[^\\])*?"""', re.DOTALL), "'''": re.compile(r"(?:\\.|[^\\])*?'''", re.DOTALL)}
 _HEADER_CHARS = 2000
@@ -232,7 +232,7 @@ def _by_indentation(text: str) -> list[Find]:
         indent = len(line.expandtabs(8)) - len(line.expandtabs(8).lstrip())
         if not (body[0] in ")]}" and open_):  # the end of an argument list stands where the definition does
             while open_ and indent <= open_[-1][1]:
-                _close(finds, open_.pop()[0], end)
+                _end(finds, open_.pop()[0], end)
         end = row
         if _DECORATOR.match(line):
             decorated, margin = decorated or row, indent
@@ -257,31 +257,35 @@ def _by_indentation(text: str) -> list[Find]:
             open_.append((len(finds) - 1, 0))  # what is indented below it is its value
         decorated = 0
     while open_:
-        _close(finds, open_.pop()[0], end)
+        _end(finds, open_.pop()[0], end)
     return finds
 
 
-def _close(finds: list[Find], index: int, last: int) -> None:
-    old = finds[index]
-    finds[index] = Find(
-        old.name, old.kind, old.line, old.first, max(old.line, last), old.parent, old.signature, old.owner
-    )
+def _end(finds: list[Find], index: int, last: int) -> None:
+    finds[index] = ended(finds[index], last)
 
 
 def _lines_outside_strings(text: str) -> set[int]:
     """The lines that do not begin inside a string of three quotes. One that is never closed ends where it starts."""
     starts = {1}
     row, at = 1, 0
+    unclosed: set[str] = set()
     while True:
         piece = _PIECE.search(text, at)
         if piece is None:
             return starts
         at = piece.end()
         if piece[1] in _TRIPLE_END:
+            if piece[1] in unclosed:  # nor will the next one be; asking each time would take the square of the time
+                continue
             end = _TRIPLE_END[piece[1]].match(text, at)
             if end:
                 row += end[0].count("\n")
                 at = end.end()
+            else:
+                unclosed.add(piece[1])
         elif piece[0] == "\n":
             row += 1
             starts.add(row)
+        elif piece[1]:
+            row += piece[1].count("\n")
