@@ -72,8 +72,18 @@ class HeldText(TextFile):
         return super().need() + PICTURE_TOKENS * len(self._blocks)
 
     def show(self, allotted: int) -> Shown:
-        shown = super().show(max(LEAST_TOKENS, allotted - PICTURE_TOKENS * len(self._blocks)))
-        return Shown(shown.text, shown.facts, shown.left, shown.error, self._blocks)
+        """Pictures come if there is room for them, or if a single cell or page was asked for and nothing less."""
+        cost = PICTURE_TOKENS * len(self._blocks)
+        piece = self.target.piece
+        single = isinstance(piece, (Cells, Pages)) and piece.first == piece.last
+        if not cost or self.need() <= allotted:
+            shown = super().show(allotted - cost)
+            return Shown(shown.text, shown.facts, shown.left, shown.error, self._blocks)
+        shown = super().show(max(allotted - cost, allotted // 2) if single else allotted)
+        if single:
+            return Shown(shown.text, shown.facts, shown.left, shown.error, self._blocks)
+        text = f"{shown.text}\nnote: {len(self._blocks)} pictures are not shown; a cell alone comes with its own"
+        return Shown(text, shown.facts, shown.left, shown.error)
 
 
 def cut_out(text: str, selection: Stretch | Tail) -> TextPart:

@@ -797,7 +797,9 @@ class NoSuchPart(errors.ReadError):
 
     def __init__(self, path: str, piece: Piece | None, kind: str) -> None:
         what = {Pages: "pages", Cells: "cells", Area: "sheets", Symbol: "symbols", Ranges: "lines"}
-        super().__init__(path, f"{KINDS.get(kind, kind)} has no {what.get(type(piece), 'such part')}")
+        super().__init__(
+            path, f"{KINDS.get(kind, f'a file of kind {kind}')} has no {what.get(type(piece), 'such part')}"
+        )
 
 
 class NoSymbol(errors.ReadError):
