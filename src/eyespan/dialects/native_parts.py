@@ -402,7 +402,7 @@ class TextFile(Part):
         self.target = target
         """With the part of a document that the text is of, if it is of one."""
         self.base = write_target(target)
-        self.key = (facts.canonical, self.base)
+        self.key = (facts.canonical, self.base[len(target.path) :])
         self.style = call.dialect.style
         self.whole = False
         self.symbol = ""
@@ -823,27 +823,31 @@ class OutlineOnly(Part):
         return self._file.base
 
     def need(self) -> int:
-        return tokens.estimate(self._listing(None)) + 32
+        return tokens.estimate(self._text(None)) + 1
 
-    def _listing(self, room: int | None) -> str:
+    def _text(self, room: int | None) -> str:
         from eyespan.outline import render
 
-        return render(self._file.outline(), room)
-
-    def show(self, allotted: int) -> Shown:
         outline = self._file.outline()
         name = _visible(self.selector)
-        text = self._listing(max(LEAST_TOKENS, allotted - 32 - tokens.estimate(name)))
+        listed = render(outline, room)
+        if not listed:
+            return f"{name}: no symbols found" + ("" if outline.language else ", its language is not known")
         said = f"outline of {name}, by {outline.how}"
-        if not text:
-            said = f"{name}: no symbols found" + ("" if outline.language else ", its language is not known")
-        elif not outline.complete:
+        if not outline.complete:
             said += ", perhaps not complete"
         if outline.hint:
             said += f" ({outline.hint})"
-        shown = f"{said}\n{text}" if text else said
-        facts = {"path": self.selector, "outline": outline.how, "tokens": tokens.estimate(shown), "next": None}
-        return Shown(shown, facts)
+        return f"{said}\n{listed}"
+
+    def show(self, allotted: int) -> Shown:
+        text = self._text(None)
+        if tokens.estimate(text) >= allotted:
+            frame = tokens.estimate(text.partition("\n")[0])
+            text = self._text(max(LEAST_TOKENS, allotted - frame - 1))
+        how = self._file.outline().how
+        facts = {"path": self.selector, "outline": how, "tokens": tokens.estimate(text), "next": None}
+        return Shown(text, facts)
 
 
 class Folder(Part):
