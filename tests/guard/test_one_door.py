@@ -12,6 +12,8 @@ PACKAGE = Path(eyespan.__file__).parent
 ELSEWHERE = {
     "cli/__init__.py": "the null device, in place of a pipe that was closed",
     "lines/store.py": "the index cache in the user's cache folder",
+    "worker/image.py": "what the worker was handed open already; Pillow calls that opening too",
+    "worker/zygote.py": "the descriptor that the worker was handed, as a file object",
 }
 """Modules that open files which are none of the workspace's (logs, tokens, configuration), each with its reason."""
 
