@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test lint types check fuzz soak bench clean help
+.PHONY: run test lint fuzz soak bench bench-quick hosts clean help
 
 run: $(READY)  ## show eyespan at work: the same lines in each dialect
 	@$(BIN)/python examples/tour.py
@@ -21,6 +21,17 @@ $(READY): pyproject.toml constraints.txt $(wildcard src/eyespan/_native/*.c hatc
 	@echo "setting up $(VENV) (once; half a minute)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
+
+fuzz: $(READY)  ## damaged documents by the thousand, the accelerator under sanitizers; some ten minutes
+	@$(BIN)/python tools/fuzz_documents.py --count 2000
+	@PYTHON=$(BIN)/python tools/fuzz_native.sh
+
+soak: $(READY)  ## races and worker deaths at length; some ten minutes
+	@EYESPAN_RACE_READS=5000000 $(BIN)/python -m pytest tests/guard/test_race.py
+	@$(BIN)/python -m pytest -m soak
+
+hosts: $(READY)  ## real Claude Code, Codex, agent frameworks and the MCP conformance suite as judges
+	@tools/hosts.sh && tools/hosts_frameworks.sh && tools/mcp_conformance.sh
 
 clean:  ## remove what the other commands made
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info
