@@ -12,8 +12,11 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-WORDS = """request response cache index buffer session user token error retry worker queue stream chunk offset window
-render parse commit branch merge upstream timeout connect close flush schedule shard replica leader follower""".split()
+_WORDS = (
+    "request response cache index buffer session user token error retry worker queue stream chunk offset window "
+    "render parse commit branch merge upstream timeout connect close flush schedule shard replica leader follower"
+)
+WORDS = _WORDS.split()
 SMALL_FILES = 1000
 APPEND_LINES = 9900
 """About 1 MB of log."""

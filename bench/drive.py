@@ -258,7 +258,7 @@ class Command:
     def __init__(self, contestant, request, env, limit, folder, work):
         self._contestant = contestant
         self._env = env
-        self._limit = limit
+        self.limit = limit
         self._folder = folder
         self._work = work
         self._peak = 0.0
@@ -310,12 +310,12 @@ class Command:
             fcntl.fcntl(out, fcntl.F_SETPIPE_SZ, PIPE_BYTES)  # so that a command does not wait for its reader
         except (AttributeError, OSError):
             pass
-        end = time.monotonic() + self._limit
+        end = time.monotonic() + self.limit
         pieces, length = [], 0
         try:
             while True:
                 if not select.select([out], [], [], max(0.0, end - time.monotonic()))[0]:
-                    raise Failure(f"no answer in {self._limit:g} s")
+                    raise Failure(f"no answer in {self.limit:g} s")
                 piece = os.read(out, PIPE_BYTES)
                 if not piece:
                     break
@@ -351,7 +351,7 @@ class Floor:
 
     def __init__(self, contestant, request, env, limit, folder, work):
         self._contestant = contestant
-        self._limit = limit
+        self.limit = limit
 
     def ask(self, request, repeats=1):
         argv = self._contestant.argv(request)
@@ -359,7 +359,7 @@ class Floor:
             return Answer([], offered=False)
         names = "".join([f"{path}\n" for path in request.get("paths", ())])
         done = subprocess.run(
-            [*argv, str(repeats)], input=names, capture_output=True, text=True, timeout=self._limit * repeats
+            [*argv, str(repeats)], input=names, capture_output=True, text=True, timeout=self.limit * repeats
         )
         if done.returncode:
             return Answer([], error=done.stderr.strip()[:200])

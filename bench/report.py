@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from html import escape
 
+from goals import reason
+
 CHART_ROWS = (
     ("W1", "First 2,000 lines of a 50 KB source file"),
     ("W2", None),
@@ -68,9 +70,9 @@ def summary(results) -> str:
     held = sum([goal["held"] is True for goal in results["goals"]])
     missed = sum([goal["held"] is False for goal in results["goals"]])
     other = len(results["goals"]) - held - missed
-    lines.append(
-        f"{held} goals held, {missed} missed, {other} not measured; this machine is {results['machine_factor']} of the reference"
-    )
+    lines.append(f"{held} goals held, {missed} missed, {other} not measured")
+    lines.append(f"this machine takes {results['machine_factor']} times as long as the reference")
+
     return "\n".join(lines)
 
 
@@ -105,6 +107,12 @@ def markdown(results) -> str:
     for goal in results["goals"]:
         limit, measured = (goal_value(goal[key], goal["unit"]) for key in ("limit", "measured"))
         lines.append(f"| {goal['row']} | {goal['goal']} | {limit} | {measured} | {goal['against']} | {verdict(goal)} |")
+    if missed:
+        lines += ["", "Missed, and why:", ""]
+        for goal in missed:
+            measured, limit = (goal_value(goal[key], goal["unit"]) for key in ("measured", "limit"))
+            why = reason(goal) or "not explained yet"
+            lines.append(f"- {goal['row']}, {goal['goal']}: {measured}, limit {limit}. {why}")
     absent = {name: f"{peer['missing']}" for name, peer in results["peers"].items() if peer["missing"]}
     absent.update(results["missing"])
     if absent:

@@ -36,6 +36,7 @@ import workloads as rows_of
 
 HERE = Path(__file__).resolve().parent
 SECONDS_A_TURN = 0.6
+START_SECONDS = 120
 KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "TMPDIR")
 
 
@@ -92,6 +93,8 @@ class Run:
         self.shim = shim
         self.entries = {row.name: {} for row in rows}
         self._pool = files.log_pool()
+        self._broken = {}
+        """Contestants that do not start, and why."""
 
     def run(self, passes):
         start = time.monotonic()
@@ -134,14 +137,18 @@ class Run:
                     self._with(contestant, row.request, lambda driver: driver.ask(row.request))
 
     def _with(self, contestant, request, use):
-        """Starts a contestant, uses it, ends it; None if it does not start."""
+        """Starts a contestant, uses it, ends it; why it does not start, or ""."""
+        if contestant.name in self._broken:
+            return self._broken[contestant.name]
         env = {name: value for name, value in os.environ.items() if name in KEPT_VARIABLES}
         env.update(HOME=str(self.home), NO_COLOR="1", DO_NOT_TRACK="1", **contestant.env)
         self.work.mkdir(parents=True, exist_ok=True)
         try:
-            driver = contestant.kind(contestant, request, env, self.limit, self.data.folder, self.work)
+            driver = contestant.kind(contestant, request, env, START_SECONDS, self.data.folder, self.work)
+            driver.limit = self.limit
         except (drive.Failure, OSError, ValueError) as error:
-            return f"does not start: {self._plain(str(error))}"
+            self._broken[contestant.name] = f"does not start: {self._plain(str(error))}"
+            return self._broken[contestant.name]
         try:
             use(driver)
         finally:
@@ -184,6 +191,8 @@ class Run:
             driver.reset_peak()
             first = driver.ask(request)
             if not self._judge(row, entry, driver, first, keep=measured):
+                if after is not None:
+                    after.outcome = entry.outcome
                 return
             if after is not None:
                 driver.reset_peak()

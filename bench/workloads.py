@@ -127,7 +127,7 @@ def log_window(first, last):
             return Verdict(f"wrong: starts at line {found[0]:,} instead of {first:,}")
         at = found.index(first)
         if found[at : at + len(wanted)] != list(wanted):
-            return Verdict(f"wrong: {len(found):,} lines of {len(wanted):,}")
+            return Verdict(f"wrong: {len(found):,} of {len(wanted):,} lines")
         if len(found) > len(wanted) + TOLERATED_LINES:
             return Verdict(f"unbounded: {len(found):,} lines for {len(wanted):,}")
         if numbers.count(None) < len(numbers) / 2:
