@@ -30,6 +30,12 @@ soak: $(READY)  ## races and worker deaths at length; some ten minutes
 	@EYESPAN_RACE_READS=5000000 $(BIN)/python -m pytest tests/guard/test_race.py
 	@$(BIN)/python -m pytest -m soak
 
+bench: $(READY)  ## every figure of the README, beside the peers; installs them, some 40 minutes
+	@$(BIN)/python bench/run.py
+
+bench-quick: $(READY)  ## the same on small sizes, two minutes
+	@$(BIN)/python bench/run.py --quick
+
 hosts: $(READY)  ## real Claude Code, Codex, agent frameworks and the MCP conformance suite as judges
 	@tools/hosts.sh && tools/hosts_frameworks.sh && tools/mcp_conformance.sh
 
