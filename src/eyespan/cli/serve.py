@@ -20,7 +20,7 @@ def main(options: Options) -> int:
     except server.Usage as error:
         raise Usage(str(error)) from None
     if not parsed.help:
-        parsed.settings = {"forge": options.workspace()[1].forge}  # type: ignore[misc]  # ours alone until it is served
+        parsed.settings = {"forge": options.workspace()[1]}  # type: ignore[misc]  # ours alone until it is served
 
     def make(roots: Sequence[str] | None) -> Workspace:
         """The workspace of these roots, or of the command line's."""
