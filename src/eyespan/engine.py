@@ -9,7 +9,7 @@ import sys
 
 from eyespan import kinds
 from eyespan.errors import Binary, ReadError, TooLarge
-from eyespan.model import Document, Facts, Pulse
+from eyespan.model import Document, Facts, Pulse, TextPart
 from eyespan.readers import text
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from eyespan.guard import Guard, Source
     from eyespan.kinds import Kind
-    from eyespan.model import Part, ReadRequest, TextPart
+    from eyespan.model import Part, ReadRequest
 
 
 class Engine:
@@ -51,14 +51,22 @@ class Engine:
                 raise
 
     def stream(self, request: ReadRequest, pulse: Pulse) -> Iterator[TextPart]:
-        """The lines of a text file in consecutive parts, each small, however much is selected.
+        """The lines of a text file, or of the text that a document is converted to, in consecutive parts.
+
+        Those of a text file are small, however much is selected.
 
         Raises: ReadError; Binary for what is no text.
         """
         with self.guard.open(request.path, lexical=request.lexical, follow=request.follows_final_link) as source:
-            if self._kind(source, request) is not kinds.TEXT:
+            kind = self._kind(source, request)
+            if kind is kinds.TEXT:
+                yield from text.stream(source, request, pulse)
+                return
+            if kind.name not in kinds.OFFICE:
                 raise Binary(source.asked)
-            yield from text.stream(source, request, pulse)
+            for part in self._read(kind, source, request, pulse)[0]:
+                if isinstance(part, TextPart):
+                    yield part
 
     def _document(self, source: Source, request: ReadRequest, pulse: Pulse) -> Document:
         limit = request.limits.max_file_bytes

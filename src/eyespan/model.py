@@ -147,6 +147,18 @@ class TextPart:
     """Whether the file's last line has no line feed; None where the end was not seen."""
 
 
+def drained(data: bytearray) -> list[bytes]:
+    """The bytes in pieces of at most 1 MiB, the first piece last, taken out of `data`, which is empty afterwards.
+
+    Cut off at the end, where that costs no copy of the rest: at no time is more than half of it held twice.
+    """
+    pieces = []
+    while data:
+        pieces.append(bytes(data[-MIB:]))
+        del data[-MIB:]
+    return pieces
+
+
 @record
 class RowsPart:
     """Lines that were picked one by one: numbers and the bytes of each, terminator removed."""

@@ -23,7 +23,7 @@ try:
     from eyespan._native._fast import REVISION, count, nth, number, scan
 
     # The number in fast.c, raised with every change of the contract: an editable install may hold an older build.
-    if REVISION != 4:
+    if REVISION != 5:
         raise ImportError("built from other sources")
     BACKEND = "c"
     open_beneath = getattr(_fast, "open_beneath", None)  # Linux only

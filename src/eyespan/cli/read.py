@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from eyespan import errors, selectors
+from eyespan import errors, kinds, selectors
 from eyespan._native import number
 from eyespan.cli import Options, Usage
 from eyespan.model import Limits, Lines, Pulse, ReadRequest, TextPart
@@ -27,6 +27,7 @@ Shows files with line numbers: in colour on a terminal, plain in a pipe.
   eyespan read app.py:1-5,40-45    several ranges
   eyespan read build.log:-50       the last 50 lines
   eyespan read a.py b.py:7         several files
+  eyespan read report.docx:1-40    lines of the text of an office document or e-book
 
 options
   -n, --no-numbers     without line numbers
@@ -105,7 +106,14 @@ class _Show:
         with _Progress(text) as progress:
             pulse = Pulse(on_progress=progress)
             for at, selection in enumerate(selections):
-                request = ReadRequest(path, selection, limits, encoding="bom", counts_cut_chars=self._terminal)
+                request = ReadRequest(
+                    path,
+                    selection,
+                    limits,
+                    documents=kinds.PACKED,
+                    encoding="bom",
+                    counts_cut_chars=self._terminal,
+                )
                 for part in self._workspace.engine.stream(request, pulse):
                     progress.clear()
                     if headed and at == 0:

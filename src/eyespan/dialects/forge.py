@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, is_integer, shown
-from eyespan.dialects.base import Dialect, encoding_facts, numbered, only_text, text_reply
+from eyespan.dialects.base import Dialect, encoding_facts, numbered, only_text, plain, text_reply
 from eyespan.model import (
     NUL_IS_BINARY,
     NUL_OR_BAD_UTF8_IS_BINARY,
@@ -127,7 +127,7 @@ class Forge(Dialect):
             if args.show_line_numbers:
                 text = numbered(part, width=len(str(last)), mark="\t", keep_ends=True)
             else:
-                text = part.data.decode("utf-8", "replace")
+                text = plain(part)
             result = {"text": text, "binary": False, "path": facts.path}
             if part.line_count:
                 result.update(start_line=part.first_line, end_line=last)

@@ -138,10 +138,12 @@ class Rows:
         unit = self._unit
         stop = end - unit if terminated else end
         size = stop - start
+        if not size:
+            return Row(number, start, end, b"", 0, "")
         line = whole[:size] if len(whole) >= size else b""
         if len(line) < size:
             line = self._read(start, min(size, self._glance_bytes))
-        if terminated and size and (line[-unit:] if len(line) == size else self._read(stop - unit, unit)) == self._cr:
+        if terminated and (line[-unit:] if len(line) == size else self._read(stop - unit, unit)) == self._cr:
             size -= unit
             line = line[:size]
         complete = len(line) == size

@@ -102,7 +102,7 @@ def _block(
 
     most = request.limits.max_line_bytes or request.limits.max_window_bytes
     rows = Rows(source, lines, encoding, pulse, most, lines.block_bytes)
-    part = grow(rows, block) or RowsPart((), past_end=True)
+    part = grow(rows, block, request.limits.max_window_bytes) or RowsPart((), past_end=True)
     if encoding.name != "utf-8":
         return (part,), _told(request, encoding, rows.replaced)
     return (part,), _told(request, encoding, None, b"\n".join([row for _, row in part.rows]))
