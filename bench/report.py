@@ -72,6 +72,8 @@ def summary(results) -> str:
     other = len(results["goals"]) - held - missed
     lines.append(f"{held} goals held, {missed} missed, {other} not measured")
     lines.append(f"this machine takes {results['machine_factor']} times as long as the reference")
+    if results["quick"]:
+        lines.append("the goals are for the sizes of a full run; a quick one shows that everything works")
 
     return "\n".join(lines)
 
@@ -106,7 +108,8 @@ def markdown(results) -> str:
     ]
     for goal in results["goals"]:
         limit, measured = (goal_value(goal[key], goal["unit"]) for key in ("limit", "measured"))
-        lines.append(f"| {goal['row']} | {goal['goal']} | {limit} | {measured} | {goal['against']} | {verdict(goal)} |")
+        cells = (goal["row"], goal["goal"].replace("|", "\\|"), limit, measured, goal["against"], verdict(goal))
+        lines.append(f"| {' | '.join(cells)} |")
     if missed:
         lines += ["", "Missed, and why:", ""]
         for goal in missed:
