@@ -9,11 +9,15 @@ print(reply.text)
 
 from __future__ import annotations
 
-from eyespan.errors import ReadError
-from eyespan.model import DocumentContent, ImageContent, Reply, ReplyError, TextContent, ToolSpec
-from eyespan.policy import Policy
-from eyespan.tool import Tool
-from eyespan.workspace import Workspace
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from eyespan.errors import ReadError
+    from eyespan.model import DocumentContent, ImageContent, Reply, ReplyError, TextContent, ToolSpec
+    from eyespan.policy import Policy
+    from eyespan.tool import Tool
+    from eyespan.workspace import Workspace
 
 __version__ = "0.1.0"
 
@@ -30,3 +34,25 @@ __all__ = [
     "Workspace",
     "__version__",
 ]
+
+_HOMES = {
+    "Policy": "eyespan.policy",
+    "ReadError": "eyespan.errors",
+    "Tool": "eyespan.tool",
+    "Workspace": "eyespan.workspace",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Public names are imported on first use: the command line starts without those it does not need."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = _HOMES.get(name, "eyespan.model")
+    __import__(module)
+    value = getattr(sys.modules[module], name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

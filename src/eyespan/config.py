@@ -67,7 +67,8 @@ def load(roots: Sequence[str], path: str | None = None) -> Config:
 def _read(folder: str, name: str) -> bytes:
     root = Root(folder)
     try:
-        with Guard((root,), Policy(built_in=False)).open(name) as source:
+        guard = Guard((root,), Policy(built_in=False))
+        with guard.open(name) as source:
             return source.read_at(0, MAX_CONFIG_BYTES)
     finally:
         root.close()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from eyespan.guard import Guard, Source
     from eyespan.kinds import Kind
-    from eyespan.model import Part, ReadRequest, TextPart
+    from eyespan.model import Part, ReadRequest
 
 
 class Engine:
@@ -50,15 +50,17 @@ class Engine:
                 error.path, error.relative = source.asked, source.path
                 raise
 
-    def stream(self, request: ReadRequest, pulse: Pulse) -> Iterator[TextPart]:
-        """The lines of a text file in consecutive parts, each small, however much is selected.
+    def stream(self, request: ReadRequest, pulse: Pulse) -> Iterator[Part]:
+        """The same parts one after the other; lines of a text come in small ones, however many are selected.
 
-        Raises: ReadError; Binary for what is no text.
+        Raises: ReadError; Binary for what is neither text nor a document the request takes.
         """
         with self.guard.open(request.path, lexical=request.lexical, follow=request.follows_final_link) as source:
-            if self._kind(source, request) is not kinds.TEXT:
-                raise Binary(source.asked)
-            yield from text.stream(source, request, pulse)
+            kind = self._kind(source, request)
+            if kind is kinds.TEXT:
+                yield from text.stream(source, request, pulse)
+            else:
+                yield from self._read(kind, source, request, pulse)[0]
 
     def _document(self, source: Source, request: ReadRequest, pulse: Pulse) -> Document:
         limit = request.limits.max_file_bytes

@@ -95,6 +95,9 @@ class ReadRequest:
     options: Mapping[str, Any] = {}
     """What only readers of one document kind understand (`pages`, `pdf`...)."""
     encoding: str = "utf-8"
+    """What `lines.encodings.choose` understands: a rule, or a name that `checked` let pass."""
+    tells_encoding: bool = False
+    """The dialect has room to say how the bytes were decoded, and how many could not be."""
     wants_bytes: bool = False
     """A binary file is answered with its first bytes rather than refused."""
     total: str = CHEAP_TOTAL
@@ -142,6 +145,18 @@ class TextPart:
     encoding: str = "utf-8"
     ends_open: bool | None = None
     """Whether the file's last line has no line feed; None where the end was not seen."""
+
+
+def drained(data: bytearray) -> list[bytes]:
+    """The bytes in pieces of at most 1 MiB, the first piece last, taken out of `data`, which is empty afterwards.
+
+    Cut off at the end, where that costs no copy of the rest: at no time is more than half of it held twice.
+    """
+    pieces = []
+    while data:
+        pieces.append(bytes(data[-MIB:]))
+        del data[-MIB:]
+    return pieces
 
 
 @record

@@ -45,13 +45,16 @@ BUILT_IN_ALLOW = (
 class Policy:
     """Deny rules and the exceptions to them, as glob patterns over paths relative to a root.
 
-    `**` stands for any number of folders, `*`, `?` and `[...]` stay within one name; a pattern without a slash applies
-    in every folder. An exception in `allow` lifts any rule, also a built-in one; only the host can give exceptions.
+    `**` stands for any number of folders, `*`, `?` and `[...]` stay within one name; a pattern without a slash (but at
+    its end) applies in every folder; one that ends in a slash is a folder with everything below it. An exception in
+    `allow` lifts any rule, also a built-in one; only the host can give exceptions.
     """
 
     __slots__ = ("_allow", "_deny", "deny")
 
     def __init__(self, deny: Iterable[str] = (), allow: Iterable[str] = (), *, built_in: bool = True) -> None:
+        if isinstance(deny, str) or isinstance(allow, str):
+            raise TypeError("rules are given as a list of patterns, not as one string")
         denied, allowed = tuple(deny), tuple(allow)
         if built_in:
             denied, allowed = BUILT_IN_DENY + denied, BUILT_IN_ALLOW + allowed
@@ -77,12 +80,28 @@ class Policy:
 
 
 def fold(path: str) -> str:
-    """One spelling for all spellings that some file system takes for the same name."""
+    """One spelling for all spellings that some file system takes for the same name.
+
+    Folders that ignore case (ext4, f2fs, APFS, HFS+) decompose, drop what has no shape and fold case; so does this.
+    """
     if path.isascii():
         return path.lower()
     from unicodedata import normalize
 
-    return normalize("NFC", normalize("NFC", path).casefold())
+    folded = normalize("NFD", path).casefold()
+    return normalize("NFC", "".join([c for c in folded if not _has_no_shape(ord(c))]))
+
+
+def _has_no_shape(point: int) -> bool:
+    """Default_Ignorable_Code_Point of Unicode."""
+    return point > 0xAC and any(low <= point <= high for low, high in _SHAPELESS)
+
+
+_SHAPELESS = (
+    *((0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F)),
+    *((0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF)),
+    *((0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
+)
 
 
 class _Rules:
@@ -107,6 +126,8 @@ class _Rules:
             raise ValueError(f"an empty pattern matches nothing: {pattern!r}")
         if len(parts) == 1 and "/" not in pattern.rstrip("/"):
             parts = ["**", *parts]
+        if pattern.endswith("/"):
+            parts.append("**")
         match parts:
             case ["**", name] if _literal(name):
                 self.names[name] = pattern

@@ -86,10 +86,14 @@ def is_valid(text: str) -> bool:
     if text.isascii():
         return True
     try:
-        text.encode("utf-8")
+        for at in range(0, len(text), _PIECE_CHARS):  # a large text is not held twice for this
+            text[at : at + _PIECE_CHARS].encode("utf-8")
     except UnicodeEncodeError:
         return False
     return True
+
+
+_PIECE_CHARS = 1 << 20
 
 
 def valid_text(text: str) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 
-from eyespan.dialects import dialect_class
 from eyespan.engine import Engine
 from eyespan.guard import Guard, Root
 from eyespan.policy import Policy
-from eyespan.tool import Tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from eyespan.tool import Tool
 
 
 class Workspace:
@@ -34,6 +34,9 @@ class Workspace:
 
         Raises: ValueError for an unknown dialect or a senseless value, TypeError for an unknown setting.
         """
+        from eyespan.dialects import dialect_class
+        from eyespan.tool import Tool
+
         return Tool(dialect_class(dialect)(**settings), self.engine)
 
     def close(self) -> None:

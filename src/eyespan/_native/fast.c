@@ -34,7 +34,7 @@
 #endif
 
 enum {
-    REVISION = 3,           /* told to _native/__init__.py, which turns away a build of an older contract */
+    REVISION = 5,           /* told to _native/__init__.py, which turns away a build of an older contract */
     BLOCK = 1 << 20,        /* smaller reads pay for system calls, larger ones leave the processor's cache */
     KEEP_AT_MOST = 4 << 20, /* scratch memory kept between calls */
     FREE_LOCK_ABOVE = 64 << 10,
@@ -435,8 +435,9 @@ enum {
 };
 
 struct opened {
-    int fd;     /* readable, or -1 for what is no regular file of a real file system */
-    int pseudo; /* belongs to a file system of kernel state */
+    int fd;       /* -1 for what is neither a folder nor a regular file of a real file system */
+    int readable; /* otherwise fd only names it: a folder, or a file behind links, whose name is yet to be judged */
+    int pseudo;   /* belongs to a file system of kernel state */
     mode_t mode;
     ssize_t name_size; /* -1: no link was met, so it is called what it was asked by */
     char name[NAME_BYTES];
@@ -470,11 +471,16 @@ static int open_beneath(int folder, const char *path, int follow, const uint32_t
         return error;
     }
     out->fd = -1;
+    out->readable = 0;
     out->mode = found.st_mode;
     out->pseudo = 0;
     for (size_t i = 0; i < count; i++)
         out->pseudo |= (uint32_t)system.f_type == types[i];
     error = 0;
+    if (S_ISDIR(found.st_mode) || (S_ISREG(found.st_mode) && !out->pseudo && out->name_size >= 0)) {
+        out->fd = handle;
+        return 0;
+    }
     if (S_ISREG(found.st_mode) && !out->pseudo) {
         /* O_NONBLOCK: a lease must not make the open wait. */
         out->fd = open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -482,6 +488,7 @@ static int open_beneath(int folder, const char *path, int follow, const uint32_t
             error = errno;
         else if (!S_ISREG(opened.st_mode) || opened.st_dev != found.st_dev || opened.st_ino != found.st_ino)
             error = ENOENT;
+        out->readable = 1;
         if (error && out->fd >= 0)
             close(out->fd);
     }
@@ -703,8 +710,9 @@ static PyObject *py_open_beneath(PyObject *module, PyObject *args) {
     }
     PyObject *answer =
         out.name_size < 0
-            ? Py_BuildValue("iikO", out.fd, out.pseudo, (unsigned long)out.mode, Py_None)
-            : Py_BuildValue("iiky#", out.fd, out.pseudo, (unsigned long)out.mode, out.name, (Py_ssize_t)out.name_size);
+            ? Py_BuildValue("iiikO", out.fd, out.readable, out.pseudo, (unsigned long)out.mode, Py_None)
+            : Py_BuildValue("iiiky#", out.fd, out.readable, out.pseudo, (unsigned long)out.mode, out.name,
+                            (Py_ssize_t)out.name_size);
     if (answer == NULL && out.fd >= 0)
         close(out.fd);
     return answer;

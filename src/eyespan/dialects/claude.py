@@ -8,8 +8,22 @@ from __future__ import annotations
 
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, as_whole, shown
-from eyespan.dialects.base import CHANGED, Dialect, numbered, only_text
-from eyespan.model import NUL_IS_BINARY, Limits, Lines, ReadRequest, Reply, ReplyError, TextContent, ToolSpec
+from eyespan.dialects.base import CHANGED, CHANGED_DOCUMENT, Dialect, encoding_facts, encoding_note, numbered, only_text
+from eyespan.model import (
+    NUL_IS_BINARY,
+    BytesPart,
+    DocumentContent,
+    ImageContent,
+    ImagePart,
+    Limits,
+    Lines,
+    NotePart,
+    ReadRequest,
+    Reply,
+    ReplyError,
+    TextContent,
+    ToolSpec,
+)
 from eyespan.record import record
 
 TYPE_CHECKING = False
@@ -24,7 +38,11 @@ if TYPE_CHECKING:
 DEFAULT_READ_LINES = 2000
 MAX_LINE_LENGTH = 2000
 BASH_TOOL_NAME = "Bash"
+MAX_PAGES = 20
 MARKS = {"tab": "\t", "arrow": "→"}
+
+DOCUMENTS = {"image": "picture", "pdf": "PDF"}
+"""Kinds that are called something else in messages."""
 
 EMPTY = "<system-reminder>Warning: the file exists but the contents are empty.</system-reminder>"
 
@@ -35,7 +53,10 @@ class ClaudeArgs:
     offset: int
     """As given, for messages."""
     first: int
-    limit: int
+    limit: int | None
+    """None: not given. The default cuts, so the rest is told; a limit that was asked for needs no reminder."""
+    pages: tuple[int, int] | None = None
+    """First and last page asked for; only PDFs have any."""
 
 
 class Claude(Dialect):
@@ -55,7 +76,7 @@ class Claude(Dialect):
 
     def _spec(self) -> ToolSpec:
         description = "\n".join(line for line in DESCRIPTION if self.can_read_pdf or not line.startswith(PDF_LINE))
-        return ToolSpec("Read", description, _schema(self.first_offset))
+        return ToolSpec("Read", description, _schema(self.first_offset, self.can_read_pdf))
 
     def parse(self, arguments: Any, admit: Admit) -> ClaudeArgs:
         if not isinstance(arguments, dict):
@@ -66,27 +87,33 @@ class Claude(Dialect):
         if not path.startswith("/"):
             raise _bad("file_path must be an absolute path, not a relative path")
         offset = _number(arguments.get("offset"), "offset", self.first_offset)
-        limit = _number(arguments.get("limit"), "limit", DEFAULT_READ_LINES)
+        limit = None if arguments.get("limit") is None else _number(arguments["limit"], "limit", 0)
         if offset < 0:
             raise _bad("Offset must be non-negative")
-        if limit <= 0:
+        if limit is not None and limit <= 0:
             raise _bad("Limit must be greater than 0")
-        return ClaudeArgs(path, offset, max(1, offset - self.first_offset + 1), limit)
+        pages = _pages(arguments.get("pages")) if self.can_read_pdf else None
+        return ClaudeArgs(path, offset, max(1, offset - self.first_offset + 1), limit, pages)
 
     def plan(self, args: ClaudeArgs) -> ReadRequest:
         return ReadRequest(
             args.file_path,
-            Lines(args.first, args.limit),
-            Limits(max_line_bytes=4 * (MAX_LINE_LENGTH + 1), max_line_chars=MAX_LINE_LENGTH),
+            Lines(args.first, args.limit or DEFAULT_READ_LINES),
+            Limits(max_line_bytes=4 * (MAX_LINE_LENGTH + 2), max_line_chars=MAX_LINE_LENGTH),
             text_rule=NUL_IS_BINARY,
             documents=frozenset(("image", "notebook", "pdf")),
             refuses=frozenset() if self.can_read_pdf else frozenset(("pdf",)),
-            options={"pdf": self.pdf},
-            encoding="bom",
+            options={"pdf": self.pdf, "pages": args.pages, "max_pages": MAX_PAGES},
+            encoding=self.encoding or "bom",
+            tells_encoding=self.encoding is not None,
             counts_cut_chars=True,
         )
 
     def render(self, args: ClaudeArgs, document: Document) -> Reply:
+        if document.kind == "pdf" and not document.parts and args.pages is not None:
+            raise _bad(f"pages starts at {args.pages[0]}, but the PDF has only {_count(document.extra['total_pages'])}")
+        if document.kind != "text":
+            return _blocks(document)
         part = only_text(document)
         total, shown_lines = part.total_lines, part.line_count
         if total == 0:
@@ -102,8 +129,12 @@ class Claude(Dialect):
         facts: dict[str, Any] = {"lines_returned": shown_lines, "truncated": part.more}
         if total is not None:
             facts["total_lines"] = total
-        if part.more:
+        if part.more and args.limit is None:
             content.append(TextContent(self._more(part.first_line, shown_lines, total)))
+        facts.update(encoding_facts(document))
+        note = encoding_note(document)
+        if note:
+            content.append(TextContent(f"<system-reminder>{note}</system-reminder>"))
         if document.facts.changed:
             facts["changed_during_read"] = True
             content.append(TextContent(f"<system-reminder>{CHANGED}</system-reminder>"))
@@ -134,6 +165,8 @@ class Claude(Dialect):
                     f"This tool cannot read binary files. The file appears to be a binary {suffix}file. "
                     "Please use appropriate tools for binary file analysis."
                 )
+            case errors.Unreadable():
+                text = f"This {DOCUMENTS.get(error.kind, error.kind)} cannot be read: {error}"
             case errors.WindowTooLarge():
                 text = f"File content exceeds maximum allowed size: {error}. Use offset and limit to read a part of it."
             case errors.OutsideRoot():
@@ -163,6 +196,73 @@ def _number(value: Any, name: str, default: int) -> int:
     if number is None:
         raise _bad(f"{name} must be a whole number, not {shown(value)}")
     return number
+
+
+def _pages(value: Any) -> tuple[int, int] | None:
+    """ "3" or "1-5" as first and last page; None where nothing is asked for."""
+    if value is None or value == "":
+        return None
+    whole = as_whole(value)
+    text = value if isinstance(value, str) else "" if whole is None else str(whole)
+    first, dash, last = text.strip().partition("-")
+    if not dash:
+        last = first
+    first, last = first.strip(), last.strip()
+    if not (_is_page(first) and _is_page(last)) or int(first) > int(last):
+        raise _bad(f'pages must be a page or a range of pages, as in "3" or "1-5", not {shown(value)}')
+    return int(first), int(last)
+
+
+def _is_page(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 9 and int(text) >= 1
+
+
+def _count(pages: int) -> str:
+    return "1 page" if pages == 1 else f"{pages} pages"
+
+
+def _blocks(document: Document) -> Reply:
+    """A picture, PDF or notebook: its parts in order as blocks, neighbouring notes as one; its own facts beside them.
+
+    A document without parts (a notebook without cells) is answered as an empty file is.
+    """
+    content: list[Content] = []
+    notes: list[str] = []
+    for part in (*document.parts, None):
+        if isinstance(part, NotePart):
+            notes.append(part.text)
+            continue
+        if notes:
+            content.append(TextContent("\n".join(notes)))
+            notes = []
+        if isinstance(part, ImagePart):
+            content.append(ImageContent(part.data, part.media_type))
+        elif isinstance(part, BytesPart):
+            content.append(DocumentContent(part.data, part.media_type))
+    facts = dict(document.extra)
+    if not content:
+        return _reminder(EMPTY, facts)
+    if "left_out" in facts:
+        content.append(TextContent(_left_out(facts)))
+    if document.facts.changed:
+        facts["changed_during_read"] = True
+        content.append(TextContent(f"<system-reminder>{CHANGED_DOCUMENT}</system-reminder>"))
+    return Reply(tuple(content), facts)
+
+
+def _left_out(facts: dict[str, Any]) -> str:
+    """Which pages are not shown, and how to ask for them."""
+    shown_pages, (start, end), total = facts["pages_returned"], facts["left_out"], facts["total_pages"]
+    first, last = shown_pages[0], shown_pages[-1]
+    is_shown = f"Page {first} of {total} is" if first == last else f"Pages {first}-{last} of {total} are"
+    is_left = f"page {start} is" if start == end else f"pages {start}-{end} are"
+    why = {"bytes": " (the answer would become too large)", "seconds": " (they take long to draw)"}
+    until = min(end, start + MAX_PAGES - 1)
+    following = f"{start}-{until}" if until > start else f"{start}"
+    return (
+        f"<system-reminder>{is_shown} shown; {is_left} left out{why.get(facts.get('stopped', ''), '')}. "
+        f'To read on, use pages "{following}".</system-reminder>'
+    )
 
 
 def _reminder(text: str, facts: dict[str, Any]) -> Reply:
@@ -203,7 +303,14 @@ DESCRIPTION = (
 )
 
 
-def _schema(first_offset: int) -> dict[str, Any]:
+PAGES_SCHEMA = {
+    "type": "string",
+    "description": f'The pages of a PDF to read, as in "3" or "1-5" (at most {MAX_PAGES} a call). '
+    "Only applies to PDF files",
+}
+
+
+def _schema(first_offset: int, pages: bool) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": {
@@ -218,6 +325,7 @@ def _schema(first_offset: int) -> dict[str, Any]:
                 "description": f"The number of lines to read (default: {DEFAULT_READ_LINES}). "
                 "Only provide if the file is too large to read at once",
             },
+            **({"pages": PAGES_SCHEMA} if pages else {}),
         },
         "required": ["file_path"],
     }

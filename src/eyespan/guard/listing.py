@@ -7,6 +7,7 @@ import os
 import stat
 
 from eyespan.errors import NotRegular, PermissionRefused, ReadError, from_os_error
+from eyespan.guard import is_pseudo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,12 +26,12 @@ def names_in(guard: Guard, path: str) -> list[tuple[str, bool]]:
     try:
         found = guard._find(guard.roots, root, rest, follow=True)
         try:
-            if not stat.S_ISDIR(found.status.st_mode):
+            if not stat.S_ISDIR(found.mode):
                 raise NotRegular(path, what="file")
             guard.policy.admit(found.canonical, path)
             if found.fd < 0:
                 return _scan(guard, os.path.join(found.root.canonical, found.canonical), found.canonical)
-            if guard._is_pseudo(found.fd):
+            if found.pseudo or (found.pseudo is None and is_pseudo(found.fd)):
                 raise PermissionRefused(path, errno.EPERM, "files of kernel state are not read")
             # The descriptor only names the folder; "." below it is the same folder, whatever its name is by now.
             here = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=found.fd)

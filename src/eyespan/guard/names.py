@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from eyespan.guard.roots import Root
 
-MAX_PATH_BYTES = 4096
+MAX_PATH_BYTES = 4095
+"""What Linux takes: PATH_MAX is 4096 and counts the NUL behind the path."""
 _SCHEMES = ("file:", "http:", "https:", "ftp:", "data:")
 
 

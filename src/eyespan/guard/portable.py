@@ -42,8 +42,13 @@ def find(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True) -
     if os.name == "nt":
         _check_windows(rest)
     asked = os.path.join(root.canonical, rest) if rest else root.canonical
-    if not follow and os.path.islink(asked.rstrip("/")):
-        return Found(-1, root, rest, os.lstat(asked.rstrip("/")).st_mode, False)
+    folder, _, name = asked.rpartition("/")
+    if not follow and name not in ("", ".", ".."):
+        # A slash behind a link follows it, as everywhere. The folder is judged first: nothing is told of one outside.
+        folder, inside, below = _resolve(folder or "/", roots)
+        status = os.lstat(os.path.join(folder, name))
+        if stat.S_ISLNK(status.st_mode):
+            return Found(-1, inside, name if below == "." else f"{below}/{name}", status.st_mode, False)
     real, inside, below = _resolve(asked, roots)
     before = os.stat(real)
     if rest.endswith(("/", "/.")) and not stat.S_ISDIR(before.st_mode):

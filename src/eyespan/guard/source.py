@@ -11,8 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
 
-HEAD_BYTES = 65536
-
 
 class Source:
     """A descriptor that was checked after it was opened, read by position only.
@@ -20,8 +18,12 @@ class Source:
     `size_bytes` is a hint: a file may grow, shrink or lie; what `read_at` returns is the truth, and b"" is the end.
     """
 
-    head_bytes = HEAD_BYTES
     __slots__ = ("_head", "_status", "asked", "canonical", "fd", "path", "size_bytes")
+
+    head_bytes = 65536
+    """The most that `head` holds; at least what decides whether a file is text."""
+    indexed = True
+    """An index of its lines may be kept for the file; not so where the bytes read are not the file's own."""
 
     def __init__(self, fd: int, status: os.stat_result, *, asked: str, path: str, canonical: str) -> None:
         self.fd = fd
@@ -58,7 +60,7 @@ class Source:
             raise from_os_error(error, self.asked) from None
 
     def read_fully(self, offset: int, size_bytes: int) -> bytes:
-        """As `read_at`, going on after short reads: fewer bytes only at the end of the file."""
+        """As `read_at`, going on after short reads: less than `size_bytes` only at the end of the file."""
         data = self.read_at(offset, size_bytes)
         while data and len(data) < size_bytes:
             more = self.read_at(offset + len(data), size_bytes - len(data))

@@ -24,6 +24,8 @@ _HOW_BYTES = ctypes.sizeof(_OpenHow)
 _STATFS_BYTES = 256  # struct statfs is 120 bytes on 64-bit Linux; room for any
 _libc = ctypes.CDLL(None, use_errno=True)
 _syscall = _libc.syscall
+_syscall.argtypes = (ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
+_syscall.restype = ctypes.c_long
 _fstatfs = getattr(_libc, "fstatfs", None)
 
 
@@ -44,10 +46,15 @@ def openat2(folder: int, path: bytes, follow: bool) -> int:
 
 
 def is_pseudo(fd: int) -> bool:
-    """Whether a descriptor belongs to a file system of kernel state."""
+    """Whether a descriptor belongs to a file system of kernel state.
+
+    Raises: OSError, if the system does not say: what is not known to be harmless is not opened.
+    """
     if _fstatfs is None:
         return False
     buffer = ctypes.create_string_buffer(_STATFS_BYTES)
-    if _fstatfs(fd, buffer) != 0:
-        return False
+    while _fstatfs(fd, buffer) != 0:
+        number = ctypes.get_errno()
+        if number != errno.EINTR:
+            raise OSError(number, os.strerror(number))
     return ctypes.c_long.from_buffer(buffer).value & 0xFFFFFFFF in PSEUDO_TYPES

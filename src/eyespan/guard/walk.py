@@ -117,8 +117,9 @@ class _Walker:
                 raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
             else:
                 return self._leaf(name, seen)
-        fd = os.dup(self._fds[-1] if self._fds else self._root.fd)
-        return Found(fd, self._root, "/".join(self._names) or ".", os.fstat(fd).st_mode, False)
+        here = self._fds[-1] if self._fds else self._root.fd
+        mode = os.fstat(here).st_mode
+        return Found(os.dup(here), self._root, "/".join(self._names) or ".", mode, False)
 
     def _leaf(self, name: str, seen: _Look) -> Found:
         return Found(seen.fd, self._root, "/".join([*self._names, name]), seen.status.st_mode, seen.readable)
@@ -200,8 +201,12 @@ class _look_by_name(_Look):  # noqa: N801
                 if error.errno in (errno.EINVAL, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.EMLINK):
                     continue
                 raise
-            self.status = os.fstat(self.fd)
-            if (self.status.st_dev, self.status.st_ino) == (before.st_dev, before.st_ino):
+            try:
+                self.status = os.fstat(self.fd)
+            except BaseException:
+                self.close()
+                raise
+            if os.path.samestat(self.status, before):
                 return
             self.close()
             self.readable = False

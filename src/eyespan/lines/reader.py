@@ -1,13 +1,15 @@
 """Any window of any text file, read forward in blocks and stopped as soon as it is served.
 
 Holds the window and one block, whatever the size of the file or of a line: a line longer than the dialect shows is
-shortened while it is read. Knows nothing of how lines are shown.
+shortened while it is read. Lines are looked for in the file's own bytes and kept as UTF-8, whatever its encoding. Knows
+nothing of how lines are shown.
 """
 
 from __future__ import annotations
 
+from eyespan import _native
 from eyespan.errors import ReadError, ScanLimit, TooLarge, WindowTooLarge
-from eyespan.lines.encodings import CharCounter
+from eyespan.lines.encodings import CharCounter, Transcoder
 from eyespan.model import EXACT_TOTAL, MIB, NO_TOTAL, TextPart
 
 TYPE_CHECKING = False
@@ -20,11 +22,8 @@ if TYPE_CHECKING:
     from eyespan.lines.store import Store
     from eyespan.model import Pulse, ReadRequest
 
-BLOCK_BYTES = 256 * 1024
-CHEAP_BYTES = 8 * MIB
-"""How much is read on only to tell the total number of lines: a few milliseconds."""
-SQUEEZE_BYTES = 1 * MIB
-"""A window smaller than this is not searched for long lines; whoever shows it shortens them."""
+LINE_BYTES = 16
+"""What a line weighs in a window beside its text: its number and what is put around it."""
 
 
 OPEN_BYTES = 65536
@@ -32,18 +31,23 @@ OPEN_BYTES = 65536
 STREAM_LINES = 4096
 
 
-# An allocator that never saw a large block gives every window's memory back to the system and pays page faults to get it
-# again: a window of 2,000 lines then takes three times as long. One block, never touched, teaches it better.
-bytes(8 * MIB)
-
-INDEX_MIN_BYTES = 4 * MIB
-"""Smaller files are read through more quickly than an index is kept."""
+# An allocator that never saw a large block gives every window's memory back to the system and pays page faults to get
+# it again: a window of 2,000 lines then takes three times as long. One block, never touched, teaches it better. Not a
+# larger one: what is below its size grows by copies, and several of those would not fit into the memory promised.
+bytes(MIB)
 
 
 class LineReader:
-    """One pass over one source for one request."""
+    """One pass over one source for one request. What it gives does not depend on the sizes below."""
 
-    index_min_bytes = INDEX_MIN_BYTES
+    block_bytes = 256 * 1024
+    squeeze_bytes = 1 * MIB
+    """A window smaller than this is not searched for long lines; whoever shows it shortens them."""
+    cheap_bytes = 8 * MIB
+    """How much is read on only to tell the total number of lines: a few milliseconds."""
+
+    index_min_bytes = 4 * MIB
+    """Smaller files are read through more quickly than an index is kept."""
 
     def __init__(
         self, source: Source, request: ReadRequest, encoding: Encoding, pulse: Pulse, store: Store | None = None
@@ -55,8 +59,8 @@ class LineReader:
         self._request = request
         self._encoding = encoding
         self._pulse = pulse
-        self.block_bytes = BLOCK_BYTES
-        self.squeeze_bytes = SQUEEZE_BYTES
+        self.start = len(encoding.bom)
+        """Where the text begins."""
         self._held = b""
         self._held_at = 0
         """The block last looked into, and where it starts."""
@@ -66,6 +70,13 @@ class LineReader:
         """The last byte seen in file order was not a line feed: the file's last line has no terminator."""
         self._limit: int | None = None
         self._over: ReadError | None = None
+        # UTF-8 is kept as it is, mistakes included, unless they are to be counted: whoever shows it replaces them.
+        self._transcoder = Transcoder(encoding) if encoding.name != "utf-8" or request.tells_encoding else None
+
+    @property
+    def replaced(self) -> int:
+        """How many pieces of the lines given could not be decoded; 0 where nobody asked."""
+        return 0 if self._transcoder is None else self._transcoder.replaced
 
     def window(self, first: int, count: int | None) -> TextPart:
         """The lines `first` to `first + count - 1`; none, if the file ends before.
@@ -80,8 +91,7 @@ class LineReader:
             self._limit, self._over = limits.max_whole_bytes, self._too_large()
         elif not whole or limits.max_whole_bytes is None:
             self._bound_scan()
-        start = len(self._encoding.bom)
-        position, line = self.seek(start, 1, first)
+        position, line = self.seek(self.start, 1, first)
         if line < first:
             return self._part(b"", first, 0, self._total(line), False, {})
         return self._collect(position, first, count)
@@ -89,7 +99,7 @@ class LineReader:
     def stream(self, first: int, count: int | None) -> Iterator[TextPart]:
         """The same lines as `window`, a part at a time, so that any number of them can be passed on."""
         self._bound_scan()
-        position, line = self.seek(len(self._encoding.bom), 1, first)
+        position, line = self.seek(self.start, 1, first)
         if line < first:
             yield self._part(b"", first, 0, self._total(line), False, {})
             return
@@ -108,14 +118,14 @@ class LineReader:
 
         Raises: as `window`.
         """
-        start = len(self._encoding.bom)
+        start = self.start
         if numbered:
             self._bound_scan()
             end, total = self._count()
             lines = min(count, total)
             first = total - lines + 1
         else:
-            end = max(start, self._source.size_bytes - self._source.size_bytes % self._encoding.unit_bytes)
+            end = max(start, self._source.size_bytes)
             self._look_back(end)
             lines, first, total = count, 0, None
         position = self._back(start, end, lines)
@@ -151,7 +161,7 @@ class LineReader:
             if at < 0:
                 line += encoding.count(block)
                 position += len(block)
-                self._ends_open = not block.endswith(encoding.newline)
+                self._ends_open = not encoding.ends_line(block)
             else:
                 self._held, self._held_at = block, position
                 line = wanted
@@ -172,7 +182,7 @@ class LineReader:
 
     def _index(self) -> Indexer | None:
         """The way through a large file; None for a small one."""
-        if self._indexer is None and self._source.size_bytes >= self.index_min_bytes:
+        if self._indexer is None and self._source.size_bytes >= self.index_min_bytes and self._source.indexed:
             import time
 
             from eyespan.lines.index import Indexer
@@ -191,8 +201,9 @@ class LineReader:
     def _look_back(self, position: int) -> None:
         """Whether the line before `position` is open."""
         unit = self._encoding.unit_bytes
-        before = self._read(position - unit, unit) if position >= unit + len(self._encoding.bom) else b""
-        self._ends_open = bool(before) and before != self._encoding.newline
+        before = self._read(position - unit, unit) if position >= unit + self.start else b""
+        cut = (position - self.start) % unit  # the file ends inside a unit
+        self._ends_open = bool(cut) or (bool(before) and before != self._encoding.newline)
 
     def _back(self, start: int, end: int, count: int) -> int:
         """Where the last `count` lines before `end` begin."""
@@ -202,8 +213,9 @@ class LineReader:
         position = end
         if not self._ends_open:
             count += 1  # the line feed at the very end opens no line
+        most = max(unit, self.block_bytes - self.block_bytes % unit)
         while position > start:
-            size = min(self.block_bytes, position - start)
+            size = (position - start) % most or most  # blocks counted from the start are aligned to whole units
             block = self._exactly(position - size, size)
             at = len(block)
             while True:
@@ -221,26 +233,36 @@ class LineReader:
 
     def _collect(self, position: int, first: int, count: int | None) -> TextPart:
         """The window that starts at `position` with line `first`."""
+        encoding, transcoder = self._encoding, self._transcoder
         block, start = self._held, position - self._held_at
         if not 0 <= start < len(block):
             block, start = self._block(position), 0
         if count is not None and len(block) - start <= self.squeeze_bytes:
-            end = self._encoding.nth(block, count, start)
+            end = encoding.nth(block, count, start)
             if end >= 0:  # all of it is at hand
                 self._ends_open = False
                 self._next = position + end - start
                 more = end < len(block) or bool(self._block(self._next, probe=True))
                 total = self._total_after(self._next, first + count) if more else first + count - 1
-                return self._part(block[start:end], first, count, total, more, {})
+                kept = block[start:end] if transcoder is None else transcoder.feed(block[start:end])
+                return self._part(kept, first, count, total, more, {})
         block = block[start:]
-        window = _Window(self._request, self._encoding, self._source.asked, first, count, self.squeeze_bytes)
+        window = _Window(self._request, self._source.asked, first, count, self.squeeze_bytes)
         while not window.done:
             if not block:
+                if transcoder is not None:
+                    window.feed(transcoder.feed(b"", final=True))
                 window.finish()
                 self._ends_open = window.ends_open
                 line = first + window.lines
                 return self._part(window.kept, first, window.lines, line - 1, False, window.cuts)
-            position += window.feed(block)
+            if transcoder is None:
+                position += window.feed(block)
+            else:
+                if count is not None and window.lines + encoding.count(block) >= count:
+                    block = block[: encoding.nth(block, count - window.lines)]
+                position += len(block)
+                window.feed(transcoder.feed(block))
             if not window.done:
                 block = self._block(position)
         self._next = position
@@ -254,9 +276,8 @@ class LineReader:
     def _part(
         self, kept: bytes | bytearray, first: int, lines: int, total: int | None, more: bool, cuts: dict[int, int]
     ) -> TextPart:
-        data = self._encoding.to_utf8(kept)
         ends_open = None if total is None else bool(total) and self._ends_open
-        return TextPart(data, first, lines, total, more, cuts, self._encoding.name, ends_open)
+        return TextPart(kept, first, lines, total, more, cuts, self._encoding.name, ends_open)
 
     # --- counting --------------------------------------------------------------------------------------------------
 
@@ -272,15 +293,15 @@ class LineReader:
         if rule != EXACT_TOTAL:
             if self._limit is not None:
                 return None
-            if self._source.size_bytes - position > CHEAP_BYTES:
+            if self._source.size_bytes - position > self.cheap_bytes:
                 indexer = self._index()
-                if indexer is None or indexer.index.covered + CHEAP_BYTES < self._source.size_bytes:
+                if indexer is None or indexer.index.covered + self.cheap_bytes < self._source.size_bytes:
                     return None
         return self._count(position, line)[1]
 
     def _count(self, position: int | None = None, line: int = 1) -> tuple[int, int]:
         """Reads on to the end from the start of `line` at `position`: where the end is, and the number of lines."""
-        position = len(self._encoding.bom) if position is None else position
+        position = self.start if position is None else position
         indexer = self._index()
         if indexer is not None:
             place, number = indexer.end(self._end_of_scan())
@@ -290,7 +311,7 @@ class LineReader:
         while block := self._block(position):
             line += self._encoding.count(block)
             position += len(block)
-            self._ends_open = not block.endswith(self._encoding.newline)
+            self._ends_open = not self._encoding.ends_line(block)
         return position, self._total(line)
 
     # --- blocks ----------------------------------------------------------------------------------------------------
@@ -350,11 +371,9 @@ class LineReader:
 
 
 class _Window:
-    """The lines kept so far; long ones shortened once they begin to weigh."""
+    """The lines kept so far, in UTF-8; long ones shortened once they begin to weigh."""
 
-    def __init__(
-        self, request: ReadRequest, encoding: Encoding, asked: str, first: int, count: int | None, squeeze_bytes: int
-    ) -> None:
+    def __init__(self, request: ReadRequest, asked: str, first: int, count: int | None, squeeze_bytes: int) -> None:
         self.kept = bytearray()
         self.lines = 0
         self.done = count is not None and count <= 0
@@ -364,7 +383,6 @@ class _Window:
         self.cuts: dict[int, int] = {}
         self._first = first
         self._count = count
-        self._encoding = encoding
         self._asked = asked
         self._squeeze_bytes = squeeze_bytes
         self._open_bytes = min(squeeze_bytes, OPEN_BYTES)
@@ -380,35 +398,34 @@ class _Window:
 
     def feed(self, block: bytes) -> int:
         """Takes what belongs to the window; returns how many bytes of the block were used up."""
-        encoding = self._encoding
         start = 0
         if self._cutting is not None:
-            at = encoding.find(block)
+            at = block.find(10)
             self._pass_over(block if at < 0 else block[:at])
             if at < 0:
                 return len(block)
             self._close_cut(terminated=True)
-            start = at + encoding.unit_bytes
+            start = at + 1
             if self.done:
                 return start
         rest = block[start:] if start else block
-        newlines = encoding.count(rest)
+        newlines = _native.count(rest)
         if self._count is not None and self.lines + newlines >= self._count:
-            rest = rest[: encoding.nth(rest, self._count - self.lines)]
+            rest = rest[: _native.nth(rest, self._count - self.lines)]
             newlines = self._count - self.lines
             self.done = True
         base = len(self.kept)
         self.kept += rest
         self.lines += newlines
         if newlines:
-            last = encoding.rfind(rest, len(rest))
-            self._line_start = base + last + encoding.unit_bytes
+            self._line_start = base + rest.rfind(10) + 1
         if self._max_line is not None:
             if len(self.kept) - self._squeezed > self._squeeze_bytes:
                 self._squeeze()
             if not self.done and len(self.kept) - self._line_start > max(self._max_line, self._open_bytes):
+                self._squeeze()  # what is before a cut is not looked at again
                 self._open_cut()
-        if len(self.kept) > self._max_window:
+        if len(self.kept) + LINE_BYTES * self.lines > self._max_window:
             raise WindowTooLarge(self._asked, limit_bytes=self._max_window)
         return start + len(rest)
 
@@ -424,72 +441,65 @@ class _Window:
 
     def _squeeze(self) -> None:
         """Shortens the complete lines that are longer than the dialect shows."""
-        encoding, limit = self._encoding, self._max_line or 0
-        newline, unit = encoding.newline, encoding.unit_bytes
+        limit = self._max_line or 0
         old = bytes(self.kept[self._squeezed : self._line_start])
         open_line = self.kept[self._line_start :]
         del self.kept[self._squeezed :]
-        number = self._first + self.lines - encoding.count(old)
+        number = self._first + self.lines - _native.count(old)
         at = 0
         while at < len(old):
-            end = encoding.find(old, at)
+            end = old.find(10, at)
             if end - at > limit:
-                counter = CharCounter(encoding)
-                counter.feed(old[at:end])
-                self.cuts[number] = counter.total(terminated=True)
-                kept_cr = "\r".encode(encoding.name) if _ends_in_cr(old[at:end], encoding) else b""
-                self.kept += self._prefix(old[at : at + _aligned(limit, unit)]) + kept_cr + newline
+                self.cuts[number] = -1
+                if self._counts_chars:
+                    counter = CharCounter()
+                    counter.feed(old[at:end])
+                    self.cuts[number] = counter.total(terminated=True)
+                self.kept += self._prefix(old[at : at + limit]) + (b"\r\n" if old[end - 1] == 13 else b"\n")
             else:
-                self.kept += old[at : end + unit]
-            at = end + unit
+                self.kept += old[at : end + 1]
+            at = end + 1
             number += 1
         self._line_start = self._squeezed = len(self.kept)
         self.kept += open_line
 
     def _open_cut(self) -> None:
         """The line being read is longer than anyone will see: from here on it is only counted."""
-        counter = CharCounter(self._encoding)
+        if self._line_start > self._squeezed:
+            self._squeeze()  # the lines before it may be as long
+        counter = CharCounter()
         self._cutting = counter
         line = bytes(self.kept[self._line_start :])
         if self._counts_chars:
             counter.feed(line)
-        self._terminator = line[-self._encoding.unit_bytes :]
+        self._terminator = line[-1:]
         del self.kept[self._line_start :]
-        self.kept += self._prefix(line[: _aligned(self._max_line or 0, self._encoding.unit_bytes)])
+        self.kept += self._prefix(line[: self._max_line])
         if self._hurried and self._count is not None and self.lines + 1 == self._count:
             self._close_cut(terminated=True)
             self.stopped_inside = True
 
     def _prefix(self, start: bytes) -> bytes:
-        """Of the first bytes of a long line those that are needed to show that it is too long."""
+        """Of the first bytes of a long line those that are needed to show that it is too long.
+
+        Two characters more than are shown: the last may be a CR, which the line feed behind it takes away.
+        """
         if not self._max_chars:
             return start
-        return start.decode(self._encoding.name, "replace")[: self._max_chars + 1].encode(
-            self._encoding.name, "replace"
-        )
+        return start.decode("utf-8", "replace")[: self._max_chars + 2].encode("utf-8")
 
     def _pass_over(self, piece: bytes) -> None:
         if piece and self._cutting is not None:
             if self._counts_chars:
                 self._cutting.feed(piece)
-            self._terminator = piece[-self._encoding.unit_bytes :]
+            self._terminator = piece[-1:]
 
     def _close_cut(self, terminated: bool) -> None:
         counter, self._cutting = self._cutting, None
         assert counter is not None
         self.cuts[self._first + self.lines] = counter.total(terminated) if self._counts_chars else -1
         if terminated:
-            if _ends_in_cr(self._terminator, self._encoding):
-                self.kept += self._terminator
-            self.kept += self._encoding.newline
+            self.kept += b"\r\n" if self._terminator == b"\r" else b"\n"
         self.lines += 1
         self._line_start = self._squeezed = len(self.kept)
         self.done = self._count is not None and self.lines >= self._count
-
-
-def _ends_in_cr(line: bytes, encoding: Encoding) -> bool:
-    return line.endswith("\r".encode(encoding.name))
-
-
-def _aligned(size: int, unit: int) -> int:
-    return size - size % unit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from eyespan.errors import Binary
+from eyespan.kinds import detect, picture_type
 from eyespan.model import BytesPart
 
 TYPE_CHECKING = False
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eyespan.guard import Source
+    from eyespan.kinds import Kind
     from eyespan.model import Part, Pulse, ReadRequest
 
 
@@ -19,8 +21,9 @@ def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part
 
     Raises: Binary, if the dialect hands out none.
     """
+    kind = detect(source.head, "")  # by its bytes alone: a name makes nothing of a file that is not text
     if not request.wants_bytes:
-        raise Binary(source.asked)
+        raise Binary(source.asked, kind=kind.name if kind is not None else "binary")
     limits = request.limits
     limit = limits.max_window_bytes if limits.max_whole_bytes is None else limits.max_whole_bytes
     limit = min(limit, limits.max_window_bytes)
@@ -31,4 +34,10 @@ def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part
             break
         data += block
         pulse.beat(len(data), source.size_bytes)
-    return (BytesPart(bytes(data[:limit]), len(data) > limit),), {}
+    return (BytesPart(bytes(data[:limit]), len(data) > limit, _media_type(kind, source.head)),), {}
+
+
+def _media_type(kind: Kind | None, head: bytes) -> str:
+    if kind is not None and kind.name == "image":
+        return picture_type(head) or "application/octet-stream"
+    return "application/pdf" if kind is not None and kind.name == "pdf" else "application/octet-stream"

@@ -3,10 +3,11 @@
 `stdio` is our own, on the standard library, because a host starts it for every conversation and the official SDK takes
 half a second to import; `http` stands on that SDK. Both answer from `protocol`, which knows no transport.
 
-    wire       JSON without the json module         witness    what a call asked for and opened
-    protocol   methods, both eras, results          audit      one line a call, and the summary of it
-    resources  files by URI, completion             auth       tokens, Host and Origin, rates
-    stdio      the lean door                        http       the door for many; metrics
+    options    the arguments of `eyespan serve`     witness    what a call asked for and opened
+    protocol   methods, both eras, results          audit      one line a call; `summary` for people
+    resources  files by URI, completion             auth       tokens, and what each caller gets
+    wire       JSON without the json module         gate       what a request must pass; socket rules
+    stdio      the lean door                        http       the door for many; `metrics` of it
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ def main(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
         return 0
     try:
         if options.http is not None:
-            from eyespan.server import http
+            from eyespan.server.http import serve as serve_http
 
-            return http.serve(workspace_factory, options)
-        from eyespan.server import stdio
+            return serve_http(workspace_factory, options)
+        from eyespan.server.stdio import serve
 
-        return stdio.serve(workspace_factory, options)
+        return serve(workspace_factory, options)
     except (Usage, OSError, ValueError, TypeError) as error:
         sys.stderr.write(f"eyespan serve: {error}\n")
         return 2 if isinstance(error, Usage) else 1
@@ -47,6 +48,6 @@ def main(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
 
 def audit_main(argv: list[str]) -> int:
     """`eyespan audit FILE...`"""
-    from eyespan.server import summary
+    from eyespan.server.summary import main as sum_up
 
-    return summary.main(argv)
+    return sum_up(argv)

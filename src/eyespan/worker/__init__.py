@@ -1,0 +1,73 @@
+"""The separate process in which pictures, PDFs and office files are decoded, where they can do no harm.
+
+`run(task, fd, params, ...)` hands an opened, checked descriptor to a decoder that runs in a process of its own: started
+on first need, warm afterwards, one forked child for each job, jailed before it sees the first byte of the file. What
+comes back is a dict of facts (plain JSON) and a list of byte strings. A crash, a hang or a bomb is one error of
+`eyespan.errors`; the next call works.
+
+**A decoder** is a function `decode(file, params) -> (facts, blobs)` in a module that is imported only in the worker:
+`file` is the opened file (binary, unbuffered, at its start), `params` and `facts` are dicts that JSON can hold, `blobs`
+a list of bytes; `params["seconds"]` is the time it has. It has one row in `eyespan.worker.decoders`. Heavy libraries
+are imported at the top of its module: behind the walls nothing can be opened any more, so whatever it imports or opens
+lazily must be touched at import. It says what is wrong with a file by raising `Unreadable("", kind=..., reason=...)` or
+`Missing("", what=..., install=...)`; the path is filled in on this side.
+
+Linux has all the walls that `jail` knows. macOS has the separate process, the fork for each job and the limits on CPU
+time and file writes. Windows has a new process for each job and the limits on time and output, no more.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from eyespan.model import Pulse
+    from eyespan.worker.client import JobLimits, Worker
+
+_worker: Worker | None = None
+
+
+def worker() -> Worker:
+    """The one that all reads of this process share."""
+    global _worker
+    if _worker is None:
+        import atexit
+
+        from eyespan.worker.client import Worker, stop_all
+
+        _worker = Worker()
+        atexit.register(stop_all)
+    return _worker
+
+
+def configure(limits: JobLimits) -> None:
+    """Sets what a job may use from now on. Ends the process that may be running, and whatever runs in it."""
+    global _worker
+    from eyespan.worker.client import Worker
+
+    worker().stop()
+    _worker = Worker(limits)
+
+
+def run(
+    task: str, fd: int, params: Mapping[str, Any], *, asked: str, pulse: Pulse
+) -> tuple[dict[str, Any], list[bytes]]:
+    """What the decoder of `task` makes of the file behind `fd`, whose position is the decoder's while it runs.
+
+    Raises: Unreadable for a file the decoder refuses, crashes on or needs too much memory for; TimedOut; Missing;
+        Cancelled.
+    """
+    return worker().run(task, fd, params, asked=asked, pulse=pulse)
+
+
+def start(tasks: Sequence[str] | None = None) -> None:
+    """Starts the worker before it is needed: for a host that goes behind walls of its own afterwards."""
+    worker().start(tasks)
+
+
+def layers() -> dict[str, bool]:
+    """Which walls stand around a job on this machine: `process`, `limits`, `no_new_privs`, `landlock`, `capabilities`,
+    `seccomp`."""
+    return worker().layers()

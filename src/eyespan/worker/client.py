@@ -1,0 +1,452 @@
+"""This side of the worker: starts it on first need, hands jobs over, reads answers with a limit on time and size.
+
+`Worker` is safe for threads and for forks (a forked process starts its own), and gets over the death of the other
+side: a job that was not begun is given to a new one, a job that was is answered with an error. Nothing that comes back
+is trusted: an answer is plain JSON and bytes, measured before it is looked at.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from eyespan.errors import Internal, Missing, TimedOut, Unreadable
+from eyespan.model import MIB, Pulse
+from eyespan.record import record
+from eyespan.worker.decoders import DECODERS
+from eyespan.worker.zygote import ENDED, STARTED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from eyespan.errors import ReadError
+
+START_SECONDS = 30.0
+"""How long a job may wait for the other side to come up; a busy machine may take some seconds."""
+_BEAT_SECONDS = 0.05
+_MAX_HEAD_BYTES = 8 * MIB
+_CHUNK_BYTES = 256 * 1024
+BACKENDS = ("zygote", "plain")
+
+
+@record
+class JobLimits:
+    """What one job may use."""
+
+    seconds: float = 10.0
+    """Of wall time and, separately, of CPU time."""
+    memory_bytes: int = 512 * MIB
+    """Of address space, code and libraries included."""
+    output_bytes: int = 64 * MIB
+    jobs: int = max(2, min(4, os.cpu_count() or 2))
+    """At once; more wait for their turn."""
+
+
+class _GoneError(Exception):
+    """The other side is gone and had not begun this job."""
+
+
+class Worker:
+    """The process in which files are decoded, as seen from here.
+
+    `decoders` is the table of tasks, `path` what is added to the module path over there; both are for tests that bring
+    decoders of their own. `backend` is "zygote" where processes can be forked, "plain" (a new process for each
+    job, fewer walls) elsewhere.
+    """
+
+    def __init__(
+        self,
+        limits: JobLimits | None = None,
+        *,
+        decoders: Mapping[str, str] | None = None,
+        path: Sequence[str] = (),
+        backend: str = "auto",
+    ) -> None:
+        self.limits = limits or JobLimits()
+        self.backend = ("zygote" if hasattr(os, "fork") else "plain") if backend == "auto" else backend
+        self._decoders = dict(DECODERS if decoders is None else decoders)
+        self._path = tuple(path)
+        self._reset()
+        _workers.add(self)
+
+    def _reset(self) -> None:
+        self._lock = threading.Lock()
+        self._turn = threading.BoundedSemaphore(self.limits.jobs)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+
+    # --- what callers use ---
+
+    def run(
+        self, task: str, fd: int, params: Mapping[str, Any], *, asked: str, pulse: Pulse | None = None
+    ) -> tuple[dict[str, Any], list[bytes]]:
+        """What the decoder of `task` makes of the file behind `fd`, whose position is the decoder's while it runs.
+
+        Raises: Unreadable, TimedOut, Missing, Cancelled.
+        """
+        pulse = pulse or Pulse()
+        head, blobs = self._answer(task, fd, params, asked, pulse)
+        if "error" in head:
+            raise _error(head, asked, task)
+        facts = head.get("facts")
+        if not isinstance(facts, dict):
+            raise _broken(asked, task)
+        return facts, blobs
+
+    def layers(self) -> dict[str, bool]:
+        """Which walls stand around a job here, found out by running one."""
+        names = ("limits", "no_new_privs", "landlock", "capabilities", "seccomp")
+        found: dict[str, bool] = dict.fromkeys(("process", *names), False)
+        here, there = os.pipe()
+        try:
+            head, _ = self._answer("", here, {}, "", Pulse())
+        except (Unreadable, TimedOut, Internal):
+            return found
+        finally:
+            os.close(here)
+            os.close(there)
+        reported = head.get("layers")
+        if isinstance(reported, dict):
+            found.update({name: reported.get(name) is True for name in names}, process=True)
+        return found
+
+    def start(self, tasks: Sequence[str] | None = None) -> None:
+        """Starts the process now and lets it import the decoders of `tasks` (all, without it), for a host that goes
+        behind walls of its own afterwards. Does nothing where each job has its own process."""
+        if self.backend == "plain":
+            return
+        with self._lock:
+            _send(self._ready(), {"preload": list(self._decoders if tasks is None else tasks)}, ())
+
+    def stop(self) -> None:
+        """Ends the process; the next job starts another."""
+        with self._lock:
+            self._drop()
+
+    # --- one job ---
+
+    def _answer(
+        self, task: str, fd: int, params: Mapping[str, Any], asked: str, pulse: Pulse
+    ) -> tuple[dict[str, Any], list[bytes]]:
+        while not self._turn.acquire(timeout=_BEAT_SECONDS):
+            pulse.beat(0, 0)
+        try:
+            if self.backend == "plain":
+                data = self._plain_job(task, fd, params, asked, pulse)
+            else:
+                data = self._forked_job(task, fd, params, asked, pulse)
+        finally:
+            self._turn.release()
+        return _parse(data, asked, task)
+
+    def _forked_job(self, task: str, fd: int, params: Mapping[str, Any], asked: str, pulse: Pulse) -> bytes:
+        message = {"task": task, "params": {"seconds": self.limits.seconds, **params}}
+        for last in (False, True):
+            here, there = socket.socketpair()
+            process = None
+            with here:
+                try:
+                    with there, self._lock:
+                        control, process = self._ready(), self._process
+                        _send(control, message, (fd, there.fileno()))
+                    return self._collect(here, asked, task, pulse)
+                except (_GoneError, BrokenPipeError, ConnectionResetError):
+                    with self._lock:
+                        if process is not None and self._process is process:
+                            self._drop()
+                    if last:
+                        raise Internal(asked, "the decoding process cannot be started") from None
+                except OSError as error:
+                    if process is not None:
+                        self._kill()  # half a message may be on its way
+                    reason = f"the decoding process cannot be used: {error.strerror}"
+                    raise Internal(asked, reason) from None
+        raise AssertionError("the second try always ends the loop")
+
+    def _collect(self, here: socket.socket, asked: str, task: str, pulse: Pulse) -> bytes:
+        """Everything the child writes, without the frame around it.
+
+        Leaving this early closes the socket, which is what makes the other side kill the child.
+        """
+        here.setblocking(False)
+        poll = select.poll()  # select() knows no descriptor above 1023
+        poll.register(here, select.POLLIN)
+        end = time.monotonic() + START_SECONDS
+        begun = False
+        data = bytearray()
+        most = self.limits.output_bytes + _MAX_HEAD_BYTES
+        while True:
+            ready = poll.poll(_BEAT_SECONDS * 1000)
+            pulse.beat(len(data), 0)
+            if time.monotonic() > end:
+                if not begun:  # not even told that it started: stopped, swapped out or worse
+                    self._kill()
+                raise TimedOut(asked, seconds=self.limits.seconds if begun else START_SECONDS)
+            if ready:
+                try:
+                    chunk = here.recv(_CHUNK_BYTES)
+                except BlockingIOError:
+                    continue
+                if not chunk:
+                    break
+                data += chunk
+                if not begun:
+                    begun = True
+                    end = time.monotonic() + self.limits.seconds
+                if len(data) > most:
+                    raise Unreadable(asked, kind=task, reason="what it decodes to is too large")
+        if not begun:
+            raise _GoneError
+        tail = bytes(data[-8:])
+        if tail[:4] != ENDED:
+            raise Unreadable(asked, kind=task, reason="the process that decoded it was ended from outside")
+        _judge_status(int.from_bytes(tail[4:], "big"), asked, task, self.limits.seconds)
+        return bytes(data[len(STARTED) : -8])
+
+    # --- the process ---
+
+    def _ready(self) -> socket.socket:
+        """The control socket of a living process. Called with the lock held."""
+        if self._process is not None and self._process.poll() is not None:
+            self._drop()
+        if self._control is None:
+            self._launch()
+        control = self._control
+        assert control is not None
+        return control
+
+    def _launch(self) -> None:
+        here, there = socket.socketpair()
+        code = "import sys; sys.path[:] = sys.argv[2:]; from eyespan.worker.zygote import main; main(int(sys.argv[1]))"
+        with there:
+            try:
+                process = self._spawn(code, [str(there.fileno())], pass_fds=(there.fileno(),))
+            except BaseException:
+                here.close()
+                raise
+        here.settimeout(START_SECONDS)
+        self._process, self._control = process, here
+        config = {
+            "decoders": self._decoders,
+            "memory_bytes": self.limits.memory_bytes,
+            "seconds": self.limits.seconds,
+            "parent": os.getpid(),
+        }
+        try:
+            _send(here, config, ())
+        except OSError:
+            self._drop()
+            raise
+
+    def _spawn(self, code: str, arguments: list[str], **streams: Any) -> subprocess.Popen[bytes]:
+        """A Python of the same kind, with this module path and nothing else of this process.
+
+        Its standard streams are dead ends made of pipes: /dev/null may be out of reach when this process is jailed.
+        """
+        if not sys.executable or getattr(sys, "frozen", False):
+            raise OSError(0, "no Python interpreter is known")
+        nothing_in, filler = os.pipe()
+        sink, nothing_out = os.pipe()
+        os.close(filler)
+        os.close(sink)
+        try:
+            streams.setdefault("stdin", nothing_in)
+            streams.setdefault("stdout", nothing_out)
+            return subprocess.Popen(
+                [sys.executable, "-I", "-S", "-X", "utf8", "-c", code, *arguments, *_module_path(self._path)],
+                stderr=nothing_out,
+                env=_environment(),
+                close_fds=True,
+                start_new_session=True,  # a Ctrl-C in the terminal is this process's affair
+                **streams,
+            )
+        finally:
+            os.close(nothing_in)
+            os.close(nothing_out)
+
+    def _drop(self) -> None:
+        """Lets the process end. Called with the lock held."""
+        control, self._control = self._control, None
+        process, self._process = self._process, None
+        if control is not None:
+            control.close()
+        if process is not None:
+            _end(process)
+
+    def _kill(self) -> None:
+        with self._lock:
+            if self._process is not None:
+                self._process.kill()
+            self._drop()
+
+    def _forget(self) -> None:
+        """In a forked process: the worker is the parent's."""
+        process, control = self._process, self._control
+        if process is not None:
+            process.returncode = 0  # else its destructor warns about a process that is not ours to wait for
+        self._reset()
+        if control is not None:
+            control.close()
+
+    # --- without fork ---
+
+    def _plain_job(self, task: str, fd: int, params: Mapping[str, Any], asked: str, pulse: Pulse) -> bytes:
+        job = {
+            "task": task,
+            "params": {"seconds": self.limits.seconds, **params},
+            "decoders": self._decoders,
+            "memory_bytes": self.limits.memory_bytes,
+            "seconds": self.limits.seconds,
+        }
+        code = "import sys; sys.path[:] = sys.argv[2:]; from eyespan.worker.zygote import once; once(sys.argv[1])"
+        try:
+            process = self._spawn(code, [json.dumps(job)], stdin=fd, stdout=subprocess.PIPE)
+        except OSError as error:
+            raise Internal(asked, f"the decoding process cannot be started: {error.strerror}") from None
+        data = bytearray()
+        most = self.limits.output_bytes + _MAX_HEAD_BYTES
+        reader = threading.Thread(target=_drain, args=(process, data, most), daemon=True)
+        reader.start()
+        end = time.monotonic() + self.limits.seconds + START_SECONDS / 10  # one start is in it
+        try:
+            while reader.is_alive():
+                reader.join(_BEAT_SECONDS)
+                pulse.beat(len(data), 0)
+                if time.monotonic() > end:
+                    raise TimedOut(asked, seconds=self.limits.seconds)
+            if len(data) > most:
+                raise Unreadable(asked, kind=task, reason="what it decodes to is too large")
+            _end(process)
+        finally:
+            process.kill()
+            reader.join()
+            status = process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
+        if not data:
+            _judge_status(-status if status < 0 else status << 8, asked, task, self.limits.seconds)
+        return bytes(data)
+
+
+# --- helpers ----------------------------------------------------------------------------------------------------------
+
+
+def _send(control: socket.socket, message: Mapping[str, Any], fds: tuple[int, ...]) -> None:
+    data = json.dumps(message).encode("ascii")
+    data = len(data).to_bytes(4, "big") + data
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds).tobytes())] if fds else []
+    sent = control.sendmsg([data], rights)
+    control.sendall(data[sent:])
+
+
+def _drain(process: subprocess.Popen[bytes], data: bytearray, most: int) -> None:
+    assert process.stdout is not None
+    while len(data) <= most:
+        chunk = os.read(process.stdout.fileno(), _CHUNK_BYTES)
+        if not chunk:
+            return
+        data += chunk
+
+
+def _module_path(extra: Sequence[str]) -> list[str]:
+    """What modules are found by over there: as here, but never by the folder one happens to stand in."""
+    import eyespan
+
+    own = os.path.dirname(os.path.dirname(os.path.abspath(eyespan.__file__)))
+    found = [entry for entry in sys.path if os.path.isabs(entry)]
+    return [*extra, *found, *([] if own in found else [own])]
+
+
+def _environment() -> dict[str, str]:
+    """Only what a Python needs to come up; nothing that is secret."""
+    return {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "SYSTEMROOT") if name in os.environ}
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(1)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _judge_status(status: int, asked: str, task: str, seconds: float) -> None:
+    """Raises: TimedOut, Unreadable, unless the child ended as it should."""
+    number = status & 0x7F
+    if number in (getattr(signal, "SIGXCPU", -1), getattr(signal, "SIGALRM", -1)):
+        raise TimedOut(asked, seconds=seconds)
+    if number == getattr(signal, "SIGKILL", -1):
+        raise Unreadable(asked, kind=task, reason="the process that decoded it was ended by the system")
+    if number:
+        reason = f"the decoder crashed on it (signal {number}); the file is damaged or made to do harm"
+        raise Unreadable(asked, kind=task, reason=reason)
+    if status:
+        raise Unreadable(asked, kind=task, reason="the decoder gave up on it")
+
+
+def _parse(data: bytes, asked: str, task: str) -> tuple[dict[str, Any], list[bytes]]:
+    """An answer taken apart. Raises: Unreadable, for anything that is not one."""
+    size = int.from_bytes(data[:4], "big")
+    if len(data) < 4 or size > _MAX_HEAD_BYTES or 4 + size > len(data):
+        raise _broken(asked, task)
+    try:
+        head = json.loads(data[4 : 4 + size], parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        raise _broken(asked, task) from None
+    lengths = head.get("blobs") if isinstance(head, dict) else None
+    if not isinstance(lengths, list) or any(type(length) is not int or length < 0 for length in lengths):
+        raise _broken(asked, task)
+    if 4 + size + sum(lengths) != len(data):
+        raise _broken(asked, task)
+    blobs, at = [], 4 + size
+    for length in lengths:
+        blobs.append(data[at : at + length])
+        at += length
+    return head, blobs
+
+
+def _refuse(word: str) -> Any:
+    raise ValueError(word)
+
+
+def _broken(asked: str, task: str) -> Unreadable:
+    return Unreadable(asked, kind=task, reason="the decoder's answer makes no sense; the file may be made to do harm")
+
+
+def _error(head: Mapping[str, Any], asked: str, task: str) -> ReadError:
+    fields = {name: str(head.get(name, ""))[:500] for name in ("kind", "reason", "what", "install")}
+    match head["error"]:
+        case "missing":
+            return Missing(asked, what=fields["what"], install=fields["install"])
+        case "memory":
+            return Unreadable(asked, kind=task, reason="decoding it takes more memory than is allowed")
+        case "process":
+            return Internal(asked, f"the decoding process cannot be started: {fields['reason']}")
+    return Unreadable(asked, kind=fields["kind"] or task, reason=fields["reason"] or "it cannot be decoded")
+
+
+_workers: weakref.WeakSet[Worker] = weakref.WeakSet()
+
+
+def _each(act: Callable[[Worker], None]) -> None:
+    for worker in list(_workers):
+        act(worker)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _each(Worker._forget))
+
+
+def stop_all() -> None:
+    """Ends every worker process of this one."""
+    _each(Worker.stop)

@@ -1,0 +1,165 @@
+"""Reads while another process swaps links and folders under them: no byte of an outside file comes back.
+
+Four shapes of the attack, each against each backend that promises to hold. The same attack is run against a reader that
+checks a resolved name and then opens a name; that one must leak, or the attack proves nothing.
+EYESPAN_RACE_READS raises the number of reads (the soak run does).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from eyespan.errors import ReadError
+from eyespan.guard import Guard, Root
+from eyespan.policy import Policy
+
+READS = int(os.environ.get("EYESPAN_RACE_READS", "204000"))
+"""In all; split evenly over shapes and backends."""
+BACKENDS = ("openat2", "openat2-by-ctypes", "walk", "walk-by-name")
+SECRET = b"outside: a secret"
+PLAIN = b"inside: plain text"
+DEPTH = 12
+"""Of the folder that is moved out: the longer the way down and up again, the more often it is moved meanwhile."""
+MOST_NAIVE_READS = 400_000
+"""After so many reads without a leak the attack is taken not to bite."""
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="renameat2 is Linux's")
+
+
+class Scene:
+    """A root, an outside folder with a secret, the path that is read and the pairs of names that are swapped."""
+
+    def __init__(self, base: Path) -> None:
+        self.root = base / "root"
+        self.outside = base / "outside"
+        self.root.mkdir()
+        self.outside.mkdir()
+        self.pairs: list[Path] = []
+        self.path = ""
+
+    def write(self, where: Path, text: bytes) -> None:
+        where.parent.mkdir(parents=True, exist_ok=True)
+        where.write_bytes(text)
+
+
+def leaf_swap(scene: Scene) -> None:
+    """The last name is a file now and a link to the secret then."""
+    scene.write(scene.root / "a/file", PLAIN)
+    scene.write(scene.outside / "file", SECRET)
+    (scene.root / "a/other").symlink_to(scene.outside / "file")
+    scene.pairs = [scene.root / "a/file", scene.root / "a/other"]
+    scene.path = "a/file"
+
+
+def folder_swap(scene: Scene) -> None:
+    """A folder on the way is a folder now and a link to an outside folder then."""
+    scene.write(scene.root / "a/b/file", PLAIN)
+    scene.write(scene.outside / "b/file", SECRET)
+    (scene.root / "a/other").symlink_to("../../outside/b")
+    scene.pairs = [scene.root / "a/b", scene.root / "a/other"]
+    scene.path = "a/b/file"
+
+
+def link_retarget(scene: Scene) -> None:
+    """A link points inside now and outside then."""
+    scene.write(scene.root / "a/file", PLAIN)
+    scene.write(scene.outside / "file", SECRET)
+    (scene.root / "link").symlink_to("a/file")
+    (scene.root / "other").symlink_to(scene.outside / "file")
+    scene.pairs = [scene.root / "link", scene.root / "other"]
+    scene.path = "link"
+
+
+def folder_moved_out(scene: Scene) -> None:
+    """A folder on the way is moved out of the root while something below it is looked up, so `..` leads elsewhere."""
+    deep = "/".join(["d"] * DEPTH)
+    for folder in (scene.root / "a", scene.outside):
+        (folder / "b" / deep).mkdir(parents=True)
+    scene.write(scene.root / "a/file", PLAIN)
+    scene.write(scene.outside / "file", SECRET)
+    scene.pairs = [scene.root / "a/b", scene.outside / "b"]
+    scene.path = f"a/b/{deep}/{'../' * (DEPTH + 1)}file"
+
+
+SHAPES = (leaf_swap, folder_swap, link_retarget, folder_moved_out)
+
+
+@contextlib.contextmanager
+def attacked(scene: Scene):
+    attack = Path(__file__).with_name("attack.py")
+    command = [sys.executable, "-S", "-E", str(attack), *map(str, scene.pairs)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            yield process
+        finally:
+            assert process.stdin is not None
+            process.stdin.close()
+            flips = process.stdout.read()
+    assert process.returncode == 0
+    assert int(flips) > 0
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_no_read_leaks_while_names_are_swapped(shape, backend, tmp_path):
+    scene = Scene(tmp_path)
+    shape(scene)
+    root = Root(scene.root)
+    guard = Guard((root,), Policy(), backend)
+    read = refused = leaked = 0
+    with attacked(scene):
+        for _ in range(READS // (len(SHAPES) * len(BACKENDS))):
+            try:
+                source = guard.open(scene.path)
+            except ReadError:
+                refused += 1
+                continue
+            data = source.read_at(0, 100)
+            source.close()
+            if data == PLAIN:
+                read += 1
+            else:
+                leaked += 1
+    root.close()
+
+    assert leaked == 0
+    assert read > 0  # a guard that refuses everything is no guard
+
+
+def naive(root: str, path: str) -> bytes:
+    """What many readers do: resolve the name, check it, open the name."""
+    asked = os.path.join(root, path)
+    real = os.path.realpath(asked)
+    if os.path.commonpath([root, real]) != root:
+        raise PermissionError(path)
+    fd = os.open(asked, os.O_RDONLY)
+    try:
+        return os.read(fd, 100)
+    finally:
+        os.close(fd)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_same_attack_makes_a_reader_leak_that_checks_a_name_and_opens_a_name(shape, tmp_path):
+    scene = Scene(tmp_path)
+    shape(scene)
+    root = os.path.realpath(scene.root)
+    leaked = False
+    with attacked(scene):
+        for _ in range(MOST_NAIVE_READS):
+            try:
+                leaked = naive(root, scene.path) == SECRET
+            except OSError:
+                continue
+            if leaked:
+                break
+
+    assert leaked

@@ -1,0 +1,272 @@
+"""The line reader alone: any window and any tail of any bytes, whatever pieces the bytes come in."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eyespan.errors import Cancelled, ScanLimit, SystemFailure, TooLarge, WindowTooLarge
+from eyespan.lines import encodings
+from eyespan.lines.reader import LineReader
+from eyespan.model import EXACT_TOTAL, Limits, Lines, Pulse, ReadRequest, Tail
+
+WIDE = [encodings.by_mark(mark) for mark in (b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\0\0", b"\0\0\xfe\xff")]
+ALL = [encodings.UTF8, *WIDE]
+
+
+class Pieces:
+    """A source in memory that gives no more than `most` bytes at a time and counts what is read."""
+
+    def __init__(self, data: bytes, most: int = 1 << 30, head: int = 0) -> None:
+        self.data = data
+        self.size_bytes = len(data)
+        self.asked = "file"
+        self.head = data[:head]
+        self.most = most
+        self.reached = 0
+
+    def read_at(self, offset, size_bytes):
+        data = self.data[offset : offset + min(size_bytes, self.most)]
+        self.reached = max(self.reached, offset + len(data))
+        return data
+
+
+def reader(data, encoding=encodings.UTF8, *, block=16, squeeze=1 << 20, most=1 << 30, head=0, pulse=None, **request):
+    source = data if isinstance(data, Pieces) else Pieces(data, most, head)
+    made = LineReader(source, ReadRequest("file", **request), encoding, pulse or Pulse())
+    made.block_bytes, made.squeeze_bytes = block, squeeze
+    made.index_min_bytes = 1 << 62  # the index has tests of its own
+    return made
+
+
+def lines_of(text: str) -> list[str]:
+    lines = [line + "\n" for line in text.split("\n")]
+    lines[-1] = lines[-1][:-1]
+    return lines if lines[-1] else lines[:-1]
+
+
+texts = st.text(st.sampled_from("ab\n\n\r\u0a0a\u0a00\u010aé日😀\u2028\0"), max_size=120)
+blocks = st.sampled_from([1, 2, 3, 4, 7, 16, 64, 4096])
+steps = st.sampled_from([1, 2, 3, 5, 1 << 30])
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.sampled_from(ALL), texts, st.integers(1, 30), st.none() | st.integers(1, 30), blocks, steps, blocks)
+def test_any_window(encoding, text, first, count, block, most, head):
+    data = encoding.bom + text.encode(encoding.name)
+    lines = lines_of(text)
+    wanted = lines[first - 1 :] if count is None else lines[first - 1 : first - 1 + count]
+
+    part = reader(data, encoding, block=block, most=most, head=head, total=EXACT_TOTAL).window(first, count)
+
+    assert part.data.decode() == "".join(wanted)
+    assert (part.first_line, part.line_count, part.total_lines) == (first, len(wanted), len(lines))
+    assert part.more == (bool(wanted) and first + len(wanted) <= len(lines))
+    assert part.ends_open == (bool(lines) and not lines[-1].endswith("\n"))
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.sampled_from(ALL), texts, st.integers(1, 30), blocks, steps, blocks)
+def test_any_tail(encoding, text, count, block, most, head):
+    data = encoding.bom + text.encode(encoding.name)
+    lines = lines_of(text)
+    wanted = lines[-count:]
+
+    part = reader(data, encoding, block=block, most=most, head=head, selection=Tail(count)).tail(count)
+
+    assert part.data.decode() == "".join(wanted)
+    assert (part.first_line, part.line_count) == (max(1, len(lines) - count + 1), len(wanted))
+    assert (part.total_lines, part.more) == (len(lines), False)
+
+
+@settings(deadline=None, max_examples=300)
+@given(texts, st.integers(1, 12), blocks, st.sampled_from([0, 1, 5, 20, 1 << 20]), steps)
+def test_long_lines_are_held_as_prefixes_with_their_length(text, limit, block, squeeze, most):
+    """What is kept of each line starts as the line does, and shows that it was longer."""
+    data = text.encode()
+    limits = Limits(max_line_bytes=4 * (limit + 2), max_line_chars=limit)
+
+    part = reader(data, block=block, squeeze=squeeze, most=most, limits=limits, counts_cut_chars=True).window(1, None)
+
+    lines, kept = lines_of(text), lines_of(part.data.decode())
+    assert len(kept) == len(lines)
+    for number, (line, held) in enumerate(zip(lines, kept, strict=True), 1):
+        if number in part.cuts:
+            bare = line.removesuffix("\n").removesuffix("\r") if line.endswith("\n") else line
+            assert part.cuts[number] == len(bare)
+            assert held[: limit + 1] == line[: limit + 1]
+            assert held.endswith("\n") == line.endswith("\n")
+        else:
+            assert held == line
+
+
+@settings(deadline=None)
+@given(st.sampled_from(ALL), texts, st.integers(0, 40), st.binary(max_size=3))
+def test_line_feeds_are_found_where_the_text_has_them(encoding, text, spot, tail):
+    block = text.encode(encoding.name)
+    unit = encoding.unit_bytes
+    units = [block[at : at + unit] for at in range(0, len(block), unit)]
+    ends = [n * unit for n, one in enumerate(units) if one == encoding.newline]
+    start = spot % (len(units) + 1) * unit
+    after, before = [at for at in ends if at >= start], [at for at in ends if at + unit <= start]
+
+    assert encoding.count(block) == len(ends)
+    assert encoding.find(block, start) == (after[0] if after else -1)
+    assert encoding.rfind(block, start) == (before[-1] if before else -1)
+    for n in range(1, len(ends) + 1):
+        assert encoding.nth(block, n) == ends[n - 1] + unit
+    assert encoding.nth(block, len(ends) + 1) == -1
+    assert encoding.ends_line(block) == (bool(units) and units[-1] == encoding.newline)
+
+
+@pytest.mark.parametrize("encoding", WIDE)
+def test_half_a_unit_at_the_end_is_no_line_feed(encoding):
+    """The bytes of a line feed, but across a border between units."""
+    data = encoding.bom + ("\u0a0a" * 3).encode(encoding.name) + b"\0"
+
+    part = reader(data, encoding).window(5, 1)
+
+    assert (part.line_count, part.total_lines) == (0, 1)
+    assert part.ends_open
+
+
+# --- work ----------------------------------------------------------------------------------------------------------
+
+
+def test_reading_stops_once_the_window_is_served():
+    source = Pieces(b"line\n" * 1000)
+    made = reader(source, block=100)
+    made.cheap_bytes = 0
+
+    part = made.window(3, 2)
+
+    assert (bytes(part.data), part.total_lines, part.more) == (b"line\nline\n", None, True)
+    assert source.reached < 200
+
+
+def test_the_total_is_told_where_it_is_cheap_to_know():
+    assert reader(b"line\n" * 1000, block=100).window(3, 2).total_lines == 1000
+
+
+def test_of_a_long_last_line_only_what_is_shown_is_read():
+    source = Pieces(b"first\n" + b"x" * 100_000)
+    limits = Limits(max_line_bytes=50)
+
+    part = reader(source, block=100, squeeze=200, limits=limits).window(2, 1)
+
+    assert bytes(part.data) == b"x" * 50 + b"\n"
+    assert (part.line_count, part.total_lines, part.more) == (1, None, True)
+    assert source.reached < 1000
+
+
+def test_a_tail_holds_what_it_shows_and_not_what_it_counts():
+    source = Pieces(b"line\n" * 1000)
+
+    part = reader(source, block=64, selection=Tail(2)).tail(2)
+
+    assert (part.first_line, bytes(part.data)) == (999, b"line\nline\n")
+
+
+# --- limits --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("block", [1, 7, 64])
+def test_a_scan_ends_at_its_limit(block):
+    data = b"one\ntwo\nthree\n"
+
+    part = reader(data, block=block, limits=Limits(max_scan_bytes=8)).window(2, 1)
+    assert bytes(part.data) == b"two\n"
+    for first, count in ((2, 2), (3, 1), (1, 1 << 62), (9, 1)):
+        with pytest.raises(ScanLimit):
+            reader(data, block=block, limits=Limits(max_scan_bytes=8)).window(first, count)
+    with pytest.raises(ScanLimit):
+        reader(data, block=block, limits=Limits(max_scan_bytes=13)).tail(1)
+    assert reader(data, block=block, limits=Limits(max_scan_bytes=14)).tail(1).first_line == 3
+
+
+def test_a_whole_file_is_bounded_even_if_it_grows():
+    source = Pieces(b"0123456789")
+    source.size_bytes = 3  # it was that small when it was opened
+
+    with pytest.raises(TooLarge):
+        reader(source, limits=Limits(max_whole_bytes=5)).window(1, None)
+    with pytest.raises(TooLarge):
+        reader(b"0123456789", limits=Limits(max_whole_bytes=9)).window(1, None)
+    assert bytes(reader(b"0123456789", limits=Limits(max_whole_bytes=10)).window(1, None).data) == b"0123456789"
+
+
+@pytest.mark.parametrize("data", [b"x" * 2000, b"\n" * 200, b"word\n" * 100])
+def test_a_window_is_weighed_by_its_text_and_its_lines(data):
+    """Lines without text weigh too: what is shown of them is their numbers."""
+    with pytest.raises(WindowTooLarge):
+        reader(data, limits=Limits(max_window_bytes=1000)).window(1, None)
+
+
+def test_a_small_window_of_a_large_file_is_not_too_large():
+    assert reader(b"\n" * 2000, limits=Limits(max_window_bytes=1000)).window(500, 40).line_count == 40
+
+
+# --- what happens meanwhile ----------------------------------------------------------------------------------------
+
+
+def test_a_size_that_lies_changes_nothing():
+    for size in (0, 3, 10**15):
+        source = Pieces(b"one\ntwo\nthree\n")
+        source.size_bytes = size
+
+        assert bytes(reader(source).window(2, 2).data) == b"two\nthree\n"
+
+
+def test_a_file_that_shrinks_under_a_tail_gives_what_is_left():
+    class Shrinks(Pieces):
+        def read_at(self, offset, size_bytes):
+            data = super().read_at(offset, size_bytes)
+            if not data:
+                self.data = self.data[:8]
+            return data
+
+    part = reader(Shrinks(b"one\ntwo\nthree\nfour\n"), block=4, selection=Tail(3)).tail(3)
+
+    assert bytes(part.data) in b"one\ntwo\n"  # that it changed is told beside it
+
+
+def test_a_file_that_grows_under_a_tail_gives_what_was_there():
+    class Grows(Pieces):
+        def read_at(self, offset, size_bytes):
+            data = super().read_at(offset, size_bytes)
+            if not data:
+                self.data += b"more\n"
+            return data
+
+    part = reader(Grows(b"one\ntwo\nthree\n"), block=4, selection=Tail(2)).tail(2)
+
+    assert (part.first_line, bytes(part.data)) == (2, b"two\nthree\n")
+
+
+def test_an_error_half_way_is_an_error_not_half_an_answer():
+    class Fails(Pieces):
+        def read_at(self, offset, size_bytes):
+            if offset >= 8:
+                raise SystemFailure("file", 5)
+            return super().read_at(offset, min(size_bytes, 8 - offset))
+
+    with pytest.raises(SystemFailure):
+        reader(Fails(b"one\ntwo\nthree\n"), block=4).window(1, None)
+
+
+@pytest.mark.parametrize("selection", [Lines(10**9, 1), Lines(1, None), Tail(3)])
+def test_a_read_is_cancelled_at_the_next_block(selection):
+    beats = []
+
+    def count(done, total):
+        beats.append(done)
+        if len(beats) == 3:
+            pulse.cancelled = True
+
+    pulse = Pulse(on_progress=count)
+    made = reader(b"line\n" * 10_000, block=50, pulse=pulse, selection=selection)
+
+    with pytest.raises(Cancelled):
+        made.tail(3) if isinstance(selection, Tail) else made.window(selection.first, selection.count)
+    assert len(beats) == 3

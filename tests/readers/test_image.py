@@ -1,0 +1,365 @@
+import base64
+import io
+import json
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from eyespan import Workspace, worker
+from eyespan.errors import Unreadable
+from eyespan.model import ImageContent, ReadRequest, TextContent
+from eyespan.readers import image
+from eyespan.worker.client import JobLimits, Worker
+
+PICTURES = Path(__file__).parent.parent / "fixtures" / "pictures"
+EXPECTED = json.loads((PICTURES / "expected.json").read_text())
+UNCHANGED = {
+    "cmyk.jpg": "image/jpeg",
+    "grey16.png": "image/png",
+    "mono.png": "image/png",
+    "moving.gif": "image/gif",
+    "palette.png": "image/png",
+    "photo.jpg": "image/jpeg",
+    "plain.png": "image/png",
+    "progressive.jpg": "image/jpeg",
+    "still.webp": "image/webp",
+}
+ANEW = sorted(set(EXPECTED) - set(UNCHANGED))
+RED, BLUE, WHITE = (255, 0, 0), (0, 0, 255), (255, 255, 255)
+
+
+def read(path, **settings):
+    return Workspace("/").tool("claude", **settings).call({"file_path": str(path)})
+
+
+def parts(path, **options):
+    """What the reader gives for these options, which only some dialects have."""
+    workspace = Workspace(path.parent)
+    request = ReadRequest(path.name, documents=frozenset(["image"]), options=options)
+    return workspace.engine.read(request)
+
+
+def opened(block):
+    picture = Image.open(io.BytesIO(block.data))
+    picture.load()
+    return picture
+
+
+def near(colour, wanted):
+    return all(abs(a - b) < 24 for a, b in zip(colour, wanted, strict=True))
+
+
+@pytest.mark.parametrize(("name", "media_type"), UNCHANGED.items())
+def test_what_model_apis_take_passes_byte_for_byte(name, media_type):
+    reply = read(PICTURES / name)
+
+    assert reply.content == (ImageContent((PICTURES / name).read_bytes(), media_type),)
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_sizes_are_those_that_another_program_finds(name):
+    if name == "photo.heic":
+        pytest.importorskip("pillow_heif", reason="the extra [heic]")
+    wanted = EXPECTED[name]
+    sides = wanted["width"], wanted["height"]
+
+    facts = read(PICTURES / name).structured
+
+    upright = sides[::-1] if wanted["orientation"] == "RightTop" else sides
+    assert (facts["width"], facts["height"]) == upright
+    # An icon's pictures are sizes of one and the same, not frames.
+    assert facts.get("animated", False) is (wanted["frames"] > 1 and not name.endswith(".ico"))
+
+
+@pytest.mark.parametrize("name", ANEW)
+def test_what_they_do_not_take_is_made_anew_within_their_limits(name):
+    if name == "photo.heic":
+        pytest.importorskip("pillow_heif", reason="the extra [heic]")
+    reply = read(PICTURES / name)
+
+    shown = opened(reply.content[0])
+    assert Image.MIME[shown.format] == reply.content[0].media_type
+    assert reply.content[0].media_type in image_types()
+    assert max(shown.size) == min(1568, max(reply.structured["width"], reply.structured["height"]))
+    assert (shown.width, shown.height) == (reply.structured["shown_width"], reply.structured["shown_height"])
+
+
+def image_types():
+    return ("image/png", "image/jpeg", "image/gif", "image/webp")
+
+
+def test_a_scaled_picture_comes_with_its_size_and_scale():
+    reply = read(PICTURES / "huge.png")
+
+    assert reply.content[1:] == (
+        TextContent(
+            "The original is a picture of 9000 x 1500 pixels (PNG). It is shown at 1568 x 261 pixels (scale 0.1742): "
+            "multiply coordinates by 5.7398 to get those of the original."
+        ),
+    )
+    shown = opened(reply.content[0]).convert("RGB")
+    assert near(shown.getpixel((10, 10)), RED)
+    assert near(shown.getpixel((1500, 250)), BLUE)
+    assert near(shown.getpixel((10, 250)), WHITE)
+
+
+def test_a_scaled_picture_keeps_its_transparency():
+    shown = opened(read(PICTURES / "alpha.png").content[0])
+
+    assert shown.getpixel((10, 100)) == (255, 0, 0, 255)
+    assert shown.getpixel((1500, 100))[3] == 0
+
+
+def test_a_picture_stored_on_its_side_is_shown_upright():
+    reply = read(PICTURES / "turned.jpg")
+
+    shown = opened(reply.content[0])
+    assert shown.size == (209, 1568)
+    # As stored, the left half of the upper half is red; turned right, that is the upper half of the right side.
+    assert near(shown.getpixel((200, 20)), RED)
+    assert near(shown.getpixel((5, 20)), WHITE)
+    assert near(shown.getpixel((200, 1500)), WHITE)
+
+
+def test_of_an_animation_that_is_scaled_the_first_frame_is_shown_and_that_is_said():
+    reply = read(PICTURES / "moving_wide.gif")
+
+    assert near(opened(reply.content[0]).convert("RGB").getpixel((5, 5)), RED)
+    assert reply.content[1].text.endswith("It has several frames; the first is shown.")
+
+
+def test_a_crop_is_given_in_pixels_of_the_original():
+    document = parts(PICTURES / "plain.png", crop=(30, 10, 20, 20))
+
+    shown = opened(document.parts[0]).convert("RGB")
+    assert shown.size == (20, 20)
+    assert [shown.getpixel(at) for at in ((0, 0), (9, 9), (10, 9), (9, 10))] == [BLUE, BLUE, RED, RED]
+    assert document.parts[1].text == (
+        "The original is a picture of 120 x 80 pixels (PNG). Shown is the part of 20 x 20 pixels at x=30, y=10. "
+        "It is shown at 20 x 20 pixels (scale 1)."
+    )
+
+
+def test_a_crop_that_reaches_over_the_edge_is_what_lies_inside():
+    document = parts(PICTURES / "plain.png", crop=(-10, 70, 1000, 1000))
+
+    assert document.extra["crop"] == [0, 70, 120, 10]
+
+
+def test_a_crop_outside_is_an_error_that_says_so():
+    with pytest.raises(Unreadable, match="lies outside the picture of 120 x 80 pixels"):
+        parts(PICTURES / "plain.png", crop=(120, 0, 5, 5))
+
+
+def corners(size):
+    """A picture whose corners have four colours: red, green, blue, black, clockwise from the top left."""
+    made = Image.new("RGB", size, "white")
+    width, height = size
+    for at, colour in (((0, 0), "red"), ((1, 0), "lime"), ((1, 1), "blue"), ((0, 1), "black")):
+        made.paste(
+            colour, (at[0] * (width - 60), at[1] * (height - 60), at[0] * (width - 60) + 60, at[1] * (height - 60) + 60)
+        )
+    return made
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_a_crop_of_a_turned_picture_is_that_part_of_what_one_sees(tmp_path, orientation):
+    upright = corners((400, 240))
+    back = {
+        1: None,
+        2: Image.Transpose.FLIP_LEFT_RIGHT,
+        3: Image.Transpose.ROTATE_180,
+        4: Image.Transpose.FLIP_TOP_BOTTOM,
+        5: Image.Transpose.TRANSPOSE,
+        6: Image.Transpose.ROTATE_90,
+        7: Image.Transpose.TRANSVERSE,
+        8: Image.Transpose.ROTATE_270,
+    }[orientation]
+    stored = upright if back is None else upright.transpose(back)
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    stored.save(tmp_path / "turned.jpg", quality=95, subsampling=0, exif=exif)
+
+    seen = [
+        opened(parts(tmp_path / "turned.jpg", crop=(x, y, 40, 40)).parts[0]).convert("RGB").getpixel((20, 20))
+        for x, y in ((5, 5), (355, 5), (355, 195), (5, 195))
+    ]
+
+    wanted = [RED, (0, 255, 0), BLUE, (0, 0, 0)]
+    assert [near(a, b) for a, b in zip(seen, wanted, strict=True)] == [True] * 4, seen
+
+
+def test_a_crop_of_a_large_photo_is_decoded_at_the_size_it_is_shown(tmp_path):
+    big = Image.new("RGB", (4000, 2000), "white")
+    big.paste("red", (1000, 500, 3000, 1500))
+    big.save(tmp_path / "big.jpg", quality=90)
+
+    document = parts(tmp_path / "big.jpg", crop=(500, 0, 3000, 2000), max_px=300)
+
+    shown = opened(document.parts[0])
+    assert (shown.size, document.extra["scale"]) == ((300, 200), 0.1)
+    assert [near(shown.getpixel(at), want) for at, want in (((60, 60), RED), ((40, 60), WHITE), ((60, 40), WHITE))] == [
+        True
+    ] * 3
+
+
+def test_a_file_over_the_byte_limit_is_scaled_though_its_sides_fit(tmp_path):
+    noise = Image.effect_noise((2600, 2600), 90)
+    noise.save(tmp_path / "noise.png")
+    assert (tmp_path / "noise.png").stat().st_size > image.MAX_BYTES
+
+    reply = read(tmp_path / "noise.png")
+
+    assert len(base64.b64encode(reply.content[0].data)) <= 5 * 1024 * 1024
+    assert max(opened(reply.content[0]).size) == 1568
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16", "CMYK", "F", "I"])
+def test_every_mode_of_pixel_can_be_made_anew(tmp_path, mode):
+    name = "deep.tif" if mode not in ("LA", "P") else "deep.png"
+    if mode in ("I", "F", "I;16"):
+        made = Image.new(mode, (3000, 40), 7000)
+        made.paste(20, (0, 0, 1500, 40))
+    else:
+        made = Image.linear_gradient("L").resize((3000, 40)).convert(mode)
+    made.save(tmp_path / name)
+
+    document = parts(tmp_path / name, max_px=100, crop=(0, 0, 3000, 40))
+
+    assert opened(document.parts[0]).size == (100, 1)
+
+
+def test_a_picture_is_known_by_its_bytes_whatever_its_name(tmp_path):
+    (tmp_path / "notes.txt").write_bytes((PICTURES / "photo.jpg").read_bytes())
+    (tmp_path / "page.png").write_text("<html></html>\n")
+
+    assert read(tmp_path / "notes.txt").content[0].type == "image"
+    assert read(tmp_path / "page.png").text == "     1\t<html></html>"
+
+
+def test_a_truncated_picture_is_drawn_anew_as_far_as_it_goes_and_that_is_said(tmp_path):
+    whole = (PICTURES / "photo.jpg").read_bytes()
+    (tmp_path / "cut.jpg").write_bytes(whole[: len(whole) // 2])
+
+    reply = read(tmp_path / "cut.jpg")
+
+    assert opened(reply.content[0]).size == (640, 480)
+    assert reply.content[0].data != whole[: len(whole) // 2]
+    assert "The file is damaged; what could be decoded is shown" in reply.text
+
+
+def test_a_picture_of_which_nothing_is_left_is_an_error(tmp_path):
+    (tmp_path / "cut.png").write_bytes((PICTURES / "palette.png").read_bytes()[:205])
+
+    reply = read(tmp_path / "cut.png")
+
+    assert reply.error.code == "unreadable"
+    assert reply.error.message.startswith("This picture cannot be read: ")
+    assert "0x" not in reply.error.message
+
+
+def chunk(name, data):
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+
+def png(width, height, data):
+    header = struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(data, 9)) + chunk(b"IEND", b"")
+
+
+def test_a_bomb_is_refused_by_its_header_and_the_next_picture_is_read(tmp_path):
+    (tmp_path / "bomb.png").write_bytes(png(50_000, 50_000, bytes(50_000_000)))
+
+    reply = read(tmp_path / "bomb.png")
+
+    assert reply.error.message == (
+        "This picture cannot be read: it has 50000 x 50000 pixels; at most 100 million are decoded"
+    )
+    assert not read(PICTURES / "plain.png").is_error
+
+
+def test_a_bomb_inside_an_icon_is_refused_too(tmp_path):
+    inner = png(40_000, 40_000, bytes(5_000_000))
+    entry = struct.pack("<BBBBHHII", 0, 0, 0, 0, 1, 1, len(inner), 22)
+    (tmp_path / "bomb.ico").write_bytes(struct.pack("<HHH", 0, 1, 1) + entry + inner)
+
+    reply = read(tmp_path / "bomb.ico")
+
+    assert "at most 100 million are decoded" in reply.error.message
+
+
+def test_a_picture_for_which_memory_does_not_suffice_is_an_error_of_its_own(monkeypatch, tmp_path):
+    small = Worker(JobLimits(memory_bytes=110 << 20))
+    monkeypatch.setattr(worker, "_worker", small)
+    Image.new("RGBA", (7000, 7000)).save(tmp_path / "wide.png")
+
+    reply = read(tmp_path / "wide.png")
+
+    assert reply.error.message == "This picture cannot be read: decoding it takes more memory than is allowed"
+    assert not read(PICTURES / "plain.png").is_error
+    small.stop()
+
+
+@pytest.mark.parametrize(
+    ("task", "seconds", "words"),
+    [
+        ("crash", 10, "the decoder crashed on it (signal 11)"),
+        ("loop", 1, "no answer within 1 s"),
+        ("eat", 10, "more memory"),
+    ],
+)
+def test_a_decoder_that_fails_badly_is_one_error_reply_and_the_next_read_works(monkeypatch, task, seconds, words):
+    folder = str(Path(__file__).parent.parent / "worker")
+    bad = Worker(JobLimits(seconds=seconds), decoders={"image": f"bad_decoders:{task}"}, path=[folder])
+    monkeypatch.setattr(worker, "_worker", bad)
+
+    reply = read(PICTURES / "plain.png")
+
+    assert reply.is_error
+    assert words in reply.error.message
+    bad.stop()
+    monkeypatch.undo()
+    assert not read(PICTURES / "plain.png").is_error
+
+
+@pytest.mark.parametrize(
+    ("facts", "blobs"),
+    [
+        ({"media_type": "image/png"}, []),
+        ({"media_type": "image/png"}, [b"\xff\xd8\xff"]),
+        ({}, [b"plain text"]),
+        ({"media_type": "text/html"}, [b"<html>"]),
+        ({"media_type": "image/png"}, [b"\x89PNG\r\n\x1a\n" + bytes(image.MAX_BYTES)]),
+    ],
+)
+def test_an_answer_that_is_no_picture_is_not_handed_on(monkeypatch, facts, blobs):
+    monkeypatch.setattr(worker, "run", lambda *_, **__: (facts, blobs))
+
+    reply = read(PICTURES / "plain.png")
+
+    assert "makes no sense" in reply.error.message
+
+
+def test_heic_without_its_extra_names_the_command_that_installs_it(monkeypatch, tmp_path):
+    # A worker that finds an empty module under that name has no decoder for it.
+    (tmp_path / "pillow_heif.py").write_text("raise ImportError('not installed')\n")
+    bare = Worker(path=[str(tmp_path)])
+    monkeypatch.setattr(worker, "_worker", bare)
+
+    reply = read(PICTURES / "photo.heic")
+
+    assert "pip install 'eyespan[heic]'" in reply.error.message
+    bare.stop()
+
+
+@pytest.mark.parametrize("dialect", ["forge", "workspace"])
+def test_dialects_without_pictures_answer_as_for_any_binary_file(dialect):
+    reply = Workspace(PICTURES).tool(dialect).call({"path": "photo.jpg"})
+
+    if dialect == "forge":
+        assert (reply.structured["binary"], reply.structured["media_type"]) == (True, "image/jpeg")
+    else:
+        assert reply.error.code == "BINARY_NOT_SUPPORTED"

@@ -1,0 +1,267 @@
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from eyespan.errors import PolicyDenied
+from eyespan.policy import BUILT_IN_ALLOW, BUILT_IN_DENY, Policy, _matches, fold
+
+# --- the rules that are built in -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "rule"),
+    [
+        (".ssh/config", "**/.ssh/**"),
+        ("home/u/.ssh/known_hosts", "**/.ssh/**"),
+        (".ssh", "**/.ssh/**"),
+        (".gnupg/pubring.kbx", "**/.gnupg/**"),
+        ("id_rsa", "**/id_rsa*"),
+        ("keys/id_rsa.pub", "**/id_rsa*"),
+        ("id_ed25519", "**/id_ed25519*"),
+        ("id_ecdsa_sk", "**/id_ecdsa*"),
+        ("id_dsa", "**/id_dsa*"),
+        ("tls/server.pem", "**/*.pem"),
+        ("tls/server.key", "**/*.key"),
+        (".pem", "**/*.pem"),
+        ("cert.p12", "**/*.p12"),
+        ("cert.pfx", "**/*.pfx"),
+        (".env", "**/.env"),
+        ("app/.env", "**/.env"),
+        (".env.production", "**/.env.*"),
+        (".env.local", "**/.env.*"),
+        (".env.example.bak", "**/.env.*"),
+        (".netrc", "**/.netrc"),
+        (".pgpass", "**/.pgpass"),
+        (".git-credentials", "**/.git-credentials"),
+        (".aws/credentials", "**/.aws/credentials"),
+        ("home/.aws/credentials", "**/.aws/credentials"),
+        (".aws/credentials/", "**/.aws/credentials"),
+        ("./a//.env", "**/.env"),
+        ("x/../.env", "**/.env"),
+        ("/abs/olute/.env", "**/.env"),
+    ],
+)
+def test_keys_and_credentials_are_denied(path, rule):
+    assert Policy().rule_against(path) == rule
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        ".",
+        "/",
+        "README.md",
+        ".env.example",
+        "app/.env.sample",
+        ".env.template",
+        ".env.dist",
+        ".env.defaults",
+        ".env.schema",
+        ".environment",
+        "env",
+        "my.env",
+        "ssh/config",
+        ".sshx/config",
+        "x.pem.txt",
+        "pem",
+        "keyboard.py",
+        "hid_rsa",
+        ".aws/config",
+        "credentials",
+        ".gitignore",
+    ],
+)
+def test_what_only_looks_like_them_is_not(path):
+    assert Policy().rule_against(path) is None
+
+
+def test_every_rule_that_is_built_in_can_be_taken_off():
+    policy = Policy(built_in=False)
+
+    assert policy.rule_against(".ssh/id_rsa") is None
+    assert policy.deny == ()
+
+
+# --- spelling ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".ENV",
+        ".Env",
+        ".SSH/Config",
+        "ID_RSA",
+        "Server.PEM",
+        ".\u017fsh/config",  # long s
+        "id_r\u017fa",
+        "server.\u212aey",  # the sign for kelvin
+        ".e\u200bnv",  # no width
+        ".en\u00adv",  # a soft hyphen
+        "\ufeff.env",
+        ".env\u2060",
+        ".env\ufe0f",
+        ".e\U000e0001nv",
+    ],
+)
+def test_case_and_invisible_characters_do_not_get_past_a_rule(path):
+    assert Policy().rule_against(path) is not None
+
+
+@pytest.mark.parametrize("rule", ["geheim/überblick.md", "geheim/u\u0308berblick.md", "GEHEIM/ÜBERBLICK.md"])
+@pytest.mark.parametrize("path", ["geheim/überblick.md", "geheim/u\u0308berblick.md", "Geheim/U\u0308BERBLICK.MD"])
+def test_composed_and_decomposed_names_are_the_same(rule, path):
+    assert Policy(deny=[rule]).rule_against(path) == rule
+
+
+@given(st.text(st.sampled_from("eEé\u0301\u200b\u0345\u0391\u1fb3ßſK\u00ad")) | st.text())
+@example("e\u200b\u0301")
+def test_folding_is_done_once_and_for_all(text):
+    assert fold(fold(text)) == fold(text)
+
+
+@given(st.text())
+def test_all_forms_of_a_name_fold_to_one(text):
+    forms = {fold(unicodedata.normalize(form, text)) for form in ("NFC", "NFD")}
+
+    assert forms == {fold(text)}
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8"), max_size=8))
+def test_case_folds_away(text):
+    assert fold(text.casefold()) == fold(text)
+
+
+def test_folding_takes_names_that_are_no_unicode():
+    assert Policy().rule_against("\udcff/.env") == "**/.env"
+    assert Policy().rule_against("\ud800") is None
+
+
+# --- rules of the host ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "denied", "open_"),
+    [
+        ("secret", ["secret", "a/secret", "a/b/SECRET"], ["secrets", "secret/x", "a/secret/x"]),
+        ("/secret", ["secret"], ["a/secret", "secret/x"]),
+        ("secret/", ["secret/x", "a/secret/x", "secret/a/b", "secret"], ["secrets/x", "x/secret.txt"]),
+        ("a/secret/", ["a/secret/x", "a/secret/b/c"], ["secret/x", "b/a/secret/x"]),
+        ("a/*.txt", ["a/x.txt", "A/.txt"], ["a/b/x.txt", "x.txt", "b/a/x.txt", "a/x.txt/y"]),
+        ("a/**/z", ["a/z", "a/b/z", "a/b/c/z"], ["z", "b/a/z", "a/z/b"]),
+        ("**/a/**/z", ["a/z", "x/a/y/z"], ["z", "a/zz"]),
+        ("**", ["a", "a/b"], ["", "."]),
+        ("*", ["a", "a/b"], [""]),
+        ("a?c", ["abc", "x/abc"], ["ac", "abbc"]),
+        ("[ab].txt", ["a.txt", "x/B.TXT"], ["c.txt", "ab.txt"]),
+        ("[!a].txt", ["b.txt"], ["a.txt"]),
+        ("[A-C]x", ["bx", "BX"], ["dx"]),
+        ("[", ["[", "a/["], ["x"]),
+        ("a*b*c", ["abc", "aXbYc"], ["ab", "acb"]),
+        ("*.tar.*", ["x.tar.gz"], ["x.tar"]),
+        ("./a/./b", ["a/b"], ["x/a/b"]),
+        ("x*", ["x", "xy", "a/xyz"], ["ax"]),
+    ],
+)
+def test_the_grammar_of_rules(rule, denied, open_):
+    policy = Policy(deny=[rule], built_in=False)
+
+    assert [path for path in denied if policy.rule_against(path) != rule] == []
+    assert [path for path in open_ if policy.rule_against(path) is not None] == []
+
+
+def test_an_exception_lifts_any_rule_and_only_where_it_applies():
+    policy = Policy(deny=["private/**"], allow=["private/readme.md", "fixtures/**/*.pem"])
+
+    assert policy.rule_against("private/readme.md") is None
+    assert policy.rule_against("private/other.md") == "private/**"
+    assert policy.rule_against("fixtures/tls/ca.pem") is None
+    assert policy.rule_against("tls/ca.pem") == "**/*.pem"
+
+
+def test_a_refusal_names_the_rule_and_the_path_as_asked():
+    with pytest.raises(PolicyDenied) as caught:
+        Policy().admit("real/.env", "notes.txt")
+
+    assert (caught.value.path, caught.value.rule) == ("notes.txt", "**/.env")
+
+
+@pytest.mark.parametrize("rule", ["", "/", ".", "./", "//"])
+def test_a_rule_that_matches_nothing_is_an_error(rule):
+    with pytest.raises(ValueError, match="matches nothing"):
+        Policy(deny=[rule])
+
+
+@pytest.mark.parametrize("how", ["deny", "allow"])
+def test_one_string_is_no_list_of_rules(how):
+    with pytest.raises(TypeError, match="list of patterns"):
+        Policy(**{how: "*.pem"})
+
+
+# --- against a reference -------------------------------------------------------------------------------------------
+
+PIECES = st.lists(st.sampled_from(["a", "b", ".", "*", "?", "[ab]", "[!a]", "**"]), min_size=1, max_size=4).map("".join)
+GLOBS = st.lists(st.one_of(st.just("**"), PIECES), min_size=1, max_size=5)
+PARTS = st.lists(st.text(alphabet="ab.c", min_size=1, max_size=4), min_size=1, max_size=6)
+
+
+def fits(glob: list[str], parts: list[str]) -> bool:
+    """Every way to share the parts among the pieces, one after the other."""
+    if not glob:
+        return not parts
+    if glob[0] == "**":
+        return any(fits(glob[1:], parts[n:]) for n in range(len(parts) + 1))
+    return bool(parts) and name_fits(glob[0], parts[0]) and fits(glob[1:], parts[1:])
+
+
+def name_fits(piece: str, name: str) -> bool:
+    if not piece:
+        return not name
+    if piece[0] == "*":
+        return any(name_fits(piece[1:], name[n:]) for n in range(len(name) + 1))
+    if not name:
+        return False
+    if piece[0] == "?":
+        return name_fits(piece[1:], name[1:])
+    if piece[0] == "[":
+        body, rest = piece[1:].split("]", 1)
+        inside = name[0] not in body[1:] if body[0] == "!" else name[0] in body
+        return inside and name_fits(rest, name[1:])
+    return piece[0] == name[0] and name_fits(piece[1:], name[1:])
+
+
+@given(GLOBS, PARTS)
+def test_matching_agrees_with_trying_everything(glob, parts):
+    assert _matches(glob, parts) == fits(glob, parts)
+
+
+@given(st.lists(GLOBS.map("/".join), min_size=1, max_size=4), PARTS)
+def test_rules_sorted_by_shape_agree_with_rules_tried_one_by_one(rules, parts):
+    def whole(rule):
+        pieces = [piece for piece in rule.split("/") if piece not in ("", ".")]
+        return ["**", *pieces] if "/" not in rule else pieces
+
+    rules = [rule for rule in rules if whole(rule) not in ([], ["**"])] or ["a"]
+    path = "/".join(parts)
+    kept = [part for part in parts if part != "."]
+    expected = {rule for rule in rules if kept and fits(whole(rule), kept)}
+
+    found = Policy(deny=rules, built_in=False).rule_against(path)
+
+    assert found in expected if expected else found is None
+
+
+@given(st.sampled_from(BUILT_IN_DENY + BUILT_IN_ALLOW), PARTS)
+def test_the_built_in_rules_agree_too(rule, parts):
+    """Their names are grown into the path, so that they match now and then."""
+    pieces = [piece.replace("*", "x") for piece in rule.split("/") if piece != "**"]
+    for path in ("/".join(pieces), "/".join([*parts, *pieces]), "/".join([*pieces, *parts]), "/".join(parts)):
+        kept = [part for part in path.split("/") if part != "."]
+        found = Policy(deny=[rule], built_in=False).rule_against(path)
+
+        assert (found is not None) == (bool(kept) and fits(rule.split("/"), kept))

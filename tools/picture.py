@@ -1,0 +1,71 @@
+"""Draws docs/tour.svg: a terminal with what `make run` really prints. Run it after changing what that prints."""
+
+from __future__ import annotations
+
+import html
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent.parent
+STYLE = """
+  .back { fill: #f6f8fa; stroke: #d0d7de } .text { fill: #1f2328 } .dim { fill: #6e7781 } .bold { fill: #0550ae }
+  .bold { font-weight: 700 }
+  @media (prefers-color-scheme: dark) {
+    .back { fill: #0d1117; stroke: #30363d } .text { fill: #e6edf3 } .dim { fill: #7d8590 } .bold { fill: #79c0ff }
+  }
+  text { font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace }
+"""
+KINDS = {"\x1b[1m": "bold", "\x1b[2m": "dim", "\x1b[0m": "text"}
+WIDTH = 104
+SKIPPED = ('"byte_length"', '"line_count"', '"returned_line_count"', '"mtime_ms"')
+"""Lines of the result object that say nothing in a picture."""
+
+
+def on_terminal(command: list[str]) -> str:
+    """What a command prints on a terminal, colours included."""
+    parent, child = pty.openpty()
+    process = subprocess.Popen(command, stdout=child, stderr=child, cwd=HERE)
+    os.close(child)
+    seen = b""
+    try:
+        while piece := os.read(parent, 65536):
+            seen += piece
+    except OSError:
+        pass  # how a terminal says that the other side is gone
+    process.wait()
+    return seen.decode().replace("\r\n", "\n")
+
+
+def row(line: str, number: int) -> str:
+    """One line of the picture; blanks that would be folded are made hard."""
+    spans, kind = [], "text"
+    for piece in re.split(r"(\x1b\[\dm)", line.expandtabs(8)):
+        if piece in KINDS:
+            kind = KINDS[piece]
+        elif piece:
+            spans.append(f'<tspan class="{kind}">{html.escape(piece).replace(" ", chr(0xA0))}</tspan>')
+    return f'<text x="16" y="{19 * number + 6}">{"".join(spans)}</text>'
+
+
+def main() -> None:
+    text = "\x1b[1m$ make run\x1b[0m\n" + on_terminal([sys.executable, "examples/tour.py"]).rstrip("\n")
+    lines = [line for line in text.split("\n") if not any(word in line for word in SKIPPED)]
+    cut = [line if len(line) < WIDTH + 12 else line[: WIDTH + 8] + "…" for line in lines]
+    height = 19 * len(cut) + 22
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH * 8 + 32} {height}" role="img">',
+        "<title>eyespan at work</title>",
+        f"<style>{STYLE}</style>",
+        f'<rect class="back" x="0.5" y="0.5" width="{WIDTH * 8 + 31}" height="{height - 1}" rx="8"/>',
+        *(row(line, number) for number, line in enumerate(cut, 1)),
+        "</svg>",
+    ]
+    (HERE / "docs" / "tour.svg").write_text("\n".join(parts) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
