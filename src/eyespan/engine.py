@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eyespan.guard import Guard, Source
+    from eyespan.guard.listing import Listing
     from eyespan.kinds import Kind
     from eyespan.model import Part, ReadRequest
 
@@ -37,6 +38,13 @@ class Engine:
         """
         return self.guard.admit(path, lexical=lexical)[1]
 
+    def list(self, path: str) -> Listing:
+        """The names in a folder, as far as the rules let them be known.
+
+        Raises: ReadError; NotRegular(what="file") if it is no folder.
+        """
+        return self.guard.list_beneath(path)
+
     def read(self, request: ReadRequest, pulse: Pulse | None = None) -> Document:
         """What the request selects of the file it names.
 
@@ -49,6 +57,14 @@ class Engine:
             except ReadError as error:
                 error.path, error.relative = source.asked, source.path
                 raise
+
+    def look(self, request: ReadRequest) -> Document:
+        """What the file is, without its contents: a document of no parts.
+
+        Raises: ReadError.
+        """
+        with self.guard.open(request.path, lexical=request.lexical, follow=request.follows_final_link) as source:
+            return Document(self._kind(source, request).name, _facts(source), ())
 
     def stream(self, request: ReadRequest, pulse: Pulse) -> Iterator[Part]:
         """The same parts one after the other; lines of a text come in small ones, however many are selected.
@@ -68,11 +84,7 @@ class Engine:
             raise TooLarge(source.asked, size_bytes=source.size_bytes, limit_bytes=limit)
         kind = self._kind(source, request)
         parts, extra = self._read(kind, source, request, pulse)
-        status = source.status
-        facts = Facts(
-            source.path, source.canonical, source.size_bytes, status.st_mtime_ns, status.st_nlink, source.changed()
-        )
-        return Document(kind.name, facts, parts, extra)
+        return Document(kind.name, _facts(source), parts, extra)
 
     def _kind(self, source: Source, request: ReadRequest) -> Kind:
         head = source.head
@@ -94,3 +106,10 @@ class Engine:
         __import__(kind.reader)
         parts: tuple[tuple[Part, ...], Mapping[str, Any]] = sys.modules[kind.reader].read(source, request, pulse)
         return parts
+
+
+def _facts(source: Source) -> Facts:
+    status = source.status
+    return Facts(
+        source.path, source.canonical, source.size_bytes, status.st_mtime_ns, status.st_nlink, source.changed()
+    )

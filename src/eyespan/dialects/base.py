@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
     from typing import Any
 
-    from eyespan.model import TextPart
+    from eyespan.engine import Engine
+    from eyespan.model import Pulse, TextPart
 
     Admit = Callable[[str, bool], str]
 
@@ -52,6 +53,14 @@ class Dialect:
 
     def _spec(self) -> ToolSpec:
         raise NotImplementedError
+
+    def run(self, arguments: Any, engine: Engine, pulse: Pulse | None) -> Reply:
+        """One call from arguments to answer. One file is one request; a dialect that reads several does its own way.
+
+        Raises: BadArguments, ReadError.
+        """
+        args = self.parse(arguments, engine.admit)
+        return self.render(args, engine.read(self.plan(args), pulse))
 
     def parse(self, arguments: Any, admit: Admit) -> Any:
         """The dialect's own arguments, judged. `admit(path, lexical)` judges a path's name without looking at the disk.
