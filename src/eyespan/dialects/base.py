@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
     from typing import Any
 
-    from eyespan.model import TextPart
+    from eyespan.engine import Engine
+    from eyespan.model import Pulse, TextPart
 
     Admit = Callable[[str, bool], str]
 
@@ -52,6 +53,14 @@ class Dialect:
 
     def _spec(self) -> ToolSpec:
         raise NotImplementedError
+
+    def run(self, arguments: Any, engine: Engine, pulse: Pulse | None) -> Reply:
+        """One call from arguments to answer. One file is one request; a dialect that reads several does its own way.
+
+        Raises: BadArguments, ReadError.
+        """
+        args = self.parse(arguments, engine.admit)
+        return self.render(args, engine.read(self.plan(args), pulse))
 
     def parse(self, arguments: Any, admit: Admit) -> Any:
         """The dialect's own arguments, judged. `admit(path, lexical)` judges a path's name without looking at the disk.
@@ -113,7 +122,7 @@ def numbered(part: TextPart, **style: Any) -> str:
     Raises: WindowTooLarge.
     """
     data = part.data
-    if len(data) <= PIECE_BYTES or not isinstance(data, bytearray):
+    if (len(data) <= MIB and part.line_count <= 20_000) or not isinstance(data, bytearray):
         return _native.number(bytes(data), part.first_line, totals=part.cuts, **style)
     return joined(_numbered_pieces(data, part, style))
 
@@ -121,7 +130,7 @@ def numbered(part: TextPart, **style: Any) -> str:
 def plain(part: TextPart) -> str:
     """The lines of a part as they are, with the same promises."""
     data = part.data
-    if len(data) <= PIECE_BYTES or not isinstance(data, bytearray):
+    if len(data) <= MIB or not isinstance(data, bytearray):
         return data.decode("utf-8", "replace")
     return joined(_decoded(drained(data), one_line=False))
 
@@ -137,7 +146,7 @@ def joined(pieces: Iterable[str]) -> str:
             width = max(width, _width(piece))
         if (len(text) + len(piece)) * width > MAX_TEXT_BYTES:
             raise WindowTooLarge("", limit_bytes=MAX_TEXT_BYTES)
-        text += piece
+        text += piece  # Python lets a string that nobody else knows grow where it is; join() would hold all twice
     return text
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SAMPLE_BYTES = 64 * 1024
+STRAY_BYTES = 4
+"""So many characters in valid UTF-8 to each stray byte leave no doubt."""
 LOOK_BYTES = 8 * 1024 * 1024
 """How far into a file that starts in ASCII the first other byte is looked for: a few milliseconds."""
 
@@ -39,7 +41,7 @@ def detect(head: bytes, more: Callable[[int, int], bytes] | None = None) -> Enco
     sample = head
     if head.isascii() and more is not None:
         sample = _first_beyond_ascii(len(head), more)
-    if _is_utf8(sample):
+    if _is_utf8(sample) or _is_damaged_utf8(sample):
         return Encoding("utf-8", how="utf-8")
     return _guess(_whole_lines(sample))
 
@@ -72,6 +74,17 @@ def _is_utf8(sample: bytes) -> bool:
         # The end of the sample may have cut a character in two; that proves nothing against the rest.
         return error.reason == "unexpected end of data" and error.end == len(sample) and error.start > 0
     return True
+
+
+def _is_damaged_utf8(sample: bytes) -> bool:
+    """Whether far more characters beyond ASCII are valid than not: in no other encoding does that happen by chance.
+
+    A few stray bytes in a text of another script must not turn all of it into the letters of a guess.
+    """
+    text = sample.decode("utf-8", "replace")
+    wrong = text.count("\ufffd")
+    beyond = len(text) - len(text.encode("ascii", "ignore"))
+    return beyond - wrong >= STRAY_BYTES * wrong
 
 
 def _whole_lines(sample: bytes) -> bytes:

@@ -32,8 +32,9 @@ STREAM_LINES = 4096
 
 
 # An allocator that never saw a large block gives every window's memory back to the system and pays page faults to get
-# it again: a window of 2,000 lines then takes three times as long. One block, never touched, teaches it better.
-bytes(8 * MIB)
+# it again: a window of 2,000 lines then takes three times as long. One block, never touched, teaches it better. Not a
+# larger one: what is below its size grows by copies, and several of those would not fit into the memory promised.
+bytes(MIB)
 
 
 class LineReader:
@@ -92,7 +93,7 @@ class LineReader:
             self._bound_scan()
         position, line = self.seek(self.start, 1, first)
         if line < first:
-            return self._part(bytearray(), first, 0, self._total(line), False, {})
+            return self._part(b"", first, 0, self._total(line), False, {})
         return self._collect(position, first, count)
 
     def stream(self, first: int, count: int | None) -> Iterator[TextPart]:
@@ -422,6 +423,7 @@ class _Window:
             if len(self.kept) - self._squeezed > self._squeeze_bytes:
                 self._squeeze()
             if not self.done and len(self.kept) - self._line_start > max(self._max_line, self._open_bytes):
+                self._squeeze()  # what is before a cut is not looked at again
                 self._open_cut()
         if len(self.kept) + LINE_BYTES * self.lines > self._max_window:
             raise WindowTooLarge(self._asked, limit_bytes=self._max_window)
@@ -463,6 +465,8 @@ class _Window:
 
     def _open_cut(self) -> None:
         """The line being read is longer than anyone will see: from here on it is only counted."""
+        if self._line_start > self._squeezed:
+            self._squeeze()  # the lines before it may be as long
         counter = CharCounter()
         self._cutting = counter
         line = bytes(self.kept[self._line_start :])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from eyespan import _native
 from eyespan.lines.encodings import UTF8, choose, transcode
 from eyespan.lines.reader import LineReader
-from eyespan.model import Block, Lines, RowsPart, Tail, TextPart
+from eyespan.model import Block, Lines, RowsPart, Stretch, Tail, TextPart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +30,10 @@ def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part
         part = _at_hand(source, request, selection)
         if part is not None:
             return (part,), _told(request, encoding, None, bytes(part.data))
+    if isinstance(selection, Stretch) or (isinstance(selection, Tail) and selection.max_bytes is not None):
+        from eyespan.lines.stretch import read_stretch
+
+        return read_stretch(source, request, selection, encoding, pulse)
     lines = LineReader(source, request, encoding, pulse)
     try:
         if isinstance(selection, Block):

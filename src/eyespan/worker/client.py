@@ -167,6 +167,8 @@ class Worker:
                     if last:
                         raise Internal(asked, "the decoding process cannot be started") from None
                 except OSError as error:
+                    if process is not None:
+                        self._kill()  # half a message may be on its way
                     reason = f"the decoding process cannot be used: {error.strerror}"
                     raise Internal(asked, reason) from None
         raise AssertionError("the second try always ends the loop")

@@ -15,6 +15,8 @@ _LINE_ENDS = re.compile(r"[ \t]*(?:\r\n|\r|\n)")
 
 def cell(text: str) -> str:
     """One cell of a table: on one line, its bars escaped."""
+    if text.isalnum():
+        return text
     text = text.strip()
     if "|" in text:
         text = text.replace("|", "\\|")
@@ -54,7 +56,14 @@ def finish(blocks: Iterable[str]) -> bytes:
             pieces += [("\n" if close else "\n\n") if pieces else "", block.strip("\n")]
             top = mark if isinstance(block, Item) else ""
     text = "".join(pieces)
-    return encode(_BLANK_LINES.sub("\n\n", _LINE_ENDS.sub("\n", text)) + "\n" if text else "")
+    # Each search only where there is something to find: over a whole text they cost more than parsing it.
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if " \n" in text or "\t\n" in text:
+        text = _LINE_ENDS.sub("\n", text)
+    if "\n\n\n" in text:
+        text = _BLANK_LINES.sub("\n\n", text)
+    return encode(text + "\n" if text else "")
 
 
 def encode(text: str) -> bytes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import io
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from eyespan.errors import Missing, Unreadable
@@ -143,24 +144,30 @@ def _sheet(
     letters = [_letters(column) for column in range(first_column, last_column + 1)]
     lines = [f"|   | {' | '.join(letters)} |", "|---|" + " --- |" * len(letters)]
     for number, row in enumerate(rows[first_row - row_at : last_row - row_at + 1], first_row + 1):
-        cells = [value if type(value) is str and value.isalnum() else _cell(value) for value in row[columns]]
+        cells = [
+            repr(value).removesuffix(".0") if type(value) is float else _cell(value) for value in row[columns]
+        ]  # floats by themselves: most cells of large sheets are numbers
         if any(cells):
             lines.append(f"| {number} | {' | '.join(cells)} |")
     return [f"## {name} ({shown})", "\n".join(lines), *comments]
 
 
+def _date(value: datetime.datetime) -> str:
+    whole = (value.hour, value.minute, value.second, value.microsecond) == (0, 0, 0, 0)
+    return value.date().isoformat() if whole else value.isoformat(" ")
+
+
+_SHOWN: dict[type, Callable[[Any], str]] = {
+    str: markdown.cell,
+    bool: lambda value: "TRUE" if value else "FALSE",
+    int: str,
+    datetime.datetime: _date,
+}
+
+
 def _cell(value: Any) -> str:
-    match value:
-        case str():
-            return markdown.cell(value)
-        case bool():
-            return "TRUE" if value else "FALSE"
-        case float():
-            return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
-        case datetime.datetime():
-            whole = (value.hour, value.minute, value.second, value.microsecond) == (0, 0, 0, 0)
-            return value.date().isoformat() if whole else value.isoformat(" ")
-    return markdown.cell(str(value))
+    show = _SHOWN.get(type(value))
+    return markdown.cell(str(value)) if show is None else show(value)
 
 
 # --- what calamine does not look at -----------------------------------------------------------------------------------
@@ -183,10 +190,12 @@ def _package(data: bytes) -> Package | None:
 
 def _check_extent(xml: bytes) -> None:
     """Raises: Unreadable, if two cells lie so far apart that the rectangle between them cannot be held."""
-    rows = columns = 1
-    # Cells beyond column Z or row 9999 make an area large; a sheet within those bounds has 260,000 cells at most.
-    if not re.search(rb' r="(?:[A-Z]{2,3}\d|[A-Z]+\d{5})', xml):
-        return
+    last = _FAR_CELL.match(xml, xml.rfind(b' r="'))
+    rows = max(int(last[2]) if last else 1, xml.count(b"<row"))
+    wide, wider = re.search(rb' r="[A-Z]{2,3}\d', xml), re.search(rb' r="[A-Z]{3}\d', xml)
+    if rows * (MAX_COLUMNS if wider else 702 if wide else 26) <= MAX_CELLS:
+        return  # so many at most, however the cells are spread; looking at each takes longer than reading them
+    columns = 1
     for letters, digits in set(_FAR_CELL.findall(xml)):
         rows, columns = max(rows, int(digits)), max(columns, _number(letters.decode()) + 1)
     if rows * columns > MAX_CELLS:
