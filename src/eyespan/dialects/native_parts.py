@@ -577,12 +577,16 @@ class TextFile(Part):
         return f"{self.base}:{','.join([write_range(span.range()) for span in spans])}"
 
     def need(self) -> int:
+        return self.text_need()
+
+    def text_need(self) -> int:
+        """What the text costs, whatever else belongs to the part."""
         if not self._all:
             return self.call.args.budget + 1
         return tokens.estimate("\n".join(self._drawn(None).lines)) + 1
 
     def show(self, allotted: int) -> Shown:
-        drawn = self._drawn(None if self.need() <= allotted else allotted)
+        drawn = self._drawn(None if self.text_need() <= allotted else allotted)
         text = "\n".join(drawn.lines)
         rows = drawn.rows
         following = self._selector(drawn.left) if drawn.left else None
