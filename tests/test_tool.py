@@ -1,4 +1,4 @@
-"""A tool answers whatever it is called with: no exception, no string that is not UTF-8, no wait without an end."""
+"""A tool answers whatever it is called with: no exception, no text that is not UTF-8, no wait that cannot be ended."""
 
 from __future__ import annotations
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent.parent
 STYLE = """
-  .back { fill: #f6f8fa; stroke: #d0d7de } .text { fill: #1f2328 } .dim { fill: #6e7781 } .bold { fill: #0550ae; font-weight: 700 }
+  .back { fill: #f6f8fa; stroke: #d0d7de } .text { fill: #1f2328 } .dim { fill: #6e7781 } .bold { fill: #0550ae }
+  .bold { font-weight: 700 }
   @media (prefers-color-scheme: dark) {
     .back { fill: #0d1117; stroke: #30363d } .text { fill: #e6edf3 } .dim { fill: #7d8590 } .bold { fill: #79c0ff }
   }

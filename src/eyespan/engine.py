@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eyespan.guard import Guard, Source
+    from eyespan.guard.listing import Listing
     from eyespan.kinds import Kind
-    from eyespan.model import Part, ReadRequest, TextPart
+    from eyespan.model import Part, ReadRequest
 
 
 class Engine:
@@ -37,6 +38,13 @@ class Engine:
         """
         return self.guard.admit(path, lexical=lexical)[1]
 
+    def list(self, path: str) -> Listing:
+        """The names in a folder, as far as the rules let them be known.
+
+        Raises: ReadError; NotRegular(what="file") if it is no folder.
+        """
+        return self.guard.list_beneath(path)
+
     def read(self, request: ReadRequest, pulse: Pulse | None = None) -> Document:
         """What the request selects of the file it names.
 
@@ -50,15 +58,25 @@ class Engine:
                 error.path, error.relative = source.asked, source.path
                 raise
 
-    def stream(self, request: ReadRequest, pulse: Pulse) -> Iterator[TextPart]:
-        """The lines of a text file in consecutive parts, each small, however much is selected.
+    def look(self, request: ReadRequest) -> Document:
+        """What the file is, without its contents: a document of no parts.
 
-        Raises: ReadError; Binary for what is no text.
+        Raises: ReadError.
         """
         with self.guard.open(request.path, lexical=request.lexical, follow=request.follows_final_link) as source:
-            if self._kind(source, request) is not kinds.TEXT:
-                raise Binary(source.asked)
-            yield from text.stream(source, request, pulse)
+            return Document(self._kind(source, request).name, _facts(source), ())
+
+    def stream(self, request: ReadRequest, pulse: Pulse) -> Iterator[Part]:
+        """The same parts one after the other; lines of a text come in small ones, however many are selected.
+
+        Raises: ReadError; Binary for what is neither text nor a document the request takes.
+        """
+        with self.guard.open(request.path, lexical=request.lexical, follow=request.follows_final_link) as source:
+            kind = self._kind(source, request)
+            if kind is kinds.TEXT:
+                yield from text.stream(source, request, pulse)
+            else:
+                yield from self._read(kind, source, request, pulse)[0]
 
     def _document(self, source: Source, request: ReadRequest, pulse: Pulse) -> Document:
         limit = request.limits.max_file_bytes
@@ -66,11 +84,7 @@ class Engine:
             raise TooLarge(source.asked, size_bytes=source.size_bytes, limit_bytes=limit)
         kind = self._kind(source, request)
         parts, extra = self._read(kind, source, request, pulse)
-        status = source.status
-        facts = Facts(
-            source.path, source.canonical, source.size_bytes, status.st_mtime_ns, status.st_nlink, source.changed()
-        )
-        return Document(kind.name, facts, parts, extra)
+        return Document(kind.name, _facts(source), parts, extra)
 
     def _kind(self, source: Source, request: ReadRequest) -> Kind:
         head = source.head
@@ -92,3 +106,10 @@ class Engine:
         __import__(kind.reader)
         parts: tuple[tuple[Part, ...], Mapping[str, Any]] = sys.modules[kind.reader].read(source, request, pulse)
         return parts
+
+
+def _facts(source: Source) -> Facts:
+    status = source.status
+    return Facts(
+        source.path, source.canonical, source.size_bytes, status.st_mtime_ns, status.st_nlink, source.changed()
+    )

@@ -38,9 +38,7 @@ class Tool:
         try:
             if not dialect.allowed:
                 raise PolicyDenied("")
-            args = dialect.parse(arguments, self.engine.admit)
-            request = dialect.plan(args)
-            reply = dialect.render(args, self.engine.read(request, pulse))
+            reply = dialect.run(arguments, self.engine, pulse)
         except BadArguments as error:
             return _failed(ReplyError(error.code, error.message))
         except ReadError as error:

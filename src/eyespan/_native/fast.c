@@ -34,7 +34,7 @@
 #endif
 
 enum {
-    REVISION = 4,           /* told to _native/__init__.py, which turns away a build of an older contract */
+    REVISION = 5,           /* told to _native/__init__.py, which turns away a build of an older contract */
     BLOCK = 1 << 20,        /* smaller reads pay for system calls, larger ones leave the processor's cache */
     KEEP_AT_MOST = 4 << 20, /* scratch memory kept between calls */
     FREE_LOCK_ABOVE = 64 << 10,
@@ -435,8 +435,8 @@ enum {
 };
 
 struct opened {
-    int fd;       /* -1 for what is no regular file of a real file system */
-    int readable; /* otherwise fd only names the file: links were met, and the name they led to is yet to be judged */
+    int fd;       /* -1 for what is neither a folder nor a regular file of a real file system */
+    int readable; /* otherwise fd only names it: a folder, or a file behind links, whose name is yet to be judged */
     int pseudo;   /* belongs to a file system of kernel state */
     mode_t mode;
     ssize_t name_size; /* -1: no link was met, so it is called what it was asked by */
@@ -477,7 +477,7 @@ static int open_beneath(int folder, const char *path, int follow, const uint32_t
     for (size_t i = 0; i < count; i++)
         out->pseudo |= (uint32_t)system.f_type == types[i];
     error = 0;
-    if (S_ISREG(found.st_mode) && !out->pseudo && out->name_size >= 0) {
+    if (S_ISDIR(found.st_mode) || (S_ISREG(found.st_mode) && !out->pseudo && out->name_size >= 0)) {
         out->fd = handle;
         return 0;
     }

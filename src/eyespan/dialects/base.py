@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
     from typing import Any
 
-    from eyespan.model import TextPart
+    from eyespan.engine import Engine
+    from eyespan.model import Pulse, TextPart
 
     Admit = Callable[[str, bool], str]
 
@@ -31,15 +32,19 @@ class Dialect:
     summary = ""
     """One line for people who choose a dialect."""
     settings: Mapping[str, Any] = {}
-    """The settings of this dialect with their defaults."""
+    """The settings of this dialect with their defaults; every dialect has `allowed` and `encoding` besides.
+
+    `encoding`: None is the rule of the dialect's document, "auto" finds it out, anything else names an encoding.
+    """
 
     def __init__(self, **settings: Any) -> None:
-        known = {"allowed": True, **self.settings}
+        known = {"allowed": True, "encoding": None, **self.settings}
         unknown = sorted(set(settings) - set(known))
         if unknown:
             raise TypeError(f"{self.name} has no setting {', '.join(unknown)}; it has {', '.join(sorted(known))}")
         known.update(settings)
         self.allowed: bool = known["allowed"]
+        self.encoding: str | None = None if known["encoding"] is None else _checked(known["encoding"])
         self._configure(known)
         self.spec: ToolSpec = self._spec()
 
@@ -48,6 +53,14 @@ class Dialect:
 
     def _spec(self) -> ToolSpec:
         raise NotImplementedError
+
+    def run(self, arguments: Any, engine: Engine, pulse: Pulse | None) -> Reply:
+        """One call from arguments to answer. One file is one request; a dialect that reads several does its own way.
+
+        Raises: BadArguments, ReadError.
+        """
+        args = self.parse(arguments, engine.admit)
+        return self.render(args, engine.read(self.plan(args), pulse))
 
     def parse(self, arguments: Any, admit: Admit) -> Any:
         """The dialect's own arguments, judged. `admit(path, lexical)` judges a path's name without looking at the disk.
@@ -67,6 +80,33 @@ class Dialect:
     def render_error(self, error: ReadError) -> ReplyError:
         """The dialect's own code and text for a read that failed."""
         raise NotImplementedError
+
+
+def _checked(encoding: object) -> str | None:
+    from eyespan.lines.encodings import checked
+
+    return checked(encoding)
+
+
+ENCODING_FACTS = ("encoding", "encoding_confidence", "replaced")
+
+
+def encoding_facts(document: Document) -> dict[str, Any]:
+    """How the text was decoded, for a result object; empty unless the host set `encoding`."""
+    return {name: document.extra[name] for name in ENCODING_FACTS if name in document.extra}
+
+
+def encoding_note(document: Document) -> str | None:
+    """What a reader of the text should know about its decoding: a guess, or bytes that could not be decoded."""
+    extra = document.extra
+    said = []
+    if "encoding_confidence" in extra:
+        said.append(
+            f"The encoding was guessed to be {extra['encoding']} (confidence {extra['encoding_confidence']:g})."
+        )
+    if extra.get("replaced"):
+        said.append(f"{extra['replaced']} pieces are not valid {extra['encoding']} and are shown as U+FFFD.")
+    return " ".join(said) or None
 
 
 PIECE_BYTES = 65536

@@ -9,7 +9,7 @@ from __future__ import annotations
 from eyespan import errors
 from eyespan._native import cut_bytes
 from eyespan.dialects.arguments import BadArguments, is_integer, shown
-from eyespan.dialects.base import CHANGED, Dialect, joined, numbered, text_reply
+from eyespan.dialects.base import CHANGED, Dialect, encoding_note, joined, numbered, text_reply
 from eyespan.model import ANY_IS_TEXT, NO_TOTAL, Block, Limits, Lines, ReadRequest, ReplyError, RowsPart, ToolSpec
 from eyespan.record import record
 
@@ -83,12 +83,14 @@ class Codex(Dialect):
             args.block or Lines(args.offset, args.limit),
             Limits(max_line_bytes=_HELD_LINE_BYTES),
             text_rule=ANY_IS_TEXT,
+            encoding=self.encoding or "utf-8",
+            tells_encoding=self.encoding is not None,
             total=NO_TOTAL,
         )
 
     def render(self, args: CodexArgs, document: Document) -> Reply:
         part = document.parts[0]
-        notes = (CHANGED,) if document.facts.changed else ()
+        notes = tuple([note for note in (document.facts.changed and CHANGED, encoding_note(document)) if note])
         if isinstance(part, RowsPart):
             if part.past_end:
                 raise _out_of_range("anchor_line exceeds file length")

@@ -22,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from eyespan.guard.listing import Listing
     from eyespan.policy import Policy
 
     Find = Callable[..., walk.Found]
@@ -91,6 +92,15 @@ class Guard:
             error.path, error.relative = path, rest
             raise
 
+    def list_beneath(self, path: str) -> Listing:
+        """The names in the folder `path`, those that a rule forbids left out.
+
+        Raises: ReadError; NotRegular(what="file") if it is no folder.
+        """
+        from eyespan.guard.listing import list_beneath
+
+        return list_beneath(self, path)
+
     def _open(self, root: Root, rest: str, path: str, follow: bool) -> Source:
         found = self._find(self.roots, root, rest, follow=follow)
         try:
@@ -103,7 +113,7 @@ class Guard:
         """Judges the thing itself, then opens it for reading. Takes `found.fd` over when it is readable already."""
         if not stat.S_ISREG(found.mode):
             raise NotRegular(path, what=_what(found.mode))
-        if found.pseudo or (found.pseudo is None and found.fd >= 0 and _is_pseudo(found.fd)):
+        if found.pseudo or (found.pseudo is None and found.fd >= 0 and is_pseudo(found.fd)):
             raise PermissionRefused(path, errno.EPERM, "files of kernel state are not read")
         if found.canonical != rest:  # else it was judged by this name already
             self.policy.admit(found.canonical, path)
@@ -165,12 +175,13 @@ def _backend(name: str) -> Find:
     raise ValueError(f"no guard backend {name!r}; there are {', '.join(BACKENDS)}")
 
 
-def _is_pseudo(fd: int) -> bool:
+def is_pseudo(fd: int) -> bool:
+    """Whether a descriptor belongs to a file system of kernel state. Raises: OSError."""
     if not hasattr(os, "O_PATH"):
         return False
-    from eyespan.guard.syscalls import is_pseudo
+    from eyespan.guard import syscalls
 
-    return is_pseudo(fd)
+    return syscalls.is_pseudo(fd)
 
 
 def _what(mode: int) -> str:

@@ -62,7 +62,7 @@ def available() -> bool:
         return False
     try:
         if _native.open_beneath is not None:
-            _native.open_beneath(here, b".", True, _TYPES)
+            os.close(_native.open_beneath(here, b".", True, _TYPES)[0])
         else:
             from eyespan.guard.syscalls import openat2
 

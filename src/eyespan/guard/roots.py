@@ -32,6 +32,16 @@ class Root:
         except (AttributeError, OSError):
             pass  # never opened, or the interpreter is going down
 
+    def __copy__(self, _memo: object = None) -> Root:
+        """The same root. Frameworks copy what they are given; a second owner of the number would close it twice."""
+        return self
+
+    __deepcopy__ = __copy__
+
+    def __reduce__(self) -> tuple[type[Root], tuple[str]]:
+        """In another process the folder is opened again, by its name."""
+        return Root, (self.path,)
+
     def __repr__(self) -> str:
         return f"Root({self.path!r})"
 

@@ -107,6 +107,25 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
         return _salvaged(source(), kind, params, error)
 
 
+def rehearse() -> None:
+    """Decodes and draws anew a small picture of every format and mode, so that nothing is left to be imported."""
+    for kind in ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "ICO", *(["AVIF"] if HAS_AVIF else [])):
+        for mode in ("RGB", "RGBA", "P", "L", "1", "I;16"):
+            made = io.BytesIO()
+            frame = Image.new(mode, (16, 16))
+            try:
+                frame.save(made, kind, **({"save_all": True, "append_images": [frame]} if kind == "GIF" else {}))
+            except (OSError, ValueError, KeyError):
+                continue  # not a mode of this format
+            for crop in (None, (0, 0, 4, 4)):
+                made.seek(0)
+                media_type = next(name for name, each in FORMATS.items() if each == kind)
+                limits = {"max_px": 8, "max_side_px": 8000, "max_bytes": 100_000}
+                decode(made, {"media_type": media_type, "crop": crop, **limits})
+            made.seek(0)
+            decode(made, {"media_type": media_type, "crop": None, **limits, "max_side_px": 4})
+
+
 def _whole(source: Callable[[], BinaryIO], kind: str, max_side_px: int) -> dict[str, Any] | None:
     """The facts of a picture that may pass as it is, once it has been decoded; None if it may not."""
     picture = _open(source(), kind)
@@ -297,9 +316,11 @@ def _encode(picture: Image.Image, kind: str, max_bytes: int) -> tuple[bytes, str
             picture, opaque = picture.convert(picture.mode[:-1]), True
     tries: list[tuple[str, dict[str, Any]]] = []
     if opaque:
-        if kind not in _PHOTO_FORMATS and picture.width * picture.height <= 1_000_000:
+        is_photo = kind in _PHOTO_FORMATS
+        if not is_photo and picture.width * picture.height <= 1_000_000:
             tries.append(("PNG", {"compress_level": 6}))
-        tries += [("JPEG", {"quality": quality, "subsampling": 0}) for quality in (85, 60)]
+        # Coloured lines and letters of a drawing would lose their edges to subsampled colour.
+        tries += [("JPEG", {"quality": quality, "subsampling": 2 * is_photo}) for quality in (85, 60)]
     else:
         tries += [("PNG", {"compress_level": 3}), ("WEBP", {"quality": 85, "method": 0})]
     for name, options in tries:

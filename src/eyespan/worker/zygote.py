@@ -74,10 +74,18 @@ def failure(error: BaseException, task: str) -> dict[str, Any]:
 
 
 def find(where: str) -> Decoder:
-    """The decoder named `module:function`, imported. Raises: ImportError, AttributeError."""
+    """The decoder named `module:function`, imported and rehearsed. Raises: ImportError, AttributeError.
+
+    Libraries import modules when they first need them, and behind the walls nothing can be imported: a decoder's module
+    may have a `rehearse()` that does once, on data of its own, all that it will do there.
+    """
     module, _, name = where.partition(":")
+    known = module in sys.modules
     __import__(module)
     decoder: Decoder = getattr(sys.modules[module], name)
+    rehearse = getattr(sys.modules[module], "rehearse", None)
+    if rehearse is not None and not known:
+        rehearse()
     return decoder
 
 
@@ -198,6 +206,7 @@ class _Zygote:
         status = 1
         try:
             self.jail.die_with_parent()
+            self.jail.keep_memory()
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             layers = self.settle(file, answer)

@@ -1,0 +1,30 @@
+"""Agent frameworks and model APIs: one file for each.
+
+Here, without any dependency: a tool as OpenAI, Anthropic and MCP define one, and the way back from a model's tool call
+to the item that answers it.
+
+    tool = Workspace(".").tool("claude")
+    message = client.messages.create(..., tools=[to_anthropic(tool)], messages=messages)
+    calls = [block for block in message.content if block.type == "tool_use"]
+    messages += [{"role": "assistant", "content": message.content}, *from_tool_calls(tool, calls)]
+
+`hosts.langchain`, `hosts.openai_agents`, `hosts.pydantic_ai` and `hosts.google_adk` make that framework's own tool of
+one of ours; each needs the extra of its name.
+"""
+
+from __future__ import annotations
+
+from eyespan.hosts.anthropic import to_anthropic
+from eyespan.hosts.calls import afrom_tool_call, afrom_tool_calls, from_tool_call, from_tool_calls
+from eyespan.hosts.mcp import to_mcp
+from eyespan.hosts.openai import to_openai
+
+__all__ = [
+    "afrom_tool_call",
+    "afrom_tool_calls",
+    "from_tool_call",
+    "from_tool_calls",
+    "to_anthropic",
+    "to_mcp",
+    "to_openai",
+]

@@ -1,0 +1,49 @@
+"""Google's Agent Development Kit: `LlmAgent(tools=[to_google_adk(tool)])`. Needs the extra `adk`.
+
+Pictures and PDFs reach the model as parts of the function response; over MCP that kit turns them into text of base64.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eyespan.hosts.schemas import copied
+from eyespan.model import TextContent
+from eyespan.tool import Tool
+
+try:
+    from google.adk.tools.base_tool import BaseTool
+    from google.genai import types
+except ImportError as error:
+    raise ImportError('eyespan.hosts.google_adk needs the kit: pip install "eyespan[adk]"') from error
+
+
+def to_google_adk(tool: Tool) -> BaseTool:
+    """The tool as a `BaseTool` with the dialect's own name, description and schema."""
+    return ReadTool(tool)
+
+
+class ReadTool(BaseTool):
+    """One of our tools as the kit runs it: `{"result": text, "parts": [...]}`, or `{"error": text}`."""
+
+    def __init__(self, tool: Tool) -> None:
+        super().__init__(name=tool.spec.name, description=tool.spec.description)
+        self.tool = tool
+
+    def _get_declaration(self) -> types.FunctionDeclaration:
+        return types.FunctionDeclaration(
+            name=self.name,
+            description=self.description,
+            parameters_json_schema=copied(self.tool.spec.input_schema),
+        )
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: Any) -> dict[str, Any]:
+        reply = await self.tool.acall(args)
+        if reply.is_error:
+            return {"error": reply.text}
+        parts = [
+            types.Part.from_bytes(data=block.data, mime_type=block.media_type)
+            for block in reply.content
+            if not isinstance(block, TextContent)
+        ]
+        return {"result": reply.text, "parts": parts} if parts else {"result": reply.text}

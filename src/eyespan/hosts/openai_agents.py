@@ -1,0 +1,53 @@
+"""OpenAI's Agents SDK: `Agent(tools=[to_openai_agents(tool)])`. Needs the extra `openai-agents`.
+
+Text, pictures and PDFs reach the model as what they are; over MCP that SDK turns a PDF into text of base64.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eyespan.hosts.calls import failed, filename, parsed
+from eyespan.hosts.openai import PICTURES, as_text, data_url
+from eyespan.hosts.schemas import copied, openai_strict, without_nulls
+from eyespan.model import Content, DocumentContent, ImageContent
+from eyespan.tool import Tool
+
+try:
+    from agents import FunctionTool, ToolOutputFileContent, ToolOutputImage, ToolOutputText
+except ImportError as error:
+    raise ImportError('eyespan.hosts.openai_agents needs the SDK: pip install "eyespan[openai-agents]"') from error
+
+
+def to_openai_agents(tool: Tool, *, strict: bool = False) -> FunctionTool:
+    """The tool as a `FunctionTool` with the dialect's own name, description and schema.
+
+    `strict`: the API holds the model to the schema; optional properties are then nullable, and null is absent.
+    """
+    spec = tool.spec
+
+    async def invoke(_context: Any, text: str) -> str | list[Any]:
+        arguments: Any = {}
+        try:
+            arguments = parsed(text)
+        except ValueError as error:
+            reply = failed("invalid_json", str(error))
+        else:
+            reply = await tool.acall(without_nulls(arguments, spec.input_schema) if strict else arguments)
+        return [_output(block, filename(arguments)) for block in reply.content]
+
+    return FunctionTool(
+        name=spec.name,
+        description=spec.description,
+        params_json_schema=openai_strict(spec.input_schema) if strict else copied(spec.input_schema),
+        on_invoke_tool=invoke,
+        strict_json_schema=strict,
+    )
+
+
+def _output(block: Content, name: str) -> Any:
+    if isinstance(block, ImageContent) and block.media_type in PICTURES:
+        return ToolOutputImage(image_url=data_url(block))
+    if isinstance(block, DocumentContent):
+        return ToolOutputFileContent(file_data=data_url(block), filename=name)
+    return ToolOutputText(text=as_text(block))

@@ -1,0 +1,104 @@
+"""Files as MCP resources: `file:///{+path}{?start,limit}`, read through the same engine and guard as the tools."""
+
+from __future__ import annotations
+
+import os
+from mimetypes import guess_type
+from urllib.parse import parse_qsl, quote_from_bytes, unquote_to_bytes
+
+from eyespan.errors import InvalidPath
+from eyespan.guard import names
+from eyespan.kinds import image_type
+from eyespan.model import MIB, NUL_IS_BINARY, BytesPart, Limits, Lines, ReadRequest, TextPart
+from eyespan.tool import valid_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from eyespan.engine import Engine
+    from eyespan.guard import Guard, Root
+    from eyespan.model import Pulse
+
+MAX_RESOURCE_BYTES = 8 * MIB
+MAX_COMPLETIONS = 100  # of the protocol
+
+
+def uri_of(path: str) -> str:
+    return "file:///" + quote_from_bytes(os.fsencode(path.lstrip("/")))
+
+
+def path_of(uri: str, roots: Sequence[Root]) -> tuple[str, dict[str, int]]:
+    """The path a URI names, and its range. A path that lies in a root is absolute; any other belongs to the first root.
+
+    Raises: InvalidPath.
+    """
+    scheme, mark, rest = uri.partition("://")
+    host, slash, rest = rest.partition("/")
+    if scheme.lower() != "file" or not mark or not slash or host.lower() not in ("", "localhost"):
+        raise InvalidPath(uri, "a resource here is file:///PATH?start=LINE&limit=LINES")
+    path, _, query = rest.partition("?")
+    name = os.fsdecode(unquote_to_bytes(path.partition("#")[0]))
+    absolute = "/" + name.lstrip("/")
+    chosen = absolute if names.beneath(absolute, roots) is not None else name
+    wanted: dict[str, int] = {}
+    for key, value in parse_qsl(query.partition("#")[0], keep_blank_values=True):
+        if key not in ("start", "limit") or not value.isascii() or not value.isdigit() or not 0 < len(value) < 16:
+            raise InvalidPath(uri, "start and limit are whole numbers from 1 on, and nothing else can be asked for")
+        wanted[key] = int(value)
+    if 0 in wanted.values():
+        raise InvalidPath(uri, "start and limit count from 1")
+    return chosen, wanted
+
+
+def read(
+    engine: Engine, roots: Sequence[Root], uri: str, pulse: Pulse, limit_bytes: int | None = None
+) -> dict[str, Any]:
+    """The contents of one resource: text by lines, or bytes.
+
+    Raises: ReadError.
+    """
+    path, wanted = path_of(uri, roots)
+    limit = min(MAX_RESOURCE_BYTES, limit_bytes or MAX_RESOURCE_BYTES)
+    limits = Limits(max_window_bytes=limit)
+    selection = Lines(wanted.get("start", 1), wanted.get("limit"))
+    request = ReadRequest(path, selection, limits, NUL_IS_BINARY, encoding="bom", wants_bytes=True)
+    document = engine.read(request, pulse)
+    part = document.parts[0]
+    guessed = guess_type(document.facts.canonical)[0]
+    if isinstance(part, TextPart):
+        media = guessed if guessed is not None and guessed.startswith("text/") else "text/plain"
+        facts = {"first_line": part.first_line, "lines_returned": part.line_count, "truncated": part.more}
+        if part.total_lines is not None:
+            facts["total_lines"] = part.total_lines
+        text = valid_text(part.data.decode("utf-8", "replace"))
+        return {"uri": uri, "mimeType": media, "text": text, "_meta": {"eyespan/facts": facts}}
+    assert isinstance(part, BytesPart)
+    media = image_type(part.data) or guessed or part.media_type
+    contents: dict[str, Any] = {"uri": uri, "mimeType": media, "blob": part.data}
+    if part.truncated:
+        contents["_meta"] = {"eyespan/facts": {"truncated": True, "size_bytes": document.facts.size_bytes}}
+    return contents
+
+
+def complete(guard: Guard, value: str) -> dict[str, Any]:
+    """Paths that begin with `value`: folders with a slash behind. Hidden names only when a dot was typed."""
+    from eyespan.errors import ReadError
+
+    folder, slash, start = value.rpartition("/")
+    try:
+        found = guard.list_beneath(folder + slash or ".").entries
+    except ReadError:
+        found = ()
+    hits = sorted(
+        f"{folder}{slash}{entry.name}{'/' if entry.what == 'folder' else ''}"
+        for entry in found
+        if entry.name.startswith(start) and (start.startswith(".") or not entry.name.startswith("."))
+    )
+    values = [hit for hit in hits if valid_text(hit) == hit]
+    return {
+        "values": values[:MAX_COMPLETIONS],
+        "total": len(values),
+        "hasMore": len(values) > MAX_COMPLETIONS,
+    }

@@ -1,0 +1,54 @@
+"""The tool definitions that go out: the dialect's own words, byte for byte, in each API's frame."""
+
+import pytest
+
+from eyespan.dialects import DIALECTS
+from eyespan.hosts import to_anthropic, to_mcp, to_openai
+from eyespan.hosts.schemas import anthropic_strict, openai_strict
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_each_definition_holds_the_dialects_words_and_schema_unchanged(workspace, name):
+    tool = workspace.tool(name)
+    spec = tool.spec
+    words = {"name": spec.name, "description": spec.description}
+
+    flat = {**words, "parameters": spec.input_schema, "strict": False}
+    assert to_openai(tool) == {"type": "function", **flat}
+    assert to_openai(tool, api="chat") == {"type": "function", "function": flat}
+    assert to_anthropic(tool) == {**words, "input_schema": spec.input_schema}
+    mcp = to_mcp(tool)
+    assert mcp.pop("annotations") == {
+        "readOnlyHint": True,
+        "destructiveHint": False,
+        "idempotentHint": True,
+        "openWorldHint": False,
+    }
+    mcp.pop("_meta", None)  # words to single hosts
+    assert bool(mcp.pop("outputSchema", None)) == name.startswith("workspace")  # its result is a structure
+    assert mcp == {**words, "inputSchema": spec.input_schema}
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_strict_definitions_say_so(workspace, name):
+    tool = workspace.tool(name)
+
+    assert to_openai(tool, strict=True)["strict"] is True
+    assert to_openai(tool, strict=True)["parameters"] == openai_strict(tool.spec.input_schema)
+    assert to_openai(tool, strict=True, api="chat")["function"]["strict"] is True
+    assert to_anthropic(tool, strict=True)["strict"] is True
+    assert to_anthropic(tool, strict=True)["input_schema"] == anthropic_strict(tool.spec.input_schema)
+
+
+def test_a_definition_may_be_changed_without_changing_the_tool(workspace):
+    tool = workspace.tool("claude")
+
+    for definition in (to_openai(tool)["parameters"], to_anthropic(tool)["input_schema"], to_mcp(tool)["inputSchema"]):
+        definition["properties"].clear()
+
+    assert "file_path" in tool.spec.input_schema["properties"]
+
+
+def test_an_api_that_openai_does_not_have_is_refused(workspace):
+    with pytest.raises(ValueError, match='api must be "responses" or "chat"'):
+        to_openai(workspace.tool("claude"), api="completions")

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# The adapters judged by the frameworks themselves: installs them into a cache folder (once, half a minute, 360 MB),
+# checks the types of the adapters against theirs and runs tests/hosts with nothing left out.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+cache="${XDG_CACHE_HOME:-$HOME/.cache}/eyespan/hosts"
+venv="$cache/frameworks"
+packages=(
+    anthropic==2.8.0 openai==3.49.0
+    langchain==1.4.7 langchain-core==1.7.2 openai-agents==0.24.0 pydantic-ai-slim==2.66.0 google-adk==2.13.0
+    hypothesis mypy pytest
+)
+
+if [ "$(cat "$venv/.packages" 2>/dev/null)" != "${packages[*]}" ]; then
+    echo "setting up the frameworks in $venv (once)"
+    "${PYTHON:-python3}" -m venv "$venv"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "${packages[@]}"
+    echo "${packages[*]}" > "$venv/.packages"
+fi
+
+export PYTHONPATH=src PYTHONDONTWRITEBYTECODE=1
+"$venv/bin/mypy" --cache-dir "$cache/mypy" src/eyespan/hosts
+# A test that is skipped here is a framework that was not judged: a failure. Real hosts have tools/hosts.sh.
+"$venv/bin/python" -m pytest tests/hosts --ignore-glob '*_real_hosts.py' --ignore-glob '*_getting_it.py' -rs --junitxml "$cache/frameworks.xml" "$@"
+skipped="$("$venv/bin/python" -c 'import sys, xml.etree.ElementTree as t; print(next(t.parse(sys.argv[1]).iter("testsuite")).get("skipped"))' "$cache/frameworks.xml")"
+[ "$skipped" = 0 ] || { echo "hosts: $skipped tests were skipped" >&2; exit 1; }
+echo "hosts: frameworks ok"
