@@ -26,8 +26,6 @@ def install(cache: Path) -> Path:
     if not (place / "bin" / "python").exists():
         shutil.rmtree(place, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", place], check=True)
-        # An old pip writes a command that imports `re`, half as long again as Python takes to start.
-        subprocess.run([place / "bin" / "python", *PIP, "--upgrade", "pip"], check=True)
     mark.unlink(missing_ok=True)
     # A copy, because building in place would replace the accelerator that the development environment has loaded.
     copy = cache / "checkout"
@@ -39,6 +37,8 @@ def install(cache: Path) -> Path:
             shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
         elif source.exists():
             shutil.copy(source, copy / name)
+    # An old pip writes a command that imports `re`, half as long again as Python takes to start.
+    subprocess.run([place / "bin" / "python", *PIP, "--upgrade", "pip"], check=True)
     subprocess.run([place / "bin" / "python", *PIP, "--force-reinstall", "--no-deps", copy], check=True)
     shutil.rmtree(copy)
     mark.write_text(wanted)

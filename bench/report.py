@@ -88,7 +88,8 @@ def markdown(results) -> str:
         f"eyespan {results['eyespan']['version']} ({results['eyespan']['commit']}), {results['date']}, one run of "
         f"{results['passes']} pass{'es' * (results['passes'] != 1)}, {results['seconds'] // 60 + 1} minutes. "
         f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gb']} GB, {machine['system']}, "
-        f"Python {machine['python']}, node {machine['node'] or 'missing'}, coreutils {machine['coreutils']}.",
+        f"Python {machine['python']}, node {machine['node'] or 'missing'}, coreutils {machine['coreutils']}; "
+        f"load before the run {results['load_before']}.",
         "",
         "Made by `make bench`, which installs the peers and makes the files; nothing here is written by hand. Everyone "
         "reads the same files, warm in the page cache, by the same requests, and takes turns. Workers are timed inside "
