@@ -62,6 +62,16 @@ def test_following_the_continuations_shows_every_character_once(folder, text, bu
     assert characters(rows) == wanted
 
 
+@pytest.mark.parametrize("budget", [50, 120, 700, 3000])
+def test_reading_on_behind_an_outline_shows_every_line_once(tmp_path, budget):
+    text = "".join(f"def function_{n}(a):\n    # {'word ' * (n % 40)}\n    return a\n\n" for n in range(60))
+    (tmp_path / "f.py").write_text(text)
+    with Workspace(tmp_path) as workspace:
+        rows, _ = follow(workspace.tool("native"), "f.py", budget)
+
+    assert characters(rows) == expected(text)
+
+
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(texts.filter(len), st.integers(50, 3000))
 def test_an_answer_stays_within_the_budget(folder, text, budget):
