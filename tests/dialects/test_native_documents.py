@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from eyespan import Workspace
-from eyespan.dialects.native_documents import cut_out
+from eyespan.dialects.native.documents import cut_out
 from eyespan.model import Stretch, Tail
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"

@@ -7,10 +7,11 @@ it, so nothing is cut in silence and reading on always makes progress. docs/nati
 
 from __future__ import annotations
 
-from eyespan import errors, layout, selectors, versions
+from eyespan import layout, selectors, versions
 from eyespan.dialects.arguments import BadArguments, as_whole, shown
 from eyespan.dialects.base import Dialect
-from eyespan.dialects.native_parts import Call
+from eyespan.dialects.native.call import Call
+from eyespan.dialects.native.parts import in_words
 from eyespan.layout import SEPARATORS, Style
 from eyespan.model import Pulse, ReplyError, ToolSpec
 from eyespan.record import record
@@ -194,26 +195,6 @@ def _known(value: Any) -> frozenset[str]:
 
 def _bad(text: str) -> BadArguments:
     return BadArguments("invalid_arguments", text)
-
-
-def in_words(error: ReadError) -> str:
-    """Why a file cannot be read, and what can be done."""
-    match error:
-        case errors.NotFound():
-            return "no such file"
-        case errors.OutsideRoot():
-            return "outside the folders that may be read"
-        case errors.PolicyDenied(rule=""):
-            return "this tool is denied by policy"
-        case errors.PolicyDenied():
-            return f"reading it is forbidden by the rule {error.rule}"
-        case errors.NotRegular():
-            return f"not a file but a {error.what}"
-        case errors.Binary():
-            return f"binary{'' if error.kind == 'binary' else f' ({error.kind})'}, no text to show"
-        case errors.PermissionRefused():
-            return f"permission denied ({error})"
-    return str(error)
 
 
 # --- the words of the tool -----------------------------------------------------------------------------------------

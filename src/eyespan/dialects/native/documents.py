@@ -7,7 +7,9 @@ by lines from the file; where it does not fit, the selector that goes on names t
 from __future__ import annotations
 
 from eyespan import tokens
-from eyespan.dialects.native_parts import DOCUMENTS, LEAST_TOKENS, LEFT_TOKENS, NoSuchPart, Part, Shown, TextFile
+from eyespan.dialects.native.call import DOCUMENTS
+from eyespan.dialects.native.parts import LEAST_TOKENS, LEFT_TOKENS, NoSuchPart, Part, Shown
+from eyespan.dialects.native.text import TextFile
 from eyespan.errors import ReadError
 from eyespan.layout import Style
 from eyespan.model import CHEAP_TOTAL, Document, ImageContent, ImagePart, NotePart, ReadRequest, Stretch, Tail, TextPart
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from eyespan.dialects.native_parts import Call
+    from eyespan.dialects.native.call import Call
     from eyespan.model import Content
 
 PICTURE_TOKENS = 1600
