@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,11 @@ def call():
         yield lambda files, **more: tool.call({"files": files, **more})
 
 
+def text_of(lines):
+    """Lines without their gutter; without notes."""
+    return [re.sub(r"^(\d+(:\d+)?)?\t", "", line) for line in lines if not line.startswith("note: ")]
+
+
 def follow(call, selector, budget):
     """The lines of text that following the continuations shows, without headers and notes."""
     lines, waiting, calls = [], [selector], 0
@@ -29,15 +35,15 @@ def follow(call, selector, budget):
         reply = call(waiting.pop(0), budget=budget)
         assert not reply.is_error, reply.text
         body = reply.text.split("\nleft out, over")[0].split("\n")[1:]
-        lines += [line for line in body if not line.startswith("note: ")]
+        lines += text_of(body)
         waiting = [*reply.structured.get("left_out", []), *waiting]
     return lines, calls
 
 
 @pytest.mark.parametrize("budget", [60, 100, 300, 5000])
 def test_the_pages_of_a_pdf_are_read_on_at_any_budget(call, budget):
-    whole = call("pdfs/book.pdf:p1-20", budget=20_000).text.split("\n")[1:]
-    last = call("pdfs/book.pdf:p21-25", budget=20_000).text.split("\n")[1:]
+    whole = text_of(call("pdfs/book.pdf:p1-20", budget=20_000).text.split("\n")[1:])
+    last = text_of(call("pdfs/book.pdf:p21-25", budget=20_000).text.split("\n")[1:])
 
     lines, calls = follow(call, "pdfs/book.pdf", budget)
 
@@ -74,7 +80,13 @@ def test_a_notebook_is_read_on_by_lines_of_its_text(call, budget):
 
     lines, _ = follow(call, "notebooks/tides.ipynb", budget)
 
-    assert "".join(lines) == "".join(line for line in whole if not line.startswith("note: "))
+    assert "".join(lines) == "".join(text_of(whole))
+
+
+def test_no_line_of_a_document_can_pass_for_one_of_the_tool(call):
+    for selector in ("pdfs/book.pdf", "notebooks/tides.ipynb"):
+        body = call(selector).text.split("\nleft out, over")[0].split("\n")[1:]
+        assert all(not line or re.match(r"\d*\t|note: ", line) for line in body)
 
 
 def test_cells_by_number(call):

@@ -28,7 +28,8 @@ PICTURE_TOKENS = 1600
 PICTURED_PAGES = 4
 """So many pages that are asked for by number come with their pictures; of more there is the text."""
 MAX_PAGES = 20
-BARE = Style(every=0)
+HELD_EVERY = 1 << 60
+"""A gutter without numbers, but for the first line: no line of a document can pass for one of eyespan's own."""
 
 
 def open_document(call: Call, target: Target, document: Document, note: str) -> Part:
@@ -58,11 +59,12 @@ def open_document(call: Call, target: Target, document: Document, note: str) -> 
 
 
 class HeldText(TextFile):
-    """Text that was made from a document: known as a whole, its lines not those of a file, so without numbers."""
+    """Text that was made from a document: known as a whole, its lines not those of a file, so hardly numbered."""
 
     def __init__(self, call: Call, target: Target, document: Document, text: str, blocks: Sequence[Content]) -> None:
         super().__init__(call, target, document.facts)
-        self.style = BARE
+        if self.style.every:
+            self.style = Style(self.style.separator, HELD_EVERY)
         self._document = Document(document.kind, document.facts, ())
         self._text = text
         self._blocks = tuple(blocks)
@@ -267,7 +269,8 @@ class PdfPages(Part):
 
     def _costs(self, count: int) -> int:
         pictures = sum(map(len, self._pictures[:count]))
-        return tokens.estimate("\n".join(self._texts[:count])) + PICTURE_TOKENS * pictures
+        text = "\n".join(self._guttered("\n".join(self._texts[:count])))
+        return tokens.estimate(text) + PICTURE_TOKENS * pictures
 
     def need(self) -> int:
         if self._numbers[-1] < self._last:
@@ -298,9 +301,14 @@ class PdfPages(Part):
         if value in self._call.args.known:
             facts.update(unchanged=True, tokens=tokens.estimate(head) + 1)
             return Shown(f"{head} unchanged", facts, left)
-        shown_text = "\n".join([head, text, *self._unseen(count)])
+        shown_text = "\n".join([head, *self._guttered(text), *self._unseen(count)])
         facts["tokens"] = tokens.estimate(shown_text) + PICTURE_TOKENS * len(blocks)
         return Shown(shown_text, facts, left, None, tuple(blocks))
+
+    def _guttered(self, text: str) -> list[str]:
+        style = self._call.dialect.style
+        mark = style.separator if style.every else ""
+        return [f"{mark}{line}" if line else "" for line in text.split("\n")]
 
     def _unseen(self, count: int) -> list[str]:
         """How to see pages that are only pictures."""
