@@ -43,7 +43,7 @@ class Engine:
         Raises: ReadError.
         """
         pulse = pulse or Pulse()
-        with self.guard.open(request.path, lexical=request.lexical, follow=request.follows_final_link) as source:
+        with self._open(request, pulse) as source:
             try:
                 return self._document(source, request, pulse)
             except ReadError as error:
@@ -55,10 +55,42 @@ class Engine:
 
         Raises: ReadError; Binary for what is no text.
         """
-        with self.guard.open(request.path, lexical=request.lexical, follow=request.follows_final_link) as source:
+        with self._open(request, pulse) as source:
             if self._kind(source, request) is not kinds.TEXT:
                 raise Binary(source.asked)
             yield from text.stream(source, request, pulse)
+
+    def _open(self, request: ReadRequest, pulse: Pulse) -> Source:
+        """The file that the request names, or what it names inside that file or in the past.
+
+        Raises: ReadError.
+        """
+        if request.revision:
+            from eyespan.sources.git import open_at
+
+            source = open_at(self.guard, request, pulse)
+        else:
+            source = self.guard.open(request.path, lexical=request.lexical, follow=request.follows_final_link)
+        if not request.member and "archive" not in request.documents and "compressed" not in request.documents:
+            return source
+        try:
+            from eyespan.sources import open_inside
+
+            return open_inside(
+                source,
+                request.member,
+                self.guard.policy,
+                pulse,
+                decode="compressed" in request.documents,
+                decode_archives="archive" in request.documents,
+            )
+        except ReadError as error:
+            error.path, error.relative = source.asked, source.path
+            source.close()
+            raise
+        except BaseException:
+            source.close()
+            raise
 
     def _document(self, source: Source, request: ReadRequest, pulse: Pulse) -> Document:
         limit = request.limits.max_file_bytes
@@ -68,14 +100,20 @@ class Engine:
         parts, extra = self._read(kind, source, request, pulse)
         status = source.status
         facts = Facts(
-            source.path, source.canonical, source.size_bytes, status.st_mtime_ns, status.st_nlink, source.changed()
+            source.path,
+            source.canonical,
+            source.size_bytes,
+            status.st_mtime_ns,
+            status.st_nlink,
+            source.changed(),
+            source.exact,
         )
         return Document(kind.name, facts, parts, extra)
 
     def _kind(self, source: Source, request: ReadRequest) -> Kind:
         head = source.head
         if request.documents or request.refuses:
-            kind = kinds.detect(head, source.path)
+            kind = kinds.detect(head, source.name)
             if kind is not None:
                 if kind.name in request.refuses:
                     raise Binary(source.asked, kind=kind.name)
@@ -89,6 +127,10 @@ class Engine:
     ) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
         if kind is kinds.TEXT:
             return text.read(source, request, pulse)
+        if kind.name == "archive":
+            from eyespan.readers import archive
+
+            return archive.read(source, request, pulse, self.guard.policy)
         __import__(kind.reader)
         parts: tuple[tuple[Part, ...], Mapping[str, Any]] = sys.modules[kind.reader].read(source, request, pulse)
         return parts

@@ -92,11 +92,40 @@ def _is_plain_text(head: bytes) -> bool:
     return True
 
 
+def _is_sqlite(head: bytes) -> bool:
+    return head.startswith(b"SQLite format 3\0")
+
+
+def _is_parquet(head: bytes) -> bool:
+    # Behind the mark comes a page header, which no text can be: its first field is a number of one byte.
+    return head.startswith(b"PAR1") and not _is_plain_text(head)
+
+
+def _is_archive(head: bytes) -> bool:
+    from eyespan.sources import archive
+
+    return archive(head) is not None
+
+
+def _is_compressed(head: bytes) -> bool:
+    from eyespan.sources import compression
+
+    return compression(head) is not None
+
+
 KINDS = (
     Kind("image", "eyespan.readers.image", _is_picture),
     Kind("pdf", "eyespan.readers.pdf", _says_pdf, (".pdf",)),
     Kind("notebook", "eyespan.readers.notebook", None, (".ipynb",)),
+    Kind("sqlite", "eyespan.readers.tables", _is_sqlite),
+    Kind("parquet", "eyespan.readers.tables", _is_parquet),
 )
+LATER = (
+    Kind("archive", "eyespan.readers.archive", _is_archive),
+    Kind("compressed", "eyespan.readers.binary", _is_compressed),
+    Kind("csv", "eyespan.readers.tables", None, (".csv", ".tsv", ".tab")),
+)
+"""What a file is if it is nothing more special: many kinds of documents are zip archives, too."""
 TEXT = Kind("text", "eyespan.readers.text")
 BINARY = Kind("binary", "eyespan.readers.binary")
 
@@ -105,13 +134,14 @@ def detect(head: bytes, name: str) -> Kind | None:
     """The document kind of a file, or None if it is plain text or unknown. An empty file is of no kind."""
     if not head:
         return None
-    for kind in KINDS:
-        if kind.says is not None and kind.says(head):
-            return kind
     lower = name.lower()
-    for kind in KINDS:
-        if kind.suffixes and lower.endswith(kind.suffixes):
-            return kind
+    for rows in (KINDS, LATER):
+        for kind in rows:
+            if kind.says is not None and kind.says(head):
+                return kind
+        for kind in rows:
+            if kind.suffixes and lower.endswith(kind.suffixes):
+                return kind
     return None
 
 
