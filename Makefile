@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test lint types check fuzz soak bench clean help
+.PHONY: run test lint fuzz soak bench bench-quick hosts clean help
 
 run: $(READY)  ## show eyespan at work: the same lines in each dialect
 	@$(BIN)/python examples/tour.py
@@ -19,8 +19,26 @@ lint: $(READY)  ## put the code in shape
 $(READY): pyproject.toml constraints.txt $(wildcard src/eyespan/_native/*.c hatch_build.py)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "setting up $(VENV) (once; half a minute)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
+
+fuzz: $(READY)  ## damaged documents by the thousand, the accelerator under sanitizers; some ten minutes
+	@$(BIN)/python tools/fuzz_documents.py --count 2000
+	@PYTHON=$(BIN)/python tools/fuzz_native.sh
+
+soak: $(READY)  ## races and worker deaths at length; some ten minutes
+	@EYESPAN_RACE_READS=5000000 $(BIN)/python -m pytest tests/guard/test_race.py
+	@$(BIN)/python -m pytest -m soak
+
+bench: $(READY)  ## every figure of the README, beside the peers; installs them, some 40 minutes
+	@$(BIN)/python bench/run.py
+
+bench-quick: $(READY)  ## the same on small sizes, two minutes
+	@$(BIN)/python bench/run.py --quick
+
+hosts: $(READY)  ## real Claude Code, Codex, agent frameworks and the MCP conformance suite as judges
+	@tools/hosts.sh && tools/hosts_frameworks.sh && tools/mcp_conformance.sh
 
 clean:  ## remove what the other commands made
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info

@@ -18,14 +18,19 @@ import random
 import sys
 import tempfile
 import time
+import zipfile
+import zlib
 from collections import Counter
 from pathlib import Path
 
 FIXTURES = Path(__file__).resolve().parent.parent / "tests" / "fixtures"
 KINDS = {
-    # kind: (pattern below tests/fixtures, arguments of the call)
+    # kind: (patterns below tests/fixtures, arguments of the call; None: read as the text that it is converted to)
     "picture": ("pictures/*.*", {}),
     "pdf": ("pdfs/*.pdf", {"pages": "1-2"}),
+    "notebook": ("notebooks/*.ipynb", {}),
+    "office": ("office/*.docx office/*.pptx office/*.xls* office/*.ods", None),
+    "web": ("office/*.epub office/*.html office/*.eml", None),
 }
 MAX_SEED_BYTES = 100_000
 MAX_REPLY_BYTES = 32_000_000
@@ -36,7 +41,8 @@ GRACE_SECONDS = 35  # a job has 10; a start of the worker on a busy machine is a
 
 def seeds(kind: str) -> list[tuple[str, bytes]]:
     """The undamaged files of a kind: name and contents."""
-    paths = sorted(path for path in FIXTURES.glob(KINDS[kind][0]) if path.suffix != ".json")
+    patterns = KINDS[kind][0].split()
+    paths = sorted(path for each in patterns for path in FIXTURES.glob(each) if path.suffix != ".json")
     found = [(path.name, path.read_bytes()) for path in paths if path.stat().st_size <= MAX_SEED_BYTES]
     assert found, f"no fixtures for {kind}"
     return found
@@ -50,7 +56,7 @@ def mutated(kind: str, count: int, seed: int):
         name, data = originals[number % len(originals)]
         other = dice.choice(originals)[1]
         for _ in range(dice.choice((1, 1, 1, 2, 3))):
-            data = dice.choice(DAMAGES)(dice, data, other)
+            data = dice.choice(DAMAGES if kind in ("picture", "pdf") else OFFICE_DAMAGES)(dice, data, other)
         yield name, data
 
 
@@ -100,7 +106,32 @@ def change_digits(dice, data, other):
     return bytes(data)
 
 
+def damage_a_part(dice, data, other):
+    """A sound package with one damaged part, so that the damage gets as far as the part's own decoder."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as package:
+            parts = {name: package.read(name) for name in package.namelist()}
+    except (zipfile.BadZipFile, zlib.error, OSError, ValueError, NotImplementedError, EOFError, RuntimeError):
+        return dice.choice(DAMAGES)(dice, data, other)
+    if parts:
+        victim = dice.choice(sorted(parts))
+        parts[victim] = dice.choice((flip_bits, cut, repeat, change_digits, mark_up))(dice, parts[victim], other)
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as package:
+        for name, part in parts.items():
+            package.writestr(name, part)
+    return made.getvalue()
+
+
+def mark_up(dice, data, other):
+    """Puts something that parsers look for in a random place."""
+    at = dice.randrange(len(data) + 1)
+    pieces = (b"<", b">", b"&", b'"', b"\\", b"[", b"{", b"\\ud800", b"</", b"<!DOCTYPE x [", b"]]>", b"\0", b"\xff")
+    return data[:at] + dice.choice(pieces) * dice.choice((1, 1, 200)) + data[at:]
+
+
 DAMAGES = (flip_bits, flip_near_start, cut, splice, repeat, overwrite, change_digits)
+OFFICE_DAMAGES = (*DAMAGES, mark_up, damage_a_part, damage_a_part, damage_a_part)
 
 
 def faults(reply) -> list[str]:
@@ -141,6 +172,21 @@ def _picture_faults(block) -> list[str]:
     return []
 
 
+def answer(workspace, tool, path, arguments):
+    """What the tool says of a file; for a kind that it does not show, what the engine converts it to."""
+    if arguments is not None:
+        return tool.call({"file_path": str(path), **arguments})
+    from eyespan import kinds
+    from eyespan.errors import ReadError
+    from eyespan.model import ReadRequest, Reply, ReplyError, TextContent
+
+    try:
+        part = workspace.engine.read(ReadRequest(str(path), documents=kinds.OFFICE)).parts[0]
+    except ReadError as error:
+        return Reply((TextContent(str(error)),), None, ReplyError(error.code, str(error)))
+    return Reply((TextContent(bytes(part.data).decode("utf-8")),))
+
+
 def run(kind: str, count: int, seed: int, *, report=lambda text: None) -> tuple[list[str], Counter]:
     """Reads `count` damaged files; the promises broken, and how often each outcome was seen."""
     from eyespan import Workspace
@@ -153,7 +199,7 @@ def run(kind: str, count: int, seed: int, *, report=lambda text: None) -> tuple[
             path = Path(folder).resolve() / name
             path.write_bytes(data)
             start = time.monotonic()
-            reply = tool.call({"file_path": str(path), **KINDS[kind][1]})
+            reply = answer(workspace, tool, path, KINDS[kind][1])
             seconds = time.monotonic() - start
             wrong = faults(reply)
             if seconds > GRACE_SECONDS:
@@ -164,7 +210,7 @@ def run(kind: str, count: int, seed: int, *, report=lambda text: None) -> tuple[
                 report(broken[-1])
         name, data = seeds(kind)[-1]
         (Path(folder) / name).write_bytes(data)
-        reply = tool.call({"file_path": str(Path(folder).resolve() / name)})
+        reply = answer(workspace, tool, Path(folder).resolve() / name, KINDS[kind][1])
         if reply.is_error:
             broken.append(f"{kind}: the undamaged {name} is no longer read: {reply.error.message}")
     return broken, outcomes

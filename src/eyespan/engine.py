@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eyespan.guard import Guard, Source
+    from eyespan.guard.listing import Listing
     from eyespan.kinds import Kind
-    from eyespan.model import Part, ReadRequest, TextPart
+    from eyespan.model import Part, ReadRequest
 
 
 class Engine:
@@ -37,6 +38,13 @@ class Engine:
         """
         return self.guard.admit(path, lexical=lexical)[1]
 
+    def list(self, path: str) -> Listing:
+        """The names in a folder, as far as the rules let them be known.
+
+        Raises: ReadError; NotRegular(what="file") if it is no folder.
+        """
+        return self.guard.list_beneath(path)
+
     def read(self, request: ReadRequest, pulse: Pulse | None = None) -> Document:
         """What the request selects of the file it names.
 
@@ -50,15 +58,25 @@ class Engine:
                 error.path, error.relative = source.asked, source.path
                 raise
 
-    def stream(self, request: ReadRequest, pulse: Pulse) -> Iterator[TextPart]:
-        """The lines of a text file in consecutive parts, each small, however much is selected.
+    def look(self, request: ReadRequest) -> Document:
+        """What the file is, without its contents: a document of no parts.
 
-        Raises: ReadError; Binary for what is no text.
+        Raises: ReadError.
+        """
+        with self._open(request, Pulse()) as source:
+            return Document(self._kind(source, request).name, _facts(source), ())
+
+    def stream(self, request: ReadRequest, pulse: Pulse) -> Iterator[Part]:
+        """The same parts one after the other; lines of a text come in small ones, however many are selected.
+
+        Raises: ReadError; Binary for what is neither text nor a document the request takes.
         """
         with self._open(request, pulse) as source:
-            if self._kind(source, request) is not kinds.TEXT:
-                raise Binary(source.asked)
-            yield from text.stream(source, request, pulse)
+            kind = self._kind(source, request)
+            if kind is kinds.TEXT:
+                yield from text.stream(source, request, pulse)
+            else:
+                yield from self._read(kind, source, request, pulse)[0]
 
     def _open(self, request: ReadRequest, pulse: Pulse) -> Source:
         """The file that the request names, or what it names inside that file or in the past.
@@ -71,9 +89,12 @@ class Engine:
             source = open_at(self.guard, request, pulse)
         else:
             source = self.guard.open(request.path, lexical=request.lexical, follow=request.follows_final_link)
-        if not request.member and "archive" not in request.documents and "compressed" not in request.documents:
+        documents = request.documents
+        if not request.member and "archive" not in documents and "compressed" not in documents:
             return source
         try:
+            if not request.member and kinds.compression(source.head) is None:
+                return source
             from eyespan.sources import open_inside
 
             return open_inside(
@@ -81,8 +102,8 @@ class Engine:
                 request.member,
                 self.guard.policy,
                 pulse,
-                decode="compressed" in request.documents,
-                decode_archives="archive" in request.documents,
+                decode="compressed" in documents,
+                decode_archives="archive" in documents,
             )
         except ReadError as error:
             error.path, error.relative = source.asked, source.path
@@ -98,17 +119,7 @@ class Engine:
             raise TooLarge(source.asked, size_bytes=source.size_bytes, limit_bytes=limit)
         kind = self._kind(source, request)
         parts, extra = self._read(kind, source, request, pulse)
-        status = source.status
-        facts = Facts(
-            source.path,
-            source.canonical,
-            source.size_bytes,
-            status.st_mtime_ns,
-            status.st_nlink,
-            source.changed(),
-            source.exact,
-        )
-        return Document(kind.name, facts, parts, extra)
+        return Document(kind.name, _facts(source), parts, extra)
 
     def _kind(self, source: Source, request: ReadRequest) -> Kind:
         head = source.head
@@ -134,3 +145,16 @@ class Engine:
         __import__(kind.reader)
         parts: tuple[tuple[Part, ...], Mapping[str, Any]] = sys.modules[kind.reader].read(source, request, pulse)
         return parts
+
+
+def _facts(source: Source) -> Facts:
+    status = source.status
+    return Facts(
+        source.path,
+        source.canonical,
+        source.size_bytes,
+        status.st_mtime_ns,
+        status.st_nlink,
+        source.changed(),
+        source.exact,
+    )

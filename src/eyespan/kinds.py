@@ -5,7 +5,7 @@ A new kind is one row in `KINDS` and one reader module, which is imported on fir
 
 from __future__ import annotations
 
-from eyespan.lines.encodings import by_mark
+from eyespan.lines.encodings import by_mark, choose, plain_wide
 from eyespan.model import ANY_IS_TEXT, NUL_OR_BAD_UTF8_IS_BINARY, SNIFF_BYTES
 from eyespan.record import record
 
@@ -101,22 +101,82 @@ def _is_parquet(head: bytes) -> bool:
     return head.startswith(b"PAR1") and not _is_plain_text(head)
 
 
-def _is_archive(head: bytes) -> bool:
-    from eyespan.sources import archive
+_TAR_BLOCK = 512
 
+
+def compression(head: bytes) -> str | None:
+    """What a file is compressed with, by its first bytes."""
+    if head[:3] == b"\x1f\x8b\x08":
+        return "gzip"
+    # Behind the three letters a digit for the block size, then the mark of a block or of the end.
+    if head[:3] == b"BZh" and head[3:4] in b"123456789" and head[4:10] in (b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"):
+        return "bzip2"
+    if head[:6] == b"\xfd7zXZ\0":
+        return "xz"
+    return "zstd" if head[:4] == b"\x28\xb5\x2f\xfd" else None
+
+
+def archive(head: bytes) -> str | None:
+    """Which archive a file is, by its first bytes: "zip" or "tar"."""
+    if head[:4] in (b"PK\3\4", b"PK\5\6"):
+        return "zip"
+    return "tar" if head[:1] != b"\0" and tar_checksum_fits(head[:_TAR_BLOCK]) else None
+
+
+def tar_checksum_fits(block: bytes) -> bool:
+    """Whether this is the header of a member of a tar archive; old ones have no other mark."""
+    field = block[148:156].split(b"\0", 1)[0].strip(b" ")
+    if not field.isdigit() or len(block) < _TAR_BLOCK:
+        return False
+    try:
+        told = int(field, 8)
+    except ValueError:
+        return False
+    unsigned = sum(block) - sum(block[148:156]) + 8 * 32
+    # Some old archivers added up signed bytes.
+    return told == unsigned or told == unsigned - 256 * sum([byte > 127 for byte in block[:148] + block[156:]])
+
+
+def _is_archive(head: bytes) -> bool:
     return archive(head) is not None
 
 
 def _is_compressed(head: bytes) -> bool:
-    from eyespan.sources import compression
-
     return compression(head) is not None
+
+
+_OFFICE = "eyespan.readers.office"
+
+
+def _in_zip(head: bytes, folder: bytes) -> bool:
+    """Whether a zip package starts with parts in this folder: by the names in front of its parts, not by chance."""
+    if not head.startswith(b"PK\x03\x04"):
+        return False
+    at = 0
+    for _ in range(64):
+        name = at + 30
+        if head[name : name + len(folder)] == folder:
+            return True
+        at = head.find(b"PK\x03\x04", name)
+        if at < 0:
+            return False
+    return False
+
+
+def _is_sheet(head: bytes) -> bool:
+    return head[30:84] == b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet" or _in_zip(head, b"xl/")
 
 
 KINDS = (
     Kind("image", "eyespan.readers.image", _is_picture),
     Kind("pdf", "eyespan.readers.pdf", _says_pdf, (".pdf",)),
     Kind("notebook", "eyespan.readers.notebook", None, (".ipynb",)),
+    Kind("docx", _OFFICE, lambda head: _in_zip(head, b"word/"), (".docx", ".docm", ".dotx")),
+    Kind("pptx", _OFFICE, lambda head: _in_zip(head, b"ppt/"), (".pptx", ".pptm", ".ppsx")),
+    Kind("sheet", _OFFICE, _is_sheet, (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")),
+    Kind("epub", _OFFICE, lambda head: head[30:58] == b"mimetypeapplication/epub+zip", (".epub",)),
+    Kind("html", _OFFICE, None, (".html", ".htm", ".xhtml")),
+    Kind("eml", _OFFICE, None, (".eml",)),
     Kind("sqlite", "eyespan.readers.tables", _is_sqlite),
     Kind("parquet", "eyespan.readers.tables", _is_parquet),
 )
@@ -126,6 +186,8 @@ LATER = (
     Kind("csv", "eyespan.readers.tables", None, (".csv", ".tsv", ".tab")),
 )
 """What a file is if it is nothing more special: many kinds of documents are zip archives, too."""
+OFFICE = frozenset(kind.name for kind in KINDS if kind.reader == _OFFICE)
+"""The kinds that are shown as text they were converted to. HTML and mails are plain text to a dialect without them."""
 TEXT = Kind("text", "eyespan.readers.text")
 BINARY = Kind("binary", "eyespan.readers.binary")
 
@@ -149,8 +211,10 @@ def is_binary(head: bytes, rule: str, encoding_rule: str, whole: bool) -> bool:
     """Whether a dialect's rule takes these first bytes for binary; `whole`: they are all there is."""
     if rule == ANY_IS_TEXT:
         return False
-    if encoding_rule not in ("utf-8", "utf-8-sig") and by_mark(head) is not None:
-        return False
+    if encoding_rule not in ("utf-8", "utf-8-sig"):
+        wide = _reads_wide(head, encoding_rule)
+        if wide is not None:
+            return not wide
     sample = head[:SNIFF_BYTES]
     if b"\0" in sample:
         return True
@@ -160,5 +224,27 @@ def is_binary(head: bytes, rule: str, encoding_rule: str, whole: bool) -> bool:
         except UnicodeDecodeError as error:
             # A character that only the end of the sample cut in two is no mistake; one that the file itself cut is.
             cut_by_us = error.reason == "unexpected end of data" and error.end == len(sample)
-            return not cut_by_us or (whole and len(head) <= SNIFF_BYTES)
+            if cut_by_us and not (whole and len(head) <= SNIFF_BYTES):
+                return False
+            return encoding_rule != "auto" or not _is_guessable(head)
     return False
+
+
+def _reads_wide(head: bytes, encoding_rule: str) -> bool | None:
+    """Whether a wide encoding makes text of these bytes; None if the rule gives no wide encoding."""
+    if by_mark(head) is not None and encoding_rule in ("bom", "auto", "utf-16", "utf-32"):
+        return True
+    if encoding_rule == "auto":
+        return True if plain_wide(head[:SNIFF_BYTES]) is not None else None
+    if not encoding_rule.startswith(("utf-16", "utf-32")):
+        return None
+    # A named encoding is the host's word, but a file of it holds no NUL characters either.
+    encoding = choose(encoding_rule, head)
+    sample = head[: SNIFF_BYTES * encoding.unit_bytes]
+    return "\0" not in sample.decode(encoding.name, "replace")
+
+
+def _is_guessable(head: bytes) -> bool:
+    from eyespan.lines.detect import detect
+
+    return detect(head) is not None

@@ -34,10 +34,24 @@ class Lines:
 
 @record
 class Tail:
-    """The last `count` lines, numbered as in the whole file; without their numbers the rest need not be read."""
+    """The last `count` lines, numbered as in the whole file; without their numbers the rest need not be read.
+
+    With `max_bytes` those of them nearest to the end that fit, or else the start of the last one.
+    """
 
     count: int
     numbered: bool = True
+    max_bytes: int | None = None
+
+
+@record
+class Stretch:
+    """Text from character `column` of line `first` to the end of line `last`, but at most `max_chars`."""
+
+    first: int = 1
+    column: int = 1
+    last: int | None = None
+    max_chars: int = MIB
 
 
 @record
@@ -51,7 +65,7 @@ class Block:
     header: bool = True
 
 
-Selection = Lines | Tail | Block
+Selection = Lines | Tail | Stretch | Block
 
 
 @record
@@ -95,6 +109,9 @@ class ReadRequest:
     options: Mapping[str, Any] = {}
     """What only readers of one document kind understand (`pages`, `pdf`...)."""
     encoding: str = "utf-8"
+    """What `lines.encodings.choose` understands: a rule, or a name that `checked` let pass."""
+    tells_encoding: bool = False
+    """The dialect has room to say how the bytes were decoded, and how many could not be."""
     wants_bytes: bool = False
     """A binary file is answered with its first bytes rather than refused."""
     total: str = CHEAP_TOTAL
@@ -148,6 +165,22 @@ class TextPart:
     encoding: str = "utf-8"
     ends_open: bool | None = None
     """Whether the file's last line has no line feed; None where the end was not seen."""
+    column: int = 1
+    """The character of the first line that the text starts with."""
+    cut_short: bool = False
+    """The selection goes on behind the text, which may end inside a line: its limit ended it."""
+
+
+def drained(data: bytearray) -> list[bytes]:
+    """The bytes in pieces of at most 1 MiB, the first piece last, taken out of `data`, which is empty afterwards.
+
+    Cut off at the end, where that costs no copy of the rest: at no time is more than half of it held twice.
+    """
+    pieces = []
+    while data:
+        pieces.append(bytes(data[-MIB:]))
+        del data[-MIB:]
+    return pieces
 
 
 @record

@@ -1,45 +1,269 @@
-"""Which part of a file a person or a compiler means: `app.py:10-20`, `app.log:-50`.
+"""Which part of a file a person or a compiler means: `app.py:10-20`, `lib.py::Class.method`, `doc.pdf:p3-5`.
 
-    path:10-20   lines 10 to 20          path:10-   from line 10 on
-    path:10+5    5 lines from line 10    path:-50   the last 50 lines
-    path:10      line 10                 path:1-5,40-45   several at once
+Pure text: from what was written to a `Target`, and back. Grammar and examples: docs/selectors.md.
 
-A file whose real name looks like this still opens: whoever reads tries the whole text as a name first.
+    path:10-20   lines 10 to 20          path:10-          from line 10 on
+    path:10+5    5 lines from line 10    path:-50          the last 50 lines
+    path:10      line 10                 path:1-5,40-45    several at once
+    path:120:8   a place, as compilers print it            path:12:2001-   from character 2001 of line 12 on
+    path::Class.method                                     path:p3-5   pages      path:c2-4   cells
+    book.xlsx:Sheet1!A1:D20      app.sqlite:table          logs.zip!/app/today.log:-100      path@rev
+
+A file whose real name looks like this still opens: `readings` gives the whole text as a name first, then every way to
+split it, from the right; whoever reads takes the first whose path is there.
 """
 
 from __future__ import annotations
 
 from eyespan.model import Lines, Tail
+from eyespan.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eyespan.model import Selection
 
+MAX_READINGS = 64
+MAX_SPLITS = 8
+"""A text with more `!/` than any selector needs is split at the last ones."""
+MAX_NAME_CHARS = 200
 
-def split(text: str) -> tuple[str, tuple[Selection, ...]] | None:
-    """The path and the selections of `path:selector`, or None if the text holds no selector."""
-    path, colon, tail = text.rpartition(":")
-    if not colon or not path:
+
+# --- what can be selected ------------------------------------------------------------------------------------------
+
+
+@record
+class Place:
+    """A line and a character of it, as compilers print them: what is around it is meant."""
+
+    line: int
+    column: int
+
+
+@record
+class Chars:
+    """From character `column` of line `first` to the end of line `last`, or of the file."""
+
+    first: int
+    column: int
+    last: int | None = None
+
+
+Range = Lines | Tail | Place | Chars
+
+
+@record
+class Ranges:
+    """One or more pieces of a text, by lines."""
+
+    ranges: tuple[Range, ...]
+
+
+@record
+class Symbol:
+    """A function, class, heading or key by its name."""
+
+    name: str
+
+
+@record
+class Pages:
+    """Pages of a document; `last=None` goes to the end. `within`, here and below, are lines of their text."""
+
+    first: int
+    last: int | None = None
+    within: tuple[Range, ...] = ()
+
+
+@record
+class Cells:
+    """Cells of a notebook; `last=None` goes to the end."""
+
+    first: int
+    last: int | None = None
+    within: tuple[Range, ...] = ()
+
+
+@record
+class Area:
+    """Cells of a spreadsheet: "A1:D20" of a sheet, or of the first one if `sheet` is ""."""
+
+    sheet: str
+    cells: str
+    within: tuple[Range, ...] = ()
+
+
+@record
+class Named:
+    """A table, a sheet, or whatever else has a name in this kind of file."""
+
+    name: str
+    within: tuple[Range, ...] = ()
+
+
+Piece = Ranges | Symbol | Pages | Cells | Area | Named
+
+
+@record
+class Target:
+    """A file, the version of it, the member inside it if it is an archive, and the piece of that."""
+
+    path: str
+    piece: Piece | None = None
+    member: str = ""
+    """A path inside the archive; members of archives inside it follow another `!/`."""
+    revision: str = ""
+
+
+# --- reading -------------------------------------------------------------------------------------------------------
+
+
+def readings(text: str) -> list[Target]:
+    """Every way to understand a text, the likeliest first: as a plain name, then split from the right.
+
+    Inside an archive there may be several with the same path: whoever reads takes the first whose member is there.
+    """
+    found = [Target(text)]
+    for path, piece in [*_pieces(text), (text, None)]:
+        for target in _bases(path, piece):
+            if target not in found:
+                found.append(target)
+            if len(found) >= MAX_READINGS:
+                return found
+    return found
+
+
+def _pieces(text: str) -> list[tuple[str, Piece | None]]:
+    """The splits of `path:selector`, longest path first."""
+    found: list[tuple[str, Piece | None]] = []
+    at = text.rfind(":")
+    while at > 0 and len(found) < MAX_READINGS:
+        if text[at - 1] != ":":
+            piece = parse_piece(text[at + 1 :])
+            if piece is not None:
+                found.append((text[:at], piece))
+        at = text.rfind(":", 0, at)
+    return found
+
+
+def _bases(text: str, piece: Piece | None) -> list[Target]:
+    """`path`, `path!/member`, `path@revision` and `path@revision!/member`, longest path first."""
+    found = [Target(text, piece)]
+    at = text.rfind("!/")
+    splits = [(text, "")]
+    while at > 0 and len(splits) < MAX_SPLITS:
+        if len(text) > at + 2:
+            splits.append((text[:at], text[at + 2 :]))
+        at = text.rfind("!/", 0, at)
+    for path, member in splits:
+        found.append(Target(path, piece, member))
+        at = path.rfind("@")
+        least = max(0, len(path) - MAX_NAME_CHARS)
+        while at > least:
+            revision = path[at + 1 :]
+            if _is_revision(revision) and path[at - 1] != "/":
+                found.append(Target(path[:at], piece, member, revision))
+            at = path.rfind("@", 0, at)
+    return found
+
+
+def _is_revision(text: str) -> bool:
+    return (
+        bool(text)
+        and text.isprintable()
+        and not any(mark in text for mark in (*" :\\*?[", "!/"))
+        and text[0] not in "-/"
+    )
+
+
+def parse_piece(text: str) -> Piece | None:
+    """The piece that the text behind a path's colon names, or None if it cannot be one."""
+    if text.startswith(":"):
+        name = text[1:]
+        return Symbol(name) if name.strip() and len(name) <= MAX_NAME_CHARS and "\n" not in name else None
+    ranges = parse_ranges(text)
+    if ranges is not None:
+        return Ranges(ranges)
+    whole = _part(text, ())
+    if whole is not None:
+        return whole
+    # Lines of a part's text: the shortest tail that can be that, so that an area keeps its colon.
+    at = text.rfind(":")
+    for _ in range(MAX_SPLITS):
+        ranges = parse_ranges(text[at + 1 :]) if at > 0 else None
+        part = None if ranges is None else _part(text[:at], ranges)
+        if part is not None or at <= 0:
+            return part
+        at = text.rfind(":", 0, at)
+    return None
+
+
+def _part(text: str, within: tuple[Range, ...]) -> Piece | None:
+    """Pages, cells, an area or a name."""
+    if text[:1] in ("p", "c"):
+        span = parse_span(text[1:])
+        if span is not None:
+            return Pages(*span, within) if text[0] == "p" else Cells(*span, within)
+    if not text or len(text) > MAX_NAME_CHARS or "/" in text or "\n" in text:
         return None
-    selections = parse(tail)
-    return None if selections is None else (path, selections)
+    sheet, mark, cells = text.rpartition("!")
+    if mark:
+        return Area(sheet, cells, within) if sheet and is_area(cells) else None
+    if ":" in text:
+        return Area("", text, within) if is_area(text) else None
+    return Named(text, within) if text.strip() == text and text[0] not in "-+,." and not text.isdigit() else None
 
 
-def parse(text: str) -> tuple[Selection, ...] | None:
-    """The selections that a selector names, or None if it is none."""
-    found: list[Selection] = []
+def parse_ranges(text: str) -> tuple[Range, ...] | None:
+    """`10-20,40-60` and the like, or None."""
+    found: list[Range] = []
     for piece in text.split(","):
-        selection = _one(piece)
-        if selection is None:
+        one = _range(piece)
+        if one is None:
             return None
-        found.append(selection)
+        found.append(one)
     return tuple(found)
 
 
-def _one(text: str) -> Selection | None:
-    if text.startswith("-"):
-        count = _number(text[1:])
-        return None if count is None else Tail(count)
+def parse_span(text: str) -> tuple[int, int | None] | None:
+    """`3`, `3-5` or `3-`: the first and the last, or None."""
+    one = _lines(text) if "+" not in text else None
+    return None if one is None else (one.first, None if one.count is None else one.first + one.count - 1)
+
+
+def is_area(text: str) -> bool:
+    """Whether a text names cells of a sheet: A1, A1:D20, A:C, 5:9."""
+    corners = text.replace("$", "").split(":")
+    if len(corners) > 2 or not all(corners):
+        return False
+    shapes = set()
+    for corner in corners:
+        letters = corner.rstrip("0123456789")
+        digits = corner[len(letters) :]
+        if len(letters) > 3 or len(digits) > 7 or (letters and not (letters.isascii() and letters.isalpha())):
+            return False
+        shapes.add((bool(letters), bool(digits)))
+    return len(shapes) == 1 and (len(corners) == 2 or shapes == {(True, True)})
+
+
+def _range(text: str) -> Range | None:
+    if ":" not in text:
+        if text.startswith("-"):
+            count = _number(text[1:])
+            return None if count is None else Tail(count)
+        return _lines(text)
+    left, _, right = text.partition(":")
+    line = _number(left)
+    start, dash, end = right.partition("-")
+    column = _number(start)
+    if line is None or column is None:
+        return None
+    if not dash:
+        return Place(line, column)
+    last = _number(end) if end else None
+    return None if end and (last is None or last < line) else Chars(line, column, last)
+
+
+def _lines(text: str) -> Lines | None:
     for mark in "-+":
         left, found, right = text.partition(mark)
         if not found:
@@ -62,14 +286,77 @@ def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 and int(text) > 0 else None
 
 
+# --- writing -------------------------------------------------------------------------------------------------------
+
+
+def write_target(target: Target) -> str:
+    """The text that `readings` understands as this target, among others."""
+    text = target.path
+    if target.revision:
+        text += f"@{target.revision}"
+    if target.member:
+        text += f"!/{target.member}"
+    return text if target.piece is None else f"{text}:{write_piece(target.piece)}"
+
+
+def write_piece(piece: Piece) -> str:
+    """The text that `parse_piece` understands as this piece."""
+    if isinstance(piece, Ranges):
+        return _ranges(piece.ranges)
+    if isinstance(piece, Symbol):
+        return f":{piece.name}"
+    if isinstance(piece, (Pages, Cells)):
+        text = f"{'p' if isinstance(piece, Pages) else 'c'}{_span(piece.first, piece.last)}"
+    elif isinstance(piece, Area):
+        text = f"{piece.sheet}!{piece.cells}" if piece.sheet else piece.cells
+    else:
+        text = piece.name
+    return f"{text}:{_ranges(piece.within)}" if piece.within else text
+
+
+def _ranges(ranges: tuple[Range, ...]) -> str:
+    return ",".join([write_range(one) for one in ranges])
+
+
+def write_range(one: Range) -> str:
+    """The text that `parse_ranges` understands as this one range."""
+    if isinstance(one, Tail):
+        return f"-{one.count}"
+    if isinstance(one, Place):
+        return f"{one.line}:{one.column}"
+    if isinstance(one, Chars):
+        return f"{one.first}:{one.column}-{'' if one.last is None else one.last}"
+    return _span(one.first, None if one.count is None else one.first + one.count - 1)
+
+
+def _span(first: int, last: int | None) -> str:
+    return f"{first}-" if last is None else f"{first}" if last == first else f"{first}-{last}"
+
+
+# --- lines alone, for people at a terminal -------------------------------------------------------------------------
+
+
+def split(text: str) -> tuple[str, tuple[Selection, ...]] | None:
+    """The path and the selections of `path:lines`, or None if the text ends in no such selector."""
+    path, colon, tail = text.rpartition(":")
+    if not colon or not path:
+        return None
+    selections = parse(tail)
+    return None if selections is None else (path, selections)
+
+
+def parse(text: str) -> tuple[Selection, ...] | None:
+    """The lines that a selector names, or None if it is none."""
+    found: list[Selection] = []
+    for one in parse_ranges(text) or ():
+        if not isinstance(one, (Lines, Tail)):
+            return None
+        found.append(one)
+    return tuple(found) or None
+
+
 def write(path: str, selection: Selection) -> str:
     """The text that `split` reads as this path and selection."""
-    if isinstance(selection, Tail):
-        return f"{path}:-{selection.count}"
-    if isinstance(selection, Lines):
-        if selection.count is None:
-            return f"{path}:{selection.first}-"
-        if selection.count == 1:
-            return f"{path}:{selection.first}"
-        return f"{path}:{selection.first}-{selection.first + selection.count - 1}"
+    if isinstance(selection, (Lines, Tail)):
+        return f"{path}:{write_range(selection)}"
     raise ValueError(f"no selector says {selection!r}")

@@ -38,9 +38,7 @@ class Tool:
         try:
             if not dialect.allowed:
                 raise PolicyDenied("")
-            args = dialect.parse(arguments, self.engine.admit)
-            request = dialect.plan(args)
-            reply = dialect.render(args, self.engine.read(request, pulse))
+            reply = dialect.run(arguments, self.engine, pulse)
         except BadArguments as error:
             return _failed(ReplyError(error.code, error.message))
         except ReadError as error:
@@ -86,10 +84,14 @@ def is_valid(text: str) -> bool:
     if text.isascii():
         return True
     try:
-        text.encode("utf-8")
+        for at in range(0, len(text), _PIECE_CHARS):  # a large text is not held twice for this
+            text[at : at + _PIECE_CHARS].encode("utf-8")
     except UnicodeEncodeError:
         return False
     return True
+
+
+_PIECE_CHARS = 1 << 20
 
 
 def valid_text(text: str) -> str:

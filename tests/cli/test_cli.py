@@ -7,6 +7,7 @@ import os
 import pty
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -304,3 +305,29 @@ def cli_dialects():
     from eyespan.dialects import DIALECTS
 
     return DIALECTS
+
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("pdfs/unicode.pdf", "second line of the page"),
+        ("office/report.docx:5", "     5\t## Arrivals"),
+        ("office/ledger.xlsx", "## Ledger (A1:D4)"),
+        ("notebooks/tides.ipynb", "tide = 42"),
+        ("pictures/alpha.png", "[a picture: image/png"),
+        ("office/page.html", "<"),
+    ],
+)
+def test_documents_are_shown_as_what_they_say(eyespan, path, shown):
+    code, out, err = eyespan("read", "--root", str(FIXTURES), path)
+
+    assert (code, err) == (0, "")
+    assert shown in out
+
+
+def test_documents_can_be_shown_raw_and_pages_as_documents(eyespan):
+    assert '"cells"' in eyespan("read", "--root", str(FIXTURES), "--raw", "notebooks/tides.ipynb")[1]
+    assert "<html" not in eyespan("read", "--root", str(FIXTURES), "--document", "office/page.html")[1]

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from eyespan import Workspace, kinds
 from eyespan.dialects import claude, codex, workspace
 from eyespan.guard.source import Source
+from eyespan.lines import index, store
 from eyespan.lines.reader import LineReader
 
 SNIFF = 16
@@ -79,6 +80,7 @@ sizes = st.fixed_dictionaries(
         "block": st.sampled_from([1, 2, 3, 5, 8, 16, 31, 64, 256 * 1024]),
         "squeeze": st.sampled_from([0, 1, 7, 30, 100, 1 << 20]),
         "cheap": st.sampled_from([0, 10, 100, 1 << 23]),
+        "stride": st.sampled_from([8, 16, 64, 65536]),
     }
 )
 
@@ -88,8 +90,14 @@ def shrunk(sizes):
     with (
         mock.patch.object(Source, "head_bytes", sizes["head"]),
         mock.patch.multiple(
-            LineReader, block_bytes=sizes["block"], squeeze_bytes=sizes["squeeze"], cheap_bytes=sizes["cheap"]
+            LineReader,
+            block_bytes=sizes["block"],
+            squeeze_bytes=sizes["squeeze"],
+            cheap_bytes=sizes["cheap"],
+            index_min_bytes=2 * sizes["stride"],
         ),
+        mock.patch.multiple(index, STRIDE=sizes["stride"], FIRST_SCAN_BYTES=2 * sizes["stride"]),
+        mock.patch.object(store, "STRIDE", sizes["stride"]),
         mock.patch.object(kinds, "SNIFF_BYTES", SNIFF),
         mock.patch.multiple(codex, MAX_LINE_BYTES=CODEX_LINE_BYTES, _HELD_LINE_BYTES=CODEX_LINE_BYTES + 12),
         mock.patch.object(claude, "MAX_LINE_LENGTH", CLAUDE_LINE_CHARS),
@@ -154,7 +162,9 @@ def codex_slice(data: bytes, offset: int, limit: int) -> str:
 
 @often
 @given(files, st.integers(1, 40), st.one_of(st.integers(1, 40), st.just(2**64 - 1)), sizes)
-@example(b"x" * 33 + b"\r" + b"y" * 30 + b"\nz\n", 1, 5, {"head": 16, "block": 8, "squeeze": 0, "cheap": 0})
+@example(
+    b"x" * 33 + b"\r" + b"y" * 30 + b"\nz\n", 1, 5, {"head": 16, "block": 8, "squeeze": 0, "cheap": 0, "stride": 65536}
+)
 def test_codex_slice(desk, data, offset, limit, sizes):
     reply = desk.call("codex", data, {"offset": offset, "limit": limit}, sizes)
 
@@ -503,8 +513,15 @@ def claude_result(data: bytes, first: int, limit: int, mark: str):
 @pytest.mark.parametrize("dialect", ["claude", "claude-upstream"])
 @often
 @given(data=st.one_of(files, wide_files), offset=st.integers(0, 30), limit=st.integers(1, 40), sizes=sizes)
-@example(b"x" * 12 + b"\r" + b"y" * 99 + b"\nz\n", 0, 5, {"head": 16, "block": 8, "squeeze": 0, "cheap": 0})
-@example(b"x" * 12 + b"\r" + b"y" * 99 + b"\nz\n", 0, 5, {"head": 16, "block": 64, "squeeze": 30, "cheap": 0})
+@example(
+    b"x" * 12 + b"\r" + b"y" * 99 + b"\nz\n", 0, 5, {"head": 16, "block": 8, "squeeze": 0, "cheap": 0, "stride": 65536}
+)
+@example(
+    b"x" * 12 + b"\r" + b"y" * 99 + b"\nz\n",
+    0,
+    5,
+    {"head": 16, "block": 64, "squeeze": 30, "cheap": 0, "stride": 65536},
+)
 def test_claude(desk, dialect, data, offset, limit, sizes):
     if kinds.detect(data, "file.txt") is not None:
         return  # a picture or a PDF, by accident

@@ -7,12 +7,12 @@ from eyespan.guard import Guard, Root
 from eyespan.policy import Policy
 
 
-@pytest.fixture(params=["openat2", "walk", "walk-by-name", "portable"])
+@pytest.fixture(params=["openat2", "openat2-by-ctypes", "walk", "walk-by-name", "portable"])
 def backend(request):
     return request.param
 
 
-@pytest.fixture(params=["openat2", "walk", "walk-by-name"])
+@pytest.fixture(params=["openat2", "openat2-by-ctypes", "walk", "walk-by-name"])
 def strong(request):
     """The backends whose answers are the same to the last errno."""
     return request.param

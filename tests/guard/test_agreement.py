@@ -19,7 +19,9 @@ from eyespan.policy import Policy
 SEED = int(os.environ.get("EYESPAN_SEED", "20250117"))
 PATHS = int(os.environ.get("EYESPAN_AGREEMENT_PATHS", "100000"))
 TREES = 40
-STRONG = ("openat2", "walk", "walk-by-name")
+WEAK_SHARE = 0.25
+"""Of the paths that the weaker backend is asked for too: it is slower than all others together."""
+STRONG = ("openat2", "openat2-by-ctypes", "walk", "walk-by-name")
 
 NAMES = [
     "a",
@@ -198,14 +200,14 @@ def test_backends_agree_on_random_paths_over_hostile_trees(part, tmp_path):
         base = tmp_path / str(number)
         tree = Tree(base, dice)
         roots = (Root(f"{tree.base}/alias"), Root(tree.second))
-        openat2, walk, by_name, portable = (Guard(roots, Policy(), name) for name in (*STRONG, "portable"))
+        openat2, *others, portable = (Guard(roots, Policy(), name) for name in (*STRONG, "portable"))
         for _ in range(PATHS // TREES):
             path, follow = tree.path(), dice.random() < 0.8
             first = outcome(openat2, path, follow)
             told = f"seed {SEED}, tree {number}, path {path!r}, follow {follow}"
-            assert outcome(walk, path, follow) == first, told
-            assert outcome(by_name, path, follow) == first, told
-            weak = outcome(portable, path, follow)
+            for other in others:
+                assert outcome(other, path, follow) == first, (told, other.backend)
+            weak = outcome(portable, path, follow) if dice.random() < WEAK_SHARE else first
             if first[0] == "read":
                 read += 1
                 assert first[3].startswith(b"inside: "), told

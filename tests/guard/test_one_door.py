@@ -12,6 +12,14 @@ PACKAGE = Path(eyespan.__file__).parent
 ELSEWHERE = {
     "cli/__init__.py": "the null device, in place of a pipe that was closed",
     "lines/store.py": "the index cache in the user's cache folder",
+    "readers/office/package.py": "a member of an archive that the guard has opened",
+    "server/audit.py": "the audit log that the host named",
+    "server/auth.py": "the server's own token and the host's list of tokens",
+    "server/metrics.py": "memory shared by the workers, not a file",
+    "server/stdio.py": "the null device, in place of standard input and output",
+    "server/summary.py": "the audit log that a person named",
+    "worker/image.py": "a picture from the descriptor that was handed over",
+    "worker/zygote.py": "the descriptor that was handed over",
 }
 """Modules that open files which are none of the workspace's (logs, tokens, configuration), each with its reason."""
 

@@ -21,7 +21,7 @@ from eyespan.policy import Policy
 
 READS = int(os.environ.get("EYESPAN_RACE_READS", "204000"))
 """In all; split evenly over shapes and backends."""
-BACKENDS = ("openat2", "walk", "walk-by-name")
+BACKENDS = ("openat2", "openat2-by-ctypes", "walk", "walk-by-name")
 SECRET = b"outside: a secret"
 PLAIN = b"inside: plain text"
 DEPTH = 12

@@ -676,7 +676,7 @@ def test_a_workspace_that_was_closed_reads_nothing(strong, tmp_path):
 # --- rules ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("strong_handle", ["openat2", "walk"])
+@pytest.mark.parametrize("strong_handle", ["openat2", "openat2-by-ctypes", "walk"])
 def test_a_denied_file_behind_an_innocent_name_is_not_even_opened(strong_handle, make_guard, tmp_path, watch):
     (tmp_path / ".env").write_bytes(b"KEY=1")
     (tmp_path / "notes.txt").symlink_to(".env")

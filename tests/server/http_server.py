@@ -9,6 +9,8 @@ import signal
 import socket
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +45,13 @@ class HttpServer:
         method: str = "POST",
         path: str = "/mcp",
         drop: tuple[str, ...] = (),
+        hang_up_when: Callable[[], bool] | None = None,
         **headers: str,
     ) -> tuple[int, dict[str, str], bytes]:
-        """One request over a socket of its own, every header as given: status, headers, body."""
+        """One request over a socket of its own, every header as given: status, headers, body.
+
+        With `hang_up_when` the answer is not waited for: the socket is closed as soon as that is true.
+        """
         lines = {
             "Host": f"127.0.0.1:{self.port}",
             "Accept": "application/json, text/event-stream",
@@ -66,9 +72,13 @@ class HttpServer:
                 link.sendall(raw)
             except (BrokenPipeError, ConnectionResetError):
                 pass  # refused before all of it was sent
+            if hang_up_when is not None:
+                while not hang_up_when():
+                    time.sleep(0.05)
+                return 0, {}, b""
             return read_answer(link)
 
-    def rpc(self, method: str, params: dict[str, Any] | None = None, *, modern: bool = False, **headers: str) -> Any:
+    def rpc(self, method: str, params: dict[str, Any] | None = None, *, modern: bool = False, **headers: Any) -> Any:
         """One JSON-RPC request in either era; the answer, out of its event stream if it came in one."""
         params = dict(params or {})
         if modern:

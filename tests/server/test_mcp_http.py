@@ -325,23 +325,26 @@ def test_both_doors_answer_alike(server, place, modern, lines):
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 def test_progress_arrives_and_giving_up_stops_the_read(server, place, mode):
-    told = []
+    told = asyncio.Queue()
 
     async def progress(done, total, message):
-        told.append((done, total))
+        told.put_nowait((done, total))
 
     async def talk():
         async with connect(server, mode) as client:
             arguments = {"file_path": str(place / "endless.txt"), "offset": 2}
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(client.call_tool("read_file", arguments, progress_callback=progress), 1)
-            return await client.call_tool("read_file", {"file_path": str(place / "hello.txt")})
+            call = asyncio.create_task(client.call_tool("read_file", arguments, progress_callback=progress))
+            seen = await told.get()
+            call.cancel()
+            await asyncio.wait([call])
+            while "eyespan_calls_running 0" not in server.request(method="GET", path="/metrics")[2].decode():
+                await asyncio.sleep(0.05)
+            return seen, await client.call_tool("read_file", {"file_path": str(place / "hello.txt")})
 
-    reply = asyncio.run(talk())
+    seen, reply = asyncio.run(talk())
 
     assert reply.content[0].text == "L1: hello\nL2: world"
-    assert told
-    assert all(total == 1 << 40 for _, total in told)
+    assert seen[1] == 1 << 40
 
 
 @pytest.mark.parametrize("modern", ERAS)
@@ -363,6 +366,25 @@ def test_an_answer_that_is_too_big_is_an_error_the_model_understands(place):
 
     assert answer[1]["result"]["isError"] is True
     assert "Ask for fewer lines" in answer[1]["result"]["content"][0]["text"]
+
+
+@pytest.mark.parametrize("modern", ERAS)
+def test_hanging_up_stops_the_read(place, modern):
+    server = HttpServer(place, "--dialect", "codex", "--timeout", "3600")
+    slow = {"name": "read_file", "arguments": {"file_path": str(place / "endless.txt"), "offset": 2}}
+
+    def figures():
+        return server.request(method="GET", path="/metrics")[2].decode()
+
+    def running():
+        return "eyespan_calls_running 1" in figures()
+
+    server.rpc("tools/call", slow, modern=modern, hang_up_when=running)
+    while "eyespan_calls_running 0" not in figures():
+        time.sleep(0.05)
+
+    assert 'eyespan_calls_total{verdict="cancelled"} 1' in figures()
+    assert server.end() == 0
 
 
 def test_more_calls_than_may_run_wait_their_turn(place):
@@ -387,7 +409,8 @@ def test_the_end_waits_for_reads_in_flight(place):
     answers = []
     thread = threading.Thread(target=lambda: answers.append(server.rpc("tools/call", slow)))
     thread.start()
-    time.sleep(0.7)
+    while "eyespan_calls_running 1" not in server.request(method="GET", path="/metrics")[2].decode():
+        time.sleep(0.05)
     status = server.end(signal.SIGTERM)
     thread.join()
 
@@ -467,7 +490,8 @@ def test_workers_end_with_their_supervisor(place):
     server = HttpServer(place, "--workers", "2")
     listed = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text()
     children = [int(pid) for pid in listed.split()]
-    time.sleep(1)  # until they serve
+    while "eyespan_workers 2" not in server.request(method="GET", path="/metrics")[2].decode():
+        time.sleep(0.05)
     server.end(signal.SIGKILL)
     for _ in range(100):
         left = [pid for pid in children if os.path.exists(f"/proc/{pid}") and not _is_zombie(pid)]

@@ -7,11 +7,16 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from conftest import ENVELOPE, ERAS
 
 TEMPLATE = "file:///{+path}{?start,limit}"
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de"
+    "0000000c4944415408d763f8cfc000000301010018dd8db00000000049454e44ae426082"
+)
 
 
 @pytest.mark.parametrize("version", ERAS)
@@ -138,7 +143,7 @@ def test_a_refused_read_is_the_tools_own_error(lines, tree):
         (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', -32602),
         (b'{"jsonrpc":"2.0","id":1,"method":"nothing/here"}', -32601),
         (b'{"jsonrpc":"2.0","id":1,"method":"prompts/list"}', -32601),
-        (b'{"jsonrpc":"2.0","id":1,"method":"server/discover"}', -32601),
+        (b'{"jsonrpc":"2.0","id":1,"method":"server/discover"}', -32602),
         (b'{"jsonrpc":"2.0","id":1,"method":"tools/call"}', -32602),
         (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nope"}}', -32602),
         (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":["Read"]}}', -32602),
@@ -214,6 +219,36 @@ def test_batches_belong_to_one_revision(lines, tree):
 
     assert [answer["id"] for answer in answers] == ["a", "b"]
     assert answers[0]["result"] == answers[1]["result"]
+
+
+def test_a_picture_is_a_picture(lines, tree):
+    import base64
+
+    server = lines("--dialect", "claude")
+    (tree / "dot.png").write_bytes(PNG)
+
+    block = server.call("Read", file_path=str(tree / "dot.png"))["content"][0]
+
+    assert (block["type"], block["mimeType"]) == ("image", "image/png")
+    assert base64.b64decode(block["data"]).startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("rich", [False, True])
+def test_a_document_is_a_note_unless_rich_blocks_were_asked_for(tree, rich):
+    from eyespan import Workspace
+    from eyespan.model import Pulse
+    from eyespan.server.protocol import Service
+
+    data = (Path(__file__).parents[1] / "fixtures" / "pdfs/book.pdf").read_bytes()
+    (tree / "a b.pdf").write_bytes(data)
+    service = Service(Workspace(tree), ["claude"], rich=rich, settings={"claude": {"pdf": "document"}})
+
+    params = {"name": "Read", "arguments": {"file_path": str(tree / "a b.pdf")}}
+    block = service.handler("tools/call")(params, "", Pulse())["content"][0]
+
+    resource = {"uri": "file:///a%20b.pdf", "mimeType": "application/pdf", "blob": data}
+    note = f"[A document of type application/pdf, {len(data)} bytes, which is not sent over MCP.]"
+    assert block == ({"type": "resource", "resource": resource} if rich else {"type": "text", "text": note})
 
 
 # --- resources -----------------------------------------------------------------------------------------------------
@@ -356,7 +391,7 @@ def test_a_read_that_takes_too_long_is_answered_with_an_error(lines, tree):
 def test_progress_is_told_to_those_who_ask(lines, tree):
     with (tree / "endless.txt").open("wb") as file:
         file.truncate(1 << 40)
-    server = lines("--dialect", "codex", "--timeout", "1")
+    server = lines("--dialect", "codex", "--timeout", "2")
     arguments = {"file_path": str(tree / "endless.txt"), "offset": 2}
 
     server.ask("tools/call", {"name": "read_file", "arguments": arguments})
@@ -389,7 +424,7 @@ def test_many_calls_at_once_are_each_answered_once(lines, tree):
 def test_more_slow_calls_than_threads_wait_and_block_nobody(lines, tree):
     with (tree / "endless.txt").open("wb") as file:
         file.truncate(1 << 40)
-    server = lines("--dialect", "codex", "--timeout", "0.5")
+    server = lines("--dialect", "codex", "--timeout", "1.5")
     arguments = {"file_path": str(tree / "endless.txt"), "offset": 2}
 
     slow = {server.start("tools/call", {"name": "read_file", "arguments": arguments}) for _ in range(12)}

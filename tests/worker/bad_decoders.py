@@ -35,6 +35,12 @@ def sleep(file, params):
     time.sleep(60)
 
 
+def drip(file, params):
+    while True:
+        os.write(4, b".")
+        time.sleep(0.01)
+
+
 def eat(file, params):
     held = []
     while True:

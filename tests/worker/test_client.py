@@ -60,7 +60,7 @@ def test_the_file_is_read_from_its_start_wherever_the_descriptor_stood(worker, f
     ],
 )
 def test_a_decoder_that_misbehaves_is_one_error_and_the_next_job_works(backend, task, error, words, file):
-    worker = bad_worker(backend)
+    worker = bad_worker(backend, seconds=1.5 if error is TimedOut else 30)
     try:
         with pytest.raises(error) as caught:
             worker.run(task, file, {}, asked="data")
@@ -100,6 +100,34 @@ def test_an_answer_that_makes_no_sense_is_not_believed(worker, file, answer):
         worker.run("lie", file, {"answer": answer}, asked="data")
 
     assert echo(worker, file) == ECHOED
+
+
+@posix
+def test_an_answer_that_never_ends_is_not_waited_for(file):
+    worker = bad_worker(seconds=1.5)
+    try:
+        with pytest.raises(TimedOut):
+            worker.run("drip", file, {}, asked="data")
+
+        assert echo(worker, file) == ECHOED
+    finally:
+        worker.stop()
+
+
+@posix
+def test_descriptors_of_a_busy_server_may_be_high(worker, file):
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 1200:
+        pytest.skip("this machine allows too few descriptors")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 1200), hard))
+    taken = [os.dup(file) for _ in range(1100)]
+    try:
+        assert echo(worker, file) == ECHOED
+    finally:
+        for fd in taken:
+            os.close(fd)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_words_of_a_lying_decoder_are_cut_to_a_length(worker, file):
@@ -178,15 +206,18 @@ def test_a_python_that_does_not_come_up_is_tried_twice_and_told(file, monkeypatc
         worker.run("echo", file, {}, asked="data")
 
 
-def test_many_threads_share_one_worker(worker, file):
+def test_many_threads_share_one_worker(worker, tmp_path):
+    (tmp_path / "data").write_bytes(b"some bytes")
     answers, failures = [], []
 
     def work(task):
+        file = os.open(tmp_path / "data", os.O_RDONLY)
         for _ in range(4):
             try:
                 answers.append(echo(worker, file) if task == "echo" else worker.run(task, file, {}, asked="data"))
             except Unreadable as error:
                 failures.append(error)
+        os.close(file)
 
     threads = [threading.Thread(target=work, args=(task,)) for task in ["echo"] * 6 + ["crash", "refuse"]]
     for thread in threads:
@@ -250,7 +281,7 @@ def test_no_descriptor_is_left_open_here(worker, file):
 
     for task in ("echo", "crash", "flood", "refuse", "lacks", "loop"):
         try:
-            worker.run(task, file, {}, asked="data")
+            worker.run(task, file, {}, asked="data", pulse=Pulse(1 if task == "loop" else 30))
         except (Unreadable, Missing, TimedOut):
             pass
 

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 from os import environ
 
-from eyespan._native.pure import cut_bytes
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+def cut_bytes(line: str, max_bytes: int) -> str:
+    """The longest prefix of whole characters that takes at most `max_bytes` bytes of UTF-8."""
+    raw = line.encode("utf-8")
+    return line if len(raw) <= max_bytes else raw[:max_bytes].decode("utf-8", "ignore")
+
 
 open_beneath: Callable[[int, bytes, bool, bytes], tuple[int, int, int, int, bytes | None]] | None = None
 """Finds, looks at and opens a file beneath an open folder (guard/openat.py); None where the kernel has no such call."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 import errno
 import os
 
+from eyespan._native import cut_bytes
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -152,9 +154,3 @@ def number(
     if width:
         return joint.join([f"{lead}{i:>{width}}{mark}{line}" for i, line in enumerate(lines, first)])
     return joint.join([f"{lead}{i}{mark}{line}" for i, line in enumerate(lines, first)])
-
-
-def cut_bytes(line: str, max_bytes: int) -> str:
-    """The longest prefix of whole characters that takes at most `max_bytes` bytes of UTF-8."""
-    raw = line.encode("utf-8")
-    return line if len(raw) <= max_bytes else raw[:max_bytes].decode("utf-8", "ignore")

@@ -7,7 +7,8 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from collections.abc import Mapping
+    from typing import Any, NoReturn
 
     from eyespan.config import Config
     from eyespan.workspace import Workspace
@@ -57,31 +58,43 @@ class Options:
         self.config = config
         self.rest = rest
 
-    def workspace(self) -> tuple[Workspace, Config]:
-        """The workspace these options describe.
+    def workspace(self) -> tuple[Workspace, Mapping[str, Any]]:
+        """The workspace these options describe, and what the configuration says of `[tools.read_file]`.
 
         Raises: Usage.
         """
-        from eyespan.config import BadConfig, load
-        from eyespan.errors import ReadError
         from eyespan.workspace import Workspace
 
         roots = self.roots or [os.getcwd()]
         for root in roots:
             if not os.path.isdir(root):
                 raise Usage(f"--root {root}: there is no such folder")
+        config = self.configuration(roots)
+        if config is None:
+            return Workspace(*roots), {}
+        if config.roots and not self.roots:
+            roots = list(config.roots)
         try:
-            config = load(roots, self.config)
+            return Workspace(*roots, policy=config.policy()), config.forge
+        except (NotADirectoryError, ValueError) as error:
+            raise Usage(str(error)) from None
+
+    def configuration(self, roots: list[str]) -> Config | None:
+        """What the file of `--config` says, or that of the first root; None if there is none.
+
+        Raises: Usage.
+        """
+        if self.config is None and not os.path.lexists(os.path.join(roots[0], "eyespan.toml")):
+            return None
+        from eyespan.config import BadConfig, load
+        from eyespan.errors import ReadError
+
+        try:
+            return load(roots, self.config)
         except BadConfig as error:
             raise Usage(str(error)) from None
         except ReadError as error:
             raise Usage(f"{self.config or 'eyespan.toml'}: {error}") from None
-        if config.roots and not self.roots:
-            roots = list(config.roots)
-        try:
-            return Workspace(*roots, policy=config.policy()), config
-        except NotADirectoryError as error:
-            raise Usage(str(error)) from None
 
 
 def run() -> NoReturn:

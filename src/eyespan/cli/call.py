@@ -82,9 +82,9 @@ def make_tool(options: Options, dialect: str, settings: dict[str, Any]) -> Tool:
 
     if dialect not in DIALECTS:
         raise Usage(f"no dialect {dialect!r}; there are {', '.join(DIALECTS)}")
-    workspace, config = options.workspace()
+    workspace, limits = options.workspace()
     try:
-        return workspace.tool(dialect, **{**(config.forge if dialect == "forge" else {}), **settings})
+        return workspace.tool(dialect, **{**(limits if dialect == "forge" else {}), **settings})
     except (TypeError, ValueError) as error:
         raise Usage(str(error)) from None
 

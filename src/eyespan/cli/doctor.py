@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 HELP = """\
 usage: eyespan doctor [--json]
 
-Tells which parts of eyespan are on here: how files are opened, the accelerator, and which optional readers are
-installed. A line that starts with `!` names something that could be better, and how.
+Tells which parts of eyespan are on here: how files are opened, the accelerator, the walls around decoders, and which
+optional readers are installed. A line that starts with `!` names something that could be better, and how.
 """
 
 GUARDS = {
@@ -28,6 +28,10 @@ OPTIONAL = (
     ("PIL", "pictures", "pip install pillow"),
     ("pypdfium2", "PDFs", "pip install pypdfium2"),
     ("charset_normalizer", "other encodings", "pip install charset-normalizer"),
+    ("python_calamine", "spreadsheets", "pip install 'eyespan[docs]'"),
+    ("selectolax", "HTML, EPUB and mail", "pip install 'eyespan[docs]'"),
+    ("pillow_heif", "HEIC pictures", "pip install 'eyespan[heic]'"),
+    ("mcp", "MCP over HTTP", "pip install 'eyespan[mcp]'"),
 )
 
 
@@ -48,8 +52,9 @@ def checks(options: Options) -> Iterator[tuple[str, bool, str]]:
     """Each part: its name, whether it is as good as it gets, and what it is."""
     from importlib.util import find_spec
 
-    from eyespan import __version__, _native
+    from eyespan import __version__, _native, worker
     from eyespan.guard import choose_backend
+    from eyespan.lines.store import cache_folder
 
     yield (
         "eyespan",
@@ -60,6 +65,12 @@ def checks(options: Options) -> Iterator[tuple[str, bool, str]]:
     yield "guard", backend != "portable", f"{backend}: {GUARDS[backend]}"
     fast = _native.BACKEND == "c"
     yield "inner loops", fast, "C" if fast else "Python; a C compiler at install time makes them several times faster"
+    folder = cache_folder()
+    yield "index cache", folder is not None, folder or "off: in memory only (EYESPAN_CACHE)"
+    walls = worker.layers()
+    missing = [name for name, stands in walls.items() if not stands]
+    told = f"up: {', '.join(walls)}" if not missing else f"without {', '.join(missing)}: this system lacks them"
+    yield "decoder's walls", not missing, told
     for module, what, install in OPTIONAL:
         found = find_spec(module) is not None
         yield what, found, "on" if found else f"off: {install}"

@@ -8,11 +8,11 @@ import sys
 from eyespan import errors, selectors
 from eyespan._native import number
 from eyespan.cli import Options, Usage
-from eyespan.model import Limits, Lines, Pulse, ReadRequest, TextPart
+from eyespan.model import ImagePart, Limits, Lines, NotePart, Pulse, ReadRequest, TextPart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from eyespan.model import Selection
+    from eyespan.model import Part, Selection
     from eyespan.workspace import Workspace
 
 HELP = """\
@@ -27,9 +27,11 @@ Shows files with line numbers: in colour on a terminal, plain in a pipe.
   eyespan read app.py:1-5,40-45    several ranges
   eyespan read build.log:-50       the last 50 lines
   eyespan read a.py b.py:7         several files
+  eyespan read paper.pdf           the text of PDFs, notebooks and office files, as Markdown
 
 options
   -n, --no-numbers     without line numbers
+  --raw                documents as the bytes they are; --document: HTML and mail as what they say
   --color WHEN         auto (default), always or never; NO_COLOR is honoured
   --root DIR           a folder that may be read (default: the current folder)
   --config FILE        a configuration file
@@ -39,6 +41,9 @@ everything is exact. Exit status: 0, 1 when a file could not be read, 2 for wron
 """
 
 TERMINAL_LINE_CHARS = 2000
+DOCUMENTS = frozenset(("image", "pdf", "notebook", "docx", "pptx", "sheet", "epub"))
+PAGES = frozenset(("html", "eml"))
+"""Documents that are text too: people who name one mostly want to see its source."""
 _BLANKS = "\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 """Blanks of other widths: not printable to Python, harmless to a terminal."""
 _DIM, _BOLD, _PLAIN = "\x1b[2m", "\x1b[1m", "\x1b[0m"
@@ -46,6 +51,7 @@ _DIM, _BOLD, _PLAIN = "\x1b[2m", "\x1b[1m", "\x1b[0m"
 
 def main(options: Options) -> int:
     numbers, color = True, "auto"
+    documents = DOCUMENTS
     paths: list[str] = []
     words = iter(options.rest)
     for word in words:
@@ -53,6 +59,10 @@ def main(options: Options) -> int:
             paths.extend(words)
         elif word in ("-n", "--no-numbers"):
             numbers = False
+        elif word == "--raw":
+            documents = frozenset()
+        elif word == "--document":
+            documents = DOCUMENTS | PAGES
         elif word == "--color" or word.startswith("--color="):
             color = word.partition("=")[2] or next(words, "")
             if color not in ("auto", "always", "never"):
@@ -66,15 +76,18 @@ def main(options: Options) -> int:
     terminal = sys.stdout.isatty()
     colored = color == "always" or (color == "auto" and terminal and not os.environ.get("NO_COLOR"))
     workspace, _ = options.workspace()
-    show = _Show(workspace, numbers, terminal, colored)
+    show = _Show(workspace, numbers, terminal, colored, documents)
     return 1 if sum([not show.file(path, headed=len(paths) > 1) for path in paths]) else 0
 
 
 class _Show:
     """Writes files to standard output the way the reader at the other end can use."""
 
-    def __init__(self, workspace: Workspace, numbers: bool, terminal: bool, colored: bool) -> None:
+    def __init__(
+        self, workspace: Workspace, numbers: bool, terminal: bool, colored: bool, documents: frozenset[str]
+    ) -> None:
         self._workspace = workspace
+        self._documents = documents
         self._numbers = numbers
         self._terminal = terminal
         self._colored = colored
@@ -105,13 +118,24 @@ class _Show:
         with _Progress(text) as progress:
             pulse = Pulse(on_progress=progress)
             for at, selection in enumerate(selections):
-                request = ReadRequest(path, selection, limits, encoding="bom", counts_cut_chars=self._terminal)
+                request = ReadRequest(
+                    path,
+                    selection,
+                    limits,
+                    documents=self._documents,
+                    options={"pictures": False, "max_pages": 10_000},
+                    encoding="bom",
+                    counts_cut_chars=self._terminal,
+                )
                 for part in self._workspace.engine.stream(request, pulse):
                     progress.clear()
                     if headed and at == 0:
                         self._head(text)
                         headed = False
-                    self._lines(part, selection)
+                    if isinstance(part, TextPart):
+                        self._lines(part, selection)
+                    else:
+                        self._note(part)
 
     def _head(self, text: str) -> None:
         head = f"==> {_escaped(text)} <=="
@@ -147,6 +171,18 @@ class _Show:
             if self._numbers:
                 lead = f"{_DIM}{line_number:>6}{_PLAIN}\t" if self._colored else f"{line_number:>6}\t"
             self._write(f"{lead}{shown}\n")
+
+    def _note(self, part: Part) -> None:
+        """What is not lines of the file: text out of a document, or a word on a picture."""
+        if isinstance(part, NotePart):
+            text = part.text
+        elif isinstance(part, ImagePart):
+            text = f"[a picture: {part.media_type}, {len(part.data):,} bytes]"
+        else:
+            text = "[data that is no text]"
+        if self._terminal:
+            text = "\n".join([_escaped(line) for line in text.split("\n")])
+        self._write(text if text.endswith("\n") else text + "\n")
 
     def _write(self, text: str) -> None:
         self._write_bytes(text.encode("utf-8", "backslashreplace"))

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 
 from eyespan.cli import Options, Usage
+from eyespan.hosts import to_anthropic, to_mcp, to_openai
+from eyespan.workspace import Workspace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from eyespan.model import ToolSpec
+    from eyespan.tool import Tool
 
 HELP = """\
 usage: eyespan schema DIALECT [--for mcp|openai|anthropic]
@@ -37,17 +40,16 @@ def main(options: Options) -> int:
             words.append(word)
     if len(words) != 1:
         raise Usage("schema needs one dialect. Try: eyespan dialects")
-    from eyespan.dialects import dialect_class
-
     try:
-        spec = dialect_class(words[0])().spec
+        tool = Workspace(os.getcwd()).tool(words[0])
     except ValueError as error:
         raise Usage(str(error)) from None
-    print(json.dumps(SHAPES[host](spec), indent=2, ensure_ascii=False))
+    print(json.dumps(SHAPES[host](tool), indent=2, ensure_ascii=False))
     return 0
 
 
-def _own(spec: ToolSpec) -> dict[str, Any]:
+def _own(tool: Tool) -> dict[str, Any]:
+    spec = tool.spec
     return {
         "name": spec.name,
         "aliases": list(spec.aliases),
@@ -56,32 +58,4 @@ def _own(spec: ToolSpec) -> dict[str, Any]:
     }
 
 
-def _mcp(spec: ToolSpec) -> dict[str, Any]:
-    return {
-        "name": spec.name,
-        "description": spec.description,
-        "inputSchema": spec.input_schema,
-        "annotations": {
-            "readOnlyHint": True,
-            "destructiveHint": False,
-            "idempotentHint": True,
-            "openWorldHint": False,
-        },
-    }
-
-
-def _openai(spec: ToolSpec) -> dict[str, Any]:
-    return {
-        "type": "function",
-        "name": spec.name,
-        "description": spec.description,
-        "parameters": spec.input_schema,
-        "strict": False,
-    }
-
-
-def _anthropic(spec: ToolSpec) -> dict[str, Any]:
-    return {"name": spec.name, "description": spec.description, "input_schema": spec.input_schema}
-
-
-SHAPES = {"": _own, "mcp": _mcp, "openai": _openai, "anthropic": _anthropic}
+SHAPES = {"": _own, "mcp": to_mcp, "openai": to_openai, "anthropic": to_anthropic}

@@ -19,6 +19,8 @@ def main(options: Options) -> int:
         parsed = server.parse(options.rest)
     except server.Usage as error:
         raise Usage(str(error)) from None
+    if not parsed.help:
+        parsed.settings = {"forge": options.workspace()[1]}  # type: ignore[misc]  # ours alone until it is served
 
     def make(roots: Sequence[str] | None) -> Workspace:
         """The workspace of these roots, or of the command line's."""

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from eyespan.dialects.base import Dialect
 
 DIALECTS = {
+    "native": "eyespan.dialects.native:Native",
     "codex": "eyespan.dialects.codex:Codex",
     "codex-upstream": "eyespan.dialects.codex:CodexUpstream",
     "workspace": "eyespan.dialects.workspace:Workspace",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, as_whole, shown
-from eyespan.dialects.base import CHANGED, CHANGED_DOCUMENT, Dialect, numbered, only_text
+from eyespan.dialects.base import CHANGED, CHANGED_DOCUMENT, Dialect, encoding_facts, encoding_note, numbered, only_text
 from eyespan.model import (
     NUL_IS_BINARY,
     BytesPart,
@@ -104,7 +104,8 @@ class Claude(Dialect):
             documents=frozenset(("image", "notebook", "pdf")),
             refuses=frozenset() if self.can_read_pdf else frozenset(("pdf",)),
             options={"pdf": self.pdf, "pages": args.pages, "max_pages": MAX_PAGES},
-            encoding="bom",
+            encoding=self.encoding or "bom",
+            tells_encoding=self.encoding is not None,
             counts_cut_chars=True,
         )
 
@@ -130,6 +131,10 @@ class Claude(Dialect):
             facts["total_lines"] = total
         if part.more and args.limit is None:
             content.append(TextContent(self._more(part.first_line, shown_lines, total)))
+        facts.update(encoding_facts(document))
+        note = encoding_note(document)
+        if note:
+            content.append(TextContent(f"<system-reminder>{note}</system-reminder>"))
         if document.facts.changed:
             facts["changed_during_read"] = True
             content.append(TextContent(f"<system-reminder>{CHANGED}</system-reminder>"))

@@ -9,13 +9,13 @@ from __future__ import annotations
 from eyespan import errors
 from eyespan._native import cut_bytes
 from eyespan.dialects.arguments import BadArguments, is_integer, shown
-from eyespan.dialects.base import CHANGED, Dialect, numbered, text_reply
+from eyespan.dialects.base import CHANGED, Dialect, encoding_note, joined, numbered, text_reply
 from eyespan.model import ANY_IS_TEXT, NO_TOTAL, Block, Limits, Lines, ReadRequest, ReplyError, RowsPart, ToolSpec
 from eyespan.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from eyespan.dialects.base import Admit
@@ -83,19 +83,18 @@ class Codex(Dialect):
             args.block or Lines(args.offset, args.limit),
             Limits(max_line_bytes=_HELD_LINE_BYTES),
             text_rule=ANY_IS_TEXT,
+            encoding=self.encoding or "utf-8",
+            tells_encoding=self.encoding is not None,
             total=NO_TOTAL,
         )
 
     def render(self, args: CodexArgs, document: Document) -> Reply:
         part = document.parts[0]
-        notes = (CHANGED,) if document.facts.changed else ()
+        notes = tuple([note for note in (document.facts.changed and CHANGED, encoding_note(document)) if note])
         if isinstance(part, RowsPart):
             if part.past_end:
                 raise _out_of_range("anchor_line exceeds file length")
-            lines = [
-                f"L{number}: {cut_bytes(raw.decode('utf-8', 'replace'), MAX_LINE_BYTES)}" for number, raw in part.rows
-            ]
-            return text_reply("\n".join(lines), notes=notes)
+            return text_reply(joined(_shown(part)), notes=notes)
         if not part.line_count:  # type: ignore[union-attr]  # every other part of a text file is a TextPart
             raise _out_of_range("offset exceeds file length")
         return text_reply(numbered(part, lead="L", mark=": ", max_bytes=MAX_LINE_BYTES), notes=notes)  # type: ignore[arg-type]
@@ -117,6 +116,13 @@ class CodexUpstream(Codex):
     summary = "as codex, with the defaults of the program that shipped: max_levels 0, include_header true"
     max_levels = 0
     include_header = True
+
+
+def _shown(part: RowsPart) -> Iterator[str]:
+    before = "L"
+    for number, raw in part.rows:
+        yield f"{before}{number}: {cut_bytes(raw.decode('utf-8', 'replace'), MAX_LINE_BYTES)}"
+        before = "\nL"
 
 
 def _refused(text: str) -> BadArguments:

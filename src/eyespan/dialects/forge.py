@@ -8,8 +8,18 @@ from __future__ import annotations
 
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, is_integer, shown
-from eyespan.dialects.base import Dialect, numbered, only_text, text_reply
-from eyespan.model import NUL_OR_BAD_UTF8_IS_BINARY, BytesPart, Limits, Lines, ReadRequest, ReplyError, Tail, ToolSpec
+from eyespan.dialects.base import Dialect, encoding_facts, numbered, only_text, plain, text_reply
+from eyespan.model import (
+    NUL_IS_BINARY,
+    NUL_OR_BAD_UTF8_IS_BINARY,
+    BytesPart,
+    Limits,
+    Lines,
+    ReadRequest,
+    ReplyError,
+    Tail,
+    ToolSpec,
+)
 from eyespan.record import record
 
 TYPE_CHECKING = False
@@ -84,7 +94,10 @@ class Forge(Dialect):
                 max_whole_bytes=self.max_file_read_bytes if whole else None,
                 max_scan_bytes=None if whole else self.max_scan_bytes,
             ),
-            text_rule=NUL_OR_BAD_UTF8_IS_BINARY,
+            # Where the host names the encoding, bytes that are not of it are replaced and counted.
+            text_rule=NUL_OR_BAD_UTF8_IS_BINARY if self.encoding in (None, "auto") else NUL_IS_BINARY,
+            encoding=self.encoding or "utf-8",
+            tells_encoding=self.encoding is not None,
             wants_bytes=whole,
         )
 
@@ -114,12 +127,13 @@ class Forge(Dialect):
             if args.show_line_numbers:
                 text = numbered(part, width=len(str(last)), mark="\t", keep_ends=True)
             else:
-                text = part.data.decode("utf-8", "replace")
+                text = plain(part)
             result = {"text": text, "binary": False, "path": facts.path}
             if part.line_count:
                 result.update(start_line=part.first_line, end_line=last)
             if part.total_lines is not None:
                 result["total_lines"] = part.total_lines
+            result.update(encoding_facts(document))
         if facts.changed:
             result["changed_during_read"] = True
         return text_reply(text, result)

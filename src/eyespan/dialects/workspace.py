@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, as_whole
-from eyespan.dialects.base import Dialect, only_text, text_reply
+from eyespan.dialects.base import Dialect, encoding_facts, only_text, text_reply
 from eyespan.model import EXACT_TOTAL, MIB, NUL_IS_BINARY, Limits, Lines, ReadRequest, ReplyError, ToolSpec
 from eyespan.record import record
 
@@ -64,7 +64,8 @@ class Workspace(Dialect):
             Lines(args.start_line, args.max_lines),
             Limits(max_file_bytes=SIZE_LIMIT_BYTES),
             text_rule=NUL_IS_BINARY,
-            encoding="utf-8-sig",
+            encoding=self.encoding or "utf-8-sig",
+            tells_encoding=self.encoding is not None,
             total=EXACT_TOTAL,
             lexical=True,
             follows_final_link=self.follows_final_link,
@@ -91,6 +92,7 @@ class Workspace(Dialect):
                 "mtime_ms": milliseconds if rest == 0 else facts.mtime_ns / 1_000_000,
             },
         }
+        result["meta"].update(encoding_facts(document))
         if facts.changed:
             result["meta"]["changed_during_read"] = True
         return text_reply(_json(result), result)

@@ -22,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from eyespan.guard.listing import Listing
     from eyespan.policy import Policy
 
     Find = Callable[..., walk.Found]
@@ -90,6 +91,15 @@ class Guard:
         except ReadError as error:
             error.path, error.relative = path, rest
             raise
+
+    def list_beneath(self, path: str) -> Listing:
+        """The names in the folder `path`, those that a rule forbids left out.
+
+        Raises: ReadError; NotRegular(what="file") if it is no folder.
+        """
+        from eyespan.guard.listing import list_beneath
+
+        return list_beneath(self, path)
 
     def _open(self, root: Root, rest: str, path: str, follow: bool) -> Source:
         found = self._find(self.roots, root, rest, follow=follow)

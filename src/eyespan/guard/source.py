@@ -27,6 +27,8 @@ class Source:
     """The bytes are those of the descriptor; False for what is inside a file (`eyespan.sources`)."""
     exact = True
     """`size_bytes` was told by the system or by a header; False where it is a guess until the end has been seen."""
+    indexed = True
+    """An index of its lines may be kept for the file; not so where the bytes read are not the file's own."""
 
     def __init__(self, fd: int, status: os.stat_result, *, asked: str, path: str, canonical: str) -> None:
         self._fd = fd

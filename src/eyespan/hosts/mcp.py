@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eyespan.hosts.schemas import copied
-from eyespan.server.protocol import _tool as entry
+from eyespan.server.protocol import definition
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,5 +14,5 @@ if TYPE_CHECKING:
 
 def to_mcp(tool: Tool) -> dict[str, Any]:
     """The tool as our own server lists it in `tools/list`."""
-    found: dict[str, Any] = copied(entry(tool.spec.name, tool))
+    found: dict[str, Any] = copied(definition(tool.spec.name, tool))
     return found

@@ -1,13 +1,15 @@
 """Any window of any text file, read forward in blocks and stopped as soon as it is served.
 
 Holds the window and one block, whatever the size of the file or of a line: a line longer than the dialect shows is
-shortened while it is read. Knows nothing of how lines are shown.
+shortened while it is read. Lines are looked for in the file's own bytes and kept as UTF-8, whatever its encoding. Knows
+nothing of how lines are shown.
 """
 
 from __future__ import annotations
 
+from eyespan import _native
 from eyespan.errors import ReadError, ScanLimit, TooLarge, WindowTooLarge
-from eyespan.lines.encodings import CharCounter
+from eyespan.lines.encodings import CharCounter, Transcoder
 from eyespan.model import EXACT_TOTAL, MIB, NO_TOTAL, TextPart
 
 TYPE_CHECKING = False
@@ -30,8 +32,9 @@ STREAM_LINES = 4096
 
 
 # An allocator that never saw a large block gives every window's memory back to the system and pays page faults to get
-# it again: a window of 2,000 lines then takes three times as long. One block, never touched, teaches it better.
-bytes(8 * MIB)
+# it again: a window of 2,000 lines then takes three times as long. One block, never touched, teaches it better. Not a
+# larger one: what is below its size grows by copies, and several of those would not fit into the memory promised.
+bytes(MIB)
 
 
 class LineReader:
@@ -56,6 +59,8 @@ class LineReader:
         self._request = request
         self._encoding = encoding
         self._pulse = pulse
+        self.start = len(encoding.bom)
+        """Where the text begins."""
         self._held = b""
         self._held_at = 0
         """The block last looked into, and where it starts."""
@@ -65,6 +70,13 @@ class LineReader:
         """The last byte seen in file order was not a line feed: the file's last line has no terminator."""
         self._limit: int | None = None
         self._over: ReadError | None = None
+        # UTF-8 is kept as it is, mistakes included, unless they are to be counted: whoever shows it replaces them.
+        self._transcoder = Transcoder(encoding) if encoding.name != "utf-8" or request.tells_encoding else None
+
+    @property
+    def replaced(self) -> int:
+        """How many pieces of the lines given could not be decoded; 0 where nobody asked."""
+        return 0 if self._transcoder is None else self._transcoder.replaced
 
     def window(self, first: int, count: int | None) -> TextPart:
         """The lines `first` to `first + count - 1`; none, if the file ends before.
@@ -79,8 +91,7 @@ class LineReader:
             self._limit, self._over = limits.max_whole_bytes, self._too_large()
         elif not whole or limits.max_whole_bytes is None:
             self._bound_scan()
-        start = len(self._encoding.bom)
-        position, line = self.seek(start, 1, first)
+        position, line = self.seek(self.start, 1, first)
         if line < first:
             return self._part(b"", first, 0, self._total(line), False, {})
         return self._collect(position, first, count)
@@ -88,7 +99,7 @@ class LineReader:
     def stream(self, first: int, count: int | None) -> Iterator[TextPart]:
         """The same lines as `window`, a part at a time, so that any number of them can be passed on."""
         self._bound_scan()
-        position, line = self.seek(len(self._encoding.bom), 1, first)
+        position, line = self.seek(self.start, 1, first)
         if line < first:
             yield self._part(b"", first, 0, self._total(line), False, {})
             return
@@ -107,14 +118,14 @@ class LineReader:
 
         Raises: as `window`.
         """
-        start = len(self._encoding.bom)
+        start = self.start
         if numbered or not self._source.exact:  # nobody knows where the end of a compressed file is
             self._bound_scan()
             end, total = self._count()
             lines = min(count, total)
             first = total - lines + 1
         else:
-            end = max(start, self._source.size_bytes - self._source.size_bytes % self._encoding.unit_bytes)
+            end = max(start, self._source.size_bytes)
             self._look_back(end)
             lines, first, total = count, 0, None
         position = self._back(start, end, lines)
@@ -171,7 +182,7 @@ class LineReader:
 
     def _index(self) -> Indexer | None:
         """The way through a large file; None for a small one."""
-        if self._indexer is None and self._source.size_bytes >= self.index_min_bytes:
+        if self._indexer is None and self._source.size_bytes >= self.index_min_bytes and self._source.indexed:
             import time
 
             from eyespan.lines.index import Indexer
@@ -190,8 +201,9 @@ class LineReader:
     def _look_back(self, position: int) -> None:
         """Whether the line before `position` is open."""
         unit = self._encoding.unit_bytes
-        before = self._read(position - unit, unit) if position >= unit + len(self._encoding.bom) else b""
-        self._ends_open = bool(before) and before != self._encoding.newline
+        before = self._read(position - unit, unit) if position >= unit + self.start else b""
+        cut = (position - self.start) % unit  # the file ends inside a unit
+        self._ends_open = bool(cut) or (bool(before) and before != self._encoding.newline)
 
     def _back(self, start: int, end: int, count: int) -> int:
         """Where the last `count` lines before `end` begin."""
@@ -221,26 +233,36 @@ class LineReader:
 
     def _collect(self, position: int, first: int, count: int | None) -> TextPart:
         """The window that starts at `position` with line `first`."""
+        encoding, transcoder = self._encoding, self._transcoder
         block, start = self._held, position - self._held_at
         if not 0 <= start < len(block):
             block, start = self._block(position), 0
         if count is not None and len(block) - start <= self.squeeze_bytes:
-            end = self._encoding.nth(block, count, start)
+            end = encoding.nth(block, count, start)
             if end >= 0:  # all of it is at hand
                 self._ends_open = False
                 self._next = position + end - start
                 more = end < len(block) or bool(self._block(self._next, probe=True))
                 total = self._total_after(self._next, first + count) if more else first + count - 1
-                return self._part(block[start:end], first, count, total, more, {})
+                kept = block[start:end] if transcoder is None else transcoder.feed(block[start:end])
+                return self._part(kept, first, count, total, more, {})
         block = block[start:]
-        window = _Window(self._request, self._encoding, self._source.asked, first, count, self.squeeze_bytes)
+        window = _Window(self._request, self._source.asked, first, count, self.squeeze_bytes)
         while not window.done:
             if not block:
+                if transcoder is not None:
+                    window.feed(transcoder.feed(b"", final=True))
                 window.finish()
                 self._ends_open = window.ends_open
                 line = first + window.lines
                 return self._part(window.kept, first, window.lines, line - 1, False, window.cuts)
-            position += window.feed(block)
+            if transcoder is None:
+                position += window.feed(block)
+            else:
+                if count is not None and window.lines + encoding.count(block) >= count:
+                    block = block[: encoding.nth(block, count - window.lines)]
+                position += len(block)
+                window.feed(transcoder.feed(block))
             if not window.done:
                 block = self._block(position)
         self._next = position
@@ -254,9 +276,8 @@ class LineReader:
     def _part(
         self, kept: bytes | bytearray, first: int, lines: int, total: int | None, more: bool, cuts: dict[int, int]
     ) -> TextPart:
-        data = self._encoding.to_utf8(kept)
         ends_open = None if total is None else bool(total) and self._ends_open
-        return TextPart(data, first, lines, total, more, cuts, self._encoding.name, ends_open)
+        return TextPart(kept, first, lines, total, more, cuts, self._encoding.name, ends_open)
 
     # --- counting --------------------------------------------------------------------------------------------------
 
@@ -280,7 +301,7 @@ class LineReader:
 
     def _count(self, position: int | None = None, line: int = 1) -> tuple[int, int]:
         """Reads on to the end from the start of `line` at `position`: where the end is, and the number of lines."""
-        position = len(self._encoding.bom) if position is None else position
+        position = self.start if position is None else position
         indexer = self._index()
         if indexer is not None:
             place, number = indexer.end(self._end_of_scan())
@@ -350,11 +371,9 @@ class LineReader:
 
 
 class _Window:
-    """The lines kept so far; long ones shortened once they begin to weigh."""
+    """The lines kept so far, in UTF-8; long ones shortened once they begin to weigh."""
 
-    def __init__(
-        self, request: ReadRequest, encoding: Encoding, asked: str, first: int, count: int | None, squeeze_bytes: int
-    ) -> None:
+    def __init__(self, request: ReadRequest, asked: str, first: int, count: int | None, squeeze_bytes: int) -> None:
         self.kept = bytearray()
         self.lines = 0
         self.done = count is not None and count <= 0
@@ -364,7 +383,6 @@ class _Window:
         self.cuts: dict[int, int] = {}
         self._first = first
         self._count = count
-        self._encoding = encoding
         self._asked = asked
         self._squeeze_bytes = squeeze_bytes
         self._open_bytes = min(squeeze_bytes, OPEN_BYTES)
@@ -380,33 +398,32 @@ class _Window:
 
     def feed(self, block: bytes) -> int:
         """Takes what belongs to the window; returns how many bytes of the block were used up."""
-        encoding = self._encoding
         start = 0
         if self._cutting is not None:
-            at = encoding.find(block)
+            at = block.find(10)
             self._pass_over(block if at < 0 else block[:at])
             if at < 0:
                 return len(block)
             self._close_cut(terminated=True)
-            start = at + encoding.unit_bytes
+            start = at + 1
             if self.done:
                 return start
         rest = block[start:] if start else block
-        newlines = encoding.count(rest)
+        newlines = _native.count(rest)
         if self._count is not None and self.lines + newlines >= self._count:
-            rest = rest[: encoding.nth(rest, self._count - self.lines)]
+            rest = rest[: _native.nth(rest, self._count - self.lines)]
             newlines = self._count - self.lines
             self.done = True
         base = len(self.kept)
         self.kept += rest
         self.lines += newlines
         if newlines:
-            last = encoding.rfind(rest, len(rest))
-            self._line_start = base + last + encoding.unit_bytes
+            self._line_start = base + rest.rfind(10) + 1
         if self._max_line is not None:
             if len(self.kept) - self._squeezed > self._squeeze_bytes:
                 self._squeeze()
             if not self.done and len(self.kept) - self._line_start > max(self._max_line, self._open_bytes):
+                self._squeeze()  # what is before a cut is not looked at again
                 self._open_cut()
         if len(self.kept) + LINE_BYTES * self.lines > self._max_window:
             raise WindowTooLarge(self._asked, limit_bytes=self._max_window)
@@ -424,40 +441,40 @@ class _Window:
 
     def _squeeze(self) -> None:
         """Shortens the complete lines that are longer than the dialect shows."""
-        encoding, limit = self._encoding, self._max_line or 0
-        newline, unit = encoding.newline, encoding.unit_bytes
+        limit = self._max_line or 0
         old = bytes(self.kept[self._squeezed : self._line_start])
         open_line = self.kept[self._line_start :]
         del self.kept[self._squeezed :]
-        number = self._first + self.lines - encoding.count(old)
+        number = self._first + self.lines - _native.count(old)
         at = 0
         while at < len(old):
-            end = encoding.find(old, at)
+            end = old.find(10, at)
             if end - at > limit:
                 self.cuts[number] = -1
                 if self._counts_chars:
-                    counter = CharCounter(encoding)
+                    counter = CharCounter()
                     counter.feed(old[at:end])
                     self.cuts[number] = counter.total(terminated=True)
-                kept_cr = "\r".encode(encoding.name) if _ends_in_cr(old[at:end], encoding) else b""
-                self.kept += self._prefix(old[at : at + _aligned(limit, unit)]) + kept_cr + newline
+                self.kept += self._prefix(old[at : at + limit]) + (b"\r\n" if old[end - 1] == 13 else b"\n")
             else:
-                self.kept += old[at : end + unit]
-            at = end + unit
+                self.kept += old[at : end + 1]
+            at = end + 1
             number += 1
         self._line_start = self._squeezed = len(self.kept)
         self.kept += open_line
 
     def _open_cut(self) -> None:
         """The line being read is longer than anyone will see: from here on it is only counted."""
-        counter = CharCounter(self._encoding)
+        if self._line_start > self._squeezed:
+            self._squeeze()  # the lines before it may be as long
+        counter = CharCounter()
         self._cutting = counter
         line = bytes(self.kept[self._line_start :])
         if self._counts_chars:
             counter.feed(line)
-        self._terminator = line[-self._encoding.unit_bytes :]
+        self._terminator = line[-1:]
         del self.kept[self._line_start :]
-        self.kept += self._prefix(line[: _aligned(self._max_line or 0, self._encoding.unit_bytes)])
+        self.kept += self._prefix(line[: self._max_line])
         if self._hurried and self._count is not None and self.lines + 1 == self._count:
             self._close_cut(terminated=True)
             self.stopped_inside = True
@@ -469,31 +486,20 @@ class _Window:
         """
         if not self._max_chars:
             return start
-        text = start.decode(self._encoding.name, "replace")[: self._max_chars + 2]
-        return text.encode(self._encoding.name, "replace")
+        return start.decode("utf-8", "replace")[: self._max_chars + 2].encode("utf-8")
 
     def _pass_over(self, piece: bytes) -> None:
         if piece and self._cutting is not None:
             if self._counts_chars:
                 self._cutting.feed(piece)
-            self._terminator = piece[-self._encoding.unit_bytes :]
+            self._terminator = piece[-1:]
 
     def _close_cut(self, terminated: bool) -> None:
         counter, self._cutting = self._cutting, None
         assert counter is not None
         self.cuts[self._first + self.lines] = counter.total(terminated) if self._counts_chars else -1
         if terminated:
-            if _ends_in_cr(self._terminator, self._encoding):
-                self.kept += self._terminator
-            self.kept += self._encoding.newline
+            self.kept += b"\r\n" if self._terminator == b"\r" else b"\n"
         self.lines += 1
         self._line_start = self._squeezed = len(self.kept)
         self.done = self._count is not None and self.lines >= self._count
-
-
-def _ends_in_cr(line: bytes, encoding: Encoding) -> bool:
-    return line.endswith("\r".encode(encoding.name))
-
-
-def _aligned(size: int, unit: int) -> int:
-    return size - size % unit

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from eyespan import _native
-from eyespan.lines.encodings import UTF8, choose
+from eyespan.lines.encodings import UTF8, choose, transcode
 from eyespan.lines.reader import LineReader
-from eyespan.model import Block, Lines, RowsPart, Tail, TextPart
+from eyespan.model import Block, Lines, RowsPart, Stretch, Tail, TextPart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,27 +13,36 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eyespan.guard import Source
+    from eyespan.lines.encodings import Encoding
     from eyespan.model import Part, Pulse, ReadRequest
 
 
 def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
     """The lines of a text file. A selection that lies beyond its end gives a part without lines.
 
+    Where the request `tells_encoding`, the facts say how the bytes were decoded and how many could not be.
+
     Raises: ScanLimit, TooLarge, WindowTooLarge, and what reading raises.
     """
     selection = request.selection
-    if type(selection) is Lines:
+    encoding = UTF8 if request.encoding == "utf-8" else choose(request.encoding, source.head, source.read_at)
+    if type(selection) is Lines and encoding.name == "utf-8" and not encoding.bom:
         part = _at_hand(source, request, selection)
         if part is not None:
-            return (part,), {}
-    encoding = choose(request.encoding, source.head)
+            return (part,), _told(request, encoding, None, bytes(part.data))
+    if isinstance(selection, Stretch) or (isinstance(selection, Tail) and selection.max_bytes is not None):
+        from eyespan.lines.stretch import read_stretch
+
+        return read_stretch(source, request, selection, encoding, pulse)
     lines = LineReader(source, request, encoding, pulse)
     try:
-        if isinstance(selection, Lines):
-            return (lines.window(selection.first, selection.count),), {}
+        if isinstance(selection, Block):
+            return _block(source, request, selection, encoding, lines, pulse)
         if isinstance(selection, Tail):
-            return (lines.tail(selection.count, selection.numbered),), {}
-        return (_block(source, request, selection, lines, pulse),), {}
+            part = lines.tail(selection.count, selection.numbered)
+        else:
+            part = lines.window(selection.first, selection.count)
+        return (part,), _told(request, encoding, lines.replaced)
     finally:
         lines.keep_index()
 
@@ -41,7 +50,7 @@ def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part
 def stream(source: Source, request: ReadRequest, pulse: Pulse) -> Iterator[TextPart]:
     """The same lines, part after part; at least one part, if only an empty one."""
     selection = request.selection
-    lines = LineReader(source, request, choose(request.encoding, source.head), pulse)
+    lines = LineReader(source, request, choose(request.encoding, source.head, source.read_at), pulse)
     if isinstance(selection, Lines):
         try:
             yield from lines.stream(selection.first, selection.count)
@@ -52,11 +61,24 @@ def stream(source: Source, request: ReadRequest, pulse: Pulse) -> Iterator[TextP
         yield from [part for part in parts if isinstance(part, TextPart)]
 
 
+def _told(request: ReadRequest, encoding: Encoding, replaced: int | None, data: bytes = b"") -> Mapping[str, Any]:
+    """How the text was decoded, for dialects with room for it; `replaced`, where not known, is counted in `data`."""
+    if not request.tells_encoding:
+        return {}
+    if replaced is None:
+        replaced = transcode(data, UTF8)[1]
+    name = "utf-8-sig" if encoding.name == "utf-8" and encoding.bom else encoding.name
+    facts: dict[str, Any] = {"encoding": name, "encoding_found": encoding.how, "replaced": replaced}
+    if encoding.confidence is not None:
+        facts["encoding_confidence"] = encoding.confidence
+    return facts
+
+
 def _at_hand(source: Source, request: ReadRequest, selection: Lines) -> TextPart | None:
     """The window of a small file in UTF-8 that was read whole already; None where the long way is needed."""
     data = source.head
     limits = request.limits
-    if len(data) != source.size_bytes or (request.encoding != "utf-8" and choose(request.encoding, data) is not UTF8):
+    if len(data) != source.size_bytes:
         return None
     if limits.max_scan_bytes is not None and len(data) > limits.max_scan_bytes:
         return None
@@ -76,12 +98,15 @@ def _at_hand(source: Source, request: ReadRequest, selection: Lines) -> TextPart
     return TextPart(data, first, kept, total, kept < left, ends_open=ends_open)
 
 
-def _block(source: Source, request: ReadRequest, block: Block, lines: LineReader, pulse: Pulse) -> Part:
+def _block(
+    source: Source, request: ReadRequest, block: Block, encoding: Encoding, lines: LineReader, pulse: Pulse
+) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
     from eyespan.lines.block import grow
     from eyespan.lines.rows import Rows
 
-    rows = Rows(
-        source, lines, pulse, request.limits.max_line_bytes or request.limits.max_window_bytes, lines.block_bytes
-    )
-    part = grow(rows, block)
-    return RowsPart((), past_end=True) if part is None else part
+    most = request.limits.max_line_bytes or request.limits.max_window_bytes
+    rows = Rows(source, lines, encoding, pulse, most, lines.block_bytes)
+    part = grow(rows, block, request.limits.max_window_bytes) or RowsPart((), past_end=True)
+    if encoding.name != "utf-8":
+        return (part,), _told(request, encoding, rows.replaced)
+    return (part,), _told(request, encoding, None, b"\n".join([row for _, row in part.rows]))

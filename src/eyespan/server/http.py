@@ -197,7 +197,10 @@ class Bridge:
             result: dict[str, Any] = await anyio.to_thread.run_sync(
                 work, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1)
             )
-            verdict, size = ("refused", 0) if result.get("isError") else ("read", _size(result))
+            if pulse.cancelled:  # the caller hung up
+                verdict = "cancelled"
+            else:
+                verdict, size = ("refused", 0) if result.get("isError") else ("read", _size(result))
             return result
         except Refused:
             verdict = "refused"

@@ -60,6 +60,8 @@ TTL_MS = {
 """How long a client may keep a result (2026-07-28). Files change; what is on offer does not, while a server runs."""
 
 CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "completions": {}}
+MOST_SHOWN_CHARS = 500_000
+"""Told to Claude Code, which otherwise saves answers of some 50 KB and more to disk and shows its model two of them."""
 ANNOTATIONS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 TEMPLATE = "file:///{+path}{?start,limit}"
 
@@ -144,7 +146,7 @@ class Service:
     # --- tools -----------------------------------------------------------------------------------------------------
 
     def _list_tools(self, params: Mapping[str, Any], caller: str, pulse: Pulse) -> dict[str, Any]:
-        return {"tools": [_tool(name, tool) for name, tool in self._listed]}
+        return {"tools": [definition(name, tool) for name, tool in self._listed]}
 
     def _call_tool(self, params: Mapping[str, Any], caller: str, pulse: Pulse) -> dict[str, Any]:
         """Raises: Refused for a tool that is not there; whatever else goes wrong is the tool's own answer."""
@@ -299,9 +301,13 @@ class Session:
         if method != "initialize" and isinstance(meta, dict) and VERSION_KEY in meta:
             return self._modern(method, params, meta, pulse)
         if method == "initialize":
+            if isinstance(meta, dict) and VERSION_KEY in meta and "protocolVersion" not in params:
+                raise Refused(METHOD_NOT_FOUND, "Method not found", method)  # of a revision without handshake
             return self._initialize(params)
         if method == "ping":
             return {}
+        if method == "server/discover":
+            raise Refused(INVALID_PARAMS, f"params._meta lacks {VERSION_KEY} and {CAPABILITIES_KEY}")
         if method not in COMMON_METHODS:
             raise Refused(METHOD_NOT_FOUND, "Method not found", method)
         if self.version is None:
@@ -373,13 +379,15 @@ def is_id(value: Any) -> bool:
     return type(value) is int or (isinstance(value, str) and valid_text(value) == value)
 
 
-def _tool(name: str, tool: Tool) -> dict[str, Any]:
+def definition(name: str, tool: Tool) -> dict[str, Any]:
+    """A tool as `tools/list` has it, under the name it is listed by."""
     spec = tool.spec
     listed: dict[str, Any] = {
         "name": name,
         "description": spec.description,
         "inputSchema": spec.input_schema,
         "annotations": ANNOTATIONS,
+        "_meta": {"anthropic/maxResultSizeChars": MOST_SHOWN_CHARS},
     }
     schema = _OUTPUT_SCHEMAS.get(tool.dialect.name)
     if schema is not None:

@@ -8,7 +8,6 @@ from urllib.parse import parse_qsl, quote_from_bytes, unquote_to_bytes
 
 from eyespan.errors import InvalidPath
 from eyespan.guard import names
-from eyespan.guard.listing import names_in
 from eyespan.kinds import image_type
 from eyespan.model import MIB, NUL_IS_BINARY, BytesPart, Limits, Lines, ReadRequest, TextPart
 from eyespan.tool import valid_text
@@ -89,13 +88,13 @@ def complete(guard: Guard, value: str) -> dict[str, Any]:
 
     folder, slash, start = value.rpartition("/")
     try:
-        found = names_in(guard, folder + slash)
+        found = guard.list_beneath(folder + slash or ".").entries
     except ReadError:
-        found = []
+        found = ()
     hits = sorted(
-        f"{folder}{slash}{name}{'/' if is_folder else ''}"
-        for name, is_folder in found
-        if name.startswith(start) and (start.startswith(".") or not name.startswith("."))
+        f"{folder}{slash}{entry.name}{'/' if entry.what == 'folder' else ''}"
+        for entry in found
+        if entry.name.startswith(start) and (start.startswith(".") or not entry.name.startswith("."))
     )
     values = [hit for hit in hits if valid_text(hit) == hit]
     return {

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 from eyespan.errors import PolicyDenied, ReadError
-from eyespan.model import Lines, Tail, TextPart
+from eyespan.model import Lines, Stretch, Tail, TextPart
 from eyespan.tool import Tool
 
 TYPE_CHECKING = False
@@ -85,4 +85,6 @@ def _range(witness: Witness) -> str | None:
     selection = witness.request.selection
     if isinstance(selection, Lines):
         return f"{selection.first}-{'' if selection.count is None else selection.first + selection.count - 1}"
+    if isinstance(selection, Stretch):
+        return f"{selection.first}-{'' if selection.last is None else selection.last}"
     return f"last {selection.count}" if isinstance(selection, Tail) else f"around {selection.anchor}"

@@ -7,6 +7,7 @@ what a request names inside it. Names inside an archive are judged by the same r
 from __future__ import annotations
 
 from eyespan.errors import NoMember, NotRegular, Unreadable
+from eyespan.kinds import archive, compression
 from eyespan.sources import kept, streams, tars, zips
 from eyespan.sources.inside import Decoded, Inside
 from eyespan.sources.members import FILE, FOLDER, HARD_LINK, LINK, Directory, Entry, split_member
@@ -22,27 +23,6 @@ MAX_DEPTH = 3
 MAX_LAYERS = 3
 """Compressions around one thing."""
 MAX_LINKS = 8
-
-
-def compression(head: bytes) -> str | None:
-    """What a file is compressed with, by its first bytes: a row of `streams.STREAMS`."""
-    if head[:3] == b"\x1f\x8b\x08":
-        return "gzip"
-    # Behind the three letters a digit for the block size, then the mark of a block or of the end.
-    if head[:3] == b"BZh" and head[3:4] in b"123456789" and head[4:10] in (b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"):
-        return "bzip2"
-    if head[:6] == b"\xfd7zXZ\0":
-        return "xz"
-    if head[:4] == b"\x28\xb5\x2f\xfd":
-        return "zstd"
-    return None
-
-
-def archive(head: bytes) -> str | None:
-    """Which archive a file is, by its first bytes: "zip" or "tar"."""
-    if head[:4] in (b"PK\3\4", b"PK\5\6"):
-        return "zip"
-    return "tar" if tars.is_tar(head) else None
 
 
 def open_inside(

@@ -11,7 +11,6 @@ not looked at.
 from __future__ import annotations
 
 import os
-import zlib
 
 from eyespan.errors import NoRevision, NotFound, NotRegular, OutsideRoot, ReadError, Unreadable
 from eyespan.sources import streams
@@ -103,8 +102,8 @@ class _Repository:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for _, index in self._indexes or []:
-            index.close()
+        for pack in self._indexes or []:
+            pack[1].close()
 
     def open(self, path: str, revision: str, name: str, plain_name: str) -> Source:
         tree = self._tree_of(self._resolve(revision))

@@ -7,6 +7,7 @@ of their first header.
 from __future__ import annotations
 
 from eyespan.errors import Cancelled, ReadError, TimedOut, Unreadable
+from eyespan.kinds import tar_checksum_fits
 from eyespan.record import record
 from eyespan.sources.inside import Inside
 from eyespan.sources.members import (
@@ -39,12 +40,6 @@ _WHAT = {
     b"5": FOLDER,
     b"D": FOLDER,
 }
-
-
-def is_tar(head: bytes) -> bool:
-    """Whether these first bytes are a tar archive's."""
-    block = head[:BLOCK]
-    return len(block) == BLOCK and block[0] != 0 and _checksum_fits(block)
 
 
 class _BadHeader(Exception):
@@ -132,7 +127,7 @@ def _walk(source: Source, pulse: Pulse, entries: list[Entry]) -> None:
 def _header(block: bytes) -> _Header:
     if len(block) < BLOCK:
         raise _BadHeader("it ends inside a header")
-    if not _checksum_fits(block):
+    if not tar_checksum_fits(block):
         raise _BadHeader(_DAMAGED)
     name = _text(_until_nul(block[:100]))
     if block[257:263] == b"ustar\0":
@@ -158,20 +153,6 @@ def _after_sparse_headers(source: Source, position: int) -> int:
         if len(block) < BLOCK or not block[504]:
             return position
     raise _BadHeader("it has a header that is too large")
-
-
-def _checksum_fits(block: bytes) -> bool:
-    field = block[148:156].split(b"\0", 1)[0].strip()
-    try:
-        told = int(field, 8)
-    except ValueError:
-        return False
-    unsigned = sum(block) - sum(block[148:156]) + 8 * 32
-    if told == unsigned:
-        return True
-    # Some old archivers added up signed bytes.
-    signed = unsigned - 256 * sum([byte > 127 for byte in block[:148] + block[156:]])
-    return told == signed
 
 
 def _size(field: bytes) -> int:

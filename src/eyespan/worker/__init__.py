@@ -54,7 +54,7 @@ def configure(limits: JobLimits) -> None:
 def run(
     task: str, fd: int, params: Mapping[str, Any], *, asked: str, pulse: Pulse
 ) -> tuple[dict[str, Any], list[bytes]]:
-    """What the decoder of `task` makes of the file behind `fd`.
+    """What the decoder of `task` makes of the file behind `fd`, whose position is the decoder's while it runs.
 
     Raises: Unreadable for a file the decoder refuses, crashes on or needs too much memory for; TimedOut; Missing;
         Cancelled.

@@ -90,7 +90,7 @@ class Worker:
     def run(
         self, task: str, fd: int, params: Mapping[str, Any], *, asked: str, pulse: Pulse | None = None
     ) -> tuple[dict[str, Any], list[bytes]]:
-        """What the decoder of `task` makes of the file behind `fd`.
+        """What the decoder of `task` makes of the file behind `fd`, whose position is the decoder's while it runs.
 
         Raises: Unreadable, TimedOut, Missing, Cancelled.
         """
@@ -153,20 +153,22 @@ class Worker:
         message = {"task": task, "params": {"seconds": self.limits.seconds, **params}}
         for last in (False, True):
             here, there = socket.socketpair()
+            process = None
             with here:
                 try:
                     with there, self._lock:
-                        process = self._process
-                        _send(self._ready(), message, (fd, there.fileno()))
-                        process = self._process
+                        control, process = self._ready(), self._process
+                        _send(control, message, (fd, there.fileno()))
                     return self._collect(here, asked, task, pulse)
                 except (_GoneError, BrokenPipeError, ConnectionResetError):
                     with self._lock:
-                        if self._process is process:
+                        if process is not None and self._process is process:
                             self._drop()
                     if last:
                         raise Internal(asked, "the decoding process cannot be started") from None
                 except OSError as error:
+                    if process is not None:
+                        self._kill()  # half a message may be on its way
                     reason = f"the decoding process cannot be used: {error.strerror}"
                     raise Internal(asked, reason) from None
         raise AssertionError("the second try always ends the loop")
@@ -177,13 +179,19 @@ class Worker:
         Leaving this early closes the socket, which is what makes the other side kill the child.
         """
         here.setblocking(False)
+        poll = select.poll()  # select() knows no descriptor above 1023
+        poll.register(here, select.POLLIN)
         end = time.monotonic() + START_SECONDS
         begun = False
         data = bytearray()
         most = self.limits.output_bytes + _MAX_HEAD_BYTES
         while True:
-            ready = select.select((here,), (), (), _BEAT_SECONDS)[0]
+            ready = poll.poll(_BEAT_SECONDS * 1000)
             pulse.beat(len(data), 0)
+            if time.monotonic() > end:
+                if not begun:  # not even told that it started: stopped, swapped out or worse
+                    self._kill()
+                raise TimedOut(asked, seconds=self.limits.seconds if begun else START_SECONDS)
             if ready:
                 try:
                     chunk = here.recv(_CHUNK_BYTES)
@@ -197,10 +205,6 @@ class Worker:
                     end = time.monotonic() + self.limits.seconds
                 if len(data) > most:
                     raise Unreadable(asked, kind=task, reason="what it decodes to is too large")
-            elif time.monotonic() > end:
-                if not begun:  # not even told that it started: stopped, swapped out or worse
-                    self._kill()
-                raise TimedOut(asked, seconds=self.limits.seconds if begun else START_SECONDS)
         if not begun:
             raise _GoneError
         tail = bytes(data[-8:])
@@ -238,7 +242,11 @@ class Worker:
             "seconds": self.limits.seconds,
             "parent": os.getpid(),
         }
-        _send(here, config, ())
+        try:
+            _send(here, config, ())
+        except OSError:
+            self._drop()
+            raise
 
     def _spawn(self, code: str, arguments: list[str], **streams: Any) -> subprocess.Popen[bytes]:
         """A Python of the same kind, with this module path and nothing else of this process.

@@ -3,4 +3,10 @@
 DECODERS = {
     "image": "eyespan.worker.image:decode",
     "pdf": "eyespan.worker.pdf:decode",
+    "docx": "eyespan.readers.office.docx:decode",
+    "pptx": "eyespan.readers.office.pptx:decode",
+    "sheet": "eyespan.readers.office.sheet:decode",
+    "epub": "eyespan.readers.office.epub:decode",
+    "html": "eyespan.readers.office.html:decode",
+    "eml": "eyespan.readers.office.eml:decode",
 }

@@ -316,9 +316,11 @@ def _encode(picture: Image.Image, kind: str, max_bytes: int) -> tuple[bytes, str
             picture, opaque = picture.convert(picture.mode[:-1]), True
     tries: list[tuple[str, dict[str, Any]]] = []
     if opaque:
-        if kind not in _PHOTO_FORMATS and picture.width * picture.height <= 1_000_000:
+        is_photo = kind in _PHOTO_FORMATS
+        if not is_photo and picture.width * picture.height <= 1_000_000:
             tries.append(("PNG", {"compress_level": 6}))
-        tries += [("JPEG", {"quality": quality, "subsampling": 0}) for quality in (85, 60)]
+        # Coloured lines and letters of a drawing would lose their edges to subsampled colour.
+        tries += [("JPEG", {"quality": quality, "subsampling": 2 * is_photo}) for quality in (85, 60)]
     else:
         tries += [("PNG", {"compress_level": 3}), ("WEBP", {"quality": 85, "method": 0})]
     for name, options in tries:

@@ -206,6 +206,7 @@ class _Zygote:
         status = 1
         try:
             self.jail.die_with_parent()
+            self.jail.keep_memory()
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             layers = self.settle(file, answer)

@@ -1,0 +1,301 @@
+"""Who takes part, and how each is asked.
+
+A request is {"op": "window", "path", "start", "count"}, {"op": "tail", "path", "count"}, {"op": "count", "path"},
+{"op": "many", "paths"} or {"op": "start"}; lines count from 1. To add a tool: one entry here, and where it comes from
+in peers.py. A contestant that lacks a request is told as such, not asked for something else; one that has only a
+coarser request (the whole file for a window) is asked for that, and judged by what it returns.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import drive
+import peers
+
+HERE = Path(__file__).resolve().parent
+WORKERS = HERE / "workers"
+
+OURS, PEER, COMMAND, FLOOR = "eyespan", "peer", "command", "floor"
+
+
+class Contestant:
+    """One name in the tables.
+
+    `argv(request)` starts it, or is the command itself; `calls(request)` are MCP calls; None is "not offered".
+    `only` and `never` are workloads it takes part in, or does not.
+    """
+
+    def __init__(self, name, role, kind, argv, *, calls=None, env=None, only=(), never=(), version="", isolated=False):
+        self.name = name
+        self.role = role
+        self.kind = kind
+        self._argv = argv
+        self.calls = calls
+        self.env = env or {}
+        self.only = only
+        self.never = never
+        self.version = version
+        self.prefix = NO_NETWORK if isolated else []
+
+    def argv(self, request):
+        argv = self._argv(request) if callable(self._argv) else self._argv
+        return None if argv is None else [*self.prefix, *map(str, argv)]
+
+    def takes_part(self, workload):
+        return workload not in self.never and (not self.only or workload in self.only)
+
+
+def _no_network():
+    """How a process is cut off the network, where that is allowed."""
+    command = ["unshare", "-n"]
+    if shutil.which("unshare") and subprocess.run([*command, "true"], capture_output=True).returncode == 0:
+        return command
+    return []
+
+
+NO_NETWORK = _no_network()
+
+
+def ours(python, script, data, settings):
+    """eyespan: in process, from the command line, over MCP."""
+    worker = [python, WORKERS / "own.py"]
+    folder = data.folder
+    off = {"EYESPAN_CACHE": "off"}
+
+    def in_process(name, which, **more):
+        env = {**off, **more.pop("env", {})}
+        return Contestant(name, OURS, drive.Worker, [*worker, which, folder], env=env, **more)
+
+    def read(request):
+        if request["op"] == "window":
+            return [script, "read", f"{request['path']}:{request['start']}+{request['count']}"]
+        if request["op"] == "tail":
+            return [script, "read", f"{request['path']}:-{request['count']}"]
+        if request["op"] == "many":
+            return [script, "read", *request["paths"]]
+        if request["op"] == "cold":
+            return [script, "read", request["path"]]
+        return None
+
+    return [
+        in_process("eyespan", "codex", never=("W7", "W10", "W4n")),
+        in_process("eyespan, claude dialect", "claude", only=("W1", "W7")),
+        in_process("eyespan, forge dialect", "forge", only=("W1",)),
+        in_process("eyespan, without numbers", "engine", only=("W3", "W3b", "W7", "W8")),
+        in_process("eyespan without C", "codex", env={"EYESPAN_PURE": "1"}, never=("W7", "W9", "W10", "W4n")),
+        in_process("eyespan, new process", "codex", env=settings["cached"], only=("W4n",)),
+        Contestant("eyespan read", OURS, drive.Command, read, env=settings["cached"], only=("W4n",)),
+        Contestant("eyespan read", OURS, drive.Command, read, env=off, never=("W0", "W4n", "W7", "W9")),
+        Contestant("eyespan serve (MCP)", OURS, drive.Mcp, _serve(python, script, folder, settings), calls=_own_calls,
+                   env=off, never=("W9", "W10", "W4n")),
+    ]  # fmt: skip
+
+
+def _dialect(request):
+    """The dialect that offers a request."""
+    if request["op"] in ("tail", "count"):
+        return "forge"
+    return "claude" if request.get("count") == 1 else "codex"
+
+
+def _own_calls(request):
+    dialect = _dialect(request)
+    if request["op"] == "window" and dialect == "codex":
+        arguments = {"file_path": request["path"], "offset": request["start"], "limit": request["count"]}
+        return [("read_file", arguments)]
+    if request["op"] == "window":
+        arguments = {"file_path": request["path"], "offset": request["start"] - 1, "limit": request["count"]}
+        return [("Read", arguments)]
+    if request["op"] == "tail":
+        return [("Read", {"path": request["path"], "tail": request["count"]})]
+    if request["op"] == "count":
+        return [("Read", {"path": request["path"], "tail": 1})]
+    if request["op"] == "many":
+        return [("read_file", {"file_path": path}) for path in request["paths"]]
+    return None
+
+
+def _serve(python, script, folder, settings):
+    known = subprocess.run([script, "serve", "--help"], capture_output=True)
+    if known.returncode == 0:
+        return lambda request: [
+            script, "--root", folder, "--config", settings["config"], "serve", "--dialect", _dialect(request)
+        ]  # fmt: skip
+    return lambda request: [python, WORKERS / "serve.py", folder, _dialect(request)]
+
+
+def servers_missing(python):
+    """Why `eyespan serve` cannot take part, or ""."""
+    known = subprocess.run([python, "-c", "import eyespan.server.stdio"], capture_output=True, text=True)
+    return "" if known.returncode == 0 else "this build has no MCP server"
+
+
+def floors(python, floor, data, offsets):
+    """What the machine needs for the same bytes."""
+    worker = [python, WORKERS / "own.py"]
+
+    def bare(which, only):
+        return [*worker, which, data.folder], only
+
+    def pread(request):
+        if request["op"] == "many":
+            return [floor, "files"]
+        if request["op"] == "count":
+            return [floor, "pread", request["path"], Path(request["path"]).stat().st_size]
+        return [floor, "pread", request["path"], offsets(request)]
+
+    found = [
+        Contestant(name, FLOOR, drive.Worker, argv, only=only)
+        for name, (argv, only) in {
+            "bare read, numbered in C": bare("floor-codex", ("W1", "W4")),
+            "bare read, numbered in C (claude)": bare("floor-claude", ("W1",)),
+            "bare read, numbered in C (forge)": bare("floor-forge", ("W1",)),
+            "bare read of the last 64 KB": bare("floor-codex", ("W3", "W8")),
+            "bare read of the first 8 KB": bare("floor-line", ("W7",)),
+        }.items()
+    ]
+    if floor is not None:
+        found += [
+            Contestant("bare pread, two threads", FLOOR, drive.Floor, pread, only=("W2", "W6", "W9")),
+            Contestant("bare system calls", FLOOR, drive.Floor, pread, only=("W5",)),
+        ]
+    found.append(
+        Contestant("python -c pass", FLOOR, drive.Command, lambda _: [python, "-c", "pass"], only=("W10", "W4n"))
+    )
+    if shutil.which("node"):
+        found.append(Contestant("node -e 0", FLOOR, drive.Command, ["node", "-e", "0"], only=("W10",)))
+    return found
+
+
+def commands():
+    """What a shell offers."""
+
+    def end(request):
+        return request["start"] + request["count"] - 1
+
+    def coreutils(request):
+        path = request.get("path")
+        match request["op"]:
+            case "window" if request["start"] == 1:
+                return ["head", "-n", request["count"], path]
+            case "window":
+                tail = f"tail -n +{request['start']} {shlex.quote(path)}"
+                return ["sh", "-c", f"{tail} | head -n {request['count']}"]
+            case "tail":
+                return ["tail", "-n", request["count"], path]
+            case "count":
+                return ["wc", "-l", path]
+            case "many":
+                return ["cat", *request["paths"]]
+            case "cold":
+                return ["cat", "-n", path]
+        return None
+
+    def sed(request):
+        if request["op"] == "cold":
+            return ["sed", "-n", "p", request["path"]]
+        if request["op"] == "window":
+            return ["sed", "-n", f"{request['start']},{end(request)}p;{end(request)}q", request["path"]]
+        return None
+
+    def awk(request):
+        if request["op"] == "window":
+            show = f'NR>{end(request)}{{exit}} NR>={request["start"]}{{print NR "\\t" $0}}'
+            return ["awk", show, request["path"]]
+        return ["awk", "END{print NR}", request["path"]] if request["op"] == "count" else None
+
+    return [
+        Contestant("coreutils", COMMAND, drive.Command, coreutils, version="head, tail, wc, cat"),
+        Contestant("sed -n", COMMAND, drive.Command, sed, never=("W9",)),
+        Contestant("awk", COMMAND, drive.Command, awk, never=("W9",)),
+    ]
+
+
+def rivals(cache, data, home):
+    """The peers that are installed."""
+    found = []
+    for peer in peers.PEERS:
+        if not peers.installed(cache, peer):
+            continue
+        place = peers.place(cache, peer)
+        more = {"version": peer.version, "isolated": True, "never": ("W9", "W10", "W4n")}
+        if peer.name == "server-filesystem":
+            argv = ["node", place / peer.probe, data.folder]
+            contestant = Contestant(f"{peer.name} (MCP)", PEER, drive.Mcp, argv, calls=_server_filesystem, **more)
+        elif peer.name == "desktop-commander":
+            _quiet_commander(home, data)
+            argv = ["node", place / peer.probe, "--no-onboarding"]
+            contestant = Contestant(f"{peer.name} (MCP)", PEER, drive.Mcp, argv, calls=_desktop_commander, **more)
+        elif peer.source == "npm":
+            package = place / peer.probe.partition("/dist/")[0]
+            argv = ["node", WORKERS / "peer.mjs", peer.name, data.folder, package]
+            contestant = Contestant(f"{peer.name} (node)", PEER, drive.Worker, argv, **more)
+        else:
+            argv = [place / "bin" / "python", WORKERS / "peer.py", peer.name, data.folder]
+            contestant = Contestant(f"{peer.name} (python)", PEER, drive.Worker, argv, **more)
+        found.append(contestant)
+    return found
+
+
+def _server_filesystem(request):
+    path = request.get("path")
+    match request["op"]:
+        case "window" if request["start"] == 1:
+            return [("read_text_file", {"path": path, "head": request["count"]})]
+        case "window":
+            return [("read_text_file", {"path": path})]
+        case "tail":
+            return [("read_text_file", {"path": path, "tail": request["count"]})]
+        case "many":
+            return [("read_multiple_files", {"paths": request["paths"]})]
+    return None
+
+
+def _desktop_commander(request):
+    path = request.get("path")
+    match request["op"]:
+        case "window":
+            return [("read_file", {"path": path, "offset": request["start"] - 1, "length": request["count"]})]
+        case "tail":
+            return [("read_file", {"path": path, "offset": -request["count"]})]
+        case "count":  # the status line of a read names the total; get_file_info does not for large files
+            return [("read_file", {"path": path, "offset": 0, "length": 1})]
+        case "many":
+            return [("read_multiple_files", {"paths": request["paths"]})]
+    return None
+
+
+def _quiet_commander(home, data):
+    """Its telemetry off, its cap on lines raised to what is asked for."""
+    folder = home / ".claude-server-commander"
+    folder.mkdir(parents=True, exist_ok=True)
+    config = {
+        "telemetryEnabled": False,
+        "allowedDirectories": [str(data.folder)],
+        "fileReadLineLimit": 400_000,
+        "blockedCommands": [],
+        "clientId": "bench",
+    }
+    (folder / "config.json").write_text(json.dumps(config))
+
+
+def build_floor(work):
+    """The compiled floor, or None without a compiler."""
+    compiler = shlex.split(sysconfig.get_config_var("CC") or "cc")
+    target = work / "floor"
+    source = HERE / "floor.c"
+    if target.exists() and target.stat().st_mtime > source.stat().st_mtime:
+        return target
+    try:
+        subprocess.run([*compiler, "-O2", "-pthread", source, "-o", target], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"no compiled floor: {error}", file=sys.stderr)
+        return None
+    return target

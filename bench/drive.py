@@ -1,0 +1,378 @@
+"""Drives one contestant: sends it requests, times them, measures its memory.
+
+Three kinds. A worker times the call inside its own process; an MCP server is timed as a round trip at a client that
+reads a line and does nothing else; a command from its start to the end of its output. All of them answer `ask` with an
+`Answer`, never with an exception.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+MOST_CHARS = 64_000_000
+"""A longer answer is not read to its end: no model could take it."""
+PIPE_BYTES = 1 << 20
+
+
+class Failure(Exception):
+    """The contestant died, hung or answered without end."""
+
+
+class Answer:
+    """What came back: times in nanoseconds, and the text unless it failed."""
+
+    def __init__(self, ns, text=None, chars=0, error="", offered=True, fatal=False, steady=True):
+        self.ns = ns
+        self.text = text
+        self.chars = chars
+        self.error = error
+        self.offered = offered
+        self.fatal = fatal
+        """The process is gone, or no use any more."""
+        self.steady = steady
+
+    @property
+    def ms(self):
+        return [ns / 1e6 for ns in self.ns]
+
+
+class Process:
+    """A contestant that lives through many requests; lines in, lines out."""
+
+    def __init__(self, argv, env, limit, folder, work):
+        self.limit = limit
+        self.work = work
+        self._rest = b""
+        self._process = subprocess.Popen(
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=env,
+            cwd=folder,
+            bufsize=0,
+            start_new_session=True,
+        )
+        self._out = self._process.stdout.fileno()
+
+    def send(self, message):
+        data = json.dumps(message).encode() + b"\n"
+        try:
+            while data:
+                data = data[self._process.stdin.write(data) :]
+        except OSError as error:
+            raise Failure(f"died ({error.strerror})") from None
+
+    def line(self):
+        """The next line; pieces are joined once, so that a large answer costs this side little."""
+        end = time.monotonic() + self.limit
+        pieces, self._rest, length = [self._rest], b"", len(self._rest)
+        if b"\n" in pieces[0]:
+            line, self._rest = pieces[0].split(b"\n", 1)
+            return line
+        while True:
+            if not select.select([self._out], [], [], max(0.0, end - time.monotonic()))[0]:
+                raise Failure(f"no answer in {self.limit:g} s")
+            piece = os.read(self._out, 1 << 20)
+            if not piece:
+                raise Failure("died")
+            at = piece.find(b"\n")
+            if at >= 0:
+                pieces.append(piece[:at])
+                self._rest = piece[at + 1 :]
+                return b"".join(pieces)
+            pieces.append(piece)
+            length += len(piece)
+            if length > 2 * MOST_CHARS:
+                raise Failure(f"unbounded answer, over {length // 1_000_000} MB")
+
+    def _family(self):
+        found, todo = [], [self._process.pid]
+        while todo:
+            pid = todo.pop()
+            found.append(pid)
+            try:
+                todo += [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+            except OSError:
+                pass
+        return found
+
+    def reset_peak(self):
+        for pid in self._family():
+            try:
+                Path(f"/proc/{pid}/clear_refs").write_text("5")
+            except OSError:
+                pass
+
+    def peak_mb(self):
+        """The most memory held since the last reset, children included."""
+        total = 0
+        for pid in self._family():
+            try:
+                found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
+            except OSError:
+                continue
+            total += int(found[1]) if found else 0
+        return total / 1024
+
+    def close(self):
+        try:
+            self._process.stdin.close()
+            self._process.wait(2)
+        except (OSError, subprocess.TimeoutExpired):
+            self.kill()
+        self._process.stdout.close()
+
+    def kill(self):
+        """Ends the process and what it started: it has a session of its own."""
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except OSError:
+            pass
+        self._process.wait()
+
+
+class Worker(Process):
+    """A process that speaks the protocol of workers/common.py."""
+
+    def __init__(self, contestant, request, env, limit, folder, work):
+        super().__init__(contestant.argv(request), env, limit, folder, work)
+        try:
+            json.loads(self.line())
+        except (Failure, ValueError):
+            self.kill()
+            raise
+
+    def ask(self, request, repeats=1):
+        start = time.perf_counter_ns()
+        try:
+            self.send({**request, "repeats": repeats})
+            found = json.loads(self.line())
+        except Failure as error:
+            return Answer([time.perf_counter_ns() - start], error=str(error), fatal=True)
+        if "not_offered" in found:
+            return Answer([], offered=False)
+        if "error" in found:
+            return Answer(found["ns"], error=found["error"])
+        if found["chars"] > MOST_CHARS:
+            return Answer(found["ns"], error=f"unbounded answer of {found['chars'] / 1e6:,.0f} MB")
+        return Answer(found["ns"], chars=found["chars"], steady=found["steady"])
+
+    def text(self, answer):
+        """The text of the last answer."""
+        dump = Path(self.work, "answer.txt")
+        try:
+            self.send({"op": "dump", "path": str(dump)})
+            self.line()
+            return dump.read_text(encoding="utf-8", errors="surrogatepass")
+        except (Failure, OSError) as error:
+            return f"(no text: {error})"
+        finally:
+            dump.unlink(missing_ok=True)
+
+
+class Mcp(Process):
+    """An MCP server over standard input and output."""
+
+    def __init__(self, contestant, request, env, limit, folder, work):
+        super().__init__(contestant.argv(request), env, limit, folder, work)
+        self._calls = contestant.calls
+        self._id = 0
+        try:
+            client = {"name": "bench", "version": "1"}
+            self._request("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client})
+            self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+            self._request("tools/list", {})
+        except Failure:
+            self.kill()
+            raise
+
+    def _request(self, method, params):
+        self._id += 1
+        self.send({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params})
+        wanted = (b'"id":%d' % self._id, b'"id": %d' % self._id)
+        while True:
+            line = self.line()
+            if any(mark in line[:300] or mark in line[-300:] for mark in wanted):
+                return line
+            self._answer_server(line)
+
+    def _answer_server(self, line):
+        """A server may ask too, for the roots for instance."""
+        try:
+            message = json.loads(line)
+        except ValueError:
+            return
+        if "method" in message and "id" in message:
+            result = {"roots": []} if message["method"] == "roots/list" else {}
+            self.send({"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+    def ask(self, request, repeats=1):
+        calls = self._calls(request)
+        if calls is None:
+            return Answer([], offered=False)
+        times, lines, lengths = [], [], set()
+        for _ in range(repeats):
+            lines = []
+            start = time.perf_counter_ns()
+            try:
+                for tool, arguments in calls:
+                    lines.append(self._request("tools/call", {"name": tool, "arguments": arguments}))
+            except Failure as error:
+                return Answer([time.perf_counter_ns() - start], error=str(error), fatal=True)
+            times.append(time.perf_counter_ns() - start)
+            lengths.add(sum(map(len, lines)))
+        texts = []
+        for line in lines:
+            message = json.loads(line)
+            if "error" in message:
+                return Answer(times, error=str(message["error"].get("message"))[:300])
+            result = message["result"]
+            text = "".join([block.get("text", "") for block in result.get("content", [])])
+            if result.get("isError"):
+                return Answer(times, error=text[:300])
+            texts.append(text)
+            if request["op"] == "count" and result.get("structuredContent"):
+                texts.append(json.dumps(result["structuredContent"]))
+        chars = sum(map(len, texts))
+        if chars > MOST_CHARS:
+            return Answer(times, error=f"unbounded answer of {chars / 1e6:,.0f} MB")
+        # The length may differ by the digits of the message's own number.
+        return Answer(times, "\n".join(texts), chars, steady=max(lengths) - min(lengths) <= 4 * len(lines))
+
+    def text(self, answer):
+        return answer.text
+
+
+class Command:
+    """A fresh process for each request."""
+
+    def __init__(self, contestant, request, env, limit, folder, work):
+        self._contestant = contestant
+        self._env = env
+        self.limit = limit
+        self._folder = folder
+        self._work = work
+        self._peak = 0.0
+
+    def ask(self, request, repeats=1):
+        argv = self._contestant.argv(request)
+        if argv is None:
+            return Answer([], offered=False)
+        times, lengths, output = [], set(), b""
+        for _ in range(repeats):
+            start = time.perf_counter_ns()
+            try:
+                output = self._run(argv, self._env)
+            except (Failure, OSError) as error:
+                return Answer([time.perf_counter_ns() - start], error=str(error))
+            times.append(time.perf_counter_ns() - start)
+            lengths.add(len(output))
+        return Answer(times, output.decode("utf-8", "replace"), len(output), steady=len(lengths) == 1)
+
+    def text(self, answer):
+        return answer.text
+
+    def weigh(self, request, shim):
+        """Runs the command once more under the shim that tells its peak memory; not timed."""
+        argv = self._contestant.argv(request)
+        if argv is None or shim is None:
+            return
+        told = Path(self._work, "peak.txt")
+        try:
+            self._run([shim, "peak", *argv], {**self._env, "FLOOR_PEAK": str(told)})
+            self._peak = max(self._peak, int(told.read_text()) / 1024)
+        except (Failure, OSError, ValueError):
+            pass
+        told.unlink(missing_ok=True)
+
+    def _run(self, argv, env):
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=env,
+            cwd=self._folder,
+            bufsize=0,
+            start_new_session=True,
+        )
+        out = process.stdout.fileno()
+        try:
+            fcntl.fcntl(out, fcntl.F_SETPIPE_SZ, PIPE_BYTES)  # so that a command does not wait for its reader
+        except (AttributeError, OSError):
+            pass
+        end = time.monotonic() + self.limit
+        pieces, length = [], 0
+        try:
+            while True:
+                if not select.select([out], [], [], max(0.0, end - time.monotonic()))[0]:
+                    raise Failure(f"no answer in {self.limit:g} s")
+                piece = os.read(out, PIPE_BYTES)
+                if not piece:
+                    break
+                pieces.append(piece)
+                length += len(piece)
+                if length > MOST_CHARS:
+                    raise Failure(f"unbounded answer, over {length // 1_000_000} MB")
+            if process.wait(max(0.1, end - time.monotonic())):
+                raise Failure(f"{Path(argv[0]).name} ended with status {process.returncode}")
+        except BaseException:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except OSError:
+                pass
+            process.wait()
+            raise
+        finally:
+            process.stdout.close()
+        return b"".join(pieces)
+
+    def reset_peak(self):
+        self._peak = 0.0
+
+    def peak_mb(self):
+        return self._peak
+
+    def close(self):
+        pass
+
+
+class Floor:
+    """The compiled floor: it times itself, and shows nothing."""
+
+    def __init__(self, contestant, request, env, limit, folder, work):
+        self._contestant = contestant
+        self.limit = limit
+
+    def ask(self, request, repeats=1):
+        argv = self._contestant.argv(request)
+        if argv is None:
+            return Answer([], offered=False)
+        names = "".join([f"{path}\n" for path in request.get("paths", ())])
+        done = subprocess.run(
+            [*argv, str(repeats)], input=names, capture_output=True, text=True, timeout=self.limit * repeats
+        )
+        if done.returncode:
+            return Answer([], error=done.stderr.strip()[:200])
+        return Answer([int(line) for line in done.stdout.split()], "")
+
+    def text(self, answer):
+        return None
+
+    def reset_peak(self):
+        pass
+
+    def peak_mb(self):
+        return 0.0
+
+    def close(self):
+        pass

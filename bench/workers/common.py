@@ -1,0 +1,79 @@
+"""The protocol of a worker: a process that calls a read function and times the call itself.
+
+A request is one JSON line: {"op": "window" | "tail" | "count" | "many", "path", "start", "count", "paths", "repeats"}.
+The answer is one line too: {"ns": [time of each repeat], "chars": length of the answer, "steady": every repeat gave the
+same length}, or {"error"}, or {"not_offered"}. {"op": "dump", "path"} writes the last answer to a file, so that the
+driver can check every line of it without that being timed or counted as memory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+
+
+class NotOfferedError(Exception):
+    """The tool has no such request."""
+
+
+class Reader:
+    """What a tool can be asked for. `many` is a call for each file, unless the tool has better."""
+
+    def window(self, path, start, count):
+        raise NotOfferedError
+
+    def tail(self, path, count):
+        raise NotOfferedError
+
+    def count(self, path):
+        raise NotOfferedError
+
+    def whole(self, path):
+        return self.window(path, 1, 2000)
+
+    def many(self, paths):
+        return [self.whole(path) for path in paths]
+
+
+def serve(make):
+    """Answers requests until standard input closes; `make` gives the reader."""
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a tool that prints must not disturb the protocol
+    reader = make()
+    print(json.dumps({"ready": True}), file=out, flush=True)
+    last = ""
+    for line in sys.stdin:
+        request = json.loads(line)
+        if request["op"] == "dump":
+            with open(request["path"], "w", encoding="utf-8", errors="surrogatepass") as file:
+                file.writelines([last] if isinstance(last, str) else [f"{text}\n" for text in last])
+            answer = {}
+        else:
+            last = ""
+            answer, last = _timed(reader, request)
+        print(json.dumps(answer), file=out, flush=True)
+
+
+def _timed(reader, request):
+    call = {
+        "window": lambda: reader.window(request["path"], request["start"], request["count"]),
+        "tail": lambda: reader.tail(request["path"], request["count"]),
+        "count": lambda: reader.count(request["path"]),
+        "many": lambda: reader.many(request["paths"]),
+    }[request["op"]]
+    times, lengths, result = [], set(), ""
+    start = time.perf_counter_ns()
+    try:
+        for _ in range(request.get("repeats", 1)):
+            result = ""
+            start = time.perf_counter_ns()
+            result = call()
+            times.append(time.perf_counter_ns() - start)
+            lengths.add(len(result) if isinstance(result, str) else sum(map(len, result)))
+    except NotOfferedError:
+        return {"not_offered": True}, ""
+    except BaseException as error:  # whatever a tool throws is its outcome
+        return {"error": f"{type(error).__name__}: {error}"[:300], "ns": [time.perf_counter_ns() - start]}, ""
+    return {"ns": times, "chars": max(lengths), "steady": len(lengths) == 1}, result

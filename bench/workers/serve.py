@@ -1,0 +1,13 @@
+"""The MCP server for a build whose command line has no `serve` yet: `python serve.py FOLDER DIALECT`."""
+
+from __future__ import annotations
+
+import sys
+
+from eyespan.server import main, parse
+from eyespan.workspace import Workspace
+
+folder, dialect = sys.argv[1:]
+options = parse(["--dialect", dialect])
+options.settings = {"forge": {"max_scan_bytes": 1 << 62}} if dialect == "forge" else {}
+sys.exit(main(lambda roots: Workspace(*(roots or [folder])), options))

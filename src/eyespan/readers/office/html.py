@@ -1,0 +1,269 @@
+"""Web pages as Markdown: headings, lists, tables, links, code. Scripts and styles are left out."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import TYPE_CHECKING, Any
+
+from eyespan.errors import Missing, Unreadable
+from eyespan.readers.office import markdown
+
+try:
+    from selectolax.lexbor import LexborHTMLParser
+except ImportError:  # told by `convert`
+    LexborHTMLParser = None  # type: ignore[assignment,misc]  # there is no such class then
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import BinaryIO
+
+KIND = "html"
+MAX_BYTES = 32 * 1024 * 1024
+_SKIPPED = frozenset(
+    ("script", "style", "head", "noscript", "template", "svg", "iframe", "object", "select", "button", "-comment")
+)
+# fmt: off
+_BLOCKS = frozenset((
+    "address", "article", "aside", "blockquote", "body", "center", "dd", "details", "dialog", "div", "dl", "dt",
+    "fieldset", "figcaption", "figure", "footer", "form", "header", "hgroup", "html", "li", "main", "nav", "p",
+    "section", "summary",
+))
+# fmt: on
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
+_SPACE = re.compile(r"[ \t\r\n\f]+")
+
+# Behind the walls no codec can be loaded any more: those that pages and mails name.
+# fmt: off
+CODECS = (
+    "utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-7", "ascii", "latin-1", "cp1250", "cp1251", "cp1252", "cp1253",
+    "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "iso8859-2", "iso8859-3", "iso8859-4", "iso8859-5", "iso8859-6",
+    "iso8859-7", "iso8859-8", "iso8859-9", "iso8859-13", "iso8859-15", "koi8-r", "koi8-u", "cp437", "cp850", "cp852",
+    "cp866", "cp874", "mac-roman", "shift_jis", "cp932", "euc_jp", "iso2022_jp", "gb2312", "gbk", "gb18030", "hz",
+    "big5", "big5hkscs", "euc_kr", "cp949", "iso2022_kr",
+)
+# fmt: on
+for _name in CODECS:
+    codecs.lookup(_name)
+
+
+def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
+    """The page as Markdown.
+
+    Raises: Missing, Unreadable.
+    """
+    data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise Unreadable("", kind=KIND, reason=f"it has more than {MAX_BYTES} bytes")
+    title, blocks = convert(text_of(data))
+    facts = {"title": title} if title else {}
+    return facts, [markdown.finish(blocks)]
+
+
+def text_of(data: bytes, charset: str | None = None) -> str:
+    """The text of a page: by its mark, the charset told from outside, its own word, or as UTF-8 and else cp1252."""
+    for mark, name in (
+        (codecs.BOM_UTF8, "utf-8"),
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"),
+    ):
+        if data.startswith(mark):
+            return data[len(mark) :].decode(name, "replace")
+    found = _CHARSET.search(data[:2048])
+    for told in (charset, found[1].decode("ascii") if found else None):
+        if told:
+            try:
+                if codecs.lookup(told).name != "utf-8":
+                    return data.decode(told, "replace")
+            except (LookupError, ValueError):
+                continue
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("utf-8" if found else "cp1252", "replace")
+
+
+def convert(html: str) -> tuple[str, list[str]]:
+    """Title and blocks of a page.
+
+    Raises: Missing, Unreadable.
+    """
+    if LexborHTMLParser is None:
+        raise Missing("", what="reading web pages", install="pip install 'eyespan[docs]'")
+    tree = LexborHTMLParser(html)
+    head = tree.css_first("head title")
+    title = _SPACE.sub(" ", head.text()).strip() if head is not None else ""
+    writer = _Writer()
+    if tree.body is not None:
+        _walk(tree.body, writer)
+    writer.close_block()
+    return title, writer.blocks
+
+
+def _walk(root: Any, writer: _Writer) -> None:
+    """Every node in order, without recursion: pages may be nested as deeply as they like."""
+    node, end = root, root.mem_id  # nodes compare by all that is inside them, which takes its time
+    while node is not None:
+        entered = writer.enter(node)
+        child = node.child if entered else None
+        if child is not None:
+            node = child
+            continue
+        while node is not None:
+            if entered:
+                writer.leave(node)
+            if node.mem_id == end:
+                return
+            following = node.next
+            if following is not None:
+                node = following
+                break
+            node, entered = node.parent, True
+
+
+class _Writer:
+    """Collects text into blocks while the page is walked through."""
+
+    def __init__(self) -> None:
+        self.blocks: list[str] = []
+        self._line: list[str] = []
+        self._pre = 0
+        self._heading = 0
+        self._quotes = 0
+        self._lists: list[int] = []
+        """The next number of each list that is open; 0: it has bullets."""
+        self._item: str | None = None
+        self._links: list[tuple[int, str]] = []
+        self._tables: list[list[list[str]]] = []
+
+    def enter(self, node: Any) -> bool:
+        """Takes a node in; False, if what is inside it is left out."""
+        tag = node.tag
+        if tag == "-text":
+            self._text(node.text(deep=False) if hasattr(node, "text") else "")
+            return False
+        if tag in _SKIPPED:
+            return False
+        if tag in _HEADINGS:
+            self.close_block()
+            self._heading = _HEADINGS[tag]
+        elif tag == "br":
+            self._line.append("\n")
+        elif tag == "hr":
+            self.close_block()
+            self._put("---")
+        elif tag == "pre":
+            self.close_block()
+            self._pre += 1
+        elif tag == "code" and not self._pre:
+            self._line.append("`")
+        elif tag == "a":
+            self._links.append((len(self._line), node.attributes.get("href") or ""))
+        elif tag == "img":
+            self._picture(node.attributes)
+        elif tag in ("ul", "ol"):
+            self.close_block()
+            start = str(node.attributes.get("start") or "1")
+            self._lists.append((int(start) if start.isdecimal() else 1) if tag == "ol" else 0)
+        elif tag == "li":
+            self.close_block()
+            self._item = "-"
+            if self._lists and self._lists[-1]:
+                self._item = f"{self._lists[-1]}."
+                self._lists[-1] += 1
+        elif tag == "table":
+            self.close_block()
+            self._tables.append([])
+        elif tag == "tr" and self._tables:
+            self._tables[-1].append([])
+        elif tag in ("td", "th") and self._tables:
+            self._line_in_cell()
+        elif tag in _BLOCKS:
+            self.close_block()
+            self._quotes += tag == "blockquote"
+        return True
+
+    def leave(self, node: Any) -> None:
+        tag = node.tag
+        if tag == "a" and self._links:
+            at, target = self._links.pop()
+            text = "".join(self._line[at:])
+            if text.strip() and target and not target.lower().startswith(("javascript:", "#", "data:")):
+                self._line[at:] = [f"[{text.strip()}]({target})"]
+        elif tag == "code" and not self._pre:
+            self._line.append("`")
+        elif tag == "pre":
+            text = "".join(self._line).strip("\n")
+            self._line, self._pre = [], self._pre - 1
+            if text.strip() and not self._tables:
+                self._put(f"```\n{text}\n```")
+            elif text.strip():
+                self._line.append(text)
+        elif tag in ("td", "th") and self._tables:
+            if self._tables[-1]:
+                self._tables[-1][-1].append("".join(self._line))
+            self._line, self._links = [], []
+        elif tag == "table" and self._tables:
+            rows = [row for row in self._tables.pop() if any(cell.strip() for cell in row)]
+            if self._tables:  # a table in a table: its text, as one cell
+                self._line.append("\n".join(" ".join(filter(None, map(str.strip, row))) for row in rows))
+            else:
+                self._put(markdown.table(rows))
+        elif tag in ("ul", "ol"):
+            self.close_block()
+            if self._lists:
+                self._lists.pop()
+        elif tag in _HEADINGS or tag in _BLOCKS:
+            self.close_block()
+            self._quotes -= tag == "blockquote"
+            if tag == "li":
+                self._item = None
+
+    def _text(self, text: str) -> None:
+        if self._pre:
+            self._line.append(text)
+            return
+        text = _SPACE.sub(" ", text)
+        if text == " " and (not self._line or self._line[-1].endswith((" ", "\n"))):
+            return
+        if text:
+            self._line.append(text)
+
+    def _line_in_cell(self) -> None:
+        self._line, self._links = [], []
+
+    def _picture(self, attributes: Mapping[str, str | None]) -> None:
+        alt, source = _SPACE.sub(" ", attributes.get("alt") or "").strip(), attributes.get("src") or ""
+        if source.startswith("data:") or len(source) > 500:
+            source = ""
+        if alt or source:
+            self._line.append(f"![{alt}]({source})" if source else f"![{alt}]")
+
+    def close_block(self) -> None:
+        """What was collected becomes a block, a line of a cell, or nothing."""
+        if self._tables:
+            if self._line and not self._line[-1].endswith("\n"):
+                self._line.append("\n")
+            return
+        text = "\n".join([line.strip() for line in "".join(self._line).split("\n")]).strip()
+        self._line, self._links = [], []
+        heading, self._heading = self._heading, 0
+        if not text:
+            return
+        if heading:
+            self._put("#" * heading + " " + text.replace("\n", " "))
+        elif self._lists:
+            depth = min(len(self._lists), 20) - 1
+            mark, self._item = self._item, None
+            # A second paragraph of an item stands below the first.
+            self._put(markdown.Item(markdown.indented(text, mark, depth) if mark else "  " * (depth + 1) + text))
+        else:
+            self._put(text)
+
+    def _put(self, block: str) -> None:
+        if self._quotes > 0:
+            marks = "> " * min(self._quotes, 20)
+            quoted = "\n".join([marks + line for line in block.split("\n")])
+            block = markdown.Item(quoted) if isinstance(block, markdown.Item) else quoted
+        self.blocks.append(block)

@@ -1,0 +1,74 @@
+"""Small pieces of Markdown that all converters write alike."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+MAX_TEXT_BYTES = 32 * 1024 * 1024
+_BLANK_LINES = re.compile(r"\n{3,}")
+_LINE_ENDS = re.compile(r"[ \t]*(?:\r\n|\r|\n)")
+
+
+def cell(text: str) -> str:
+    """One cell of a table: on one line, its bars escaped."""
+    if text.isalnum():
+        return text
+    text = text.strip()
+    if "|" in text:
+        text = text.replace("|", "\\|")
+    return _LINE_ENDS.sub("<br>", text) if "\n" in text or "\r" in text else text
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as a table, the first of them as its head; rows that are shorter than others are filled up."""
+    width = max((len(row) for row in rows), default=0)
+    if not width:
+        return ""
+    lines = ["| " + " | ".join([*map(cell, row), *[""] * (width - len(row))]) + " |" for row in rows]
+    lines.insert(1, "|" + " --- |" * width)
+    return "\n".join(lines)
+
+
+class Item(str):
+    """A block that is an item of a list: it stands close to the items around it."""
+
+    __slots__ = ()
+
+
+def indented(text: str, mark: str, level: int) -> str:
+    """An item of a list; what follows in further lines stands below its text."""
+    space = "  " * level
+    return space + mark + " " + text.replace("\n", "\n" + space + " " * (len(mark) + 1))
+
+
+def finish(blocks: Iterable[str]) -> bytes:
+    """Blocks with empty lines between them as UTF-8, LF at every line's end, cut where it grows beyond bounds."""
+    pieces: list[str] = []
+    top = ""  # the mark of the list that goes on, or ""
+    for block in blocks:
+        if block.strip():
+            mark = ("-" if block[0] in "->" else "1") if isinstance(block, Item) and block[0] != " " else top
+            close = isinstance(block, Item) and top == mark != ""
+            pieces += [("\n" if close else "\n\n") if pieces else "", block.strip("\n")]
+            top = mark if isinstance(block, Item) else ""
+    text = "".join(pieces)
+    # Each search only where there is something to find: over a whole text they cost more than parsing it.
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if " \n" in text or "\t\n" in text:
+        text = _LINE_ENDS.sub("\n", text)
+    if "\n\n\n" in text:
+        text = _BLANK_LINES.sub("\n\n", text)
+    return encode(text + "\n" if text else "")
+
+
+def encode(text: str) -> bytes:
+    data = text.encode("utf-8", "replace")
+    if len(data) <= MAX_TEXT_BYTES:
+        return data
+    end = data.rfind(b"\n", 0, MAX_TEXT_BYTES) + 1
+    return data[:end] + b"[the rest is left out: more than %d MiB of text]\n" % (MAX_TEXT_BYTES >> 20)

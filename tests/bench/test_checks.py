@@ -1,0 +1,100 @@
+"""A benchmark that takes a wrong answer for a right one measures nothing."""
+
+import data
+import pytest
+import workloads
+
+POOL = ["text"] * 8
+LINES = data.log_lines(100, 20, POOL).decode().splitlines()
+
+
+def numbered(first, lines):
+    return "\n".join(f"{number:>6}\t{line}" for number, line in enumerate(lines, first))
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("\n".join(LINES), "ok"),
+        (numbered(100, LINES), "ok"),
+        ("\n".join(f"L{n}: {line}" for n, line in enumerate(LINES, 100)), "ok"),
+        ("", "wrong: no lines of the file"),
+        ("\n".join(LINES[1:]), "wrong: starts at line 101 instead of 100"),
+        ("\n".join(LINES[:-1]), "wrong: 19 of 20 lines"),
+        ("\n".join([*LINES[:5], *LINES[6:]]), "wrong: 19 of 20 lines"),
+        (numbered(99, LINES), "wrong: line numbers are not those of the file"),
+        (data.log_lines(90, 60, POOL).decode(), "unbounded: 60 lines for 20"),
+    ],
+)
+def test_a_window_of_a_log_is_judged_by_the_numbers_that_its_lines_carry(text, outcome):
+    assert workloads.log_window(100, 119)(text).outcome == outcome
+
+
+def test_whether_lines_are_numbered_is_seen_in_the_answer():
+    check = workloads.log_window(100, 119)
+
+    assert [check(text).numbered for text in ("\n".join(LINES), numbered(100, LINES))] == [False, True]
+
+
+def test_a_source_file_with_a_line_left_out_is_wrong(tmp_path):
+    path = tmp_path / "a.py"
+    data.write_source(path, 5000)
+    lines = path.read_text().split("\n")
+    longest = max(range(len(lines)), key=lambda at: len(lines[at]))
+    check = workloads.whole_file(path)
+
+    assert check(path.read_text()).outcome == "ok"
+    assert check(numbered(1, lines)).numbered
+    assert check("\n".join(lines[:longest] + lines[longest + 1 :])).outcome.startswith("wrong")
+
+
+def test_one_file_of_many_that_is_not_there_is_seen(tmp_path):
+    paths = []
+    for name in "abc":
+        paths.append(tmp_path / f"{name}.txt")
+        paths[-1].write_text("".join(f"line {k} of file {name}, all of it\n" for k in range(9)))
+    check = workloads.all_files(paths)
+    texts = [path.read_text() for path in paths]
+
+    assert check("".join(texts)).outcome == "ok"
+    assert check("".join(texts[:2])).outcome.startswith("wrong: 1 of 3 files")
+
+
+def test_an_endless_line_may_be_neither_missing_nor_endless(tmp_path):
+    path = tmp_path / "line.txt"
+    data.write_one_line(path, 100_000)
+    text = path.read_text()
+    check = workloads.one_line(path)
+
+    assert check(text[:2000] + " [cut]").outcome == "ok"
+    assert check(text[:1997] + "...").outcome == "ok"
+    assert check(text[:500]).outcome == "wrong: fewer than 2,000 characters of the line"
+    assert check("The line is too long.").outcome == "wrong: no text"
+    assert check(text).outcome == "unbounded: 100,000 characters"
+
+
+def test_a_count_must_be_the_number_itself():
+    check = workloads.has_count(9_900_000)
+
+    assert check("9,900,000 lines").ok
+    assert not check("19900000 lines").ok
+
+
+def test_the_place_behind_a_line_is_found_by_halving(tmp_path):
+    path = tmp_path / "a.log"
+    data.write_log(path, 200_000)
+    text = path.read_bytes()
+    last = data.last_line(path)
+
+    assert last == text.count(b"\n")
+    for line in (1, 2, last // 2, last - 1, last):
+        assert text[: data.offset_behind(path, line)].count(b"\n") == line
+
+
+def test_an_append_goes_on_where_the_log_ended(tmp_path):
+    path = tmp_path / "a.log"
+    data.write_log(path, 50_000)
+
+    last = data.append_log(path, data.log_pool(), data.last_line(path))
+
+    assert last == data.last_line(path) == path.read_bytes().count(b"\n")

@@ -1,0 +1,118 @@
+"""Pieces of a text by characters, against the same pieces cut out of the whole text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eyespan import Workspace
+from eyespan.lines import stretch
+from eyespan.model import ReadRequest, Stretch, Tail
+
+texts = st.lists(st.sampled_from(["a", "é", "語", "🙂", "\n", "\r\n", "\r", "\t", "\u2028", "word "]), max_size=60).map(
+    "".join
+)
+encodings = st.sampled_from(["utf-8", "utf-16-le", "utf-32-be"])
+MARKS = {"utf-8": b"", "utf-16-le": b"\xff\xfe", "utf-32-be": b"\0\0\xfe\xff"}
+
+
+def lines_of(text):
+    """Lines with their terminators."""
+    return [line + "\n" for line in text.split("\n")[:-1]] + [text.rpartition("\n")[2]] * (not text.endswith("\n"))
+
+
+def read(tmp_path, data, selection):
+    (tmp_path / "f.txt").write_bytes(data)
+    with Workspace(tmp_path) as workspace:
+        document = workspace.engine.read(ReadRequest("f.txt", selection, encoding="bom"))
+    return document.parts[0], document.extra
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("stretch")
+
+
+@pytest.fixture(autouse=True, params=[3, 65536])
+def block_bytes(request, monkeypatch):
+    monkeypatch.setattr(stretch, "BLOCK_BYTES", request.param * 4)
+
+
+@settings(deadline=None, max_examples=150)
+@given(texts, encodings, st.integers(1, 8), st.integers(1, 12), st.none() | st.integers(0, 5), st.integers(2, 40))
+def test_a_stretch_is_what_slicing_the_whole_text_gives(folder, text, encoding, first, column, extra, limit):
+    data = MARKS[encoding] + text.encode(encoding)
+    last = None if extra is None else first + extra
+
+    part, _ = read(folder, data, Stretch(first, column, last, limit))
+
+    lines = lines_of(text) if text else []
+    assert part.total_lines == len(lines)
+    if first > len(lines):
+        assert (part.line_count, part.data) == (0, b"")
+        return
+    bare = lines[first - 1].removesuffix("\n")
+    rest = lines[first - 1][min(column - 1, len(bare)) :] + "".join(lines[first:last])
+    given_text = part.data.decode()
+    assert rest.startswith(given_text)
+    assert part.cut_short == (len(given_text) < len(rest))
+    assert len(given_text) in ((len(rest),) if len(rest) <= limit else (limit, limit - 1))
+    assert part.more == (part.cut_short or first + part.line_count - 1 < len(lines))
+    assert part.ends_open == (not text.endswith("\n"))
+
+
+@settings(deadline=None, max_examples=150)
+@given(texts.filter(len), encodings, st.integers(1, 8), st.integers(4, 60))
+def test_an_ending_is_whole_lines_or_the_start_of_the_last_one(folder, text, encoding, count, limit):
+    part, _ = read(folder, MARKS[encoding] + text.encode(encoding), Tail(count, max_bytes=limit))
+
+    lines = lines_of(text)
+    asked = lines[-count:]
+    given_text = part.data.decode()
+    assert part.total_lines == len(lines)
+    if part.cut_short:
+        assert part.first_line == len(lines)
+        assert lines[-1].startswith(given_text)
+    else:
+        assert "".join(asked).endswith(given_text)
+        assert part.first_line == len(lines) - part.line_count + 1
+        if part.line_count < len(asked) and part.line_count < count:
+            more = "".join(lines[-part.line_count - 1 :])
+            assert len(more.encode(encoding)) > limit
+
+
+def test_a_column_behind_the_end_of_its_line_tells_how_long_the_line_is(tmp_path):
+    for data, chars in ((b"ab\ncdef\r\nx\n", 4), (b"ab\ncdef", 4), ("ab\nçdéf\n".encode(), 4)):
+        part, extra = read(tmp_path, data, Stretch(2, 9, 2))
+
+        assert (extra["line_chars"], part.data.strip()) == (chars, b"")
+
+
+def test_what_cannot_be_decoded_counts_as_the_characters_it_is_shown_as(tmp_path):
+    data = b"a\xff\xe8\xaab\xf0\x9f\x99\n"
+    shown = data.decode("utf-8", "replace")
+
+    for column in range(1, len(shown)):
+        part, _ = read(tmp_path, data, Stretch(1, column))
+        assert part.data.decode() == shown[column - 1 :]
+
+
+def test_of_a_gigabyte_only_the_piece_is_read(tmp_path, monkeypatch):
+    with (tmp_path / "big").open("wb") as file:
+        file.truncate(1 << 30)
+        file.seek(0)
+        file.write(b"x" * 70_000)
+        file.seek((1 << 30) - 5)
+        file.write(b"\nend\n")
+    seen = []
+    from eyespan.guard.source import Source
+
+    whole = Source.read_at
+    monkeypatch.setattr(Source, "read_at", lambda self, at, size: seen.append(size) or whole(self, at, size))
+    with Workspace(tmp_path) as workspace:
+        document = workspace.engine.read(ReadRequest("big", Stretch(1, 60_001, None, 5000), text_rule="any"))
+
+    assert document.parts[0].data == b"x" * 5000
+    assert document.parts[0].total_lines is None
+    assert sum(seen) < 1 << 20

@@ -1,0 +1,80 @@
+"""JSON without the json module: the same values both ways, stricter where it matters, never invalid UTF-8."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyespan.server import wire
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(VALUES)
+def test_what_is_written_is_read_back_by_anyone(value):
+    line = b"".join(wire.dumps(value))
+
+    assert json.loads(line) == value
+    assert wire.loads(line) == value
+    assert b"\n" not in line
+
+
+@given(VALUES)
+def test_what_json_writes_is_read(value):
+    assert wire.loads(json.dumps(value).encode()) == value
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_a_value_or_malformed_as_json_has_it(data):
+    try:
+        wanted = json.loads(data.decode("utf-8"), parse_constant=lambda name: (_ for _ in ()).throw(ValueError(name)))
+    except (ValueError, RecursionError):
+        with pytest.raises(wire.Malformed):
+            wire.loads(data)
+    else:
+        assert wire.loads(data) == wanted
+
+
+@given(st.text(max_size=50), st.integers(0, 6000))
+def test_lone_surrogates_are_told_as_text(text, padding):
+    text = "x" * padding + text + "\ud800" + text
+
+    line = b"".join(wire.dumps({"text": text}))
+
+    read = json.loads(line.decode("utf-8"))["text"]
+    assert read.encode("utf-8")
+    assert "\\ud800" in read
+
+
+@pytest.mark.parametrize("size", [0, 1, 4095, 4096, 4097, 100_000])
+def test_long_strings_are_pieces_of_their_own(size):
+    value = {"a": "é\n" * size, "b": [1, "x" * size]}
+
+    pieces = wire.dumps(value)
+
+    assert json.loads(b"".join(pieces)) == value
+    assert len(pieces) <= 5
+
+
+def test_bytes_are_base64():
+    assert (
+        json.loads(b"".join(wire.dumps({"data": b"\0\xff" * 100})))["data"]
+        == base64.b64encode(b"\0\xff" * 100).decode()
+    )
+
+
+def test_depth_ends_in_an_error_not_in_the_process():
+    with pytest.raises(wire.Malformed):
+        wire.loads(b'{"a":' * 200_000)

@@ -1,0 +1,170 @@
+"""Any window of any file costs at most 32 MB above the idle process: each case in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak is told by /proc/self/status")
+
+MOST_BYTES = 32_000_000
+MB = 1_000_000
+LOG_LINE = b"2025-01-17T12:00:00.000Z INFO  service: request served in 12 ms, id=0123456789abcdef, path=/api/v1/thing\n"
+LOG_LINES = 200 * MB // len(LOG_LINE)
+DEEP = 1_500_000
+
+MEASURE = """
+import json, sys
+from eyespan import Workspace
+
+def status(name):
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith(name))
+
+root, dialect, settings, arguments = sys.argv[1], sys.argv[2], json.loads(sys.argv[3]), json.loads(sys.argv[4])
+tool = Workspace(root).tool(dialect, **settings)
+name = "path" if dialect.startswith(("workspace", "forge")) else "file_path"
+warm = {**arguments, name: root + "/small"}
+tool.call(warm)
+idle = status("VmRSS")
+reply = tool.call({**arguments, name: root + "/file"})
+print(json.dumps([status("VmHWM") - idle, len(reply.text), reply.is_error]))
+"""
+
+
+def peak(folder: Path, dialect: str, arguments: dict, settings: dict) -> tuple[int, int, bool]:
+    """The bytes that one call took, the characters of its answer and whether that is an error."""
+    (folder / "small").write_bytes(b"def f():\n    # note\n    return 1\n" * 3)
+    command = [sys.executable, "-c", MEASURE, str(folder), dialect, json.dumps(settings), json.dumps(arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return tuple(json.loads(done.stdout))
+
+
+@pytest.fixture
+def folder():
+    """In memory where there is plenty: the files are large and are read once."""
+    shared = "/dev/shm"
+    roomy = os.access(shared, os.W_OK) and shutil.disk_usage(shared).free > 2_000 * MB
+    with tempfile.TemporaryDirectory(dir=shared if roomy else None) as made:
+        yield Path(made)
+
+
+def block(**options) -> dict:
+    return {"mode": "indentation", "limit": options.pop("limit", 2000), "indentation": options}
+
+
+ANY_SCAN = {"max_scan_bytes": 1 << 40}
+EVERYTHING = 10**9
+
+
+def write_one_line(file: Path) -> None:
+    with file.open("wb") as out:
+        for _ in range(200):
+            out.write(b"x" * MB)
+
+
+def write_log(file: Path) -> None:
+    with file.open("wb") as out:
+        for _ in range(LOG_LINES // 1000 + 1):
+            out.write(LOG_LINE * 1000)
+
+
+def write_long_lines(file: Path) -> None:
+    with file.open("wb") as out:
+        for _ in range(2000):
+            out.write(b"y" * 99_999 + b"\n")
+
+
+def write_no_text(file: Path) -> None:
+    file.write_bytes(b"\n" * 1_200_000)
+
+
+def write_wide_text(file: Path) -> None:
+    file.write_bytes(("😀" * 2500 + "\n").encode() * 2000)
+
+
+def write_nearly_narrow_text(file: Path) -> None:
+    file.write_bytes(("x" * 2500 + "\n").encode() * 1999 + "😀".encode())
+
+
+def write_utf16(file: Path) -> None:
+    file.write_bytes(b"\xff\xfe" + ("日" * 2500 + "\n").encode("utf-16-le") * 2000)
+
+
+CASES = {
+    write_one_line: [
+        ("codex", {}, {}),
+        ("codex", block(), {}),
+        ("claude", {}, {}),
+        ("forge", {"head": 1}, {}),
+        ("forge", {"head": 1}, ANY_SCAN),
+        ("forge", {"tail": 1}, ANY_SCAN),
+        ("workspace", {}, {}),
+    ],
+    write_log: [
+        ("codex", {"offset": DEEP}, {}),
+        ("codex", {"limit": EVERYTHING}, {}),
+        ("codex", {"limit": 120_000}, {}),
+        ("codex", block(anchor_line=DEEP), {}),
+        ("codex", block(anchor_line=DEEP, include_siblings=True), {}),
+        ("codex", block(anchor_line=DEEP, include_siblings=True, limit=EVERYTHING), {}),
+        ("codex", block(anchor_line=DEEP, include_siblings=True, limit=35_000), {}),
+        ("claude", {"offset": DEEP}, {}),
+        ("claude", {"limit": EVERYTHING}, {}),
+        ("claude", {"limit": 120_000}, {}),
+        ("claude", {"limit": 2000}, {}),
+        ("forge", {"start_line": DEEP, "limit": 2000}, ANY_SCAN),
+        ("forge", {"tail": 2000}, ANY_SCAN),
+        ("forge", {"tail": 120_000}, ANY_SCAN),
+        ("forge", {"head": 2000}, ANY_SCAN),
+        ("forge", {"head": 120_000, "show_line_numbers": False}, ANY_SCAN),
+        ("forge", {}, {}),
+        ("forge", {}, {"max_file_read_bytes": 1 << 40}),
+        ("workspace", {}, {}),
+    ],
+    write_long_lines: [
+        ("codex", {}, {}),
+        ("codex", block(anchor_line=1000, include_siblings=True), {}),
+        ("claude", {}, {}),
+        ("forge", {"head": 150}, ANY_SCAN),
+        ("forge", {"tail": 150}, ANY_SCAN),
+        ("forge", {"head": 2000}, ANY_SCAN),
+    ],
+    write_no_text: [
+        ("codex", {"limit": EVERYTHING}, {}),
+        ("codex", {"limit": 900_000}, {}),
+        ("codex", block(anchor_line=1_100_000, limit=EVERYTHING), {}),
+        ("claude", {"limit": 900_000}, {}),
+        ("forge", {"head": 900_000}, ANY_SCAN),
+    ],
+    write_wide_text: [("codex", {}, {}), ("claude", {}, {}), ("forge", {"head": 1500}, ANY_SCAN)],
+    write_nearly_narrow_text: [("claude", {}, {}), ("forge", {"head": 2000}, ANY_SCAN)],
+    write_utf16: [("claude", {}, {})],
+}
+
+
+@pytest.mark.parametrize("write", CASES)
+def test_no_window_costs_more_than_was_promised(write, folder):
+    write(folder / "file")
+
+    costs = {str(case): peak(folder, *case) for case in CASES[write]}
+
+    assert {case: cost for case, cost in costs.items() if cost[0] > MOST_BYTES} == {}
+
+
+@pytest.mark.parametrize("write", [write_long_lines, write_wide_text, write_nearly_narrow_text, write_utf16])
+def test_two_thousand_lines_are_shown_however_long_they_are(write, folder):
+    """As many as claude promises by default; the limit of an answer leaves room for them."""
+    write(folder / "file")
+
+    for dialect in ("codex", "claude"):
+        _, chars, failed = peak(folder, dialect, {}, {})
+        assert not failed
+        assert chars > 20_000
