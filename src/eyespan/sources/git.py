@@ -32,7 +32,8 @@ MAX_STEPS = 10_000
 MAX_DELTAS = 4096
 MAX_TAGS = 16
 MAX_ALTERNATES = 8
-MAX_PACKS = 10_000
+MAX_PACKS = 256
+"""Their indexes are held open together."""
 
 _KINDS = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
 _OFS_DELTA, _REF_DELTA = 6, 7
