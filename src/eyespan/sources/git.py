@@ -55,7 +55,7 @@ def open_at(guard: Guard, request: ReadRequest, pulse: Pulse) -> Source:
     try:
         repository, inner = _Repository.find(guard, root.path, path, request.path, pulse)
         with repository:
-            return repository.open(inner, request.revision, f"{path}@{request.revision}", path)
+            return repository.fetch(inner, request.revision, f"{path}@{request.revision}", path)
     except ReadError as error:
         error.path, error.relative = request.path, rest
         raise
@@ -106,7 +106,7 @@ class _Repository:
         for pack in self._indexes or []:
             pack[1].close()
 
-    def open(self, path: str, revision: str, name: str, plain_name: str) -> Source:
+    def fetch(self, path: str, revision: str, name: str, plain_name: str) -> Source:
         tree = self._tree_of(self._resolve(revision))
         parts = path.split("/")
         for depth, part in enumerate(parts, 1):
