@@ -156,37 +156,56 @@ def make_docx(path, small):
 
 
 def make_pptx(path, small):
-    """200 slides (10 when small), each with a title and eight lines."""
+    """200 slides (10 when small), each with a title, eight lines and notes; places come from a layout, as they do."""
     dice = random.Random(7)
     space = (
         f'xmlns:p="{MAIN}presentationml/2006/main" xmlns:a="{MAIN}drawingml/2006/main" '
         f'xmlns:r="{MAIN}officeDocument/2006/relationships"'
     )
     count = 10 if small else 200
+    group = '<p:nvGrpSpPr><p:cNvPr id="1" name=""/><p:cNvGrpSpPr/><p:nvPr/></p:nvGrpSpPr><p:grpSpPr/>'
 
-    def shape(number, holder, lines):
-        text = "".join(f"<a:p><a:r><a:t>{line}</a:t></a:r></a:p>" for line in lines)
+    def shape(number, holder, lines, place=""):
+        text = "".join(f'<a:p><a:r><a:rPr lang="en-GB"/><a:t>{line}</a:t></a:r></a:p>' for line in lines)
         return (
-            f'<p:sp><p:nvSpPr><p:cNvPr id="{number}" name="s{number}"/><p:cNvSpPr/><p:nvPr><p:ph type="{holder}"/>'
-            f'</p:nvPr></p:nvSpPr><p:spPr><a:xfrm><a:off x="0" y="{number * 1000}"/><a:ext cx="9" cy="9"/></a:xfrm>'
-            f"</p:spPr><p:txBody><a:bodyPr/>{text}</p:txBody></p:sp>"
+            f'<p:sp><p:nvSpPr><p:cNvPr id="{number}" name="s{number}"/><p:cNvSpPr/><p:nvPr><p:ph type="{holder}" '
+            f'idx="{number}"/></p:nvPr></p:nvSpPr><p:spPr>{place}</p:spPr><p:txBody><a:bodyPr/><a:lstStyle/>{text}'
+            "</p:txBody></p:sp>"
         )
 
+    def page(element, *shapes):
+        return f"<p:{element} {space}><p:cSld><p:spTree>{group}{''.join(shapes)}</p:spTree></p:cSld></p:{element}>"
+
+    def places(number):
+        return f'<a:xfrm><a:off x="0" y="{number * 1000}"/><a:ext cx="9000" cy="900"/></a:xfrm>'
+
     ids = "".join(f'<p:sldId id="{256 + i}" r:id="rId{i}"/>' for i in range(1, count + 1))
+    held = [shape(2, "title", ["Title"], places(2)), shape(3, "body", ["Text"], places(3))]
     parts = {
         "ppt/presentation.xml": (
             "presentationml.presentation.main",
             f"<p:presentation {space}><p:sldIdLst>{ids}</p:sldIdLst></p:presentation>",
-        )
+        ),
+        "ppt/slideLayouts/slideLayout1.xml": ("presentationml.slideLayout", page("sldLayout", *held)),
+        "ppt/slideMasters/slideMaster1.xml": ("presentationml.slideMaster", page("sldMaster", *held)),
     }
+    layout = ("slideLayout", "../slideLayouts/slideLayout1.xml")
+    relations = [
+        ("ppt/_rels/presentation.xml.rels", [("slide", f"slides/slide{i}.xml") for i in range(1, count + 1)]),
+        ("ppt/slideLayouts/_rels/slideLayout1.xml.rels", [("slideMaster", "../slideMasters/slideMaster1.xml")]),
+        ("ppt/slideMasters/_rels/slideMaster1.xml.rels", [layout]),
+    ]
     for number in range(1, count + 1):
         lines = [" ".join(dice.choices(WORDS, k=10)) for _ in range(8)]
-        tree = shape(2, "title", [f"Slide {number}"]) + shape(3, "body", lines)
-        group = '<p:nvGrpSpPr><p:cNvPr id="1" name=""/><p:cNvGrpSpPr/><p:nvPr/></p:nvGrpSpPr><p:grpSpPr/>'
-        xml = f"<p:sld {space}><p:cSld><p:spTree>{group}{tree}</p:spTree></p:cSld></p:sld>"
-        parts[f"ppt/slides/slide{number}.xml"] = ("presentationml.slide", xml)
-    targets = [("slide", f"slides/slide{number}.xml") for number in range(1, count + 1)]
-    make_package(path, "ppt/presentation.xml", parts, [("ppt/_rels/presentation.xml.rels", targets)])
+        shapes = shape(2, "title", [f"Slide {number}"]), shape(3, "body", lines)
+        parts[f"ppt/slides/slide{number}.xml"] = ("presentationml.slide", page("sld", *shapes))
+        notes = page("notes", shape(2, "body", [f"Say {dice.choice(WORDS)}."]))
+        parts[f"ppt/notesSlides/notesSlide{number}.xml"] = ("presentationml.notesSlide", notes)
+        own = [layout, ("notesSlide", f"../notesSlides/notesSlide{number}.xml")]
+        relations.append((f"ppt/slides/_rels/slide{number}.xml.rels", own))
+        back = [("slide", f"../slides/slide{number}.xml")]
+        relations.append((f"ppt/notesSlides/_rels/notesSlide{number}.xml.rels", back))
+    make_package(path, "ppt/presentation.xml", parts, relations)
 
 
 # --- the contenders: each is called with the file, and gives something whose size can be compared -------------------

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parent.parent
+PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
 WATCHED = ("src/**/*.py", "src/**/*.c", "pyproject.toml", "hatch_build.py")
 
 
@@ -26,7 +27,6 @@ def install(cache: Path) -> Path:
         shutil.rmtree(place, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", place], check=True)
     mark.unlink(missing_ok=True)
-    command = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"]
     # A copy, because building in place would replace the accelerator that the development environment has loaded.
     copy = cache / "checkout"
     shutil.rmtree(copy, ignore_errors=True)
@@ -37,7 +37,9 @@ def install(cache: Path) -> Path:
             shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
         elif source.exists():
             shutil.copy(source, copy / name)
-    subprocess.run([place / "bin" / "python", *command, copy], check=True)
+    # An old pip writes a command that imports `re`, half as long again as Python takes to start.
+    subprocess.run([place / "bin" / "python", *PIP, "--upgrade", "pip"], check=True)
+    subprocess.run([place / "bin" / "python", *PIP, "--force-reinstall", "--no-deps", copy], check=True)
     shutil.rmtree(copy)
     mark.write_text(wanted)
     return place

@@ -72,6 +72,8 @@ def summary(results) -> str:
     other = len(results["goals"]) - held - missed
     lines.append(f"{held} goals held, {missed} missed, {other} not measured")
     lines.append(f"this machine takes {results['machine_factor']} times as long as the reference")
+    if results["quick"]:
+        lines.append("the goals are for the sizes of a full run; a quick one shows that everything works")
 
     return "\n".join(lines)
 
@@ -86,7 +88,8 @@ def markdown(results) -> str:
         f"eyespan {results['eyespan']['version']} ({results['eyespan']['commit']}), {results['date']}, one run of "
         f"{results['passes']} pass{'es' * (results['passes'] != 1)}, {results['seconds'] // 60 + 1} minutes. "
         f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gb']} GB, {machine['system']}, "
-        f"Python {machine['python']}, node {machine['node'] or 'missing'}, coreutils {machine['coreutils']}.",
+        f"Python {machine['python']}, node {machine['node'] or 'missing'}, coreutils {machine['coreutils']}; "
+        f"load before the run {results['load_before']}.",
         "",
         "Made by `make bench`, which installs the peers and makes the files; nothing here is written by hand. Everyone "
         "reads the same files, warm in the page cache, by the same requests, and takes turns. Workers are timed inside "
@@ -106,7 +109,8 @@ def markdown(results) -> str:
     ]
     for goal in results["goals"]:
         limit, measured = (goal_value(goal[key], goal["unit"]) for key in ("limit", "measured"))
-        lines.append(f"| {goal['row']} | {goal['goal']} | {limit} | {measured} | {goal['against']} | {verdict(goal)} |")
+        cells = (goal["row"], goal["goal"].replace("|", "\\|"), limit, measured, goal["against"], verdict(goal))
+        lines.append(f"| {' | '.join(cells)} |")
     if missed:
         lines += ["", "Missed, and why:", ""]
         for goal in missed:
@@ -161,7 +165,7 @@ WIDTH, LEFT, RIGHT, BAR, GAP = 860, 214, 92, 16, 8
 def chart(results) -> str:
     """Bars on a logarithmic scale, one panel a row; who gave no right answer is named below."""
     panels = [
-        (title or results["rows"][row]["title"].capitalize(), results["rows"][row])
+        (title or _capital(results["rows"][row]["title"]), results["rows"][row])
         for row, title in CHART_ROWS
         if row in results["rows"]
     ]
@@ -186,6 +190,10 @@ def chart(results) -> str:
             "</svg>\n",
         ]
     )
+
+
+def _capital(text):
+    return text[:1].upper() + text[1:]
 
 
 def _bars(row):
@@ -213,7 +221,7 @@ def _panel(title, row, y):
     for power in range(math.ceil(low), high + 1):
         x = LEFT + (power - low) * scale
         out.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{top - 4}" y2="{bottom + 4}"/>')
-        label = ms(10.0**power).replace(".000", "").replace(".00", "").replace(".0", "").replace("0 ms", "0 ms")
+        label = f"{10 ** (power - 3)} s" if power >= 3 else f"{10.0**power:g} ms"
         out.append(f'<text class="faint small" text-anchor="middle" x="{x:.1f}" y="{bottom + 18}">{label}</text>')
     at = top
     for name, entry in bars:

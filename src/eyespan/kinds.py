@@ -188,6 +188,8 @@ LATER = (
 """What a file is if it is nothing more special: many kinds of documents are zip archives, too."""
 OFFICE = frozenset(kind.name for kind in KINDS if kind.reader == _OFFICE)
 """The kinds that are shown as text they were converted to. HTML and mails are plain text to a dialect without them."""
+PACKED = OFFICE - {"html", "eml"}
+"""Those of them that are no text themselves, so that nobody can want to see them as they are."""
 TEXT = Kind("text", "eyespan.readers.text")
 BINARY = Kind("binary", "eyespan.readers.binary")
 

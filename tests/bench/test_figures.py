@@ -56,6 +56,7 @@ def results():
             "coreutils": "9.1",
         },
         "machine_factor": factor,
+        "load_before": 0.1,
         "quick": False,
         "passes": 1,
         "seconds": 100,

@@ -134,6 +134,43 @@ def test_no_read_leaks_while_names_are_swapped(shape, backend, tmp_path):
     assert read > 0  # a guard that refuses everything is no guard
 
 
+def unrelated_folders(scene: Scene) -> None:
+    """Folders are moved about elsewhere while `..` is resolved here."""
+    for folder in ("a/b", "x/one", "x/two"):
+        (scene.root / folder).mkdir(parents=True)
+    scene.write(scene.root / "a/file", PLAIN)
+    scene.pairs = [scene.root / "x/one", scene.root / "x/two"]
+    scene.path = f"{'a/b/../../' * 20}a/file"
+
+
+def folder_or_link(scene: Scene) -> None:
+    """A folder on the way is a folder now and a link to another one inside then."""
+    scene.write(scene.root / "a/b/file", PLAIN)
+    scene.write(scene.root / "c/file", PLAIN)
+    (scene.root / "a/other").symlink_to("../c")
+    scene.pairs = [scene.root / "a/b", scene.root / "a/other"]
+    scene.path = "a/b/file"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("shape", [unrelated_folders, folder_or_link])
+def test_no_read_fails_because_of_swaps_that_do_no_harm(shape, backend, tmp_path):
+    scene = Scene(tmp_path)
+    shape(scene)
+    root = Root(scene.root)
+    guard = Guard((root,), Policy(), backend)
+    failed = []
+    with attacked(scene):
+        for _ in range(3000):
+            try:
+                guard.open(scene.path).close()
+            except ReadError as error:
+                failed.append(repr(error))
+    root.close()
+
+    assert failed == []
+
+
 def naive(root: str, path: str) -> bytes:
     """What many readers do: resolve the name, check it, open the name."""
     asked = os.path.join(root, path)

@@ -462,7 +462,8 @@ def test_odd_names_are_read_as_they_are(strong, name, make_guard, tmp_path):
     for path in (name, f"./{name}", f"folder/../{name}", str(tmp_path / name), "folder/link"):
         with guard.open(path) as source:
             assert source.head == name.encode("utf-8", "surrogateescape")
-            assert source.canonical == name
+            # As bytes: what is no Unicode cannot be told by a failing test either.
+            assert os.fsencode(source.canonical) == os.fsencode(name)
 
 
 @pytest.mark.parametrize("name", ["~", "$HOME", "*", "~root/.bashrc", "$HOME/x", "{a,b}", "%2e%2e/x"])

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from eyespan.outline import find, outline, render
 
+from .support import check_shape, mutated
+
 FIXTURE = (Path(__file__).parent / "fixtures" / "harbour.py").read_bytes()
 STDLIB = Path(sysconfig.get_paths()["stdlib"])
 MODULES = sorted(path for path in STDLIB.rglob("*.py") if "site-packages" not in path.parts)
@@ -21,25 +23,6 @@ SAMPLE = random.Random(6).sample(MODULES, 80)
 
 def rows(found):
     return [(s.kind, s.qualified, s.first, s.line, s.last, s.depth) for s in found.symbols]
-
-
-def check_shape(found, data):
-    """What holds for any outline: within the file, in order, children within their parents."""
-    total = data.count(b"\n") + 1
-    around = []
-    before = 0
-    for symbol in found.symbols:
-        assert 1 <= symbol.first <= symbol.line <= symbol.last <= total
-        assert symbol.line >= before
-        before = symbol.line
-        del around[symbol.depth :]
-        assert len(around) == symbol.depth
-        for parent in around:
-            assert parent.line <= symbol.first
-            assert symbol.last <= parent.last
-        around.append(symbol)
-        assert symbol.qualified.endswith(symbol.name)
-        assert "\n" not in symbol.signature
 
 
 def test_the_fixture_symbol_by_symbol():
@@ -129,26 +112,11 @@ def test_broken_at_its_end_a_module_still_gives_nearly_all(path):
     assert len(wanted & found) >= 0.95 * len(wanted)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(1, 8))
 def test_no_mutation_breaks_it(rnd, count):
-    data = bytearray(FIXTURE)
-    for _ in range(count):
-        at = rnd.randrange(len(data))
-        match rnd.randrange(4):
-            case 0:
-                data[at] = rnd.randrange(256)
-            case 1:
-                del data[at : at + rnd.randrange(1, 200)]
-            case 2:
-                data[at:at] = rnd.choice(
-                    [b'"""', b"'", b"(", b"\r", b"\n", b"\0", b"\t", b"\\", b"def x(", b"\xff", b"{"]
-                )
-            case 3:
-                data[at:at] = data[at : at + rnd.randrange(1, 300)]
-        if not data:
-            data = bytearray(b"x")
-    check_shape(outline(bytes(data), "harbour.py"), bytes(data))
+    data = mutated(FIXTURE, rnd, count)
+    check_shape(outline(data, "harbour.py"), data)
 
 
 @pytest.mark.parametrize(

@@ -369,3 +369,22 @@ def test_a_page_in_a_code_page_is_decoded(tmp_path):
     path.write_bytes('<meta charset="windows-1251"><p>Съешь ещё</p>'.encode("cp1251"))
 
     assert text(path) == "Съешь ещё\n"
+
+
+# --- the command line ------------------------------------------------------------------------------------------------
+
+
+def test_the_command_line_shows_the_lines_of_a_document(capsys):
+    from eyespan import cli
+
+    code = cli.main(["read", "--root", str(FIXTURES), f"{FIXTURES}/harbor.docx:1-3"])
+
+    assert (code, capsys.readouterr().out) == (0, "     1\t# Harbor log\n     2\t\n     3\tFirst day: calm & clear.\n")
+
+
+def test_the_command_line_shows_a_page_as_it_is(capsys):
+    from eyespan import cli
+
+    cli.main(["read", "--root", str(FIXTURES), "-n", f"{FIXTURES}/page.html:1"])
+
+    assert capsys.readouterr().out == "<!DOCTYPE html>\n"

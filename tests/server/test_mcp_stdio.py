@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from conftest import ENVELOPE, ERAS
 
 TEMPLATE = "file:///{+path}{?start,limit}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from eyespan import errors, selectors
+from eyespan import errors, kinds, selectors
 from eyespan._native import number
 from eyespan.cli import Options, Usage
 from eyespan.model import ImagePart, Limits, Lines, NotePart, Pulse, ReadRequest, TextPart
@@ -41,8 +41,8 @@ everything is exact. Exit status: 0, 1 when a file could not be read, 2 for wron
 """
 
 TERMINAL_LINE_CHARS = 2000
-DOCUMENTS = frozenset(("image", "pdf", "notebook", "docx", "pptx", "sheet", "epub"))
-PAGES = frozenset(("html", "eml"))
+DOCUMENTS = kinds.PACKED | {"image", "pdf", "notebook"}
+PAGES = kinds.OFFICE - kinds.PACKED
 """Documents that are text too: people who name one mostly want to see its source."""
 _BLANKS = "\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 """Blanks of other widths: not printable to Python, harmless to a terminal."""

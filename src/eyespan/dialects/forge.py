@@ -68,7 +68,7 @@ class Forge(Dialect):
         path = arguments.get("path")
         if not isinstance(path, str) or not path.strip():
             raise _bad("path must be a non-empty string")
-        if any(character < " " or character == "\x7f" for character in path):
+        if not path.isprintable() and any(character < " " or character == "\x7f" for character in path):
             raise _bad("path must not contain control characters")
         given = {name: arguments[name] for name in NUMBERS if arguments.get(name) is not None}
         for name, value in given.items():

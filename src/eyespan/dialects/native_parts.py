@@ -74,6 +74,8 @@ KINDS = {"text": "a text", "image": "a picture", "pdf": "a PDF", "notebook": "a 
 FOLDER_MARKS = {"folder": "/", "file": "", "link": "@", "other": "|"}
 MAX_LEVELS_UP = 32
 MAX_TRIED = 6
+MAX_NAME_CHARS = 300
+"""A longer name that cannot be read is not repeated whole."""
 
 
 @record
@@ -160,10 +162,12 @@ class Call:
         }
         if left:
             structured["left_out"] = left
+        if any("changed_during_read" in one.facts for one in shown):
+            structured["changed_during_read"] = True
         failed = shown[0].error if all(one.error is not None for one in shown) else None
         error = None if failed is None else ReplyError(failed.code, text)
         blocks = [block for one in shown for block in one.blocks]
-        return Reply((TextContent(text), *blocks), structured, error)
+        return Reply((TextContent(text), *blocks), None if error is not None else structured, error)
 
     # --- from targets to parts -------------------------------------------------------------------------------------
 
@@ -202,12 +206,12 @@ class Call:
         """
         for target in ask.readings:
             try:
-                return self.open(target)
+                return self.resolved(target)
             except (errors.NotFound, errors.InvalidPath) as error:
                 missing = error
         return self._miss(ask, missing)
 
-    def open(self, target: Target, note: str = "") -> Part:
+    def resolved(self, target: Target, note: str = "") -> Part:
         """Raises: ReadError."""
         try:
             document = self.engine.look(self.request(target))
@@ -271,7 +275,7 @@ class Call:
             if found is not None:
                 target = next(target for target in ask.readings if target.path == path)
                 real = Target(found, target.piece, target.member, target.revision)
-                return self.open(real, note=f"the name as asked has other characters: {_spelled(path, found)}")
+                return self.resolved(real, note=f"the name as asked has other characters: {_spelled(path, found)}")
         # Of several readings the one that a person would mean: with the selector taken off.
         path = next(
             (t.path for t in ask.readings[1:] if isinstance(t.piece, (Ranges, Symbol)) and not t.member), paths[0]
@@ -378,7 +382,8 @@ class Failure(Part):
         said = in_words(error)
         if near:
             said += f"; near: {', '.join([_visible(name) for name in near])}"
-        self._text = f"{_visible(written)}: {said}"
+        name = _visible(written)
+        self._text = f"{name if len(name) <= MAX_NAME_CHARS else name[:MAX_NAME_CHARS] + '…'}: {said}"
 
     @property
     def selector(self) -> str:
@@ -589,6 +594,8 @@ class TextFile(Part):
             "tokens": tokens.estimate(text),
             "next": following,
         }
+        if self._changed:
+            facts["changed_during_read"] = True
         if drawn.unchanged:
             facts["unchanged"] = True
         elif rows:

@@ -63,7 +63,10 @@ class Source:
     def head(self) -> bytes:
         """The first bytes: all of a small file, 64 KiB of a larger one. Read once."""
         if self._head is None:
-            self._head = self.read_fully(0, min(max(self.size_bytes, 0) + 1, self.head_bytes))
+            wanted = min(max(self.size_bytes, 0) + 1, self.head_bytes)
+            head = self.read_at(0, wanted)
+            # One byte more was asked for than the file had: having all but that, there is no need to ask once more.
+            self._head = head if len(head) in (wanted, self.size_bytes) else self.read_fully(0, wanted)
         return self._head
 
     def read_at(self, offset: int, size_bytes: int) -> bytes:

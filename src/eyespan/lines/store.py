@@ -13,7 +13,7 @@ from _thread import allocate_lock
 from array import array
 
 from eyespan.errors import ReadError
-from eyespan.lines.index import RACY_NS, STRIDE, TRUST_GROWTH_BYTES, LineIndex, fingerprint, stamp_of
+from eyespan.lines.index import RACY_NS, STRIDE, TRUST_GROWTH_BYTES, LineIndex, digest, fingerprint, stamp_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -184,25 +184,21 @@ def _fits(index: LineIndex, source: Source) -> bool:
 
 
 def _pack(key: Key, index: LineIndex) -> bytes:
-    from hashlib import blake2b
-
     stamp = index.stamp or (-1, -1)
     device, inode, _ = _numbers(key)
     head = array("q", [device, inode, index.file_bytes, *stamp, index.covered, STRIDE])
     body = _MAGIC + sys.byteorder[:1].encode() + head.tobytes() + index.print + index.counts.tobytes()
-    return body + blake2b(body, digest_size=16).digest()
+    return body + digest(body)
 
 
 def _unpack(data: bytes, key: Key) -> LineIndex | None:
     """The index that `_pack` wrote, or None for anything else."""
-    from hashlib import blake2b
-
     start = len(_MAGIC) + 1
     numbers = start + 7 * 8
     if len(data) < numbers + 32 or data[:start] != _MAGIC + sys.byteorder[:1].encode():
         return None
-    body, digest = data[:-16], data[-16:]
-    if blake2b(body, digest_size=16).digest() != digest:
+    body = data[:-16]
+    if digest(body) != data[-16:]:
         return None
     head = array("q", body[start:numbers])
     counts = array("I")

@@ -241,7 +241,7 @@ def _toml(text: str) -> tuple[list[Find], bool]:
             finds.append(Find(name, "table", number, above(lines, number), number, -1, body.split("#")[0].strip()))
         elif entry:
             key = len(finds)
-            shown = f"{entry[1]} = {_short(line[entry.end() :].strip())}"
+            shown = f"{entry[1]} = {_short(line[entry.end() :].strip())}".rstrip(" [{=")
             finds.append(Find(entry[1], "key", number, above(lines, number), number, table, shown))
         end = number
     for index in (key, table):

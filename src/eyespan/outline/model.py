@@ -10,7 +10,10 @@ if TYPE_CHECKING:
 
 MAX_SYMBOLS = 20_000
 """A file with more is told by the first of them."""
+MAX_DEPTH = 30
+"""What lies deeper is not told: no person wrote it, and names would grow without end."""
 _NAME_CHARS = 200
+_QUALIFIED_CHARS = 1000
 _SIGNATURE_CHARS = 200
 
 
@@ -71,20 +74,25 @@ class Find:
 def build(finds: Iterable[Find], how: str, complete: bool = True, hint: str = "") -> Outline:
     """The outline of finds in file order, parents before children."""
     symbols: list[Symbol] = []
+    places: list[int] = []  # of each find: its symbol, or -1 where it lies too deep to be told
     for find in finds:
+        around = symbols[places[find.parent]] if find.parent >= 0 and places[find.parent] >= 0 else None
+        too_deep = find.parent >= 0 and (around is None or around.depth >= MAX_DEPTH)
         if len(symbols) == MAX_SYMBOLS:
             complete = False
             break
+        places.append(-1 if too_deep else len(symbols))
+        if too_deep:
+            complete = False
+            continue
         name = find.name[:_NAME_CHARS]
         qualified = f"{find.owner}.{name}" if find.owner else name
-        depth = 0
-        if find.parent >= 0:
-            around = symbols[find.parent]
-            qualified = f"{around.qualified}.{qualified}"
-            depth = around.depth + 1
-        signature = find.signature or name
+        if around is not None:
+            qualified = f"{around.qualified}.{qualified}"[-_QUALIFIED_CHARS:]
+        signature = find.signature.rstrip(" \\") or name
         if len(signature) > _SIGNATURE_CHARS:
             signature = signature[: _SIGNATURE_CHARS - 1] + "…"
+        depth = around.depth + 1 if around is not None else 0
         symbols.append(Symbol(name, qualified, find.kind, find.line, find.first, find.last, depth, signature))
     return Outline(tuple(symbols), how, "", complete, "", hint)
 

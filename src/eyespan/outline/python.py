@@ -27,7 +27,7 @@ _PIECE = re.compile(
     r'''("""|\'\'\'|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?)|#[^\n]*|[()\[\]{}]|:(?!=)|\n''', re.DOTALL
 )
 _TRIPLE_END = {'"""': re.compile(r'(?:\\.|[^\\])*?"""', re.DOTALL), "'''": re.compile(r"(?:\\.|[^\\])*?'''", re.DOTALL)}
-_HEADER_CHARS = 2000
+_HEADER_CHARS = 4000
 _ASSIGNMENT_CHARS = 60
 _STATEMENT_LISTS = ("body", "orelse", "finalbody", "handlers", "cases")
 
@@ -170,7 +170,9 @@ def above(lines: list[str], top: int, floor: int = 0, marks: tuple[str, ...] = (
 
 def header(lines: list[str], line: int, name: str) -> str:
     """A definition as it is spelled, up to its colon, on one line."""
-    text = "\n".join(lines[line - 1 : line + 40])[: _HEADER_CHARS * 2]
+    text = lines[line - 1]
+    if not text.rstrip().endswith(":"):  # it goes on below, or its body stands behind it
+        text = "\n".join(lines[line - 1 : line + 40])[:_HEADER_CHARS]
     start = re.search(rf"(?:async\s+def|def|class)\s+{re.escape(name)}\b", text)
     at = start.start() if start else 0
     depth, pieces, begin = 0, [], at

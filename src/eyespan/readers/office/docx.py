@@ -19,6 +19,13 @@ KIND = "docx"
 BODY = "word/document.xml"
 _HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
 _SKIPPED = frozenset(("w:del", "w:moveFrom", "mc:Fallback", "w:instrText", "w:sectPr", "w:rPrChange", "w:pPrChange"))
+# fmt: off
+_WANTED = frozenset((
+    "w:p", "w:t", "m:t", "w:pStyle", "w:outlineLvl", "w:ilvl", "w:numId", "w:tab", "w:br", "w:cr", "w:noBreakHyphen",
+    "w:hyperlink", "w:footnoteReference", "w:endnoteReference", "w:commentReference", "a:docPr", "w:tbl", "w:tr",
+    "w:tc", "w:gridSpan",
+))
+# fmt: on
 
 ASIDES = (
     ("footnotes", "w:footnote", "^"),
@@ -174,7 +181,6 @@ class Story:
         self.items: list[tuple[dict[str, str], list[str]]] = []
         self.paragraphs = self.tables = 0
         self._styles, self._numbering, self._relations, self._item = styles, numbering, relations, item
-        self._skip = 0
         self._text = False
         self._runs: list[str] = []
         self._outer: list[tuple[list[str], dict[str, str]]] = []
@@ -186,12 +192,10 @@ class Story:
         """The paragraphs of each cell that is open."""
         self._spans: list[int] = []
         """Over how many columns each cell that is open goes."""
-        package.parse(part, self._start, self._end, self._data)
+        wanted = _WANTED | {item} if item else _WANTED
+        package.parse(part, self._start, self._end, self._data, wanted, _SKIPPED)
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        if self._skip or tag in _SKIPPED:
-            self._skip += 1
-            return
         if tag in ("w:t", "m:t"):
             self._text = True
         elif tag == "w:p":
@@ -225,9 +229,6 @@ class Story:
             self.items.append((attributes, []))
 
     def _end(self, tag: str) -> None:
-        if self._skip:
-            self._skip -= 1
-            return
         if tag in ("w:t", "m:t"):
             self._text = False
         elif tag == "w:p" and self._outer:
@@ -250,7 +251,7 @@ class Story:
                 self._put(markdown.table(rows))
 
     def _data(self, data: str) -> None:
-        if self._text and not self._skip:
+        if self._text:
             self._runs.append(data)
 
     def _close_paragraph(self) -> None:

@@ -7,6 +7,7 @@ document type is refused outright, so there are no entities, internal or externa
 from __future__ import annotations
 
 import codecs
+import io
 import posixpath
 import zipfile
 import zlib
@@ -20,11 +21,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO
 
+    Start = Callable[[str, dict[str, str]], None]
+    End = Callable[[str], None]
+
 MIB = 1024 * 1024
 MAX_PARTS = 10_000
 MAX_PART_BYTES = 64 * MIB
 MAX_READ_BYTES = 128 * MIB
 """Of all parts of one document together."""
+MAX_HELD_BYTES = 16 * MIB
 MAX_RATIO = 300
 """Of a part to its compressed form, above 1 MiB; deflate itself ends at 1032. XML of large tables reaches 100."""
 MAX_DEPTH = 256
@@ -42,8 +47,13 @@ class Package:
     def __init__(self, file: BinaryIO, kind: str) -> None:
         self.kind = kind
         self._left = MAX_READ_BYTES
+        self._data = b""
+        """All of it, if it is small."""
         try:
-            self._zip = zipfile.ZipFile(file)
+            if file.seek(0, 2) <= MAX_HELD_BYTES:
+                file.seek(0)
+                self._data = file.read()
+            self._zip = zipfile.ZipFile(io.BytesIO(self._data) if self._data else file)
         except (zipfile.BadZipFile, zlib.error, OSError, ValueError, NotImplementedError, EOFError):
             file.seek(0)
             if file.read(8) == OLE:
@@ -93,22 +103,50 @@ class Package:
         if self._left < 0:
             raise self.unreadable(f"its parts hold more than {MAX_READ_BYTES} bytes")
         try:
-            with self._zip.open(part) as stream:
-                data = stream.read(part.file_size + 1)  # what a part holds beyond its word is never asked for
+            if self._data and part.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                data = self._at_hand(part)
+            else:
+                with self._zip.open(part) as stream:
+                    data = stream.read(part.file_size + 1)  # what a part holds beyond its word is never asked for
         except (zipfile.BadZipFile, zlib.error, OSError, ValueError, NotImplementedError, EOFError, RuntimeError):
             raise self.unreadable(f"its part {name} is damaged") from None
+        return data
+
+    def _at_hand(self, part: zipfile.ZipInfo) -> bytes:
+        """A part of a package that is held: a presentation has a thousand, and opening one as a file takes its time."""
+        at = part.header_offset
+        if self._data[at : at + 4] != b"PK\x03\x04":
+            raise zipfile.BadZipFile
+        names = int.from_bytes(self._data[at + 26 : at + 28], "little")
+        extra = int.from_bytes(self._data[at + 28 : at + 30], "little")
+        start = at + 30 + names + extra
+        data = self._data[start : start + part.compress_size]
+        if part.compress_type == zipfile.ZIP_DEFLATED:
+            data = zlib.decompressobj(-15).decompress(data, part.file_size + 1)
+        if len(data) != part.file_size or zlib.crc32(data) != part.CRC:
+            raise zipfile.BadZipFile
         return data
 
     def names(self, prefix: str) -> list[str]:
         """The parts whose names start so, in the order of the package."""
         return [part.filename for name, part in self._parts.items() if name.startswith(prefix)]
 
-    def parse(self, name: str, start: Callable[..., Any] | None, end: Any = None, text: Any = None) -> None:
+    def parse(
+        self,
+        name: str,
+        start: Start,
+        end: End | None = None,
+        text: Callable[[str], None] | None = None,
+        wanted: frozenset[str] | None = None,
+        skipped: frozenset[str] = frozenset(),
+    ) -> None:
         """Walks through a part's XML: `start(tag, attributes)`, `end(tag)`, `text(data)`; tags as `short` has them.
+
+        Only the tags `wanted` are told (all, without it), and nothing of what is inside those `skipped`.
 
         Raises: Unreadable.
         """
-        walk_xml(self.read(name), self.kind, name, start, end, text)
+        walk_xml(self.read(name), self.kind, name, start, end, text, wanted, skipped)
 
     def relations(self, name: str) -> dict[str, tuple[str, str]]:
         """Where a part points to, by id: (last word of the type, target); targets outside the package as they are."""
@@ -150,10 +188,9 @@ _names: dict[str, str] = {}
 def short(name: str) -> str:
     """A name with its namespace as one that is easy to compare: `w:p`, whatever prefix or edition the file uses."""
     space, _, leaf = name.rpartition(" ")
-    for part, prefix in _PREFIXES:
-        if part in space:
-            return prefix + leaf
-    return leaf
+    prefix = next((prefix for part, prefix in _PREFIXES if part in space), "")
+    _tags[name] = found = prefix + leaf
+    return found
 
 
 def _attribute(name: str) -> str:
@@ -167,31 +204,45 @@ def local(tag: str) -> str:
     return tag.rpartition(":")[2]
 
 
-def walk_xml(data: bytes, kind: str, name: str, start: Any, end: Any = None, text: Any = None) -> None:
+def walk_xml(
+    data: bytes,
+    kind: str,
+    name: str,
+    start: Start,
+    end: End | None = None,
+    text: Callable[[str], None] | None = None,
+    wanted: frozenset[str] | None = None,
+    skipped: frozenset[str] = frozenset(),
+) -> None:
     """As `Package.parse`, for XML that is at hand."""
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
-    tags = _tags
-    depth = 0
+    tags, names = _tags, _names
+    depth = skip_at = 0
 
     def on_start(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal depth
+        nonlocal depth, skip_at
         depth += 1
         if depth > MAX_DEPTH:
             raise Unreadable("", kind=kind, reason=f"its XML is nested more than {MAX_DEPTH} levels deep")
-        if start is not None:
-            known = tags.get(tag)
-            if known is None:
-                known = tags[tag] = short(tag)
-            if attributes:
-                attributes = {_names.get(key) or _attribute(key): value for key, value in attributes.items()}
-            start(known, attributes)
+        if skip_at:
+            return
+        known = tags.get(tag) or short(tag)
+        if known in skipped:
+            skip_at = depth
+        elif wanted is None or known in wanted:
+            start(known, {names.get(key) or _attribute(key): attributes[key] for key in attributes})
 
     def on_end(tag: str) -> None:
-        nonlocal depth
+        nonlocal depth, skip_at
         depth -= 1
-        if end is not None:
-            end(tags.get(tag) or short(tag))
+        if skip_at:
+            if depth < skip_at:
+                skip_at = 0
+        elif end is not None:
+            known = tags[tag]
+            if wanted is None or known in wanted:
+                end(known)
 
     def refuse(*_: Any) -> None:
         raise Unreadable("", kind=kind, reason="its XML has a document type, which no such file needs; it is refused")

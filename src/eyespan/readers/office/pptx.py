@@ -16,6 +16,13 @@ SHOW = "ppt/presentation.xml"
 _TITLES = ("title", "ctrTitle")
 _LEFT_OUT = ("dt", "ftr", "sldNum", "hdr", "sldImg")
 """Placeholders that repeat on every slide or hold no text of their own."""
+# fmt: off
+_WANTED = frozenset((
+    "p:sld", "p:sp", "p:graphicFrame", "p:pic", "p:ph", "p:cNvPr", "a:p", "a:pPr", "a:t", "a:br", "a:buNone",
+    "a:buChar", "a:buAutoNum", "a:tbl", "a:tr", "a:tc",
+))
+# fmt: on
+_SKIPPED = frozenset(("mc:Fallback",))
 
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
@@ -72,18 +79,15 @@ class Shapes:
         self._holder = ""
         self._runs: list[str] = []
         self._text = False
-        self._skip = 0
         self._level = 0
         self._bullet: bool | None = None
         self._lines: list[str] = []
         self._rows: list[list[str]] | None = None
         self._cell: list[str] | None = None
-        package.parse(part, self._start, self._end, self._data)
+        package.parse(part, self._start, self._end, self._data, _WANTED, _SKIPPED)
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        if self._skip or tag == "mc:Fallback":
-            self._skip += 1
-        elif tag == "a:t":
+        if tag == "a:t":
             self._text = True
         elif tag == "p:ph":
             self._holder = attributes.get("type", "body")
@@ -112,9 +116,7 @@ class Shapes:
             self.hidden = attributes.get("show") in ("0", "false")
 
     def _end(self, tag: str) -> None:
-        if self._skip:
-            self._skip -= 1
-        elif tag == "a:t":
+        if tag == "a:t":
             self._text = False
         elif tag == "a:p":
             text = "".join(self._runs).strip()
@@ -139,7 +141,7 @@ class Shapes:
             self.blocks.append(markdown.Item(markdown.indented(text, "-", self._level)) if listed else text)
 
     def _data(self, data: str) -> None:
-        if self._text and not self._skip:
+        if self._text:
             self._runs.append(data)
 
 

@@ -1,0 +1,59 @@
+"""What the tests of outlines share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+from eyespan.outline import Outline
+
+FIXTURES = Path(__file__).parent / "fixtures"
+EXPECTED = Path(__file__).parent / "expected"
+
+
+def listing(found: Outline) -> str:
+    """An outline in full, as the files in expected/ hold it: kind, lines first/line/last, depth, name, signature."""
+    rows = [f"{found.language} by {found.how}, {'complete' if found.complete else 'not complete'}"]
+    rows += [f"{s.kind} {s.first}/{s.line}/{s.last} {s.depth} {s.qualified} | {s.signature}" for s in found.symbols]
+    return "\n".join(rows) + "\n"
+
+
+def check_shape(found: Outline, data: bytes) -> None:
+    """What holds for any outline of any bytes: within the file, in order, children within their parents."""
+    total = data.count(b"\n") + 1
+    around = []
+    before = 0
+    for symbol in found.symbols:
+        assert 1 <= symbol.first <= symbol.line <= symbol.last <= total, symbol
+        assert symbol.first >= before, symbol
+        before = symbol.first
+        del around[symbol.depth :]
+        assert len(around) == symbol.depth, symbol
+        for parent in around:
+            assert parent.first <= symbol.first, (parent, symbol)
+            assert symbol.last <= parent.last, (parent, symbol)
+        around.append(symbol)
+        assert symbol.qualified.endswith(symbol.name)
+        assert "\n" not in symbol.signature
+        symbol.signature.encode()
+
+
+SPLICES = [bytes([char]) for char in b"\"'(){}[]\r\n\0\t\\\xff#`;:"]
+SPLICES += b'""" /* ``` - $$ << => def class <!-- \xf0\x9f\x98\x80'.split()
+
+
+def mutated(data: bytes, dice: Random, times: int) -> bytes:
+    """The same bytes with some replaced, taken out, put in or repeated."""
+    out = bytearray(data)
+    for _ in range(times):
+        at = dice.randrange(len(out) + 1)
+        match dice.randrange(4):
+            case 0:
+                out[at : at + 1] = bytes([dice.randrange(256)])
+            case 1:
+                del out[at : at + dice.randrange(1, 200)]
+            case 2:
+                out[at:at] = dice.choice(SPLICES)
+            case 3:
+                out[at:at] = out[at : at + dice.randrange(1, 300)]
+    return bytes(out)
