@@ -51,7 +51,7 @@ class Engine:
         Raises: ReadError.
         """
         pulse = pulse or Pulse()
-        with self.guard.open(request.path, lexical=request.lexical, follow=request.follows_final_link) as source:
+        with self._open(request, pulse) as source:
             try:
                 return self._document(source, request, pulse)
             except ReadError as error:
@@ -63,7 +63,7 @@ class Engine:
 
         Raises: ReadError.
         """
-        with self.guard.open(request.path, lexical=request.lexical, follow=request.follows_final_link) as source:
+        with self._open(request, Pulse()) as source:
             return Document(self._kind(source, request).name, _facts(source), ())
 
     def stream(self, request: ReadRequest, pulse: Pulse) -> Iterator[Part]:
@@ -71,12 +71,47 @@ class Engine:
 
         Raises: ReadError; Binary for what is neither text nor a document the request takes.
         """
-        with self.guard.open(request.path, lexical=request.lexical, follow=request.follows_final_link) as source:
+        with self._open(request, pulse) as source:
             kind = self._kind(source, request)
             if kind is kinds.TEXT:
                 yield from text.stream(source, request, pulse)
             else:
                 yield from self._read(kind, source, request, pulse)[0]
+
+    def _open(self, request: ReadRequest, pulse: Pulse) -> Source:
+        """The file that the request names, or what it names inside that file or in the past.
+
+        Raises: ReadError.
+        """
+        if request.revision:
+            from eyespan.sources.git import open_at
+
+            source = open_at(self.guard, request, pulse)
+        else:
+            source = self.guard.open(request.path, lexical=request.lexical, follow=request.follows_final_link)
+        documents = request.documents
+        if not request.member and "archive" not in documents and "compressed" not in documents:
+            return source
+        try:
+            if not request.member and kinds.compression(source.head) is None:
+                return source
+            from eyespan.sources import open_inside
+
+            return open_inside(
+                source,
+                request.member,
+                self.guard.policy,
+                pulse,
+                decode="compressed" in documents,
+                decode_archives="archive" in documents,
+            )
+        except ReadError as error:
+            error.path, error.relative = source.asked, source.path
+            source.close()
+            raise
+        except BaseException:
+            source.close()
+            raise
 
     def _document(self, source: Source, request: ReadRequest, pulse: Pulse) -> Document:
         limit = request.limits.max_file_bytes
@@ -89,7 +124,7 @@ class Engine:
     def _kind(self, source: Source, request: ReadRequest) -> Kind:
         head = source.head
         if request.documents or request.refuses:
-            kind = kinds.detect(head, source.path)
+            kind = kinds.detect(head, source.name)
             if kind is not None:
                 if kind.name in request.refuses:
                     raise Binary(source.asked, kind=kind.name)
@@ -103,6 +138,10 @@ class Engine:
     ) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
         if kind is kinds.TEXT:
             return text.read(source, request, pulse)
+        if kind.name == "archive":
+            from eyespan.readers import archive
+
+            return archive.read(source, request, pulse, self.guard.policy)
         __import__(kind.reader)
         parts: tuple[tuple[Part, ...], Mapping[str, Any]] = sys.modules[kind.reader].read(source, request, pulse)
         return parts
@@ -111,5 +150,11 @@ class Engine:
 def _facts(source: Source) -> Facts:
     status = source.status
     return Facts(
-        source.path, source.canonical, source.size_bytes, status.st_mtime_ns, status.st_nlink, source.changed()
+        source.path,
+        source.canonical,
+        source.size_bytes,
+        status.st_mtime_ns,
+        status.st_nlink,
+        source.changed(),
+        source.exact,
     )

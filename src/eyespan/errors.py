@@ -6,6 +6,8 @@
     ├── PolicyDenied         the host's rules forbid this name, or the whole tool
     ├── SystemFailure        the operating system said no: `errno`
     │   ├── NotFound         nothing has this name
+    │   │   ├── NoMember     the file is there, but nothing inside it has this name: `member`
+    │   │   └── NoRevision   the revision is not known, or the file was not there then: `revision`
     │   ├── NotRegular       a directory, pipe, socket, device or pseudo file: `what`
     │   ├── PermissionRefused
     │   └── Busy             it could be read only by waiting
@@ -87,6 +89,29 @@ class NotFound(SystemFailure):
 
     def __init__(self, path: str, errno: int = _errno.ENOENT) -> None:
         super().__init__(path, errno)
+
+
+class NoMember(NotFound):
+    """The file is there, but it holds nothing with the name `member`; `near` are names that may have been meant."""
+
+    code = "no_member"
+
+    def __init__(self, path: str, *, member: str, near: tuple[str, ...] = (), what: str = "member") -> None:
+        super().__init__(path)
+        self.member = member
+        self.near = near
+        self.reason = f"it has no {what} {member!r}" + (f"; there is {', '.join(map(repr, near))}" if near else "")
+
+
+class NoRevision(NotFound):
+    """The repository has no such revision, or no such file in it; `reason` says which."""
+
+    code = "no_revision"
+
+    def __init__(self, path: str, *, revision: str, reason: str) -> None:
+        super().__init__(path)
+        self.revision = revision
+        self.reason = reason
 
 
 class NotRegular(SystemFailure):

@@ -92,6 +92,59 @@ def _is_plain_text(head: bytes) -> bool:
     return True
 
 
+def _is_sqlite(head: bytes) -> bool:
+    return head.startswith(b"SQLite format 3\0")
+
+
+def _is_parquet(head: bytes) -> bool:
+    # Behind the mark comes a page header, which no text can be: its first field is a number of one byte.
+    return head.startswith(b"PAR1") and not _is_plain_text(head)
+
+
+_TAR_BLOCK = 512
+
+
+def compression(head: bytes) -> str | None:
+    """What a file is compressed with, by its first bytes."""
+    if head[:3] == b"\x1f\x8b\x08":
+        return "gzip"
+    # Behind the three letters a digit for the block size, then the mark of a block or of the end.
+    if head[:3] == b"BZh" and head[3:4] in b"123456789" and head[4:10] in (b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"):
+        return "bzip2"
+    if head[:6] == b"\xfd7zXZ\0":
+        return "xz"
+    return "zstd" if head[:4] == b"\x28\xb5\x2f\xfd" else None
+
+
+def archive(head: bytes) -> str | None:
+    """Which archive a file is, by its first bytes: "zip" or "tar"."""
+    if head[:4] in (b"PK\3\4", b"PK\5\6"):
+        return "zip"
+    return "tar" if head[:1] != b"\0" and tar_checksum_fits(head[:_TAR_BLOCK]) else None
+
+
+def tar_checksum_fits(block: bytes) -> bool:
+    """Whether this is the header of a member of a tar archive; old ones have no other mark."""
+    field = block[148:156].split(b"\0", 1)[0].strip(b" ")
+    if not field.isdigit() or len(block) < _TAR_BLOCK:
+        return False
+    try:
+        told = int(field, 8)
+    except ValueError:
+        return False
+    unsigned = sum(block) - sum(block[148:156]) + 8 * 32
+    # Some old archivers added up signed bytes.
+    return told == unsigned or told == unsigned - 256 * sum([byte > 127 for byte in block[:148] + block[156:]])
+
+
+def _is_archive(head: bytes) -> bool:
+    return archive(head) is not None
+
+
+def _is_compressed(head: bytes) -> bool:
+    return compression(head) is not None
+
+
 _OFFICE = "eyespan.readers.office"
 
 
@@ -124,7 +177,15 @@ KINDS = (
     Kind("epub", _OFFICE, lambda head: head[30:58] == b"mimetypeapplication/epub+zip", (".epub",)),
     Kind("html", _OFFICE, None, (".html", ".htm", ".xhtml")),
     Kind("eml", _OFFICE, None, (".eml",)),
+    Kind("sqlite", "eyespan.readers.tables", _is_sqlite),
+    Kind("parquet", "eyespan.readers.tables", _is_parquet),
 )
+LATER = (
+    Kind("archive", "eyespan.readers.archive", _is_archive),
+    Kind("compressed", "eyespan.readers.binary", _is_compressed),
+    Kind("csv", "eyespan.readers.tables", None, (".csv", ".tsv", ".tab")),
+)
+"""What a file is if it is nothing more special: many kinds of documents are zip archives, too."""
 OFFICE = frozenset(kind.name for kind in KINDS if kind.reader == _OFFICE)
 """The kinds that are shown as text they were converted to. HTML and mails are plain text to a dialect without them."""
 PACKED = OFFICE - {"html", "eml"}
@@ -137,13 +198,14 @@ def detect(head: bytes, name: str) -> Kind | None:
     """The document kind of a file, or None if it is plain text or unknown. An empty file is of no kind."""
     if not head:
         return None
-    for kind in KINDS:
-        if kind.says is not None and kind.says(head):
-            return kind
     lower = name.lower()
-    for kind in KINDS:
-        if kind.suffixes and lower.endswith(kind.suffixes):
-            return kind
+    for rows in (KINDS, LATER):
+        for kind in rows:
+            if kind.says is not None and kind.says(head):
+                return kind
+        for kind in rows:
+            if kind.suffixes and lower.endswith(kind.suffixes):
+                return kind
     return None
 
 

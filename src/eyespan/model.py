@@ -120,6 +120,10 @@ class ReadRequest:
     lexical: bool = False
     """`..` and `.` are resolved in the text of the path, before anything on disk is looked at."""
     follows_final_link: bool = True
+    member: str = ""
+    """What is meant inside the file: a member of an archive; of an archive inside it behind another `!/`."""
+    revision: str = ""
+    """The version of the file that is meant, of the git repository it lies in."""
 
 
 # --- what is found -------------------------------------------------------------------------------------------------
@@ -138,6 +142,8 @@ class Facts:
     hard_links: int = 1
     changed: bool = False
     """Size or times differ between the start and the end of the read."""
+    exact: bool = True
+    """False: `size_bytes` is a guess, since the end of a compressed file was not seen."""
 
 
 @record

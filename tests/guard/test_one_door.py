@@ -55,9 +55,11 @@ def openings(source: str) -> list[str]:
             renamed.update({alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names})
         elif isinstance(node, ast.Import):
             renamed.update({alias.asname: alias.name for alias in node.names if alias.asname})
+    # A class that has a method of that name calls its own, whose body is looked at as well.
+    own = {f"self.{node.name}" for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name in METHODS}
     found = []
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Call):
+        if not isinstance(node, ast.Call) or ast.unparse(node.func) in own:
             continue
         name = ast.unparse(node.func)
         first, dot, rest = name.partition(".")

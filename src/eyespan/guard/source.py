@@ -9,6 +9,7 @@ from eyespan.errors import from_os_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Hashable
     from types import TracebackType
 
 
@@ -18,21 +19,40 @@ class Source:
     `size_bytes` is a hint: a file may grow, shrink or lie; what `read_at` returns is the truth, and b"" is the end.
     """
 
-    __slots__ = ("_head", "_status", "asked", "canonical", "fd", "path", "size_bytes")
+    __slots__ = ("_fd", "_head", "_status", "asked", "canonical", "path", "size_bytes")
 
     head_bytes = 65536
     """The most that `head` holds; at least what decides whether a file is text."""
+    direct = True
+    """The bytes are those of the descriptor; False for what is inside a file (`eyespan.sources`)."""
+    exact = True
+    """`size_bytes` was told by the system or by a header; False where it is a guess until the end has been seen."""
     indexed = True
     """An index of its lines may be kept for the file; not so where the bytes read are not the file's own."""
 
     def __init__(self, fd: int, status: os.stat_result, *, asked: str, path: str, canonical: str) -> None:
-        self.fd = fd
+        self._fd = fd
         self._status = status
         self.size_bytes = status.st_size
         self.asked = asked
         self.path = path
         self.canonical = canonical
         self._head: bytes | None = None
+
+    @property
+    def fd(self) -> int:
+        """A descriptor of these very bytes."""
+        return self._fd
+
+    @property
+    def name(self) -> str:
+        """What tells the kind of a file by its name."""
+        return self.path
+
+    @property
+    def identity(self) -> tuple[Hashable, ...]:
+        """What no other source has at the same time."""
+        return (self._status.st_dev, self._status.st_ino)
 
     @property
     def status(self) -> os.stat_result:
@@ -55,7 +75,7 @@ class Source:
         Raises: ReadError for what the system answers.
         """
         try:
-            return os.pread(self.fd, size_bytes, offset)
+            return os.pread(self._fd, size_bytes, offset)
         except OSError as error:
             raise from_os_error(error, self.asked) from None
 
@@ -72,15 +92,19 @@ class Source:
     def changed(self) -> bool:
         """Whether size or modification time are no longer those of the opening."""
         try:
-            now = os.fstat(self.fd)
+            now = self.status_now()
         except OSError as error:
             if error.errno == errno.ESTALE:
                 return True
             raise from_os_error(error, self.asked) from None
         return (now.st_size, now.st_mtime_ns) != (self._status.st_size, self._status.st_mtime_ns)
 
+    def status_now(self) -> os.stat_result:
+        """As it is by now. Raises: OSError."""
+        return os.fstat(self._fd)
+
     def close(self) -> None:
-        fd, self.fd = self.fd, -1
+        fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
 

@@ -184,8 +184,8 @@ class Indexer:
             return False
         self._pulse.beat(start, self._source.size_bytes)
         counts = self._count(start, end)
-        if len(counts) * STRIDE < end - start:
-            self.broken = True
+        if len(counts) * STRIDE < end - start and self._source.direct:
+            self.broken = True  # what is decoded on the way may well end before its guessed length
         if not self._grows:
             # Others may be looking things up in it.
             self.index = self.index.copy()
@@ -198,7 +198,7 @@ class Indexer:
     def _count(self, start: int, end: int) -> array[int]:
         """The counts of the whole blocks from `start` to `end`; fewer if the file ends before."""
         counts = array("I")
-        if self._encoding.unit_bytes == 1:
+        if self._encoding.unit_bytes == 1 and self._source.direct:
             try:
                 packed, stopped = _native.scan(self._source.fd, start, end, STRIDE)
             except OSError as error:

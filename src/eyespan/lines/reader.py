@@ -119,7 +119,7 @@ class LineReader:
         Raises: as `window`.
         """
         start = self.start
-        if numbered:
+        if numbered or not self._source.exact:  # nobody knows where the end of a compressed file is
             self._bound_scan()
             end, total = self._count()
             lines = min(count, total)
@@ -130,7 +130,7 @@ class LineReader:
             lines, first, total = count, 0, None
         position = self._back(start, end, lines)
         self._limit, self._over = end, None  # what was appended since is another file's business
-        part = self._collect(position, first, lines if numbered else None)
+        part = self._collect(position, first, None if total is None else lines)
         if numbered:
             return part
         return TextPart(part.data, 0, part.line_count, None, False, part.cuts, part.encoding, part.ends_open)
@@ -141,7 +141,7 @@ class LineReader:
         if indexer is None or self._store is None or indexer.broken:
             return
         # Also an index that only fits what the file has become is kept anew: with the length that it fits.
-        if indexer.grown or (indexer.index.covered and indexer.index.file_bytes != self._source.size_bytes):
+        if indexer.grown or (indexer.index.covered and indexer.index.file_bytes != self._source.status.st_size):
             self._store.keep(self._source, self._encoding.newline, indexer.index, self._started_ns)
 
     # --- moving ----------------------------------------------------------------------------------------------------

@@ -17,6 +17,8 @@ from eyespan.lines.index import RACY_NS, STRIDE, TRUST_GROWTH_BYTES, LineIndex, 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from eyespan.guard import Source
 
 MEMORY_BYTES = 16 << 20
@@ -26,11 +28,12 @@ DISK_MIN_BYTES = 64 << 20
 DISK_TOTAL_BYTES = 64 << 20
 _MAGIC = b"eyespan-lines-1\n"
 
-Key = tuple[int, int, bytes]
+Key = tuple["Hashable", ...]
+"""What a source is, and what a line feed looks like in it; only of files themselves is it ever written down."""
 
 
 class Store:
-    """Indexes by device, inode and what a line feed looks like."""
+    """Indexes by source and what a line feed looks like."""
 
     def __init__(self, folder: str | None = None) -> None:
         self._lock = allocate_lock()
@@ -51,13 +54,16 @@ class Store:
 
     def keep(self, source: Source, newline: bytes, index: LineIndex, started_ns: int) -> None:
         """Takes an index that a read has made or extended; `started_ns` is when that read began."""
-        now = os.fstat(source.fd)
+        now = source.status_now()
         was = source.status
-        if now.st_size < was.st_size or (now.st_size == was.st_size and stamp_of(now) != stamp_of(was)):
+        same = now.st_size == was.st_size and stamp_of(now) == stamp_of(was)
+        if not same and (now.st_size <= was.st_size or not source.direct):
             return  # changed under the scan, and not by growing
         stamp = None if max(stamp_of(was)) > started_ns - RACY_NS else stamp_of(was)
         try:
-            index = index.stamped(was.st_size, stamp, fingerprint(source, index.covered))
+            # Samples are for files that grow; out of something compressed they would cost another pass.
+            samples = fingerprint(source, index.covered) if source.direct else b""
+            index = index.stamped(was.st_size, stamp, samples)
         except ReadError:
             return
         key = _key(source, newline)
@@ -81,10 +87,11 @@ class Store:
     # --- on disk ---------------------------------------------------------------------------------------------------
 
     def _on_disk(self, source: Source) -> bool:
-        return self.folder is not None and source.size_bytes >= DISK_MIN_BYTES
+        return self.folder is not None and source.direct and source.size_bytes >= DISK_MIN_BYTES
 
     def _name(self, key: Key) -> str:
-        return os.path.join(self.folder or "", f"{key[0]:x}-{key[1]:x}-{key[2].hex()}.lines")
+        device, inode, newline = _numbers(key)
+        return os.path.join(self.folder or "", f"{device:x}-{inode:x}-{newline.hex()}.lines")
 
     def _load(self, key: Key) -> LineIndex | None:
         try:
@@ -150,11 +157,22 @@ class Store:
 
 
 def _key(source: Source, newline: bytes) -> Key:
-    return (source.status.st_dev, source.status.st_ino, newline)
+    return (*source.identity, newline)
+
+
+def _numbers(key: Key) -> tuple[int, int, bytes]:
+    """Device, inode and line feed, of the key of a file."""
+    device, inode, newline = key
+    assert isinstance(device, int)
+    assert isinstance(inode, int)
+    assert isinstance(newline, bytes)
+    return device, inode, newline
 
 
 def _fits(index: LineIndex, source: Source) -> bool:
     """Whether an index was made from the file as it is now, or from a beginning of it."""
+    if not source.direct:
+        return index.stamp == stamp_of(source.status) and index.file_bytes == source.status.st_size
     if source.size_bytes == index.file_bytes:
         return index.stamp is not None and index.stamp == stamp_of(source.status)
     if source.size_bytes < index.file_bytes or index.covered < TRUST_GROWTH_BYTES:
@@ -167,7 +185,8 @@ def _fits(index: LineIndex, source: Source) -> bool:
 
 def _pack(key: Key, index: LineIndex) -> bytes:
     stamp = index.stamp or (-1, -1)
-    head = array("q", [key[0], key[1], index.file_bytes, *stamp, index.covered, STRIDE])
+    device, inode, _ = _numbers(key)
+    head = array("q", [device, inode, index.file_bytes, *stamp, index.covered, STRIDE])
     body = _MAGIC + sys.byteorder[:1].encode() + head.tobytes() + index.print + index.counts.tobytes()
     return body + digest(body)
 

@@ -3,6 +3,8 @@
 DECODERS = {
     "image": "eyespan.worker.image:decode",
     "pdf": "eyespan.worker.pdf:decode",
+    "parquet": "eyespan.worker.parquet:decode",
+    "sqlite": "eyespan.worker.sqlite:decode",
     "docx": "eyespan.readers.office.docx:decode",
     "pptx": "eyespan.readers.office.pptx:decode",
     "sheet": "eyespan.readers.office.sheet:decode",

@@ -46,7 +46,7 @@ def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part
 
     Raises: Unreadable, Missing, TimedOut, and what reading lines raises.
     """
-    kind = kinds.detect(source.head, source.path)
+    kind = kinds.detect(source.head, source.name)
     if kind is None:
         raise Unreadable(source.asked, kind="document", reason="it is of no kind that is known")
     params = {name: request.options[name] for name in OPTIONS if request.options.get(name) is not None}

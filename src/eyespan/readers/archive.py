@@ -1,0 +1,84 @@
+"""Archives, when no member is asked for: what they hold.
+
+Options: `max_members` (how many are listed).
+"""
+
+from __future__ import annotations
+
+from eyespan.model import NotePart
+from eyespan.sources import read_directory
+from eyespan.sources.inside import Inside
+from eyespan.sources.members import FILE, FOLDER, HARD_LINK, LINK, normal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from eyespan.guard import Source
+    from eyespan.model import Part, Pulse, ReadRequest
+    from eyespan.policy import Policy
+    from eyespan.sources.members import Entry
+
+MAX_LISTED = 1000
+MAX_NAME_CHARS = 300
+
+
+def read(
+    source: Source, request: ReadRequest, pulse: Pulse, policy: Policy
+) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
+    """One note: a line for each member, with its size in bytes.
+
+    Facts: `format`, `total_members`, `members` (name, size_bytes, what), `truncated`, and perhaps `folder` and
+    `complaint` (why there may be more). Members that a rule forbids are left out. A name in the note is written so that
+    it stays on its line.
+
+    Raises: Unreadable.
+    """
+    folder = source.folder if isinstance(source, Inside) else None
+    directory = read_directory(source, pulse)
+    prefix = normal(folder) + "/" if folder and normal(folder) else ""
+    where = source.path.removesuffix(f"!/{folder}").replace("!/", "/")
+    entries = [
+        entry
+        for entry in directory.entries
+        if normal(entry.name).startswith(prefix) and policy.rule_against(f"{where}/{entry.name}") is None
+    ]
+    most = request.options.get("max_members", MAX_LISTED)
+    shown = entries[:most]
+    lines = [_line(entry) for entry in shown]
+    if len(entries) > len(shown):
+        lines.append(f"... {len(entries) - len(shown)} more members")
+    if directory.complaint:
+        lines.append(f"... the archive cannot be listed to its end: {directory.complaint}")
+    below = f" in {_one_line(folder)}" if folder else ""
+    head = f"{directory.format} archive, {len(entries)} member{'s' * (len(entries) != 1)}{below}"
+    extra: dict[str, Any] = {
+        "format": directory.format,
+        "total_members": len(entries),
+        "members": [{"name": entry.name, "size_bytes": entry.size_bytes, "what": entry.what} for entry in shown],
+        "truncated": len(entries) > len(shown),
+    }
+    if folder:
+        extra["folder"] = folder
+    if directory.complaint:
+        extra["complaint"] = directory.complaint
+    return (NotePart("\n".join([head, *lines])),), extra
+
+
+def _line(entry: Entry) -> str:
+    name = _one_line(entry.name)
+    if entry.what == FILE:
+        return f"{entry.size_bytes:>12} {name}{' (encrypted)' if entry.encrypted else ''}"
+    if entry.what == FOLDER:
+        return f"{'':>12} {name.rstrip('/')}/"
+    if entry.what in (LINK, HARD_LINK):
+        return f"{'':>12} {name} -> {_one_line(entry.target) or '?'}"
+    return f"{'':>12} {name} ({entry.what})"
+
+
+def _one_line(name: str) -> str:
+    """A name that cannot be taken for more than one line, nor turn the line around."""
+    if not name.isprintable():
+        name = "".join([c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in name])
+    return name if len(name) <= MAX_NAME_CHARS else name[:MAX_NAME_CHARS] + "..."

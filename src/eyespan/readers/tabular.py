@@ -1,0 +1,78 @@
+"""Tables as text: what the columns are, then rows in Markdown, cell by cell on one line.
+
+Used on both sides of the worker; knows nothing of where the rows come from.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+MAX_CELL_CHARS = 200
+MAX_COLUMNS = 200
+"""Columns beyond these are told by their number only."""
+MAX_TEXT_CHARS = 400_000
+MAX_ROWS = 1000
+"""In one answer, whatever is asked."""
+
+
+def cell(value: Any) -> str:
+    """A value on one line, cut where it is long; what it was is told behind the cut."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        start = bytes(value[:16])
+        return f"x'{start.hex()}{'...' if len(value) > 16 else ''}' ({len(value)} bytes)"
+    text = value if isinstance(value, str) else str(value)
+    cut = f"... ({len(text)} chars)" if len(text) > MAX_CELL_CHARS else ""
+    text = text[:MAX_CELL_CHARS]
+    if not text.isprintable():
+        # Control characters and the like are written out; blanks of other scripts are harmless.
+        text = "".join([c if c.isprintable() or (c.isspace() and c not in _BREAKS) else _written_out(c) for c in text])
+    return text.replace("|", "\\|") + cut
+
+
+_BREAKS = "\n\r\t\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029"
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def _written_out(character: str) -> str:
+    return _SHORT.get(character) or character.encode("unicode_escape", "backslashreplace").decode("ascii")
+
+
+def table(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> tuple[str, int]:
+    """Rows below the names of their columns, and how many of them there was room for."""
+    shown = names[:MAX_COLUMNS]
+    more = len(names) - len(shown)
+    head = [cell(name) for name in shown] + ([f"({more} more columns)"] if more else [])
+    lines = [f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
+    size = sum(map(len, lines))
+    for row in rows:
+        cells = [cell(value) for value in row[:MAX_COLUMNS]]
+        line = f"| {' | '.join(cells)}{' | ...' if more else ''} |"
+        size += len(line)
+        if size > MAX_TEXT_CHARS and len(lines) > 2:
+            break
+        lines.append(line)
+    return "\n".join(lines), len(lines) - 2
+
+
+def columns_line(columns: Sequence[tuple[str, str]]) -> str:
+    """Names and types of columns, one behind the other."""
+    shown = [f"{cell(name)} {kind}".strip() for name, kind in columns[:MAX_COLUMNS]]
+    more = len(columns) - len(shown)
+    return ", ".join(shown) + (f", and {more} more" if more else "")
+
+
+def rows_line(first: int, count: int, total: int | None) -> str:
+    """Which rows are shown, of how many."""
+    of = "" if total is None else f" of {total}"
+    if count <= 0:
+        return f"no rows from row {first} on{of}" if first > 1 else "no rows"
+    return f"row {first}{of}" if count == 1 else f"rows {first}-{first + count - 1}{of}"
+
+
+def plural(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"

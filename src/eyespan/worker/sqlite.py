@@ -1,0 +1,238 @@
+"""SQLite databases: the schema, and rows of their tables.
+
+The file is taken into memory whole, so that nothing has to be opened and nothing can be written. The only statements
+are those below: what is in the file names tables and columns and is never run, views and virtual tables are not
+queried, and an authorizer lets nothing but plain reading pass. A clock ends every statement.
+"""
+
+from __future__ import annotations
+
+import io
+import sqlite3
+import time
+from typing import TYPE_CHECKING, Any
+
+from eyespan.errors import Unreadable
+from eyespan.readers import tabular
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import BinaryIO
+
+MAX_BYTES = 128 << 20
+"""A job's memory holds it twice for a moment."""
+MAX_TABLES = 200
+SAMPLED_TABLES = 20
+TABLE_ROWS = 3
+"""Rows of each table when none is named."""
+COUNT_SECONDS = 0.5
+MAX_VALUE_BYTES = 16 << 20
+_HEADER_BYTES = 100
+_ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ}
+_REFUSED_FUNCTIONS = ("load_extension", "fts3_tokenizer")
+_STEPS = 500
+"""Of the engine, between two looks at the clock."""
+
+
+def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
+    """`table` (None: all of them), `first`, `count` and `windowed` (whether these were asked for) say which rows.
+
+    Raises: Unreadable.
+    """
+    data = _all(file)
+    # A database that is written to through a log says so here, and then wants to open that log.
+    logged = data[18:20] == b"\2\2"
+    if logged:
+        data[18:20] = b"\1\1"
+    database = _Database(data, params["seconds"] * 0.8)
+    try:
+        facts, blocks = _one(database, params) if params["table"] is not None else _overview(database, params)
+    except sqlite3.Error as error:
+        raise _unreadable(error) from None
+    if logged and blocks:
+        blocks[0] += "; what is only in its write-ahead log (-wal) is not shown"
+        facts["logged"] = True
+    return facts, ["\n\n".join(blocks).encode("utf-8", "replace")]
+
+
+def rehearse() -> None:
+    """Everything once, on a database of its own."""
+    made = sqlite3.connect(":memory:")
+    made.execute("create table t (a integer primary key, b text, c blob)")
+    made.execute("insert into t values (1, 'x', x'00')")
+    made.commit()
+    params = {"table": None, "first": 1, "count": 1, "windowed": False, "seconds": 10.0}
+    decode(io.BytesIO(made.serialize()), params)
+    decode(io.BytesIO(made.serialize()), {**params, "table": "t"})
+    made.close()
+
+
+def _all(file: BinaryIO) -> bytearray:
+    data = bytearray()
+    while more := file.read(min(1 << 20, MAX_BYTES + 1 - len(data))):
+        data += more
+        if len(data) > MAX_BYTES:
+            reason = f"it is larger than the {MAX_BYTES >> 20} MiB that can be looked into"
+            raise Unreadable("", kind="sqlite", reason=reason)
+    if len(data) < _HEADER_BYTES:
+        raise Unreadable("", kind="sqlite", reason="it ends inside its header")
+    return data
+
+
+class _Database:
+    """A database in memory that can only be looked at."""
+
+    def __init__(self, data: bytearray, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+        self._step_end = self._end
+        self._connection = sqlite3.connect(":memory:", isolation_level=None)
+        connection = self._connection
+        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        for limit, value in (
+            (sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES),
+            (sqlite3.SQLITE_LIMIT_SQL_LENGTH, 1 << 20),
+            (sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 100),
+            (sqlite3.SQLITE_LIMIT_ATTACHED, 0),
+            (sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 1),
+            (sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0),
+        ):
+            connection.setlimit(limit, value)
+        try:
+            connection.deserialize(data)
+            data.clear()
+            for pragma in ("trusted_schema=off", "cell_size_check=on", "query_only=on", "temp_store=memory"):
+                connection.execute(f"pragma {pragma}")
+        except sqlite3.Error as error:
+            raise _unreadable(error) from None
+        connection.set_progress_handler(self._late, _STEPS)
+        connection.set_authorizer(_authorize)
+
+    def _late(self) -> bool:
+        return time.monotonic() > self._step_end
+
+    def ask(self, statement: str, *values: Any, seconds: float | None = None) -> list[tuple[Any, ...]]:
+        """Raises: sqlite3.Error; OperationalError when the time is up."""
+        self._step_end = self._end if seconds is None else min(self._end, time.monotonic() + seconds)
+        return self._connection.execute(statement, values).fetchall()
+
+    def rows(self, name: str, first: int, count: int) -> tuple[list[str], list[list[Any]]]:
+        """Names of columns and rows, each value cut to what is shown of it."""
+        self._step_end = self._end
+        cursor = self._connection.execute(f"select * from {_quoted(name)} limit ? offset ?", (count, first - 1))
+        names = [column[0] for column in cursor.description]
+        return names, [[_short(value) for value in row] for row in cursor]
+
+
+def _authorize(action: int, first: str | None, second: str | None, *_: object) -> int:
+    if action in _ALLOWED or (action == sqlite3.SQLITE_PRAGMA and first == "table_xinfo"):
+        return sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_FUNCTION and second not in _REFUSED_FUNCTIONS:
+        return sqlite3.SQLITE_OK  # count(), and what generated columns are made with
+    return sqlite3.SQLITE_DENY
+
+
+def _overview(database: _Database, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    found = _tables(database)
+    tables = [one for one in found if one["what"] != "view"]
+    counts = [tabular.plural(len(tables), "table")]
+    if len(tables) < len(found):
+        counts.append(tabular.plural(len(found) - len(tables), "view"))
+    blocks = [f"SQLite database, {', '.join(counts)}"]
+    for number, one in enumerate(found[:MAX_TABLES]):
+        count = params["count"] if params["windowed"] else TABLE_ROWS
+        blocks.append(_described(database, one, 1, count if number < SAMPLED_TABLES else 0))
+    if len(found) > MAX_TABLES:
+        blocks.append(f"... {len(found) - MAX_TABLES} more")
+    return {"tables": found[:MAX_TABLES], "total_tables": len(found)}, blocks
+
+
+def _one(database: _Database, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    found = _tables(database)
+    wanted = str(params["table"])
+    one = next((each for each in found if each["name"] == wanted), None)
+    one = one or next((each for each in found if each["name"].lower() == wanted.lower()), None)
+    if one is None:
+        return {"no_table": True, "near": [each["name"][:200] for each in found[:10]]}, [""]
+    text = _described(database, one, params["first"], params["count"])
+    return {"tables": [one], "total_tables": len(found)}, ["SQLite database", text]
+
+
+def _tables(database: _Database) -> list[dict[str, Any]]:
+    """Name and nature of all tables and views, those of SQLite itself left out."""
+    rows = database.ask("select type, name, sql from sqlite_master where type in ('table', 'view')")
+    found = []
+    for kind, name, sql in rows:
+        if not isinstance(name, str) or name.lower().startswith("sqlite_"):
+            continue
+        virtual = kind == "table" and str(sql or "").lstrip()[:14].upper() == "CREATE VIRTUAL"
+        found.append({"name": name, "what": "virtual table" if virtual else kind})
+    return found
+
+
+def _described(database: _Database, one: dict[str, Any], first: int, count: int) -> str:
+    """A table's heading, columns and rows; adds to `one` what is learned of it."""
+    name = one["name"]
+    title = f"## {one['what']} {tabular.cell(name)}"
+    if one["what"] != "table":
+        # Asking for its columns would prepare the statement it is made of.
+        return title
+    try:
+        info = database.ask(f"pragma table_xinfo({_quoted(name)})")
+        columns = [(str(row[1]), _kind(row)) for row in info]
+    except sqlite3.Error as error:
+        return f"{title}\nits columns cannot be told: {_words(error)}"
+    one["columns"] = [{"name": column[:200], "type": kind} for column, kind in columns[: tabular.MAX_COLUMNS]]
+    one["total_rows"] = total = _counted(database, name)
+    title += f", {tabular.plural(total, 'row')}" if total is not None else ", many rows"
+    lines = [title, f"columns: {tabular.columns_line(columns)}"]
+    if count and total != 0:
+        try:
+            names, rows = database.rows(name, first, count)
+        except sqlite3.Error as error:
+            return "\n".join([*lines, f"its rows cannot be read: {_words(error)}"])
+        text, fit = tabular.table(names, rows)
+        one["rows_returned"] = [first, first + fit - 1] if fit else None
+        lines += [tabular.rows_line(first, fit, total), *([text] if fit else [])]
+    return "\n".join(lines)
+
+
+def _counted(database: _Database, name: str) -> int | None:
+    try:
+        return int(database.ask(f"select count(*) from {_quoted(name)}", seconds=COUNT_SECONDS)[0][0])
+    except sqlite3.Error:
+        return None
+
+
+def _kind(row: tuple[Any, ...]) -> str:
+    """The type of a column as it was declared, and what holds for it."""
+    _, _, declared, not_null, default, key, hidden = row
+    words = [tabular.cell(str(declared))] if declared else []
+    if key:
+        words.append("primary key")
+    elif not_null:
+        words.append("not null")
+    if hidden in (2, 3):
+        words.append("generated")
+    if default is not None:
+        words.append(f"default {tabular.cell(str(default)[:40])}")
+    return " ".join(words)
+
+
+def _short(value: Any) -> Any:
+    """What a cell needs of a value, so that no row holds more than is shown of it."""
+    if isinstance(value, (str, bytes)) and len(value) > 4096:
+        return tabular.cell(value)
+    return value
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _words(error: sqlite3.Error) -> str:
+    text = str(error)
+    return "it takes too long" if text == "interrupted" else text[:200]
+
+
+def _unreadable(error: sqlite3.Error) -> Unreadable:
+    return Unreadable("", kind="sqlite", reason=f"it is damaged, or no database: {_words(error)}")

@@ -1,0 +1,829 @@
+"""Members of archives and compressed files: the same lines as the plain file, and nothing that a hostile one can do."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import random
+import resource
+import struct
+import tarfile
+import time
+import zipfile
+import zlib
+
+import pytest
+import zstandard
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from eyespan import Workspace
+from eyespan.errors import (
+    Binary,
+    Cancelled,
+    Missing,
+    NoMember,
+    NotFound,
+    NotRegular,
+    PolicyDenied,
+    ReadError,
+    ScanLimit,
+    TimedOut,
+    Unreadable,
+    WindowTooLarge,
+)
+from eyespan.lines import store
+from eyespan.lines.index import RACY_NS
+from eyespan.model import MIB, Block, Limits, Lines, Pulse, ReadRequest, Tail
+from eyespan.sources import inside, kept, members, streams
+
+DOCUMENTS = frozenset(["archive", "compressed"])
+
+
+@pytest.fixture(autouse=True)
+def forgetful():
+    """Nothing that one test learned of a file is known to the next."""
+    kept.forget()
+    store.shared().forget()
+
+
+ALL = Lines()
+
+
+def request(path, selection=ALL, member="", **more):
+    more.setdefault("documents", DOCUMENTS)
+    return ReadRequest(path, selection, member=member, **more)
+
+
+def read(folder, path, selection=ALL, member="", **more):
+    with Workspace(folder) as workspace:
+        return workspace.engine.read(request(path, selection, member, **more))
+
+
+def text_of(document):
+    (part,) = document.parts
+    return bytes(part.data)
+
+
+def fails(folder, path, member="", selection=ALL, **more):
+    """The error of a read that must end in one."""
+    with pytest.raises(ReadError) as caught:
+        read(folder, path, selection, member, **more)
+    return caught.value
+
+
+def settle():
+    """Waits until the times of a file just written prove something: nothing is kept of younger ones."""
+    time.sleep(1.5 * RACY_NS / 1e9)
+
+
+def in_zip(data, name="member.txt", method=zipfile.ZIP_DEFLATED):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", method) as archive:
+        archive.writestr("before.txt", b"other\n" * 100)
+        archive.writestr(name, data)
+        archive.writestr("after.txt", b"more\n")
+    return packed.getvalue()
+
+
+def in_tar(data, name="member.txt", mode="w", kind=tarfile.PAX_FORMAT):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode=mode, format=kind) as archive:
+        for one, body in (("before.txt", b"other\n" * 100), (name, data), ("after.txt", b"more\n")):
+            info = tarfile.TarInfo(one)
+            info.size = len(body)
+            archive.addfile(info, io.BytesIO(body))
+    return packed.getvalue()
+
+
+def in_parts(compress):
+    """A compressed file of several parts, one behind the other, as tools that append or work in parallel make it."""
+
+    def packed(data):
+        step = len(data) // 3 + 1
+        return b"".join(compress(data[at : at + step]) for at in range(0, len(data), step)) or compress(b"")
+
+    return packed
+
+
+def zstd(data):
+    return zstandard.ZstdCompressor().compress(data)
+
+
+CONTAINERS = {
+    "gz": (gzip.compress, ""),
+    "gz in parts": (in_parts(gzip.compress), ""),
+    "gz and zeros": (lambda data: gzip.compress(data) + bytes(700), ""),
+    "gz and garbage": (lambda data: gzip.compress(data) + b"garbage", ""),
+    "bz2": (bz2.compress, ""),
+    "bz2 in parts": (in_parts(bz2.compress), ""),
+    "xz": (lzma.compress, ""),
+    "xz in parts": (in_parts(lzma.compress), ""),
+    "zst": (zstd, ""),
+    "zst in parts": (in_parts(zstd), ""),
+    "zip stored": (lambda data: in_zip(data, method=zipfile.ZIP_STORED), "member.txt"),
+    "zip deflated": (in_zip, "member.txt"),
+    "zip bzip2": (lambda data: in_zip(data, method=zipfile.ZIP_BZIP2), "member.txt"),
+    "zip lzma": (lambda data: in_zip(data, method=zipfile.ZIP_LZMA), "member.txt"),
+    "zip in zip": (lambda data: in_zip(in_zip(data), "inner.zip"), "inner.zip!/member.txt"),
+    "tar": (in_tar, "member.txt"),
+    "tar gnu": (lambda data: in_tar(data, kind=tarfile.GNU_FORMAT), "member.txt"),
+    "tar ustar": (lambda data: in_tar(data, kind=tarfile.USTAR_FORMAT), "member.txt"),
+    "tar.gz": (lambda data: in_tar(data, mode="w:gz"), "member.txt"),
+    "tar.bz2": (lambda data: in_tar(data, mode="w:bz2"), "member.txt"),
+    "tar.xz": (lambda data: in_tar(data, mode="w:xz"), "member.txt"),
+    "gz in tar": (lambda data: in_tar(gzip.compress(data), "member.gz"), "member.gz"),
+    "tar.gz in zip in tar": (
+        lambda data: in_tar(in_zip(in_tar(data, mode="w:gz"), "b.tgz"), "a.zip"),
+        "a.zip!/b.tgz!/member.txt",
+    ),
+}
+
+
+def lines(count, width=40):
+    return b"".join(b"%07d %s\n" % (n, bytes([97 + n % 26]) * (n * 7 % width)) for n in range(1, count + 1))
+
+
+PLAIN = {
+    "empty": b"",
+    "one line": b"one line\n",
+    "no end": b"one\ntwo\nthree",
+    "crlf": b"one\r\ntwo\r\n\r\nfour",
+    "blank lines": b"\n\n\n",
+    "bad utf-8": b"\xff\xfe\n\xe2\x82\nend\n",
+    "large": lines(40_000),
+    "one long line": b"x" * 300_000 + b"\nend\n",
+}
+SELECTIONS = [
+    Lines(),
+    Lines(1, 1),
+    Lines(2, 2),
+    Lines(3, None),
+    Lines(20_000, 50),
+    Lines(39_999, 10),
+    Lines(50_000, 3),
+    Tail(1),
+    Tail(3),
+    Tail(3, numbered=False),
+    Tail(10_000),
+    Block(2, 20),
+]
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_every_window_is_that_of_the_plain_file(container, tmp_path):
+    pack, member = CONTAINERS[container]
+    for name, data in PLAIN.items():
+        (tmp_path / "plain").write_bytes(data)
+        (tmp_path / "packed").write_bytes(pack(data))
+        for selection in SELECTIONS:
+            for more in ({}, {"limits": Limits(max_line_bytes=80, max_line_chars=20), "total": "exact"}):
+                plain = read(tmp_path, "plain", selection, **more)
+                packed = read(tmp_path, "packed", selection, member, **more)
+
+                assert (packed.kind, packed.parts) == (plain.kind, plain.parts), (name, selection)
+
+
+@pytest.mark.parametrize("container", ["gz", "gz in parts", "xz", "zip deflated", "tar.gz"])
+def test_wide_encodings_are_read_too(container, tmp_path):
+    pack, member = CONTAINERS[container]
+    data = "één\ntwee\ndrie\n".encode("utf-16")
+    (tmp_path / "plain").write_bytes(data)
+    (tmp_path / "packed").write_bytes(pack(data))
+
+    found = read(tmp_path, "packed", Lines(2, 1), member, encoding="bom")
+
+    assert found.parts == read(tmp_path, "plain", Lines(2, 1), encoding="bom").parts
+    assert text_of(found) == b"twee\n"
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_window_of_any_member_in_any_order(data, tmp_path):
+    name, (pack, member) = data.draw(st.sampled_from(sorted(CONTAINERS.items())))
+    body = data.draw(
+        st.binary(max_size=300) | st.lists(st.sampled_from([b"a", b"\n", b"\r\n", b"\xc3\xa9"])).map(b"".join)
+    )
+    (tmp_path / "plain").write_bytes(body)
+    (tmp_path / "packed").write_bytes(pack(body))
+    windows = st.builds(Lines, st.integers(1, 9), st.none() | st.integers(0, 9)) | st.builds(Tail, st.integers(0, 9))
+    for selection in data.draw(st.lists(windows, min_size=1, max_size=4)):
+        try:
+            expected = read(tmp_path, "plain", selection).parts
+        except Binary:
+            assert isinstance(fails(tmp_path, "packed", member, selection), Binary)
+        else:
+            assert read(tmp_path, "packed", selection, member).parts == expected, name
+
+
+@pytest.mark.parametrize("container", ["gz", "gz in parts", "bz2 in parts", "xz", "zst", "zip deflated", "tar.gz"])
+def test_bytes_are_the_same_wherever_one_jumps(container, tmp_path, monkeypatch):
+    """Small steps, so that every way of going back and forth is taken."""
+    for name, value in (("STEP_BYTES", 1000), ("MARK_EVERY_BYTES", 5000), ("RECENT_BYTES", 3000), ("MARKS", 6)):
+        monkeypatch.setattr(inside, name, value)
+    monkeypatch.setattr(inside, "LOOK_BACK_BYTES", 2000)
+    dice = random.Random(7)
+    data = dice.randbytes(40_000) + bytes(60_000) + lines(3000)
+    pack, member = CONTAINERS[container]
+    (tmp_path / "packed").write_bytes(pack(data))
+    settle()
+    for _ in range(3):  # from nothing, then with what the reads before have learned
+        with Workspace(tmp_path) as workspace:
+            source = workspace.engine._open(request("packed", member=member), Pulse())
+            with source:
+                for _ in range(60):
+                    offset, size = dice.randrange(len(data) + 10), dice.choice((1, 10, 999, 20_000))
+                    assert source.read_fully(offset, size) == data[offset : offset + size]
+
+
+def test_a_late_line_is_reached_from_a_mark_the_second_time(tmp_path, monkeypatch):
+    data = lines(400_000, 60)
+    (tmp_path / "app.log.gz").write_bytes(gzip.compress(data, 1))
+    settle()
+    decoded = []
+    real = streams.Inflate.read
+    monkeypatch.setattr(streams.Inflate, "read", lambda self, most: decoded.append(real(self, most)) or decoded[-1])
+
+    def work():
+        decoded.clear()
+        found = read(tmp_path, "app.log.gz", Lines(390_000, 3))
+        return text_of(found), sum(map(len, decoded))
+
+    first, second = work(), work()
+
+    assert first[0] == second[0] == b"".join(data.splitlines(True)[389_999:390_002])
+    assert first[1] > len(data) * 0.9
+    assert second[1] < 9 * MIB < len(data) / 1.5
+
+
+def test_a_file_that_was_replaced_is_read_anew(tmp_path):
+    path = tmp_path / "app.log.gz"
+    for word in (b"one", b"two"):
+        data = (word + b" line of this file\n") * 400_000
+        path.write_bytes(gzip.compress(data, 1))
+        settle()
+
+        assert text_of(read(tmp_path, "app.log.gz", Lines(300_000, 1))) == word + b" line of this file\n"
+
+
+def test_lines_of_the_archive_and_of_its_members_are_not_confused(tmp_path):
+    data = lines(300_000)
+    other = lines(300_000)[8:]
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("one", data)
+        archive.writestr("two", other)
+    settle()
+    for _ in range(2):
+        for member, body in (("one", data), ("two", other)):
+            wanted = b"".join(body.splitlines(True)[250_000:250_002])
+            assert text_of(read(tmp_path, "a.zip", Lines(250_001, 2), member)) == wanted
+        raw = read(tmp_path, "a.zip", Lines(250_001, 2), text_rule="any", documents=frozenset())
+        all_lines = (tmp_path / "a.zip").read_bytes().split(b"\n")
+        assert text_of(raw) == b"".join(line + b"\n" for line in all_lines[250_000:250_002])
+
+
+def test_the_size_is_told_and_whether_it_is_a_guess(tmp_path):
+    data = lines(400_000)
+    (tmp_path / "a.gz").write_bytes(gzip.compress(data))
+
+    start = read(tmp_path, "a.gz", Lines(1, 5)).facts
+    whole = read(tmp_path, "a.gz", Lines(1, 5), total="exact").facts
+
+    assert not start.exact
+    assert (whole.exact, whole.size_bytes) == (True, len(data))
+    assert read(tmp_path, "a.gz", Lines(1, 5)).parts[0].total_lines is None
+
+
+# --- who asks --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dialect", ["codex", "workspace", "forge", "claude"])
+def test_the_four_dialects_take_a_compressed_file_for_binary_as_ever(dialect, tmp_path):
+    (tmp_path / "a.gz").write_bytes(gzip.compress(b"text\n" * 1000 + bytes(range(256))))
+    arguments = {"file_path" if dialect in ("codex", "claude") else "path": str(tmp_path / "a.gz")}
+
+    reply = Workspace(tmp_path).tool(dialect).call(arguments)
+
+    assert "text" not in reply.text
+
+
+def test_without_the_kind_a_compressed_file_is_what_its_bytes_are(tmp_path):
+    (tmp_path / "a.gz").write_bytes(gzip.compress(b"text\n" + bytes(1000)))
+
+    assert isinstance(fails(tmp_path, "a.gz", documents=frozenset()), Binary)
+    assert isinstance(fails(tmp_path, "a.gz", documents=frozenset(["archive"])), Binary)
+
+
+def test_a_compressed_archive_is_no_text_for_who_wants_only_compressed_files(tmp_path):
+    (tmp_path / "a.tgz").write_bytes(in_tar(b"text\n", mode="w:gz"))
+
+    assert isinstance(fails(tmp_path, "a.tgz", documents=frozenset(["compressed"])), Binary)
+
+
+def test_a_plain_file_that_begins_like_a_compressed_one_is_a_plain_file(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"BZh is how bzip2 files begin\n")
+
+    assert text_of(read(tmp_path, "a.txt")) == b"BZh is how bzip2 files begin\n"
+
+
+def test_streaming_gives_the_same_lines(tmp_path):
+    data = lines(30_000)
+    (tmp_path / "a.zip").write_bytes(in_zip(data))
+    with Workspace(tmp_path) as workspace:
+        parts = list(workspace.engine.stream(request("a.zip", Lines(), "member.txt"), Pulse()))
+
+    assert b"".join(bytes(part.data) for part in parts) == data
+    assert len(parts) > 3
+
+
+# --- names -----------------------------------------------------------------------------------------------------------
+
+
+def names_zip(folder, *names):
+    with zipfile.ZipFile(folder / "a.zip", "w") as archive:
+        for name in names:
+            archive.writestr(name, f"this is {name!a}\n")
+
+
+ODD_NAMES = [
+    "../../etc/passwd",
+    "/etc/shadow",
+    "a:10-20",
+    "with space",
+    "ünï",
+    "日本",
+    "-n",
+    "a!/b",
+    "tab\there",
+    "." * 200,
+]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_odd_names_are_only_names(name, tmp_path):
+    names_zip(tmp_path, *ODD_NAMES)
+    (tmp_path / "a.tar").write_bytes(in_tar(b"in the tar\n", name))
+
+    assert text_of(read(tmp_path, "a.zip", member=name)) == f"this is {name!a}\n".encode()
+    assert text_of(read(tmp_path, "a.tar", member=name)) == b"in the tar\n"
+    assert sorted(os.listdir(tmp_path)) == ["a.tar", "a.zip"]
+
+
+def test_names_that_archivers_spell_differently_are_found(tmp_path):
+    (tmp_path / "a.tar").write_bytes(in_tar(b"x\n", "./app/./today.log"))
+    names_zip(tmp_path, "win\\style.txt")
+
+    assert text_of(read(tmp_path, "a.tar", member="app/today.log")) == b"x\n"
+    assert text_of(read(tmp_path, "a.zip", member="win/style.txt")) == b"this is 'win\\\\style.txt'\n"
+
+
+def test_a_name_in_the_old_code_page_is_found_either_way(tmp_path):
+    packed = in_zip(b"x\n", "grXXn.txt").replace(b"grXXn", b"gr\x81\x81n")
+    (tmp_path / "a.zip").write_bytes(packed)
+
+    assert text_of(read(tmp_path, "a.zip", member="grüün.txt")) == b"x\n"
+
+
+def test_of_two_members_with_one_name_the_last_counts(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("a", "old\n")
+        with pytest.warns(UserWarning, match="Duplicate"):
+            archive.writestr("a", "new\n")
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for body in (b"old\n", b"new\n"):
+            info = tarfile.TarInfo("a")
+            info.size = len(body)
+            archive.addfile(info, io.BytesIO(body))
+    (tmp_path / "a.tar").write_bytes(packed.getvalue())
+
+    assert text_of(read(tmp_path, "a.zip", member="a")) == text_of(read(tmp_path, "a.tar", member="a")) == b"new\n"
+
+
+def test_long_names_in_every_spelling(tmp_path):
+    name = "/".join(["folder" * 10] * 6) + "/näme.txt"
+    for kind in (tarfile.PAX_FORMAT, tarfile.GNU_FORMAT):
+        (tmp_path / "a.tar").write_bytes(in_tar(b"x\n", name, kind=kind))
+
+        assert text_of(read(tmp_path, "a.tar", member=name)) == b"x\n"
+
+
+def test_a_missing_member_is_told_with_what_is_near(tmp_path):
+    names_zip(tmp_path, "app/today.log", "app/yesterday.log")
+
+    error = fails(tmp_path, "a.zip", "today.log")
+
+    assert isinstance(error, NoMember)
+    assert isinstance(error, NotFound)
+    assert (error.member, error.near, error.path) == ("today.log", ("app/today.log",), "a.zip")
+    assert "app/today.log" in str(error)
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.png"])
+def test_a_member_of_what_is_no_archive(name, tmp_path):
+    (tmp_path / name).write_bytes(b"\x89PNG\r\n\x1a\n" if name.endswith("png") else b"text\n")
+
+    error = fails(tmp_path, name, "x")
+
+    assert isinstance(error, Unreadable)
+    assert "no archive" in error.reason
+
+
+def test_too_deep_is_told(tmp_path):
+    data = b"x\n"
+    for _ in range(4):
+        data = in_zip(data)
+    (tmp_path / "a.zip").write_bytes(data)
+
+    error = fails(tmp_path, "a.zip", "!/".join(["member.txt"] * 4))
+
+    assert isinstance(error, Unreadable)
+    assert "3 deep" in error.reason
+
+
+# --- rules -----------------------------------------------------------------------------------------------------------
+
+
+def test_rules_hold_for_members_too(tmp_path):
+    names_zip(tmp_path, "app/.env", "id_rsa", "app/readme")
+    (tmp_path / "b.tar").write_bytes(in_tar(b"x\n", "./keys/server.pem"))
+    outer = in_zip((tmp_path / "a.zip").read_bytes(), "inner.zip")
+    (tmp_path / "c.zip").write_bytes(outer)
+
+    for path, member in (("a.zip", "app/.env"), ("a.zip", "id_rsa"), ("b.tar", "keys/server.pem")):
+        assert isinstance(fails(tmp_path, path, member), PolicyDenied)
+    assert isinstance(fails(tmp_path, "c.zip", "inner.zip!/app/.env"), PolicyDenied)
+    listed = [member["name"] for member in read(tmp_path, "a.zip").extra["members"]]
+    assert listed == ["app/readme"]
+    assert fails(tmp_path, "a.zip", ".env").near == ()
+
+
+def test_a_hard_link_does_not_get_around_a_rule(tmp_path):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        info = tarfile.TarInfo(".env")
+        info.size = 7
+        archive.addfile(info, io.BytesIO(b"secret\n"))
+        link = tarfile.TarInfo("innocent")
+        link.type, link.linkname = tarfile.LNKTYPE, ".env"
+        archive.addfile(link)
+    (tmp_path / "a.tar").write_bytes(packed.getvalue())
+
+    assert isinstance(fails(tmp_path, "a.tar", "innocent"), PolicyDenied)
+
+
+# --- links, folders and other things ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def things(tmp_path):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name, kind, target in (
+            ("dir", tarfile.DIRTYPE, ""),
+            ("dir/file", tarfile.REGTYPE, ""),
+            ("hard", tarfile.LNKTYPE, "dir/file"),
+            ("harder", tarfile.LNKTYPE, "hard"),
+            ("lost", tarfile.LNKTYPE, "nowhere"),
+            ("self", tarfile.LNKTYPE, "self"),
+            ("soft", tarfile.SYMTYPE, "/etc/passwd"),
+            ("pipe", tarfile.FIFOTYPE, ""),
+        ):
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = kind, target
+            info.size = 5 if kind == tarfile.REGTYPE else 0
+            archive.addfile(info, io.BytesIO(b"text\n"))
+    (tmp_path / "a.tar").write_bytes(packed.getvalue())
+    return tmp_path
+
+
+def test_hard_links_lead_to_their_member(things):
+    assert text_of(read(things, "a.tar", member="hard")) == b"text\n"
+    assert text_of(read(things, "a.tar", member="harder")) == b"text\n"
+    assert "not there" in fails(things, "a.tar", "lost").reason
+    assert isinstance(fails(things, "a.tar", "self"), Unreadable)
+
+
+def test_symbolic_links_are_not_followed(things):
+    assert "'/etc/passwd'" in fails(things, "a.tar", "soft").reason
+    info = zipfile.ZipInfo("soft")
+    info.create_system, info.external_attr = 3, 0o120777 << 16
+    with zipfile.ZipFile(things / "a.zip", "w") as archive:
+        archive.writestr(info, "/etc/passwd")
+
+    assert "symbolic link" in fails(things, "a.zip", "soft").reason
+
+
+def test_other_things_are_no_files(things):
+    assert isinstance(fails(things, "a.tar", "pipe"), NotRegular)
+
+
+def test_a_listing_tells_what_is_there(things):
+    found = read(things, "a.tar")
+
+    assert found.kind == "archive"
+    assert found.extra["total_members"] == 8
+    assert found.parts[0].text.splitlines()[:4] == [
+        "tar archive, 8 members",
+        "             dir/",
+        "           5 dir/file",
+        "             hard -> dir/file",
+    ]
+
+
+@pytest.mark.parametrize("name", ["dir", "dir/", "./dir"])
+def test_a_folder_is_listed(name, things):
+    found = read(things, "a.tar", member=name)
+
+    assert [member["name"] for member in found.extra["members"]] == ["dir/file"]
+
+
+def test_a_listing_has_an_end_and_says_so(tmp_path):
+    names_zip(tmp_path, *[f"file{n}" for n in range(1500)])
+
+    found = read(tmp_path, "a.zip")
+
+    assert (found.extra["total_members"], len(found.extra["members"]), found.extra["truncated"]) == (1500, 1000, True)
+    assert found.parts[0].text.endswith("... 500 more members")
+
+
+def test_names_in_a_listing_stay_on_their_lines(tmp_path):
+    names_zip(tmp_path, "a\nb", "c\u202ed", "e" * 400)
+
+    shown = read(tmp_path, "a.zip").parts[0].text.split("\n")
+
+    assert len(shown) == 4
+    assert all(line.isprintable() and len(line) < 330 for line in shown)
+
+
+def test_an_empty_archive(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w"):
+        pass
+
+    assert read(tmp_path, "a.zip").extra["total_members"] == 0
+    assert isinstance(fails(tmp_path, "a.zip", "x"), NoMember)
+
+
+# --- documents inside ------------------------------------------------------------------------------------------------
+
+
+def test_a_picture_in_an_archive_is_shown(tmp_path):
+    from PIL import Image
+
+    picture = io.BytesIO()
+    Image.new("RGB", (20, 10), "red").save(picture, "PNG")
+    (tmp_path / "a.zip").write_bytes(in_zip(picture.getvalue(), "red.png"))
+
+    found = read(tmp_path, "a.zip", member="red.png", documents=DOCUMENTS | {"image"})
+
+    assert found.parts[0].data == picture.getvalue()
+
+
+def test_a_document_in_an_archive_has_a_largest_size(tmp_path, monkeypatch):
+    monkeypatch.setattr(inside, "MAX_SPOOL_BYTES", 1000)
+    (tmp_path / "a.zip").write_bytes(in_zip(b"\x89PNG\r\n\x1a\n" + bytes(2000), "red.png"))
+
+    error = fails(tmp_path, "a.zip", "red.png", documents=DOCUMENTS | {"image"})
+
+    assert isinstance(error, Unreadable)
+    assert "larger" in error.reason
+
+
+# --- hostile and damaged ---------------------------------------------------------------------------------------------
+
+
+def test_an_encrypted_member_is_told(tmp_path):
+    packed = bytearray(in_zip(b"text\n" * 100))
+    for mark, at in ((b"PK\1\2", 8), (b"PK\3\4", 6)):
+        place = packed.find(mark)
+        while place >= 0:
+            packed[place + at] |= 1
+            place = packed.find(mark, place + 1)
+    (tmp_path / "a.zip").write_bytes(packed)
+
+    assert fails(tmp_path, "a.zip", "member.txt").reason == "the member is encrypted"
+    assert "(encrypted)" in read(tmp_path, "a.zip").parts[0].text
+
+
+def test_an_unknown_method_is_told(tmp_path):
+    packed = in_zip(b"text\n" * 100).replace(b"\x08\0", b"\x09\0")
+    (tmp_path / "a.zip").write_bytes(packed)
+
+    assert "deflate64" in fails(tmp_path, "a.zip", "member.txt").reason
+
+
+def test_zstd_without_its_package_says_what_to_install(tmp_path, monkeypatch):
+    def gone():
+        raise streams.NoCodec
+
+    monkeypatch.setattr(streams, "_zstd_codec", gone)
+    (tmp_path / "a.zst").write_bytes(zstd(b"text\n"))
+
+    error = fails(tmp_path, "a.zst")
+
+    assert isinstance(error, Missing)
+    assert "eyespan[archives]" in error.install
+
+
+def zeros(size):
+    """So many MiB of zeros as a bare deflate stream, made from a few of them."""
+    packer = zlib.compressobj(9, wbits=-15)
+    block = packer.compress(bytes(32 * MIB)) + packer.flush(zlib.Z_FULL_FLUSH)
+    return block * (size // 32) + zlib.compressobj(9, wbits=-15).flush()
+
+
+def zip_of(packed, size, checksum=0, name=b"bomb"):
+    """A zip whose only member is this raw deflate stream."""
+    local = struct.pack("<4s5H3L2H", b"PK\3\4", 45, 0, 8, 0, 0, checksum, 0xFFFFFFFF, 0xFFFFFFFF, len(name), 20)
+    large = struct.pack("<2H2Q", 1, 16, size, len(packed))
+    central = struct.pack(
+        *("<4s6H3L5H2L", b"PK\1\2", 45, 45, 0, 8, 0, 0, checksum, 0xFFFFFFFF, 0xFFFFFFFF, len(name), 20, 0, 0, 0, 0, 0)
+    )
+    directory = central + name + large
+    start = len(local) + len(name) + len(large) + len(packed)
+    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 1, 1, len(directory), start, 0)
+    return local + name + large + packed + directory + end
+
+
+def peak_bytes():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+@pytest.mark.parametrize("selection", [Tail(5), Lines(1_000_000, 5), Lines(1, 3)])
+def test_ten_gigabytes_of_nothing_are_refused(selection, tmp_path):
+    bomb = zeros(10 * 1024)
+    (tmp_path / "a.gz").write_bytes(b"\x1f\x8b\x08\0\0\0\0\0\0\3" + bomb + bytes(8))
+    (tmp_path / "a.zip").write_bytes(zip_of(bomb, 10 * 1024 * MIB))
+    before = peak_bytes()
+    limits = Limits(max_line_bytes=8000)
+    for path, member in (("a.gz", ""), ("a.zip", "bomb")):
+        error = fails(tmp_path, path, member, selection, text_rule="any", limits=limits, total="exact")
+
+        assert isinstance(error, Unreadable)
+        assert "harm" in error.reason
+    assert peak_bytes() - before < 32 * MIB
+
+
+def test_a_small_file_of_zeros_is_no_bomb(tmp_path):
+    (tmp_path / "a.gz").write_bytes(gzip.compress(bytes(8 * MIB)))
+
+    found = read(tmp_path, "a.gz", text_rule="any")
+
+    assert text_of(found) == bytes(8 * MIB)
+
+
+@pytest.mark.parametrize("pack", [lzma.compress, bz2.compress, zstd])
+def test_the_sharper_bombs_of_other_formats(pack, tmp_path):
+    once = pack(bytes(80 * MIB))
+    (tmp_path / "a").write_bytes(once)
+    before = peak_bytes()
+
+    error = fails(tmp_path, "a", selection=Tail(1), text_rule="any", limits=Limits(max_line_bytes=8000))
+
+    assert isinstance(error, Unreadable)
+    assert peak_bytes() - before < 48 * MIB
+
+
+def test_what_lies_too_far_is_not_looked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(inside, "MAX_DECODED_BYTES", MIB)
+    (tmp_path / "a.gz").write_bytes(gzip.compress(lines(200_000)))
+
+    assert text_of(read(tmp_path, "a.gz", Lines(1, 1), total="no")) == lines(1)
+    assert isinstance(fails(tmp_path, "a.gz", selection=Lines(190_000, 1)), ScanLimit)
+
+
+def test_limits_of_the_request_hold(tmp_path):
+    (tmp_path / "a.gz").write_bytes(gzip.compress(lines(200_000)))
+
+    assert isinstance(fails(tmp_path, "a.gz", limits=Limits(max_window_bytes=MIB)), WindowTooLarge)
+    limits = Limits(max_scan_bytes=100_000)
+    assert isinstance(fails(tmp_path, "a.gz", selection=Lines(150_000, 1), limits=limits), ScanLimit)
+
+
+def test_decoding_can_be_stopped(tmp_path):
+    (tmp_path / "a.tgz").write_bytes(in_tar(lines(500_000), mode="w:gz"))
+    with Workspace(tmp_path) as workspace:
+        with pytest.raises(TimedOut):
+            workspace.engine.read(request("a.tgz", Tail(1), "member.txt"), Pulse(0))
+        pulse = Pulse()
+        pulse.cancelled = True
+        with pytest.raises(Cancelled):
+            workspace.engine.read(request("a.tgz"), pulse)
+
+
+def test_a_directory_of_too_many_members_is_cut(tmp_path, monkeypatch):
+    for module in ("zips", "tars"):
+        monkeypatch.setattr(f"eyespan.sources.{module}.MAX_MEMBERS", 2)
+    (tmp_path / "a.zip").write_bytes(in_zip(b"x\n"))
+    (tmp_path / "a.tar").write_bytes(in_tar(b"x\n"))
+
+    for path in ("a.zip", "a.tar"):
+        assert read(tmp_path, path).extra["complaint"] == "it has more than 2 members"
+        assert text_of(read(tmp_path, path, member="member.txt")) == b"x\n"
+        assert isinstance(fails(tmp_path, path, "after.txt"), Unreadable)
+
+
+def test_a_huge_header_is_not_taken_in(tmp_path):
+    size = members.MAX_HEADER_BYTES + 512
+    packed = in_tar(bytes(size))
+    info = tarfile.TarInfo("pax")
+    info.type, info.size = tarfile.XHDTYPE, size
+    (tmp_path / "a.tar").write_bytes(info.tobuf() + bytes(size) + packed)
+
+    assert fails(tmp_path, "a.tar", "member.txt").reason == "it has a header that is too large"
+
+
+def test_a_directory_that_claims_to_be_huge(tmp_path):
+    packed = bytearray(in_zip(b"x\n"))
+    end = packed.rfind(b"PK\5\6")
+    packed[end + 12 : end + 16] = struct.pack("<L", 0x7FFFFFFF)
+    (tmp_path / "a.zip").write_bytes(packed)
+
+    assert isinstance(fails(tmp_path, "a.zip", "member.txt"), Unreadable)
+
+
+@pytest.mark.parametrize("name", ["gz", "bz2", "xz", "zst", "zip deflated", "zip lzma", "tar.gz"])
+def test_what_ends_too_early_is_not_taken_for_the_whole(name, tmp_path):
+    pack, member = CONTAINERS[name]
+    packed = pack(random.Random(3).randbytes(100_000).hex().encode())
+    (tmp_path / "a").write_bytes(packed[: len(packed) // 2])
+
+    error = fails(tmp_path, "a", member, Tail(1))
+
+    assert isinstance(error, Unreadable)
+
+
+def test_a_wrong_checksum_is_told(tmp_path):
+    packed = bytearray(in_zip(b"a text\n" * 9, method=zipfile.ZIP_DEFLATED))
+    for mark, at in ((b"PK\1\2", 16), (b"PK\3\4", 14)):
+        place = packed.find(mark, packed.find(mark) + 1)
+        packed[place + at] ^= 0xFF
+    (tmp_path / "a.zip").write_bytes(packed)
+
+    assert fails(tmp_path, "a.zip", "member.txt").reason == "its checksum is wrong"
+
+
+def test_a_member_under_another_name_than_the_directory_says(tmp_path):
+    packed = in_zip(b"x\n").replace(b"member.txt", b"rebmem.txt", 1)
+    (tmp_path / "a.zip").write_bytes(packed)
+
+    assert "another name" in fails(tmp_path, "a.zip", "member.txt").reason
+
+
+def test_a_damaged_end_does_not_hide_what_comes_before_it(tmp_path):
+    packed = in_tar(b"text\n", mode="w")
+    (tmp_path / "a.tar").write_bytes(packed[:2048] + b"garbage" * 100)
+
+    assert text_of(read(tmp_path, "a.tar", member="before.txt")) == b"other\n" * 100
+    assert isinstance(fails(tmp_path, "a.tar", "after.txt"), Unreadable)
+    assert "cannot be listed to its end" in read(tmp_path, "a.tar").parts[0].text
+
+
+def test_a_sparse_member_is_told(tmp_path):
+    info = tarfile.TarInfo("holes")
+    info.type, info.size = tarfile.GNUTYPE_SPARSE, 512
+    header = bytearray(info.tobuf(tarfile.GNU_FORMAT))
+    (tmp_path / "a.tar").write_bytes(bytes(header) + bytes(512) + in_tar(b"x\n"))
+
+    assert "sparse" in fails(tmp_path, "a.tar", "holes").reason
+    assert text_of(read(tmp_path, "a.tar", member="member.txt")) == b"x\n"
+
+
+def outcome(folder, selection, member):
+    try:
+        read(folder, "a", selection, member, text_rule="any")
+    except ReadError as error:
+        return error.code if str(error) else "no words"
+    return "read"
+
+
+@pytest.mark.parametrize("name", sorted(CONTAINERS))
+def test_damage_never_does_more_than_fail(name, tmp_path):
+    pack, member = CONTAINERS[name]
+    data = lines(300)
+    packed = pack(data)
+    dice = random.Random(f"damage {name}")
+    seen = set()
+    for _ in range(200):
+        damaged = bytearray(packed)
+        for _ in range(dice.choice((1, 1, 2, 8))):
+            at = dice.randrange(len(damaged))
+            match dice.randrange(4):
+                case 0:
+                    damaged[at] ^= 1 << dice.randrange(8)
+                case 1:
+                    del damaged[at : at + dice.choice((1, 7, 600))]
+                case 2:
+                    damaged[at:at] = dice.randbytes(dice.choice((1, 7, 600)))
+                case 3:
+                    damaged[at : at + 4] = dice.choice((b"\xff" * 4, bytes(4), b"\x7f\xff\xff\xff"))
+            if not damaged:
+                damaged = bytearray(b"x")
+        (tmp_path / "a").write_bytes(damaged)
+        for selection, inner in ((Lines(), member), (Tail(3), member), (Lines(), "")):
+            seen.add(outcome(tmp_path, selection, inner))
+    assert "unreadable" in seen
+    assert not seen & {"internal", "no words"}

@@ -1,0 +1,517 @@
+"""Tables: schema and rows of CSV, SQLite and Parquet files, and what hostile ones can do: nothing."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import random
+import sqlite3
+import zipfile
+
+import duckdb
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from eyespan import Workspace
+from eyespan.errors import Binary, Missing, NoMember, ReadError, TimedOut, Unreadable
+from eyespan.model import MIB, Pulse, ReadRequest
+from eyespan.readers import tables, tabular
+from eyespan.worker import sqlite as sqlite_decoder
+from eyespan.worker.client import JobLimits, Worker
+
+DOCUMENTS = frozenset(["archive", "compressed", "csv", "sqlite", "parquet"])
+
+
+def read(folder, path, member="", encoding="utf-8", **options):
+    with Workspace(folder) as workspace:
+        request = ReadRequest(path, documents=DOCUMENTS, member=member, encoding=encoding, options=options)
+        return workspace.engine.read(request)
+
+
+def fails(folder, path, member="", **options):
+    with pytest.raises(ReadError) as caught:
+        read(folder, path, member, **options)
+    return caught.value
+
+
+def shown_rows(text):
+    """The cells of the table in an answer, without its head."""
+    lines = [line for line in text.split("\n") if line.startswith("| ")]
+    return [line[2:-2].split(" | ") for line in lines[2:]]
+
+
+# --- CSV -------------------------------------------------------------------------------------------------------------
+
+
+def test_columns_types_and_rows_of_a_csv_file(tmp_path):
+    (tmp_path / "a.csv").write_text(
+        "id,name,price,when,ok,zip,seen,nothing\n"
+        '1,"Smith, J.",1.5,2020-01-31,true,00123,2020-01-31T10:00:00Z,\n'
+        "2,Anna,2,2021-02-01,false,99999,2020-01-31 11:30,\n"
+        "3,,-3e5,2022-12-31,TRUE,12345,2020-01-31T10:00:00+01:00,\n"
+    )
+
+    found = read(tmp_path, "a.csv")
+
+    assert found.kind == "csv"
+    assert found.parts[0].text == (
+        "CSV, 8 columns, 3 rows, separated by commas\n"
+        "columns: id integer, name text or empty, price number, when date, ok boolean, zip text, seen timestamp, "
+        "nothing empty\n\n"
+        "rows 1-3 of 3\n"
+        "| id | name | price | when | ok | zip | seen | nothing |\n"
+        "| --- | --- | --- | --- | --- | --- | --- | --- |\n"
+        "| 1 | Smith, J. | 1.5 | 2020-01-31 | true | 00123 | 2020-01-31T10:00:00Z |  |\n"
+        "| 2 | Anna | 2 | 2021-02-01 | false | 99999 | 2020-01-31 11:30 |  |\n"
+        "| 3 |  | -3e5 | 2022-12-31 | TRUE | 12345 | 2020-01-31T10:00:00+01:00 |  |"
+    )
+    assert (found.extra["total_rows"], found.extra["rows_returned"]) == (3, [1, 3])
+
+
+@pytest.mark.parametrize("delimiter", tables.DELIMITERS)
+def test_the_separator_is_found(delimiter, tmp_path):
+    made = io.StringIO()
+    writer = csv.writer(made, delimiter=delimiter)
+    writer.writerow(["a", "b", "c"])
+    for n in range(30):
+        writer.writerow([n, "text, with; all| the\tmarks", "x"])
+    (tmp_path / "a.csv").write_text(made.getvalue())
+
+    assert read(tmp_path, "a.csv").extra["delimiter"] == delimiter
+
+
+def test_a_file_without_names_in_its_first_row(tmp_path):
+    (tmp_path / "a.tsv").write_text("1\tx\n2\ty\n")
+
+    found = read(tmp_path, "a.tsv")
+
+    assert [column["name"] for column in found.extra["columns"]] == ["column 1", "column 2"]
+    assert found.extra["total_rows"] == 2
+    assert "no names in the first row" in found.parts[0].text
+
+
+def test_a_window_of_rows(tmp_path):
+    (tmp_path / "a.csv").write_text("n\n" + "".join(f"{n}\n" for n in range(1, 5001)))
+
+    assert shown_rows(read(tmp_path, "a.csv", rows=(4000, 2)).parts[0].text) == [["4000"], ["4001"]]
+    past = read(tmp_path, "a.csv", rows=(6000, 2))
+    assert past.extra["rows_returned"] is None
+    assert "no rows from row 6000 on of 5000" in past.parts[0].text
+    assert shown_rows(read(tmp_path, "a.csv", rows=(1, 0)).parts[0].text) == []
+
+
+def test_the_rows_of_a_large_file_are_not_counted_only_to_tell_how_many(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "COUNT_BYTES", 1000)
+    (tmp_path / "a.csv").write_text("n,m\n" + "".join(f"{n},x\n" for n in range(1, 3001)))
+
+    assert read(tmp_path, "a.csv").extra["total_rows"] is None
+    assert shown_rows(read(tmp_path, "a.csv", rows=(2500, 1)).parts[0].text) == [["2500", "x"]]
+
+
+@pytest.mark.parametrize(("encoding", "rule"), [("utf-8-sig", "utf-8"), ("utf-16", "utf-8"), ("cp1252", "cp1252")])
+def test_encodings(encoding, rule, tmp_path):
+    (tmp_path / "a.csv").write_bytes("näme;wert\nÄ;1\nÖ;2\n".encode(encoding))
+
+    found = read(tmp_path, "a.csv", encoding=rule)
+
+    assert [column["name"] for column in found.extra["columns"]] == ["näme", "wert"]
+    assert shown_rows(found.parts[0].text) == [["Ä", "1"], ["Ö", "2"]]
+
+
+def test_rows_of_other_lengths_are_counted_and_shown(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n1\n1,2,3\n1,2\n")
+
+    found = read(tmp_path, "a.csv")
+
+    assert "2 rows with another number of columns" in found.parts[0].text
+    assert shown_rows(found.parts[0].text)[0] == ["1", ""]
+
+
+def test_cells_stay_in_their_place(tmp_path):
+    (tmp_path / "a.csv").write_text('a,b\n"x\ny|z","\x1b[31m\u202e"\n' + "q" * 500 + ",1\n")
+
+    rows = read(tmp_path, "a.csv").parts[0].text.split("\n")
+
+    assert rows[-2] == "| x\\ny\\|z | \\x1b[31m\\u202e |"
+    assert rows[-1] == f"| {'q' * 200}... (500 chars) | 1 |"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("a,b\n" + "x" * (2 * MIB), "line of more than"), ('a,b\n"' + "x\n" * 100_000, "cannot be taken apart")],
+)
+def test_what_is_no_table_is_told(text, words, tmp_path):
+    (tmp_path / "a.csv").write_text(text)
+
+    assert words in fails(tmp_path, "a.csv").reason
+
+
+def test_an_empty_file_is_an_empty_text(tmp_path):
+    (tmp_path / "a.csv").write_text("")
+    (tmp_path / "b.csv").write_text("\n\n")
+
+    assert read(tmp_path, "a.csv").kind == "text"
+    assert read(tmp_path, "b.csv").extra["total_rows"] == 0
+
+
+def test_a_table_in_an_archive_and_a_compressed_one(tmp_path):
+    data = b"a,b\n1,2\n"
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(data))
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("b.csv", data)
+
+    assert shown_rows(read(tmp_path, "a.csv.gz").parts[0].text) == [["1", "2"]]
+    assert shown_rows(read(tmp_path, "a.zip", "b.csv").parts[0].text) == [["1", "2"]]
+
+
+def test_the_name_makes_no_table_of_something_else(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+
+    assert isinstance(fails(tmp_path, "a.csv"), Binary)
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=st.lists(st.lists(st.text(alphabet='ab1,;\t|"\n é', max_size=6), min_size=2, max_size=4), max_size=8))
+def test_every_table_that_python_writes_is_read_back(rows, tmp_path):
+    width = max(map(len, rows), default=2)
+    made = io.StringIO()
+    writer = csv.writer(made, delimiter=",", quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerow([f"name{n}" for n in range(width)])
+    writer.writerows(rows)
+    (tmp_path / "a.csv").write_text(made.getvalue(), newline="")
+
+    found = read(tmp_path, "a.csv", rows=(1, 100))
+
+    if found.extra["delimiter"] == ",":
+        assert found.extra["total_rows"] == len(rows)
+        wanted = [[tabular.cell(value) for value in row] + [""] * (width - len(row)) for row in rows]
+        lines = [line for line in found.parts[0].text.split("\n") if line.startswith("| ")][2:]
+        assert lines == [f"| {' | '.join(row)} |" for row in wanted]
+
+
+# --- SQLite ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def database(tmp_path):
+    made = sqlite3.connect(tmp_path / "app.sqlite")
+    made.executescript("""
+        create table users (id integer primary key, name text not null, born date default '2000-01-01', face blob,
+                            loud text generated always as (upper(name)));
+        create table "odd "" name" (a, b, primary key (a, b)) without rowid;
+        create table empty (x);
+        create view names as select name from users;
+        create index by_name on users (name);
+    """)
+    made.executemany(
+        "insert into users (id, name, face) values (?, ?, ?)", [(n, f"user {n}", b"\x01" * n) for n in range(1, 101)]
+    )
+    made.execute("""insert into "odd "" name" values (1, 'y'), (2, 'x')""")
+    made.commit()
+    made.close()
+    return tmp_path
+
+
+def test_the_schema_of_all_tables_and_some_rows(database):
+    found = read(database, "app.sqlite")
+
+    assert found.kind == "sqlite"
+    assert found.parts[0].text == (
+        "SQLite database, 3 tables, 1 view\n\n"
+        "## table users, 100 rows\n"
+        "columns: id INTEGER primary key, name TEXT not null, born date default '2000-01-01', face BLOB, "
+        "loud TEXT generated\n"
+        "rows 1-3 of 100\n"
+        "| id | name | born | face | loud |\n"
+        "| --- | --- | --- | --- | --- |\n"
+        "| 1 | user 1 | 2000-01-01 | x'01' (1 bytes) | USER 1 |\n"
+        "| 2 | user 2 | 2000-01-01 | x'0101' (2 bytes) | USER 2 |\n"
+        "| 3 | user 3 | 2000-01-01 | x'010101' (3 bytes) | USER 3 |\n\n"
+        '## table odd " name, 2 rows\n'
+        "columns: a primary key, b primary key\n"
+        "rows 1-2 of 2\n"
+        "| a | b |\n"
+        "| --- | --- |\n"
+        "| 1 | y |\n"
+        "| 2 | x |\n\n"
+        "## table empty, 0 rows\n"
+        "columns: x\n\n"
+        "## view names"
+    )
+
+
+def test_rows_of_one_table(database):
+    found = read(database, "app.sqlite", table="users", rows=(99, 10))
+
+    assert [row[0] for row in shown_rows(found.parts[0].text)] == ["99", "100"]
+    assert found.extra["tables"][0]["rows_returned"] == [99, 100]
+    assert shown_rows(read(database, "app.sqlite", table="USERS", rows=(1, 1)).parts[0].text)[0][1] == "user 1"
+    assert shown_rows(read(database, "app.sqlite", table='odd " name').parts[0].text) == [["1", "y"], ["2", "x"]]
+
+
+@pytest.mark.parametrize("name", ["nothing", "users; drop table users", 'x" union select 1 --', ""])
+def test_a_table_that_is_not_there(name, database):
+    error = fails(database, "app.sqlite", table=name)
+
+    assert isinstance(error, NoMember)
+    assert "users" in error.near
+    assert "no table" in str(error)
+
+
+def test_a_database_inside_other_files(database):
+    data = (database / "app.sqlite").read_bytes()
+    (database / "a.gz").write_bytes(gzip.compress(data))
+    with zipfile.ZipFile(database / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("in/app.db", data)
+
+    plain = read(database, "app.sqlite").parts
+    assert read(database, "a.gz").parts == plain
+    assert read(database, "a.zip", "in/app.db").parts == plain
+
+
+def test_a_database_with_a_log_is_read_without_it_and_says_so(tmp_path):
+    made = sqlite3.connect(tmp_path / "a.db")
+    made.execute("pragma journal_mode=wal")
+    made.execute("create table t (a)")
+    made.execute("insert into t values (1)")
+    made.commit()
+    made.execute("pragma wal_checkpoint(truncate)")
+    made.execute("insert into t values (2)")
+    made.commit()
+
+    found = read(tmp_path, "a.db")
+
+    assert "write-ahead log" in found.parts[0].text
+    assert shown_rows(found.parts[0].text) == [["1"]]
+    made.close()
+
+
+def hostile(folder, *statements, schema=()):
+    made = sqlite3.connect(folder / "a.db")
+    for statement in statements:
+        made.execute(statement)
+    if schema:
+        made.execute("pragma writable_schema=on")
+        for statement in schema:
+            made.execute(statement)
+    made.commit()
+    made.close()
+
+
+def test_a_view_is_never_run(tmp_path):
+    loop = "with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) from c"
+    hostile(tmp_path, "create table t (a)", f"create view endless as {loop}")
+
+    assert read(tmp_path, "a.db").parts[0].text.endswith("## view endless")
+    assert read(tmp_path, "a.db", table="endless").parts[0].text.endswith("## view endless")
+
+
+def test_a_table_that_is_a_view_in_disguise_is_not_run(tmp_path):
+    loop = "with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) as a from c"
+    hostile(
+        tmp_path,
+        "create table t (a)",
+        f"create view v as {loop}",
+        schema=["update sqlite_master set type = 'table' where name = 'v'"],
+    )
+
+    assert isinstance(outcome(tmp_path, "a.db"), str)
+
+
+def test_a_generated_column_cannot_reach_anything(tmp_path):
+    hostile(
+        tmp_path,
+        "create table t (a text)",
+        "insert into t values ('/etc/passwd')",
+        schema=["""update sqlite_master set sql = 'create table t (a text, b as (load_extension(a)))'"""],
+    )
+
+    assert "root:" not in outcome(tmp_path, "a.db")
+
+
+def test_a_virtual_table_is_named_and_not_asked(tmp_path):
+    hostile(tmp_path, "create virtual table search using fts5(body)", "insert into search values ('some words')")
+
+    found = read(tmp_path, "a.db", table="search")
+
+    assert found.parts[0].text.endswith("## virtual table search")
+
+
+def outcome(folder, path, **options):
+    """What was shown, or why nothing was."""
+    try:
+        return read(folder, path, **options).parts[0].text
+    except ReadError as error:
+        assert error.code != "internal"  # noqa: PT017  # any other error will do
+        return str(error)
+
+
+def test_a_statement_that_takes_too_long_is_ended(tmp_path):
+    hostile(
+        tmp_path,
+        "create table t (a)",
+        "with recursive c(x) as (select 1 union all select x + 1 from c where x < 1000) insert into t "
+        "select 900000 from c",
+        "alter table t add column b as (length(replace(hex(zeroblob(a)), '0', 'ab')))",
+    )
+    params = {"table": "t", "first": 1, "count": 1000, "windowed": True, "seconds": 1.0}
+    with open(tmp_path / "a.db", "rb") as file:
+        _, (text,) = sqlite_decoder.decode(file, params)
+
+    assert b"its rows cannot be read: it takes too long" in text
+
+
+def test_what_is_too_large_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(sqlite_decoder, "MAX_BYTES", 1000)
+    hostile(tmp_path, "create table t (a)")
+
+    with open(tmp_path / "a.db", "rb") as file, pytest.raises(Unreadable, match="larger than"):
+        sqlite_decoder.decode(file, {"seconds": 1.0})
+
+
+def test_only_reading_is_allowed(tmp_path):
+    hostile(tmp_path, "create table t (a)")
+    with open(tmp_path / "a.db", "rb") as file:
+        database = sqlite_decoder._Database(sqlite_decoder._all(file), 5)
+    for statement in (
+        "insert into t values (1)",
+        "attach 'x' as x",
+        "pragma writable_schema = on",
+        "create temp table x (a)",
+        "with recursive c(x) as (select 1 union all select 2 from c) select * from c",
+        "select load_extension('x')",
+        "vacuum into 'x'",
+    ):
+        with pytest.raises(sqlite3.Error):
+            database.ask(statement)
+
+
+# --- Parquet ---------------------------------------------------------------------------------------------------------
+
+
+def parquet(path, query, options=""):
+    duckdb.sql(f"copy ({query}) to '{path}' (format parquet{options})")
+
+
+@pytest.mark.parametrize("codec", ["snappy", "zstd", "gzip", "lz4", "uncompressed"])
+def test_schema_and_rows_of_a_parquet_file(codec, tmp_path):
+    parquet(
+        tmp_path / "a.parquet",
+        "select i as id, 'name ' || i as name, (i * 1.5)::double as price, date '2020-01-01' + i::int as day, "
+        "timestamptz '2020-01-01 10:00:00+02' as at, case when i = 1 then null else [i] end as list, "
+        "{'a': i, 'b': 'x'} as pair, 'ab'::blob as raw from range(5000) t(i)",
+        f", codec {codec}",
+    )
+
+    found = read(tmp_path, "a.parquet", rows=(1, 2))
+
+    assert found.kind == "parquet"
+    assert found.parts[0].text == (
+        "Parquet, 8 columns, 5000 rows, 1 row group\n"
+        "columns: id BIGINT, name VARCHAR, price DOUBLE, day DATE, at TIMESTAMP WITH TIME ZONE, list BIGINT[], "
+        "pair STRUCT(a BIGINT, b VARCHAR), raw BLOB\n\n"
+        "rows 1-2 of 5000\n"
+        "| id | name | price | day | at | list | pair | raw |\n"
+        "| --- | --- | --- | --- | --- | --- | --- | --- |\n"
+        "| 0 | name 0 | 0.0 | 2020-01-01 | 2020-01-01 08:00:00+00 | [0] | {'a': 0, 'b': x} | ab |\n"
+        "| 1 | name 1 | 1.5 | 2020-01-02 | 2020-01-01 08:00:00+00 | NULL | {'a': 1, 'b': x} | ab |"
+    )
+
+
+def test_a_window_of_rows_of_a_parquet_file(tmp_path):
+    parquet(tmp_path / "a.parquet", "select i from range(300000) t(i)", ", row_group_size 50000")
+
+    found = read(tmp_path, "a.parquet", rows=(299_999, 5))
+
+    assert shown_rows(found.parts[0].text) == [["299998"], ["299999"]]
+    assert found.extra["rows_returned"] == [299_999, 300_000]
+    assert "no rows" in read(tmp_path, "a.parquet", rows=(300_001, 5)).parts[0].text
+
+
+def test_a_parquet_file_in_an_archive(tmp_path):
+    parquet(tmp_path / "a.parquet", "select 1 as one")
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.write(tmp_path / "a.parquet", "a.parquet")
+
+    assert shown_rows(read(tmp_path, "a.zip", "a.parquet").parts[0].text) == [["1"]]
+
+
+def test_without_its_package_it_says_what_to_install(tmp_path):
+    (tmp_path / "hidden.py").write_text(
+        "import sys\nsys.modules['duckdb'] = None\nfrom eyespan.worker.parquet import decode, rehearse\n"
+    )
+    parquet(tmp_path / "a.parquet", "select 1 as one")
+    worker = Worker(decoders={"parquet": "hidden:decode"}, path=[str(tmp_path)])
+    params = {"first": 1, "count": 1}
+    try:
+        with open(tmp_path / "a.parquet", "rb") as file, pytest.raises(Missing, match=r"eyespan\[tables\]"):
+            worker.run("parquet", file.fileno(), params, asked="a.parquet")
+    finally:
+        worker.stop()
+
+
+def test_a_text_that_begins_like_a_parquet_file(tmp_path):
+    (tmp_path / "a.txt").write_text("PAR1 is how they begin\n")
+
+    assert read(tmp_path, "a.txt").kind == "text"
+
+
+# --- damage ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["csv", "sqlite", "parquet"])
+def test_damage_never_does_more_than_fail(kind, database):
+    path = database / f"seed.{kind}"
+    if kind == "csv":
+        path.write_text("a,b,c\n" + "".join(f'{n},"x{n}",{n / 7}\n' for n in range(300)))
+    elif kind == "sqlite":
+        path.write_bytes((database / "app.sqlite").read_bytes())
+    else:
+        parquet(path, "select i, 'x' || i as s, [i, null] as l from range(1000) t(i)")
+    data = path.read_bytes()
+    dice = random.Random(f"tables {kind}")
+    seen = set()
+    for _ in range(200):
+        damaged = bytearray(data)
+        for _ in range(dice.choice((1, 4, 40))):
+            at = dice.randrange(len(damaged))
+            match dice.randrange(4):
+                case 0:
+                    damaged[at] = dice.randrange(256)
+                case 1:
+                    damaged[at : at + 4] = dice.choice((b"\xff" * 4, bytes(4), b"\x7f\xff\xff\xff"))
+                case 2:
+                    # Most of what decoders trip over is near the ends.
+                    near = dice.choice(
+                        (dice.randrange(min(200, len(damaged))), -1 - dice.randrange(min(400, len(damaged))))
+                    )
+                    damaged[near] ^= 1 << dice.randrange(8)
+                case 3:
+                    del damaged[at : at + dice.choice((1, 100))]
+            if not damaged:
+                damaged = bytearray(b"x")
+        path.write_bytes(damaged)
+        text = outcome(database, path.name)
+        assert text
+        seen.add("crashed" in text)
+    assert seen == {False}, "a decoder crashed in the worker"
+
+
+def test_it_can_be_stopped(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n" + "1,2\n" * 200_000)
+    with Workspace(tmp_path) as workspace, pytest.raises(TimedOut):
+        workspace.engine.read(ReadRequest("a.csv", documents=DOCUMENTS), Pulse(0))
+
+
+def test_the_worker_has_what_it_needs_within_its_limits(database):
+    parquet(database / "a.parquet", "select 1 as one")
+    worker = Worker(JobLimits(memory_bytes=320 * MIB))
+    params = {"table": None, "first": 1, "count": 5, "windowed": False}
+    try:
+        for task, name in (("parquet", "a.parquet"), ("sqlite", "app.sqlite")):
+            with open(database / name, "rb") as file:
+                assert worker.run(task, file.fileno(), params, asked=name)[1]
+    finally:
+        worker.stop()
