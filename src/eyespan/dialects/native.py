@@ -199,6 +199,8 @@ def _bad(text: str) -> BadArguments:
 def in_words(error: ReadError) -> str:
     """Why a file cannot be read, and what can be done."""
     match error:
+        case errors.NoMember() | errors.NoRevision():
+            return str(error)
         case errors.NotFound():
             return "no such file"
         case errors.OutsideRoot():

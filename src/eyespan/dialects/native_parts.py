@@ -68,9 +68,35 @@ OUTLINE_SHARE = 0.5
 LEFT_TOKENS = 10
 """What the line above the names of what is left out costs."""
 NOTE = "note: "
-DOCUMENTS = frozenset(("image", "pdf", "notebook", "docx", "pptx", "sheet", "epub", "eml"))
+DOCUMENTS = frozenset(
+    (
+        "image",
+        "pdf",
+        "notebook",
+        "docx",
+        "pptx",
+        "sheet",
+        "epub",
+        "eml",
+        "archive",
+        "compressed",
+        "sqlite",
+        "parquet",
+        "csv",
+    )
+)
 """Kinds that are shown as what they are. HTML is source code to whoever reads a workspace."""
-KINDS = {"text": "a text", "image": "a picture", "pdf": "a PDF", "notebook": "a notebook", "sheet": "a spreadsheet"}
+KINDS = {
+    "text": "a text",
+    "image": "a picture",
+    "pdf": "a PDF",
+    "notebook": "a notebook",
+    "sheet": "a spreadsheet",
+    "archive": "an archive",
+    "sqlite": "a database",
+    "parquet": "a table",
+    "csv": "a table",
+}
 FOLDER_MARKS = {"folder": "/", "file": "", "link": "@", "other": "|"}
 MAX_LEVELS_UP = 32
 MAX_TRIED = 6
@@ -204,19 +230,25 @@ class Call:
 
         Raises: ReadError.
         """
+        missing: ReadError = errors.NotFound(ask.written)
+        inside: ReadError | None = None
         for target in ask.readings:
             try:
                 return self.resolved(target)
+            except (errors.NoMember, errors.NoRevision) as error:
+                # A missing name with an @ in it is no question about the past.
+                if inside is None and (isinstance(error, errors.NoMember) or self._is_there(target.path)):
+                    inside = error
             except (errors.NotFound, errors.InvalidPath) as error:
                 missing = error
-        return self._miss(ask, missing)
+        return self._miss(ask, missing) if inside is None else Failure(ask.written, inside)
 
     def resolved(self, target: Target, note: str = "") -> Part:
         """Raises: ReadError."""
         try:
             document = self.engine.look(self.request(target))
         except errors.NotRegular as error:
-            if error.what != "directory":
+            if error.what != "directory" or target.member or target.revision:
                 raise
             return Folder(self, target, self.engine.list(target.path))
         if document.kind == "binary":
@@ -243,15 +275,23 @@ class Call:
                 raise NoSuchPart(target.path, piece, document.kind)
         return file
 
-    def request(self, target: Target, selection: Selection | None = None, total: str = CHEAP_TOTAL) -> ReadRequest:
+    def request(
+        self,
+        target: Target,
+        selection: Selection | None = None,
+        total: str = CHEAP_TOTAL,
+        documents: frozenset[str] = DOCUMENTS,
+    ) -> ReadRequest:
         return ReadRequest(
             target.path,
             selection or Stretch(),
             text_rule=NUL_IS_BINARY,
-            documents=DOCUMENTS,
+            documents=documents,
             options=_options(target.piece),
             encoding=self.dialect.encoding or "auto",
             total=total,
+            member=target.member,
+            revision=target.revision,
         )
 
     def read(self, target: Target, selection: Selection, total: str = CHEAP_TOTAL) -> tuple[TextPart, Document]:
@@ -538,7 +578,8 @@ class TextFile(Part):
         self._rows += rows_of(part)
         self._total = part.total_lines if part.total_lines is not None else self._total
         now, then = document.facts, self._facts
-        moved = (now.size_bytes, now.mtime_ns) != (then.size_bytes, then.mtime_ns)
+        # The size of something compressed may be a guess that only got better.
+        moved = now.mtime_ns != then.mtime_ns or (then.exact and now.exact and now.size_bytes != then.size_bytes)
         self._changed = self._changed or now.changed or moved
         if "line_chars" in document.extra:
             self._notes.append(f"line {part.first_line} has {_count(document.extra['line_chars'], 'character')}")
@@ -1000,5 +1041,5 @@ def _options(piece: Piece | None) -> dict[str, Any]:
         case Area(sheet, cells):
             return {"sheet": sheet or None, "range": cells}
         case Named(name):
-            return {"sheet": name}
+            return {"sheet": name, "table": name}
     return {}
