@@ -199,7 +199,6 @@ def test_a_fault_of_our_own_is_an_answer_and_a_line_in_the_log(tool, root, monke
 # --- change --------------------------------------------------------------------------------------------------------
 
 READS = {
-    "native": lambda path: {"files": path},
     "codex": lambda path: {"file_path": path, "limit": 10**6},
     "codex-upstream": lambda path: {"file_path": path, "offset": 2},
     "claude": lambda path: {"file_path": path},

@@ -1,6 +1,7 @@
 """Both backends of `_native`, on the same bytes, against a reference too plain to be wrong."""
 
 import errno
+import json
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from eyespan import _native
 from eyespan._native import pure
 
 try:
@@ -417,3 +419,22 @@ heavy = {"array", "collections", "ctypes", "dataclasses", "functools", "re", "th
 print(sorted(heavy & (set(sys.modules) - before)))
 """
     assert python(code, EYESPAN_PURE=pure_only) == "[]\n"
+
+
+@pytest.mark.skipif(_native.quote is None, reason="the accelerator was not built")
+@settings(max_examples=300, deadline=None)
+@given(st.text(st.one_of(st.characters(), st.sampled_from('"\\\n\r\t\b\f\x00\x1f\x7f\ud800é漢😀')), max_size=400))
+def test_quote_is_what_the_standard_library_writes(text):
+    try:
+        expected = json.dumps(text, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        expected = None
+
+    assert _native.quote(text) == expected
+
+
+@pytest.mark.skipif(_native.quote is None, reason="the accelerator was not built")
+@pytest.mark.parametrize("size", [0, 1, 15, 16, 17, 4095, 4096, 70_000, 5_000_000])
+def test_quote_grows_with_what_it_writes(size):
+    for text in ("\x01" * size, "a" * size, '"a' * size):
+        assert _native.quote(text) == json.dumps(text, ensure_ascii=False).encode()

@@ -21,6 +21,9 @@ def cut_bytes(line: str, max_bytes: int) -> str:
 open_beneath: Callable[[int, bytes, bool, bytes], tuple[int, int, int, int, bytes | None]] | None = None
 """Finds, looks at and opens a file beneath an open folder (guard/openat.py); None where the kernel has no such call."""
 
+quote: Callable[[str], bytes | None] | None = None
+"""A str as a JSON string in UTF-8, or None if it holds lone surrogates; itself None without the accelerator."""
+
 try:
     if environ.get("EYESPAN_PURE") == "1":
         raise ImportError("EYESPAN_PURE")
@@ -28,13 +31,14 @@ try:
     from eyespan._native._fast import REVISION, count, nth, number, scan
 
     # The number in fast.c, raised with every change of the contract: an editable install may hold an older build.
-    if REVISION != 5:
+    if REVISION != 6:
         raise ImportError("built from other sources")
     BACKEND = "c"
     open_beneath = getattr(_fast, "open_beneath", None)  # Linux only
+    quote = _fast.quote
 except Exception:  # a build for another platform can fail to load in any way, and the twin is always right
     from eyespan._native.pure import count, nth, number, scan
 
     BACKEND = "python"
 
-__all__ = ["BACKEND", "count", "cut_bytes", "nth", "number", "open_beneath", "scan"]
+__all__ = ["BACKEND", "count", "cut_bytes", "nth", "number", "open_beneath", "quote", "scan"]

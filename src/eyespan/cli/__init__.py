@@ -44,6 +44,10 @@ _COMMANDS = {
 }
 
 
+_leaves_at_once = False
+"""The command that ran has nothing to put away at the end."""
+
+
 class Usage(Exception):
     """The command was called wrongly: what is wrong, and what to do."""
 
@@ -108,6 +112,11 @@ def run() -> NoReturn:
         code = 0
     except KeyboardInterrupt:
         code = 130
+    if _leaves_at_once:
+        # All is written and nothing is left open that matters: taking the interpreter down in order costs 2 ms.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
     sys.exit(code)
 
 
@@ -131,6 +140,8 @@ def main(argv: list[str]) -> int:
         if "--help" in options.rest or "-h" in options.rest:
             print(command.HELP, end="")
             return 0
+        global _leaves_at_once
+        _leaves_at_once = getattr(command, "LEAVES_AT_ONCE", False)
         code: int = command.main(options)
         return code
     except Usage as error:

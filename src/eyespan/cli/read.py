@@ -40,6 +40,7 @@ On a terminal, control and direction characters are shown as escapes and very lo
 everything is exact. Exit status: 0, 1 when a file could not be read, 2 for wrong usage.
 """
 
+LEAVES_AT_ONCE = True
 TERMINAL_LINE_CHARS = 2000
 DOCUMENTS = kinds.PACKED | {"image", "pdf", "notebook"}
 PAGES = kinds.OFFICE - kinds.PACKED

@@ -76,7 +76,7 @@ class HeldText(TextFile):
         return cut_out(self._text, selection), self._document
 
     def need(self) -> int:
-        return super().need() + PICTURE_TOKENS * len(self._blocks)
+        return self.text_need() + PICTURE_TOKENS * len(self._blocks)
 
     def show(self, allotted: int) -> Shown:
         """Pictures come if there is room for them, or if a single cell or page was asked for and nothing less."""
@@ -101,13 +101,12 @@ def cut_out(text: str, selection: Stretch | Tail) -> TextPart:
         lines.pop()
     total = len(lines)
     if isinstance(selection, Tail):
-        first = max(1, total - selection.count + 1)
-        size = 0
-        while selection.max_bytes is not None and total >= first and size <= selection.max_bytes:
-            size += len(lines[total - 1]) + 1
-            total -= 1
-        selection = Stretch(max(first, min(total + 1, len(lines))), 1, None, selection.max_bytes or len(text) + 1)
-        total = len(lines)
+        room = len(text) + 1 if selection.max_bytes is None else selection.max_bytes
+        first, size = total, len(lines[-1]) + 1 if lines else 0
+        while first > max(1, total - selection.count + 1) and size + len(lines[first - 2]) + 1 <= room:
+            first -= 1
+            size += len(lines[first - 1]) + 1
+        selection = Stretch(max(1, first), 1, None, room)
     wanted = lines[selection.first - 1 : selection.last]
     if not wanted:
         return TextPart(b"", selection.first, 0, total, False, ends_open=ends_open)

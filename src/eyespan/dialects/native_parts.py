@@ -467,6 +467,8 @@ class TextFile(Part):
         self._extra: dict[str, Any] = {}
         self._changed = False
         self._outline: Outline | None = None
+        self._full: Drawn | None = None
+        self._full_tokens = 0
         self._held_rows = -1
         self._held_value = ""
 
@@ -618,12 +620,21 @@ class TextFile(Part):
         return f"{self.base}:{','.join([write_range(span.range()) for span in spans])}"
 
     def need(self) -> int:
+        return self.text_need()
+
+    def text_need(self) -> int:
+        """What the text costs, whatever else belongs to the part."""
         if not self._all:
             return self.call.args.budget + 1
-        return tokens.estimate("\n".join(self._drawn(None).lines)) + 1
+        if self._full is None:
+            self._full = self._drawn(None)
+            self._full_tokens = tokens.estimate("\n".join(self._full.lines)) + 1
+        return self._full_tokens
 
     def show(self, allotted: int) -> Shown:
-        drawn = self._drawn(None if self.need() <= allotted else allotted)
+        drawn = self._full if self.text_need() <= allotted else None
+        if drawn is None:
+            drawn = self._drawn(allotted)
         text = "\n".join(drawn.lines)
         rows = drawn.rows
         following = self._selector(drawn.left) if drawn.left else None

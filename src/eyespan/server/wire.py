@@ -7,6 +7,8 @@ base64 string. What is written is always valid UTF-8 on one line.
 
 from __future__ import annotations
 
+from eyespan import _native
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,7 +114,8 @@ def _dump(value: Any, small: list[str], pieces: list[bytes]) -> None:
             small.append(quote(value))
         else:
             _flush(small, pieces)
-            pieces.append(_encode(quote(value)))
+            quoted = None if _native.quote is None else _native.quote(value)
+            pieces.append(_encode(quote(value)) if quoted is None else quoted)
     elif isinstance(value, int):
         small.append(int.__repr__(value))
     elif isinstance(value, float):

@@ -13,6 +13,7 @@ from eyespan.tool import Tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     # What a witness is to the type checker: it answers to everything an engine does.
@@ -23,9 +24,9 @@ else:
 
 
 class Witness(_Engine):
-    """An engine that remembers its last read."""
+    """An engine that remembers its last read, and every file it was asked for."""
 
-    __slots__ = ("_engine", "asked", "document", "error", "request")
+    __slots__ = ("_engine", "asked", "document", "error", "files", "request")
 
     def __init__(self, engine: _Engine) -> None:
         self._engine = engine
@@ -33,6 +34,8 @@ class Witness(_Engine):
         self.request: ReadRequest | None = None
         self.document: Document | None = None
         self.error: ReadError | None = None
+        self.files: dict[str, dict[str, Any]] = {}
+        """What was opened, by its name on disk, and what a rule refused, by the name asked for."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
@@ -46,14 +49,27 @@ class Witness(_Engine):
             raise
 
     def read(self, request: ReadRequest, pulse: Pulse | None = None) -> Document:
+        return self._seen(request, lambda: self._engine.read(request, pulse))
+
+    def look(self, request: ReadRequest) -> Document:
+        return self._seen(request, lambda: self._engine.look(request))
+
+    def _seen(self, request: ReadRequest, act: Callable[[], Document]) -> Document:
         self.asked = request.path
         self.request = request
         try:
-            self.document = self._engine.read(request, pulse)
+            self.document = document = act()
         except ReadError as error:
-            self.error = error
+            if not isinstance(self.error, PolicyDenied):
+                self.error = error
+            if isinstance(error, PolicyDenied):
+                self.files[request.path] = {"path": request.path, "canonical": None, "range": None, "rule": error.rule}
             raise
-        return self.document
+        name = document.facts.canonical
+        told = {"path": request.path, "canonical": name, "range": _range(self), "rule": None}
+        if document.parts or name not in self.files:
+            self.files[name] = told
+        return document
 
 
 def watched(tool: Tool, arguments: Any, pulse: Pulse) -> tuple[Reply, Witness, float]:
@@ -71,6 +87,8 @@ def facts(witness: Witness) -> dict[str, Any]:
     if document is not None:
         line["canonical"] = document.facts.canonical
     line["rule"] = (error.rule or "tool") if isinstance(error, PolicyDenied) else None
+    if len(witness.files) > 1:
+        line["files"] = list(witness.files.values())
     return line
 
 
