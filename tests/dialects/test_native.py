@@ -203,13 +203,6 @@ def test_a_selector_longer_than_any_name_is_understood(call):
     assert "no such file" in call("n" * 300).text or "too long" in call("n" * 300).text
 
 
-def test_what_cannot_be_read_yet_is_refused_and_never_taken_for_the_file_itself(root, call):
-    (root / "a.zip").write_bytes(b"PK\x05\x06" + bytes(18))
-
-    assert call("a.py@HEAD~1").text == "a.py@HEAD~1: revisions are not read here"
-    assert call("a.zip!/x.txt").text == "a.zip!/x.txt: members of archives are not read here"
-
-
 def test_a_place_in_a_long_line_is_shown_with_the_characters_around_it(root, call):
     (root / "min.js").write_text("first\n" + "".join(f"{n:07},"[:8] for n in range(5000)) + "\nlast\n")
     reply = call("min.js:2:20001")

@@ -53,7 +53,7 @@ def open_at(guard: Guard, request: ReadRequest, pulse: Pulse) -> Source:
         raise OutsideRoot(request.path) if path != "." else NotRegular(request.path, what="directory")
     guard.policy.admit(path, request.path)
     try:
-        repository, inner = _Repository.find(guard, root.path, path, request.path, pulse)
+        repository, inner = _Repository.find(guard, root.path, path, request.path, request.revision, pulse)
         with repository:
             return repository.fetch(inner, request.revision, f"{path}@{request.revision}", path)
     except ReadError as error:
@@ -79,8 +79,10 @@ class _Repository:
         self._indexes: list[tuple[str, Source]] | None = None
 
     @classmethod
-    def find(cls, guard: Guard, root: str, path: str, asked: str, pulse: Pulse) -> tuple[_Repository, str]:
-        """The repository of the innermost folder that has one, and the file's path in it."""
+    def find(
+        cls, guard: Guard, root: str, path: str, asked: str, revision: str, pulse: Pulse
+    ) -> tuple[_Repository, str]:
+        """The repository of the innermost folder that has one, and the file's path in it. Raises: NoRevision."""
         folder = path
         while folder:
             folder = folder.rpartition("/")[0]
@@ -96,8 +98,8 @@ class _Repository:
                         return cls(guard, target, asked, pulse), inner
                 except OutsideRoot:
                     reason = "the repository of this working copy lies outside the workspace"
-                    raise Unreadable(asked, kind="git", reason=reason) from None
-        raise Unreadable(asked, kind="git", reason="it is in no git repository of the workspace")
+                    raise NoRevision(asked, revision=revision, reason=reason) from None
+        raise NoRevision(asked, revision=revision, reason="it is in no git repository of the workspace")
 
     def __enter__(self) -> _Repository:
         return self

@@ -36,7 +36,8 @@ CHARS_PER_TOKEN = 8
 LEAST_CHARS = 16 * 1024
 LEAST_SHARE = 60
 """A part that would get less is left out whole, unless it is the first."""
-DOCUMENTS = frozenset(("image", "pdf", "notebook", "docx", "pptx", "sheet", "epub", "eml"))
+TEXTLIKE = ("docx", "pptx", "sheet", "epub", "eml", "sqlite", "parquet", "csv")
+DOCUMENTS = frozenset(("image", "pdf", "notebook", "archive", "compressed", *TEXTLIKE))
 """Kinds that are shown as what they are. HTML is source code to whoever reads a workspace."""
 MAX_TRIED = 6
 NO_SUCH_NAME = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
@@ -112,15 +113,21 @@ class Call:
 
         Raises: ReadError.
         """
+        missing: ReadError = errors.NotFound(ask.written)
+        inside: ReadError | None = None
         for target in ask.readings:
             try:
                 return self.resolved(target)
+            except (errors.NoMember, errors.NoRevision) as error:
+                # A missing name with an @ in it is no question about the past.
+                if inside is None and (isinstance(error, errors.NoMember) or self._misses.is_there(target.path)):
+                    inside = error
             except (errors.SystemFailure, errors.InvalidPath) as error:
                 # Text with a long selector is no name that a file could have.
                 if isinstance(error, errors.SystemFailure) and error.errno not in NO_SUCH_NAME:
                     raise
                 missing = error
-        return self._miss(ask, missing)
+        return self._miss(ask, missing) if inside is None else Failure(ask.written, inside)
 
     def _miss(self, ask: Ask, missing: ReadError) -> Part:
         """The file that looks exactly like the one named, or else what is near.
@@ -143,12 +150,9 @@ class Call:
         try:
             document = self.engine.look(self.request(target))
         except errors.NotRegular as error:
-            if error.what != "directory":
+            if error.what != "directory" or target.member or target.revision:
                 raise
             return Folder(target, self.engine.list(target.path))
-        if target.member or target.revision:
-            what = "revisions" if target.revision else "members of archives"
-            raise errors.Unreadable(target.path, kind=document.kind, reason=f"{what} are not read here")
         if document.kind == "binary":
             raise errors.Binary(target.path)
         if document.kind != "text":
@@ -173,15 +177,23 @@ class Call:
                 raise NoSuchPart(target.path, piece, document.kind)
         return file
 
-    def request(self, target: Target, selection: Selection | None = None, total: str = CHEAP_TOTAL) -> ReadRequest:
+    def request(
+        self,
+        target: Target,
+        selection: Selection | None = None,
+        total: str = CHEAP_TOTAL,
+        documents: frozenset[str] = DOCUMENTS,
+    ) -> ReadRequest:
         return ReadRequest(
             target.path,
             selection or Stretch(),
             text_rule=NUL_IS_BINARY,
-            documents=DOCUMENTS,
+            documents=documents,
             options=_options(target.piece),
             encoding=self.dialect.encoding or "auto",
             total=total,
+            member=target.member,
+            revision=target.revision,
         )
 
     def read(self, target: Target, selection: Selection, total: str = CHEAP_TOTAL) -> tuple[TextPart, Document]:
@@ -219,5 +231,5 @@ def _options(piece: Piece | None) -> dict[str, Any]:
         case Area(sheet, cells):
             return {"sheet": sheet or None, "range": cells}
         case Named(name):
-            return {"sheet": name}
+            return {"sheet": name, "table": name}
     return {}

@@ -28,6 +28,11 @@ PICTURE_TOKENS = 1600
 PICTURED_PAGES = 4
 """So many pages that are asked for by number come with their pictures; of more there is the text."""
 MAX_PAGES = 20
+TABLE_ROWS = 1000
+"""Rows of a table that is asked for by its name; what does not fit is gone on with."""
+CSV_TABLE = "table"
+SHORT_BYTES = 2048
+"""A CSV file of this size is shown as it is rather than described."""
 HELD_EVERY = 1 << 60
 """A gutter without numbers, but for the first line: no line of a document can pass for one of eyespan's own."""
 
@@ -46,6 +51,8 @@ def open_document(call: Call, target: Target, document: Document, note: str) -> 
         return _pdf(call, target, document)
     if kind == "notebook":
         return _notebook(call, target, document)
+    if kind in ("archive", "csv", "parquet", "sqlite"):
+        return _table(call, target, document, note)
     within = piece.ranges if isinstance(piece, Ranges) else ()
     base = None
     if kind == "sheet" and isinstance(piece, (Area, Named)):
@@ -136,10 +143,12 @@ class _Beyond(ReadError):
 
 
 def _request(call: Call, target: Target, options: Mapping[str, Any]) -> ReadRequest:
-    return ReadRequest(target.path, documents=DOCUMENTS, options=options)
+    return ReadRequest(
+        target.path, documents=DOCUMENTS, options=options, member=target.member, revision=target.revision
+    )
 
 
-def _bare(target: Target, piece: Pages | Cells | None) -> Target:
+def _bare(target: Target, piece: Pages | Cells | Named | None) -> Target:
     return Target(target.path, piece, target.member, target.revision)
 
 
@@ -186,6 +195,48 @@ class Picture(Part):
         if self._known:
             return Shown(text, {**facts, "unchanged": True})
         return Shown(text, facts, (), None, (ImageContent(self._picture.data, self._picture.media_type),))
+
+
+# --- tables and archives -------------------------------------------------------------------------------------------
+
+
+def _table(call: Call, target: Target, document: Document, note: str) -> Part:
+    """Schema and rows of a table, or what an archive holds; lines selected are lines of that text.
+
+    A CSV file is a text as well: by lines it is read as one, and a short one is shown as it is. What describes it has a
+    name of its own, `a.csv:table`.
+    """
+    piece, kind = target.piece, document.kind
+    if kind == "csv" and (isinstance(piece, Ranges) or (piece is None and document.facts.size_bytes <= SHORT_BYTES)):
+        lines = CsvLines(call, _bare(target, None), document.facts, note)
+        lines.want(piece.ranges if piece is not None else ())
+        return lines
+    options: dict[str, Any] = {}
+    base: Named | None = None
+    within = piece.ranges if isinstance(piece, Ranges) else ()
+    if kind == "sqlite" and isinstance(piece, Named):
+        base, within = Named(piece.name), piece.within
+        options = {"table": piece.name, "rows": (1, TABLE_ROWS)}
+    elif kind == "csv" and (piece is None or (isinstance(piece, Named) and piece.name == CSV_TABLE)):
+        base, within = Named(CSV_TABLE), piece.within if piece is not None else ()
+    elif piece is not None and not isinstance(piece, Ranges):
+        raise NoSuchPart(target.path, piece, kind)
+    found = call.engine.read(_request(call, target, options), call.pulse)
+    text, _ = _joined(found, target)
+    file = HeldText(call, _bare(target, base), found, text, ())
+    file.want(within)
+    return file
+
+
+class CsvLines(TextFile):
+    """The lines of a file of separated values, as they are written."""
+
+    def _get(self, selection: Stretch | Tail, total: str = CHEAP_TOTAL) -> tuple[TextPart, Document]:
+        request = self.call.request(self.target, selection, total, documents=DOCUMENTS - {"csv"})
+        document = self.call.engine.read(request, self.call.pulse)
+        part = document.parts[0]
+        assert isinstance(part, TextPart)
+        return part, document
 
 
 # --- notebooks -----------------------------------------------------------------------------------------------------

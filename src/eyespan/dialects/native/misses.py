@@ -46,7 +46,7 @@ class Misses:
         if not path.startswith("/"):
             # The workspace's own folder, or one above it, named once too often.
             shorter = ["/".join(names[at:]) for at in range(1, min(len(names), MAX_PREFIXES))]
-            found = [name for name in shorter if self._is_there(name)]
+            found = [name for name in shorter if self.is_there(name)]
         descent = self._descent(path)
         if descent is not None:
             folder, (name, *rest) = descent
@@ -56,7 +56,7 @@ class Misses:
                 if not rest:
                     found.append(whole + ("/" if entries[near] == "folder" else ""))
                 elif entries[near] != "file":
-                    found.append(whole if self._is_there(whole) else f"{folder}{near}/")
+                    found.append(whole if self.is_there(whole) else f"{folder}{near}/")
         return list(dict.fromkeys(found))[: nearby.MAX_NEAR]
 
     def _descent(self, path: str) -> tuple[str, list[str]] | None:
@@ -83,7 +83,8 @@ class Misses:
                 self._listings[folder] = None
         return self._listings[folder]
 
-    def _is_there(self, path: str) -> bool:
+    def is_there(self, path: str) -> bool:
+        """Whether a file has this name."""
         try:
             self._engine.look(ReadRequest(path))
         except errors.ReadError:

@@ -23,7 +23,17 @@ LEAST_TOKENS = 10
 LEFT_TOKENS = 10
 """What the line above the names of what is left out costs."""
 NOTE = "note: "
-KINDS = {"text": "a text", "image": "a picture", "pdf": "a PDF", "notebook": "a notebook", "sheet": "a spreadsheet"}
+KINDS = {
+    "text": "a text",
+    "image": "a picture",
+    "pdf": "a PDF",
+    "notebook": "a notebook",
+    "sheet": "a spreadsheet",
+    "archive": "an archive",
+    "sqlite": "a database",
+    "parquet": "a table",
+    "csv": "a table",
+}
 FOLDER_MARKS = {"folder": "/", "file": "", "link": "@", "other": "|"}
 MAX_NAME_CHARS = 300
 """A longer name that cannot be read is not repeated whole."""
@@ -88,6 +98,8 @@ class Failure(Part):
 def in_words(error: ReadError) -> str:
     """Why a file cannot be read, and what can be done."""
     match error:
+        case errors.NoMember() | errors.NoRevision():
+            return str(error)
         case errors.NotFound():
             return "no such file"
         case errors.OutsideRoot():

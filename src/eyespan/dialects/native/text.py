@@ -182,7 +182,8 @@ class TextFile(Part):
         self._rows += rows_of(part)
         self._total = part.total_lines if part.total_lines is not None else self._total
         now, then = document.facts, self._facts
-        moved = (now.size_bytes, now.mtime_ns) != (then.size_bytes, then.mtime_ns)
+        # The size of something compressed may be a guess that only got better.
+        moved = now.mtime_ns != then.mtime_ns or (then.exact and now.exact and now.size_bytes != then.size_bytes)
         self._changed = self._changed or now.changed or moved
         if "line_chars" in document.extra:
             self._notes.append(f"line {part.first_line} has {counted(document.extra['line_chars'], 'character')}")
