@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eyespan import tokens
+from eyespan._native import weigh
 from eyespan.tokens import CLASSES, OTHER_WEIGHTS, WEIGHTS, estimate, fit
 from tokens.generated import GENERATED
 
@@ -72,6 +74,22 @@ def test_the_standard_library_is_within_a_tenth():
     assert all(abs(off_by([text])) < 0.25 for text in texts)
 
 
+@pytest.mark.skipif(weigh is None, reason="the C accelerator is not built")
+@given(TEXTS)
+def test_the_accelerator_weighs_what_python_counts(text):
+    assert tokens._weighed(text) == tokens._counted(text)
+
+
+@pytest.mark.skipif(weigh is None, reason="the C accelerator is not built")
+def test_the_accelerator_weighs_long_texts_too_and_refuses_tables_of_the_wrong_size():
+    text = "".join(make() for make in GENERATED.values()) + "\r" * 9
+
+    assert tokens._weighed(text) == tokens._counted(text)
+    for tables in ((b"", bytes(4224)), (bytes(256), b"")):
+        with pytest.raises(ValueError, match="wrong size"):
+            weigh(b"x", *tables)
+
+
 def test_line_ends_cost_the_same_in_both_conventions():
     text = (HERE / "tokens" / "corpus" / "prose-harbour.txt").read_text("utf-8")
 
@@ -92,6 +110,7 @@ def test_every_weight_can_be_counted_in_halves():
     for pattern in [*WEIGHTS, *OTHER_WEIGHTS]:
         assert set(pattern) <= set(CLASSES)
         assert not any(pattern[:size] == pattern[-size:] for size in range(1, len(pattern)))
+        assert len(pattern) < 3 or (len(pattern) == 3 and pattern.endswith(b"  "))  # all that `weigh` knows
 
 
 @given(TEXTS, st.integers(0, 300))

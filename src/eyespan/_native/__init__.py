@@ -24,6 +24,9 @@ open_beneath: Callable[[int, bytes, bool, bytes], tuple[int, int, int, int, byte
 quote: Callable[[str], bytes | None] | None = None
 """A str as a JSON string in UTF-8, or None if it holds lone surrogates; itself None without the accelerator."""
 
+weigh: Callable[[bytes, bytes, bytes], int] | None = None
+"""What a text costs by tokens.py, which has a slower way of its own; None without the accelerator."""
+
 try:
     if environ.get("EYESPAN_PURE") == "1":
         raise ImportError("EYESPAN_PURE")
@@ -36,9 +39,10 @@ try:
     BACKEND = "c"
     open_beneath = getattr(_fast, "open_beneath", None)  # Linux only
     quote = _fast.quote
+    weigh = getattr(_fast, "weigh", None)  # a build of the same contract may be older than this
 except Exception:  # a build for another platform can fail to load in any way, and the twin is always right
     from eyespan._native.pure import count, nth, number, scan
 
     BACKEND = "python"
 
-__all__ = ["BACKEND", "count", "cut_bytes", "nth", "number", "open_beneath", "quote", "scan"]
+__all__ = ["BACKEND", "count", "cut_bytes", "nth", "number", "open_beneath", "quote", "scan", "weigh"]

@@ -49,7 +49,7 @@ _BY_SUFFIX = {
     "cpp": ".cpp .cc .cxx .c++ .hpp .hh .hxx .h++ .h .ipp .inl .cu .cuh .ino",
     "csharp": ".cs .csx",
     "ruby": ".rb .rake .gemspec .ru",
-    "php": ".php .phtml .inc",
+    "php": ".php .phtml",
     "bash": ".sh .bash .zsh .ksh .bats",
     "kotlin": ".kt .kts",
     "scala": ".scala .sc",
