@@ -27,7 +27,10 @@ def show(dialect: str, arguments: dict[str, object], **settings: object) -> None
 
 
 def main() -> None:
-    print("One file, the tool that each model already knows:\n")
+    print("Ours: many files, ranges and symbols in one call, within one budget:\n")
+    show("native", {"files": ["harbor.py:1-3", "harbor.py::Harbour.moor", "harbour.py"], "budget": 500})
+
+    print("The same file, in the tool that each model already knows:\n")
     show("codex", {"file_path": str(FILE), "offset": 20, "limit": 3})
     show("workspace", {"path": "harbor.py", "start_line": 20, "max_lines": 3})
     show("forge", {"path": "harbor.py", "start_line": 20, "end_line": 22})
