@@ -8,10 +8,12 @@ import sys
 from eyespan import errors, kinds, selectors
 from eyespan._native import number
 from eyespan.cli import Options, Usage
-from eyespan.model import ImagePart, Limits, Lines, NotePart, Pulse, ReadRequest, TextPart
+from eyespan.model import ImagePart, Limits, Lines, NotePart, Pulse, ReadRequest, Tail, TextPart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from eyespan.model import Part, Selection
     from eyespan.workspace import Workspace
 
@@ -28,10 +30,14 @@ Shows files with line numbers: in colour on a terminal, plain in a pipe.
   eyespan read build.log:-50       the last 50 lines
   eyespan read a.py b.py:7         several files
   eyespan read paper.pdf           the text of PDFs, notebooks and office files, as Markdown
+  eyespan read app.log.gz:-50      compressed files, as if they were not
+  eyespan read logs.zip            what an archive holds; logs.zip!/app/today.log:10-20 is of one member
+  eyespan read app.sqlite:users    databases and Parquet files: schema and rows
+  eyespan read app.py@HEAD~3       as it was, in a git repository
 
 options
   -n, --no-numbers     without line numbers
-  --raw                documents as the bytes they are; --document: HTML and mail as what they say
+  --raw                documents as the bytes they are; --document: HTML, mail and CSV as what they say
   --color WHEN         auto (default), always or never; NO_COLOR is honoured
   --root DIR           a folder that may be read (default: the current folder)
   --config FILE        a configuration file
@@ -42,8 +48,8 @@ everything is exact. Exit status: 0, 1 when a file could not be read, 2 for wron
 
 LEAVES_AT_ONCE = True
 TERMINAL_LINE_CHARS = 2000
-DOCUMENTS = kinds.PACKED | {"image", "pdf", "notebook"}
-PAGES = kinds.OFFICE - kinds.PACKED
+DOCUMENTS = kinds.PACKED | {"image", "pdf", "notebook", "archive", "compressed", "sqlite", "parquet"}
+PAGES = (kinds.OFFICE - kinds.PACKED) | {"csv"}
 """Documents that are text too: people who name one mostly want to see its source."""
 _BLANKS = "\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 """Blanks of other widths: not printable to Python, harmless to a terminal."""
@@ -99,34 +105,90 @@ class _Show:
         """Shows one argument; False (and why, on standard error) if it could not be read."""
         try:
             try:
-                self._parts(text, text, (Lines(),), headed)
+                self._parts(text, selectors.Target(text), (Lines(),), headed)
             except errors.NotFound:
-                found = selectors.split(text)
-                if found is None:
-                    raise
-                self._parts(text, found[0], found[1], headed)
+                self._selected(text, headed)
         except errors.ReadError as error:
             sys.stdout.flush()
             print(f"eyespan: {_escaped(text)}: {self._advice(error)}", file=sys.stderr)
             return False
         return True
 
-    def _parts(self, text: str, path: str, selections: tuple[Selection, ...], headed: bool) -> None:
+    def _selected(self, text: str, headed: bool) -> None:
+        """Shows what a path with a selector behind it means: the first reading of it whose file is there."""
+        found = selectors.split(text)
+        missing: errors.ReadError = errors.NotFound(text)
+        if found is not None:
+            try:
+                self._parts(text, selectors.Target(found[0]), found[1], headed)
+                return
+            except errors.NotFound as error:
+                missing = error
+        for target in selectors.readings(text)[1:]:
+            if not (target.member or target.revision or isinstance(target.piece, selectors.Named)):
+                continue
+            try:
+                if self._target(text, target, headed):
+                    return
+            except (errors.NoMember, errors.NoRevision) as error:
+                # A missing name with an @ in it is no question about the past.
+                if not isinstance(missing, errors.NoMember) and (
+                    isinstance(error, errors.NoMember) or self._is_there(target.path)
+                ):
+                    missing = error
+            except errors.NotFound:
+                pass
+        raise missing
+
+    def _target(self, text: str, target: selectors.Target, headed: bool) -> bool:
+        """Shows a member, a file of the past or a table; False if the selector is none of a kind that is shown here."""
+        selections: tuple[Selection, ...] = (Lines(),)
+        match target.piece:
+            case None:
+                pass
+            case selectors.Ranges(ranges):
+                selections = tuple([one for one in ranges if isinstance(one, (Lines, Tail))])
+                if len(selections) < len(ranges):
+                    return False
+            case selectors.Named(_, ()):
+                request = ReadRequest(
+                    target.path, documents=self._documents, member=target.member, revision=target.revision
+                )
+                if self._workspace.engine.look(request).kind not in ("sqlite", "sheet"):
+                    return False
+            case _:
+                return False
+        self._parts(text, target, selections, headed)
+        return True
+
+    def _is_there(self, path: str) -> bool:
+        try:
+            self._workspace.engine.look(ReadRequest(path))
+        except errors.ReadError:
+            return False
+        return True
+
+    def _parts(self, text: str, target: selectors.Target, selections: tuple[Selection, ...], headed: bool) -> None:
         limits = Limits(
             max_line_bytes=4 * (TERMINAL_LINE_CHARS + 1) if self._terminal else None,
             max_line_chars=TERMINAL_LINE_CHARS if self._terminal else None,
         )
         with _Progress(text) as progress:
             pulse = Pulse(on_progress=progress)
+            options: dict[str, Any] = {"pictures": False, "max_pages": 10_000}
+            if isinstance(target.piece, selectors.Named):
+                options.update(table=target.piece.name, sheet=target.piece.name)
             for at, selection in enumerate(selections):
                 request = ReadRequest(
-                    path,
+                    target.path,
                     selection,
                     limits,
                     documents=self._documents,
-                    options={"pictures": False, "max_pages": 10_000},
+                    options=options,
                     encoding="bom",
                     counts_cut_chars=self._terminal,
+                    member=target.member,
+                    revision=target.revision,
                 )
                 for part in self._workspace.engine.stream(request, pulse):
                     progress.clear()
@@ -201,6 +263,8 @@ class _Show:
                 return f"outside the workspace ({roots}); give --root DIR for the folder it is in"
             case errors.PolicyDenied():
                 return f"{error}; a configuration given with --config can allow it"
+            case errors.NoMember() | errors.NoRevision():
+                return str(error)
             case errors.NotFound():
                 return "no such file" + self._near(error.path)
             case errors.NotRegular(what="directory"):

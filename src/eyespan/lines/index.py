@@ -32,6 +32,8 @@ GROUP = 256
 FIRST_SCAN_BYTES = 4 << 20
 LARGEST_SCAN_BYTES = 256 << 20
 """Scans grow from the first to the second, so that an early line costs little and a late one few calls."""
+INSIDE_SCAN_BYTES = 2 << 20
+"""Of what is decoded on the way: no more than it holds of what lies behind, where the line that was found is."""
 TRUST_GROWTH_BYTES = 16 << 20
 """A smaller file that changed in any way is scanned anew: that takes two milliseconds and leaves no doubt."""
 SAMPLE_BYTES = 4096
@@ -151,7 +153,8 @@ class Indexer:
         self._pulse = pulse
         self._grows = index is None
         self.index = index or LineIndex()
-        self._scan_bytes = FIRST_SCAN_BYTES
+        self._scan_bytes = FIRST_SCAN_BYTES if source.direct else INSIDE_SCAN_BYTES
+        self._most_bytes = LARGEST_SCAN_BYTES if source.direct else INSIDE_SCAN_BYTES
         self.grown = False
         """The index knows more than it did when this read began."""
         self.broken = False
@@ -192,7 +195,7 @@ class Indexer:
             self._grows = True
         self.index.append(counts)
         self.grown = True
-        self._scan_bytes = min(self._scan_bytes * 2, LARGEST_SCAN_BYTES)
+        self._scan_bytes = min(self._scan_bytes * 2, self._most_bytes)
         return not self.broken
 
     def _count(self, start: int, end: int) -> array[int]:
