@@ -1,4 +1,4 @@
-"""The estimate against true counts of o200k, which tools/calibrate_tokens.py wrote to tokens/counts.json."""
+"""The estimate against true counts of o200k, which tools/calibrate_tokens.py wrote to token_counts/counts.json."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from eyespan import tokens
 from eyespan._native import weigh
 from eyespan.tokens import CLASSES, OTHER_WEIGHTS, WEIGHTS, estimate, fit
-from tokens.generated import GENERATED
+from token_counts.generated import GENERATED
 
 HERE = Path(__file__).parent
-COUNTS: dict[str, list] = json.loads((HERE / "tokens" / "counts.json").read_text())["counts"]
-CORPUS = sorted((HERE / "tokens" / "corpus").iterdir())
+COUNTS: dict[str, list] = json.loads((HERE / "token_counts" / "counts.json").read_text())["counts"]
+CORPUS = sorted((HERE / "token_counts" / "corpus").iterdir())
 FIXTURES = sorted((HERE / "outline" / "fixtures").iterdir())
 TEXTS = st.text(st.sampled_from("aZ9 _\t\n\r.(é‐—я한字かあ，。\u0939\U0001f600\ud800") | st.characters(), max_size=300)
 
@@ -91,7 +91,7 @@ def test_the_accelerator_weighs_long_texts_too_and_refuses_tables_of_the_wrong_s
 
 
 def test_line_ends_cost_the_same_in_both_conventions():
-    text = (HERE / "tokens" / "corpus" / "prose-harbour.txt").read_text("utf-8")
+    text = (HERE / "token_counts" / "corpus" / "prose-harbour.txt").read_text("utf-8")
 
     assert estimate(text.replace("\n", "\r\n")) == estimate(text)
 

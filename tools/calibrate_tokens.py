@@ -2,10 +2,10 @@
 
     pip install bpe-openai==0.1.4                      # carries the vocabulary; needs no network afterwards
     python tools/calibrate_tokens.py                   # how far off the estimate is, corpus by corpus
-    python tools/calibrate_tokens.py --write           # ... and write tests/tokens/counts.json
+    python tools/calibrate_tokens.py --write           # ... and write tests/token_counts/counts.json
     python tools/calibrate_tokens.py --fit FOLDER...   # ... and print weights fitted to these folders of text as well
 
-Corpora: the files in tests/tokens/corpus and tests/outline/fixtures, the generated logs of tests/tokens/generated.py
+Corpora: the files in tests/token_counts/corpus and tests/outline/fixtures, the generated logs of tests/token_counts/generated.py
 and the standard library of the Python that runs this. Each folder given is one more corpus for each subfolder in it.
 
 The weights in use were fitted with such folders made of Debian 12 packages (C headers, JavaScript, TypeScript, Go,
@@ -24,11 +24,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(HERE / "src"), str(HERE / "tests" / "tokens")]
+sys.path[:0] = [str(HERE / "src"), str(HERE / "tests" / "token_counts")]
 
 from eyespan import tokens  # noqa: E402  (found through the path set above)
 
-TABLE = HERE / "tests" / "tokens" / "counts.json"
+TABLE = HERE / "tests" / "token_counts" / "counts.json"
 MOST_CHARS = 24_000
 PROMISED = ("prose", "cjk", "logs", "russian")
 Sample = tuple[str, str, str]
@@ -39,7 +39,7 @@ def samples() -> Iterator[Sample]:
     """Everything the test knows a true count for."""
     from generated import GENERATED
 
-    for path in sorted((HERE / "tests" / "tokens" / "corpus").iterdir()):
+    for path in sorted((HERE / "tests" / "token_counts" / "corpus").iterdir()):
         yield path.stem.split("-")[0], path.name, path.read_text("utf-8")
     for path in sorted((HERE / "tests" / "outline" / "fixtures").glob("*")):
         yield "code", path.name, path.read_text("utf-8")

@@ -86,8 +86,9 @@ def find(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True) -
     try:
         fd, readable, pseudo, mode, name = open_beneath(root.fd, os.fsencode(rest) or b".", follow, _TYPES)
     except OSError as error:
-        # ENAMETOOLONG: /proc tells no name longer than a page, counted from the top of the machine.
-        if error.errno in (errno.EXDEV, errno.ENAMETOOLONG):
+        # ENAMETOOLONG: /proc tells no name longer than a page, counted from the top of the machine. EAGAIN: folders are
+        # being renamed all the time somewhere, which the walk does not mind.
+        if error.errno in (errno.EXDEV, errno.ENAMETOOLONG, errno.EAGAIN):
             return walk.find(roots, root, rest, follow=follow)
         raise
     try:
@@ -113,7 +114,7 @@ def find_by_ctypes(roots: Sequence[Root], root: Root, rest: str, *, follow: bool
     try:
         fd = openat2(root.fd, os.fsencode(rest) or b".", follow)
     except OSError as error:
-        if error.errno == errno.EXDEV:
+        if error.errno in (errno.EXDEV, errno.EAGAIN):
             return walk.find(roots, root, rest, follow=follow)
         raise
     try:
