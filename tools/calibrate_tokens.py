@@ -5,8 +5,9 @@
     python tools/calibrate_tokens.py --write           # ... and write tests/token_counts/counts.json
     python tools/calibrate_tokens.py --fit FOLDER...   # ... and print weights fitted to these folders of text as well
 
-Corpora: the files in tests/token_counts/corpus and tests/outline/fixtures, the generated logs of tests/token_counts/generated.py
-and the standard library of the Python that runs this. Each folder given is one more corpus for each subfolder in it.
+Corpora: the files in tests/token_counts/corpus and tests/outline/fixtures, the generated logs of
+tests/token_counts/generated.py and the standard library of the Python that runs this. Each folder given is one more
+corpus for each subfolder in it.
 
 The weights in use were fitted with such folders made of Debian 12 packages (C headers, JavaScript, TypeScript, Go,
 Rust, shell, CSS, HTML, YAML, README files, manual pages in nine languages), the message catalogues of Django 5.2 in
