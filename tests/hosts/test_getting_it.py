@@ -37,7 +37,9 @@ def test_the_plugin_brings_the_tool_for_the_folder_at_work(tmp_path):
     project.mkdir()
     tools.mkdir()
     (project / "hello.txt").write_text("hello\n")
-    (tools / "uvx").write_text(f'#!/bin/sh\n[ "$*" = eyespan-mcp ] && exec {sys.executable} -m eyespan serve\n')
+    (tools / "uvx").write_text(
+        f'#!/bin/sh\n[ "$*" = eyespan-mcp ] && exec {sys.executable} -m eyespan serve --dialect claude\n'
+    )
     (tools / "uvx").chmod(0o755)
     name = "mcp__plugin_eyespan_eyespan__Read"
     with FakeAnthropic([Call(name, {"file_path": f"{project}/hello.txt"})]) as model:

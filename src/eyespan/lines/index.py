@@ -165,15 +165,24 @@ class Indexer:
 
         Scans on, up to `limit` at most, until the line is reached or the file's last whole block.
         """
-        while True:
-            found = self.index.locate(line - 1)
-            if found is not None:
-                return found[0], found[1] + 1
+        found = self.index.locate(line - 1)
+        if found is None:
+            self._scan_bytes = self._guess_bytes(line - 1 - self.index.feeds())
+        while found is None:
             if not self._scan(limit):
                 return self.index.covered, self.index.feeds() + 1
+            found = self.index.locate(line - 1)
+        return found[0], found[1] + 1
+
+    def _guess_bytes(self, feeds: int) -> int:
+        """How much to scan first for this many line feeds, judging by the head: only a matter of speed."""
+        head = self._source.head
+        each = len(head) / max(1, self._encoding.count(head))
+        return int(min(max(feeds * each * 1.05, FIRST_SCAN_BYTES), LARGEST_SCAN_BYTES))
 
     def end(self, limit: int) -> tuple[int, int]:
         """As `block_of`, for the file's end."""
+        self._scan_bytes = LARGEST_SCAN_BYTES
         while self._scan(limit):
             pass
         return self.index.covered, self.index.feeds() + 1
