@@ -302,6 +302,17 @@ def test_holding_the_beginning_gives_the_rest(root, call):
     assert lines(first) + [number for number, _, _ in shown(rest)] == list(range(1, 31))
 
 
+def test_holding_all_that_one_call_can_read_gives_what_follows(root, call):
+    (root / "long.txt").write_text("word " * 40_000)
+    first = call("long.txt", budget=2000)
+    held = first.structured["parts"][0]["hash"]
+
+    second = call("long.txt", budget=2000, known=[held])
+
+    assert second.text != first.text
+    assert second.structured["left_out"]
+
+
 # --- facts beside the text -----------------------------------------------------------------------------------------
 
 

@@ -268,8 +268,9 @@ class TextFile(Part):
         if not rows:
             if not held:
                 lines.append(f"{self._name}: {self._beside(rows).removeprefix(NOTE)}")
-            return Drawn(lines, self._rows, value, [], held > 0)
-        left: list[Span] = []
+            left = [] if self._all or not held else self._left(self._rows[-1])
+            return Drawn(lines, self._rows, value, left, held > 0)
+        left = []
         outline = ""
         if allotted is not None:
             frame = [*lines, self._head(rows, "0" * 12), self._beside(rows), self.selector]
@@ -290,8 +291,6 @@ class TextFile(Part):
 
     def _fitted(self, rows: Sequence[Row], texts: Sequence[str], room: int) -> tuple[list[Row], list[str], list[Span]]:
         """The rows that fit, what is shown for them, and what is left to read."""
-        if not rows:
-            return [], [], self._left(None) if not self._all else []
         lines = self.style.drawn(rows, texts)
         if self.tail is not None:
             count = fitting_end(lines, room, tokens.estimate) or 1
@@ -320,12 +319,12 @@ class TextFile(Part):
         shown = row.text[:end] if self._marks is None else redaction.redacted(row.text, self._marks[at], 0, end)
         return [Row(row.number, row.column, row.text[:end], False, True, False)], [shown]
 
-    def _left(self, last: Row | None) -> list[Span]:
+    def _left(self, last: Row) -> list[Span]:
         """What is wanted behind this row."""
-        line, column = (1, 1) if last is None else behind(last)
+        line, column = behind(last)
         left: list[Span] = []
         for span in self.wanted:
-            if span.max_chars is not None and last is not None and span.first <= last.number:
+            if span.max_chars is not None and span.first <= last.number:
                 continue
             end = self._total if span.last is None else span.last
             if end is not None and (end < line or (self._total is not None and line > self._total)):
