@@ -10,7 +10,8 @@ tests/token_counts/generated.py and the standard library of the Python that runs
 corpus for each subfolder in it.
 
 The weights in use were fitted with such folders made of Debian 12 packages (C headers, JavaScript, TypeScript, Go,
-Rust, shell, CSS, HTML, YAML, README files, manual pages in nine languages), the message catalogues of Django 5.2 in
+Rust, shell, CSS, HTML, YAML, README files, manual pages in seven languages, a handbook in thirteen, collections of
+sayings), the message catalogues of Django 5.2 in
 eighteen languages and the Universal Declaration of Human Rights in thirteen.
 """
 
