@@ -6,6 +6,7 @@ import json
 import sys
 
 from eyespan.cli import Options, Usage
+from eyespan.model import TextContent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -119,13 +120,13 @@ def reply_json(reply: Reply) -> dict[str, Any]:
     """A reply in the JSON form of the contract."""
     content: list[dict[str, str]] = []
     for block in reply.content:
-        if block.type == "text":
-            content.append({"type": "text", "text": block.text})  # type: ignore[union-attr]  # told by its type
+        if isinstance(block, TextContent):
+            content.append({"type": "text", "text": block.text})
         else:
             from base64 import b64encode
 
-            data = b64encode(block.data).decode("ascii")  # type: ignore[union-attr]  # told by its type
-            content.append({"type": block.type, "data": data, "media_type": block.media_type})  # type: ignore[union-attr]
+            data = b64encode(block.data).decode("ascii")
+            content.append({"type": block.type, "data": data, "media_type": block.media_type})
     error = reply.error
     answer: dict[str, Any] = {
         "is_error": reply.is_error,

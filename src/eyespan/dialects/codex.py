@@ -9,7 +9,7 @@ from __future__ import annotations
 from eyespan import errors
 from eyespan._native import cut_bytes
 from eyespan.dialects.arguments import BadArguments, is_integer, shown
-from eyespan.dialects.base import CHANGED, Dialect, encoding_note, joined, numbered, text_reply
+from eyespan.dialects.base import CHANGED, Dialect, encoding_note, joined, numbered, only_text, text_reply
 from eyespan.model import ANY_IS_TEXT, NO_TOTAL, Block, Limits, Lines, ReadRequest, ReplyError, RowsPart, ToolSpec
 from eyespan.record import record
 
@@ -95,9 +95,10 @@ class Codex(Dialect):
             if part.past_end:
                 raise _out_of_range("anchor_line exceeds file length")
             return text_reply(joined(_shown(part)), notes=notes)
-        if not part.line_count:  # type: ignore[union-attr]  # every other part of a text file is a TextPart
+        lines = only_text(document)
+        if not lines.line_count:
             raise _out_of_range("offset exceeds file length")
-        return text_reply(numbered(part, lead="L", mark=": ", max_bytes=MAX_LINE_BYTES), notes=notes)  # type: ignore[arg-type]
+        return text_reply(numbered(lines, lead="L", mark=": ", max_bytes=MAX_LINE_BYTES), notes=notes)
 
     def render_error(self, error: ReadError) -> ReplyError:
         if isinstance(error, errors.InvalidPath) and "\0" in error.path:
