@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,12 +37,16 @@
 enum {
     REVISION = 6,           /* told to _native/__init__.py, which turns away a build of an older contract */
     BLOCK = 1 << 20,        /* smaller reads pay for system calls, larger ones leave the processor's cache */
+    PAGE = 4096,
+    CHUNK = 4 << 20,        /* what a thread takes at a time */
+    SPAN = 1 << 30,         /* what is counted before the counts need more room */
+    SPAN_COUNTS = 1 << 20,
     KEEP_AT_MOST = 4 << 20, /* scratch memory kept between calls */
     FREE_LOCK_ABOVE = 64 << 10,
     LABEL_AT_MOST = 240, /* bytes of lead, number and mark */
     SLACK = 16,          /* copy() may write this far past what it was asked to */
 };
-static const uint64_t TWO_THREADS_ABOVE = 64 << 20;
+static const int64_t TWO_THREADS_ABOVE = 16 << 20; /* a thread takes as long to start as half a megabyte to read */
 
 typedef unsigned char byte;
 
@@ -352,74 +357,112 @@ static enum outcome number_lines(const byte *p, const byte *end, struct label *l
     return DONE;
 }
 
-/* ---- Scanning a file. */
+/* ---- Scanning a file. Threads take chunks from one queue: halves of a file are seldom read in the same time. */
 
-struct part {
-    int fd, error;
-    int64_t at, end;
+struct span {
+    int fd;
+    int64_t from, end; /* bytes of the file */
     uint32_t stride;
-    byte *block;
-    uint32_t *counts;
-    size_t used, size;
+    int64_t chunk;    /* bytes, a multiple of the stride */
+    uint32_t *counts; /* one for each stride, zero at first; each is written by one thread only */
+    _Atomic int64_t next;
+    /* The earliest place where the file ended or could not be read, and that error; under the lock. */
+    pthread_mutex_t lock;
+    int64_t stop;
+    int error;
 };
 
-static int push(struct part *part, uint32_t found) {
-    if (part->used == part->size) {
-        size_t size = part->size ? part->size * 2 : 256;
-        uint32_t *counts = size <= SIZE_MAX / 8 ? realloc(part->counts, size * sizeof *counts) : NULL;
-        if (counts == NULL) {
-            part->error = ENOMEM;
-            return 0;
-        }
-        part->counts = counts;
-        part->size = size;
+struct reader {
+    struct span *span;
+    byte *block;
+};
+
+static void end_span(struct span *span, int64_t at, int error) {
+    pthread_mutex_lock(&span->lock);
+    if (at < span->stop) {
+        span->stop = at;
+        span->error = error;
     }
-    part->counts[part->used++] = found;
-    return 1;
+    pthread_mutex_unlock(&span->lock);
 }
 
-/* Counts one part of the file; runs without the interpreter lock, on either thread. */
-static void *scan_part(void *argument) {
-    struct part *part = argument;
-    uint32_t filled = 0, found = 0;
-    while (part->at < part->end) {
-        size_t want = part->end - part->at < BLOCK ? (size_t)(part->end - part->at) : BLOCK;
-        ssize_t got = pread(part->fd, part->block, want, (off_t)part->at);
+/* Counts one chunk; 0 when there is no more to read behind it. */
+static int scan_chunk(struct span *span, byte *block, int64_t at, int64_t end) {
+    uint32_t *count = span->counts + (at - span->from) / span->stride;
+    uint32_t left = span->stride; /* of this stride */
+    while (at < end) {
+        size_t want = end - at < BLOCK ? (size_t)(end - at) : BLOCK;
+        ssize_t got = pread(span->fd, block, want, (off_t)at);
         if (got < 0 && errno == EINTR)
             continue;
-        if (got < 0 || (size_t)got > want) {
-            part->error = got < 0 ? errno : EIO;
-            return NULL;
+        if (got <= 0 || (size_t)got > want) {
+            end_span(span, at, got == 0 ? 0 : got < 0 ? errno : EIO);
+            return 0;
         }
-        if (got == 0)
-            break;
-        part->at += got;
-        for (const byte *p = part->block, *end = p + got; p < end;) {
-            size_t step = part->stride - filled;
-            step = step < (size_t)(end - p) ? step : (size_t)(end - p);
-            found += (uint32_t)count_feeds(p, step);
-            filled += (uint32_t)step;
+        at += got;
+        for (const byte *p = block, *stop = p + got; p < stop;) {
+            size_t step = left < (size_t)(stop - p) ? left : (size_t)(stop - p);
+            *count += (uint32_t)count_feeds(p, step);
             p += step;
-            if (filled == part->stride) {
-                if (!push(part, found))
-                    return NULL;
-                filled = found = 0;
+            left -= (uint32_t)step;
+            if (left == 0) {
+                count++;
+                left = span->stride;
             }
         }
     }
-    if (filled)
-        push(part, found);
-    return NULL;
+    return 1;
 }
 
-static void scan_parts(struct part *parts, int two) {
+/* Takes chunks until none is left; runs without the interpreter lock, on either thread. */
+static void *scan_chunks(void *argument) {
+    struct reader *reader = argument;
+    struct span *span = reader->span;
+    while (1) {
+        int64_t at = atomic_fetch_add(&span->next, span->chunk);
+        if (at >= span->end)
+            return NULL;
+        if (!scan_chunk(span, reader->block, at, span->end - at < span->chunk ? span->end : at + span->chunk))
+            atomic_store(&span->next, span->end);
+    }
+}
+
+static void scan_span(struct span *span, byte *blocks) {
+    struct reader readers[2] = {{span, blocks}, {span, blocks + BLOCK}};
     pthread_t second;
-    int apart = two && pthread_create(&second, NULL, scan_part, &parts[1]) == 0;
-    scan_part(&parts[0]);
+    int apart = span->end - span->from > TWO_THREADS_ABOVE && pthread_create(&second, NULL, scan_chunks, &readers[1]) == 0;
+    scan_chunks(&readers[0]);
     if (apart)
         pthread_join(second, NULL);
-    else if (two)
-        scan_part(&parts[1]);
+}
+
+/* Scans on from `at` to `end`; the counts grow by a span at a time. Returns an error number. */
+static int scan_file(int fd, int64_t *at, int64_t end, uint32_t stride, byte *blocks, uint32_t **counts, size_t *used) {
+    int64_t chunk = CHUNK / stride > 1 ? CHUNK / stride * (int64_t)stride : stride;
+    int64_t most = SPAN / chunk > 1 ? SPAN / chunk * chunk : chunk;
+    if (most / stride > SPAN_COUNTS)
+        most = (int64_t)SPAN_COUNTS * stride;
+    while (*at < end) {
+        int64_t to = end - *at < most ? end : *at + most;
+        size_t strides = (size_t)((to - *at + stride - 1) / stride);
+        uint32_t *more =
+            *used + strides <= SIZE_MAX / 8 ? realloc(*counts, (*used + strides) * sizeof **counts) : NULL;
+        if (more == NULL)
+            return ENOMEM;
+        *counts = more;
+        memset(more + *used, 0, strides * sizeof *more);
+        struct span span = {.fd = fd, .from = *at, .end = to, .stride = stride, .chunk = chunk, .counts = more + *used,
+                            .next = *at, .lock = PTHREAD_MUTEX_INITIALIZER, .stop = to};
+        scan_span(&span, blocks);
+        pthread_mutex_destroy(&span.lock);
+        if (span.error)
+            return span.error;
+        *used += (size_t)((span.stop - *at + stride - 1) / stride);
+        *at = span.stop;
+        if (span.stop < to)
+            break;
+    }
+    return 0;
 }
 
 /* ---- Opening beneath a folder, for the guard: see guard/openat.py, which has the same in Python. */
@@ -692,54 +735,38 @@ static PyObject *py_scan(PyObject *module, PyObject *args, PyObject *kwargs) {
         PyErr_SetString(PyExc_ValueError, "stride must be in 1..4294967295");
         return NULL;
     }
+    if (end > INT64_MAX / 2)
+        end = INT64_MAX / 2; /* no file is as long, and sums of places stay in their range */
     if (offset >= end)
         return Py_BuildValue("y#L", "", (Py_ssize_t)0, offset);
     if (offset < 0) {
         errno = EINVAL;
         return PyErr_SetFromErrno(PyExc_OSError);
     }
-    /* The parts meet at a stride's border, so that no count belongs to both. */
-    long long strides = (end - offset) / stride, middle = end;
-    if ((uint64_t)(end - offset) > TWO_THREADS_ABOVE && strides > 1)
-        middle = offset + strides / 2 * stride;
-    int two = middle < end, last = 0;
     struct scratch blocks = take_scratch();
-    if (!grow_scratch(&blocks, (size_t)(two + 1) * BLOCK)) {
+    /* A block that does not start at a page's border is filled a sixth more slowly. */
+    if (!grow_scratch(&blocks, 2 * BLOCK + PAGE)) {
         give_scratch(blocks);
         return PyErr_NoMemory();
     }
-    struct part parts[2] = {
-        {.fd = fd, .at = offset, .end = middle, .stride = (uint32_t)stride, .block = blocks.at},
-        {.fd = fd, .at = middle, .end = end, .stride = (uint32_t)stride, .block = blocks.at + (two ? BLOCK : 0)},
-    };
+    byte *aligned = blocks.at + (PAGE - (uintptr_t)blocks.at % PAGE) % PAGE;
+    uint32_t *counts = NULL;
+    size_t used = 0;
+    int64_t at = offset;
+    int error;
     Py_BEGIN_ALLOW_THREADS
-    scan_parts(parts, two);
+    error = scan_file(fd, &at, end, (uint32_t)stride, aligned, &counts, &used);
     Py_END_ALLOW_THREADS
     give_scratch(blocks);
-
-    /* Where the first part met the file's end, the second has nothing to add. */
-    if (two && !parts[0].error && parts[0].at == middle)
-        last = 1;
     PyObject *answer = NULL;
-    if (parts[last].error) {
-        errno = parts[last].error;
-        if (errno == ENOMEM)
-            PyErr_NoMemory();
-        else
-            PyErr_SetFromErrno(PyExc_OSError);
-    } else {
-        size_t sizes[2] = {parts[0].used * sizeof(uint32_t), last ? parts[1].used * sizeof(uint32_t) : 0};
-        PyObject *counts = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(sizes[0] + sizes[1]));
-        char *to = counts ? PyBytes_AsString(counts) : NULL;
-        if (to != NULL) {
-            for (int i = 0; i < 2; i++, to += sizes[0])
-                if (sizes[i])
-                    memcpy(to, parts[i].counts, sizes[i]);
-            answer = Py_BuildValue("NL", counts, (long long)parts[last].at);
-        }
-    }
-    free(parts[0].counts);
-    free(parts[1].counts);
+    if (error == ENOMEM)
+        PyErr_NoMemory();
+    else if (error) {
+        errno = error;
+        PyErr_SetFromErrno(PyExc_OSError);
+    } else
+        answer = Py_BuildValue("y#L", used ? (const char *)counts : "", (Py_ssize_t)(used * sizeof *counts), (long long)at);
+    free(counts);
     return answer;
 }
 
