@@ -22,6 +22,8 @@ class Kind:
     reader: str
     says: Callable[[bytes], bool] | None = None
     """Whether the first bytes are of this kind."""
+    starts: bytes | None = None
+    """The bytes that one of this kind can begin with, which spares the question for all others; None: any."""
     suffixes: tuple[str, ...] = ()
     """Names that make a file of this kind when no row claims its bytes."""
 
@@ -168,22 +170,22 @@ def _is_sheet(head: bytes) -> bool:
 
 
 KINDS = (
-    Kind("image", "eyespan.readers.image", _is_picture),
-    Kind("pdf", "eyespan.readers.pdf", _says_pdf, (".pdf",)),
-    Kind("notebook", "eyespan.readers.notebook", None, (".ipynb",)),
-    Kind("docx", _OFFICE, lambda head: _in_zip(head, b"word/"), (".docx", ".docm", ".dotx")),
-    Kind("pptx", _OFFICE, lambda head: _in_zip(head, b"ppt/"), (".pptx", ".pptm", ".ppsx")),
-    Kind("sheet", _OFFICE, _is_sheet, (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")),
-    Kind("epub", _OFFICE, lambda head: head[30:58] == b"mimetypeapplication/epub+zip", (".epub",)),
-    Kind("html", _OFFICE, None, (".html", ".htm", ".xhtml")),
-    Kind("eml", _OFFICE, None, (".eml",)),
-    Kind("sqlite", "eyespan.readers.tables", _is_sqlite),
-    Kind("parquet", "eyespan.readers.tables", _is_parquet),
+    Kind("image", "eyespan.readers.image", _is_picture, b"\x89\xffGRBIM\0"),
+    Kind("pdf", "eyespan.readers.pdf", _says_pdf, None, (".pdf",)),
+    Kind("notebook", "eyespan.readers.notebook", None, None, (".ipynb",)),
+    Kind("docx", _OFFICE, lambda head: _in_zip(head, b"word/"), b"P", (".docx", ".docm", ".dotx")),
+    Kind("pptx", _OFFICE, lambda head: _in_zip(head, b"ppt/"), b"P", (".pptx", ".pptm", ".ppsx")),
+    Kind("sheet", _OFFICE, _is_sheet, b"P", (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")),
+    Kind("epub", _OFFICE, lambda head: head[30:58] == b"mimetypeapplication/epub+zip", b"P", (".epub",)),
+    Kind("html", _OFFICE, None, None, (".html", ".htm", ".xhtml")),
+    Kind("eml", _OFFICE, None, None, (".eml",)),
+    Kind("sqlite", "eyespan.readers.tables", _is_sqlite, b"S"),
+    Kind("parquet", "eyespan.readers.tables", _is_parquet, b"P"),
 )
 LATER = (
     Kind("archive", "eyespan.readers.archive", _is_archive),
-    Kind("compressed", "eyespan.readers.binary", _is_compressed),
-    Kind("csv", "eyespan.readers.tables", None, (".csv", ".tsv", ".tab")),
+    Kind("compressed", "eyespan.readers.binary", _is_compressed, b"\x1fB\xfd\x28"),
+    Kind("csv", "eyespan.readers.tables", None, None, (".csv", ".tsv", ".tab")),
 )
 """What a file is if it is nothing more special: many kinds of documents are zip archives, too."""
 OFFICE = frozenset(kind.name for kind in KINDS if kind.reader == _OFFICE)
@@ -198,15 +200,25 @@ def detect(head: bytes, name: str) -> Kind | None:
     """The document kind of a file, or None if it is plain text or unknown. An empty file is of no kind."""
     if not head:
         return None
-    lower = name.lower()
-    for rows in (KINDS, LATER):
-        for kind in rows:
-            if kind.says is not None and kind.says(head):
+    start = head[0]
+    dot = name.rfind(".")
+    suffix = "" if dot < 0 else name[dot:].lower()
+    for rows, by_suffix in _TABLES:
+        for kind, says, starts in rows:
+            if (starts is None or start in starts) and says(head):
                 return kind
-        for kind in rows:
-            if kind.suffixes and lower.endswith(kind.suffixes):
-                return kind
+        if suffix in by_suffix:
+            return by_suffix[suffix]
     return None
+
+
+_TABLES = [
+    (
+        [(kind, kind.says, kind.starts) for kind in rows if kind.says is not None],
+        {suffix: kind for kind in reversed(rows) for suffix in kind.suffixes},
+    )
+    for rows in (KINDS, LATER)
+]
 
 
 def is_binary(head: bytes, rule: str, encoding_rule: str, whole: bool) -> bool:

@@ -71,9 +71,11 @@ def _failed(error: ReplyError) -> Reply:
 
 def _sound(reply: Reply) -> Reply:
     """The reply as it is, or with every string made valid UTF-8: one lone surrogate kills servers."""
-    if all(type(block) is not TextContent or is_valid(block.text) for block in reply.content) and (
-        reply.structured is None or _is_valid_tree(reply.structured)
-    ):
+    sound = reply.structured is None or _is_valid_tree(reply.structured)
+    for block in reply.content:
+        if type(block) is TextContent and not is_valid(block.text):
+            sound = False
+    if sound:
         return reply
     content = tuple([TextContent(valid_text(b.text)) if type(b) is TextContent else b for b in reply.content])
     return Reply(content, valid_tree(reply.structured), reply.error, tuple(map(valid_text, reply.notes)))
@@ -103,9 +105,16 @@ def _is_valid_tree(value: Any) -> bool:
     if isinstance(value, str):
         return is_valid(value)
     if isinstance(value, dict):
-        return all(is_valid(k) and _is_valid_tree(v) for k, v in value.items())
-    if isinstance(value, (list, tuple)):
-        return all(_is_valid_tree(item) for item in value)
+        for name, item in value.items():
+            if not name.isascii() and not is_valid(name):
+                return False
+            kind = type(item)
+            if kind is not int and kind is not bool and not _is_valid_tree(item):  # as most facts are
+                return False
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            if not _is_valid_tree(item):
+                return False
     return True
 
 

@@ -24,6 +24,7 @@ from eyespan.dialects import claude, codex, workspace
 from eyespan.guard.source import Source
 from eyespan.lines import index, store
 from eyespan.lines.reader import LineReader
+from eyespan.model import Limits
 
 SNIFF = 16
 CODEX_LINE_BYTES = 20
@@ -99,8 +100,14 @@ def shrunk(sizes):
         mock.patch.multiple(index, STRIDE=sizes["stride"], FIRST_SCAN_BYTES=2 * sizes["stride"]),
         mock.patch.object(store, "STRIDE", sizes["stride"]),
         mock.patch.object(kinds, "SNIFF_BYTES", SNIFF),
-        mock.patch.multiple(codex, MAX_LINE_BYTES=CODEX_LINE_BYTES, _HELD_LINE_BYTES=CODEX_LINE_BYTES + 12),
-        mock.patch.object(claude, "MAX_LINE_LENGTH", CLAUDE_LINE_CHARS),
+        mock.patch.multiple(
+            codex, MAX_LINE_BYTES=CODEX_LINE_BYTES, _LIMITS=Limits(max_line_bytes=CODEX_LINE_BYTES + 12)
+        ),
+        mock.patch.multiple(
+            claude,
+            MAX_LINE_LENGTH=CLAUDE_LINE_CHARS,
+            _LIMITS=Limits(max_line_bytes=4 * (CLAUDE_LINE_CHARS + 2), max_line_chars=CLAUDE_LINE_CHARS),
+        ),
         mock.patch.object(workspace, "SIZE_LIMIT_BYTES", WORKSPACE_BYTES),
     ):
         yield

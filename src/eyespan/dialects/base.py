@@ -93,12 +93,15 @@ ENCODING_FACTS = ("encoding", "encoding_confidence", "replaced")
 
 def encoding_facts(document: Document) -> dict[str, Any]:
     """How the text was decoded, for a result object; empty unless the host set `encoding`."""
-    return {name: document.extra[name] for name in ENCODING_FACTS if name in document.extra}
+    extra = document.extra
+    return {name: extra[name] for name in ENCODING_FACTS if name in extra} if extra else {}
 
 
 def encoding_note(document: Document) -> str | None:
     """What a reader of the text should know about its decoding: a guess, or bytes that could not be decoded."""
     extra = document.extra
+    if not extra:
+        return None
     said = []
     if "encoding_confidence" in extra:
         said.append(

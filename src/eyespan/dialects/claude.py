@@ -40,6 +40,10 @@ MAX_LINE_LENGTH = 2000
 BASH_TOOL_NAME = "Bash"
 MAX_PAGES = 20
 MARKS = {"tab": "\t", "arrow": "→"}
+_LIMITS = Limits(max_line_bytes=4 * (MAX_LINE_LENGTH + 2), max_line_chars=MAX_LINE_LENGTH)
+_SHOWN_KINDS = frozenset(("image", "notebook", "pdf"))
+_PDF_ONLY = frozenset(("pdf",))
+_NO_KINDS: frozenset[str] = frozenset()
 
 DOCUMENTS = {"image": "picture", "pdf": "PDF"}
 """Kinds that are called something else in messages."""
@@ -99,10 +103,10 @@ class Claude(Dialect):
         return ReadRequest(
             args.file_path,
             Lines(args.first, args.limit or DEFAULT_READ_LINES),
-            Limits(max_line_bytes=4 * (MAX_LINE_LENGTH + 2), max_line_chars=MAX_LINE_LENGTH),
+            _LIMITS,
             text_rule=NUL_IS_BINARY,
-            documents=frozenset(("image", "notebook", "pdf")),
-            refuses=frozenset() if self.can_read_pdf else frozenset(("pdf",)),
+            documents=_SHOWN_KINDS,
+            refuses=_NO_KINDS if self.can_read_pdf else _PDF_ONLY,
             options={"pdf": self.pdf, "pages": args.pages, "max_pages": MAX_PAGES},
             encoding=self.encoding or "bom",
             tells_encoding=self.encoding is not None,

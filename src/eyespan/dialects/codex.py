@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 DEFAULT_LIMIT = 2000
 MAX_LINE_BYTES = 500
 """The document says characters; the program counts bytes of UTF-8 and cuts at a character's border."""
-_HELD_LINE_BYTES = MAX_LINE_BYTES + 12
+_LIMITS = Limits(max_line_bytes=MAX_LINE_BYTES + 12)
 _USIZE_MAX = 2**64 - 1
 
 
@@ -55,20 +55,17 @@ class Codex(Dialect):
         if mode not in ("slice", "indentation"):
             raise _unparsed(f"mode: unknown variant `{mode}`, expected `slice` or `indentation`")
         options = fields.get("indentation")
+        if options is None and mode == "slice":
+            return _slice(path, offset, limit)
         options = {} if options is None else _object(options, "indentation")
         anchor = _field(options, "indentation.anchor_line", "usize", None, nullable=True)
         levels = _field(options, "indentation.max_levels", "usize", self.max_levels)
         siblings = _field(options, "indentation.include_siblings", "boolean", False)
         header = _field(options, "indentation.include_header", "boolean", self.include_header)
         max_lines = _field(options, "indentation.max_lines", "usize", None, nullable=True)
-        if offset == 0:
-            raise _refused("offset must be a 1-indexed line number")
-        if limit == 0:
-            raise _refused("limit must be greater than zero")
-        if not path.startswith("/"):
-            raise _refused("file_path must be an absolute path")
+        args = _slice(path, offset, limit)
         if mode == "slice":
-            return CodexArgs(path, offset, limit, None)
+            return args
         anchor = offset if anchor is None else anchor
         if anchor == 0:
             raise _refused("anchor_line must be a 1-indexed line number")
@@ -81,7 +78,7 @@ class Codex(Dialect):
         return ReadRequest(
             args.file_path,
             args.block or Lines(args.offset, args.limit),
-            Limits(max_line_bytes=_HELD_LINE_BYTES),
+            _LIMITS,
             text_rule=ANY_IS_TEXT,
             encoding=self.encoding or "utf-8",
             tells_encoding=self.encoding is not None,
@@ -117,6 +114,16 @@ class CodexUpstream(Codex):
     summary = "as codex, with the defaults of the program that shipped: max_levels 0, include_header true"
     max_levels = 0
     include_header = True
+
+
+def _slice(path: str, offset: int, limit: int) -> CodexArgs:
+    if offset == 0:
+        raise _refused("offset must be a 1-indexed line number")
+    if limit == 0:
+        raise _refused("limit must be greater than zero")
+    if not path.startswith("/"):
+        raise _refused("file_path must be an absolute path")
+    return CodexArgs(path, offset, limit, None)
 
 
 def _shown(part: RowsPart) -> Iterator[str]:

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from eyespan.model import Document, Reply, Selection
 
 NUMBERS = ("start_line", "end_line", "limit", "head", "tail")
+_FIELDS = frozenset(("path", "show_line_numbers", *NUMBERS))
+_WHOLE = Lines()
+"""The whole file, which other limits are for than for a range of it."""
 
 
 @record
@@ -55,6 +58,8 @@ class Forge(Dialect):
         self.max_file_read_bytes: int = settings["max_file_read_bytes"]
         self.max_scan_bytes: int = settings["max_scan_bytes"]
         self.show_line_numbers: bool = settings["show_line_numbers"]
+        self._whole_limits = Limits(max_whole_bytes=self.max_file_read_bytes)
+        self._range_limits = Limits(max_scan_bytes=self.max_scan_bytes)
 
     def _spec(self) -> ToolSpec:
         return ToolSpec("Read", DESCRIPTION, _schema(), ("read", "read_file", "read-file", "ReadFile"))
@@ -63,7 +68,7 @@ class Forge(Dialect):
         if not isinstance(arguments, dict):
             raise _bad("arguments must be an object")
         for name in arguments:
-            if name not in ("path", "show_line_numbers", *NUMBERS):
+            if name not in _FIELDS:
                 raise _bad(f"unknown field {shown(name)}; known are path, {', '.join(NUMBERS)}, show_line_numbers")
         path = arguments.get("path")
         if not isinstance(path, str) or not path.strip():
@@ -86,14 +91,11 @@ class Forge(Dialect):
         return ForgeArgs(path, selection, self.show_line_numbers if numbers is None else numbers)
 
     def plan(self, args: ForgeArgs) -> ReadRequest:
-        whole = args.selection == Lines()
+        whole = args.selection is _WHOLE
         return ReadRequest(
             args.path,
             args.selection,
-            Limits(
-                max_whole_bytes=self.max_file_read_bytes if whole else None,
-                max_scan_bytes=None if whole else self.max_scan_bytes,
-            ),
+            self._whole_limits if whole else self._range_limits,
             # Where the host names the encoding, bytes that are not of it are replaced and counted.
             text_rule=NUL_OR_BAD_UTF8_IS_BINARY if self.encoding in (None, "auto") else NUL_IS_BINARY,
             encoding=self.encoding or "utf-8",
@@ -173,7 +175,7 @@ def _selection(given: Mapping[str, int]) -> Selection:
         raise _bad("start_line must be <= end_line")
     counts = [count for count in (limit, None if end is None else end - first + 1) if count is not None]
     if start is None and not counts:
-        return Lines()
+        return _WHOLE
     return Lines(first, min(counts, default=_TO_THE_END))
 
 

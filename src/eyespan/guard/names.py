@@ -91,6 +91,9 @@ def beneath(path: str, roots: Sequence[Root]) -> tuple[Root, str] | None:
 
 
 def _below(path: str, spelling: tuple[str, ...]) -> str | None:
+    plain = f"/{'/'.join(spelling)}/"
+    if path.startswith(plain):
+        return path[len(plain) :].lstrip("/")
     at = 0
     for part in spelling:
         while path.startswith("/", at) or path.startswith("./", at):

@@ -84,7 +84,8 @@ def find(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True) -
     if open_beneath is None:
         return find_by_ctypes(roots, root, rest, follow=follow)
     try:
-        fd, readable, pseudo, mode, name = open_beneath(root.fd, os.fsencode(rest) or b".", follow, _TYPES)
+        raw = rest.encode() if rest.isascii() else os.fsencode(rest)
+        fd, readable, pseudo, mode, name = open_beneath(root.fd, raw or b".", follow, _TYPES)
     except OSError as error:
         # ENAMETOOLONG: /proc tells no name longer than a page, counted from the top of the machine. EAGAIN: folders are
         # being renamed all the time somewhere, which the walk does not mind.

@@ -78,14 +78,16 @@ _MARKS = (
     Encoding("utf-16-le", 2, codecs.BOM_UTF16_LE, b"\n\0", "bom"),
     Encoding("utf-16-be", 2, codecs.BOM_UTF16_BE, b"\0\n", "bom"),
 )
+_MARK_STARTS = frozenset([mark.bom[:1] for mark in _MARKS])
 _WIDE = {mark.name: mark for mark in _MARKS}
 
 
 def by_mark(head: bytes) -> Encoding | None:
     """The wide encoding that a byte order mark announces. A UTF-8 mark changes nothing: it is part of the text."""
-    for encoding in _MARKS:
-        if head.startswith(encoding.bom):
-            return encoding
+    if head[:1] in _MARK_STARTS:
+        for encoding in _MARKS:
+            if head.startswith(encoding.bom):
+                return encoding
     return None
 
 

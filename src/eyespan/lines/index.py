@@ -12,7 +12,7 @@ can show: a large file that was changed in the middle *and* appended to between 
 
 from __future__ import annotations
 
-from array import array
+import sys
 
 from eyespan import _native
 from eyespan.errors import from_os_error
@@ -30,13 +30,13 @@ STRIDE = 65536
 GROUP = 256
 """Blocks to one running total."""
 FIRST_SCAN_BYTES = 4 << 20
-LARGEST_SCAN_BYTES = 256 << 20
+LARGEST_SCAN_BYTES = 1 << 30
 """Scans grow from the first to the second, so that an early line costs little and a late one few calls."""
 INSIDE_SCAN_BYTES = 2 << 20
 """Of what is decoded on the way: no more than it holds of what lies behind, where the line that was found is."""
 TRUST_GROWTH_BYTES = 16 << 20
 """A smaller file that changed in any way is scanned anew: that takes two milliseconds and leaves no doubt."""
-SAMPLE_BYTES = 4096
+SAMPLE_BYTES = 512
 SAMPLES = 32
 RACY_NS = 50_000_000
 """Times of a file tick more slowly than it can change: one set this shortly before a scan proves nothing."""
@@ -48,8 +48,9 @@ class LineIndex:
     __slots__ = ("counts", "covered", "file_bytes", "print", "stamp", "totals")
 
     def __init__(self) -> None:
-        self.counts = array("I")
-        self.totals = array("Q", [0])
+        self.counts = bytearray()
+        """Four bytes for each block, as `_native.scan` gives them; the array module takes 2 ms to import."""
+        self.totals = [0]
         """Line feeds before group 0, 1, 2..."""
         self.covered = 0
         """Whole blocks only: what is behind may still be written to."""
@@ -76,26 +77,30 @@ class LineIndex:
 
     @property
     def size_bytes(self) -> int:
-        return 4 * len(self.counts) + 8 * len(self.totals)
+        return len(self.counts) + 40 * len(self.totals)
 
-    def append(self, counts: array[int]) -> None:
+    def _view(self) -> memoryview[int]:
+        """The counts as numbers. Not to be kept: they cannot grow meanwhile."""
+        return memoryview(self.counts).cast("I")
+
+    def append(self, counts: bytes) -> None:
         """Takes the counts of the blocks that follow."""
-        before = len(self.counts)
-        self.counts.extend(counts)
-        self.covered += STRIDE * len(counts)
-        for end in range((before // GROUP + 1) * GROUP, len(self.counts) + 1, GROUP):
-            self.totals.append(self.totals[-1] + sum(self.counts[end - GROUP : end]))
+        self.counts += counts
+        self.covered += STRIDE * (len(counts) // 4)
+        view = self._view()
+        for end in range(len(self.totals) * GROUP, len(view) + 1, GROUP):
+            self.totals.append(self.totals[-1] + sum(view[end - GROUP : end]))
 
     def feeds(self) -> int:
         """All line feeds that are covered."""
-        return self.totals[-1] + sum(self.counts[(len(self.totals) - 1) * GROUP :])
+        return self.totals[-1] + sum(self._view()[(len(self.totals) - 1) * GROUP :])
 
     def locate(self, feeds: int) -> tuple[int, int] | None:
         """The block with the `feeds`-th line feed: its offset, and how many come before it. None if not covered."""
         group = _bisect(self.totals, feeds) - 1
         before = self.totals[group]
         block = group * GROUP
-        for count in self.counts[block : block + GROUP]:
+        for count in self._view()[block : block + GROUP]:
             if before + count >= feeds:
                 return block * STRIDE, before
             before += count
@@ -103,7 +108,7 @@ class LineIndex:
         return None
 
 
-def _bisect(totals: array[int], feeds: int) -> int:
+def _bisect(totals: list[int], feeds: int) -> int:
     """The first group before which there are at least `feeds` line feeds; `bisect.bisect_left` without its import."""
     low, high = 1, len(totals)
     while low < high:
@@ -196,7 +201,7 @@ class Indexer:
             return False
         self._pulse.beat(start, self._source.size_bytes)
         counts = self._count(start, end)
-        if len(counts) * STRIDE < end - start and self._source.direct:
+        if len(counts) // 4 * STRIDE < end - start and self._source.direct:
             self.broken = True  # what is decoded on the way may well end before its guessed length
         if not self._grows:
             # Others may be looking things up in it.
@@ -207,19 +212,18 @@ class Indexer:
         self._scan_bytes = min(self._scan_bytes * 2, self._most_bytes)
         return not self.broken
 
-    def _count(self, start: int, end: int) -> array[int]:
+    def _count(self, start: int, end: int) -> bytes:
         """The counts of the whole blocks from `start` to `end`; fewer if the file ends before."""
-        counts = array("I")
         if self._encoding.unit_bytes == 1 and self._source.direct:
             try:
                 packed, stopped = _native.scan(self._source.fd, start, end, STRIDE)
             except OSError as error:
                 raise from_os_error(error, self._source.asked) from None
-            counts.frombytes(packed[: (stopped - start) // STRIDE * 4])
-            return counts
+            return packed[: (stopped - start) // STRIDE * 4]
+        counts = bytearray()
         for offset in range(start, end, STRIDE):
             block = self._source.read_fully(offset, STRIDE)
             if len(block) < STRIDE:
                 break
-            counts.append(self._encoding.count(block))
-        return counts
+            counts += self._encoding.count(block).to_bytes(4, sys.byteorder)
+        return bytes(counts)

@@ -29,6 +29,8 @@ LINE_BYTES = 16
 OPEN_BYTES = 65536
 """The line being read is cut once it is longer than this, so that a single endless line costs one block."""
 STREAM_LINES = 4096
+TAIL_BYTES = 65536
+"""The first look back from the end of a file: most tails are shorter."""
 
 
 # An allocator that never saw a large block gives every window's memory back to the system and pays page faults to get
@@ -213,19 +215,19 @@ class LineReader:
         position = end
         if not self._ends_open:
             count += 1  # the line feed at the very end opens no line
-        most = max(unit, self.block_bytes - self.block_bytes % unit)
+        block_bytes = min(self.block_bytes, TAIL_BYTES)
         while position > start:
+            most = max(unit, block_bytes - block_bytes % unit)
             size = (position - start) % most or most  # blocks counted from the start are aligned to whole units
             block = self._exactly(position - size, size)
-            at = len(block)
-            while True:
-                at = encoding.rfind(block, at)
-                if at < 0:
-                    break
-                count -= 1
-                if count == 0:
-                    return position - size + at + unit
+            feeds = encoding.count(block)
+            if feeds >= count:
+                if len(block) == size:
+                    self._held, self._held_at = block, position - size
+                return position - size + encoding.nth(block, feeds - count + 1)
+            count -= feeds
             position -= size
+            block_bytes = self.block_bytes
             self._pulse.beat(position, end)
         return start
 
@@ -365,7 +367,7 @@ class LineReader:
         while len(block) < size:
             rest = self._read(position + len(block), size - len(block))
             if not rest:
-                return block.ljust(size, b"\0")
+                break
             block += rest
         return block
 

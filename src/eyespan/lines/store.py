@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import sys
 from _thread import allocate_lock
-from array import array
 
 from eyespan.errors import ReadError
 from eyespan.lines.index import RACY_NS, STRIDE, TRUST_GROWTH_BYTES, LineIndex, digest, fingerprint, stamp_of
@@ -27,6 +26,8 @@ DISK_MIN_BYTES = 64 << 20
 """Smaller files are scanned again sooner than a cache file is opened, checked and kept fresh."""
 DISK_TOTAL_BYTES = 64 << 20
 _MAGIC = b"eyespan-lines-1\n"
+_MASK = 2**64 - 1
+"""Numbers of devices and inodes use all 64 bits on some file systems; times before 1970 are negative."""
 
 Key = tuple["Hashable", ...]
 """What a source is, and what a line feed looks like in it; only of files themselves is it ever written down."""
@@ -186,8 +187,9 @@ def _fits(index: LineIndex, source: Source) -> bool:
 def _pack(key: Key, index: LineIndex) -> bytes:
     stamp = index.stamp or (-1, -1)
     device, inode, _ = _numbers(key)
-    head = array("q", [device, inode, index.file_bytes, *stamp, index.covered, STRIDE])
-    body = _MAGIC + sys.byteorder[:1].encode() + head.tobytes() + index.print + index.counts.tobytes()
+    numbers = (device, inode, index.file_bytes, *stamp, index.covered, STRIDE)
+    head = b"".join([(number & _MASK).to_bytes(8, sys.byteorder) for number in numbers])
+    body = _MAGIC + sys.byteorder[:1].encode() + head + index.print + index.counts
     return body + digest(body)
 
 
@@ -200,13 +202,12 @@ def _unpack(data: bytes, key: Key) -> LineIndex | None:
     body = data[:-16]
     if digest(body) != data[-16:]:
         return None
-    head = array("q", body[start:numbers])
-    counts = array("I")
-    packed = body[numbers + 16 :]
-    if len(packed) % 4 or head[0] != key[0] or head[1] != key[1] or head[6] != STRIDE:
+    head = memoryview(body[start:numbers]).cast("q")
+    counts = body[numbers + 16 :]
+    device, inode, _ = _numbers(key)
+    if (head[0] ^ device) & _MASK or (head[1] ^ inode) & _MASK or head[6] != STRIDE:
         return None
-    counts.frombytes(packed)
-    if len(counts) * STRIDE != head[5]:
+    if len(counts) * STRIDE != head[5] * 4:
         return None
     index = LineIndex()
     index.append(counts)
