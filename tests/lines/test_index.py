@@ -38,6 +38,7 @@ def small_blocks(monkeypatch, tmp_path):
     monkeypatch.setattr(reader_module.LineReader, "cheap_bytes", STRIDE)
     monkeypatch.setattr("eyespan.guard.source.Source.head_bytes", STRIDE)
     monkeypatch.setattr(store_module, "DISK_MIN_BYTES", 4 * STRIDE)
+    monkeypatch.setattr(store_module, "DISK_STEP_BYTES", 4 * STRIDE)
     monkeypatch.setattr(store_module, "RACY_NS", 0)
     monkeypatch.setattr(store_module, "TRUST_GROWTH_BYTES", 1)
     store = Store(str(tmp_path / "cache"))
@@ -200,6 +201,24 @@ def test_a_damaged_cache_is_ignored(data):
     assert store_module._unpack(damaged, key) is None
 
 
+def test_a_file_that_grows_a_little_is_not_written_down_each_time(small_blocks, tmp_path):
+    log = tmp_path / "log"
+    log.write_bytes(b"".join(b"line %d\n" % n for n in range(200)))
+    forge(tmp_path, "log", tail=1)
+    (kept,) = (tmp_path / "cache").iterdir()
+    written = kept.stat().st_ino
+
+    with log.open("ab") as file:
+        file.write(b"a" * STRIDE)
+    forge(tmp_path, "log", tail=1)
+    assert kept.stat().st_ino == written
+
+    with log.open("ab") as file:
+        file.write(b"a" * 4 * STRIDE)
+    forge(tmp_path, "log", tail=1)
+    assert kept.stat().st_ino != written
+
+
 def test_a_damaged_cache_file_costs_a_scan_and_no_error(small_blocks, tmp_path, monkeypatch):
     (tmp_path / "log").write_bytes(b"".join(b"line %d\n" % n for n in range(2000)))
     forge(tmp_path, "log", tail=1)
@@ -257,6 +276,7 @@ from eyespan import Workspace
 from eyespan.lines import store
 root, seed = sys.argv[1], int(sys.argv[2])
 store.DISK_MIN_BYTES = 1
+store.DISK_STEP_BYTES = 1
 choose = random.Random(seed)
 tool = Workspace(root).tool("codex")
 for _ in range(15):

@@ -45,7 +45,7 @@ RACY_NS = 50_000_000
 class LineIndex:
     """The line feeds of a file's first `covered` bytes, by block. Grows; what is there never changes."""
 
-    __slots__ = ("counts", "covered", "file_bytes", "print", "stamp", "totals")
+    __slots__ = ("counts", "covered", "file_bytes", "print", "saved", "stamp", "totals")
 
     def __init__(self) -> None:
         self.counts = bytearray()
@@ -60,11 +60,14 @@ class LineIndex:
         """Its times then; None if they prove nothing."""
         self.print = b""
         """Of the bytes sampled below `covered`."""
+        self.saved = 0
+        """How much of it the copy on disk covers."""
 
     def copy(self) -> LineIndex:
         """One that can grow while others look things up in this one."""
         made = LineIndex()
         made.counts, made.totals, made.covered = self.counts[:], self.totals[:], self.covered
+        made.saved = self.saved
         made.file_bytes, made.stamp, made.print = self.file_bytes, self.stamp, self.print
         return made
 
@@ -72,6 +75,7 @@ class LineIndex:
         """The same counts, said to be those of a file of this length and with these times."""
         made = LineIndex()
         made.counts, made.totals, made.covered = self.counts, self.totals, self.covered
+        made.saved = self.saved
         made.file_bytes, made.stamp, made.print = file_bytes, stamp, fingerprint
         return made
 

@@ -24,6 +24,8 @@ MEMORY_BYTES = 16 << 20
 MEMORY_ENTRIES = 256
 DISK_MIN_BYTES = 64 << 20
 """Smaller files are scanned again sooner than a cache file is opened, checked and kept fresh."""
+DISK_STEP_BYTES = 16 << 20
+"""What is written down again only once this much was added: to scan less than that takes another process 2 ms."""
 DISK_TOTAL_BYTES = 64 << 20
 _MAGIC = b"eyespan-lines-1\n"
 _MASK = 2**64 - 1
@@ -69,8 +71,9 @@ class Store:
             return
         key = _key(source, newline)
         self._remember(key, index)
-        if self._on_disk(source) and index.covered >= DISK_MIN_BYTES // 2:
+        if self._on_disk(source) and index.covered >= max(DISK_MIN_BYTES // 2, index.saved + DISK_STEP_BYTES):
             self._save(key, index)
+            index.saved = index.covered
 
     def _remember(self, key: Key, index: LineIndex) -> None:
         with self._lock:
@@ -214,6 +217,7 @@ def _unpack(data: bytes, key: Key) -> LineIndex | None:
     index.file_bytes = head[2]
     index.stamp = (head[3], head[4]) if head[3] != -1 else None
     index.print = body[numbers : numbers + 16]
+    index.saved = index.covered
     return index
 
 
