@@ -38,7 +38,7 @@ enum {
     REVISION = 6,           /* told to _native/__init__.py, which turns away a build of an older contract */
     BLOCK = 1 << 20,        /* smaller reads pay for system calls, larger ones leave the processor's cache */
     PAGE = 4096,
-    CHUNK = 4 << 20,        /* what a thread takes at a time */
+    CHUNK = 4 << 20,        /* the most that a thread takes at a time */
     SPAN = 1 << 30,         /* what is counted before the counts need more room */
     SPAN_COUNTS = 1 << 20,
     KEEP_AT_MOST = 4 << 20, /* scratch memory kept between calls */
@@ -46,7 +46,7 @@ enum {
     LABEL_AT_MOST = 240, /* bytes of lead, number and mark */
     SLACK = 16,          /* copy() may write this far past what it was asked to */
 };
-static const int64_t TWO_THREADS_ABOVE = 16 << 20; /* a thread takes as long to start as half a megabyte to read */
+static const int64_t TWO_THREADS_ABOVE = 4 << 20; /* a thread takes as long to start as half a megabyte to read */
 
 typedef unsigned char byte;
 
@@ -438,7 +438,9 @@ static void scan_span(struct span *span, byte *blocks) {
 
 /* Scans on from `at` to `end`; the counts grow by a span at a time. Returns an error number. */
 static int scan_file(int fd, int64_t *at, int64_t end, uint32_t stride, byte *blocks, uint32_t **counts, size_t *used) {
-    int64_t chunk = CHUNK / stride > 1 ? CHUNK / stride * (int64_t)stride : stride;
+    int64_t chunk = (end - *at) / 16; /* of a small file less, or one thread would wait for the other */
+    chunk = chunk < BLOCK ? BLOCK : chunk < CHUNK ? chunk : CHUNK;
+    chunk = chunk / stride > 1 ? chunk / stride * (int64_t)stride : stride;
     int64_t most = SPAN / chunk > 1 ? SPAN / chunk * chunk : chunk;
     if (most / stride > SPAN_COUNTS)
         most = (int64_t)SPAN_COUNTS * stride;
