@@ -38,6 +38,8 @@ enum {
     REVISION = 6,           /* told to _native/__init__.py, which turns away a build of an older contract */
     BLOCK = 1 << 20,        /* smaller reads pay for system calls, larger ones leave the processor's cache */
     PAGE = 4096,
+    SMALL = 32 << 20,       /* below this, fresh pages for whole blocks cost more than the system calls they save */
+    SMALL_BLOCK = 256 << 10,
     CHUNK = 4 << 20,        /* the most that a thread takes at a time */
     SPAN = 1 << 30,         /* what is counted before the counts need more room */
     SPAN_COUNTS = 1 << 20,
@@ -363,6 +365,7 @@ struct span {
     int fd;
     int64_t from, end; /* bytes of the file */
     uint32_t stride;
+    size_t block;     /* bytes to read at a time */
     int64_t chunk;    /* bytes, a multiple of the stride */
     uint32_t *counts; /* one for each stride, zero at first; each is written by one thread only */
     _Atomic int64_t next;
@@ -391,7 +394,7 @@ static int scan_chunk(struct span *span, byte *block, int64_t at, int64_t end) {
     uint32_t *count = span->counts + (at - span->from) / span->stride;
     uint32_t left = span->stride; /* of this stride */
     while (at < end) {
-        size_t want = end - at < BLOCK ? (size_t)(end - at) : BLOCK;
+        size_t want = end - at < (int64_t)span->block ? (size_t)(end - at) : span->block;
         ssize_t got = pread(span->fd, block, want, (off_t)at);
         if (got < 0 && errno == EINTR)
             continue;
@@ -430,7 +433,8 @@ static void *scan_chunks(void *argument) {
 static void scan_span(struct span *span, byte *blocks) {
     struct reader readers[2] = {{span, blocks}, {span, blocks + BLOCK}};
     pthread_t second;
-    int apart = span->end - span->from > TWO_THREADS_ABOVE && pthread_create(&second, NULL, scan_chunks, &readers[1]) == 0;
+    int apart = span->end - span->from > TWO_THREADS_ABOVE;
+    apart = apart && pthread_create(&second, NULL, scan_chunks, &readers[1]) == 0;
     scan_chunks(&readers[0]);
     if (apart)
         pthread_join(second, NULL);
@@ -440,6 +444,7 @@ static void scan_span(struct span *span, byte *blocks) {
 static int scan_file(int fd, int64_t *at, int64_t end, uint32_t stride, byte *blocks, uint32_t **counts, size_t *used) {
     int64_t chunk = (end - *at) / 16; /* of a small file less, or one thread would wait for the other */
     chunk = chunk < BLOCK ? BLOCK : chunk < CHUNK ? chunk : CHUNK;
+    size_t block = end - *at < SMALL ? SMALL_BLOCK : BLOCK;
     chunk = chunk / stride > 1 ? chunk / stride * (int64_t)stride : stride;
     int64_t most = SPAN / chunk > 1 ? SPAN / chunk * chunk : chunk;
     if (most / stride > SPAN_COUNTS)
@@ -453,8 +458,8 @@ static int scan_file(int fd, int64_t *at, int64_t end, uint32_t stride, byte *bl
             return ENOMEM;
         *counts = more;
         memset(more + *used, 0, strides * sizeof *more);
-        struct span span = {.fd = fd, .from = *at, .end = to, .stride = stride, .chunk = chunk, .counts = more + *used,
-                            .next = *at, .lock = PTHREAD_MUTEX_INITIALIZER, .stop = to};
+        struct span span = {.fd = fd, .from = *at, .end = to, .stride = stride, .block = block, .chunk = chunk,
+                            .counts = more + *used, .next = *at, .lock = PTHREAD_MUTEX_INITIALIZER, .stop = to};
         scan_span(&span, blocks);
         pthread_mutex_destroy(&span.lock);
         if (span.error)
@@ -767,7 +772,8 @@ static PyObject *py_scan(PyObject *module, PyObject *args, PyObject *kwargs) {
         errno = error;
         PyErr_SetFromErrno(PyExc_OSError);
     } else
-        answer = Py_BuildValue("y#L", used ? (const char *)counts : "", (Py_ssize_t)(used * sizeof *counts), (long long)at);
+        answer = Py_BuildValue("y#L", used ? (const char *)counts : "", (Py_ssize_t)(used * sizeof *counts),
+                               (long long)at);
     free(counts);
     return answer;
 }
