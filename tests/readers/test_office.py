@@ -311,8 +311,10 @@ def test_a_sheet_of_giant_extent_is_refused(tmp_path):
 
 @pytest.mark.parametrize("name", ["report.docx", "talk.pptx"])
 def test_xml_that_is_nested_too_deeply_is_refused(tmp_path, name):
-    part = "word/document.xml" if name == "report.docx" else "ppt/slides/slide1.xml"
-    path = rezipped(name, {part: b"<a>" * 5000 + b"</a>" * 5000}, tmp_path / name)
+    part, tag = ("word/document.xml", b"w:tbl") if name == "report.docx" else ("ppt/slides/slide1.xml", b"a:tbl")
+    space = b"wordprocessingml" if name == "report.docx" else b"drawingml"
+    xml = b'<x xmlns:%s="%s">' % (tag[:1], space) + b"<%s>" % tag * 5000 + b"</%s>" % tag * 5000 + b"</x>"
+    path = rezipped(name, {part: xml}, tmp_path / name)
 
     with pytest.raises(Unreadable, match="nested more than 256 levels"):
         text(path)
