@@ -327,6 +327,23 @@ def test_a_page_that_is_nested_deeply_is_shown(tmp_path):
     assert text(path) == "inside\n"
 
 
+@pytest.mark.parametrize("page", ["<div>" * 50_000 + "inside", "<DIV a=b>" * 50_000 + "x" + "</div>" * 50_000])
+def test_a_page_that_is_nested_beyond_reason_is_told(tmp_path, page):
+    path = tmp_path / "a.html"
+    path.write_text(page)
+
+    with pytest.raises(Unreadable, match="nested more than 20000 levels"):
+        text(path)
+
+
+@pytest.mark.parametrize("piece", ["<p>word", "<li>word", "word<br>", "<span>word</span>\n<br/>"])
+def test_a_long_page_is_not_a_deep_one(tmp_path, piece):
+    path = tmp_path / "a.html"
+    path.write_text("<html><body>" + piece * 25_000)
+
+    assert text(path).count("word") == 25_000
+
+
 @pytest.mark.parametrize("name", ["a.docx", "a.pptx", "a.xlsx", "a.epub", "a.ods"])
 @pytest.mark.parametrize(
     ("data", "says"),
