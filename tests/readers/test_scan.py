@@ -14,6 +14,7 @@ TAGS = Tags(
     ended=("w:p", "w:tbl"),
     texts=("w:t",),
     skipped=("w:del",),
+    line="w:p w:r w:rPr w:t",
 )
 
 
@@ -63,6 +64,8 @@ TREES = st.recursive(
         LETTERS,
         st.sampled_from(["", ' xml:space="preserve"', ' a="b"', ' a="&gt;>"']),
     )
+    | LETTERS.map(lambda text: f"<w:p><w:r><w:rPr a='b'/><w:t>{escaped(text, '>')}</w:t></w:r></w:p>")
+    | LETTERS.map(lambda text: f"<w:p><w:r><w:t>{escaped(text, '>')}</w:t></w:r></w:p>")
     | LETTERS.map(escaped)
     | st.sampled_from(["<!-- <w:p> -->", "<![CDATA[<w:p>]]>", "<?x <w:p> ?>", "<w:t/>", "<w:t>a<x/>b</w:t>"]),
     element,
@@ -122,6 +125,15 @@ def test_what_a_search_cannot_know_is_left_to_the_parser(data):
 def test_damaged_parts_are_told(data):
     with pytest.raises(Unreadable, match="damaged"):
         told(walk_xml, data)
+
+
+def test_a_line_of_one_text_may_be_told_at_once():
+    body = '<w:p><w:r><w:rPr a="1"/><w:t>a &lt; b</w:t></w:r></w:p><w:p><w:r><w:t>c</w:t></w:r><w:tab/></w:p>'
+    whole, other = [], []
+
+    walk_xml(part(body), "docx", "a", lambda tag, _: other.append(tag), None, other.append, TAGS, whole.append)
+
+    assert (whole, other) == (["a < b"], ["w:p", "c", "w:tab"])
 
 
 def test_a_prefix_means_what_the_part_says():

@@ -202,14 +202,16 @@ class Package:
         end: End | None = None,
         text: Text | None = None,
         tags: Tags | None = None,
+        whole: Text | None = None,
     ) -> None:
         """Walks through a part's XML: `start(tag, attributes)`, `end(tag)`, `text(data)`; tags as `short` has them.
 
-        With `tags`, what these say; without, all elements and all text.
+        With `tags`, what these say; without, all elements and all text. `whole(data)` may take the place of the start,
+        the text and the end of a line of one text.
 
         Raises: Unreadable.
         """
-        walk_xml(self.read(name), self.kind, name, start, end, text, tags)
+        walk_xml(self.read(name), self.kind, name, start, end, text, tags, whole)
 
     def relations(self, name: str) -> dict[str, tuple[str, str]]:
         """Where a part points to, by id: (last word of the type, target); targets outside the package as they are."""
@@ -300,6 +302,7 @@ def walk_xml(
     end: End | None = None,
     text: Text | None = None,
     tags: Tags | None = None,
+    whole: Text | None = None,
 ) -> None:
     """As `Package.parse`, for XML that is at hand."""
     if tags is not None:
@@ -311,7 +314,14 @@ def walk_xml(
             end, text = end or _nothing, text or _nothing
             for piece, tag, attributes in events:
                 if piece:
-                    text(piece)
+                    if not tag:
+                        text(piece)
+                    elif whole is not None:
+                        whole(piece)
+                    else:
+                        start(tag, {})
+                        text(piece)
+                        end(tag)
                 elif attributes is None:
                     end(tag)
                 else:

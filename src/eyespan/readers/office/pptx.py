@@ -25,6 +25,7 @@ _TAGS = Tags(
     ended=("a:p", "a:tc", "a:tbl"),
     texts=("a:t",),
     skipped=("mc:Fallback",),
+    line="a:p a:r a:rPr a:t",
 )
 
 
@@ -96,7 +97,7 @@ class Shapes:
         self._lines: list[str] = []
         self._rows: list[list[str]] | None = None
         self._cell: list[str] | None = None
-        package.parse(part, self._start, self._end, self._data, _TAGS)
+        package.parse(part, self._start, self._end, self._data, _TAGS, self._whole)
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         if tag == "a:p":
@@ -148,6 +149,13 @@ class Shapes:
             # The body of a slide is a list unless it says otherwise; other boxes are plain unless they say so.
             listed = self._bullet if self._bullet is not None else self._holder in ("body", "obj") or self._level > 0
             self.blocks.append(markdown.Item(markdown.indented(text, "-", self._level)) if listed else text)
+
+    def _whole(self, data: str) -> None:
+        """A paragraph of one run."""
+        self._runs, self._level, self._bullet = [], 0, None
+        text = data.strip()
+        if text:
+            self._paragraph(text)
 
     def _data(self, data: str) -> None:
         self._runs.append(data)

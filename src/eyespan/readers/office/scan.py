@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     Event = tuple[str, str, dict[str, str] | None]
-    """Text, "", {}; or "", tag, attributes; or, at its end, "", tag, None."""
+    """Text, "", {}; or "", tag, attributes; or, at its end, "", tag, None; or, all three at once, text, tag, {}."""
 
 MAX_BYTES = 8 * 1024 * 1024
 """Of a part: all its tags are held at once."""
@@ -44,16 +44,23 @@ class Tags:
 
     Of `told`, the start is told; of `ended`, which are some of these, also the end. `texts` are elements of text alone,
     which is told without them. Nothing of what is inside those `skipped` is told. A tag of `told` may name an attribute
-    (`p:cNvPr descr`): without it, nobody minds whether the tag is told.
+    (`p:cNvPr descr`): without it, nobody minds whether the tag is told. `line` is an element that often holds one text
+    and little else (`a:p a:r a:rPr a:t`: a paragraph of one run, the properties of the run, its text); such a one is
+    told at once, as a text with its tag.
     """
 
     def __init__(
-        self, told: Iterable[str], ended: Iterable[str] = (), texts: Iterable[str] = (), skipped: Iterable[str] = ()
+        self,
+        told: Iterable[str],
+        ended: Iterable[str] = (),
+        texts: Iterable[str] = (),
+        skipped: Iterable[str] = (),
+        line: str = "",
     ) -> None:
         pairs = [tag.partition(" ")[::2] for tag in told]
         self.needs = {tag: attribute for tag, attribute in pairs if attribute}
         self.told, self.ended = frozenset(tag for tag, _ in pairs), frozenset(ended)
-        self.texts, self.skipped = frozenset(texts), frozenset(skipped)
+        self.texts, self.skipped, self.line = frozenset(texts), frozenset(skipped), line.split()
         self.heads: dict[bytes, tuple[str, bytes]] = {}
         """Of parts seen so far; most parts of a kind start alike. A job's process ends with it."""
         self._plans: dict[str | frozenset[tuple[str, str]], Plan] = {}
@@ -100,8 +107,16 @@ class Plan:
         # Up to the next `<`, not `>`, which a value may hold: what is too much is seen when the attributes are read.
         needs = {name: f"(?=[^<]*{tags.needs[tag]})" for name, tag in names.items() if tag in tags.needs}
         start, text, end = _any_of(names, needs), _any_of(texts), _any_of((*self.ends, *self.skipped))
+        self.line, line = "", "(?!)()"
+        if tags.line:
+            self.line = tags.line[0]
+            name = next(name for name, tag in names.items() if tag == self.line)
+            prefix = name.removesuffix(self.line.rpartition(":")[2])
+            one, run, look, text_of = (re.escape(prefix + tag.rpartition(":")[2]) for tag in tags.line)
+            line = f"{one}><{run}>(?:<{look}[^<>]*/>)?<{text_of}>([^<]+)</{text_of}></{run}></{one}>"
         self.pattern = re.compile(
-            rf'<(?:{text}(?: xml:space="[a-z]*")?>([^<]*)</{text}>|({start})(?=[\s/>])([^<>]*)>|/({end})\s*>)'
+            rf'<(?:{line}|{text}(?: xml:space="[a-z]*")?>([^<]*)</{text}>|'
+            rf"({start})(?=[\s/>])([^<>]*)>|/({end})\s*>)"
         )
 
     def attributes(self, written: str) -> dict[str, str]:
@@ -195,7 +210,8 @@ def _events(plan: Plan, first: str, rest: str) -> list[Event]:
     starts, ends, kept, special = plan.starts, plan.ends, plan.kept, plan.special
     depth = 0
     skipping, skipped_depth = "", 0
-    for leaf, opened, written, closed in chain(plan.pattern.findall(first), plan.pattern.findall(rest)):
+    line = plan.line
+    for whole, leaf, opened, written, closed in chain(plan.pattern.findall(first), plan.pattern.findall(rest)):
         if skipping:
             if opened == skipping and not written.endswith("/"):
                 skipped_depth += 1
@@ -203,6 +219,8 @@ def _events(plan: Plan, first: str, rest: str) -> list[Event]:
                 skipped_depth -= 1
                 if not skipped_depth:
                     skipping = ""
+        elif whole:
+            tell((unescaped(whole) if "&" in whole else whole, line, _NONE))
         elif leaf:
             tell((unescaped(leaf) if "&" in leaf else leaf, "", _NONE))
         elif closed:
