@@ -827,3 +827,13 @@ def test_damage_never_does_more_than_fail(name, tmp_path):
             seen.add(outcome(tmp_path, selection, inner))
     assert "unreadable" in seen
     assert not seen & {"internal", "no words"}
+
+
+def test_a_window_beyond_what_a_codec_may_hold_is_told_with_a_way_out(tmp_path):
+    wide = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 96 * MIB}]
+    with lzma.open(tmp_path / "a.xz", "wb", filters=wide) as file:
+        file.write(b"a line\n")
+
+    error = fails(tmp_path, "a.xz")
+
+    assert "takes more than 72 MiB of memory; unpack it and read what comes out" in str(vars(error))

@@ -311,8 +311,10 @@ def test_a_sheet_of_giant_extent_is_refused(tmp_path):
 
 @pytest.mark.parametrize("name", ["report.docx", "talk.pptx"])
 def test_xml_that_is_nested_too_deeply_is_refused(tmp_path, name):
-    part = "word/document.xml" if name == "report.docx" else "ppt/slides/slide1.xml"
-    path = rezipped(name, {part: b"<a>" * 5000 + b"</a>" * 5000}, tmp_path / name)
+    part, tag = ("word/document.xml", b"w:tbl") if name == "report.docx" else ("ppt/slides/slide1.xml", b"a:tbl")
+    space = b"wordprocessingml" if name == "report.docx" else b"drawingml"
+    xml = b'<x xmlns:%s="%s">' % (tag[:1], space) + b"<%s>" % tag * 5000 + b"</%s>" % tag * 5000 + b"</x>"
+    path = rezipped(name, {part: xml}, tmp_path / name)
 
     with pytest.raises(Unreadable, match="nested more than 256 levels"):
         text(path)
@@ -323,6 +325,23 @@ def test_a_page_that_is_nested_deeply_is_shown(tmp_path):
     path.write_text("<div>" * 5000 + "inside")
 
     assert text(path) == "inside\n"
+
+
+@pytest.mark.parametrize("page", ["<div>" * 50_000 + "inside", "<DIV a=b>" * 50_000 + "x" + "</div>" * 50_000])
+def test_a_page_that_is_nested_beyond_reason_is_told(tmp_path, page):
+    path = tmp_path / "a.html"
+    path.write_text(page)
+
+    with pytest.raises(Unreadable, match="nested more than 20000 levels"):
+        text(path)
+
+
+@pytest.mark.parametrize("piece", ["<p>word", "<li>word", "word<br>", "<span>word</span>\n<br/>"])
+def test_a_long_page_is_not_a_deep_one(tmp_path, piece):
+    path = tmp_path / "a.html"
+    path.write_text("<html><body>" + piece * 25_000)
+
+    assert text(path).count("word") == 25_000
 
 
 @pytest.mark.parametrize("name", ["a.docx", "a.pptx", "a.xlsx", "a.epub", "a.ods"])

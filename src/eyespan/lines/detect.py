@@ -1,7 +1,8 @@
 """Which encoding a file without a label is in: what its bytes prove, then what they make likely.
 
-Marks, valid UTF-8 and the pattern of NULs prove; everything else is charset-normalizer's guess over a sample that ends
-at a line feed (a character cut in two would spoil it). Loaded when a host sets `encoding="auto"`.
+Marks, valid UTF-8 and the pattern of NULs prove; everything else is a guess over a sample that ends at a line feed (a
+character cut in two would spoil it): what reads like a language of the Latin script is that, and for the rest
+charset-normalizer is asked. Loaded when a host sets `encoding="auto"`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import logging
 
 from eyespan.errors import Missing
 from eyespan.lines.encodings import Encoding, by_mark, checked, plain_wide
+from eyespan.lines.latin import likeliest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,6 +101,9 @@ def _guess(sample: bytes) -> Encoding | None:
         from charset_normalizer.constant import IANA_SUPPORTED
     except ImportError:
         raise Missing("", what="detecting an encoding", install="pip install charset-normalizer") from None
+    latin = likeliest(sample)
+    if latin is not None:
+        return Encoding(latin[0], how="detected", confidence=latin[1])
     logging.getLogger("charset_normalizer").setLevel(logging.ERROR)
     matches = list(from_bytes(sample, cp_exclusion=[name for name in IANA_SUPPORTED if not _readable(name)]))
     if not matches:

@@ -335,5 +335,5 @@ def _zlib_words(error: zlib.error) -> str:
 def _words(error: Exception) -> str:
     text = str(error).lower()
     if "memory" in text:
-        return "decoding it takes more memory than is allowed"
+        return f"decoding it takes more than {MAX_CODEC_BYTES >> 20} MiB of memory; unpack it and read what comes out"
     return "its compressed data make no sense"

@@ -184,6 +184,7 @@ class Worker:
         end = time.monotonic() + START_SECONDS
         begun = False
         data = bytearray()
+        size = 0  # of a whole answer, once it is known
         most = self.limits.output_bytes + _MAX_HEAD_BYTES
         while True:
             ready = poll.poll(_BEAT_SECONDS * 1000)
@@ -205,6 +206,10 @@ class Worker:
                     end = time.monotonic() + self.limits.seconds
                 if len(data) > most:
                     raise Unreadable(asked, kind=task, reason="what it decodes to is too large")
+                if not size:
+                    size = _size(data)
+                if len(data) == size:  # all of it: how the child ends, which takes a while, is of no interest
+                    return bytes(data[len(STARTED) :])
         if not begun:
             raise _GoneError
         tail = bytes(data[-8:])
@@ -392,6 +397,20 @@ def _judge_status(status: int, asked: str, task: str, seconds: float) -> None:
         raise Unreadable(asked, kind=task, reason=reason)
     if status:
         raise Unreadable(asked, kind=task, reason="the decoder gave up on it")
+
+
+def _size(data: bytearray) -> int:
+    """How much there is until an answer that starts so is whole; 0 if that cannot be told, yet or at all."""
+    at = len(STARTED)
+    head = int.from_bytes(data[at : at + 4], "big")
+    if len(data) < at + 4 + head or not 0 < head <= _MAX_HEAD_BYTES:
+        return 0
+    try:
+        told = json.loads(data[at + 4 : at + 4 + head], parse_constant=_refuse)
+        blobs: int = sum(told["blobs"])
+    except (ValueError, RecursionError, TypeError, KeyError):
+        return 0  # judged when the child has ended
+    return at + 4 + head + blobs
 
 
 def _parse(data: bytes, asked: str, task: str) -> tuple[dict[str, Any], list[bytes]]:

@@ -209,6 +209,8 @@ class _Zygote:
             self.jail.keep_memory()
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            # A process of a second: looking for garbage in circles after every 700 objects takes a tenth of it.
+            gc.set_threshold(100_000, 20, 100)
             layers = self.settle(file, answer)
             work(decoder, message["task"], message["params"], _FILE, _ANSWER, layers)
             status = 0

@@ -9,7 +9,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from eyespan.readers.office import markdown
-from eyespan.readers.office.package import Package
+from eyespan.readers.office.package import Package, rehearse_relations, rehearse_xml
+from eyespan.readers.office.scan import Tags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,15 +18,17 @@ if TYPE_CHECKING:
 
 KIND = "docx"
 BODY = "word/document.xml"
+DRAWING = "http://schemas.openxmlformats.org/drawingml/2006"
 _HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
-_SKIPPED = frozenset(("w:del", "w:moveFrom", "mc:Fallback", "w:instrText", "w:sectPr", "w:rPrChange", "w:pPrChange"))
-# fmt: off
-_WANTED = frozenset((
-    "w:p", "w:t", "m:t", "w:pStyle", "w:outlineLvl", "w:ilvl", "w:numId", "w:tab", "w:br", "w:cr", "w:noBreakHyphen",
-    "w:hyperlink", "w:footnoteReference", "w:endnoteReference", "w:commentReference", "a:docPr", "w:tbl", "w:tr",
-    "w:tc", "w:gridSpan",
-))
-# fmt: on
+_TOLD = (
+    *("w:p", "w:pStyle", "w:outlineLvl", "w:ilvl", "w:numId", "w:tab", "w:br", "w:cr", "w:noBreakHyphen"),
+    *("w:hyperlink", "w:footnoteReference", "w:endnoteReference", "w:commentReference", "a:docPr descr"),
+    *("w:tbl", "w:tr", "w:tc", "w:gridSpan"),
+)
+_ENDED = ("w:p", "w:hyperlink", "w:tc", "w:tbl")
+_TEXTS = ("w:t", "m:t")
+_SKIPPED = ("w:del", "w:moveFrom", "mc:Fallback", "w:instrText", "w:sectPr", "w:rPrChange", "w:pPrChange")
+_TAGS = Tags(_TOLD, _ENDED, _TEXTS, _SKIPPED)
 
 ASIDES = (
     ("footnotes", "w:footnote", "^"),
@@ -33,6 +36,14 @@ ASIDES = (
     ("comments", "w:comment", "comment "),
 )
 """What hangs on a place in the text: the part it is in, the element that holds one, the mark at the place."""
+
+
+def rehearse() -> None:
+    """Makes ready, once for all jobs, what takes its time."""
+    drawing = f"{DRAWING}/wordprocessingDrawing"
+    for bound in ({}, {"wp": drawing}, {"wp": drawing, "a": f"{DRAWING}/main", "pic": f"{DRAWING}/picture"}):
+        rehearse_xml(_TAGS, bound)
+    rehearse_relations()
 
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
@@ -181,7 +192,6 @@ class Story:
         self.items: list[tuple[dict[str, str], list[str]]] = []
         self.paragraphs = self.tables = 0
         self._styles, self._numbering, self._relations, self._item = styles, numbering, relations, item
-        self._text = False
         self._runs: list[str] = []
         self._outer: list[tuple[list[str], dict[str, str]]] = []
         self._paragraph: dict[str, str] = {}
@@ -192,13 +202,11 @@ class Story:
         """The paragraphs of each cell that is open."""
         self._spans: list[int] = []
         """Over how many columns each cell that is open goes."""
-        wanted = _WANTED | {item} if item else _WANTED
-        package.parse(part, self._start, self._end, self._data, wanted, _SKIPPED)
+        tags = Tags((*_TOLD, item), _ENDED, _TEXTS, _SKIPPED) if item else _TAGS
+        package.parse(part, self._start, self._end, self._data, tags)
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        if tag in ("w:t", "m:t"):
-            self._text = True
-        elif tag == "w:p":
+        if tag == "w:p":
             self._outer.append((self._runs, self._paragraph))  # a text box has paragraphs inside a paragraph
             self._runs, self._paragraph = [], {}
         elif tag in ("w:pStyle", "w:outlineLvl", "w:ilvl", "w:numId"):
@@ -229,9 +237,7 @@ class Story:
             self.items.append((attributes, []))
 
     def _end(self, tag: str) -> None:
-        if tag in ("w:t", "m:t"):
-            self._text = False
-        elif tag == "w:p" and self._outer:
+        if tag == "w:p" and self._outer:
             self._close_paragraph()
         elif tag == "w:hyperlink" and self._links:
             at, target = self._links.pop()
@@ -251,8 +257,7 @@ class Story:
                 self._put(markdown.table(rows))
 
     def _data(self, data: str) -> None:
-        if self._text:
-            self._runs.append(data)
+        self._runs.append(data)
 
     def _close_paragraph(self) -> None:
         """A paragraph ends: it is a line of a cell, or a block of its own."""

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 KIND = "html"
 MAX_BYTES = 32 * 1024 * 1024
+MAX_DEPTH = 20_000
+"""Of elements inside each other. What the rules of HTML ask of a parser grows with its square: a second, so deep."""
 _SKIPPED = frozenset(
     ("script", "style", "head", "noscript", "template", "svg", "iframe", "object", "select", "button", "-comment")
 )
@@ -32,6 +34,14 @@ _BLOCKS = frozenset((
 # fmt: on
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)[^<>]*?(/?)>")
+# fmt: off
+_FLAT = frozenset((
+    "area", "base", "br", "col", "dd", "dt", "embed", "hr", "img", "input", "li", "link", "meta", "optgroup", "option",
+    "p", "param", "source", "tbody", "td", "tfoot", "th", "thead", "tr", "track", "wbr",
+))
+# fmt: on
+"""Elements that are empty, or that the next of their kind ends: many pages never close them."""
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 
 # Behind the walls no codec can be loaded any more: those that pages and mails name.
@@ -91,6 +101,7 @@ def convert(html: str) -> tuple[str, list[str]]:
     """
     if LexborHTMLParser is None:
         raise Missing("", what="reading web pages", install="pip install 'eyespan[docs]'")
+    _check_depth(html)
     tree = LexborHTMLParser(html)
     head = tree.css_first("head title")
     title = _SPACE.sub(" ", head.text()).strip() if head is not None else ""
@@ -99,6 +110,21 @@ def convert(html: str) -> tuple[str, list[str]]:
         _walk(tree.body, writer)
     writer.close_block()
     return title, writer.blocks
+
+
+def _check_depth(html: str) -> None:
+    """Raises: Unreadable, for a page whose elements are nested so deeply that parsing it would take minutes."""
+    if html.count("<") <= MAX_DEPTH:
+        return
+    depth = 0
+    for found in _TAG.finditer(html):
+        closing, name, empty = found.groups()
+        if empty or name.lower() in _FLAT:
+            continue
+        depth = max(0, depth - 1) if closing else depth + 1
+        if depth > MAX_DEPTH:
+            reason = f"its elements are nested more than {MAX_DEPTH} levels deep; read it as text to see its source"
+            raise Unreadable("", kind=KIND, reason=reason)
 
 
 def _walk(root: Any, writer: _Writer) -> None:

@@ -41,6 +41,8 @@ class Item(str):
 
 def indented(text: str, mark: str, level: int) -> str:
     """An item of a list; what follows in further lines stands below its text."""
+    if not level and "\n" not in text:
+        return f"{mark} {text}"
     space = "  " * level
     return space + mark + " " + text.replace("\n", "\n" + space + " " * (len(mark) + 1))
 
@@ -49,20 +51,28 @@ def finish(blocks: Iterable[str]) -> bytes:
     """Blocks with empty lines between them as UTF-8, LF at every line's end, cut where it grows beyond bounds."""
     pieces: list[str] = []
     top = ""  # the mark of the list that goes on, or ""
+    tidy = True
     for block in blocks:
-        if block.strip():
-            mark = ("-" if block[0] in "->" else "1") if isinstance(block, Item) and block[0] != " " else top
-            close = isinstance(block, Item) and top == mark != ""
-            pieces += [("\n" if close else "\n\n") if pieces else "", block.strip("\n")]
-            top = mark if isinstance(block, Item) else ""
-    text = "".join(pieces)
-    # Each search only where there is something to find: over a whole text they cost more than parsing it.
+        if not block or block.isspace():
+            continue
+        mark, space = "", "\n\n"
+        if type(block) is Item:
+            mark = top if block[0] == " " else "-" if block[0] in "->" else "1"
+            if top and top == mark:
+                space = "\n"
+        top = mark
+        if "\n" in block or block[-1] in " \t\r":
+            tidy = False
+            block = block.strip("\n")
+        pieces += (space, block)
+    text = "".join(pieces[1:])
+    # Each search only where there may be something to find: over a whole text they cost more than parsing it.
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if " \n" in text or "\t\n" in text:
-        text = _LINE_ENDS.sub("\n", text)
-    if "\n\n\n" in text:
-        text = _BLANK_LINES.sub("\n\n", text)
+        tidy = False
+    if not tidy:
+        text = _LINE_ENDS.sub("\n", text) if " \n" in text or "\t\n" in text else text
+        text = _BLANK_LINES.sub("\n\n", text) if "\n\n\n" in text else text
     return encode(text + "\n" if text else "")
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eyespan.readers.office import markdown
-from eyespan.readers.office.package import Package, local
+from eyespan.readers.office.package import Package, local, rehearse_relations, rehearse_xml
+from eyespan.readers.office.scan import Tags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,13 +17,26 @@ SHOW = "ppt/presentation.xml"
 _TITLES = ("title", "ctrTitle")
 _LEFT_OUT = ("dt", "ftr", "sldNum", "hdr", "sldImg")
 """Placeholders that repeat on every slide or hold no text of their own."""
-# fmt: off
-_WANTED = frozenset((
-    "p:sld", "p:sp", "p:graphicFrame", "p:pic", "p:ph", "p:cNvPr", "a:p", "a:pPr", "a:t", "a:br", "a:buNone",
-    "a:buChar", "a:buAutoNum", "a:tbl", "a:tr", "a:tc",
-))
-# fmt: on
-_SKIPPED = frozenset(("mc:Fallback",))
+_TAGS = Tags(
+    (
+        *("p:sld show", "p:sp", "p:graphicFrame", "p:pic", "p:ph", "p:cNvPr descr", "a:tbl", "a:tr", "a:tc"),
+        *("a:p", "a:pPr", "a:br", "a:buNone", "a:buChar", "a:buAutoNum"),
+    ),
+    ended=("a:p", "a:tc", "a:tbl"),
+    texts=("a:t",),
+    skipped=("mc:Fallback",),
+    line="a:p a:r a:rPr a:t",
+)
+
+
+_ORDER = Tags(("p:sldId",))
+
+
+def rehearse() -> None:
+    """Makes ready, once for all jobs, what takes its time."""
+    rehearse_xml(_TAGS, {})
+    rehearse_xml(_ORDER, {})
+    rehearse_relations()
 
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
@@ -35,11 +49,11 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     relations = package.relations(show)
     order: list[str] = []
 
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        if tag == "p:sldId" and attributes.get("r:id") in relations:
+    def start(_: str, attributes: dict[str, str]) -> None:
+        if attributes.get("r:id") in relations:
             order.append(relations[attributes["r:id"]][1])
 
-    package.parse(show, start)
+    package.parse(show, start, tags=_ORDER)
     authors = _authors(package, relations)
     blocks: list[str] = []
     slides = [part for part in order if part in package]
@@ -78,25 +92,23 @@ class Shapes:
         self.blocks: list[str] = []
         self._holder = ""
         self._runs: list[str] = []
-        self._text = False
         self._level = 0
         self._bullet: bool | None = None
         self._lines: list[str] = []
         self._rows: list[list[str]] | None = None
         self._cell: list[str] | None = None
-        package.parse(part, self._start, self._end, self._data, _WANTED, _SKIPPED)
+        package.parse(part, self._start, self._end, self._data, _TAGS, self._whole)
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        if tag == "a:t":
-            self._text = True
+        if tag == "a:p":
+            self._runs, self._level, self._bullet = [], 0, None
         elif tag == "p:ph":
             self._holder = attributes.get("type", "body")
         elif tag in ("p:sp", "p:graphicFrame", "p:pic"):
             self._holder = ""
-        elif tag == "p:cNvPr" and attributes.get("descr"):
-            self.blocks.append(f"![{' '.join(attributes['descr'].split())}]")
-        elif tag == "a:p":
-            self._runs, self._level, self._bullet = [], 0, None
+        elif tag == "p:cNvPr":
+            if attributes.get("descr"):
+                self.blocks.append(f"![{' '.join(attributes['descr'].split())}]")
         elif tag == "a:pPr":
             level = attributes.get("lvl", "0")
             self._level = min(8, int(level)) if level.isdecimal() else 0
@@ -116,9 +128,7 @@ class Shapes:
             self.hidden = attributes.get("show") in ("0", "false")
 
     def _end(self, tag: str) -> None:
-        if tag == "a:t":
-            self._text = False
-        elif tag == "a:p":
+        if tag == "a:p":
             text = "".join(self._runs).strip()
             self._runs = []
             if text:
@@ -140,9 +150,15 @@ class Shapes:
             listed = self._bullet if self._bullet is not None else self._holder in ("body", "obj") or self._level > 0
             self.blocks.append(markdown.Item(markdown.indented(text, "-", self._level)) if listed else text)
 
+    def _whole(self, data: str) -> None:
+        """A paragraph of one run."""
+        self._runs, self._level, self._bullet = [], 0, None
+        text = data.strip()
+        if text:
+            self._paragraph(text)
+
     def _data(self, data: str) -> None:
-        if self._text:
-            self._runs.append(data)
+        self._runs.append(data)
 
 
 def _authors(package: Package, relations: Mapping[str, tuple[str, str]]) -> dict[str, str]:
