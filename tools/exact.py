@@ -67,7 +67,8 @@ WORDS = [
 SEPARATORS = ("\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\r", "\u200b", "\u202e", "\ufeff", "\U000e0041")
 ODD_NAMES = (
     "with blank {n}", "-dash{n}", "a..b{n}", "ünï{n}", "漢字{n}", "q'uo\"te{n}", "$(x){n}", "semi;{n}", "{n}.tar",
-    "~{n}", "%41{n}", "star*{n}", "a:10-20 {n}", "x::y{n}", "v@1{n}", "[{n}]", "new\nline{n}", "{n}" + "n" * 200, "e\u0301{n}",
+    "~{n}", "%41{n}", "star*{n}",
+    "a:10-20 {n}", "x::y{n}", "v@1{n}", "[{n}]", "new\nline{n}", "{n}" + "n" * 200, "e\u0301{n}",
 )  # fmt: skip
 
 
