@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum mode { COUNT, FAIL, SHORT_ONCE, SHORT_ALWAYS, LIE };
@@ -159,7 +160,7 @@ READS(pread64, (int fd, void *to, size_t size, off64_t at), fd, to, size, at)
 READS_PIECES(preadv, off_t)
 READS_PIECES(preadv64, off64_t)
 
-#define TELLS(name, kind, parameters, ...) \
+#define TELLS(name, parameters, ...) \
     int name parameters { \
         REAL(name); \
         if (fails(#name)) \
@@ -169,14 +170,14 @@ READS_PIECES(preadv64, off64_t)
             lie((struct stat *)status); \
         return result; \
     }
-TELLS(fstat, stat, (int fd, struct stat *status), fd, status)
-TELLS(fstat64, stat64, (int fd, struct stat64 *status), fd, status)
-TELLS(stat, stat, (const char *path, struct stat *status), path, status)
-TELLS(stat64, stat64, (const char *path, struct stat64 *status), path, status)
-TELLS(lstat, stat, (const char *path, struct stat *status), path, status)
-TELLS(lstat64, stat64, (const char *path, struct stat64 *status), path, status)
-TELLS(fstatat, stat, (int fd, const char *path, struct stat *status, int how), fd, path, status, how)
-TELLS(fstatat64, stat64, (int fd, const char *path, struct stat64 *status, int how), fd, path, status, how)
+TELLS(fstat, (int fd, struct stat *status), fd, status)
+TELLS(fstat64, (int fd, struct stat64 *status), fd, status)
+TELLS(stat, (const char *path, struct stat *status), path, status)
+TELLS(stat64, (const char *path, struct stat64 *status), path, status)
+TELLS(lstat, (const char *path, struct stat *status), path, status)
+TELLS(lstat64, (const char *path, struct stat64 *status), path, status)
+TELLS(fstatat, (int fd, const char *path, struct stat *status, int how), fd, path, status, how)
+TELLS(fstatat64, (int fd, const char *path, struct stat64 *status, int how), fd, path, status, how)
 
 PLAIN(int, -1, fstatfs, (int fd, struct statfs *status), (fd, status))
 PLAIN(int, -1, fstatfs64, (int fd, struct statfs64 *status), (fd, status))
@@ -208,6 +209,8 @@ PLAIN(int, -1, socketpair, (int family, int kind, int protocol, int fds[2]), (fa
 PLAIN(ssize_t, -1, sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags))
 PLAIN(ssize_t, -1, send, (int fd, const void *from, size_t size, int flags), (fd, from, size, flags))
 PLAIN(ssize_t, -1, recv, (int fd, void *to, size_t size, int flags), (fd, to, size, flags))
+PLAIN(int, -1, getsockname, (int fd, struct sockaddr *name, socklen_t *size), (fd, name, size))
+PLAIN(pid_t, -1, waitpid, (pid_t child, int *status, int how), (child, status, how))
 PLAIN(int, -1, poll, (struct pollfd * fds, nfds_t count, int milliseconds), (fds, count, milliseconds))
 
 #define CONTROLS(name, kind) \
