@@ -103,7 +103,7 @@ def scenarios(folder: Path, backend: str, full: bool):
     yield one("a block of lines", "codex-upstream", "folder/code.py", mode="indentation", offset=12)
     late = {"codex": {"offset": 140_000, "limit": 3}, "claude": {"offset": 140_000, "limit": 3}}
     for dialect, where in late.items():
-        yield one("window, no index yet", dialect, "large.txt", forget=fresh, quick=("EIO",), **where)
+        yield one("window, no index yet", dialect, "large.txt", forget=fresh, quick=("EIO", "ENOMEM"), **where)
         yield one("window, index on disk", dialect, "large.txt", forget=shared.forget, quick=("EIO",), **where)
     yield one("window, index in memory", "codex", "large.txt", **late["codex"])
     yield one("window, no index yet", "native", "large.txt:140000-140003", forget=fresh, quick=("EIO",))
