@@ -530,7 +530,13 @@ class Copy:
     def _python(self, *arguments: str, seconds: float | None = None) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, *arguments]
         return subprocess.run(
-            command, cwd=self.root, env=self.environment, capture_output=True, text=True, timeout=seconds
+            command,
+            cwd=self.root,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            errors="replace",  # a test that fails may show anything
+            timeout=seconds,
         )
 
     def red(self, tests: str) -> str | None:
