@@ -215,7 +215,8 @@ class Server:
     def __call__(self, arguments) -> Answer:
         result = self._ask("tools/call", {"name": self._tool, "arguments": arguments})
         text = result["content"][0].get("text", "") if result["content"] else ""
-        return Answer(text, result.get("structuredContent"), text if result.get("isError") else None)
+        facts = result.get("structuredContent") or result.get("_meta", {}).get("eyespan/facts")
+        return Answer(text, facts, text if result.get("isError") else None)
 
     def close(self) -> None:
         self._process.stdin.close()

@@ -549,8 +549,8 @@ class Copy:
             return None
         if done.returncode == 5:
             raise SystemExit(f"no such tests: {tests}")
-        lines = [line for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
-        return lines[0].split(" ")[1] if lines else (done.stdout + done.stderr)[-200:].strip()
+        lines = [line for line in done.stdout.splitlines() if line.startswith(("FAILED tests", "ERROR tests"))]
+        return lines[0].partition(" ")[2].partition(" - ")[0] if lines else (done.stdout + done.stderr)[-200:].strip()
 
     def harmed(self, defect: Defect) -> str | None:
         """What notices the defect's expected tests; None if nothing does."""
