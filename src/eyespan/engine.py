@@ -6,9 +6,10 @@ The engine says what is there; it knows no dialect. It is synchronous and keeps 
 from __future__ import annotations
 
 import sys
+from errno import ENOMEM
 
 from eyespan import kinds
-from eyespan.errors import Binary, ReadError, TooLarge
+from eyespan.errors import Binary, ReadError, SystemFailure, TooLarge
 from eyespan.model import Document, Facts, Pulse
 from eyespan.readers import text
 
@@ -54,6 +55,10 @@ class Engine:
         with self._open(request, pulse) as source:
             try:
                 return self._document(source, request, pulse)
+            except MemoryError:
+                failure = SystemFailure(source.asked, ENOMEM)
+                failure.relative = source.path
+                raise failure from None
             except ReadError as error:
                 error.path, error.relative = source.asked, source.path
                 raise

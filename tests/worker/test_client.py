@@ -89,6 +89,8 @@ def framed(text, extra=b""):
         framed('{"blobs": [true]}', b"x"),
         framed('{"blobs": [10]}'),
         framed('{"blobs": []}', b"more"),
+        framed('{"blobs": [10], "facts": {}}', b"less"),
+        framed('{"blobs": [2], "facts": {}}', b"more"),
         framed('{"blobs": [], "facts": []}'),
         framed('{"blobs": [], "facts": NaN}'),
         framed("[" * 100_000),

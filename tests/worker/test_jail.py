@@ -102,6 +102,45 @@ def test_the_filter_refuses_what_the_table_lists_and_lets_the_rest_pass(machine,
     }
 
 
+MUST_NOT = {
+    "x86_64": "2 4 6 21 41 42 49 57 58 59 62 76 82 83 85 86 87 88 89 90 92 101 133 157 160 161 165 166 200 234 257 259 "
+    "263 264 265 266 267 268 269 272 298 304 308 310 311 317 319 321 322 323 425 428 430 437 438 439",
+    "aarch64": "33 34 35 36 37 38 39 40 45 48 51 53 56 78 97 117 129 130 131 164 167 198 200 203 221 241 265 268 270 "
+    "271 277 279 280 281 282 425 428 430 437 438 439",
+}
+"""By the kernel's own tables, whatever the jail's table says: to open, name, make, rename or remove files, to connect,
+to start, trace or signal processes, to mount, to lift a limit or a filter."""
+
+
+@pytest.mark.parametrize("machine", MUST_NOT)
+def test_what_no_job_may_ever_call_is_refused(machine):
+    program = jail._filter(machine)
+    architecture = jail._ARCHITECTURES[machine][1]
+
+    numbers = [int(number) for number in MUST_NOT[machine].split()]
+
+    assert [n for n in numbers if answer(program, architecture, n) != REFUSE] == []
+
+
+@linux
+def test_landlock_alone_keeps_files_out_of_reach():
+    """Behind the filter nobody would notice that it is missing."""
+    code = (
+        "import os\n"
+        "from eyespan.worker.jail import Jail\n"
+        "layers = Jail(memory_bytes=1 << 40, seconds=60).apply_all_but_filter()\n"
+        "try:\n"
+        "    os.open('/', os.O_RDONLY)\n"
+        "    said = 'opened'\n"
+        "except OSError as error:\n"
+        "    said = error.strerror\n"
+        "print(layers['landlock'], said)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+
+    assert done.stdout in ("True Permission denied\n", "False opened\n")
+
+
 @pytest.mark.parametrize(
     ("number", "arguments", "expected"),
     [

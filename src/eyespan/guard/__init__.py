@@ -15,6 +15,7 @@ import stat
 
 from eyespan.errors import NotFound, NotRegular, OutsideRoot, PermissionRefused, ReadError, from_os_error
 from eyespan.guard import names, walk
+from eyespan.guard.closing import close
 from eyespan.guard.roots import Root
 from eyespan.guard.source import Source
 
@@ -107,7 +108,7 @@ class Guard:
             return self._admit_found(found, path, rest)
         finally:
             if found.fd >= 0:
-                os.close(found.fd)
+                close(found.fd)
 
     def _admit_found(self, found: walk.Found, path: str, rest: str) -> Source:
         """Judges the thing itself, then opens it for reading. Takes `found.fd` over when it is readable already."""
@@ -134,7 +135,7 @@ def _reopen(found: walk.Found, path: str) -> tuple[int, os.stat_result]:
         if not stat.S_ISREG(status.st_mode) or not os.path.samestat(status, before):
             raise NotFound(path)  # what was found is no longer what can be opened
     except BaseException:
-        os.close(fd)
+        close(fd)
         raise
     return fd, status
 
@@ -152,7 +153,7 @@ def _open_handle(found: walk.Found) -> int:
     try:
         return os.open(name, _READ | os.O_NOFOLLOW, dir_fd=again.fd)
     finally:
-        os.close(again.fd)
+        close(again.fd)
 
 
 def _backend(name: str) -> Find:

@@ -12,6 +12,7 @@ import stat
 
 from eyespan.errors import NotRegular, PermissionRefused, ReadError, from_os_error
 from eyespan.guard import is_pseudo, walk
+from eyespan.guard.closing import close
 from eyespan.record import record
 
 TYPE_CHECKING = False
@@ -58,10 +59,10 @@ def list_beneath(guard: Guard, path: str) -> Listing:
             try:
                 return _scan(guard, here, found.canonical)
             finally:
-                os.close(here)
+                close(here)
         finally:
             if found.fd >= 0:
-                os.close(found.fd)
+                close(found.fd)
     except OSError as error:
         failure = from_os_error(error, path)
         failure.relative = rest
@@ -86,7 +87,7 @@ def _list_portable(guard: Guard, path: str, rest: str) -> Listing:
     root, _ = guard.admit(path)
     before = portable.find(guard.roots, root, rest)
     if before.fd >= 0:
-        os.close(before.fd)
+        close(before.fd)
         raise NotRegular(path, what="file")
     _judge(guard, before, path)
     listing = _scan(guard, os.path.join(before.root.canonical, before.canonical), before.canonical)

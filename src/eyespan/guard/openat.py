@@ -13,6 +13,7 @@ import sys
 
 from eyespan import _native
 from eyespan.guard import walk
+from eyespan.guard.closing import close
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,16 +63,16 @@ def available() -> bool:
         return False
     try:
         if _native.open_beneath is not None:
-            os.close(_native.open_beneath(here, b".", True, _TYPES)[0])
+            close(_native.open_beneath(here, b".", True, _TYPES)[0])
         else:
             from eyespan.guard.syscalls import openat2
 
-            os.close(openat2(here, b".", True))
+            close(openat2(here, b".", True))
             os.readlink(f"/proc/self/fd/{here}")
     except OSError:
         return False
     finally:
-        os.close(here)
+        close(here)
     return True
 
 
@@ -96,11 +97,11 @@ def find(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True) -
         canonical = _plain(rest) if name is None else _below(os.fsdecode(name), root)
     except BaseException:
         if fd >= 0:
-            os.close(fd)
+            close(fd)
         raise
     if canonical is None:
         if fd >= 0:
-            os.close(fd)
+            close(fd)
         return walk.find(roots, root, rest, follow=follow)
     return walk.Found(fd, root, canonical, mode, bool(readable), bool(pseudo))
 
@@ -123,11 +124,11 @@ def find_by_ctypes(roots: Sequence[Root], root: Root, rest: str, *, follow: bool
         if canonical is not None:
             return walk.Found(fd, root, canonical, os.fstat(fd).st_mode, False, is_pseudo(fd))
     except BaseException as error:
-        os.close(fd)
+        close(fd)
         if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
             return walk.find(roots, root, rest, follow=follow)
         raise
-    os.close(fd)
+    close(fd)
     return walk.find(roots, root, rest, follow=follow)
 
 

@@ -12,6 +12,7 @@ import os
 import stat
 
 from eyespan.errors import InvalidPath, OutsideRoot
+from eyespan.guard.closing import close
 from eyespan.guard.names import beneath
 from eyespan.guard.walk import Found
 
@@ -62,7 +63,7 @@ def find(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True) -
         if again != real or not os.path.samestat(status, os.stat(again)):
             raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
     except BaseException:
-        os.close(fd)
+        close(fd)
         raise
     return Found(fd, inside, below, status.st_mode, True)
 
@@ -72,11 +73,18 @@ def _resolve(asked: str, roots: Sequence[Root]) -> tuple[str, Root, str]:
 
     A name that does not exist is judged by the deepest folder of it that does, so that nothing is told of outside.
     """
-    real = os.path.realpath(asked)
+    failure: OSError | None = None
+    try:
+        real = os.path.realpath(asked, strict=True)
+    except OSError as error:
+        # A link that cannot be read now would be taken for a name here: good enough to judge by, never to open.
+        real, failure = os.path.realpath(asked), error
     found = beneath(real.replace(os.sep, "/"), roots)
     if found is None:
         raise OutsideRoot("")
     os.stat(asked)  # NotFound, loops and files used as folders, in the system's own words
+    if failure is not None:
+        raise failure
     return real, found[0], found[1] or "."
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from eyespan.guard.closing import close
+
 
 class Root:
     """An open directory with the spellings under which absolute paths may name it."""
@@ -24,7 +26,7 @@ class Root:
     def close(self) -> None:
         fd, self.fd = self.fd, -1
         if fd >= 0:
-            os.close(fd)
+            close(fd)
 
     def __del__(self) -> None:
         try:

@@ -6,6 +6,7 @@ import errno
 import os
 
 from eyespan.errors import from_os_error
+from eyespan.guard.closing import close
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +67,10 @@ class Source:
             wanted = min(max(self.size_bytes, 0) + 1, self.head_bytes)
             head = self.read_at(0, wanted)
             # One byte more was asked for than the file had: having all but that, there is no need to ask once more.
-            self._head = head if len(head) in (wanted, self.size_bytes) else self.read_fully(0, wanted)
+            # Having that byte too, the size is not true, and says nothing of how much there is.
+            if len(head) != self.size_bytes and len(head) < self.head_bytes:
+                head = self.read_fully(0, self.head_bytes)
+            self._head = head
         return self._head
 
     def read_at(self, offset: int, size_bytes: int) -> bytes:
@@ -106,7 +110,7 @@ class Source:
     def close(self) -> None:
         fd, self._fd = self._fd, -1
         if fd >= 0:
-            os.close(fd)
+            close(fd)
 
     def __enter__(self) -> Source:
         return self

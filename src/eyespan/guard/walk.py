@@ -12,6 +12,7 @@ import os
 import stat
 
 from eyespan.errors import OutsideRoot
+from eyespan.guard.closing import close
 from eyespan.guard.names import beneath
 
 TYPE_CHECKING = False
@@ -79,7 +80,7 @@ class _Walker:
 
     def close(self) -> None:
         for fd in self._fds:
-            os.close(fd)
+            close(fd)
         self._fds, self._names = [], []
 
     def walk(self, rest: str) -> Found:
@@ -95,7 +96,7 @@ class _Walker:
             if name == "..":
                 if not self._fds:
                     raise OutsideRoot("")
-                os.close(self._fds.pop())
+                close(self._fds.pop())
                 self._names.pop()
                 continue
             here = self._fds[-1] if self._fds else self._root.fd
@@ -154,7 +155,7 @@ class _Look:
     def close(self) -> None:
         fd, self.fd = self.fd, -1
         if fd >= 0:
-            os.close(fd)
+            close(fd)
 
 
 class _look_by_handle(_Look):  # noqa: N801  (used as the function it is)

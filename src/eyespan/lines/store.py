@@ -12,6 +12,7 @@ import sys
 from _thread import allocate_lock
 
 from eyespan.errors import ReadError
+from eyespan.guard.closing import close
 from eyespan.lines.index import RACY_NS, STRIDE, TRUST_GROWTH_BYTES, LineIndex, digest, fingerprint, stamp_of
 
 TYPE_CHECKING = False
@@ -57,7 +58,10 @@ class Store:
 
     def keep(self, source: Source, newline: bytes, index: LineIndex, started_ns: int) -> None:
         """Takes an index that a read has made or extended; `started_ns` is when that read began."""
-        now = source.status_now()
+        try:
+            now = source.status_now()
+        except OSError:
+            return
         was = source.status
         same = now.st_size == was.st_size and stamp_of(now) == stamp_of(was)
         if not same and (now.st_size <= was.st_size or not source.direct):
@@ -116,7 +120,7 @@ class Store:
         except OSError:
             return None
         finally:
-            os.close(fd)
+            close(fd)
 
     def _save(self, key: Key, index: LineIndex) -> None:
         """Best effort: a cache that cannot be written is no reason to fail a read."""

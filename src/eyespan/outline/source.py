@@ -9,6 +9,7 @@ is checked as if it came from anywhere.
 from __future__ import annotations
 
 from eyespan.errors import Cancelled, Missing, ReadError
+from eyespan.guard.closing import close
 from eyespan.model import Pulse
 from eyespan.outline.model import MAX_SYMBOLS, Find, build, text_of
 from eyespan.outline.shape import finds_by_shape
@@ -81,24 +82,13 @@ def _here(source: bytes, language: str) -> tuple[Any, Any]:
 
 
 def _by_worker(source: bytes, language: str, pulse: Pulse | None) -> tuple[Any, Any]:
-    import os
-
     from eyespan import worker
 
-    if hasattr(os, "memfd_create"):
-        fd = os.memfd_create("outline", os.MFD_CLOEXEC)
-    else:
-        import tempfile
-
-        with tempfile.TemporaryFile() as file:
-            fd = os.dup(file.fileno())
+    fd = worker.spool((source,), asked="")
     try:
-        view = memoryview(source)
-        while view:
-            view = view[os.write(fd, view) :]
         facts, _ = worker.run(f"outline-{language}", fd, {}, asked="", pulse=_Deadline(pulse))
     finally:
-        os.close(fd)
+        close(fd)
     return facts.get("rows"), facts.get("whole")
 
 

@@ -16,11 +16,11 @@ import os
 import re
 import shlex
 import sys
-import tempfile
 from typing import TYPE_CHECKING, Any
 
-from eyespan import kinds
-from eyespan.errors import Cancelled, ReadError, TimedOut, Unreadable, WindowTooLarge
+from eyespan import kinds, worker
+from eyespan.errors import Cancelled, ReadError, TimedOut, Unreadable, WindowTooLarge, from_os_error
+from eyespan.guard.closing import close
 from eyespan.guard.source import Source
 from eyespan.model import MIB, ImagePart, NotePart
 
@@ -308,24 +308,15 @@ def _seen(data: bytes, asked: str, request: ReadRequest, pulse: Pulse) -> tuple[
     """
     from eyespan.readers import image
 
-    fd = _descriptor(data)
-    with Source(fd, os.fstat(fd), asked=asked, path="", canonical="") as source:
+    fd = worker.spool((data,), asked=asked)
+    try:
+        status = os.fstat(fd)
+    except OSError as error:
+        close(fd)
+        raise from_os_error(error, asked) from None
+    with Source(fd, status, asked=asked, path="", canonical="") as source:
         parts: tuple[Part, ...] = image.read(source, request, pulse)[0]
         return parts
-
-
-def _descriptor(data: bytes) -> int:
-    """A descriptor that reads these bytes and has no name."""
-    if hasattr(os, "memfd_create"):
-        fd = os.memfd_create("eyespan-picture", os.MFD_CLOEXEC)
-    else:
-        with tempfile.TemporaryFile() as file:
-            fd = os.dup(file.fileno())
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
-    os.lseek(fd, 0, os.SEEK_SET)
-    return fd
 
 
 # --- values that may be anything --------------------------------------------------------------------------------------

@@ -510,9 +510,9 @@ class _Repository:
                         source = self._source(f"pack/{name}", store)
                         if source is None:
                             continue
-                        if source.read_fully(0, 8) == b"\xfftOc\0\0\0\2":
-                            self._indexes.append((name[:-4], source))
-                        else:
+                        self._indexes.append((name[:-4], source))
+                        if source.read_fully(0, 8) != b"\xfftOc\0\0\0\2":
+                            self._indexes.pop()
                             source.close()
         return self._indexes
 

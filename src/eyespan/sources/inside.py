@@ -13,13 +13,14 @@ import zlib
 
 from eyespan.errors import Missing, ReadError, ScanLimit, Unreadable
 from eyespan.guard import Source
+from eyespan.guard.closing import close
 from eyespan.model import MIB
 from eyespan.sources import kept
 from eyespan.sources.streams import Broken, NoCodec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Iterator
     from typing import Any
 
     from eyespan.model import Pulse
@@ -116,7 +117,7 @@ class Inside(Source):
     def close(self) -> None:
         spool, self._spool = self._spool, -1
         if spool >= 0:
-            os.close(spool)
+            close(spool)
         self.below.close()
 
     def unreadable(self, reason: str) -> Unreadable:
@@ -125,21 +126,18 @@ class Inside(Source):
     def _make_spool(self) -> int:
         if not hasattr(os, "memfd_create"):
             raise self.unreadable("documents inside other files can only be shown on Linux")
-        fd = os.memfd_create("eyespan", os.MFD_CLOEXEC)
-        try:
-            offset = 0
-            while data := self.read_at(offset, MIB):
-                offset += len(data)
-                if offset > MAX_SPOOL_BYTES:
-                    limit = MAX_SPOOL_BYTES // MIB
-                    raise self.unreadable(f"it is larger than the {limit} MiB that a document in another file may have")
-                view = memoryview(data)
-                while view:
-                    view = view[os.write(fd, view) :]
-        except BaseException:
-            os.close(fd)
-            raise
-        return fd
+        from eyespan import worker
+
+        return worker.spool(self._pieces(), asked=self.asked)
+
+    def _pieces(self) -> Iterator[bytes]:
+        offset = 0
+        while data := self.read_at(offset, MIB):
+            offset += len(data)
+            if offset > MAX_SPOOL_BYTES:
+                limit = MAX_SPOOL_BYTES // MIB
+                raise self.unreadable(f"it is larger than the {limit} MiB that a document in another file may have")
+            yield data
 
 
 class Held(Inside):

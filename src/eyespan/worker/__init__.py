@@ -20,7 +20,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from eyespan.model import Pulse
@@ -60,6 +60,39 @@ def run(
         Cancelled.
     """
     return worker().run(task, fd, params, asked=asked, pulse=pulse)
+
+
+def spool(pieces: Iterable[bytes], *, asked: str) -> int:
+    """A descriptor that reads these bytes and has no name, for what is no file of its own; closed by the caller.
+
+    Raises: ReadError for what the system answers, and what making the pieces raises.
+    """
+    import os
+
+    from eyespan.errors import from_os_error
+    from eyespan.guard.closing import close
+
+    fd = -1
+    try:
+        if hasattr(os, "memfd_create"):
+            fd = os.memfd_create("eyespan", os.MFD_CLOEXEC)
+        else:
+            import tempfile
+
+            with tempfile.TemporaryFile() as file:
+                fd = os.dup(file.fileno())
+        for piece in pieces:
+            view = memoryview(piece)
+            while view:
+                view = view[os.write(fd, view) :]
+        os.lseek(fd, 0, os.SEEK_SET)
+    except BaseException as error:
+        if fd >= 0:
+            close(fd)
+        if isinstance(error, OSError):
+            raise from_os_error(error, asked) from None
+        raise
+    return fd
 
 
 def start(tasks: Sequence[str] | None = None) -> None:

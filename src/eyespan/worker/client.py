@@ -21,6 +21,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from eyespan.errors import Internal, Missing, TimedOut, Unreadable
+from eyespan.guard.closing import close
 from eyespan.model import MIB, Pulse
 from eyespan.record import record
 from eyespan.worker.decoders import DECODERS
@@ -113,8 +114,8 @@ class Worker:
         except (Unreadable, TimedOut, Internal):
             return found
         finally:
-            os.close(here)
-            os.close(there)
+            close(here)
+            close(there)
         reported = head.get("layers")
         if isinstance(reported, dict):
             found.update({name: reported.get(name) is True for name in names}, process=True)
@@ -152,25 +153,29 @@ class Worker:
     def _forked_job(self, task: str, fd: int, params: Mapping[str, Any], asked: str, pulse: Pulse) -> bytes:
         message = {"task": task, "params": {"seconds": self.limits.seconds, **params}}
         for last in (False, True):
-            here, there = socket.socketpair()
             process = None
-            with here:
-                try:
-                    with there, self._lock:
-                        control, process = self._ready(), self._process
-                        _send(control, message, (fd, there.fileno()))
-                    return self._collect(here, asked, task, pulse)
-                except (_GoneError, BrokenPipeError, ConnectionResetError):
-                    with self._lock:
-                        if process is not None and self._process is process:
-                            self._drop()
-                    if last:
-                        raise Internal(asked, "the decoding process cannot be started") from None
-                except OSError as error:
-                    if process is not None:
-                        self._kill()  # half a message may be on its way
-                    reason = f"the decoding process cannot be used: {error.strerror}"
-                    raise Internal(asked, reason) from None
+            ends: tuple[socket.socket, ...] = ()
+            try:
+                ends = here, there = socket.socketpair()
+                with self._lock:
+                    control, process = self._ready(), self._process
+                    _send(control, message, (fd, there.fileno()))
+                _let_go(there)  # else this process would be the one that holds it open for ever
+                return self._collect(here, asked, task, pulse)
+            except (_GoneError, BrokenPipeError, ConnectionResetError):
+                with self._lock:
+                    if process is not None and self._process is process:
+                        self._drop()
+                if last:
+                    raise Internal(asked, "the decoding process cannot be started") from None
+            except (OSError, subprocess.SubprocessError) as error:
+                if process is not None:
+                    self._kill()  # half a message may be on its way
+                reason = getattr(error, "strerror", None) or str(error)
+                raise Internal(asked, f"the decoding process cannot be used: {reason}") from None
+            finally:
+                for end in ends:
+                    _let_go(end)
         raise AssertionError("the second try always ends the loop")
 
     def _collect(self, here: socket.socket, asked: str, task: str, pulse: Pulse) -> bytes:
@@ -233,13 +238,14 @@ class Worker:
     def _launch(self) -> None:
         here, there = socket.socketpair()
         code = "import sys; sys.path[:] = sys.argv[2:]; from eyespan.worker.zygote import main; main(int(sys.argv[1]))"
-        with there:
-            try:
-                process = self._spawn(code, [str(there.fileno())], pass_fds=(there.fileno(),))
-            except BaseException:
-                here.close()
-                raise
-        here.settimeout(START_SECONDS)
+        try:
+            here.settimeout(START_SECONDS)
+            process = self._spawn(code, [str(there.fileno())], pass_fds=(there.fileno(),))
+        except BaseException:
+            _let_go(here)
+            raise
+        finally:
+            _let_go(there)
         self._process, self._control = process, here
         config = {
             "decoders": self._decoders,
@@ -261,10 +267,11 @@ class Worker:
         if not sys.executable or getattr(sys, "frozen", False):
             raise OSError(0, "no Python interpreter is known")
         nothing_in, filler = os.pipe()
-        sink, nothing_out = os.pipe()
-        os.close(filler)
-        os.close(sink)
+        close(filler)
+        nothing_out = -1
         try:
+            sink, nothing_out = os.pipe()
+            close(sink)
             streams.setdefault("stdin", nothing_in)
             streams.setdefault("stdout", nothing_out)
             return subprocess.Popen(
@@ -276,15 +283,16 @@ class Worker:
                 **streams,
             )
         finally:
-            os.close(nothing_in)
-            os.close(nothing_out)
+            close(nothing_in)
+            if nothing_out >= 0:
+                close(nothing_out)
 
     def _drop(self) -> None:
         """Lets the process end. Called with the lock held."""
         control, self._control = self._control, None
         process, self._process = self._process, None
         if control is not None:
-            control.close()
+            _let_go(control)
         if process is not None:
             _end(process)
 
@@ -301,7 +309,7 @@ class Worker:
             process.returncode = 0  # else its destructor warns about a process that is not ours to wait for
         self._reset()
         if control is not None:
-            control.close()
+            _let_go(control)
 
     # --- without fork ---
 
@@ -316,8 +324,9 @@ class Worker:
         code = "import sys; sys.path[:] = sys.argv[2:]; from eyespan.worker.zygote import once; once(sys.argv[1])"
         try:
             process = self._spawn(code, [json.dumps(job)], stdin=fd, stdout=subprocess.PIPE)
-        except OSError as error:
-            raise Internal(asked, f"the decoding process cannot be started: {error.strerror}") from None
+        except (OSError, subprocess.SubprocessError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise Internal(asked, f"the decoding process cannot be started: {reason}") from None
         data = bytearray()
         most = self.limits.output_bytes + _MAX_HEAD_BYTES
         reader = threading.Thread(target=_drain, args=(process, data, most), daemon=True)
@@ -352,6 +361,13 @@ def _send(control: socket.socket, message: Mapping[str, Any], fds: tuple[int, ..
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds).tobytes())] if fds else []
     sent = control.sendmsg([data], rights)
     control.sendall(data[sent:])
+
+
+def _let_go(end: socket.socket) -> None:
+    """Closes a socket, whatever the system says of it; twice does no harm."""
+    fd = end.detach()
+    if fd >= 0:
+        close(fd)
 
 
 def _drain(process: subprocess.Popen[bytes], data: bytearray, most: int) -> None:

@@ -1,0 +1,352 @@
+"""Run with `shim.c` put before the C library: reads things again and again while one system call after another fails.
+
+    LD_PRELOAD=shim.so python sweep.py FOLDER BACKEND [--full] [--careless] [SCENARIO...]
+
+FOLDER is a tree made by `tree.py`. Prints one JSON object for each scenario: how many calls its read makes, how many
+faults were tried, what came of them, and `problems`, which must be empty. A fault is well met if the answer is the same
+as without it, or an error that names the fault; if no descriptor is left behind; and if the next read is right.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import gc
+import json
+import logging
+import os
+import re
+import resource
+import sys
+import time
+from pathlib import Path
+
+from eyespan import Workspace
+from eyespan.dialects import DIALECTS
+from eyespan.lines import store
+from eyespan.model import Reply
+from eyespan.policy import Policy
+from eyespan.worker.client import stop_all
+
+COUNT, FAIL, SHORT_ONCE, SHORT_ALWAYS, LIE = range(5)
+ERRORS = ("EINTR", "EAGAIN", "EMFILE", "ENOMEM", "EIO", "ESTALE", "EACCES", "ENOSYS")
+LASTING = ("EMFILE", "EIO", "ESTALE", "EACCES")
+"""What does not go away by asking again: from one call on, every call fails so."""
+FOREVER = 1 << 40
+SIZES = {"no size": 0, "half its size": 2, "twice its size": -2}
+SECRET = "for nobody's eyes"
+WORKER = ("picture", "pdf", "notebook with a picture", "outline in C")
+"""Decoded in another process, which some faults end; starting the next takes its time."""
+
+shim = ctypes.CDLL(None)
+shim.fault_arm.argtypes = (ctypes.c_int, ctypes.c_long, ctypes.c_long, ctypes.c_int, ctypes.c_long, ctypes.c_long)
+shim.fault_disarm.restype = ctypes.c_long
+shim.fault_hit.restype = ctypes.c_char_p
+shim.fault_name.restype = ctypes.c_char_p
+shim.fault_name.argtypes = (ctypes.c_long,)
+
+
+class Scenario:
+    """One read: what is asked of which tool, and what must be forgotten before it is asked again."""
+
+    def __init__(self, name, tool, arguments, *, forget=None, pieces=(), quick=ERRORS):
+        self.name = name
+        self.tool = tool
+        self.arguments = arguments
+        self.forget = forget or (lambda: None)
+        self.pieces = pieces
+        """The same, asked one by one: each may fail on its own."""
+        self.quick = quick
+        """The faults tried where time is short."""
+
+    def call(self) -> Reply:
+        return self.tool.call(self.arguments)
+
+
+def scenarios(folder: Path, backend: str, full: bool):
+    """Everything that is read, over one workspace."""
+    workspace = Workspace(folder / "root", backend=backend, policy=Policy(deny=["denied/**"]))
+    root = folder / "root"
+    cache = folder / "cache" / backend
+    store.DISK_MIN_BYTES = 8 << 20  # else only files of 64 MB and more get to the disk
+    shared = store.shared()
+    shared.folder = str(cache)
+    tools = {name: workspace.tool(name) for name in DIALECTS}
+
+    def fresh():
+        shared.forget()
+        for file in cache.glob("*"):
+            file.unlink()
+
+    def one(name, dialect, path, *, forget=None, quick=("EINTR", "EIO"), **more):
+        key = {"codex": "file_path", "claude": "file_path", "native": "files"}.get(dialect.partition("-")[0], "path")
+        given = path if key in ("path", "files") else str(root / path)
+        return Scenario(f"{name}, {dialect}", tools[dialect], {key: given, **more}, forget=forget, quick=quick)
+
+    # The guard's part, which each backend does in its own way.
+    yield one("small file", "forge", "folder/small.txt", quick=ERRORS)
+    yield one("through links", "forge", "link", quick=ERRORS)
+    yield one("through an absolute link", "native", "absolute", quick=("EINTR", "EIO", "EMFILE", "EACCES"))
+    for dialect in ("codex", "workspace", "claude", "native"):
+        yield one("small file", dialect, "folder/small.txt")
+    for dialect in ("forge", "workspace-upstream", "claude"):
+        yield one("refused: outside", dialect, "out")
+    yield one("refused: by a rule", "codex", "innocent")
+    yield one("refused: a pipe", "native", "pipe")
+    yield one("refused: a link", "workspace-upstream", "link")
+    yield one("back and forth", "native", "folder/../folder/./small.txt")
+    yield one("folder", "native", "folder", quick=("EINTR", "EIO", "EMFILE"))
+    if not full and backend != "openat2":
+        return
+    # What is behind the guard.
+    yield one("small file, with an arrow", "claude-upstream", "folder/small.txt")
+    yield one("a block of lines", "codex-upstream", "folder/code.py", mode="indentation", offset=12)
+    late = {"codex": {"offset": 140_000, "limit": 3}, "claude": {"offset": 140_000, "limit": 3}}
+    for dialect, where in late.items():
+        yield one("window, no index yet", dialect, "large.txt", forget=fresh, quick=("EIO", "ENOMEM"), **where)
+        yield one("window, index on disk", dialect, "large.txt", forget=shared.forget, quick=("EIO",), **where)
+    yield one("window, index in memory", "codex", "large.txt", **late["codex"])
+    yield one("window, no index yet", "native", "large.txt:140000-140003", forget=fresh, quick=("EIO",))
+    yield one("last lines, no index yet", "native", "large.txt:-3", forget=fresh, quick=("ESTALE",))
+    yield one("last lines", "forge", "folder/medium.txt", tail=2)
+    yield one("range", "forge", "folder/medium.txt", start_line=2000, end_line=2003)
+    yield one("window", "workspace", "folder/medium.txt", start_line=2000, max_lines=3)
+    yield one("bytes", "forge", "folder/binary")
+    yield one("wide characters", "native", "wide.txt:1000-1003", quick=("EIO",))
+    yield one("name that is nearly right", "native", "folder/smal.txt")
+    yield one("member of a zip", "native", "pack.zip!/inner/one.txt")
+    yield one("member of a compressed tar", "native", "pack.tar.gz!/inner/one.txt", quick=("EIO",))
+    yield one("compressed", "native", "text.gz", quick=("EIO",))
+    yield one("names in an archive", "native", "pack.zip", quick=("EIO",))
+    yield one("table", "native", "table.csv", quick=("EIO",))
+    yield one("outline", "native", "folder/code.py", outline=True, quick=("EIO",))
+    if (root / "repository").exists():
+        yield one("git revision", "native", "repository/file.txt@HEAD~1", quick=("EIO",))
+        yield one("git revision in a pack", "native", "repository/packed.txt@v1", quick=("EMFILE",))
+    several = ["folder/small.txt", "folder/medium.txt:1990-1995", "way/code.py:6-9", "wide.txt:7-9"]
+    yield Scenario("several, native", tools["native"], {"files": several}, pieces=several, quick=("EIO",))
+    yield one("notebook", "claude", "book.ipynb")
+    yield one("notebook with a picture", "claude", "drawn.ipynb", quick=("EIO",))
+    yield one("picture", "claude", "picture.png", quick=("EIO",))
+    if full:
+        yield one("pdf", "claude", "pages.pdf")
+        yield one("pdf", "native", "pages.pdf:p1")
+        yield one("picture in an archive", "native", "pack.zip!/picture.png")
+        yield one("outline in C", "native", "folder/code.c", outline=True)
+    if full and backend == "openat2":
+        yield one("picture, no worker yet", "claude", "picture.png", forget=stop_all)
+
+
+class Sweep:
+    """One scenario under every fault."""
+
+    def __init__(self, scenario: Scenario, errors) -> None:
+        self.scenario = scenario
+        self.errors = errors
+        self.restarts = scenario.name.startswith(WORKER)
+        self.problems: list[str] = []
+        self.told: dict[str, int] = {}
+        self.tried = 0
+        for _ in range(3):  # what is imported or made at first use is no part of a read
+            self.expected = scenario.call()
+        self.pieces = [scenario.tool.call({"files": piece}).text for piece in scenario.pieces]
+        self.descriptors = descriptors()
+        self.calls, names = self.count()
+        self.names = sorted(set(names))
+
+    def count(self):
+        """How many calls the read makes, and which; the second of two equal counts, in case something was left."""
+        for _ in range(2):
+            self.scenario.forget()
+            shim.fault_arm(COUNT, 0, 0, 0, 0, 1)
+            self.expected = self.scenario.call()
+            calls = shim.fault_disarm()
+        return calls, [shim.fault_name(at).decode() for at in range(min(calls, 65536))]
+
+    def run(self, full: bool) -> dict:
+        for name in self.errors:
+            number = getattr(errno, name)
+            for nth in range(1, self.calls + 20):  # a retry makes calls of its own
+                if not self.fault(f"{name} from call {nth}", FAIL, nth, 1, number):
+                    break
+        for name in LASTING if full else () if self.restarts else ("EIO",):
+            if name in self.errors:
+                for nth in range(1, self.calls + 1):
+                    self.fault(f"{name} for ever from call {nth}", FAIL, nth, FOREVER, getattr(errno, name))
+        return self.done()
+
+    def run_short(self) -> dict:
+        for nth in range(1, self.calls + 1):
+            self.fault(f"one byte by call {nth}", SHORT_ONCE, nth, 1, 0, most=1, exact=True)
+        self.fault("half of every read", SHORT_ALWAYS, 0, 0, 0, exact=True)
+        if "small" in str(self.scenario.arguments):
+            self.fault("every read a byte", SHORT_ALWAYS, 0, 0, 0, most=1, exact=True)
+        return self.done()
+
+    def run_lies(self) -> dict:
+        for lie, divide in SIZES.items():
+            self.fault(lie, LIE, 0, 0, 0, divide=divide, lie=True)
+        return self.done()
+
+    def done(self) -> dict:
+        return {
+            "scenario": self.scenario.name,
+            "calls": self.calls,
+            "names": self.names,
+            "tried": self.tried,
+            "told": self.told,
+            "problems": self.problems[:20],
+            "peak_kb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+        }
+
+    def fault(self, what, mode, nth, times, number, *, most=0, divide=1, exact=False, lie=False) -> bool:
+        """One read under one fault, and one without; whether the fault was met at all."""
+        self.scenario.forget()
+        shim.fault_arm(mode, nth, times, number, most, divide)
+        try:
+            reply = self.scenario.call()
+        except BaseException as error:
+            shim.fault_disarm()
+            self.problems.append(f"{what}: raised {error!r}")
+            return True
+        shim.fault_disarm()
+        hit = shim.fault_hit()
+        if hit is None:
+            if reply != self.expected:
+                self.problems.append(f"{what}: not met, and yet {shown(reply)}")
+            return False
+        what = f"{what} ({hit.decode()})"
+        self.tried += 1
+        kind = self.lie_met(reply) if lie else self.met(reply, number, exact)
+        self.told[kind] = self.told.get(kind, 0) + 1
+        if kind.startswith("WRONG"):
+            self.problems.append(f"{what}: {kind}: {shown(reply)}")
+        left = descriptors()
+        again = self.scenario.call()
+        if self.restarts:  # the worker's socket is another one now
+            gc.collect()
+            left = descriptors()
+        same = len(left) == len(self.descriptors) if self.restarts else left == self.descriptors
+        if not same:
+            self.problems.append(f"{what}: descriptors left: {[name_of(fd) for fd in left - self.descriptors]}")
+            self.descriptors = left
+        if again != self.expected:
+            self.problems.append(f"{what}: the next read: {shown(again)}")
+        return True
+
+    def met(self, reply: Reply, number: int, exact: bool) -> str:
+        """How a fault was met: "same", or the error's code; "WRONG..." for what must not be."""
+        if SECRET in reply.text:
+            return "WRONG: a leak"
+        if reply == self.expected:
+            return "same"
+        if exact:
+            return "WRONG: another answer"
+        text = os.strerror(number)
+        if self.expected.is_error and reply.is_error and reply.error.code == self.expected.error.code:
+            return "the same error"  # with fewer hints, perhaps
+        if reply.error is None:
+            if self.scenario.name.startswith("notebook with") and "[picture left out: " in reply.text:
+                return "a part failed" if text in reply.text else "WRONG: a part failed for no reason"
+            if self.scenario.name.startswith("outline in C") and "by shape, perhaps not complete" in reply.text:
+                return "told to be less"
+            if self.pieces and composed(reply.text, self.pieces, text):
+                return "a part failed"
+            if number == errno.ESTALE and says_changed(reply) and not self.expected.is_error:
+                return "changed"
+            return "WRONG: neither the answer nor an error"
+        if "internal error of eyespan" in reply.error.message:
+            return "WRONG: an unforeseen error"
+        if text not in reply.error.message:
+            return "WRONG: an error that does not name the fault"
+        return reply.error.code
+
+    def lie_met(self, reply: Reply) -> str:
+        """A size is a hint: the text must not depend on it, but for what is told of the size itself."""
+        if SECRET in reply.text:
+            return "WRONG: a leak"
+        if reply == self.expected or body(reply) == body(self.expected):
+            return "same"
+        if reply.error is None:
+            return "WRONG: another answer"
+        if "internal error of eyespan" in reply.error.message:
+            return "WRONG: an unforeseen error"
+        return reply.error.code
+
+
+def composed(text: str, pieces, fault: str) -> bool:
+    """Whether a text is made of the pieces in order, each as it is alone or a line that names the fault."""
+    failed = 0
+    for piece in pieces:
+        text = text.removeprefix("\n")
+        if text.startswith(piece):
+            text = text[len(piece) :]
+            continue
+        line, _, text = text.partition("\n")
+        if fault not in line:
+            return False
+        failed += 1
+    return failed > 0 and not text
+
+
+def says_changed(reply: Reply) -> bool:
+    return "changed" in json.dumps(reply.structured) or any("changed" in note for note in reply.notes)
+
+
+def body(reply: Reply):
+    """An answer without what it says of the file's size."""
+    if reply.structured and "content" in reply.structured:
+        return reply.structured["content"], reply.is_error
+    if reply.structured and "parts" in reply.structured:
+        return re.sub(r"/(\d+|\?) #", "/ #", reply.text), reply.is_error  # a total that is not known is told so
+    return reply.content, reply.is_error
+
+
+def shown(reply: Reply) -> str:
+    return repr(reply.error or reply.text)[:300]
+
+
+def descriptors() -> set[str]:
+    return set(os.listdir("/proc/self/fd"))
+
+
+def name_of(fd: str) -> str:
+    try:
+        return os.readlink(f"/proc/self/fd/{fd}")
+    except OSError:
+        return fd
+
+
+def be_careless() -> None:
+    """Makes of the reader one that this sweep must find fault with."""
+    import eyespan.guard
+    from eyespan.guard import Source
+    from eyespan.lines.reader import LineReader
+
+    block = LineReader._block
+    Source.head = property(lambda self: self.read_at(0, self.head_bytes))
+    LineReader._block = lambda self, position, probe=False: b"" if position else block(self, position, probe)
+    eyespan.guard.close = lambda fd: None
+
+
+def main() -> None:
+    logging.getLogger("eyespan").addHandler(logging.NullHandler())  # what it writes is no part of a read
+    logging.getLogger("eyespan").propagate = False
+    folder, backend, *rest = sys.argv[1:]
+    full = "--full" in rest
+    if "--careless" in rest:
+        be_careless()
+    wanted = [name for name in rest if not name.startswith("--")]
+    for scenario in scenarios(Path(folder), backend, full):
+        if wanted and not any(scenario.name.startswith(name) for name in wanted):
+            continue
+        for kind in ("errors", "short", "lies"):
+            sweep = Sweep(scenario, ERRORS if full else scenario.quick)
+            started = time.monotonic()
+            found = sweep.run(full) if kind == "errors" else sweep.run_short() if kind == "short" else sweep.run_lies()
+            seconds = round(time.monotonic() - started, 2)
+            print(json.dumps({"kind": kind, "backend": backend, "seconds": seconds, **found}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

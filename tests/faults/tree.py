@@ -1,0 +1,98 @@
+"""The files that `sweep.py` reads."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+import zipfile
+from base64 import b64encode
+from pathlib import Path
+
+from PIL import Image
+
+SECRET = b"for nobody's eyes\n"
+
+
+def make(folder: Path) -> None:
+    """`root` is the workspace; what lies beside it is not to be seen."""
+    root = folder / "root"
+    (root / "folder").mkdir(parents=True)
+    (root / "denied").mkdir()
+    (folder / "outside").mkdir()
+    (folder / "outside/secret.txt").write_bytes(SECRET)
+    (root / "denied/secret.txt").write_bytes(SECRET)
+    (root / "folder/small.txt").write_bytes("".join(f"line {n} — ünï\n" for n in range(1, 31)).encode())
+    (root / "folder/medium.txt").write_bytes(b"".join(b"medium line %d of the file\n" % n for n in range(1, 2501)))
+    (root / "folder/code.py").write_text("".join(f"def f{n}(x):\n    if x:\n        return {n}\n\n" for n in range(20)))
+    (root / "folder/code.c").write_text("".join(f"int f{n}(int x) {{\n    return {n};\n}}\n" for n in range(20)))
+    (root / "folder/binary").write_bytes(bytes(range(256)) * 300)
+    (root / "large.txt").write_bytes(
+        b"".join(b"%08d a line of the large file, as long as any other\n" % n for n in range(150_000))
+    )
+    (root / "wide.txt").write_bytes(
+        "\ufeff".encode("utf-16-le") + "".join(f"wide {n} ☃\n" for n in range(20_000)).encode("utf-16-le")
+    )
+    (root / "table.csv").write_text("a,b\n" + "".join(f"{n},{n * n}\n" for n in range(100)))
+    (root / "link").symlink_to("folder/small.txt")
+    (root / "absolute").symlink_to(root / "folder/small.txt")
+    (root / "way").symlink_to(root / "folder")
+    (root / "out").symlink_to(folder / "outside/secret.txt")
+    (root / "innocent").symlink_to("denied/secret.txt")
+    os.mkfifo(root / "pipe")
+    text = b"".join(b"inner line %d\n" % n for n in range(1, 301))
+    with zipfile.ZipFile(root / "pack.zip", "w", zipfile.ZIP_DEFLATED) as pack:
+        pack.writestr("inner/one.txt", text)
+        pack.writestr("inner/two.txt", b"two\n")
+        pack.writestr("picture.png", _picture())
+    with tarfile.open(root / "pack.tar.gz", "w:gz") as tar:
+        member = tarfile.TarInfo("inner/one.txt")
+        member.size = len(text)
+        tar.addfile(member, io.BytesIO(text))
+    (root / "text.gz").write_bytes(gzip.compress(text, mtime=0))
+    _documents(root)
+    _repository(root / "repository")
+
+
+def _picture() -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", (64, 48), (200, 30, 60)).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def _documents(root: Path) -> None:
+    (root / "picture.png").write_bytes(_picture())
+    Image.new("RGB", (200, 100), "white").save(root / "pages.pdf", "PDF")
+    cells = [{"cell_type": "code", "source": f"print({n})", "metadata": {}, "outputs": []} for n in range(30)]
+    book = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}
+    (root / "book.ipynb").write_text(json.dumps(book))
+    drawn = {"output_type": "display_data", "metadata": {}, "data": {"image/png": b64encode(_picture()).decode()}}
+    book["cells"] = [{**cells[0], "outputs": [drawn]}]
+    (root / "drawn.ipynb").write_text(json.dumps(book))
+
+
+def _repository(folder: Path) -> None:
+    """Two commits, the first in a pack; nothing where there is no git to make them."""
+    if shutil.which("git") is None:
+        return
+    folder.mkdir()
+    who = {f"GIT_{role}_{field}": "a" for role in ("AUTHOR", "COMMITTER") for field in ("NAME", "EMAIL")}
+    environment = {**os.environ, **who, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+
+    def git(*arguments):
+        subprocess.run(["git", *arguments], cwd=folder, env=environment, check=True, capture_output=True)
+
+    git("init", "-q")
+    (folder / "file.txt").write_text("as it was\n" * 50)
+    (folder / "packed.txt").write_text("packed\n" * 500)
+    git("add", ".")
+    git("commit", "-q", "-m", "one")
+    git("tag", "v1")
+    git("gc", "-q")
+    (folder / "file.txt").write_text("as it is\n" * 50)
+    git("add", ".")
+    git("commit", "-q", "-m", "two")
