@@ -71,12 +71,15 @@ def _failed(error: ReplyError) -> Reply:
 
 def _sound(reply: Reply) -> Reply:
     """The reply as it is, or with every string made valid UTF-8: one lone surrogate kills servers."""
-    if all(type(block) is not TextContent or is_valid(block.text) for block in reply.content) and (
-        reply.structured is None or _is_valid_tree(reply.structured)
+    if (
+        all(type(block) is not TextContent or is_valid(block.text) for block in reply.content)
+        and (reply.structured is None or _is_valid_tree(reply.structured))
+        and (reply.error is None or is_valid(reply.error.message))
     ):
         return reply
     content = tuple([TextContent(valid_text(b.text)) if type(b) is TextContent else b for b in reply.content])
-    return Reply(content, valid_tree(reply.structured), reply.error, tuple(map(valid_text, reply.notes)))
+    error = reply.error and ReplyError(reply.error.code, valid_text(reply.error.message))
+    return Reply(content, valid_tree(reply.structured), error, tuple(map(valid_text, reply.notes)))
 
 
 def is_valid(text: str) -> bool:
