@@ -28,7 +28,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 os.environ.setdefault("EYESPAN_CACHE", "off")
 
-from fuzzing import documents, inside, loop, talk, texts  # noqa: E402  (the path is set above)
+from fuzzing import documents, inside, loop, talk, texts
 
 WORKER = {target.name: target for target in documents.TARGETS}
 QUICK = {
@@ -112,7 +112,7 @@ def _child(name: str, options: argparse.Namespace) -> int:
 
 def _no_longer_reads(target) -> str:
     """After all the damage a sound input is read as ever, or what is wrong."""
-    fault, outcome, _ = loop.judge(target, target.seeds()[-1])
+    fault, _, _ = loop.judge(target, target.seeds()[-1])
     signal.alarm(0)
     return f"an undamaged input is no longer taken: {fault}" if fault else ""
 
@@ -145,7 +145,7 @@ class _Child:
         words += ["--seed", str(seed), "--findings", str(options.findings)]
         words += [] if runs is None else ["--runs", str(runs)]
         words += [] if options.seconds is None else ["--seconds", str(options.seconds)]
-        self.output = tempfile.TemporaryFile()
+        self.output = tempfile.TemporaryFile()  # noqa: SIM115  (closed when it was read)
         self.process = subprocess.Popen(words, stdout=self.output)
         self.last = (-1, time.monotonic())
 

@@ -79,8 +79,43 @@ BYTES = (flip_bits, flip_near_start, flip_near_end, cut, remove, splice, repeat,
 # --- text ----------------------------------------------------------------------------------------------------------
 
 PIECES = (
-    *(b"<", b">", b"&", b'"', b"'", b"\\", b"[", b"{", b"(", b"]", b"}", b")", b"</", b"<!DOCTYPE x [", b"]]>", b"<!--"),
-    *(b"\0", b"\xff", b"\n", b"\r", b"\r\n", b"\t", b" ", b"#", b"-", b"=", b"::", b":", b"!", b"@", b"/", b"../", b"*"),
+    *(
+        b"<",
+        b">",
+        b"&",
+        b'"',
+        b"'",
+        b"\\",
+        b"[",
+        b"{",
+        b"(",
+        b"]",
+        b"}",
+        b")",
+        b"</",
+        b"<!DOCTYPE x [",
+        b"]]>",
+        b"<!--",
+    ),
+    *(
+        b"\0",
+        b"\xff",
+        b"\n",
+        b"\r",
+        b"\r\n",
+        b"\t",
+        b" ",
+        b"#",
+        b"-",
+        b"=",
+        b"::",
+        b":",
+        b"!",
+        b"@",
+        b"/",
+        b"../",
+        b"*",
+    ),
     *(b"\\ud800", b"\\u0000", b"\xed\xa0\x80", b"\xf3\xa0\x81\x81", b"\xe2\x80\xae", b"\xe2\x80\xa8", b"\xef\xbb\xbf"),
     *(b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\0\0", b"\n\0", b"\0\n", b"\xc3", b"\xe2\x82", b"\xf0\x9f\x98", b"\x1b[31m"),
     *(b"0", b"-1", b"1e999", b"99999999999999999999", b"NaN", b"null", b"true", b"1-", b"-50", b"10+5", b"p3-5"),
@@ -97,7 +132,9 @@ def mark_up(dice, data, other):
 def nest(dice, data, other):
     """Opens as many brackets as a parser's stack has no room for; closes them or not."""
     at = dice.randrange(len(data) + 1)
-    left, right = dice.choice(((b"[", b"]"), (b"{", b"}"), (b"(", b")"), (b"<a>", b"</a>"), (b'{"a":', b"}"), (b"-", b"")))
+    left, right = dice.choice(
+        ((b"[", b"]"), (b"{", b"}"), (b"(", b")"), (b"<a>", b"</a>"), (b'{"a":', b"}"), (b"-", b""))
+    )
     depth = dice.choice((50, 200, 1000, 5000))
     return data[:at] + left * depth + (b"1" + right * depth if dice.random() < 0.5 else b"") + data[at:]
 
@@ -114,6 +151,15 @@ def borrow_a_line(dice, data, other):
     lines = data.split(b"\n")
     lines.insert(dice.randrange(len(lines) + 1), dice.choice(other.split(b"\n")))
     return b"\n".join(lines)
+
+
+def swell(dice, data, other):
+    """A short piece so often that whatever takes more than its share of time by length is found out."""
+    at = dice.randrange(len(data) + 1)
+    piece = data[at : at + dice.choice((1, 1, 2, 3, 8, 30))] or b" "
+    if dice.random() < 0.3:
+        piece = dice.choice(PIECES)
+    return data[:at] + piece * (dice.choice((1000, 20_000, 100_000)) // len(piece)) + data[at:]
 
 
 TEXT = (*BYTES, mark_up, mark_up, mark_up, nest, swap_lines, borrow_a_line, borrow_a_line)
@@ -167,9 +213,52 @@ PACKAGES = (*BYTES, damage_a_part, damage_a_part, damage_a_part, damage_a_part, 
 
 STRANGE = (
     *(None, True, False, 0, 1, -1, 2, 3, 10, 2**31, -(2**63), 2**64, 10**400, 0.5, -0.0, 1e308, 2.0),
-    *(float("nan"), float("inf"), "", " ", "0", "1", "-1", "1.5", "true", "null", "\0", "\ud800", "a\udfffb", "\U000e0041"),
-    *("é", "e\u0301", "日本", "😀", "\u202e", "x" * 300, "x" * 5000, "\n", "\r\n", "..", "../..", "/", "//", ".", "~", "$HOME"),
-    *("/etc/passwd", "/proc/self/environ", "file:///etc/passwd", "C:\\x", "\\\\host\\x", "1-5", "5-1", "-50", "p3-5", "[]"),
+    *(
+        float("nan"),
+        float("inf"),
+        "",
+        " ",
+        "0",
+        "1",
+        "-1",
+        "1.5",
+        "true",
+        "null",
+        "\0",
+        "\ud800",
+        "a\udfffb",
+        "\U000e0041",
+    ),
+    *(
+        "é",
+        "e\u0301",
+        "日本",
+        "😀",
+        "\u202e",
+        "x" * 300,
+        "x" * 5000,
+        "\n",
+        "\r\n",
+        "..",
+        "../..",
+        "/",
+        "//",
+        ".",
+        "~",
+        "$HOME",
+    ),
+    *(
+        "/etc/passwd",
+        "/proc/self/environ",
+        "file:///etc/passwd",
+        "C:\\x",
+        "\\\\host\\x",
+        "1-5",
+        "5-1",
+        "-50",
+        "p3-5",
+        "[]",
+    ),
     *([], {}, [[]], [None], [1, 2], {"": None}, {"a": {"b": []}}, ["\ud800"], {"\ud800": 1}),
 )
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import io
 import os
 import sqlite3
-
 import tempfile
 from importlib import import_module
 
 from fuzzing import damage
-from fuzzing.target import Broken, FileTarget, Target, dice_of, fixtures, told
+from fuzzing.target import Broken, FileTarget, Hang, Target, dice_of, fixtures, told
 
 PATIENCE_SECONDS = 60  # a job has 10; a start of the worker on a busy machine is added
 
@@ -19,8 +18,8 @@ class DocumentTarget(FileTarget):
     """A document read as a host would have it read: decoded in the worker."""
 
     invariant = (
-        "The process lives and answers in time; no reply is over the limits of the model APIs, every picture in one can "
-        "be decoded, and an undamaged file is still read afterwards."
+        "The process lives and answers in time; no reply is over the limits of the model APIs, every picture in one "
+        "can be decoded, and an undamaged file is still read afterwards."
     )
     patience_seconds = PATIENCE_SECONDS
     guidable = False
@@ -155,11 +154,11 @@ class Epub(Package):
 
 
 class Html(DocumentTarget):
-    name, patterns, how = "html", ("office/*.html",), damage.WEB
+    name, patterns, how = "html", ("office/*.html",), (*damage.WEB, damage.swell)
 
 
 class Eml(DocumentTarget):
-    name, patterns, how = "eml", ("office/*.eml",), damage.WEB
+    name, patterns, how = "eml", ("office/*.eml",), (*damage.WEB, damage.swell)
 
 
 class Sqlite(DocumentTarget):
@@ -216,9 +215,13 @@ class Parquet(DocumentTarget):
 
 
 class Decoder(Target):
-    """One of the decoders that are Python, called in this process: ten times the inputs, and coverage can guide them."""
+    """One of the decoders that are Python, called in this process: more inputs, and coverage can guide them."""
 
-    invariant = "The decoder ends, with text in UTF-8 or with a reason that a person can use; nothing else is raised."
+    invariant = (
+        "Text in UTF-8, or a reason that a person can use; nothing else is raised. The worker ends what takes long."
+    )
+    patience_seconds = 10  # what a job in the worker has
+    cpu_seconds = 10
 
     def __init__(self, document: type[DocumentTarget]) -> None:
         self.document = document()
@@ -248,6 +251,8 @@ class Decoder(Target):
             return told(error.code, str(error))
         except (MemoryError, RecursionError) as error:
             return type(error).__name__  # the worker answers these in words of its own
+        except Hang:
+            return "ended by the clock"
         damage.dumps(facts)
         for blob in blobs:
             try:
@@ -266,4 +271,3 @@ class _File(io.BytesIO):
 
 TARGETS = (Image(), Pdf(), Docx(), Pptx(), Sheet(), Epub(), Html(), Eml(), Sqlite(), Parquet())
 DECODERS = tuple(Decoder(kind) for kind in (Docx, Pptx, Epub, Html, Eml))
-

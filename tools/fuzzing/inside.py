@@ -149,9 +149,9 @@ class Git(FileTarget):
                 for file in sorted(files):
                     path = os.path.join(here, file)
                     told = os.path.relpath(path, folder)
-                    if not any(part in told for part in ("hooks", "description", "/logs/", "COMMIT_EDITMSG", "index")) or (
-                        file.endswith(".idx")
-                    ):
+                    if not any(
+                        part in told for part in ("hooks", "description", "/logs/", "COMMIT_EDITMSG", "index")
+                    ) or (file.endswith(".idx")):
                         with open(path, "rb") as opened:
                             found.append(told.encode() + b"\n" + opened.read())
         return found

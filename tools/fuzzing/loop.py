@@ -17,16 +17,12 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from fuzzing.target import REPOSITORY, Broken, Target
+from fuzzing.target import REPOSITORY, Broken, Hang, Target
 
 REGRESSIONS = REPOSITORY / "tests" / "fuzz" / "regressions"
 MAX_POPULATION = 400
 MOST_FINDINGS = 20
 """More of them would be more of the same."""
-
-
-class Hang(BaseException):
-    """An input took longer than its target's patience. No `Exception`: nothing on the way may take it for an error."""
 
 
 @dataclass

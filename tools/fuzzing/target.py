@@ -29,6 +29,10 @@ class Broken(Exception):
     """An invariant does not hold; the text says how."""
 
 
+class Hang(BaseException):
+    """An input took longer than its target's patience. No `Exception`: nothing on the way may take it for an error."""
+
+
 class Target:
     """One thing that takes bytes from strangers."""
 

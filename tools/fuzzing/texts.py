@@ -6,7 +6,17 @@ import base64
 import json
 
 from fuzzing import damage
-from fuzzing.target import CONFORMANCE, FIXTURES, MAX_SEED_BYTES, REPOSITORY, Broken, FileTarget, dice_of, fixtures, told
+from fuzzing.target import (
+    CONFORMANCE,
+    FIXTURES,
+    MAX_SEED_BYTES,
+    REPOSITORY,
+    Broken,
+    FileTarget,
+    dice_of,
+    fixtures,
+    told,
+)
 
 ENCODINGS = (
     *("utf-8", "utf-8-sig", "bom", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be", "cp1252"),
@@ -276,14 +286,19 @@ class Outline(FileTarget):
 
     name = "outline"
     invariant = "An outline never raises; its lines lie inside the file, each symbol ends behind its start."
-    how = (*damage.TEXT, damage.nest, damage.nest)
+    how = (*damage.TEXT, damage.nest, damage.nest, damage.swell, damage.swell)
     NAMES = ("a.py", "a.md", "a.json", "a.yaml", "a.toml", "a.ini", "Makefile", "Dockerfile", "a.sql", "a.css")
 
     def seeds(self) -> list[bytes]:
         folder = REPOSITORY / "tests" / "outline" / "fixtures"
         paths = sorted(path for path in folder.rglob("*") if path.is_file())
         found = [path.read_bytes() for path in paths if path.stat().st_size <= 20_000]
-        return [*found, b"class A:\n    def f(self):\n        return 1\n", b'{"a": {"b": [1, {"c": 2}]}}', b"# a\n## b\n"]
+        return [
+            *found,
+            b"class A:\n    def f(self):\n        return 1\n",
+            b'{"a": {"b": [1, {"c": 2}]}}',
+            b"# a\n## b\n",
+        ]
 
     def check(self, data: bytes) -> str:
         from eyespan.outline import find, nearest, outline, render
