@@ -112,8 +112,8 @@ class Arguments(JsonTarget):
     """The arguments of one dialect."""
 
     invariant = (
-        "tool.call never raises and never answers with an internal error; every string of the answer is valid UTF-8, its "
-        "size is within the limits, and nothing from outside the root or behind a rule is in it."
+        "tool.call never raises and never answers with an internal error; every string of the answer is valid UTF-8, "
+        "its size is within the limits, and nothing from outside the root or behind a rule is in it."
     )
     CONFORMANCE_OF = ("claude", "codex", "forge", "workspace")
 
@@ -193,8 +193,8 @@ class Selectors(Target):
 
     name = "selectors"
     invariant = (
-        "`readings` gives at most 64 targets, the plain name first; what is written from a piece is read as that piece, "
-        "and what is written from a target is read as that target, among others."
+        "`readings` gives at most 64 targets, the plain name first; what is written from a piece is read as that "
+        "piece, and what is written from a target is read as that target, among others."
     )
     how = damage.TEXT
 
@@ -235,8 +235,8 @@ class Config(FileTarget):
 
     name = "config"
     invariant = (
-        "A configuration, or BadConfig or ReadError with words; a policy and tools are made of it or refused by ValueError; "
-        "a file in the workspace widens nothing: the built-in rules still hold, no root lies outside."
+        "A configuration, or BadConfig or ReadError with words; a policy and tools are made of it or refused by "
+        "ValueError; a file in the workspace widens nothing: the built-in rules still hold, no root lies outside."
     )
     how = damage.TEXT
     TEXTS = (
@@ -385,8 +385,8 @@ class Stdio(JsonTarget):
 
     name = "stdio"
     invariant = (
-        "The server reads to the end and returns; every line out is one JSON-RPC message in valid UTF-8; each request that "
-        "came once and was not cancelled is answered once; no answer is an internal error."
+        "The server reads to the end and returns; every line out is one JSON-RPC message in valid UTF-8; each request "
+        "that came once and was not cancelled is answered once; no answer is an internal error."
     )
     words = (*PATHS, "tools/call", "tools/list", "ping", "initialize", "resources/read", "completion/complete", "2.0")
     keys = (
@@ -485,8 +485,8 @@ class Gate(Target):
 
     name = "gate"
     invariant = (
-        "One answer with a status, and nothing raised; a request gets past the gate only with one allowed Host, no Origin "
-        "or an allowed one, the right token, POST and JSON."
+        "One answer with a status, and nothing raised; a request gets past the gate only with one allowed Host, no "
+        "Origin or an allowed one, the right token, POST and JSON."
     )
     how = damage.TEXT
     TOKEN = "a-token-for-the-tests-0123456789"
@@ -557,7 +557,7 @@ class Gate(Target):
         async def receive():
             if left:
                 return left.pop(0)
-            await asyncio.sleep(3600)
+            return await asyncio.sleep(3600)
 
         async def send(message):
             sent.append(message)

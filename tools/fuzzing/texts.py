@@ -43,8 +43,8 @@ class Text(FileTarget):
 
     name = "text"
     invariant = (
-        "Every window, tail and stretch is exactly the lines that a naive reader finds in the whole file, with the right "
-        "numbers and totals, whatever the encoding and whatever pieces the file is read in."
+        "Every window, tail and stretch is exactly the lines that a naive reader finds in the whole file, with the "
+        "right numbers and totals, whatever the encoding and whatever pieces the file is read in."
     )
     how = damage.TEXT
 
