@@ -113,7 +113,10 @@ class Text(FileTarget):
         # Behind the end of its line a stretch is empty; which line feed is held then is the reader's affair.
         if not lines or selection.column > len(lines[0].rstrip("\n")):
             return "nothing there"
-        wanted = "".join(lines)[selection.column - 1 :][: selection.max_chars]
+        whole = "".join(lines)[selection.column - 1 :]
+        wanted = whole[: selection.max_chars]
+        if len(wanted) < len(whole) and len(wanted) > 1:
+            wanted = wanted.removesuffix("\r")  # half of a line's end is kept for the next piece
         if got != wanted:
             raise Broken(f"{selection}: {got[:200]!r} instead of {wanted[:200]!r}")
         return "stretch"
