@@ -15,7 +15,8 @@ run() {
         echo "coverage: some tests failed; what they ran is counted all the same" >&2
 }
 
-run tests/guard tests/lines tests/readers tests/fuzz --deselect tests/guard/test_race.py
+run tests/guard tests/lines tests/readers tests/fuzz tests/dialects tests/test_conformance.py tests/test_kinds.py \
+    --deselect tests/guard/test_race.py
 PYTHONPATH="$root/tools" run -p decode_here tests/readers/test_office.py tests/readers/test_tables.py \
     tests/readers/test_corners.py
 EYESPAN_PURE=1 run tests/guard/test_special.py tests/guard/test_corners.py tests/lines

@@ -229,7 +229,8 @@ def test_backends_agree_on_random_paths_over_hostile_trees(part, tmp_path, capsy
         with capsys.disabled():
             print(
                 f"\nagreement, part {part + 1} of 4, seed {SEED}: {read + refused} paths ({read} read, {refused} "
-                f"refused), {len(STRONG)} backends agree on all, portable asked for {weakly}, {time.monotonic() - start:.1f} s"
+                f"refused), {len(STRONG)} backends agree on all, portable asked for {weakly}, "
+                f"{time.monotonic() - start:.1f} s"
             )
 
     assert read > refused // 5  # the paths are not all nonsense

@@ -1,4 +1,4 @@
-"""The corners of the guard: systems that lack something, calls that fail at the worst moment, limits that are reached."""
+"""The corners of the guard: systems that lack something, calls that fail at the worst moment, limits reached."""
 
 from __future__ import annotations
 
