@@ -18,7 +18,7 @@ run() {
 run tests/guard tests/lines tests/readers tests/fuzz tests/dialects tests/test_conformance.py tests/test_kinds.py \
     --deselect tests/guard/test_race.py
 PYTHONPATH="$root/tools" run -p decode_here tests/readers/test_office.py tests/readers/test_tables.py \
-    tests/readers/test_corners.py
-EYESPAN_PURE=1 run tests/guard/test_special.py tests/guard/test_corners.py tests/lines
+    tests/readers/test_reader_corners.py
+EYESPAN_PURE=1 run tests/guard/test_special.py tests/guard/test_guard_corners.py tests/lines
 "$python" -m coverage combine -q --rcfile=tools/coverage.toml "$work"
 "$python" -m coverage report --rcfile=tools/coverage.toml
