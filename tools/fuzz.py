@@ -67,7 +67,12 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--findings", type=Path, default=Path("fuzz-findings"), help="folder for what was found")
     parser.add_argument("--replay", type=Path, help="feed this file once")
     parser.add_argument("--guided", action="store_true", help="guided by coverage, with atheris")
-    parser.add_argument("--corpus", type=Path, default=Path("fuzz-corpus"), help="folder of --guided")
+    parser.add_argument(
+        "--corpus",
+        type=Path,
+        default=Path("fuzz-corpus"),
+        help="where --guided keeps inputs that reach new code; plain runs start from them",
+    )
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
     if options.runs is None and options.seconds is None:
@@ -88,6 +93,7 @@ def _child(name: str, options: argparse.Namespace) -> int:
             options.runs,
             options.seconds,
             options.seed,
+            more=[path.read_bytes() for path in sorted((options.corpus / name).glob("*"))],
             slate=slate,
             report=lambda finding: loop.keep(finding, options.findings),
         )
@@ -142,7 +148,7 @@ class _Child:
         self.slate = loop.Slate(self.slate_path)
         self.slate.write(0, b"")
         words = [sys.executable, str(Path(__file__).resolve()), "--target", name, "--child", self.slate_path]
-        words += ["--seed", str(seed), "--findings", str(options.findings)]
+        words += ["--seed", str(seed), "--findings", str(options.findings), "--corpus", str(options.corpus)]
         words += [] if runs is None else ["--runs", str(runs)]
         words += [] if options.seconds is None else ["--seconds", str(options.seconds)]
         self.output = tempfile.TemporaryFile()  # noqa: SIM115  (closed when it was read)

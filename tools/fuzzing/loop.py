@@ -13,6 +13,7 @@ import signal
 import time
 import traceback
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -71,10 +72,10 @@ class Slate:
         return int.from_bytes(self._map[:8], "little"), self._map[16 : 16 + size]
 
 
-def inputs(target: Target, seed: int):
+def inputs(target: Target, seed: int, more: Sequence[bytes] = ()):
     """Damaged seeds without end, the same for the same seed; a sent-back input becomes a seed."""
     dice = random.Random(f"{target.name} {seed}")
-    population = [*target.seeds(), *regressions(target.name)]
+    population = [*target.seeds(), *regressions(target.name), *more]
     number = 0
     while True:
         data = population[number % len(population)]
@@ -95,12 +96,16 @@ def run(
     seconds: float | None,
     seed: int,
     *,
+    more: Sequence[bytes] = (),
     slate: Slate | None = None,
     report=lambda finding: None,
 ) -> Result:
-    """Feeds damaged inputs to an opened target until it has had `runs` of them or `seconds` are over."""
+    """Feeds damaged inputs to an opened target until it has had `runs` of them or `seconds` are over.
+
+    `more` are seeds beside the target's own.
+    """
     result = Result(target.name)
-    source = inputs(target, seed)
+    source = inputs(target, seed, more)
     data = next(source)
     start = time.monotonic()
     before = _alarm(target.patience_seconds)
