@@ -153,3 +153,20 @@ def test_the_table_of_the_documentation_is_true(written, path, meant, printed):
     target = next(found for found in readings(written) if found.path == path)
 
     assert (in_words(target), write_target(target)) == (meant, printed)
+
+
+@pytest.mark.parametrize("text", ["a:" * 200_000, ":1" * 200_000, "x!a:" * 100_000, "a!/b@c:1" * 50_000])
+def test_a_text_longer_than_any_name_is_taken_for_one_name(text):
+    """Splitting it at every colon would take minutes."""
+    assert readings(text) == [Target(text)]
+
+
+@pytest.mark.parametrize("unit", ["a:", ":1", "p1:", "a@b", "a!/b@c:1", "@"])
+def test_however_many_marks_a_text_has_it_is_split_at_the_last_few(unit):
+    text = unit * (selectors.MAX_TEXT_CHARS // len(unit))
+    found = readings(text)
+
+    assert found[0] == Target(text)
+    assert len(found) <= selectors.MAX_READINGS
+    assert all(len(text) - len(target.path) < 3 * selectors.MAX_COLONS for target in found)
+    assert sum(bool(target.revision) for target in found) <= selectors.MAX_SPLITS**2

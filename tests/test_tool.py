@@ -408,3 +408,12 @@ def test_reads_that_bring_less_than_was_asked_for_change_nothing(dialect, most, 
         monkeypatch.setattr(os, "pread", lambda fd, size, offset: real(fd, min(size, most), offset))
 
         assert [tool.call(arguments) for arguments in calls] == whole
+
+
+@pytest.mark.parametrize("name", ["\ud800", "a\udfffb/x"])
+def test_what_an_error_says_is_valid_too_where_a_dialect_makes_the_whole_reply(tool, name):
+    for arguments in ({"files": name}, {"path": name}, {"file_path": f"/{name}"}, {name: name}):
+        reply = tool.call(arguments)
+
+        assert reply.error.message.encode("utf-8")
+        assert reply.text.encode("utf-8")

@@ -81,9 +81,13 @@ def _parse(data: bytes, name: str, roots: Sequence[str]) -> Config:
         table = tomllib.loads(data.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadConfig(f"{name}: {error}") from None
+    except RecursionError:
+        raise BadConfig(f"{name}: it is nested too deeply") from None
     _check(table, _KNOWN, "", name)
     base = os.path.dirname(os.path.abspath(name))
     named = tuple([os.path.join(base, root) for root in _strings(table.get("roots", []), "roots", name)])
+    if any("\0" in root for root in named):
+        raise BadConfig(f"{name}: roots: a path has no NUL in it")
     policy = table.get("policy", {})
     deny = _strings(policy.get("deny", []), "policy.deny", name)
     allow = _strings(policy.get("allow", []), "policy.allow", name)

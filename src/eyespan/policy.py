@@ -88,15 +88,14 @@ def fold(path: str) -> str:
         return path.lower()
     from unicodedata import normalize
 
-    folded = normalize("NFD", path).casefold()
-    return normalize("NFC", "".join([c for c in folded if not _has_no_shape(ord(c))]))
+    if not _no_shape:
+        _no_shape.update(dict.fromkeys([point for low, high in _SHAPELESS for point in range(low, high + 1)]))
+    return normalize("NFC", normalize("NFD", path).casefold().translate(_no_shape))
 
 
-def _has_no_shape(point: int) -> bool:
-    """Default_Ignorable_Code_Point of Unicode."""
-    return point > 0xAC and any(low <= point <= high for low, high in _SHAPELESS)
-
-
+_no_shape: dict[int, None] = {}
+"""What `translate` drops; made on first need."""
+# Default_Ignorable_Code_Point of Unicode.
 _SHAPELESS = (
     *((0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F)),
     *((0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF)),

@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 MAX_READINGS = 64
 MAX_SPLITS = 8
-"""A text with more `!/` than any selector needs is split at the last ones."""
+"""A text with more `!/` or `@` than any selector needs is split at the last ones."""
+MAX_COLONS = 128
+MAX_TEXT_CHARS = 16 * 1024
+"""A text with more colons is split at the last ones; a longer one is a name that no file has. Without these bounds a
+text of colons, as long as an argument may be, takes minutes."""
 MAX_NAME_CHARS = 200
 
 
@@ -123,6 +127,8 @@ def readings(text: str) -> list[Target]:
     Inside an archive there may be several with the same path: whoever reads takes the first whose member is there.
     """
     found = [Target(text)]
+    if len(text) > MAX_TEXT_CHARS:
+        return found
     for path, piece in [*_pieces(text), (text, None)]:
         for target in _bases(path, piece):
             if target not in found:
@@ -136,7 +142,9 @@ def _pieces(text: str) -> list[tuple[str, Piece | None]]:
     """The splits of `path:selector`, longest path first."""
     found: list[tuple[str, Piece | None]] = []
     at = text.rfind(":")
-    while at > 0 and len(found) < MAX_READINGS:
+    for _ in range(MAX_COLONS):
+        if at <= 0 or len(found) >= MAX_READINGS:
+            break
         if text[at - 1] != ":":
             piece = parse_piece(text[at + 1 :])
             if piece is not None:
@@ -158,7 +166,9 @@ def _bases(text: str, piece: Piece | None) -> list[Target]:
         found.append(Target(path, piece, member))
         at = path.rfind("@")
         least = max(0, len(path) - MAX_NAME_CHARS)
-        while at > least:
+        for _ in range(MAX_SPLITS):
+            if at <= least:
+                break
             revision = path[at + 1 :]
             if _is_revision(revision) and path[at - 1] != "/":
                 found.append(Target(path[:at], piece, member, revision))

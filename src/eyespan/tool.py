@@ -72,13 +72,16 @@ def _failed(error: ReplyError) -> Reply:
 def _sound(reply: Reply) -> Reply:
     """The reply as it is, or with every string made valid UTF-8: one lone surrogate kills servers."""
     sound = reply.structured is None or _is_valid_tree(reply.structured)
+    if reply.error is not None and not is_valid(reply.error.message):
+        sound = False
     for block in reply.content:
         if type(block) is TextContent and not is_valid(block.text):
             sound = False
     if sound:
         return reply
     content = tuple([TextContent(valid_text(b.text)) if type(b) is TextContent else b for b in reply.content])
-    return Reply(content, valid_tree(reply.structured), reply.error, tuple(map(valid_text, reply.notes)))
+    error = reply.error and ReplyError(reply.error.code, valid_text(reply.error.message))
+    return Reply(content, valid_tree(reply.structured), error, tuple(map(valid_text, reply.notes)))
 
 
 def is_valid(text: str) -> bool:

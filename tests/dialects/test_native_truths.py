@@ -111,3 +111,26 @@ def test_text_of_other_scripts_is_text_wherever_a_sample_ends(call, shift):
 
     assert not reply.is_error
     assert shown(reply.text)[0][2] == data.decode().rstrip("\n")
+
+
+def test_a_hundred_wrong_names_are_answered_with_a_bounded_number_of_looks(call, monkeypatch):
+    """Each could have its 32 folders above listed, six times over."""
+    from eyespan.dialects.native.misses import MAX_LOOKS
+    from eyespan.guard import Guard
+
+    asked = []
+    listed = Guard.list_beneath
+    monkeypatch.setattr(Guard, "list_beneath", lambda guard, path: asked.append(path) or listed(guard, path))
+    reply = call.tool.call({"files": [f"{'é/' * 500}{number}" for number in range(100)]})
+
+    assert reply.is_error
+    assert len(asked) <= MAX_LOOKS
+
+
+def test_nothing_is_looked_for_near_a_name_that_no_file_can_have(call, monkeypatch):
+    from eyespan.guard import Guard
+
+    monkeypatch.setattr(Guard, "list_beneath", lambda guard, path: pytest.fail(f"listed {path[:50]}"))
+    reply = call.tool.call({"files": "é/" * 800_000})
+
+    assert "File name too long" in reply.text

@@ -227,3 +227,27 @@ def test_tokens_compare_in_full():
     tokens = Tokens({hashlib.sha256(b"one").digest(): Caller("one"), hashlib.sha256(b"two").digest(): Caller("two")})
 
     assert [who(tokens, token) for token in ("one", "two", "three")] == [Caller("one"), Caller("two"), None]
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        (b"[a]\nsha256 = \xff", "utf-8"),
+        (b"a = " + b"[" * 5000, "nested too deeply"),
+        (b'[a]\ntoken_file = "no/such/file"', "cannot be read"),
+        (b'[a]\ntoken_file = "\\u0000"', "cannot be read"),
+    ],
+)
+def test_a_table_that_is_no_text_or_names_no_token_is_told(table, words, tmp_path):
+    (tmp_path / "callers.toml").write_bytes(table)
+
+    with pytest.raises(Usage, match=words):
+        loaded("--tokens", str(tmp_path / "callers.toml"))
+
+
+def test_a_token_file_that_is_no_text_is_refused(tmp_path):
+    (tmp_path / "token.key").write_bytes(b"\xff" * 40)
+    (tmp_path / "token.key").chmod(0o600)
+
+    with pytest.raises(Usage, match="visible ASCII"):
+        loaded("--token-file", str(tmp_path / "token.key"))

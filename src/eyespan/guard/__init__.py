@@ -69,7 +69,8 @@ class Guard:
         try:
             root, rest = names.locate(path, self.roots, lexical=lexical)
         except ReadError as error:
-            self.policy.admit(path, path)
+            if len(path) <= names.MAX_PATH_BYTES:  # nothing has a longer name, and rules take time by its length
+                self.policy.admit(path, path)
             error.path = path
             raise
         self.policy.admit(rest, path)

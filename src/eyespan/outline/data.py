@@ -212,7 +212,8 @@ _TOML_PIECE = re.compile(
     re.DOTALL,
 )
 _TOML_TABLE = re.compile(r"""[ \t]*\[\[?((?:"(?:\\.|[^"\\])*"|'[^']*'|[^\]"'#])+)\]\]?[ \t\r]*(?:#|$)""")
-_TOML_KEY = re.compile(r"""[ \t]*((?:"(?:\\.|[^"\\])*"|'[^']*'|[\w-]+|[ \t]*\.)+)[ \t]*=""")
+# `++` and `*+` give nothing back: a long line of dashes without a `=` would be cut into words in every way there is.
+_TOML_KEY = re.compile(r"""[ \t]*+((?:"(?:\\.|[^"\\])*+"|'[^']*+'|[\w-]++|[ \t]*+\.)++)[ \t]*+=""")
 
 
 def _toml(text: str) -> tuple[list[Find], bool]:

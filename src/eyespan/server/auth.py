@@ -205,7 +205,7 @@ def _read_or_make(path: Path) -> str:
 
 
 def _read_token(path: Path) -> str:
-    with path.open() as file:
+    with path.open(encoding="utf-8", errors="replace") as file:
         mode = os.fstat(file.fileno()).st_mode
         if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
             raise Usage(f"others can read {path}; `chmod 600` it, or remove it to get a new token")
@@ -219,8 +219,10 @@ def _read_callers(path: str) -> dict[bytes, Caller]:
     with open(path, "rb") as file:
         try:
             table = tomllib.load(file)
-        except tomllib.TOMLDecodeError as error:
+        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise Usage(f"{path}: {error}") from None
+        except RecursionError:
+            raise Usage(f"{path}: it is nested too deeply") from None
     found: dict[bytes, Caller] = {}
     for name, row in table.items():
         where = f"{path}: [{name}]"
@@ -249,7 +251,10 @@ def _digest_of(row: dict[str, Any], where: str) -> bytes:
     if ("sha256" in row) == ("token_file" in row):
         raise Usage(f"{where} needs sha256 or token_file, one of them")
     if "token_file" in row:
-        return _digest(_read_token(Path(str(row["token_file"]))))
+        try:
+            return _digest(_read_token(Path(str(row["token_file"]))))
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+            raise Usage(f"{where}: token_file cannot be read: {error}") from None
     try:
         digest = bytes.fromhex(row["sha256"])
     except (TypeError, ValueError):

@@ -14,8 +14,13 @@ if TYPE_CHECKING:
     from eyespan.engine import Engine
     from eyespan.guard.listing import Listing
 
+MAX_PATH_CHARS = 4096
+"""Nothing has a longer name, so nothing is near one."""
 MAX_LEVELS_UP = 32
 MAX_PREFIXES = 8
+MAX_LOOKS = 200
+"""At folders and files, for all wrong paths of a call: help is a courtesy, and a hundred deep names must not hold the
+answer up."""
 
 
 class Misses:
@@ -24,6 +29,7 @@ class Misses:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._listings: dict[str, Listing | None] = {}
+        self._looks = 0
 
     def alike(self, path: str) -> str | None:
         """The one path that looks like this one, name by name; None if there is none or several."""
@@ -42,11 +48,13 @@ class Misses:
     def near(self, path: str) -> list[str]:
         """Paths that were perhaps meant, nearest first."""
         found: list[str] = []
+        if len(path) > MAX_PATH_CHARS:
+            return found
         names = path.split("/")
         if not path.startswith("/"):
             # The workspace's own folder, or one above it, named once too often.
             shorter = ["/".join(names[at:]) for at in range(1, min(len(names), MAX_PREFIXES))]
-            found = [name for name in shorter if self.is_there(name)]
+            found = [name for name in shorter if not self._spent() and self.is_there(name)]
         descent = self._descent(path)
         if descent is not None:
             folder, (name, *rest) = descent
@@ -61,6 +69,8 @@ class Misses:
 
     def _descent(self, path: str) -> tuple[str, list[str]] | None:
         """The deepest folder of a path that is there, with a slash behind, and the names that are not."""
+        if len(path) > MAX_PATH_CHARS:
+            return None
         names = [name for name in path.split("/") if name]
         lead = "/" if path.startswith("/") else ""
         for depth in range(len(names) - 1, max(-1, len(names) - 1 - MAX_LEVELS_UP), -1):
@@ -77,11 +87,18 @@ class Misses:
     def _listing(self, folder: str) -> Listing | None:
         """None if there is no such folder to list."""
         if folder not in self._listings:
+            if self._spent():
+                return None
             try:
                 self._listings[folder] = self._engine.list(folder or ".")
             except errors.ReadError:
                 self._listings[folder] = None
         return self._listings[folder]
+
+    def _spent(self) -> bool:
+        """Whether enough was looked at; counts one look more."""
+        self._looks += 1
+        return self._looks > MAX_LOOKS
 
     def is_there(self, path: str) -> bool:
         """Whether a file has this name."""

@@ -395,3 +395,5 @@ def parse_xml(
     except expat.ExpatError as error:
         reason = f"the XML of its part {name} is damaged (line {error.lineno})"
         raise Unreadable("", kind=kind, reason=reason) from None
+    except (ValueError, LookupError) as error:  # an encoding that is unknown, or that expat does not take
+        raise Unreadable("", kind=kind, reason=f"the XML of its part {name} cannot be decoded: {error}") from None

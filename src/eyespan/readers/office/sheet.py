@@ -50,7 +50,8 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
         names = list(book.sheet_names)
     except calamine.PasswordError:
         raise _unreadable("it is protected by a password") from None
-    except Exception as error:
+    except BaseException as error:
+        _let_pass(error)
         raise _unreadable(f"it is damaged, or no spreadsheet ({type(error).__name__})") from None
     chosen, area = _choice(names, params)
     comments = _comments(package) if package is not None else {}
@@ -61,7 +62,8 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
             start = sheet.start or (0, 0)
             # What lies above and left of the first value is skipped here (`iter_rows` skips only what is left of it).
             rows = sheet.to_python(nrows=max(1, area[2] - start[0] + 1)) if sheet.start else []
-        except Exception as error:
+        except BaseException as error:
+            _let_pass(error)
             blocks += [f"## {name}", f"[this sheet cannot be read ({type(error).__name__})]"]
             continue
         blocks += _sheet(name, rows, start, area, comments.get(name, []))
@@ -171,6 +173,14 @@ def _cell(value: Any) -> str:
 
 
 # --- what calamine does not look at -----------------------------------------------------------------------------------
+
+
+def _let_pass(error: BaseException) -> None:
+    """Raises what is not the file's fault. A panic of the library, which is no `Exception`, is."""
+    if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+        raise error
+    if isinstance(error, MemoryError):
+        raise error
 
 
 def _package(data: bytes) -> Package | None:

@@ -1,0 +1,359 @@
+"""The corners of the guard: systems that lack something, calls that fail at the worst moment, limits reached."""
+
+from __future__ import annotations
+
+import copy
+import errno
+import os
+import pickle
+
+import pytest
+from asking import answer, ask
+
+import eyespan.guard as guards
+from eyespan import Workspace, _native
+from eyespan.errors import InvalidPath, PolicyDenied, SystemFailure
+from eyespan.guard import Root, listing, openat, portable, syscalls, walk
+from eyespan.guard.source import Source
+from eyespan.policy import Policy
+
+
+class Lacking:
+    """An `os` without some of its names, or with others in their place."""
+
+    def __init__(self, *missing, **given):
+        self._missing = missing
+        self._given = given
+
+    def __getattr__(self, name):
+        if name in self._missing:
+            raise AttributeError(name)
+        return self._given.get(name) or getattr(os, name)
+
+
+def fails(number):
+    def call(*_, **__):
+        raise OSError(number, os.strerror(number))
+
+    return call
+
+
+# --- which backend -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lacking", "chosen"),
+    [
+        (Lacking(supports_dir_fd={"nothing"}), "portable"),
+        (Lacking("O_PATH"), "walk-by-name"),
+        (Lacking(), "openat2"),
+    ],
+)
+def test_the_strongest_backend_that_works_is_taken(lacking, chosen, monkeypatch):
+    monkeypatch.setattr(guards, "os", lacking)
+    monkeypatch.setattr(guards, "_chosen", None)
+    if chosen == "openat2" and not openat.available():
+        chosen = "walk"
+
+    assert guards.choose_backend() == chosen
+
+
+def test_without_the_system_call_the_walk_is_taken(monkeypatch):
+    monkeypatch.setattr(openat, "available", lambda: False)
+    monkeypatch.setattr(guards, "_chosen", None)
+
+    assert guards.choose_backend() == "walk"
+
+
+def test_whether_the_system_call_is_there_is_found_out_by_calling_it(monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(openat, "os", Lacking(open=fails(errno.EACCES)))
+        assert not openat.available()
+    with monkeypatch.context() as patch:
+        patch.setattr(_native, "open_beneath", fails(errno.ENOSYS))
+        assert not openat.available()
+    with monkeypatch.context() as patch:
+        patch.setattr(_native, "open_beneath", None)
+        assert openat.available()
+        patch.setattr(syscalls, "openat2", fails(errno.EPERM))  # seccomp of old containers
+        assert not openat.available()
+
+
+def test_without_the_accelerator_the_system_call_is_made_by_ctypes(make_guard, tmp_path, monkeypatch):
+    (tmp_path / "file").write_bytes(b"text")
+    monkeypatch.setattr(_native, "open_beneath", None)
+
+    assert answer(make_guard(tmp_path, backend="openat2"), "file") == b"text"
+
+
+def test_a_backend_that_nobody_knows_is_named(tmp_path):
+    with pytest.raises(ValueError, match="no guard backend 'best'; there are openat2"):
+        Workspace(tmp_path, backend="best")
+
+
+# --- roots ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_root_must_be_there(tmp_path):
+    with pytest.raises(NotADirectoryError, match="must be an existing folder"):
+        Root(tmp_path / "missing")
+
+
+def test_a_root_is_shown_copied_and_sent_by_its_name(tmp_path):
+    root = Root(tmp_path)
+    sent = pickle.loads(pickle.dumps(root))
+
+    assert repr(root) == f"Root({str(tmp_path)!r})"
+    assert copy.deepcopy(root) is root
+    assert (sent.path, sent.fd != root.fd) == (root.path, True)
+    os.close(root.fd)  # somebody else closes it first; letting go of it then is no error
+    root.__del__()
+    sent.close()
+    sent.close()
+
+
+# --- names ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_long_name_that_is_no_unicode_is_told_as_that(make_guard, tmp_path):
+    error = ask(make_guard(tmp_path), "\ud800" * 2000)
+
+    assert isinstance(error, InvalidPath)
+    assert "not valid Unicode" in str(error)
+
+
+def test_rules_are_not_asked_about_a_name_that_no_file_can_have(make_guard, tmp_path):
+    class Counted(Policy):
+        asked = 0
+
+        def admit(self, path, asked):
+            Counted.asked += 1
+            super().admit(path, asked)
+
+    guard = make_guard(tmp_path, policy=Counted())
+
+    assert answer(guard, ".ssh/" * 1000) == "SystemFailure"
+    assert Counted.asked == 0
+    assert isinstance(ask(guard, "/elsewhere/.ssh/x"), PolicyDenied)
+    assert Counted.asked == 1
+
+
+@pytest.mark.parametrize("name", ["a:stream", "a. ", "a.", "con", "folder/NUL.txt", "lpt1", "CONIN$"])
+def test_names_that_windows_reads_as_something_else_are_refused_there(name, make_guard, tmp_path, monkeypatch):
+    monkeypatch.setattr(portable, "os", Lacking(name="nt"))
+    guard = make_guard(tmp_path, backend="portable")
+
+    assert answer(guard, name) == "InvalidPath"
+    assert answer(guard, "missing/../plain.txt") == "NotFound"
+
+
+# --- the walk ------------------------------------------------------------------------------------------------------
+
+
+def test_a_path_of_too_many_steps_ends(strong, make_guard, tmp_path, monkeypatch):
+    (tmp_path / "file").write_bytes(b"text")
+    monkeypatch.setattr(walk, "MAX_STEPS", 50)
+    guard = make_guard(tmp_path, backend="walk" if "openat2" in strong else strong)
+
+    assert ask(guard, "./" * 60 + "file").errno == errno.ELOOP
+    assert answer(guard, "./" * 40 + "file") == b"text"
+
+
+def test_an_empty_link_leads_nowhere(make_guard, tmp_path, monkeypatch):
+    """Linux makes none, other systems do."""
+    (tmp_path / "link").symlink_to("x")
+    monkeypatch.setattr(walk, "os", Lacking(readlink=lambda *_, **__: ""))
+
+    assert answer(make_guard(tmp_path, backend="walk"), "link") == "NotFound"
+
+
+def test_a_name_that_is_swapped_every_time_it_is_looked_at_is_given_up(make_guard, tmp_path, monkeypatch):
+    (tmp_path / "file").write_bytes(b"text")
+    monkeypatch.setattr(walk, "os", Lacking(open=fails(errno.ELOOP)))
+
+    assert ask(make_guard(tmp_path, backend="walk-by-name"), "file").errno == errno.EAGAIN
+
+
+def test_a_file_that_is_another_one_once_it_is_open_is_looked_at_again(make_guard, tmp_path, monkeypatch):
+    (tmp_path / "file").write_bytes(b"text")
+    (tmp_path / "other").write_bytes(b"another")
+    swapped = []
+
+    def swap_once(name, flags, **where):
+        if not swapped:
+            swapped.append(name)
+            name = "other"
+        return os.open(name, flags, **where)
+
+    monkeypatch.setattr(walk, "os", Lacking(open=swap_once))
+
+    assert answer(make_guard(tmp_path, backend="walk-by-name"), "file") == b"text"
+    assert swapped == ["file"]
+
+
+# --- openat2 -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [errno.EXDEV, errno.EAGAIN, errno.ENAMETOOLONG])
+def test_where_the_kernel_cannot_decide_the_walk_does(number, make_guard, tmp_path, monkeypatch):
+    (tmp_path / "file").write_bytes(b"text")
+    monkeypatch.setattr(_native, "open_beneath", fails(number))
+
+    assert answer(make_guard(tmp_path, backend="openat2"), "file") == b"text"
+
+
+def test_a_name_outside_the_root_that_the_kernel_tells_is_not_believed(make_guard, tmp_path, monkeypatch):
+    """No descriptor stays open; what the kernel says of the file itself then does not matter."""
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root/file").write_bytes(b"text")
+    made = []
+
+    def elsewhere(folder, path, follow, types):
+        made.append(os.open(tmp_path / "root/file", os.O_RDONLY))
+        return made[-1], 1, 0, 0o100644, b"/etc/passwd"
+
+    monkeypatch.setattr(_native, "open_beneath", elsewhere)
+
+    said = answer(make_guard(tmp_path / "root", backend="openat2"), "file")
+
+    assert said in (b"text", "OutsideRoot", "SystemFailure")
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(made[0])
+
+
+@pytest.mark.parametrize("name", [None, b"\0"])
+def test_a_failure_between_opening_and_naming_closes_the_descriptor(name, make_guard, tmp_path, monkeypatch):
+    (tmp_path / "file").write_bytes(b"text")
+    made = []
+
+    def found(folder, path, follow, types):
+        made.append(os.open(tmp_path / "file", os.O_RDONLY))
+        return made[-1], 1, 0, 0o100644, name
+
+    monkeypatch.setattr(_native, "open_beneath", found)
+    monkeypatch.setattr(openat, "_plain", fails(errno.EIO))
+    monkeypatch.setattr(openat, "_below", fails(errno.EIO))
+
+    assert ask(make_guard(tmp_path, backend="openat2"), "file").errno == errno.EIO
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(made[0])
+
+
+def test_a_rename_storm_is_waited_out_for_so_long_and_no_longer(monkeypatch):
+    calls = []
+    monkeypatch.setattr(syscalls, "_syscall", lambda *_: calls.append(1) or -1)
+    monkeypatch.setattr(syscalls.ctypes, "get_errno", lambda: errno.EAGAIN)
+
+    with pytest.raises(OSError, match="temporarily unavailable"):
+        syscalls.openat2(0, b"x", True)
+    assert len(calls) == openat.RACE_RETRIES
+
+
+def test_an_interrupted_question_for_the_file_system_is_asked_again(tmp_path, monkeypatch):
+    answers = [-1, 0]
+    monkeypatch.setattr(syscalls, "_fstatfs", lambda fd, buffer: answers.pop(0))
+    monkeypatch.setattr(syscalls.ctypes, "get_errno", lambda: errno.EINTR)
+
+    assert not syscalls.is_pseudo(0)
+    assert answers == []
+
+
+def test_where_nobody_can_tell_file_systems_apart_none_is_taken_for_kernel_state(monkeypatch):
+    monkeypatch.setattr(syscalls, "_fstatfs", None)
+    assert not syscalls.is_pseudo(0)
+    monkeypatch.setattr(guards, "os", Lacking("O_PATH"))
+    assert not guards.is_pseudo(0)
+
+
+# --- by names ------------------------------------------------------------------------------------------------------
+
+
+def test_by_names_a_slash_behind_a_file_says_that_it_must_be_a_folder(make_guard, tmp_path, monkeypatch):
+    (tmp_path / "file").write_bytes(b"text")
+    monkeypatch.setattr(portable, "_resolve", lambda asked, roots: (str(tmp_path / "file"), roots[0], "file"))
+
+    assert ask(make_guard(tmp_path, backend="portable"), "file/").errno == errno.ENOTDIR
+
+
+def test_by_names_a_file_that_leads_elsewhere_once_it_is_open_is_let_go_of(make_guard, tmp_path, monkeypatch):
+    (tmp_path / "file").write_bytes(b"text")
+    (tmp_path / "other").write_bytes(b"another")
+    real = portable._resolve
+    calls = []
+
+    def moved(asked, roots):
+        calls.append(asked)
+        return real(str(tmp_path / "other") if len(calls) > 1 else asked, roots)
+
+    monkeypatch.setattr(portable, "_resolve", moved)
+    before = sorted(os.listdir("/proc/self/fd"))
+
+    assert ask(make_guard(tmp_path, backend="portable"), "file").errno == errno.EAGAIN
+    assert len(os.listdir("/proc/self/fd")) <= len(before) + 1  # the root's own
+
+
+def test_by_names_a_folder_that_leads_elsewhere_once_it_is_listed_is_not_told(make_guard, tmp_path, monkeypatch):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "other").mkdir()
+    real = portable.find
+    calls = []
+
+    def moved(roots, root, rest, **how):
+        calls.append(rest)
+        return real(roots, root, "other" if len(calls) > 1 else rest, **how)
+
+    monkeypatch.setattr(portable, "find", moved)
+
+    with pytest.raises(SystemFailure) as caught:
+        make_guard(tmp_path, backend="portable").list_beneath("folder")
+    assert caught.value.errno == errno.EAGAIN
+
+
+def test_an_entry_that_vanishes_while_it_is_listed_is_something_else():
+    class Gone:
+        is_symlink = staticmethod(fails(errno.ENOENT))
+
+    assert listing._what(Gone()) == "other"
+
+
+# --- the opened file -----------------------------------------------------------------------------------------------
+
+
+def source_of(path):
+    fd = os.open(path, os.O_RDONLY)
+    return Source(fd, os.fstat(fd), asked="asked", path="file", canonical="file")
+
+
+def test_a_read_that_fails_is_told_as_what_the_system_says(tmp_path, monkeypatch):
+    (tmp_path / "file").write_bytes(b"text")
+    with source_of(tmp_path / "file") as source:
+        monkeypatch.setattr(os, "pread", fails(errno.EIO))
+
+        with pytest.raises(SystemFailure) as caught:
+            source.read_at(0, 4)
+        assert (caught.value.errno, caught.value.path) == (errno.EIO, "asked")
+
+
+def test_a_file_that_its_server_lost_has_changed(tmp_path, monkeypatch):
+    (tmp_path / "file").write_bytes(b"text")
+    with source_of(tmp_path / "file") as source:
+        monkeypatch.setattr(Source, "status_now", fails(errno.ESTALE))
+        assert source.changed()
+        monkeypatch.setattr(Source, "status_now", fails(errno.EIO))
+        with pytest.raises(SystemFailure):
+            source.changed()
+    source.close()  # once more is no error
+
+
+def test_a_file_that_is_gone_between_finding_and_opening_is_not_found(make_guard, tmp_path, monkeypatch):
+    """With /proc there, its answer is the last word."""
+    (tmp_path / "file").write_bytes(b"text")
+
+    def no_handle(path, flags, **where):
+        if str(path).startswith("/proc/self/fd/"):
+            raise FileNotFoundError(errno.ENOENT, "No such file or directory")
+        return os.open(path, flags, **where)
+
+    monkeypatch.setattr(guards, "os", Lacking(open=no_handle))
+
+    assert answer(make_guard(tmp_path, backend="walk"), "file") == "NotFound"

@@ -1,0 +1,443 @@
+"""The corners of the readers: what documents seldom hold, what decoders must not say, what systems lack."""
+
+from __future__ import annotations
+
+import email
+import io
+import json
+import os
+import zipfile
+
+import pytest
+
+from eyespan import Workspace, worker
+from eyespan.errors import Cancelled, Missing, NoMember, ScanLimit, TimedOut, Unreadable, WindowTooLarge
+from eyespan.model import ImagePart, Limits, Pulse, ReadRequest
+from eyespan.readers import notebook, tables, tabular
+from eyespan.readers.office import docx, eml, epub, html, markdown, package, pptx, sheet
+
+
+def read(folder, name, documents, *, pulse=None, **more):
+    with Workspace(folder) as workspace:
+        return workspace.engine.read(ReadRequest(name, documents=frozenset(documents), **more), pulse)
+
+
+def fake_worker(monkeypatch, facts, blobs=()):
+    monkeypatch.setattr(worker, "run", lambda *_, **__: (facts, list(blobs)))
+
+
+# --- packages ------------------------------------------------------------------------------------------------------
+
+OFFICE_RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+PACKAGE_RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
+
+
+def packed(method=zipfile.ZIP_DEFLATED, **parts):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", method) as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text)
+    return made
+
+
+def relations(**targets):
+    rows = "".join(
+        f'<Relationship Id="{key}" Type="{OFFICE_RELATIONS}/{kind}" Target="{target}"/>'
+        for key, (kind, target) in targets.items()
+    )
+    return f'<Relationships xmlns="{PACKAGE_RELATIONS}">{rows}</Relationships>'
+
+
+def word(body, **parts):
+    """What the decoder makes of a document with this body; further parts are named by what they are."""
+    names = {"styles": "styles", "numbering": "numbering"}
+    document = (
+        '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" '
+        f'xmlns:r="{OFFICE_RELATIONS}"><w:body>{body}</w:body></w:document>'
+    )
+    space = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    files = {
+        "word/document.xml": document,
+        "_rels/.rels": relations(a=("officeDocument", "word/document.xml")),
+        "word/_rels/document.xml.rels": relations(**{key: (key, f"{key}.xml") for key in parts}),
+        **{f"word/{key}.xml": f"<w:{names[key]} {space}>{text}</w:{names[key]}>" for key, text in parts.items()},
+    }
+    return docx.decode(packed(**files), {"seconds": 10})[1][0].decode()
+
+
+def paragraph(text, style="", more=""):
+    mark = f'<w:pStyle w:val="{style}"/>' if style else ""
+    return f"<w:p><w:pPr>{mark}{more}</w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"
+
+
+def test_styles_say_what_a_paragraph_is():
+    styles = (
+        '<w:style w:styleId="a"><w:name w:val="x"/><w:basedOn w:val="b"/></w:style>'
+        '<w:style w:styleId="b"><w:name w:val="y"/><w:basedOn w:val="a"/></w:style>'
+        '<w:style w:styleId="t"><w:name w:val="Title"/></w:style>'
+        '<w:style w:styleId="o"><w:name w:val="z"/><w:outlineLvl w:val="2"/></w:style>'
+        '<w:style w:styleId="l"><w:name w:val="List"/><w:numId w:val="1"/></w:style>'
+        '<w:style w:styleId="m"><w:name w:val="More"/><w:basedOn w:val="l"/></w:style>'
+    )
+    numbering = (
+        '<w:abstractNum w:abstractNumId="7"><w:lvl w:ilvl="0"><w:numFmt w:val="decimal"/></w:lvl>'
+        '<w:lvl w:ilvl="1"><w:numFmt w:val="none"/></w:lvl></w:abstractNum>'
+        '<w:num w:numId="1"><w:abstractNumId w:val="7"/></w:num>'
+    )
+    body = "".join(paragraph(style, style) for style in "abtolm") + paragraph("unknown", "q")
+    body += paragraph("deep", "l", '<w:numPr><w:ilvl w:val="1"/></w:numPr>') + paragraph(
+        "own", "", '<w:outlineLvl w:val="0"/>'
+    )
+
+    assert word(body, styles=styles, numbering=numbering) == (
+        "a\n\nb\n\n# t\n\n### o\n\n1. l\n2. m\n\nunknown\n\ndeep\n\n# own\n"
+    )
+    assert word(paragraph("x", "l", '<w:numPr><w:numId w:val="9"/></w:numPr>')) == "- x\n"  # neither part is there
+
+
+def test_breaks_hyphens_boxes_and_tables_in_tables():
+    run = "<w:r><w:t>{}</w:t></w:r>"
+    body = (
+        f"<w:p>{run.format('a')}<w:r><w:tab/><w:br/></w:r>{run.format('b')}<w:r><w:noBreakHyphen/><w:cr/></w:r>"
+        f'<w:r><w:br w:type="page"/></w:r>{run.format("c")}</w:p>'
+        f"<w:p>{run.format('out')}<w:r><w:p>{run.format('box')}</w:p></w:r></w:p><w:p/>"
+        f'<w:p><w:hyperlink r:id="none">{run.format("no target")}</w:hyperlink></w:p>'
+        f"<w:tbl><w:tr><w:tc><w:tcPr><w:gridSpan w:val='2'/></w:tcPr>{paragraph('wide')}</w:tc></w:tr>"
+        f"<w:tr><w:tc><w:tbl><w:tr><w:tc>{paragraph('in')}</w:tc></w:tr></w:tbl></w:tc><w:tc>{paragraph('x|y')}</w:tc>"
+        "</w:tr></w:tbl><w:tbl></w:tbl>"
+    )
+
+    text = word(body)
+
+    assert text.startswith("a\nb-\nc\n")
+    assert "out\nbox" in text
+    assert "no target" in text
+    assert "| in | x\\|y |" in text
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED, zipfile.ZIP_BZIP2])
+def test_parts_are_read_however_they_are_compressed(method):
+    assert package.Package(packed(method, **{"a.xml": "<a/>" * 50}), "docx").read("A.xml") == b"<a/>" * 50
+
+
+def test_a_part_that_is_not_what_its_entry_says_is_damaged(monkeypatch):
+    data = bytearray(packed(zipfile.ZIP_STORED, **{"a.xml": "<a/>"}).getvalue())
+    moved = bytes(data).replace(b"PK\3\4", b"PK\0\0", 1)
+    other = bytes(data).replace(b"<a/>", b"<b/>", 1)
+
+    for broken in (moved, other):
+        with pytest.raises(Unreadable):
+            package.Package(io.BytesIO(broken), "docx").read("a.xml")
+    with pytest.raises(Unreadable, match="lacks the part b"):
+        package.Package(io.BytesIO(bytes(data)), "docx").read("b.xml")
+    monkeypatch.setattr(package, "MAX_READ_BYTES", 6)
+    twice = package.Package(io.BytesIO(bytes(data)), "docx")
+    twice.read("a.xml")
+    with pytest.raises(Unreadable, match="more than 6 bytes"):
+        twice.read("a.xml")
+
+
+@pytest.mark.parametrize("encoding", ["utf-7", "x-unknown", "shift_jis"])
+def test_xml_in_an_encoding_that_nobody_takes_is_told_as_that(encoding):
+    data = f'<?xml version="1.0" encoding="{encoding}"?><a>x</a>'.encode()
+
+    with pytest.raises(Unreadable, match="its part a"):
+        package.walk_xml(data, "docx", "a.xml", lambda *_: None)
+
+
+def test_comments_on_slides_old_and_new():
+    old = (
+        '<p:cmLst xmlns:p="urn:p"><p:cm authorId="0"><p:text>first  words</p:text></p:cm>'
+        '<p:cm authorId="5"><p:text>nobody</p:text></p:cm><p:cm authorId="0"><p:text> </p:text></p:cm></p:cmLst>'
+    )
+    new = (
+        '<n:cmLst xmlns:n="urn:n" xmlns:a="urn:a"><n:cm authorId="{1}"><a:p><a:r><a:t>one</a:t></a:r></a:p>'
+        '<a:p><a:r><a:t>two</a:t></a:r></a:p><n:reply authorId="0"><a:t>back</a:t></n:reply></n:cm></n:cmLst>'
+    )
+    authors = '<p:cmAuthorLst xmlns:p="urn:p"><p:cmAuthor id="0" name="Ada"/><p:cmAuthor name="none"/></p:cmAuthorLst>'
+    parts = package.Package(packed(**{"old.xml": old, "new.xml": new, "authors.xml": authors}), "pptx")
+    known = pptx._authors(
+        parts, {"a": ("commentAuthors", "authors.xml"), "b": ("authors", "missing.xml"), "c": ("x", "y")}
+    )
+
+    assert known == {"0": "Ada"}
+    assert pptx._comments(parts, "old.xml", known) == ["> Comment by Ada: first words", "> Comment: nobody"]
+    assert pptx._comments(parts, "new.xml", known) == ["> Comment: one two", "> Comment by Ada: back"]
+
+
+def book(spine="<itemref idref='a'/>", **more):
+    container = '<container><rootfiles><rootfile full-path="book.opf"/></rootfiles></container>'
+    opf = (
+        '<package xmlns:dc="http://purl.org/dc/elements/1.1/"><metadata><dc:creator>Ada</dc:creator></metadata>'
+        '<manifest><item id="a" href="a.html"/><item id="b" href="gone.html"/></manifest>'
+        f"<spine>{spine}</spine></package>"
+    )
+    files = {"META-INF/container.xml": container, "book.opf": opf, "a.html": "<p>chapter</p>", **more}
+    return epub.decode(packed(**files), {"seconds": 10})
+
+
+def test_books_without_a_title_without_chapters_and_under_lock():
+    assert book()[1][0] == b"chapter\n"
+    with pytest.raises(Unreadable, match="none of its chapters"):
+        book("<itemref idref='b'/>")
+    with pytest.raises(Unreadable, match="DRM"):
+        book(**{"META-INF/encryption.xml": "<a/>", "META-INF/rights.xml": "<a/>"})
+
+
+# --- mails, pages, text --------------------------------------------------------------------------------------------
+
+
+def test_mails_of_every_shape(monkeypatch):
+    def shown(text):
+        return eml.decode(io.BytesIO(text), {"seconds": 10})[1][0].decode()
+
+    assert shown(b"Subject: a\n\n") == "Subject: a\n"
+    assert "two  lines" not in shown(b"Subject: two\n lines\nContent-Type: multipart/mixed; boundary=x\n\n--x--\n")
+    attached = b"Subject: a\nContent-Type: application/octet-stream\nContent-Disposition: attachment\n\nxyz\n"
+    assert "- unnamed (application/octet-stream" in shown(attached)
+    assert shown(b"Subject: a\nContent-Type: text/html\n\n<p>b</p>") == "Subject: a\n\nb\n"
+    with pytest.raises(Unreadable, match="none of the headers"):
+        shown(b"nothing: here\n\n")
+    monkeypatch.setattr(eml, "MAX_BYTES", 10)
+    with pytest.raises(Unreadable, match="more than 10 bytes"):
+        shown(b"Subject: long enough\n\n")
+
+
+def test_a_header_that_the_standard_parser_fails_on_is_left_out(monkeypatch):
+    def raises(self, name, failobj=None):
+        raise IndexError("inside the parser")
+
+    message = email.message_from_bytes(b"Subject: a\n\n", policy=email.policy.default)
+    monkeypatch.setattr(type(message), "get_all", raises)
+
+    assert eml._header(message, "Subject") == ""
+
+
+def test_text_is_put_together_tidily_and_cut_where_it_is_too_much(monkeypatch):
+    assert markdown.table([]) == markdown.table([[], []]) == ""
+    assert markdown.finish(["a\r\nb\rc", "  \n", "d \n e\t\nf\n\n\n\ng"]) == b"a\nb\nc\n\nd\n e\nf\n\ng\n"
+    assert markdown.finish([]) == b""
+    monkeypatch.setattr(markdown, "MAX_TEXT_BYTES", 10)
+    assert markdown.encode("12345\n1234567\n") == b"12345\n[the rest is left out: more than 0 MiB of text]\n"
+
+
+def test_without_their_packages_sheets_and_pages_say_what_to_install(monkeypatch):
+    monkeypatch.setattr(sheet, "calamine", None)
+    with pytest.raises(Missing, match=r"eyespan\[docs\]"):
+        sheet.decode(io.BytesIO(b"PK"), {})
+
+
+def test_what_a_spreadsheet_library_may_do_to_a_file(monkeypatch):
+    class PanicException(BaseException):
+        """As the library's own, which is no `Exception`."""
+
+    class Broken:
+        sheet_names = ("One",)
+
+        @staticmethod
+        def get_sheet_by_name(name):
+            raise PanicException
+
+    class Library:
+        class CalamineWorkbook:
+            from_filelike = staticmethod(lambda file: Broken)
+
+        class PasswordError(Exception):
+            pass
+
+    def raising(error):
+        def from_filelike(file):
+            raise error
+
+        return type("Workbook", (), {"from_filelike": staticmethod(from_filelike)})
+
+    monkeypatch.setattr(sheet, "calamine", Library)
+    assert b"[this sheet cannot be read (PanicException)]" in sheet.decode(io.BytesIO(b"x"), {})[1][0]
+    for error, words in (
+        (Library.PasswordError(), "password"),
+        (PanicException(), "damaged"),
+        (ValueError(), "damaged"),
+    ):
+        monkeypatch.setattr(Library, "CalamineWorkbook", raising(error))
+        with pytest.raises(Unreadable, match=words):
+            sheet.decode(io.BytesIO(b"x"), {})
+    for error in (MemoryError(), KeyboardInterrupt()):
+        monkeypatch.setattr(Library, "CalamineWorkbook", raising(error))
+        with pytest.raises(type(error)):
+            sheet.decode(io.BytesIO(b"x"), {})
+    monkeypatch.setattr(sheet, "MAX_FILE_BYTES", 1)
+    with pytest.raises(Unreadable, match="more than 1 bytes"):
+        sheet.decode(io.BytesIO(b"xx"), {})
+
+
+def test_pages_with_odd_marks():
+    title, blocks = html.convert(
+        "<p>a<br>b</p><ul><li>x<ol><li>y</ol></ul><pre>  c\n</pre><table><tr><td>1</table><hr>"
+    )
+
+    assert title == ""
+    assert "a\nb" in "\n".join(blocks)
+
+
+def test_a_file_of_no_kind_is_no_document(tmp_path):
+    from eyespan.guard.source import Source
+    from eyespan.readers import office
+
+    (tmp_path / "file").write_bytes(b"plain")
+    fd = os.open(tmp_path / "file", os.O_RDONLY)
+    with Source(fd, os.fstat(fd), asked="file", path="file", canonical="file") as source, pytest.raises(Unreadable):
+        office.read(source, ReadRequest("file"), Pulse())
+
+
+# --- what a decoder answers ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("blobs", [(), (b"no pdf",), (b"%PDF-1.4", b"%PDF-1.4")])
+def test_a_whole_pdf_that_is_none_is_not_handed_on(blobs, tmp_path, monkeypatch):
+    (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4")
+    fake_worker(monkeypatch, {"total_pages": 1}, blobs)
+
+    with pytest.raises(Unreadable, match="makes no sense"):
+        read(tmp_path, "a.pdf", ["pdf"], options={"pdf": "document"})
+
+
+@pytest.mark.parametrize("blobs", [(), (b"a", b"b")])
+def test_a_table_that_is_not_one_text_is_not_handed_on(blobs, tmp_path, monkeypatch):
+    (tmp_path / "a.sqlite").write_bytes(b"SQLite format 3\0")
+    fake_worker(monkeypatch, {}, blobs)
+
+    with pytest.raises(Unreadable, match="makes no sense"):
+        read(tmp_path, "a.sqlite", ["sqlite"])
+    fake_worker(monkeypatch, {"no_table": True})
+    with pytest.raises(NoMember):
+        read(tmp_path, "a.sqlite", ["sqlite"], options={"table": "x"})
+
+
+# --- tables of text ------------------------------------------------------------------------------------------------
+
+
+def test_cells_of_every_kind_are_one_line(monkeypatch):
+    assert tabular.cell(None) == "NULL"
+    assert tabular.cell(b"\0\1") == "x'0001' (2 bytes)"
+    assert tabular.cell(b"x" * 20).endswith("...' (20 bytes)")
+    assert tabular.cell(1.5) == "1.5"
+    monkeypatch.setattr(tabular, "MAX_TEXT_CHARS", 40)
+    assert tabular.table(["a"], [["x" * 20]] * 9)[1] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("a.tsv", b"one line", "separated by tabs"),
+        ("a.csv", b"a,b", "2 columns"),
+        ("a.csv", b"a;b\n" + b'"' + b"x" * 200_000 + b'";1\n', "semicolons"),
+    ],
+)
+def test_separators_where_there_is_little_to_go_by(name, text, words, tmp_path):
+    (tmp_path / name).write_bytes(text)
+    try:
+        told = read(tmp_path, name, ["csv"]).parts[0].text
+    except Unreadable as error:
+        told = str(error)
+
+    assert words in told or "field larger" in told
+
+
+def test_a_table_is_looked_through_so_far_and_no_further(tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_bytes(b"a,b\n" + b"1,2\n" * 100)
+    monkeypatch.setattr(tables, "MAX_SCAN_BYTES", 100)
+
+    with pytest.raises(ScanLimit):
+        read(tmp_path, "a.csv", ["csv"])
+
+
+def test_bytes_of_a_long_binary_file_are_read_on(tmp_path):
+    data = bytes(range(256)) * 1000
+    (tmp_path / "a.bin").write_bytes(data)
+
+    part = read(tmp_path, "a.bin", [], wants_bytes=True).parts[0]
+    cut = read(tmp_path, "a.bin", [], wants_bytes=True, limits=Limits(max_whole_bytes=200_000)).parts[0]
+
+    assert (part.data, part.truncated) == (data, False)
+    assert (cut.data, cut.truncated) == (data[:200_000], True)
+
+
+# --- notebooks -----------------------------------------------------------------------------------------------------
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def written(folder, *outputs, **more):
+    cell = {"cell_type": "code", "source": "1", "outputs": list(outputs), **more}
+    (folder / "a.ipynb").write_text(json.dumps({"nbformat": 4, "cells": [cell]}))
+    return folder
+
+
+def picture():
+    return {"output_type": "display_data", "data": {"image/png": PNG}}
+
+
+def test_a_notebook_that_grows_while_it_is_read_is_too_large(tmp_path, monkeypatch):
+    written(tmp_path)
+    size = (tmp_path / "a.ipynb").stat().st_size
+    monkeypatch.setattr(notebook, "MAX_BYTES", size - 1)
+    with pytest.raises(Unreadable):
+        read(tmp_path, "a.ipynb", ["notebook"])
+
+    class Grows:
+        size_bytes, asked = 1, "a"
+        read_at = staticmethod(lambda offset, size: b"x" * 10)
+
+    with pytest.raises(Unreadable):
+        notebook._bytes(Grows(), Pulse())
+
+
+def test_sheets_without_cells_and_empty_outputs_are_passed_over(tmp_path):
+    sheets = [{"cells": [{"cell_type": "code", "input": "x", "outputs": [{"output_type": "stream", "text": "\n"}]}]}]
+    (tmp_path / "a.ipynb").write_text(json.dumps({"nbformat": 3, "worksheets": [*sheets, {}, 1, {"cells": 7}]}))
+
+    parts = read(tmp_path, "a.ipynb", ["notebook"]).parts
+
+    assert len([part for part in parts if "<cell id=" in part.text]) == 1
+
+
+def test_sources_beyond_the_window_are_refused(tmp_path):
+    written(tmp_path, source="x" * 1000)
+
+    with pytest.raises(WindowTooLarge):
+        read(tmp_path, "a.ipynb", ["notebook"], limits=Limits(max_window_bytes=100))
+
+
+@pytest.mark.parametrize("error", [TimedOut("", seconds=1), Unreadable("", kind="image", reason="bad")])
+def test_a_picture_that_cannot_be_shown_spoils_nothing(error, tmp_path, monkeypatch):
+    def refuses(*_, **__):
+        raise error
+
+    monkeypatch.setattr(worker, "run", refuses)
+    parts = read(written(tmp_path, picture(), picture()), "a.ipynb", ["notebook"]).parts
+
+    assert not any(isinstance(part, ImagePart) for part in parts)
+    assert any("picture" in part.text and "left out" in part.text for part in parts)
+
+
+def test_a_read_that_is_cancelled_at_a_picture_is_cancelled(tmp_path, monkeypatch):
+    def cancelled(*_, **__):
+        raise Cancelled("")
+
+    monkeypatch.setattr(worker, "run", cancelled)
+    with pytest.raises(Cancelled):
+        read(written(tmp_path, picture()), "a.ipynb", ["notebook"])
+
+
+def test_a_picture_has_a_descriptor_where_the_system_has_no_nameless_memory(monkeypatch):
+    class Lacking:
+        def __getattr__(self, name):
+            if name == "memfd_create":
+                raise AttributeError(name)
+            return getattr(os, name)
+
+    monkeypatch.setattr(notebook, "os", Lacking())
+    fd = notebook._descriptor(b"data")
+
+    assert os.pread(fd, 10, 0) == b"data"
+    os.close(fd)

@@ -1,0 +1,651 @@
+"""What models, hosts and peers say: arguments, tool calls, selectors, configuration, messages, requests."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+
+from fuzzing import damage
+from fuzzing.target import CONFORMANCE, SECRET, Broken, Complaints, FileTarget, Target, dice_of
+
+PATHS = (
+    *(
+        "a.py",
+        "long.txt",
+        "wide.txt",
+        "empty",
+        "binary.bin",
+        "folder",
+        "link",
+        "out",
+        "book.ipynb",
+        "table.csv",
+        "a.zip",
+    ),
+    *("utf16.txt", ".env", "missing", "folder/deep.md", "loop", "pipe", "{root}/a.py", "{root}", "{root}/../secret"),
+    *("a.zip!/x.txt", "a.py:1-2", "long.txt:-5", "folder/deep.md::Head", "a.py@HEAD", "wide.txt:1:100-", "a.py:p1"),
+)
+KEYS = (
+    *("path", "file_path", "files", "file", "paths", "offset", "limit", "head", "tail", "start_line", "end_line"),
+    *("max_lines", "mode", "indentation", "anchor_line", "max_levels", "include_siblings", "include_header", "pages"),
+    *(
+        "budget",
+        "known",
+        "outline",
+        "lines",
+        "symbol",
+        "cells",
+        "sheet",
+        "range",
+        "table",
+        "member",
+        "revision",
+        "line",
+    ),
+    *("show_line_numbers", "encoding", "max_bytes", "name", "arguments", "id", "type", "input", "function", "call_id"),
+)
+
+
+def make_tree(root: str) -> None:
+    """A small workspace with something of each kind that needs no worker."""
+    import zipfile
+
+    def write(name, data):
+        with open(os.path.join(root, name), "wb") as file:
+            file.write(data)
+
+    os.mkdir(os.path.join(root, "folder"))
+    write("a.py", b"import os\n\n\nclass A:\n    def f(self):\n        return 1\n\n\ndef g():\n    pass\n")
+    write("long.txt", b"".join(b"line %d\n" % n for n in range(3000)))
+    write("wide.txt", b"x" * 30_000 + "é".encode() * 500 + b"\nsecond")
+    write("empty", b"")
+    write("binary.bin", bytes(range(256)))
+    write("folder/deep.md", b"# Head\n\ntext\n\n## Two\n\nmore\n")
+    write("table.csv", b"id,name\n1,x\n2,y\n")
+    write("utf16.txt", "\ufeffwide β\nlines\n".encode("utf-16-le"))
+    write(".env", b"KEY=" + SECRET.encode())
+    cell = {"cell_type": "code", "source": ["1 + 1\n", "2"], "outputs": [{"output_type": "stream", "text": "3\n"}]}
+    write("book.ipynb", json.dumps({"nbformat": 4, "metadata": {}, "cells": [cell] * 3}).encode())
+    with zipfile.ZipFile(os.path.join(root, "a.zip"), "w") as archive:
+        archive.writestr("x.txt", "one\ntwo\n")
+    os.symlink("a.py", os.path.join(root, "link"))
+    os.symlink("../secret", os.path.join(root, "out"))
+    os.symlink("loop", os.path.join(root, "loop"))
+    os.mkfifo(os.path.join(root, "pipe"))
+
+
+def placed(value, root: str):
+    """The value with the root's real name in its strings."""
+    if isinstance(value, str):
+        return value.replace("{root}", root)
+    if isinstance(value, list):
+        return [placed(item, root) for item in value]
+    if isinstance(value, dict):
+        return {placed(key, root): placed(item, root) for key, item in value.items()}
+    return value
+
+
+class JsonTarget(FileTarget):
+    """An input that is a JSON value."""
+
+    words: tuple = PATHS
+    keys: tuple = KEYS
+
+    def open(self) -> None:
+        super().open()
+        make_tree(self.root)
+
+    def mutate(self, dice, data, other):
+        if dice.random() < 0.05:
+            return damage.damaged(dice, data, other, damage.TEXT)
+        value = damage.loads(data)
+        for _ in range(dice.choice((1, 1, 2, 3, 5))):
+            value = damage.change_value(dice, value, self.words, self.keys)
+        return damage.dumps(value)[: damage.MAX_BYTES]
+
+    def value(self, data: bytes):
+        return placed(damage.loads(data), self.root)
+
+
+class Arguments(JsonTarget):
+    """The arguments of one dialect."""
+
+    invariant = (
+        "tool.call never raises and never answers with an internal error; every string of the answer is valid UTF-8, "
+        "its size is within the limits, and nothing from outside the root or behind a rule is in it."
+    )
+    CONFORMANCE_OF = ("claude", "codex", "forge", "workspace")
+
+    def __init__(self, dialect: str) -> None:
+        self.dialect = dialect
+        self.name = f"arguments-{dialect}"
+
+    def seeds(self) -> list[bytes]:
+        found = [{"path": "a.py"}, {"file_path": "{root}/a.py", "offset": 2, "limit": 3}]
+        if self.dialect == "native":
+            found = [
+                {"files": ["a.py:1-2", "long.txt:-5", "folder", "missing"], "budget": 500},
+                {"files": [{"path": "a.py", "symbol": "A.f"}], "known": ["482913758201"], "outline": False},
+                {"files": "folder/deep.md::Head", "outline": True},
+                {"files": [{"path": "a.zip", "member": "x.txt"}, {"path": "book.ipynb", "cells": [1, 2]}]},
+                {"files": [{"path": "table.csv", "table": "x"}, {"path": "wide.txt", "lines": "1:100-"}]},
+            ]
+        base = self.dialect.partition("-")[0]
+        if base in self.CONFORMANCE_OF:
+            lines = (CONFORMANCE / base / "cases.jsonl").read_text(encoding="utf-8").rstrip("\n").split("\n")
+            for line in lines[:: max(1, len(lines) // 40)]:
+                arguments = json.loads(line).get("args", {})
+                key = "file_path" if base in ("claude", "codex") else "path"
+                arguments[key] = "{root}/long.txt" if key == "file_path" else "long.txt"
+                found.append(arguments)
+        return [damage.dumps(value) for value in found]
+
+    def open(self) -> None:
+        super().open()
+        self.tool = self.workspace.tool(self.dialect)
+
+    def check(self, data: bytes) -> str:
+        return self.said(self.tool.call(self.value(data)))
+
+
+class Calls(JsonTarget):
+    """Tool calls as the model APIs hand them over."""
+
+    name = "calls"
+    invariant = (
+        "A result in the shape of the API that asked, as JSON in valid UTF-8; TypeError for what is no tool call."
+    )
+    words = (*PATHS, '{"path": "a.py"}', '{"path": ', "read_file", "read", "Read", "function_call", "tool_use")
+
+    def seeds(self) -> list[bytes]:
+        arguments = json.dumps({"path": "a.py"})
+        function = {"name": "read_file", "arguments": arguments}
+        return [
+            damage.dumps({"type": "function_call", "call_id": "1", "name": "read_file", "arguments": arguments}),
+            damage.dumps({"type": "tool_use", "id": "1", "name": "read_file", "input": {"path": "long.txt"}}),
+            damage.dumps({"type": "function", "id": "1", "function": function}),
+        ]
+
+    def open(self) -> None:
+        super().open()
+        self.tools = [self.workspace.tool("forge"), self.workspace.tool("native")]
+
+    def check(self, data: bytes) -> str:
+        from eyespan.hosts import from_tool_call
+
+        value = self.value(data)
+        try:
+            item = from_tool_call(self.tools, value)
+        except TypeError as error:
+            if "not a tool call" in str(error):
+                return "no tool call"
+            raise
+        self.complaints.raise_any()
+        asked_id = next((value[key] for key in ("call_id", "id") if key in value), None)
+        # What came from the host itself (the call's id) goes back as it came.
+        json.dumps({k: v for k, v in item.items() if v != asked_id}, ensure_ascii=False).encode("utf-8")
+        return str(item.get("type") or item.get("role"))
+
+
+class Selectors(Target):
+    """The text behind a path."""
+
+    name = "selectors"
+    invariant = (
+        "`readings` gives at most 64 targets, the plain name first; what is written from a piece is read as that "
+        "piece, and what is written from a target is read as that target, among others."
+    )
+    how = damage.TEXT
+
+    def seeds(self) -> list[bytes]:
+        return [
+            *(b"app.py:10-20", b"a.py:10+5", b"a.log:-50", b"a.c:120:8", b"lib.py::Class.method", b"doc.pdf:p3-5:1-4"),
+            *(b"nb.ipynb:c2-4", b"book.xlsx:Sheet1!A1:D20", b"app.sqlite:table", b"logs.zip!/app/a.log:-100"),
+            *(b"src/a.py@HEAD~2:1-5,40-45", b"a:12:2001-", b"a.zip@v1!/x!/y:c1:-5", b"C:\\x:1", b"a:b:c:d:1", b"@:@!/"),
+        ]
+
+    def check(self, data: bytes) -> str:
+        from eyespan import selectors
+
+        text = data[:5000].decode("utf-8", "surrogateescape")
+        found = selectors.readings(text)
+        if not 1 <= len(found) <= selectors.MAX_READINGS or found[0] != selectors.Target(text):
+            raise Broken(f"{len(found)} readings, the first {found[0]!r}")
+        for target in found:
+            if target.piece is not None:
+                written = selectors.write_piece(target.piece)
+                again = selectors.parse_piece(written)
+                if again != target.piece:
+                    raise Broken(f"{target.piece!r} is written {written!r} and read {again!r}")
+            written = selectors.write_target(target)
+            again = selectors.readings(written)
+            if target not in again and len(again) < selectors.MAX_READINGS:
+                raise Broken(f"{target!r} is written {written!r} and read {again!r}")
+        lines = selectors.parse(text)
+        if lines is not None:
+            for selection in lines:
+                if selectors.split(selectors.write("p", selection)) != ("p", (selection,)):
+                    raise Broken(f"{selection!r} does not come back")
+        return str(len({type(target.piece) for target in found}))
+
+
+class Config(FileTarget):
+    """`eyespan.toml`, from the text to the tools."""
+
+    name = "config"
+    invariant = (
+        "A configuration, or BadConfig or ReadError with words; a policy and tools are made of it or refused by "
+        "ValueError; a file in the workspace widens nothing: the built-in rules still hold, no root lies outside."
+    )
+    how = damage.TEXT
+    TEXTS = (
+        'roots = ["."]\n[policy]\ndeny = ["**/.env", "**/*.pem", "secrets/**", "a[!b]*?"]\n',
+        "[tools.read_file]\nmax_file_read_bytes = 204800\nmax_scan_bytes = 2097152\nshow_line_numbers = true\n",
+        '[policy]\nallow = ["**/.env"]\n',
+        'roots = ["sub", "../x", "/"]\n',
+        'policy.deny = ["**", "*", "/", "a/", "**/**/**/x", "[", "é/**"]\ntools = {read_file = {}}\n',
+    )
+
+    def seeds(self) -> list[bytes]:
+        return [text.encode() for text in self.TEXTS]
+
+    def check(self, data: bytes) -> str:
+        from eyespan import Workspace
+        from eyespan.config import BadConfig, load
+        from eyespan.errors import ReadError
+
+        inside = dice_of(data).random() < 0.7
+        path = self.write(data, "eyespan.toml")
+        if not inside:
+            outside = os.path.join(self.base, "host.toml")
+            os.replace(path, outside)
+            os.close(self._fds.pop("eyespan.toml"))
+        try:
+            config = load([self.root], None if inside else outside)
+        except (BadConfig, ReadError) as error:
+            if not str(error):
+                raise
+            return type(error).__name__
+        try:
+            policy = config.policy()
+        except ValueError:
+            return "no policy"
+        if inside:
+            if policy.rule_against("a/.env") is None or policy.rule_against(".ssh/id_rsa") is None:
+                raise Broken("a file in the workspace lifted a built-in rule")
+            if any(not os.path.realpath(root).startswith(self.root) for root in config.roots):
+                raise Broken(f"a file in the workspace names the roots {config.roots}")
+        for name in ("a/b/c/d.txt", "é/" * 50 + "x", "a" * 300, ".", "\udcff"):
+            policy.rule_against(name)
+        try:
+            Workspace(self.root).tool("forge", **config.forge)
+        except (ValueError, TypeError):
+            return "no tool"
+        return "taken"
+
+
+class Callers(FileTarget):
+    """The table of callers of the HTTP server, and the options of the command that serves."""
+
+    name = "callers"
+    invariant = "Callers or options, or Usage with words; nothing else is raised."
+    how = damage.TEXT
+    WORDS = (
+        *("--http", "127.0.0.1:8000", "[::1]:0", "0.0.0.0:80", "--dialect", "native", "--allow-remote", "--no-token"),
+        *(
+            "--rate=5",
+            "--workers",
+            "0",
+            "99999999999999999999",
+            "--timeout",
+            "nan",
+            "1e999",
+            "-1",
+            "--tokens",
+            "--rich",
+        ),
+        *("--allow-host", "--allow-origin=http://x", "--audit", "a", "--audit-required", "--oauth-issuer", "--http=:"),
+    )
+
+    def seeds(self) -> list[bytes]:
+        digest = "ab" * 32
+        table = f'[one]\nsha256 = "{digest}"\nroots = ["a"]\ndialects = ["native"]\nrate = 5\n[two]\ntoken_file = "x"\n'
+        return [table.encode(), "\n".join(("--http", "127.0.0.1:80", "--rate", "7")).encode(), b"--timeout\n2.5"]
+
+    def mutate(self, dice, data, other):
+        if data.startswith(b"-") and dice.random() < 0.8:
+            words = data.split(b"\n")
+            words.insert(dice.randrange(len(words) + 1), dice.choice(self.WORDS).encode())
+            return b"\n".join(words[: dice.randrange(len(words)) + 1])
+        return super().mutate(dice, data, other)
+
+    def check(self, data: bytes) -> str:
+        from eyespan.server.auth import _read_callers
+        from eyespan.server.options import Usage, parse
+
+        try:
+            if data.startswith(b"-"):
+                parse(data.decode("utf-8", "surrogateescape").split("\n"))
+                return "options"
+            path = self.write(data, "callers.toml")
+            return f"{min(3, len(_read_callers(path)))} callers"
+        except Usage as error:
+            return "usage" if str(error) else "usage without words"
+
+
+class Wire(Target):
+    """JSON as the lean server reads and writes it."""
+
+    name = "wire"
+    invariant = "The same values as the standard json module, stricter; what is written is one line of valid UTF-8."
+    how = damage.TEXT
+
+    def seeds(self) -> list[bytes]:
+        values = ({"jsonrpc": "2.0", "id": 1, "params": {"a": [1, -2.5, None, True, "é\ud800"]}}, "x" * 5000, [[[]]], 0)
+        return [damage.dumps(value) for value in values]
+
+    def check(self, data: bytes) -> str:
+        from eyespan.server import wire
+
+        try:
+            wanted = json.loads(data.decode("utf-8"), parse_constant=_no_constant)
+        except (ValueError, RecursionError) as error:
+            wanted = error
+        try:
+            value = wire.loads(data)
+        except wire.Malformed:
+            if isinstance(wanted, Exception) or data[:3] == b"\xef\xbb\xbf":
+                return "malformed"
+            raise Broken("json reads it, wire does not") from None
+        if isinstance(wanted, RecursionError):
+            return "deep"
+        if isinstance(wanted, Exception):
+            raise Broken(f"wire reads it, json does not: {wanted}")
+        line = b"".join(wire.dumps(value))
+        line.decode("utf-8")
+        if b"\n" in line:
+            raise Broken("more than one line")
+        # Neither a lone surrogate nor 1e999 has a word in JSON.
+        if (
+            "\\ud" not in line.decode("utf-8")
+            and "Infinity" not in json.dumps(wanted)
+            and json.dumps(json.loads(line)) != json.dumps(wanted)
+        ):
+            raise Broken(f"{line[:200]!r} instead of {json.dumps(wanted)[:200]!r}")
+        return type(value).__name__
+
+
+def _no_constant(name):
+    raise ValueError(name)
+
+
+class Stdio(JsonTarget):
+    """Lines of the lean MCP server, from its input to its output."""
+
+    name = "stdio"
+    invariant = (
+        "The server reads to the end and returns; every line out is one JSON-RPC message in valid UTF-8; each request "
+        "that came once and was not cancelled is answered once; no answer is an internal error."
+    )
+    words = (*PATHS, "tools/call", "tools/list", "ping", "initialize", "resources/read", "completion/complete", "2.0")
+    keys = (
+        *KEYS,
+        "jsonrpc",
+        "method",
+        "params",
+        "_meta",
+        "progressToken",
+        "requestId",
+        "protocolVersion",
+        "uri",
+        "ref",
+    )
+
+    def seeds(self) -> list[bytes]:
+        def request(number, method, params):
+            return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+        hello = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+        talk = [
+            request(1, "initialize", hello),
+            {"jsonrpc": "2.0", "method": "notifications/initialized"},
+            request(2, "tools/list", {}),
+            request("three", "tools/call", {"name": "read", "arguments": {"files": ["a.py"]}}),
+            request(4, "resources/templates/list", {}),
+            request(5, "resources/read", {"uri": "file://{root}/a.py"}),
+            {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 3}},
+            [request(6, "ping", {}), request(7, "tools/call", {"name": "read", "arguments": {"path": "long.txt"}})],
+        ]
+        modern = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
+        other = [request(1, "server/discover", {"_meta": modern}), request(2, "tools/list", {"_meta": modern})]
+        complete = {
+            "ref": {"type": "ref/resource", "uri": "file:///{path}"},
+            "argument": {"name": "path", "value": "a"},
+        }
+        return [damage.dumps(talk), damage.dumps(other), damage.dumps([request(9, "completion/complete", complete)])]
+
+    def open(self) -> None:
+        from eyespan.server.protocol import Service
+
+        super().open()
+        self.service = Service(self.workspace, ("native", "forge"))
+
+    def check(self, data: bytes) -> str:
+        from eyespan.server.stdio import Door
+
+        value = damage.loads(data)
+        if isinstance(value, list):
+            lines = [damage.dumps(placed(item, self.root)) for item in value]
+        else:
+            lines = [data.replace(b"\n", b" ")]
+        fd_in, fd_out = os.memfd_create("in"), os.memfd_create("out")
+        try:
+            os.write(fd_in, b"\n".join(lines))
+            os.lseek(fd_in, 0, os.SEEK_SET)
+            code = Door(self.service, fd_in, fd_out).run()
+            out = os.pread(fd_out, 100_000_000, 0)
+        finally:
+            os.close(fd_in)
+            os.close(fd_out)
+        self.complaints.raise_any()
+        if code != 0:
+            raise Broken(f"returned {code}")
+        answers = []
+        for line in out.decode("utf-8").splitlines():
+            message = json.loads(line)
+            answers += message if isinstance(message, list) else [message]
+        for answer in answers:
+            if answer.get("jsonrpc") != "2.0" or ("id" not in answer and "method" not in answer):
+                raise Broken(f"no JSON-RPC message: {answer!r}"[:500])
+            if answer.get("error", {}).get("code") == -32603:
+                raise Broken(f"an internal error: {answer!r}"[:500])
+        self._count(value, answers)
+        return f"{min(len(answers), 9)} answers"
+
+    def _count(self, value, answers) -> None:
+        """Whether every plain request with an id of its own has one answer."""
+        if not isinstance(value, list) or b"notifications/cancelled" in damage.dumps(value):
+            return
+        messages = [message for message in value if isinstance(message, dict)]
+        messages += [
+            message for each in value if isinstance(each, list) for message in each if isinstance(message, dict)
+        ]
+        used = [message["id"] for message in messages if isinstance(message.get("id"), (int, float))]
+        asked = [
+            m["id"] for m in value if isinstance(m, dict) and m.get("jsonrpc") == "2.0" and type(m.get("id")) is int
+        ]
+        for number in {n for n in asked if used.count(n) == 1}:
+            if sum(answer.get("id") == number and type(answer.get("id")) is int for answer in answers) != 1:
+                raise Broken(f"request {number} is not answered once")
+
+
+class Gate(Target):
+    """A request's head and body before anything else of the HTTP server sees them."""
+
+    name = "gate"
+    invariant = (
+        "One answer with a status, and nothing raised; a request gets past the gate only with one allowed Host, no "
+        "Origin or an allowed one, the right token, POST and JSON."
+    )
+    how = damage.TEXT
+    TOKEN = "a-token-for-the-tests-0123456789"
+
+    def unavailable(self) -> str:
+        try:
+            import h11  # noqa: F401  (only whether it is there)
+            import uvicorn  # noqa: F401
+        except ImportError:
+            return "the extra `mcp` is not installed"
+        return ""
+
+    def seeds(self) -> list[bytes]:
+        head = (
+            f"POST /mcp\nhost: 127.0.0.1:8000\nauthorization: Bearer {self.TOKEN}\ncontent-type: application/json\n"
+            "origin: http://127.0.0.1:8000\ncontent-length: 2\n\n{}"
+        )
+        return [
+            head.encode(),
+            head.replace("origin: http://127.0.0.1:8000\n", "").replace("/mcp", "/metrics").encode(),
+            b"GET /health\nhost: localhost:8000\n\n",
+            b"GET /.well-known/oauth-protected-resource\nhost: localhost:8000\n\n",
+        ]
+
+    def open(self) -> None:
+        from hashlib import sha256
+
+        from eyespan.server.auth import Caller, Tokens
+        from eyespan.server.gate import Gate as Door
+        from eyespan.server.metrics import Metrics
+        from eyespan.server.options import parse
+
+        self.passed = False
+
+        async def app(scope, receive, send):
+            self.passed = True
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+
+        options = parse(["--http", "127.0.0.1:8000"])
+        tokens = Tokens({sha256(self.TOKEN.encode()).digest(): Caller("one")})
+        self.gate = Door(app, app, tokens, options, 8000, Metrics())
+        # Limits of rate are for a minute of one caller; here a minute has many thousand requests.
+        self.gate._meter = lambda caller: _Patient()
+        self.gate._failures = _Patient()
+        self.loop = asyncio.new_event_loop()
+
+    def close(self) -> None:
+        self.loop.close()
+
+    def check(self, data: bytes) -> str:
+        head, _, body = data.partition(b"\n\n")
+        first, *rows = head.split(b"\n")
+        method, _, path = first.partition(b" ")
+        headers = [(key.strip().lower(), value.strip()) for key, _, value in (row.partition(b":") for row in rows)]
+        scope = {
+            "type": "http",
+            "method": method.decode("latin-1"),
+            "path": path.decode("latin-1"),
+            "headers": headers,
+            "query_string": b"",
+            "client": ("127.0.0.1", 1),
+        }
+        sent: list[dict] = []
+        pieces = [body[:7], body[7:]] if len(body) > 7 else [body]
+        left = [{"type": "http.request", "body": p, "more_body": n < len(pieces)} for n, p in enumerate(pieces, 1)]
+
+        async def receive():
+            if left:
+                return left.pop(0)
+            return await asyncio.sleep(3600)
+
+        async def send(message):
+            sent.append(message)
+
+        self.passed = False
+        self.loop.run_until_complete(self.gate(scope, receive, send))
+        statuses = [message["status"] for message in sent if message["type"] == "http.response.start"]
+        if len(statuses) != 1:
+            raise Broken(f"{len(statuses)} answers")
+        if self.passed and not self._may_pass(scope, headers):
+            raise Broken(f"let through: {scope!r}")
+        return str(statuses[0])
+
+    def _may_pass(self, scope, headers) -> bool:
+        def values(name):
+            return [value.lower() for key, value in headers if key == name]
+
+        token = [value for key, value in headers if key == b"authorization"]
+        kind, _, given = token[0].partition(b" ") if len(token) == 1 else (b"", b"", b"")
+        own = {b"127.0.0.1:8000", b"localhost:8000", b"[::1]:8000"}
+        return (
+            scope["path"] == "/mcp"
+            and scope["method"] == "POST"
+            and len(values(b"host")) == 1
+            and values(b"host")[0] in own
+            and all(value in {b"http://" + host for host in own} for value in values(b"origin"))
+            and len(values(b"origin")) < 2
+            and kind.lower() == b"bearer"
+            and given.strip() == self.TOKEN.encode()
+            and values(b"content-type")[0].startswith(b"application/json")
+        )
+
+
+class _Patient:
+    def wait_seconds(self, *_: object) -> float:
+        return 0.0
+
+
+class Answers(Target):
+    """What a decoder that somebody took over may send back from the worker."""
+
+    name = "answers"
+    invariant = "Facts and blobs whose lengths add up, or Unreadable; nothing else is raised."
+    how = damage.TEXT
+
+    def seeds(self) -> list[bytes]:
+        from eyespan.worker.zygote import pack
+
+        heads = (
+            {"facts": {"width": 3}, "layers": {}},
+            {"error": "unreadable", "kind": "x", "reason": "y"},
+            {"error": 1},
+        )
+        return [pack(head, blobs) + b"".join(blobs) for head in heads for blobs in ([], [b"abc", b""])]
+
+    def mutate(self, dice, data, other):
+        data = super().mutate(dice, data, other)
+        if dice.random() < 0.7:  # with a length that fits, so that the damage gets behind it
+            end = data.rfind(b"}") + 1
+            data = max(0, end - 4).to_bytes(4, "big") + data[4:]
+        return data
+
+    def check(self, data: bytes) -> str:
+        from eyespan.errors import ReadError, Unreadable
+        from eyespan.worker import client
+
+        try:
+            head, blobs = client._parse(data, "asked", "image")
+        except Unreadable:
+            return "unreadable"
+        if sum(map(len, blobs)) > len(data):
+            raise Broken("more than was sent")
+        if "error" in head:
+            error = client._error(head, "asked", "image")
+            if not isinstance(error, ReadError) or not str(error):
+                raise Broken(f"no error: {error!r}")
+            return error.code
+        return "facts"
+
+
+TARGETS = (Selectors(), Config(), Callers(), Wire(), Stdio(), Gate(), Answers(), Calls())
+
+
+def arguments() -> tuple[Arguments, ...]:
+    """One target for each dialect there is."""
+    from eyespan.dialects import DIALECTS
+
+    return tuple(Arguments(name) for name in DIALECTS)
+
+
+__all__ = ["TARGETS", "Complaints", "arguments"]
