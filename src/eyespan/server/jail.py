@@ -101,7 +101,7 @@ class Needs:
 
     roots: tuple[Root, ...] = ()
     append: tuple[str, ...] = ()
-    """Folders in which files are written and turned over."""
+    """Folders in which files are written and turned over, or single files that are written."""
     keep: tuple[str, ...] = ()
     """Folders in which files are written, read and thrown away."""
     ports: tuple[int, ...] | None = None
@@ -169,9 +169,14 @@ def needs_of(options: ServeOptions, roots: Iterable[Root]) -> Needs:
     ports = None
     if options.oauth_issuer is not None:
         ports = ports_of([options.oauth_issuer, os.environ.get("EYESPAN_OAUTH_JWKS", options.oauth_issuer)])
+    append: tuple[str, ...] = ()
+    if options.audit is not None:
+        log = os.path.abspath(options.audit)
+        # A device or a pipe is never turned over, so it needs nothing of its folder.
+        append = (os.path.dirname(log) if os.path.isfile(log) or not os.path.exists(log) else log,)
     return Needs(
         tuple(roots),
-        (os.path.dirname(os.path.abspath(options.audit)),) if options.audit is not None else (),
+        append,
         (cache,) if cache is not None else (),
         ports,
     )
@@ -349,3 +354,37 @@ def ports_of(addresses: Iterable[str]) -> tuple[int, ...]:
         except ValueError:
             pass  # told when the issuer is asked
     return tuple(sorted(ports))
+
+
+# --- for `eyespan doctor` ---------------------------------------------------------------------------------------------
+
+
+def probe(roots: Iterable[str]) -> tuple[Report, bool]:
+    """Which layers a server of these roots would have, and whether documents can be decoded behind them.
+
+    Found out by a process that enters the jail and tells. Raises: OSError, ValueError, when there is no such process.
+    """
+    import json
+    import subprocess
+
+    code = (
+        "import sys; sys.path[:] = sys.argv[1].split(chr(10)); from eyespan.server.jail import tell; tell(sys.argv[2:])"
+    )
+    path = "\n".join([entry for entry in sys.path if entry])
+    done = subprocess.run([sys.executable, "-c", code, path, *roots], capture_output=True, timeout=60, check=False)
+    told = json.loads(done.stdout)
+    return Report(told["missing"], tuple(told["wide"])), told["decodes"]
+
+
+def tell(roots: list[str]) -> None:
+    """Enters the jail and writes to standard output, as JSON, what `probe` wants to know."""
+    import json
+
+    from eyespan import worker
+    from eyespan.server.options import ServeOptions
+    from eyespan.workspace import Workspace
+
+    workspace = Workspace(*roots)
+    report = enter(needs_of(ServeOptions(), workspace.roots))
+    decodes = worker.layers()["process"]
+    sys.stdout.write(json.dumps({"missing": report.missing, "wide": report.wide, "decodes": decodes}))
