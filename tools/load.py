@@ -682,8 +682,8 @@ def main(argv: list[str] | None = None) -> int:
     print(json.dumps(told))
     print(
         f"| {options.clients} clients, {took:.0f} s | {told['requests']} ({told['per_second']}/s) | "
-        f"{told['hostile']} | {told['text_ms']['p50']} / {told['text_ms']['p99']} ms | {len(promises)} wrong | descriptors "
-        f"{first['descriptors']} -> {last['descriptors']}, threads {first['threads']} -> {last['threads']}, memory "
+        f"{told['hostile']} | {told['text_ms']['p50']} / {told['text_ms']['p99']} ms | {len(promises)} wrong | "
+        f"descriptors {first['descriptors']} -> {last['descriptors']}, threads {first['threads']} -> {last['threads']}, memory "
         f"{first['rss_bytes'] >> 20} -> {last['rss_bytes'] >> 20} MiB |"
     )
     for line in promises[:SHOWN]:

@@ -430,3 +430,22 @@ def test_the_tasks_of_the_shared_worker_are_those_of_the_table_alone(file):
 
 def test_a_worker_without_jobs_starts_no_process():
     assert Worker()._process is None
+
+
+def test_threads_that_come_at_once_share_one_worker(monkeypatch):
+    monkeypatch.setattr(shared, "_worker", None)
+    made = []
+
+    class Slow:
+        def __init__(self):
+            time.sleep(0.05)
+            made.append(self)
+
+    monkeypatch.setattr("eyespan.worker.client.Worker", Slow)
+    threads = [threading.Thread(target=shared.worker) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert made == [shared._worker]

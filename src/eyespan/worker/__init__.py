@@ -18,6 +18,8 @@ time and file writes. Windows has a new process for each job and the limits on t
 
 from __future__ import annotations
 
+from _thread import allocate_lock
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,19 +29,24 @@ if TYPE_CHECKING:
     from eyespan.worker.client import JobLimits, Worker
 
 _worker: Worker | None = None
+_making = allocate_lock()
 
 
 def worker() -> Worker:
     """The one that all reads of this process share."""
     global _worker
-    if _worker is None:
-        import atexit
+    if _worker is not None:
+        return _worker
+    from eyespan.worker.client import Worker, stop_all
 
-        from eyespan.worker.client import Worker, stop_all
+    # Several threads may come here at once; one that made its own would leave a process behind.
+    with _making:
+        if _worker is None:
+            import atexit
 
-        _worker = Worker()
-        atexit.register(stop_all)
-    return _worker
+            _worker = Worker()
+            atexit.register(stop_all)
+        return _worker
 
 
 def configure(limits: JobLimits) -> None:
