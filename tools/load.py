@@ -683,8 +683,8 @@ def main(argv: list[str] | None = None) -> int:
     print(
         f"| {options.clients} clients, {took:.0f} s | {told['requests']} ({told['per_second']}/s) | "
         f"{told['hostile']} | {told['text_ms']['p50']} / {told['text_ms']['p99']} ms | {len(promises)} wrong | "
-        f"descriptors {first['descriptors']} -> {last['descriptors']}, threads {first['threads']} -> {last['threads']}, memory "
-        f"{first['rss_bytes'] >> 20} -> {last['rss_bytes'] >> 20} MiB |"
+        f"descriptors {first['descriptors']} -> {last['descriptors']}, threads {first['threads']} -> "
+        f"{last['threads']}, memory {first['rss_bytes'] >> 20} -> {last['rss_bytes'] >> 20} MiB |"
     )
     for line in promises[:SHOWN]:
         print(f"BROKEN: {line}", file=sys.stderr)

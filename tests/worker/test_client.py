@@ -1,5 +1,6 @@
 """What callers are promised: one clear error for whatever a decoder does, and a next call that works."""
 
+import json
 import os
 import signal
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import textwrap
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +19,8 @@ from eyespan.worker import client
 from eyespan.worker.client import JobLimits, Worker
 
 from .conftest import BAD, bad_worker
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
 
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="one process a job is all there is without fork")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
@@ -449,3 +453,15 @@ def test_threads_that_come_at_once_share_one_worker(monkeypatch):
         thread.join()
 
     assert made == [shared._worker]
+
+
+def test_modules_of_the_folder_one_stands_in_are_not_imported(tmp_path):
+    (tmp_path / "PIL").mkdir()
+    (tmp_path / "PIL" / "__init__.py").write_text("open('planted', 'w')\n")
+    picture = FIXTURES / "pictures" / "plain.png"
+    argv = [sys.executable, "-m", "eyespan", "call", "claude", "--root", str(picture.parent)]
+    asked = json.dumps({"file_path": str(picture)})
+    done = subprocess.run([*argv, asked], cwd=tmp_path, capture_output=True, timeout=60)
+
+    assert json.loads(done.stdout)["is_error"] is False
+    assert not (tmp_path / "planted").exists()

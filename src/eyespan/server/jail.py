@@ -281,28 +281,13 @@ def _landlock(needs: Needs) -> str:
 
 def readable() -> list[str]:
     """What has to be read for modules, shared libraries, codecs and time zones, wherever this Python lies."""
-    import eyespan
+    from eyespan.worker import module_path
 
-    found = [os.path.dirname(os.path.dirname(os.path.abspath(eyespan.__file__))), os.path.dirname(os.__file__)]
+    found = [*module_path(), os.path.dirname(os.__file__)]
     for prefix in dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix)):
         found += [os.path.join(prefix, name) for name in ("lib", "lib64", "pyvenv.cfg", "share/zoneinfo")]
-    found += _module_path()
     found += [entry for entry in os.environ.get("LD_LIBRARY_PATH", "").split(":") if os.path.isabs(entry)]
     return list(dict.fromkeys([*found, *_SYSTEM, *MIME_TYPES]))
-
-
-def _module_path() -> list[str]:
-    """Where modules are found, without the folder that Python puts first: the script's, or the one it was started in.
-
-    eyespan needs nothing from there, and it may be anything: a home folder, a checkout.
-    """
-    entries = sys.path
-    if entries and not sys.flags.safe_path:
-        first = os.path.realpath(entries[0] or os.curdir)
-        script = os.path.dirname(os.path.realpath(sys.argv[0])) if sys.argv and sys.argv[0] else ""
-        if first in (os.path.realpath(os.curdir), script):
-            entries = entries[1:]
-    return [entry for entry in entries if os.path.isabs(entry)]
 
 
 def executable() -> list[str]:
