@@ -428,6 +428,37 @@ def test_without_the_jail_it_is_loud(lines, tmp_path, capsys):
     assert (summary["calls"], summary["starts_without_jail"], summary["unreadable_lines"]) == (1, 1, 0)
 
 
+def test_without_the_jail_it_is_loud_over_http_too(tree):
+    pytest.importorskip("mcp", reason="the HTTP door needs the extra [mcp]")
+    from http_server import HttpServer
+
+    server = HttpServer(tree, "--no-jail")
+    assert server.end() == 0
+
+    assert server.banner.endswith("(token from EYESPAN_TOKEN); no jail\n")
+    assert server.errors == f"eyespan serve: {jail.OFF_LINE}\n"
+
+
+@pytest.mark.parametrize(
+    ("report", "line"),
+    [
+        (jail.Report({}), ALL_UP),
+        (
+            jail.Report({"files": "old", "scopes": "old"}),
+            "jailed: network, calls, privileges, dumps (without files: old; without scopes: old)",
+        ),
+        (jail.Report(dict.fromkeys(jail.LAYERS, "none here")), "no jail: none here"),
+        (
+            jail.Report({}, ("/a", "/b")),
+            f"{ALL_UP}; the audit log's folder is writable and shares files with the root /a: better a folder apart; "
+            "the audit log's folder is writable and shares files with the root /b: better a folder apart",
+        ),
+    ],
+)
+def test_every_shape_of_the_line(report, line):
+    assert report.line() == line
+
+
 def test_a_log_of_starts_alone_is_told_too(tmp_path, capsys):
     log = tmp_path / "reads.jsonl"
     log.write_text('{"time": "2026-11-15T10:00:00.000Z", "event": "start", "jail": "off"}\n' * 2 + "[1]\n")

@@ -409,8 +409,8 @@ def _listen(options: ServeOptions) -> socket.socket:
     assert options.http is not None
     host, port = options.http
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Named as TCP, or asyncio does not take it for that and leaves out TCP_NODELAY: an answer goes out in two writes, and
-    # the second would wait 40 ms for the client to acknowledge the first.
+    # Named as TCP, or asyncio does not take it for that and leaves out TCP_NODELAY: an answer goes out in two writes,
+    # and the second would wait 40 ms for the client to acknowledge the first.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
