@@ -433,6 +433,7 @@ def test_without_the_jail_it_is_loud_over_http_too(tree):
     from http_server import HttpServer
 
     server = HttpServer(tree, "--no-jail")
+    assert server.rpc("tools/list")[0] == 200
     assert server.end() == 0
 
     assert server.banner.endswith("(token from EYESPAN_TOKEN); no jail\n")
