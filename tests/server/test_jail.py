@@ -343,6 +343,7 @@ def test_without_seccomp_the_rest_stands(tree):
     missing = inside("print(json.dumps(report.missing))", tree, before=before)
 
     assert missing["calls"] == "the system takes no seccomp filter"
+    assert "network" in missing
     assert "files" not in missing
 
 

@@ -215,6 +215,8 @@ def enter(needs: Needs) -> Report:
         missing["calls"] = "the system takes no seccomp filter"
     elif needs.ports is None:
         missing.pop("network", None)  # without a socket there is nothing to connect
+    if "calls" in missing and needs.ports is None:
+        missing.setdefault("network", "TCP is closed by Landlock, the rest would be by the filter of calls")
     return _report(missing, needs)
 
 
