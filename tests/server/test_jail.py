@@ -378,11 +378,23 @@ def test_an_unknown_machine_goes_without_the_filter(tree):
 
 @linux
 def test_with_a_thread_around_it_is_not_called_a_jail(tree):
-    before = "import threading; threading.Thread(target=threading.Event().wait, daemon=True).start()"
+    before = """
+        import threading
+        jail.ALONE_SECONDS = 0.1
+        threading.Thread(target=threading.Event().wait, daemon=True).start()
+    """
     body = "print(json.dumps(report.missing)); sys.stdout.flush(); os._exit(0)"
     missing = inside(body, tree, before=before)
 
     assert missing == dict.fromkeys(("files", "network", "scopes", "calls"), "other threads run already")
+
+
+@linux
+def test_a_thread_that_ends_is_waited_for(tree):
+    before = "import threading, time; threading.Thread(target=time.sleep, args=(0.3,)).start()"
+    missing = inside("print(json.dumps(report.missing))", tree, before=before)
+
+    assert "other threads run already" not in missing.values()
 
 
 def test_elsewhere_there_is_no_jail(monkeypatch):

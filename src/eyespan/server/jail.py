@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 from eyespan import walls
 from eyespan.record import record
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from eyespan.server.audit import Audit
     from eyespan.server.options import ServeOptions
 
+ALONE_SECONDS = 3.0
+"""How long other threads have to end before the jail is given up: more than one that is idle stays."""
 LAYERS = ("files", "network", "scopes", "calls", "privileges", "dumps")
 
 READ = walls.READ_FILE | walls.READ_DIR
@@ -191,7 +194,7 @@ def enter(needs: Needs) -> Report:
         missing["dumps"] = "the system refused"
     if not walls.no_new_privileges():
         missing["privileges"] = "the system refused"
-    if _threads() > 1:
+    if not _alone():
         # Landlock and seccomp hold for one thread; half a jail would be told as a whole one.
         reason = "other threads run already"
         missing.update(dict.fromkeys(("files", "network", "scopes", "calls"), reason))
@@ -239,6 +242,16 @@ def _no_dumps() -> bool:
     except (OSError, ValueError):
         return False
     return walls.not_dumpable()
+
+
+def _alone() -> bool:
+    """Whether this is the only thread; those that are about to end are waited for."""
+    until = time.monotonic() + ALONE_SECONDS
+    while _threads() > 1:
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True
 
 
 def _threads() -> int:
