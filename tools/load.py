@@ -527,11 +527,9 @@ def held(pid: int) -> dict[str, int]:
             continue  # a job that has ended
         rss = re.search(r"VmRSS:\s+(\d+)", status)
         size = 1024 * int(rss[1]) if rss else 0
-        if one == pid:
-            threads = re.search(r"Threads:\s+(\d+)", status)
-            total.update(descriptors=descriptors, threads=int(threads[1]) if threads else 0, rss_bytes=size)
-        else:
-            total.update(children=1, children_rss_bytes=size, descriptors=descriptors)
+        threads = re.search(r"Threads:\s+(\d+)", status)
+        total.update(descriptors=descriptors, threads=int(threads[1]) if threads else 0)
+        total.update(rss_bytes=size) if one == pid else total.update(children=1, children_rss_bytes=size)
     return dict(total)
 
 
@@ -634,7 +632,7 @@ def broken(first: dict[str, int], last: dict[str, int], calls: int) -> list[str]
     if last["descriptors"] > first["descriptors"]:
         found.append(f"descriptors grew from {first['descriptors']} to {last['descriptors']}")
     # As many threads as calls may run are kept; the warm-up need not have needed them all.
-    if last["threads"] > max(first["threads"], calls + 4):
+    if last["threads"] > max(first["threads"], calls + last["children"] + 4):
         found.append(f"threads grew from {first['threads']} to {last['threads']}")
     if last["children"] > first["children"]:
         found.append(f"processes grew from {first['children']} to {last['children']}")

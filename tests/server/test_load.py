@@ -85,9 +85,9 @@ REST = {"descriptors": 20, "threads": 9, "children": 1, "rss_bytes": 90 << 20, "
     ("changed", "found"),
     [
         ({}, []),
-        ({"threads": 12, "rss_bytes": 99 << 20}, []),
+        ({"threads": 13, "rss_bytes": 99 << 20}, []),
         ({"descriptors": 21}, ["descriptors grew from 20 to 21"]),
-        ({"threads": 13}, ["threads grew from 9 to 13"]),
+        ({"threads": 14}, ["threads grew from 9 to 14"]),
         ({"children": 2}, ["processes grew from 1 to 2"]),
         ({"rss_bytes": 120 << 20}, ["rss_bytes grew from 90 to 120 MiB"]),
         ({"children_rss_bytes": 70 << 20}, ["children_rss_bytes grew from 40 to 70 MiB"]),
