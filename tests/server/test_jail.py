@@ -564,6 +564,11 @@ def questions(root):
     return asked
 
 
+TRIES = 4
+"""A machine that is busy enough lets a decoder run out of its time, and then the next best answer is given, on either
+side; what a jail keeps out stays out however often it is asked for."""
+
+
 def unjailed(root, asked):
     with Workspace(root) as workspace:
         tool = workspace.tool("native")
@@ -586,11 +591,18 @@ def received(content):
 def test_every_reader_answers_the_same_inside_over_stdio(lines, harbour):
     asked = questions(harbour)
     server = lines("--dialect", "native", root=harbour)
-    answers = [received(server.call("read", **arguments)["content"]) for arguments in asked]
+    answers = []
+    for arguments in asked:
+        expected = unjailed(harbour, [arguments])[0]
+        answers.append(received(server.call("read", **arguments)["content"]))
+        for _ in range(TRIES):
+            if answers[-1] != expected:
+                expected = unjailed(harbour, [arguments])[0]
+                answers[-1] = received(server.call("read", **arguments)["content"])
+        assert answers[-1] == expected
     server.close()
 
     assert ALL_UP in server.errors
-    assert answers == unjailed(harbour, asked)
     kinds = {block[0] for answer in answers for block in answer if isinstance(block, tuple)}
     assert "image/png" in kinds
 
@@ -614,14 +626,21 @@ def test_every_reader_answers_the_same_inside_over_http(harbour, workers):
             httpx2.AsyncClient(headers=headers, timeout=60) as http,
             Client(streamable_http_client(server.url, http_client=http), mode="legacy") as client,
         ):
-            replies = [await client.call_tool("read", arguments) for arguments in asked]
-            return [received(reply.model_dump(by_alias=True)["content"]) for reply in replies]
+            for arguments in asked:
+                for left in reversed(range(TRIES)):
+                    reply = await client.call_tool("read", arguments)
+                    answer, expected = (
+                        received(reply.model_dump(by_alias=True)["content"]),
+                        unjailed(harbour, [arguments]),
+                    )
+                    if answer == expected[0] or not left:
+                        break
+                assert answer == expected[0]
 
-    answers = asyncio.run(talk())
+    asyncio.run(talk())
 
     assert server.end() == 0
     assert server.banner.endswith(f"; {ALL_UP}\n")
-    assert answers == unjailed(harbour, asked)
 
 
 @linux
