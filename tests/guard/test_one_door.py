@@ -15,9 +15,11 @@ ELSEWHERE = {
     "readers/office/package.py": "a member of an archive that the guard has opened",
     "server/audit.py": "the audit log that the host named",
     "server/auth.py": "the server's own token and the host's list of tokens",
+    "server/jail.py": "the header of the interpreter's own program",
     "server/metrics.py": "memory shared by the workers, not a file",
     "server/stdio.py": "the null device, in place of standard input and output",
     "server/summary.py": "the audit log that a person named",
+    "walls.py": "what a rule of the jail is about, named (O_PATH) and not read",
     "worker/image.py": "a picture from the descriptor that was handed over",
     "worker/zygote.py": "the descriptor that was handed over",
 }

@@ -507,3 +507,42 @@ def _is_zombie(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:
         return True
+
+
+def test_no_answer_waits_for_an_acknowledgement():
+    from eyespan.server import http, parse
+
+    async def accepted():
+        found = asyncio.Queue()
+        with http._listen(parse(["--http", "127.0.0.1:0"])) as listener:
+            async with await asyncio.start_server(lambda _, writer: found.put_nowait(writer), sock=listener):
+                _, here = await asyncio.open_connection(*listener.getsockname())
+                there = await found.get()
+                link = there.get_extra_info("socket")
+                nodelay = link.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+                for writer in (here, there):
+                    writer.close()
+                    await writer.wait_closed()
+                return nodelay
+
+    assert asyncio.run(accepted())
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_caller_who_has_gone_stops_reads_that_start_late_too(late):
+    from eyespan.model import Pulse
+    from eyespan.server.gate import _Link
+
+    async def gone():
+        async def disconnect():
+            return {"type": "http.disconnect"}
+
+        link, pulse = _Link(b"", disconnect), Pulse()
+        if not late:
+            link.watch_over(pulse)
+        await link.watch()
+        if late:
+            link.watch_over(pulse)
+        return pulse.cancelled
+
+    assert asyncio.run(gone())

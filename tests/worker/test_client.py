@@ -1,5 +1,6 @@
 """What callers are promised: one clear error for whatever a decoder does, and a next call that works."""
 
+import json
 import os
 import signal
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import textwrap
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +19,8 @@ from eyespan.worker import client
 from eyespan.worker.client import JobLimits, Worker
 
 from .conftest import BAD, bad_worker
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
 
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="one process a job is all there is without fork")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
@@ -401,11 +405,9 @@ def test_standard_input_and_output_are_the_callers_alone():
 @linux
 def test_a_started_worker_serves_a_process_that_has_gone_behind_walls():
     out = script("""
-        from eyespan.worker.jail import Jail
+        from eyespan import walls
         worker.start(["echo"])
-        jail = Jail(memory_bytes=1 << 40, seconds=60)
-        jail._prctl(38, 1, 0, 0, 0)
-        walled = jail._syscall(446, jail._ruleset, 0) == 0
+        walled = walls.landlock_version() > 0 and walls.no_new_privileges() and walls.Ruleset().restrict()
         try:
             open("/etc/passwd")
         except PermissionError:
@@ -434,3 +436,34 @@ def test_the_tasks_of_the_shared_worker_are_those_of_the_table_alone(file):
 
 def test_a_worker_without_jobs_starts_no_process():
     assert Worker()._process is None
+
+
+def test_threads_that_come_at_once_share_one_worker(monkeypatch):
+    monkeypatch.setattr(shared, "_worker", None)
+    made = []
+
+    class Slow:
+        def __init__(self):
+            time.sleep(0.05)
+            made.append(self)
+
+    monkeypatch.setattr("eyespan.worker.client.Worker", Slow)
+    threads = [threading.Thread(target=shared.worker) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert made == [shared._worker]
+
+
+def test_modules_of_the_folder_one_stands_in_are_not_imported(tmp_path):
+    (tmp_path / "PIL").mkdir()
+    (tmp_path / "PIL" / "__init__.py").write_text("open('planted', 'w')\n")
+    picture = FIXTURES / "pictures" / "plain.png"
+    argv = [sys.executable, "-m", "eyespan", "call", "claude", "--root", str(picture.parent)]
+    asked = json.dumps({"file_path": str(picture)})
+    done = subprocess.run([*argv, asked], cwd=tmp_path, capture_output=True, timeout=60)
+
+    assert json.loads(done.stdout)["is_error"] is False
+    assert not (tmp_path / "planted").exists()

@@ -9,27 +9,28 @@ import sys
 
 import pytest
 
+from eyespan import walls
 from eyespan import worker as shared
 from eyespan.worker import jail
 
 from .conftest import BAD, bad_worker
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="these walls are made of Linux system calls")
-known_machine = pytest.mark.skipif(platform.machine() not in jail._ARCHITECTURES, reason="no call numbers for it")
+known_machine = pytest.mark.skipif(platform.machine() not in walls.ARCHITECTURES, reason="no call numbers for it")
 
 
 @linux
 def test_all_walls_stand_where_the_kernel_has_them():
     layers = shared.layers()
 
-    has_landlock = jail.Jail(memory_bytes=1, seconds=1)._ruleset >= 0
+    has_landlock = walls.landlock_version() > 0
     assert layers == {
         "process": True,
         "limits": True,
         "no_new_privs": True,
         "capabilities": True,
         "landlock": has_landlock,
-        "seccomp": platform.machine() in jail._ARCHITECTURES,
+        "seccomp": platform.machine() in walls.ARCHITECTURES,
     }
 
 
@@ -88,17 +89,16 @@ ALLOW, REFUSE, ABSENT, KILL = 0x7FFF0000, 0x00050001, 0x00050026, 0x80000000
 
 @pytest.mark.parametrize(("machine", "column"), [("x86_64", 0), ("aarch64", 1)])
 def test_the_filter_refuses_what_the_table_lists_and_lets_the_rest_pass(machine, column):
-    program = jail._filter(machine)
-    architecture = jail._ARCHITECTURES[machine][1]
-    listed = [row.split() for row in ",".join(text.strip() for text in jail._REFUSED.values()).split(",")]
-    numbers = {int(row[1 + column]) for row in listed if row[1 + column] != "-"}
-    special = {pair[column] for pair, _, _ in jail._REFUSED_UNLESS} | {pair[column] for pair in jail._ABSENT.values()}
+    program = jail.job_filter(machine)
+    architecture = walls.ARCHITECTURES[machine][1]
+    numbers = set(walls.calls(jail.REFUSED, machine))
+    special = {pair[column] for pair, _, _ in jail.REFUSED_UNLESS} | {pair[column] for pair in jail.ABSENT.values()}
 
     refused = {n for n in range(600) if answer(program, architecture, n) == REFUSE}
 
     assert refused - special == numbers
     assert {n for n in range(600) if answer(program, architecture, n) == ABSENT} == {
-        pair[column] for pair in jail._ABSENT.values()
+        pair[column] for pair in jail.ABSENT.values()
     }
 
 
@@ -156,12 +156,12 @@ def test_landlock_alone_keeps_files_out_of_reach():
     ],
 )
 def test_the_filter_looks_at_arguments(number, arguments, expected):
-    assert answer(jail._filter("x86_64"), 0xC000003E, number, arguments) == expected
+    assert answer(jail.job_filter("x86_64"), 0xC000003E, number, arguments) == expected
 
 
 def test_calls_of_another_architecture_end_the_process():
-    assert answer(jail._filter("x86_64"), 0x40000003, 5) == KILL
+    assert answer(jail.job_filter("x86_64"), 0x40000003, 5) == KILL
 
 
 def test_a_machine_whose_numbers_are_unknown_has_no_filter():
-    assert jail._filter("riscv64") is None
+    assert jail.job_filter("riscv64") is None

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 HELP = """\
 usage: eyespan doctor [--json]
 
-Tells which parts of eyespan are on here: how files are opened, the accelerator, the walls around decoders, and which
-optional readers are installed. A line that starts with `!` names something that could be better, and how.
+Tells which parts of eyespan are on here: how files are opened, the accelerator, the walls around decoders and around
+the server, and which optional readers are installed. A line that starts with `!` names something that could be better,
+and how.
 """
 
 GUARDS = {
@@ -71,10 +72,24 @@ def checks(options: Options) -> Iterator[tuple[str, bool, str]]:
     missing = [name for name, stands in walls.items() if not stands]
     told = f"up: {', '.join(walls)}" if not missing else f"without {', '.join(missing)}: this system lacks them"
     yield "decoder's walls", not missing, told
+    workspace, _ = options.workspace()
+    with workspace:
+        yield "server's jail", *_jail([root.path for root in workspace.roots])
     for module, what, install in OPTIONAL:
         found = find_spec(module) is not None
         yield what, found, "on" if found else f"off: {install}"
-    workspace, _ = options.workspace()
-    with workspace:
-        for root in workspace.roots:
-            yield "root", os.path.realpath(root.path) != "/", root.path
+    for root in workspace.roots:
+        yield "root", os.path.realpath(root.path) != "/", root.path
+
+
+def _jail(roots: list[str]) -> tuple[bool, str]:
+    """What `eyespan serve` of these roots would have around it."""
+    from eyespan.server import jail
+
+    try:
+        report, decodes = jail.probe(roots)
+    except (OSError, ValueError) as error:
+        return False, f"cannot be tried here: {error}"
+    if not decodes:
+        return False, f"{report.line()}; documents cannot be decoded behind it: `eyespan serve --no-jail` can"
+    return not report.missing, f"{report.line()} (`eyespan serve --no-jail` does without)"

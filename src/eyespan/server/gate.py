@@ -249,14 +249,18 @@ class _Link:
         self._receive = receive
         self._given = False
         self._gone = asyncio.Event()
-        self.pulses: list[Pulse] = []
-        """Those of the reads that run for this request."""
+        self._pulses: list[Pulse] = []
+
+    def watch_over(self, pulse: Pulse) -> None:
+        """Takes the pulse of a read for this request, which may start after the caller has gone."""
+        self._pulses.append(pulse)
+        pulse.cancelled = pulse.cancelled or self._gone.is_set()
 
     async def watch(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass
         self._gone.set()
-        for pulse in self.pulses:
+        for pulse in self._pulses:
             pulse.cancelled = True
 
     async def receive(self) -> Message:

@@ -13,7 +13,7 @@ import sys
 import time
 
 from eyespan.model import Pulse
-from eyespan.server import auth, protocol
+from eyespan.server import auth, jail, protocol
 from eyespan.server.options import ServeOptions, Usage
 from eyespan.server.protocol import Refused, Service
 from eyespan.tool import valid_text
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from eyespan.guard import Root
     from eyespan.server import WorkspaceFactory
     from eyespan.server.audit import Audit
     from eyespan.server.auth import Caller, Issuer, Tokens
@@ -63,13 +64,16 @@ def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
     metrics = Metrics(options.workers)
     host = options.http[0] if options.http is not None else ""
     shown = f"[{host}]" if ":" in host else host
-    sys.stderr.write(f"eyespan serve: http://{shown}:{port}/mcp ({where})\n")
+    if options.workers > 1 and not hasattr(os, "fork"):
+        raise Usage("--workers needs a system that can fork; start several servers instead")
+    told = jail.confine(options, desks.roots, desks.audit)
+    sys.stderr.write(f"eyespan serve: http://{shown}:{port}/mcp ({where}); {told}\n")
+    if options.no_jail:
+        sys.stderr.write(f"eyespan serve: {jail.OFF_LINE}\n")
     sys.stderr.flush()
     if options.workers == 1:
         metrics.take_row(0)
         return work(desks, tokens, options, listener, metrics, None)
-    if not hasattr(os, "fork"):
-        raise Usage("--workers needs a system that can fork; start several servers instead")
     return Supervisor(desks, tokens, options, listener, metrics).run()
 
 
@@ -81,11 +85,11 @@ class Desks:
     ) -> None:
         """Makes all of them, so that a folder that is not there is told at start."""
         self._options = options
-        self._audit: Audit | None = None
+        self.audit: Audit | None = None
         if options.audit is not None:
             from eyespan.server.audit import Audit
 
-            self._audit = Audit(options.audit, options.audit_bytes)
+            self.audit = Audit(options.audit, options.audit_bytes)
         self._workspace_factory = workspace_factory
         self.common = self._service(workspace_factory(None), options.dialects)
         self._own: dict[str, Service] = {}
@@ -93,6 +97,11 @@ class Desks:
             if caller.roots or caller.dialects:
                 workspace = workspace_factory(caller.roots) if caller.roots else self.common.workspace
                 self._own[caller.name] = self._service(workspace, caller.dialects or options.dialects)
+
+    @property
+    def roots(self) -> list[Root]:
+        """Every folder that some caller may read."""
+        return [root for service in (self.common, *self._own.values()) for root in service.workspace.roots]
 
     @property
     def instructions(self) -> str:
@@ -113,7 +122,7 @@ class Desks:
             dialects,
             settings=options.settings,
             rich=options.rich,
-            audit=self._audit,
+            audit=self.audit,
             audit_required=options.audit_required,
             max_answer_bytes=MAX_ANSWER_BYTES,
         )
@@ -166,7 +175,7 @@ class Bridge:
             name = f"{name} ({info})"
         handler = self._desks.of(caller).handler(method)
         pulse = Pulse(self._options.timeout_seconds, self._progress(ctx, params))
-        ctx.request.scope["eyespan.link"].pulses.append(pulse)
+        ctx.request.scope["eyespan.link"].watch_over(pulse)
         try:
             if method in protocol.READING_METHODS:
                 result = await self._read(lambda: handler(params, name, pulse), pulse)
@@ -400,7 +409,9 @@ def _listen(options: ServeOptions) -> socket.socket:
     assert options.http is not None
     host, port = options.http
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # Named as TCP, or asyncio does not take it for that and leaves out TCP_NODELAY: an answer goes out in two writes,
+    # and the second would wait 40 ms for the client to acknowledge the first.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))

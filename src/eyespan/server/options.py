@@ -28,6 +28,7 @@ What is offered
   --audit FILE          one JSON line for each call: who, what, how much; never contents
   --audit-required      refuse to read while that line cannot be written
   --audit-bytes N       start a new file behind N bytes, keeping four old ones (16777216)
+  --no-jail             do without the kernel's walls around this process (`eyespan doctor` tells which there are)
 
 Over HTTP (pip install 'eyespan[mcp]')
   --http HOST:PORT      streamable HTTP at /mcp, health at /healthz, Prometheus figures at /metrics
@@ -75,6 +76,7 @@ class ServeOptions:
     workers: int = 1
     calls: int = 8
     rate: int = 600
+    no_jail: bool = False
     help: bool = False
 
 
@@ -83,6 +85,7 @@ _FLAGS = {
     "--audit-required": "audit_required",
     "--allow-remote": "allow_remote",
     "--no-token": "no_token",
+    "--no-jail": "no_jail",
     "--help": "help",
     "-h": "help",
 }

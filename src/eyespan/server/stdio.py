@@ -13,7 +13,7 @@ import time
 from _thread import allocate_lock, start_new_thread
 
 from eyespan.model import Pulse
-from eyespan.server import protocol, wire
+from eyespan.server import jail, protocol, wire
 from eyespan.server.protocol import Refused, Service, Session
 
 TYPE_CHECKING = False
@@ -50,6 +50,11 @@ def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
         audit=audit,
         audit_required=options.audit_required,
     )
+    told = jail.confine(options, service.workspace.roots, audit)
+    sys.stderr.write(f"eyespan serve: standard input and output; {told}\n")
+    if options.no_jail:
+        sys.stderr.write(f"eyespan serve: {jail.OFF_LINE}\n")
+    sys.stderr.flush()
     try:
         return Door(service, fd_in, fd_out, options.timeout_seconds).run()
     except KeyboardInterrupt:

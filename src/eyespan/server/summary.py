@@ -96,6 +96,8 @@ class Summary:
         self.bytes = 0
         self.first = self.last = ""
         self.unreadable = 0
+        self.unjailed: list[str] = []
+        """When a server was started with `--no-jail`."""
         self._refusals: list[str] = []
 
     def take(self, line: str, caller: str = "") -> None:
@@ -104,11 +106,14 @@ class Summary:
             return
         try:
             entry: dict[str, Any] = json.loads(line)
+            if entry.get("event") == "start":
+                self.unjailed.append(str(entry["time"]))
+                return
             stamp, who = str(entry["time"]), str(entry["caller"])
             verdict, path = str(entry["verdict"]), str(entry["canonical"] or entry["path"])
             size, millis = int(entry["bytes"]), float(entry["ms"])
             when = _seconds(stamp)
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             self.unreadable += 1
             return
         if caller not in who:
@@ -136,7 +141,8 @@ class Summary:
     def lines(self) -> list[str]:
         """The summary as a person wants it."""
         if not self.calls:
-            return ["No calls." + (f" {self.unreadable} lines are no audit lines." if self.unreadable else "")]
+            told = "No calls." + (f" {self.unreadable} lines are no audit lines." if self.unreadable else "")
+            return [told, *self._warnings()]
         read, refused, cancelled = (self.verdicts[name] for name in ("read", "refused", "cancelled"))
         self.millis.sort()
         shown = [
@@ -144,6 +150,7 @@ class Summary:
             f"{read} read ({_size(self.bytes)}), {refused} refused, {cancelled} cancelled; "
             f"half within {_millis(self.millis[len(self.millis) // 2])}, "
             f"99 of 100 within {_millis(self.millis[min(len(self.millis) - 1, int(len(self.millis) * 0.99))])}",
+            *self._warnings(),
             "",
             *self._chart(),
             "",
@@ -168,6 +175,13 @@ class Summary:
             shown += ["", f"{self.unreadable} lines are no audit lines."]
         return shown
 
+    def _warnings(self) -> list[str]:
+        if not self.unjailed:
+            return []
+        last = _safe(max(self.unjailed)[:19].replace("T", " "))
+        times = "once" if len(self.unjailed) == 1 else f"{len(self.unjailed)} times"
+        return [f"! started {times} without the jail (--no-jail), last at {last} UTC"]
+
     def refusals(self) -> list[str]:
         return self._refusals or ["Nothing was refused."]
 
@@ -185,6 +199,7 @@ class Summary:
                 {"path": path, "why": why, "calls": count} for (path, why), count in self.refused.most_common(SHOWN)
             ],
             "unreadable_lines": self.unreadable,
+            "starts_without_jail": len(self.unjailed),
         }
 
     def _chart(self) -> list[str]:

@@ -18,6 +18,8 @@ time and file writes. Windows has a new process for each job and the limits on t
 
 from __future__ import annotations
 
+from _thread import allocate_lock
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,19 +29,24 @@ if TYPE_CHECKING:
     from eyespan.worker.client import JobLimits, Worker
 
 _worker: Worker | None = None
+_making = allocate_lock()
 
 
 def worker() -> Worker:
     """The one that all reads of this process share."""
     global _worker
-    if _worker is None:
-        import atexit
+    if _worker is not None:
+        return _worker
+    from eyespan.worker.client import Worker, stop_all
 
-        from eyespan.worker.client import Worker, stop_all
+    # Several threads may come here at once; one that made its own would leave a process behind.
+    with _making:
+        if _worker is None:
+            import atexit
 
-        _worker = Worker()
-        atexit.register(stop_all)
-    return _worker
+            _worker = Worker()
+            atexit.register(stop_all)
+        return _worker
 
 
 def configure(limits: JobLimits) -> None:
@@ -98,6 +105,25 @@ def spool(pieces: Iterable[bytes], *, asked: str) -> int:
 def start(tasks: Sequence[str] | None = None) -> None:
     """Starts the worker before it is needed: for a host that goes behind walls of its own afterwards."""
     worker().start(tasks)
+
+
+def module_path() -> list[str]:
+    """Where modules are found: the folder of eyespan itself, then those of `sys.path`, without the one that Python puts
+    first: the script's, or the one it was started in.
+
+    eyespan needs nothing from there, and it may be anything: a home folder, a workspace full of someone's modules.
+    """
+    import os
+    import sys
+
+    entries = sys.path
+    if entries and not sys.flags.safe_path:
+        first = os.path.realpath(entries[0] or os.curdir)
+        script = os.path.dirname(os.path.realpath(sys.argv[0])) if sys.argv and sys.argv[0] else ""
+        if first in (os.path.realpath(os.curdir), script):
+            entries = entries[1:]
+    own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    return [own, *[entry for entry in entries if os.path.isabs(entry)]]
 
 
 def layers() -> dict[str, bool]:

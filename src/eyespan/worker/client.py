@@ -24,6 +24,7 @@ from eyespan.errors import Internal, Missing, TimedOut, Unreadable
 from eyespan.guard.closing import close
 from eyespan.model import MIB, Pulse
 from eyespan.record import record
+from eyespan.worker import module_path
 from eyespan.worker.decoders import DECODERS
 from eyespan.worker.zygote import ENDED, STARTED
 
@@ -381,10 +382,8 @@ def _drain(process: subprocess.Popen[bytes], data: bytearray, most: int) -> None
 
 def _module_path(extra: Sequence[str]) -> list[str]:
     """What modules are found by over there: as here, but never by the folder one happens to stand in."""
-    import eyespan
-
-    own = os.path.dirname(os.path.dirname(os.path.abspath(eyespan.__file__)))
-    found = [entry for entry in sys.path if os.path.isabs(entry)]
+    found = module_path()
+    own = found.pop(0)
     return [*extra, *found, *([] if own in found else [own])]
 
 
