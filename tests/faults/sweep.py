@@ -9,6 +9,7 @@ as without it, or an error that names the fault; if no descriptor is left behind
 
 from __future__ import annotations
 
+import bisect  # noqa: F401  (first used where a worker cannot be; an import under a fault is no part of a read)
 import ctypes
 import errno
 import gc
