@@ -9,6 +9,7 @@ as without it, or an error that names the fault; if no descriptor is left behind
 
 from __future__ import annotations
 
+import bisect  # noqa: F401  (first used where a worker cannot be; an import under a fault is no part of a read)
 import ctypes
 import errno
 import gc
@@ -126,9 +127,9 @@ def scenarios(folder: Path, backend: str, full: bool):
     several = ["folder/small.txt", "folder/medium.txt:1990-1995", "way/code.py:6-9", "wide.txt:7-9"]
     yield Scenario("several, native", tools["native"], {"files": several}, pieces=several, quick=("EIO",))
     yield one("notebook", "claude", "book.ipynb")
-    yield one("notebook with a picture", "claude", "drawn.ipynb", quick=("EIO",))
     yield one("picture", "claude", "picture.png", quick=("EIO",))
     if full:
+        yield one("notebook with a picture", "claude", "drawn.ipynb")
         yield one("pdf", "claude", "pages.pdf")
         yield one("pdf", "native", "pages.pdf:p1")
         yield one("picture in an archive", "native", "pack.zip!/picture.png")
@@ -169,7 +170,7 @@ class Sweep:
             for nth in range(1, self.calls + 20):  # a retry makes calls of its own
                 if not self.fault(f"{name} from call {nth}", FAIL, nth, 1, number):
                     break
-        for name in LASTING if full else () if self.restarts else ("EIO",):
+        for name in LASTING if full else ("EIO",) if self.calls < 40 and not self.restarts else ():
             if name in self.errors:
                 for nth in range(1, self.calls + 1):
                     self.fault(f"{name} for ever from call {nth}", FAIL, nth, FOREVER, getattr(errno, name))

@@ -8,6 +8,7 @@ is trusted: an answer is plain JSON and bytes, measured before it is looked at.
 from __future__ import annotations
 
 import array
+import contextlib
 import json
 import os
 import select
@@ -395,9 +396,10 @@ def _environment() -> dict[str, str]:
 def _end(process: subprocess.Popen[bytes]) -> None:
     try:
         process.wait(1)
-    except subprocess.TimeoutExpired:
+    except (subprocess.TimeoutExpired, OSError):
         process.kill()
-        process.wait()
+        with contextlib.suppress(OSError):  # the system does not say what became of it
+            process.wait()
 
 
 def _judge_status(status: int, asked: str, task: str, seconds: float) -> None:
