@@ -42,8 +42,10 @@ METHOD_NOT_FOUND = -32601
 PATIENCE_SECONDS = 90.0
 """How long a client waits for anything: more than a server with a timeout of its own may ever take."""
 SETTLE_SECONDS = 3.0
-GROWTH_BYTES = 24 << 20
-"""What memory at rest may differ by: an allocator gives back what it likes."""
+GROWTH_BYTES = 16 << 20
+"""What the memory of a serving process may differ by at rest: an allocator gives back what it likes."""
+FILL_LINES, FILL_CALLS = 3000, 100
+"""Together more lines than `versions.MAX_LINES`, for each worker."""
 SHOWN = 20
 
 
@@ -238,6 +240,7 @@ class Client:
     def __init__(self, number: int, plan: dict[str, Any], texts: dict[str, list[str]], blobs: dict[str, bytes]) -> None:
         self._root = plan["root"]
         self._hostile = plan["hostile"]
+        self._fill = plan["fill"]
         self._dice = random.Random(f"{plan['seed']}-{number}")
         self._texts = texts
         self._blobs = blobs
@@ -247,24 +250,30 @@ class Client:
         self.seconds: list[tuple[str, float]] = []
         self.wrong: list[str] = []
 
-    async def run(self, until: float) -> None:
+    async def run(self, seconds: float) -> None:
+        for _ in range(self._fill):
+            for act in (Client._fill_up, Client._document, Client._picture):
+                await self._attempt(act, "good")
+        until = time.monotonic() + seconds
         while time.monotonic() < until:
             hostile = self._dice.random() < self._hostile
-            act = self._dice.choice(HOSTILE if hostile else GOOD)
-            name = act.__name__.strip("_")
-            try:
-                async with asyncio.timeout(PATIENCE_SECONDS):
-                    await act(self)
-                self.counts[f"{'hostile' if hostile else 'good'}:{name}"] += 1
-            except TimeoutError:
-                self._complain(name, f"no answer within {PATIENCE_SECONDS:.0f} s")
-                await self.link.close()
-            except Wrong as wrong:
-                self._complain(name, str(wrong))
-            except Exception as error:
-                self._complain(name, f"{type(error).__name__}: {error}")
-                await self.link.close()
+            await self._attempt(self._dice.choice(HOSTILE if hostile else GOOD), "hostile" if hostile else "good")
         await self.link.close()
+
+    async def _attempt(self, act: Any, kind: str) -> None:
+        name = act.__name__.strip("_")
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await act(self)
+            self.counts[f"{kind}:{name}"] += 1
+        except TimeoutError:
+            self._complain(name, f"no answer within {PATIENCE_SECONDS:.0f} s")
+            await self.link.close()
+        except Wrong as wrong:
+            self._complain(name, str(wrong))
+        except Exception as error:
+            self._complain(name, f"{type(error).__name__}: {error}")
+            await self.link.close()
 
     def _complain(self, name: str, text: str) -> None:
         self.counts["wrong"] += 1
@@ -317,6 +326,12 @@ class Client:
         return name, lines, first, self._dice.randrange(1, 120)
 
     # --- good ones ---
+
+    async def _fill_up(self) -> None:
+        """A large window of the tool that remembers what it showed, which is bounded and had better be full at once."""
+        name = self._dice.choice([name for name, lines in self._texts.items() if len(lines) > FILL_LINES])
+        first = self._dice.randrange(1, len(self._texts[name]) - FILL_LINES)
+        text_of(await self.call("native_read", {"files": f"{name}:{first}+{FILL_LINES}", "budget": 200_000}, "fill"))
 
     async def _codex(self) -> None:
         name, lines, first, count = self._window()
@@ -478,8 +493,7 @@ def clients(numbers: list[int], plan: dict[str, Any], seconds: float, answer: An
     made = [Client(number, plan, texts, blobs) for number in numbers]
 
     async def all_of_them() -> None:
-        until = time.monotonic() + seconds
-        await asyncio.gather(*[client.run(until) for client in made])
+        await asyncio.gather(*[client.run(seconds) for client in made])
 
     asyncio.run(all_of_them())
     counts: Counter[str] = Counter()
@@ -570,7 +584,7 @@ class Server:
 
 
 def storm(
-    server: Server, options: argparse.Namespace, seconds: float, seed: str
+    server: Server, options: argparse.Namespace, seconds: float, seed: str, *, fill: bool = False
 ) -> tuple[Counter[str], list[Any], list[str], dict[str, int]]:
     """All clients for some seconds: what they counted, how long each answer took, what was wrong, and the most the
     server held meanwhile."""
@@ -580,6 +594,7 @@ def storm(
         "tokens": server.tokens,
         "hostile": options.hostile,
         "seed": seed,
+        "fill": -(-FILL_CALLS * options.workers // options.clients) if fill else 0,
     }
     context = multiprocessing.get_context("spawn")
     running = []
@@ -626,7 +641,7 @@ def percentile(values: list[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))] if ordered else 0.0
 
 
-def broken(first: dict[str, int], last: dict[str, int], calls: int) -> list[str]:
+def broken(first: dict[str, int], last: dict[str, int], calls: int, workers: int = 1) -> list[str]:
     """Which promises about resources do not hold, from rest after the warm-up to rest at the end."""
     found = []
     if last["descriptors"] > first["descriptors"]:
@@ -637,7 +652,7 @@ def broken(first: dict[str, int], last: dict[str, int], calls: int) -> list[str]
     if last["children"] > first["children"]:
         found.append(f"processes grew from {first['children']} to {last['children']}")
     for name in ("rss_bytes", "children_rss_bytes"):
-        if last[name] > first[name] + GROWTH_BYTES:
+        if last[name] > first[name] + GROWTH_BYTES * workers:
             found.append(f"{name} grew from {first[name] >> 20} to {last[name] >> 20} MiB")
     return found
 
@@ -661,7 +676,7 @@ def main(argv: list[str] | None = None) -> int:
         server = Server(Path(name), options)
         try:
             warm_up = options.warm_up if options.warm_up is not None else max(3.0, options.seconds / 10)
-            _, _, early, _ = storm(server, options, warm_up, f"{seed}-warm-up")
+            _, _, early, _ = storm(server, options, warm_up, f"{seed}-warm-up", fill=True)
             first = settled(server)
             start = time.monotonic()
             counts, times, wrong, most = storm(server, options, options.seconds, seed)
@@ -670,7 +685,7 @@ def main(argv: list[str] | None = None) -> int:
         finally:
             status = server.end()
         log = server.log.read_text()
-    promises = [*early, *wrong, *broken(first, last, options.calls * options.workers)]
+    promises = [*early, *wrong, *broken(first, last, options.calls * options.workers, options.workers)]
     if status != 0:
         promises.append(f"the server ended with {status}")
     if "Traceback" in log or "rror:" in log:
