@@ -8,6 +8,7 @@ is trusted: an answer is plain JSON and bytes, measured before it is looked at.
 from __future__ import annotations
 
 import array
+import contextlib
 import json
 import os
 import select
@@ -85,6 +86,8 @@ class Worker:
         self._lock = threading.Lock()
         self._turn = threading.BoundedSemaphore(self.limits.jobs)
         self._process: subprocess.Popen[bytes] | None = None
+        self._silent_since: float | None = None
+        """When a job was handed over, if none has begun since."""
         self._control: socket.socket | None = None
 
     # --- what callers use ---
@@ -188,13 +191,19 @@ class Worker:
         poll = select.poll()  # select() knows no descriptor above 1023
         poll.register(here, select.POLLIN)
         end = time.monotonic() + START_SECONDS
+        if self._silent_since is None:
+            self._silent_since = time.monotonic()
         begun = False
         data = bytearray()
         size = 0  # of a whole answer, once it is known
         most = self.limits.output_bytes + _MAX_HEAD_BYTES
         while True:
             ready = poll.poll(_BEAT_SECONDS * 1000)
-            pulse.beat(len(data), 0)
+            try:
+                pulse.beat(len(data), 0)
+            except BaseException:
+                self._judge_silence(begun)
+                raise
             if time.monotonic() > end:
                 if not begun:  # not even told that it started: stopped, swapped out or worse
                     self._kill()
@@ -209,6 +218,7 @@ class Worker:
                 data += chunk
                 if not begun:
                     begun = True
+                    self._silent_since = None
                     end = time.monotonic() + self.limits.seconds
                 if len(data) > most:
                     raise Unreadable(asked, kind=task, reason="what it decodes to is too large")
@@ -223,6 +233,13 @@ class Worker:
             raise Unreadable(asked, kind=task, reason="the process that decoded it was ended from outside")
         _judge_status(int.from_bytes(tail[4:], "big"), asked, task, self.limits.seconds)
         return bytes(data[len(STARTED) : -8])
+
+    def _judge_silence(self, begun: bool) -> None:
+        """Whoever gave up before its job began may have met a process that is stuck, which nobody waits out."""
+        since = self._silent_since
+        if not begun and since is not None and time.monotonic() - since > START_SECONDS:
+            self._silent_since = None
+            self._kill()
 
     # --- the process ---
 
@@ -397,7 +414,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait(1)
     except subprocess.TimeoutExpired:
         process.kill()
-        process.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(1)  # one that waits for a hung mount cannot be killed; it is waited for when it is gone
 
 
 def _judge_status(status: int, asked: str, task: str, seconds: float) -> None:
