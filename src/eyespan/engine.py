@@ -1,36 +1,42 @@
 """The walk through the rooms: admit, open, detect, read.
 
-The engine says what is there; it knows no dialect. It is synchronous and keeps nothing between reads.
+The engine says what is there; it knows no dialect. It is synchronous and keeps nothing between reads. What may have to
+wait for a file system is done in a thread that can be left behind (`guard.patience`), all else where it is asked for.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from errno import ENOMEM
 
 from eyespan import kinds
 from eyespan.errors import Binary, ReadError, SystemFailure, TooLarge
-from eyespan.model import Document, Facts, Pulse
+from eyespan.model import DEADLINE_SECONDS, Document, Facts, MayWait, Pulse
 from eyespan.readers import text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
+    from collections.abc import Callable, Generator, Hashable, Iterator, Mapping
+    from typing import Any, TypeVar
 
     from eyespan.guard import Guard, Source
     from eyespan.guard.listing import Listing
     from eyespan.kinds import Kind
     from eyespan.model import Part, ReadRequest
 
+    T = TypeVar("T")
+
 
 class Engine:
-    """Reads files of one workspace."""
+    """Reads files of one workspace. Whoever brings no pulse gets one of `deadline_seconds`."""
 
-    __slots__ = ("guard",)
+    __slots__ = ("_staying", "deadline_seconds", "guard")
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: Guard, deadline_seconds: float | None = DEADLINE_SECONDS) -> None:
         self.guard = guard
+        self._staying = guard.staying()
+        self.deadline_seconds = deadline_seconds
 
     def admit(self, path: str, lexical: bool = False) -> str:
         """Judges a name by policy and roots, without looking at the disk; what it is called below its root.
@@ -39,20 +45,91 @@ class Engine:
         """
         return self.guard.admit(path, lexical=lexical)[1]
 
-    def list(self, path: str) -> Listing:
+    def list(self, path: str, pulse: Pulse | None = None) -> Listing:
         """The names in a folder, as far as the rules let them be known.
 
         Raises: ReadError; NotRegular(what="file") if it is no folder.
         """
-        return self.guard.list_beneath(path)
+        return self._in_time(path, pulse, lambda guard, _: guard.list_beneath(path))
 
     def read(self, request: ReadRequest, pulse: Pulse | None = None) -> Document:
         """What the request selects of the file it names.
 
         Raises: ReadError.
         """
-        pulse = pulse or Pulse()
-        with self._open(request, pulse) as source:
+        pulse = pulse or Pulse(self.deadline_seconds)
+        try:
+            return self._read_now(self._staying, request, pulse)
+        except MayWait:
+            return self._wait(request.path, pulse, lambda guard, relay: self._read_now(guard, request, relay))
+
+    def look(self, request: ReadRequest, pulse: Pulse | None = None) -> Document:
+        """What the file is, without its contents: a document of no parts.
+
+        Raises: ReadError.
+        """
+
+        def look(guard: Guard, pulse: Pulse) -> Document:
+            with self._open(guard, request, pulse) as source:
+                return Document(self._kind(source, request).name, _facts(source), ())
+
+        return self._in_time(request.path, pulse, look)
+
+    def stream(self, request: ReadRequest, pulse: Pulse) -> Iterator[Part]:
+        """The same parts one after the other; lines of a text come in small ones, however many are selected.
+
+        Each part may take as long as the pulse allows: its time is counted anew after every one.
+
+        Raises: ReadError; Binary for what is neither text nor a document the request takes.
+        """
+        try:
+            for part in self._parts(self._staying, request, pulse):
+                yield part
+                pulse.renew()
+        except MayWait:  # nothing was given yet: it is known when the file is opened
+            yield from self._stream_slowly(request, pulse)
+
+    def _stream_slowly(self, request: ReadRequest, pulse: Pulse) -> Iterator[Part]:
+        """As `stream`, a part at a time from a thread."""
+        from eyespan.guard import patience
+
+        felt = patience.Relay(pulse)
+        parts = self._parts(self.guard.patient(felt), request, felt)
+        key = self._mount(request.path)
+
+        def more(_relay: Pulse) -> Part | None:
+            return next(parts, None)
+
+        def put_away(_relay: Pulse) -> None:
+            parts.close()
+
+        try:
+            while True:
+                part = patience.within(
+                    pulse, more, key=key, path=request.path, late=lambda _: parts.close(), relay=felt
+                )
+                if part is None:
+                    return
+                yield part
+                pulse.renew()
+        except GeneratorExit:
+            # Closing may wait as well, and nobody wants to know.
+            try:
+                patience.within(Pulse(1.0), put_away, key=key)
+            except ReadError:
+                pass
+            raise
+
+    def _parts(self, guard: Guard, request: ReadRequest, pulse: Pulse) -> Generator[Part, None, None]:
+        with self._open(guard, request, pulse) as source:
+            kind = self._kind(source, request)
+            if kind is kinds.TEXT:
+                yield from text.stream(source, request, pulse)
+            else:
+                yield from self._read(kind, source, request, pulse)[0]
+
+    def _read_now(self, guard: Guard, request: ReadRequest, pulse: Pulse) -> Document:
+        with self._open(guard, request, pulse) as source:
             try:
                 return self._document(source, request, pulse)
             except MemoryError:
@@ -63,27 +140,37 @@ class Engine:
                 error.path, error.relative = source.asked, source.path
                 raise
 
-    def look(self, request: ReadRequest) -> Document:
-        """What the file is, without its contents: a document of no parts.
+    def _in_time(self, path: str, pulse: Pulse | None, work: Callable[[Guard, Pulse], T]) -> T:
+        """Does it here where nothing can wait, else in a thread."""
+        pulse = pulse or Pulse(self.deadline_seconds)
+        try:
+            return work(self._staying, pulse)
+        except MayWait:
+            return self._wait(path, pulse, work)
 
-        Raises: ReadError.
-        """
-        with self._open(request, Pulse()) as source:
-            return Document(self._kind(source, request).name, _facts(source), ())
+    def _wait(self, path: str, pulse: Pulse, work: Callable[[Guard, Pulse], T]) -> T:
+        """Raises: TimedOut, Stuck, Cancelled, and what `work` raises; MayWait where the caller has no patience."""
+        if not pulse.patient:
+            raise MayWait
+        from eyespan.guard import patience
 
-    def stream(self, request: ReadRequest, pulse: Pulse) -> Iterator[Part]:
-        """The same parts one after the other; lines of a text come in small ones, however many are selected.
+        guard = self.guard
+        try:
+            return patience.within(
+                pulse, lambda relay: work(guard.patient(relay), relay), key=self._mount(path), path=path
+            )
+        except ReadError as error:
+            error.path = error.path or path
+            raise
 
-        Raises: ReadError; Binary for what is neither text nor a document the request takes.
-        """
-        with self._open(request, pulse) as source:
-            kind = self._kind(source, request)
-            if kind is kinds.TEXT:
-                yield from text.stream(source, request, pulse)
-            else:
-                yield from self._read(kind, source, request, pulse)[0]
+    def _mount(self, path: str) -> Hashable:
+        """What stands for the mount that a path leads to. Raises: ReadError for what is no path of the workspace."""
+        from eyespan.guard import names, patience
 
-    def _open(self, request: ReadRequest, pulse: Pulse) -> Source:
+        root, rest = names.locate(path, self.guard.roots)
+        return patience.mount_of(os.path.join(root.canonical, rest))
+
+    def _open(self, guard: Guard, request: ReadRequest, pulse: Pulse) -> Source:
         """The file that the request names, or what it names inside that file or in the past.
 
         Raises: ReadError.
@@ -91,9 +178,9 @@ class Engine:
         if request.revision:
             from eyespan.sources.git import open_at
 
-            source = open_at(self.guard, request, pulse)
+            source = open_at(guard, request, pulse)
         else:
-            source = self.guard.open(request.path, lexical=request.lexical, follow=request.follows_final_link)
+            source = guard.open(request.path, lexical=request.lexical, follow=request.follows_final_link)
         documents = request.documents
         if not request.member and "archive" not in documents and "compressed" not in documents:
             return source

@@ -11,6 +11,7 @@
     │   ├── NotRegular       a directory, pipe, socket, device or pseudo file: `what`
     │   ├── PermissionRefused
     │   └── Busy             it could be read only by waiting
+    │       └── Stuck        its file system does not answer, and enough reads wait for it: `count`
     ├── TooLarge             the file is bigger than this request may read
     ├── ScanLimit            the lines asked for lie beyond what may be scanned
     ├── WindowTooLarge       the answer itself would be too big to hold
@@ -142,6 +143,21 @@ class Busy(SystemFailure):
         super().__init__(path, errno)
 
 
+class Stuck(Busy):
+    """Its file system hangs: `count` reads of it were given up and have not come back, so no other is tried."""
+
+    def __init__(self, path: str, *, count: int, of: str = "this mount") -> None:
+        super().__init__(path)
+        self.count = count
+        if count:
+            self.reason = (
+                f"{count} reads of {of} wait for an answer already, so this one was not tried; "
+                "read files of other folders, and tell the user that this one does not answer"
+            )
+        else:
+            self.reason = "the system gives no thread to read it in; try again later"
+
+
 class TooLarge(ReadError):
     """The file is bigger than this request may read."""
 
@@ -205,13 +221,18 @@ class Missing(ReadError):
 
 
 class TimedOut(ReadError):
-    """The deadline passed before the answer was complete."""
+    """The deadline passed before the answer was complete; `hangs`: it was the file system that did not answer."""
 
     code = "timeout"
 
-    def __init__(self, path: str, *, seconds: float) -> None:
+    def __init__(self, path: str, *, seconds: float, hangs: bool = False) -> None:
         super().__init__(path, f"no answer within {seconds:g} s")
         self.seconds = seconds
+        self.hangs = hangs
+        if hangs:
+            self.reason += ": its file system does not answer; read files of other folders, or try again later"
+        else:
+            self.reason += "; ask for less of the file at once"
 
 
 class Cancelled(ReadError):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from eyespan.dialects.arguments import BadArguments
 from eyespan.errors import Internal, PolicyDenied, ReadError
-from eyespan.model import Pulse, Reply, ReplyError, TextContent
+from eyespan.model import MayWait, Pulse, Reply, ReplyError, TextContent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from eyespan.dialects.base import Dialect
@@ -32,9 +33,13 @@ class Tool:
     def call(self, arguments: Any, *, pulse: Pulse | None = None) -> Reply:
         """Answers one call. Never raises for anything that a file, a path or an argument can do.
 
-        `pulse` lets another thread cancel the read, or watch its progress.
+        `pulse` lets another thread cancel the read, or watch its progress; its deadline goes before the workspace's.
+
+        Raises: MayWait, if the pulse has no patience.
         """
         dialect = self.dialect
+        if pulse is None:
+            pulse = Pulse(self.engine.deadline_seconds)
         try:
             if not dialect.allowed:
                 raise PolicyDenied("")
@@ -53,15 +58,42 @@ class Tool:
         """The same, off the event loop; cancelling the task stops the read at its next block."""
         import asyncio
 
-        pulse = Pulse()
+        pulse = Pulse(self.engine.deadline_seconds, patient=False)
         try:
-            return await asyncio.to_thread(self.call, arguments, pulse=pulse)
+            try:
+                return await asyncio.to_thread(self.call, arguments, pulse=pulse)
+            except MayWait:
+                # The threads behind to_thread are few and for everybody: none of them is to wait for a file system.
+                pulse.patient = True
+                return await _in_own_thread(lambda: self.call(arguments, pulse=pulse))
         except asyncio.CancelledError:
             pulse.cancelled = True
             raise
 
     def __repr__(self) -> str:
         return f"Tool({self.dialect.name!r})"
+
+
+async def _in_own_thread(work: Callable[[], Reply]) -> Reply:
+    import asyncio
+    from _thread import start_new_thread
+
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[Reply] = loop.create_future()
+
+    def tell(reply: Reply) -> None:
+        if not answer.done():
+            answer.set_result(reply)
+
+    def run() -> None:
+        reply = work()
+        try:
+            loop.call_soon_threadsafe(tell, reply)
+        except RuntimeError:
+            pass  # the loop is gone, and whoever waited with it
+
+    start_new_thread(run, ())
+    return await answer
 
 
 def _failed(error: ReplyError) -> Reply:

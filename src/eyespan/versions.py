@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 DIGITS = 12
 MAX_LINES = 200_000
 """Of all versions remembered: about 10 MB."""
-MAX_COMPARED = 20_000
-"""Lines of one version; a larger one is compared only at its two ends."""
+MAX_COMPARED = 5_000
+"""Lines of one version; a larger one is compared only at its two ends. Lines that repeat a hundred times over, which is
+the worst, take half a second then, and with every doubling four times as long."""
 MAX_NAMED = 8
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 
 from eyespan.engine import Engine
-from eyespan.guard import Guard, Root
+from eyespan.guard import Guard
+from eyespan.guard.roots import open_roots
+from eyespan.model import DEADLINE_SECONDS
 from eyespan.policy import Policy
 
 TYPE_CHECKING = False
@@ -20,14 +22,25 @@ class Workspace:
 
     `Workspace(".")`, `Workspace("src", "docs")`; `Workspace("/")` is the whole machine, by explicit choice. Relative
     paths belong to the first root. `policy` says which names are refused (private keys and credentials by default);
-    `backend` picks how files are opened (`eyespan doctor` tells which are possible here).
+    `backend` picks how files are opened (`eyespan doctor` tells which are possible here). No call takes longer than
+    `deadline_seconds`, opening the roots included; None is as long as it takes, on a dead network mount for ever.
+
+    Raises: ValueError, NotADirectoryError, TimeoutError, OSError.
     """
 
-    def __init__(self, *roots: str | os.PathLike[str], policy: Policy | None = None, backend: str = "auto") -> None:
+    def __init__(
+        self,
+        *roots: str | os.PathLike[str],
+        policy: Policy | None = None,
+        backend: str = "auto",
+        deadline_seconds: float | None = DEADLINE_SECONDS,
+    ) -> None:
         if not roots:
             raise ValueError("a workspace needs at least one root")
-        self.roots = tuple([Root(root) for root in roots])
-        self.engine = Engine(Guard(self.roots, policy or Policy(), backend))
+        if deadline_seconds is not None and not deadline_seconds > 0:
+            raise ValueError(f"deadline_seconds must be more than 0, not {deadline_seconds!r}")
+        self.roots = open_roots(roots, deadline_seconds)
+        self.engine = Engine(Guard(self.roots, policy or Policy(), backend), deadline_seconds)
 
     def tool(self, dialect: str, **settings: Any) -> Tool:
         """The read tool in a dialect, with that dialect's settings.

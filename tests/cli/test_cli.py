@@ -7,11 +7,14 @@ import os
 import pty
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from eyespan import cli
+from eyespan.cli import read
+from eyespan.model import Pulse
 
 
 @pytest.fixture
@@ -331,3 +334,25 @@ def test_documents_are_shown_as_what_they_say(eyespan, path, shown):
 def test_documents_can_be_shown_raw_and_pages_as_documents(eyespan):
     assert '"cells"' in eyespan("read", "--root", str(FIXTURES), "--raw", "notebooks/tides.ipynb")[1]
     assert "<html" not in eyespan("read", "--root", str(FIXTURES), "--document", "office/page.html")[1]
+
+
+@pytest.mark.parametrize("words", [["--timeout", "0"], ["--timeout=soon"], ["--timeout", "4000"]])
+def test_a_timeout_that_makes_no_sense_is_wrong_usage(capsys, words):
+    assert cli.main(["read", "poem.txt", *words]) == 2
+    assert "--timeout wants seconds" in capsys.readouterr().err
+
+
+def test_a_long_scan_that_goes_on_is_no_reason_to_give_up():
+    watch = read._Progress("big.log")
+    watch.pulse = Pulse(0.05)
+    end = watch.pulse.left()
+
+    time.sleep(0.03)
+    watch(read.RENEWING_BYTES - 1, 1 << 40)
+    before = watch.pulse.left()
+    watch(read.RENEWING_BYTES, 1 << 40)
+
+    assert before is not None
+    assert end is not None
+    assert before < end
+    assert (watch.pulse.left() or 0) > before

@@ -208,13 +208,14 @@ def test_a_name_outside_the_root_that_the_kernel_tells_is_not_believed(make_guar
     (tmp_path / "root/file").write_bytes(b"text")
     made = []
 
-    def elsewhere(folder, path, follow, types):
+    def elsewhere(folder, path, follow, types, stay):
         made.append(os.open(tmp_path / "root/file", os.O_RDONLY))
-        return made[-1], 1, 0, 0o100644, b"/etc/passwd"
+        return made[-1], 1, 0, 0o100644, 0xEF53, b"/etc/passwd"
 
+    guard = make_guard(tmp_path / "root", backend="openat2")
     monkeypatch.setattr(_native, "open_beneath", elsewhere)
 
-    said = answer(make_guard(tmp_path / "root", backend="openat2"), "file")
+    said = answer(guard, "file")
 
     assert said in (b"text", "OutsideRoot", "SystemFailure")
     with pytest.raises(OSError, match="Bad file descriptor"):
@@ -226,15 +227,16 @@ def test_a_failure_between_opening_and_naming_closes_the_descriptor(name, make_g
     (tmp_path / "file").write_bytes(b"text")
     made = []
 
-    def found(folder, path, follow, types):
+    def found(folder, path, follow, types, stay):
         made.append(os.open(tmp_path / "file", os.O_RDONLY))
-        return made[-1], 1, 0, 0o100644, name
+        return made[-1], 1, 0, 0o100644, 0xEF53, name
 
+    guard = make_guard(tmp_path, backend="openat2")
     monkeypatch.setattr(_native, "open_beneath", found)
     monkeypatch.setattr(openat, "_plain", fails(errno.EIO))
     monkeypatch.setattr(openat, "_below", fails(errno.EIO))
 
-    assert ask(make_guard(tmp_path, backend="openat2"), "file").errno == errno.EIO
+    assert ask(guard, "file").errno == errno.EIO
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(made[0])
 

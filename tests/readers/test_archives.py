@@ -232,7 +232,7 @@ def test_bytes_are_the_same_wherever_one_jumps(container, tmp_path, monkeypatch)
     settle()
     for _ in range(3):  # from nothing, then with what the reads before have learned
         with Workspace(tmp_path) as workspace:
-            source = workspace.engine._open(request("packed", member=member), Pulse())
+            source = workspace.engine._open(workspace.engine.guard, request("packed", member=member), Pulse())
             with source:
                 for _ in range(60):
                     offset, size = dice.randrange(len(data) + 10), dice.choice((1, 10, 999, 20_000))
@@ -712,6 +712,15 @@ def test_decoding_can_be_stopped(tmp_path):
         pulse.cancelled = True
         with pytest.raises(Cancelled):
             workspace.engine.read(request("a.tgz"), pulse)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress], ids=["gz", "xz"])
+def test_padding_without_end_ends_with_the_deadline(tmp_path, pack):
+    packed = tmp_path / "a.packed"
+    packed.write_bytes(pack(lines(10)))
+    os.truncate(packed, 1 << 40)  # zeros behind the last part, in a file that takes no room
+    with Workspace(tmp_path) as workspace, pytest.raises(TimedOut):
+        workspace.engine.read(request("a.packed", Tail(1)), Pulse(0.2))
 
 
 def test_a_directory_of_too_many_members_is_cut(tmp_path, monkeypatch):

@@ -35,7 +35,7 @@
 #endif
 
 enum {
-    REVISION = 6,           /* told to _native/__init__.py, which turns away a build of an older contract */
+    REVISION = 7,           /* told to _native/__init__.py, which turns away a build of an older contract */
     BLOCK = 1 << 20,        /* smaller reads pay for system calls, larger ones leave the processor's cache */
     PAGE = 4096,
     SMALL = 32 << 20,       /* below this, fresh pages for whole blocks cost more than the system calls they save */
@@ -477,6 +477,7 @@ static int scan_file(int fd, int64_t *at, int64_t end, uint32_t stride, byte *bl
 #ifdef __linux__
 enum {
     SYS_OPENAT2 = 437,
+    NO_XDEV = 0x01,
     NO_MAGICLINKS = 0x02,
     NO_SYMLINKS = 0x04,
     BENEATH = 0x08,
@@ -489,16 +490,18 @@ struct opened {
     int readable; /* otherwise fd only names it: a folder, or a file behind links, whose name is yet to be judged */
     int pseudo;   /* belongs to a file system of kernel state */
     mode_t mode;
+    uint32_t type; /* of the file system, as statfs(2) has it */
     ssize_t name_size; /* -1: no link was met, so it is called what it was asked by */
     char name[NAME_BYTES];
 };
 
-/* Finds, looks and only then opens for reading; returns 0 or an errno. Runs without the interpreter lock. */
-static int open_beneath(int folder, const char *path, int follow, const uint32_t *types, size_t count,
+/* Finds, looks and only then opens for reading; returns 0 or an errno. Runs without the interpreter lock. With `stay`
+ * nothing on another mount than the folder's is touched: EXDEV. */
+static int open_beneath(int folder, const char *path, int follow, const uint32_t *types, size_t count, int stay,
                         struct opened *out) {
     struct {
         uint64_t flags, mode, resolve;
-    } how = {O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW), 0, BENEATH | NO_MAGICLINKS | NO_SYMLINKS};
+    } how = {O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW), 0, BENEATH | NO_MAGICLINKS | NO_SYMLINKS | (stay ? NO_XDEV : 0)};
     struct stat found, opened;
     struct statfs system;
     char link[40];
@@ -523,6 +526,7 @@ static int open_beneath(int folder, const char *path, int follow, const uint32_t
     out->fd = -1;
     out->readable = 0;
     out->mode = found.st_mode;
+    out->type = (uint32_t)system.f_type;
     out->pseudo = 0;
     for (size_t i = 0; i < count; i++)
         out->pseudo |= (uint32_t)system.f_type == types[i];
@@ -780,11 +784,11 @@ static PyObject *py_scan(PyObject *module, PyObject *args, PyObject *kwargs) {
 
 #ifdef __linux__
 static PyObject *py_open_beneath(PyObject *module, PyObject *args) {
-    int folder, follow;
+    int folder, follow, stay = 0;
     PyObject *path;
     Py_buffer types;
     (void)module;
-    if (!PyArg_ParseTuple(args, "iSpy*:open_beneath", &folder, &path, &follow, &types))
+    if (!PyArg_ParseTuple(args, "iSpy*|p:open_beneath", &folder, &path, &follow, &types, &stay))
         return NULL;
     struct opened out;
     char *text;
@@ -797,7 +801,7 @@ static PyObject *py_open_beneath(PyObject *module, PyObject *args) {
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS
-    error = open_beneath(folder, text, follow, types.buf, (size_t)types.len / sizeof(uint32_t), &out);
+    error = open_beneath(folder, text, follow, types.buf, (size_t)types.len / sizeof(uint32_t), stay, &out);
     Py_END_ALLOW_THREADS
     PyBuffer_Release(&types);
     if (error) {
@@ -806,8 +810,8 @@ static PyObject *py_open_beneath(PyObject *module, PyObject *args) {
     }
     PyObject *answer =
         out.name_size < 0
-            ? Py_BuildValue("iiikO", out.fd, out.readable, out.pseudo, (unsigned long)out.mode, Py_None)
-            : Py_BuildValue("iiiky#", out.fd, out.readable, out.pseudo, (unsigned long)out.mode, out.name,
+            ? Py_BuildValue("iiikIO", out.fd, out.readable, out.pseudo, (unsigned long)out.mode, out.type, Py_None)
+            : Py_BuildValue("iiikIy#", out.fd, out.readable, out.pseudo, (unsigned long)out.mode, out.type, out.name,
                             (Py_ssize_t)out.name_size);
     if (answer == NULL && out.fd >= 0)
         close(out.fd);

@@ -31,6 +31,7 @@ options
   --set NAME=VALUE     a setting of the dialect (JSON, or plain text); repeat it for several
   --root DIR           a folder that may be read (default: the current folder)
   --config FILE        a configuration file
+  --timeout SECONDS    the longest one call may take (10)
 
 A reply: {"is_error", "content": [{"type", "text" | "data" + "media_type"}], "structured", "error": {"code", "message"}}
 """

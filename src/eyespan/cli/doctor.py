@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 
 from eyespan.cli import Options
@@ -79,7 +78,8 @@ def checks(options: Options) -> Iterator[tuple[str, bool, str]]:
         found = find_spec(module) is not None
         yield what, found, "on" if found else f"off: {install}"
     for root in workspace.roots:
-        yield "root", os.path.realpath(root.path) != "/", root.path
+        slow = "" if root.plain else " (its file system may not answer: read in threads that can be given up)"
+        yield "root", root.canonical != "/", f"{root.path}{slow}"
 
 
 def _jail(roots: list[str]) -> tuple[bool, str]:

@@ -41,6 +41,7 @@ options
   --color WHEN         auto (default), always or never; NO_COLOR is honoured
   --root DIR           a folder that may be read (default: the current folder)
   --config FILE        a configuration file
+  --timeout SECONDS    how long to wait for the file: for its first lines, and for more behind those shown (10)
 
 On a terminal, control and direction characters are shown as escapes and very long lines are shortened; in a pipe
 everything is exact. Exit status: 0, 1 when a file could not be read, 2 for wrong usage.
@@ -48,6 +49,8 @@ everything is exact. Exit status: 0, 1 when a file could not be read, 2 for wron
 
 LEAVES_AT_ONCE = True
 TERMINAL_LINE_CHARS = 2000
+RENEWING_BYTES = 1 << 20
+"""Progress that counts as an answer: a person may wait for a long scan, but not for a byte a second."""
 DOCUMENTS = kinds.PACKED | {"image", "pdf", "notebook", "archive", "compressed", "sqlite", "parquet"}
 PAGES = (kinds.OFFICE - kinds.PACKED) | {"csv"}
 """Documents that are text too: people who name one mostly want to see its source."""
@@ -164,6 +167,8 @@ class _Show:
     def _is_there(self, path: str) -> bool:
         try:
             self._workspace.engine.look(ReadRequest(path))
+        except errors.TimedOut:
+            raise
         except errors.ReadError:
             return False
         return True
@@ -174,7 +179,7 @@ class _Show:
             max_line_chars=TERMINAL_LINE_CHARS if self._terminal else None,
         )
         with _Progress(text) as progress:
-            pulse = Pulse(on_progress=progress)
+            pulse = progress.pulse = Pulse(self._workspace.engine.deadline_seconds, progress)
             options: dict[str, Any] = {"pictures": False, "max_pages": 10_000}
             if isinstance(target.piece, selectors.Named):
                 options.update(table=target.piece.name, sheet=target.piece.name)
@@ -294,6 +299,9 @@ class _Progress:
         self._shown = False
         self._on = sys.stderr.isatty()
         self._start = self._now() if self._on else 0.0
+        self._renewed_bytes = 0
+        self.pulse: Pulse | None = None
+        """Of the read that is watched; with enough progress its time starts anew."""
 
     @staticmethod
     def _now() -> float:
@@ -308,6 +316,9 @@ class _Progress:
         self.clear()
 
     def __call__(self, done_bytes: int, total_bytes: int) -> None:
+        if self.pulse is not None and not 0 <= done_bytes - self._renewed_bytes < RENEWING_BYTES:
+            self._renewed_bytes = done_bytes
+            self.pulse.renew()
         if not self._on or total_bytes <= 0:
             return
         now = self._now()

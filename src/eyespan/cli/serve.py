@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from eyespan.workspace import Workspace
 
 HELP = server.HELP
+STEPS_ASIDE = False
+"""A host ends the process that it has started, and that is the server."""
 
 
 def main(options: Options) -> int:
     try:
-        parsed = server.parse(options.rest)
+        parsed = server.parse([*options.rest, f"--timeout={options.timeout_seconds}"])
     except server.Usage as error:
         raise Usage(str(error)) from None
     if not parsed.help:
@@ -24,6 +26,6 @@ def main(options: Options) -> int:
 
     def make(roots: Sequence[str] | None) -> Workspace:
         """The workspace of these roots, or of the command line's."""
-        return Options(list(roots or options.roots), options.config, []).workspace()[0]
+        return Options(list(roots or options.roots), options.config, [], options.timeout_seconds).workspace()[0]
 
     return server.main(make, parsed)

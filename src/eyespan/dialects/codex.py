@@ -102,7 +102,7 @@ class Codex(Dialect):
             reason = "file name contained an unexpected NUL byte"
         elif isinstance(error, errors.NotRegular) and error.what != "directory":
             reason = str(error)
-        elif isinstance(error, errors.SystemFailure):
+        elif isinstance(error, errors.SystemFailure) and not isinstance(error, errors.Stuck):
             reason = f"{errors.system_text(error.errno)} (os error {error.errno})"
         else:
             reason = str(error)

@@ -118,6 +118,10 @@ class Workspace(Dialect):
                 return _error("SIZE_LIMIT_EXCEEDED", f"file size exceeds 1 MiB limit: {path}")
             case errors.Binary():
                 return _error("BINARY_NOT_SUPPORTED", f"binary file is not supported: {path}")
+            case errors.TimedOut():
+                return _error("TIMEOUT", f"{error}: {path}")
+            case errors.Busy():
+                return _error("BUSY", f"{error}: {path}")
         return _error("INTERNAL", f"{error}: {path}" if path else str(error))
 
 

@@ -17,19 +17,24 @@ from eyespan.errors import NotFound, NotRegular, OutsideRoot, PermissionRefused,
 from eyespan.guard import names, walk
 from eyespan.guard.closing import close
 from eyespan.guard.roots import Root
-from eyespan.guard.source import Source
+from eyespan.guard.source import SlowSource, Source
+from eyespan.model import MayWait
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from eyespan.guard.listing import Listing
+    from eyespan.model import Pulse
     from eyespan.policy import Policy
 
     Find = Callable[..., walk.Found]
 
 BACKENDS = ("openat2", "openat2-by-ctypes", "walk", "walk-by-name", "portable")
 """From the strongest to the weakest; the first that works here is taken."""
+
+STAYING_BACKENDS = ("openat2", "openat2-by-ctypes")
+"""Those that can be told to keep to one mount; the others find out what a thing is by touching it."""
 
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
 _chosen: str | None = None
@@ -51,15 +56,38 @@ def choose_backend() -> str:
 
 
 class Guard:
-    """Roots, the rules about names, and the backend that opens."""
+    """Roots, the rules about names, and the backend that opens.
 
-    __slots__ = ("_find", "backend", "policy", "roots")
+    With `stays` it meets nothing that could make it wait: a file that may lie on another mount than its root, or on one
+    that may not answer, is not looked for but answered with `MayWait`. With a `pulse` it works for a call that can be
+    given up, and what it opens reads no further then.
+    """
 
-    def __init__(self, roots: Sequence[Root], policy: Policy, backend: str = "auto") -> None:
+    __slots__ = ("_find", "_stays", "backend", "policy", "pulse", "roots")
+
+    def __init__(
+        self,
+        roots: Sequence[Root],
+        policy: Policy,
+        backend: str = "auto",
+        *,
+        stays: bool = False,
+        pulse: Pulse | None = None,
+    ) -> None:
         self.roots = tuple(roots)
         self.policy = policy
         self.backend = choose_backend() if backend == "auto" else backend
         self._find = _backend(self.backend)
+        self._stays = stays
+        self.pulse = pulse
+
+    def staying(self) -> Guard:
+        """The same guard, but one that never waits for a file system."""
+        return Guard(self.roots, self.policy, self.backend, stays=True)
+
+    def patient(self, pulse: Pulse) -> Guard:
+        """The same guard, for a call that may be given up while it waits."""
+        return Guard(self.roots, self.policy, self.backend, pulse=pulse)
 
     def admit(self, path: str, *, lexical: bool = False) -> tuple[Root, str]:
         """Judges the name alone, before anything on disk is looked at: first the rules, then the roots.
@@ -99,12 +127,19 @@ class Guard:
 
         Raises: ReadError; NotRegular(what="file") if it is no folder.
         """
+        if self._stays:
+            raise MayWait
         from eyespan.guard.listing import list_beneath
 
         return list_beneath(self, path)
 
     def _open(self, root: Root, rest: str, path: str, follow: bool) -> Source:
-        found = self._find(self.roots, root, rest, follow=follow)
+        if not self._stays:
+            found = self._find(self.roots, root, rest, follow=follow)
+        elif root.plain and self.backend in STAYING_BACKENDS:
+            found = self._find(self.roots, root, rest, follow=follow, stay=True)
+        else:
+            raise MayWait
         try:
             return self._admit_found(found, path, rest)
         finally:
@@ -124,7 +159,12 @@ class Guard:
             fd, found.fd = found.fd, -1
         else:
             fd, status = _reopen(found, path)
-        return Source(fd, status, asked=path, path=rest, canonical=found.canonical)
+        if self.pulse is None:
+            return Source(fd, status, asked=path, path=rest, canonical=found.canonical)
+        plain = found.root.plain and status.st_dev == found.root.device
+        return SlowSource(
+            fd, status, asked=path, path=rest, canonical=found.canonical, pulse=self.pulse, copies=not plain
+        )
 
 
 def _reopen(found: walk.Found, path: str) -> tuple[int, os.stat_result]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import sys
 
 from eyespan import _native
 from eyespan.guard import walk
 from eyespan.guard.closing import close
+from eyespan.model import MayWait
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,6 +53,32 @@ PSEUDO_TYPES = frozenset(
         0x65735543,  # fusectl
     }
 )
+# Types of file systems that answer as long as the machine itself does. Whatever is not on this list (NFS, CIFS, FUSE,
+# 9p, virtiofs, autofs, ...) may never answer, and is met in a thread that can be left behind: see patience.py.
+PLAIN_TYPES = frozenset(
+    {
+        0xEF53,  # ext2, ext3, ext4
+        0x58465342,  # xfs
+        0x9123683E,  # btrfs
+        0xCA451A4E,  # bcachefs
+        0xF2F52010,  # f2fs
+        0x2FC12FC1,  # zfs
+        0x01021994,  # tmpfs
+        0x858458F6,  # ramfs
+        0x794C7630,  # overlay
+        0x73717368,  # squashfs
+        0xE0F5E1E2,  # erofs
+        0x9660,  # iso9660
+        0x15013346,  # udf
+        0x4D44,  # vfat
+        0x2011BAB0,  # exfat
+        0x7366746E,  # ntfs3
+        0x3153464A,  # jfs
+        0x3434,  # nilfs2
+        0x52654973,  # reiserfs
+        0x482B,  # hfsplus
+    }
+)
 _TYPES = b"".join([number.to_bytes(4, sys.byteorder) for number in PSEUDO_TYPES])
 """As the accelerator takes them; the `array` module would do this too, and costs 2 ms to import."""
 
@@ -63,7 +91,7 @@ def available() -> bool:
         return False
     try:
         if _native.open_beneath is not None:
-            close(_native.open_beneath(here, b".", True, _TYPES)[0])
+            close(_native.open_beneath(here, b".", True, _TYPES, True)[0])
         else:
             from eyespan.guard.syscalls import openat2
 
@@ -76,22 +104,69 @@ def available() -> bool:
     return True
 
 
-def find(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True) -> walk.Found:
+def is_plain(fd: int) -> bool:
+    """Whether a folder belongs to a file system that always answers; finding it out may wait for one that does not."""
+    try:
+        if _native.open_beneath is None:
+            from eyespan.guard.syscalls import type_of
+
+            return type_of(fd) in PLAIN_TYPES
+        found = _native.open_beneath(fd, b".", True, b"", True)
+        close(found[0])
+    except OSError:
+        return False
+    return found[4] in PLAIN_TYPES
+
+
+def open_plain(path: str) -> tuple[int, str] | None:
+    """A folder by its normal absolute path, and its real name, without meeting a mount that may not answer.
+
+    None where that cannot be done, whatever the reason: what is there is then found out in a thread.
+    """
+    if _native.open_beneath is None:
+        return None
+    from eyespan.guard.patience import plain_point
+
+    point = plain_point(path)
+    if point is None:
+        return None
+    rest = path[len(point) :].strip("/")
+    fd = -1
+    try:
+        # All mounts on the way to this one always answer, and a mount's own name leads through no link.
+        base = os.open(point, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fd, _, _, mode, kind, name = _native.open_beneath(base, os.fsencode(rest) or b".", True, b"", True)
+        finally:
+            close(base)
+        real = path if name is None else os.fsdecode(name)
+        if fd >= 0 and stat.S_ISDIR(mode) and kind in PLAIN_TYPES and not real.endswith(" (deleted)"):
+            return fd, real
+    except OSError:
+        return None
+    if fd >= 0:
+        close(fd)
+    return None
+
+
+def find(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True, stay: bool = False) -> walk.Found:
     """As `walk.find`; a regular file to which no link led is opened for reading already.
 
-    Raises: OSError, OutsideRoot.
+    `stay` finds only what lies on the mount of the root itself, and touches no other.
+
+    Raises: OSError, OutsideRoot; with `stay` MayWait, where it is not the kernel alone that decides.
     """
     open_beneath = _native.open_beneath
     if open_beneath is None:
-        return find_by_ctypes(roots, root, rest, follow=follow)
+        return find_by_ctypes(roots, root, rest, follow=follow, stay=stay)
     try:
         raw = rest.encode() if rest.isascii() else os.fsencode(rest)
-        fd, readable, pseudo, mode, name = open_beneath(root.fd, raw or b".", follow, _TYPES)
+        fd, readable, pseudo, mode, _, name = open_beneath(root.fd, raw or b".", follow, _TYPES, stay)
     except OSError as error:
         # ENAMETOOLONG: /proc tells no name longer than a page, counted from the top of the machine. EAGAIN: folders are
         # being renamed all the time somewhere, which the walk does not mind.
         if error.errno in (errno.EXDEV, errno.ENAMETOOLONG, errno.EAGAIN):
-            return walk.find(roots, root, rest, follow=follow)
+            return _walk(roots, root, rest, follow, stay)
         raise
     try:
         canonical = _plain(rest) if name is None else _below(os.fsdecode(name), root)
@@ -102,22 +177,30 @@ def find(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True) -
     if canonical is None:
         if fd >= 0:
             close(fd)
-        return walk.find(roots, root, rest, follow=follow)
+        return _walk(roots, root, rest, follow, stay)
     return walk.Found(fd, root, canonical, mode, bool(readable), bool(pseudo))
 
 
-def find_by_ctypes(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True) -> walk.Found:
+def _walk(roots: Sequence[Root], root: Root, rest: str, follow: bool, stay: bool) -> walk.Found:
+    if stay:
+        raise MayWait  # the walk looks at whatever it meets, on any mount
+    return walk.find(roots, root, rest, follow=follow)
+
+
+def find_by_ctypes(
+    roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True, stay: bool = False
+) -> walk.Found:
     """The same, as a descriptor that only names what was found.
 
-    Raises: OSError, OutsideRoot.
+    Raises: OSError, OutsideRoot; with `stay` MayWait.
     """
     from eyespan.guard.syscalls import is_pseudo, openat2
 
     try:
-        fd = openat2(root.fd, os.fsencode(rest) or b".", follow)
+        fd = openat2(root.fd, os.fsencode(rest) or b".", follow, stay)
     except OSError as error:
         if error.errno in (errno.EXDEV, errno.EAGAIN):
-            return walk.find(roots, root, rest, follow=follow)
+            return _walk(roots, root, rest, follow, stay)
         raise
     try:
         canonical = _below(os.readlink(f"/proc/self/fd/{fd}"), root)
@@ -126,10 +209,10 @@ def find_by_ctypes(roots: Sequence[Root], root: Root, rest: str, *, follow: bool
     except BaseException as error:
         close(fd)
         if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-            return walk.find(roots, root, rest, follow=follow)
+            return _walk(roots, root, rest, follow, stay)
         raise
     close(fd)
-    return walk.find(roots, root, rest, follow=follow)
+    return _walk(roots, root, rest, follow, stay)
 
 
 def _plain(rest: str) -> str | None:

@@ -5,23 +5,48 @@ from __future__ import annotations
 import os
 
 from eyespan.guard.closing import close
+from eyespan.model import MayWait, Pulse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 
 class Root:
-    """An open directory with the spellings under which absolute paths may name it."""
+    """An open directory with the spellings under which absolute paths may name it.
 
-    __slots__ = ("canonical", "fd", "path", "spellings")
+    Opening one may wait for its file system without end; `open_roots` does not. Closed when nobody holds it any more.
+    """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    __slots__ = ("canonical", "device", "fd", "path", "plain", "spellings")
+
+    def __init__(self, path: str | os.PathLike[str], *, patient: bool = True) -> None:
+        """Raises: NotADirectoryError, OSError; without patience MayWait, where it may take long to say."""
+        self.fd = -1
         given = os.path.abspath(os.fspath(path))
         self.path = given
-        self.canonical = os.path.realpath(given)
+        self.plain = False
+        """Its file system always answers. That of a mount below it may not."""
+        found = None
+        if hasattr(os, "O_PATH"):
+            from eyespan.guard.openat import is_plain, open_plain
+
+            found = open_plain(given)
+            if found is not None:
+                self.fd, self.canonical = found
+                self.plain = True
+        if found is None:
+            if not patient:
+                raise MayWait
+            self.canonical = os.path.realpath(given)
+            if not os.path.isdir(self.canonical):
+                raise NotADirectoryError(f"a root must be an existing folder: {given}")
+            flags = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+            # Windows opens no directories; the portable backend works with names there and says so.
+            self.fd = os.open(self.canonical, flags) if os.open in os.supports_dir_fd else -1
+            self.plain = hasattr(os, "O_PATH") and is_plain(self.fd)
         self.spellings = tuple({_parts(given), _parts(self.canonical)})
-        flags = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
-        if not os.path.isdir(self.canonical):
-            raise NotADirectoryError(f"a root must be an existing folder: {given}")
-        # Windows opens no directories; the portable backend works with names there and says so.
-        self.fd = os.open(self.canonical, flags) if os.open in os.supports_dir_fd else -1
+        self.device = os.fstat(self.fd).st_dev if self.fd >= 0 else -1
 
     def close(self) -> None:
         fd, self.fd = self.fd, -1
@@ -46,6 +71,32 @@ class Root:
 
     def __repr__(self) -> str:
         return f"Root({self.path!r})"
+
+
+def open_roots(paths: Sequence[str | os.PathLike[str]], deadline_seconds: float | None) -> tuple[Root, ...]:
+    """The roots of these paths, or TimeoutError (an OSError) if their file system does not answer in time.
+
+    Raises: OSError, NotADirectoryError, ValueError.
+    """
+    from eyespan.errors import Stuck, TimedOut
+    from eyespan.guard import patience
+
+    pulse = Pulse(deadline_seconds)
+    opened: list[Root] = []
+    try:
+        for path in paths:
+            try:
+                opened.append(Root(path, patient=False))
+            except MayWait:
+                # One that comes too late closes itself, like any root that nobody holds.
+                opened.append(patience.within(pulse, _opener(path), key=("root", os.fspath(path))))
+        return tuple(opened)
+    except (TimedOut, Stuck) as error:
+        raise TimeoutError(f"the root {os.fspath(paths[len(opened)])!r} cannot be opened: {error}") from None
+
+
+def _opener(path: str | os.PathLike[str]) -> Callable[[Pulse], Root]:
+    return lambda _: Root(path)
 
 
 def _parts(path: str) -> tuple[str, ...]:

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
     from types import TracebackType
 
+    from eyespan.model import Pulse
+
+
+MAX_COPY_BYTES = 32 << 20
+
 
 class Source:
     """A descriptor that was checked after it was opened, read by position only.
@@ -119,3 +124,54 @@ class Source:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+class SlowSource(Source):
+    """A file whose file system may not answer, read in a thread that may be left behind: see `patience`.
+
+    Once nobody waits any more it reads no further. `copies`: decoders get a copy in memory, because whoever closes a
+    descriptor of a hung mount may wait as long as whoever reads from it, and the decoding process serves others too.
+    """
+
+    __slots__ = ("_copies", "_copy", "_pulse")
+
+    def __init__(
+        self,
+        fd: int,
+        status: os.stat_result,
+        *,
+        asked: str,
+        path: str,
+        canonical: str,
+        pulse: Pulse,
+        copies: bool,
+    ) -> None:
+        super().__init__(fd, status, asked=asked, path=path, canonical=canonical)
+        self._pulse = pulse
+        self._copies = copies and hasattr(os, "memfd_create")
+        self._copy = -1
+
+    @property
+    def fd(self) -> int:
+        """Of the copy, or for a file of more than `MAX_COPY_BYTES` that of the file itself. Raises: ReadError."""
+        if not self._copies or self.size_bytes > MAX_COPY_BYTES:
+            return self._fd
+        if self._copy < 0:
+            self._copy = os.memfd_create("eyespan", os.MFD_CLOEXEC)
+            offset = 0
+            while offset < MAX_COPY_BYTES and (data := self.read_at(offset, 1 << 20)):
+                offset += len(data)
+                view = memoryview(data)
+                while view:
+                    view = view[os.write(self._copy, view) :]
+        return self._copy
+
+    def read_at(self, offset: int, size_bytes: int) -> bytes:
+        self._pulse.check()
+        return super().read_at(offset, size_bytes)
+
+    def close(self) -> None:
+        copy, self._copy = self._copy, -1
+        if copy >= 0:
+            os.close(copy)
+        super().close()

@@ -13,6 +13,7 @@ can show: a large file that was changed in the middle *and* appended to between 
 from __future__ import annotations
 
 import sys
+import time
 
 from eyespan import _native
 from eyespan.errors import from_os_error
@@ -32,6 +33,11 @@ GROUP = 256
 FIRST_SCAN_BYTES = 4 << 20
 LARGEST_SCAN_BYTES = 1 << 30
 """Scans grow from the first to the second, so that an early line costs little and a late one few calls."""
+BLIND_SCAN_BYTES = 256 << 20
+"""The most that is scanned in one go before it is known how long that takes: at the start of a call there is time."""
+SHORT_SECONDS, LONG_SECONDS = 0.05, 0.2
+"""A scan of less than the first is followed by a larger one, one of more than the second by as much less: it cannot be
+stopped on the way, and a slow disk must not keep a call beyond its deadline."""
 INSIDE_SCAN_BYTES = 2 << 20
 """Of what is decoded on the way: no more than it holds of what lies behind, where the line that was found is."""
 TRUST_GROWTH_BYTES = 16 << 20
@@ -187,11 +193,11 @@ class Indexer:
         """How much to scan first for this many line feeds, judging by the head: only a matter of speed."""
         head = self._source.head
         each = len(head) / max(1, self._encoding.count(head))
-        return int(min(max(feeds * each * 1.05, FIRST_SCAN_BYTES), LARGEST_SCAN_BYTES))
+        return int(min(max(feeds * each * 1.05, FIRST_SCAN_BYTES), max(BLIND_SCAN_BYTES, self._scan_bytes)))
 
     def end(self, limit: int) -> tuple[int, int]:
         """As `block_of`, for the file's end."""
-        self._scan_bytes = LARGEST_SCAN_BYTES
+        self._scan_bytes = max(BLIND_SCAN_BYTES, self._scan_bytes)
         while self._scan(limit):
             pass
         return self.index.covered, self.index.feeds() + 1
@@ -204,7 +210,9 @@ class Indexer:
         if end <= start or self.broken:
             return False
         self._pulse.beat(start, self._source.size_bytes)
+        began = time.monotonic()
         counts = self._count(start, end)
+        took = time.monotonic() - began
         if len(counts) // 4 * STRIDE < end - start and self._source.direct:
             self.broken = True  # what is decoded on the way may well end before its guessed length
         if not self._grows:
@@ -213,7 +221,10 @@ class Indexer:
             self._grows = True
         self.index.append(counts)
         self.grown = True
-        self._scan_bytes = min(self._scan_bytes * 2, self._most_bytes)
+        if took < SHORT_SECONDS:
+            self._scan_bytes = min(self._scan_bytes * 4, self._most_bytes)
+        elif took > LONG_SECONDS:
+            self._scan_bytes = max(STRIDE, int((end - start) * LONG_SECONDS / 2 / took))
         return not self.broken
 
     def _count(self, start: int, end: int) -> bytes:

@@ -129,6 +129,8 @@ def outline(data: bytes, name: str, *, isolated: bool = True, pulse: Pulse | Non
 
     Raises: Cancelled, TimedOut, and only where `pulse` says so.
     """
+    if pulse is not None:
+        pulse.check()
     whole = len(data) <= MAX_BYTES
     if not whole:
         cut = data.rfind(b"\n", 0, MAX_BYTES) + 1
@@ -145,5 +147,7 @@ def outline(data: bytes, name: str, *, isolated: bool = True, pulse: Pulse | Non
         from importlib import import_module
 
         found = import_module(f"eyespan.outline.{room}").look(data, language)
+        if pulse is not None:
+            pulse.check()  # half a second or so for 2 MB made for the purpose; nothing in it can wait
     stem = name.replace("\\", "/").rsplit("/", 1)[-1].partition(".")[0]
     return Outline(found.symbols, found.how, language, found.complete and whole, stem, found.hint)

@@ -27,6 +27,8 @@ _PIECE = re.compile(
     r'''("""|\'\'\'|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?)|#[^\n]*|[()\[\]{}]|:(?!=)|\n''', re.DOTALL
 )
 _TRIPLE_END = {'"""': re.compile(r'(?:\\.|[^\\])*?"""', re.DOTALL), "'''": re.compile(r"(?:\\.|[^\\])*?'''", re.DOTALL)}
+MAX_PARSED_BYTES = 1 << 20
+"""The parser cannot be interrupted, and takes up to two seconds for so much; files that people wrote are smaller."""
 _HEADER_CHARS = 4000
 _ASSIGNMENT_CHARS = 60
 _STATEMENT_LISTS = ("body", "orelse", "finalbody", "handlers", "cases")
@@ -34,6 +36,8 @@ _STATEMENT_LISTS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 def look(data: bytes, language: str) -> Outline:
     text = text_of(data)
+    if len(data) > MAX_PARSED_BYTES:
+        return build(_by_indentation(text), "shape", complete=False)
     tree = _parse(data if data[:2] not in (b"\xff\xfe", b"\xfe\xff") else text)
     if tree is None:
         return build(_by_indentation(text), "shape", complete=False)

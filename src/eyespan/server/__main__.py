@@ -28,7 +28,7 @@ def run(argv: list[str]) -> int:
         return 2
 
     def workspace(wanted: Sequence[str] | None) -> Workspace:
-        return Workspace(*(wanted or roots or ["."]))
+        return Workspace(*(wanted or roots or ["."]), deadline_seconds=options.timeout_seconds)
 
     return main(workspace, options)
 

@@ -12,7 +12,7 @@ import socket
 import sys
 import time
 
-from eyespan.model import Pulse
+from eyespan.model import MayWait, Pulse
 from eyespan.server import auth, jail, protocol
 from eyespan.server.options import ServeOptions, Usage
 from eyespan.server.protocol import Refused, Service
@@ -174,7 +174,7 @@ class Bridge:
         if info:
             name = f"{name} ({info})"
         handler = self._desks.of(caller).handler(method)
-        pulse = Pulse(self._options.timeout_seconds, self._progress(ctx, params))
+        pulse = Pulse(self._options.timeout_seconds, self._progress(ctx, params), patient=False)
         ctx.request.scope["eyespan.link"].watch_over(pulse)
         try:
             if method in protocol.READING_METHODS:
@@ -193,7 +193,10 @@ class Bridge:
         return plain
 
     async def _read(self, work: Any, pulse: Pulse) -> dict[str, Any]:
-        """Runs a read in a thread, when it is its turn; giving up stops it at its next block."""
+        """Runs a read in a thread, when it is its turn; giving up stops it at its next block.
+
+        One that may wait for a file system gives its turn back first: no number of them keeps a plain read waiting.
+        """
         with anyio.move_on_after(BUSY_SECONDS) as waiting:
             await self._limiter.acquire_on_behalf_of(pulse)
         if waiting.cancelled_caught:
@@ -201,11 +204,26 @@ class Bridge:
             raise Refused(protocol.BUSY, "too many calls at once; try again later")
         start = time.perf_counter()
         verdict, size = "error", 0
+        has_turn = True
         self._metrics.add("running", 1)
+
+        def at_once() -> dict[str, Any] | None:
+            try:
+                found: dict[str, Any] = work()
+            except MayWait:
+                return None
+            return found
+
         try:
-            result: dict[str, Any] = await anyio.to_thread.run_sync(
-                work, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1)
+            result: dict[str, Any] | None = await anyio.to_thread.run_sync(
+                at_once, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1)
             )
+            if result is None:
+                self._limiter.release_on_behalf_of(pulse)
+                has_turn = False
+                pulse.patient = True
+                result = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1))
+            assert result is not None
             if pulse.cancelled:  # the caller hung up
                 verdict = "cancelled"
             else:
@@ -219,7 +237,8 @@ class Bridge:
             verdict = "cancelled"
             raise
         finally:
-            self._limiter.release_on_behalf_of(pulse)
+            if has_turn:
+                self._limiter.release_on_behalf_of(pulse)
             self._metrics.add("running", -1)
             self._metrics.called(verdict, time.perf_counter() - start, size)
 

@@ -246,6 +246,9 @@ def _no_dumps() -> bool:
 
 def _alone() -> bool:
     """Whether this is the only thread; those that are about to end are waited for."""
+    from eyespan.guard import patience
+
+    patience.renew()  # a thread that waited for a slow root would be given more work, outside of the walls
     until = time.monotonic() + ALONE_SECONDS
     while _threads() > 1:
         if time.monotonic() > until:

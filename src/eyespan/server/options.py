@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from eyespan.dialects import DIALECTS
+from eyespan.model import DEADLINE_SECONDS, as_seconds
 from eyespan.record import record
 
 TYPE_CHECKING = False
@@ -24,7 +25,7 @@ In a host's configuration:  {"mcpServers": {"eyespan": {"command": "eyespan", "a
 What is offered
   --dialect NAME        the tool's schema and manners (repeatable; `eyespan dialects` lists them)
   --rich                send PDFs as embedded documents too; most hosts cannot show them
-  --timeout SECONDS     the longest one read may take (30)
+  --timeout SECONDS     the longest one read may take (10)
   --audit FILE          one JSON line for each call: who, what, how much; never contents
   --audit-required      refuse to read while that line cannot be written
   --audit-bytes N       start a new file behind N bytes, keeping four old ones (16777216)
@@ -59,7 +60,7 @@ class ServeOptions:
     settings: Mapping[str, Mapping[str, Any]] = {}
     """Settings of dialects, from the configuration file."""
     rich: bool = False
-    timeout_seconds: float = 30.0
+    timeout_seconds: float = DEADLINE_SECONDS
     audit: str | None = None
     audit_required: bool = False
     audit_bytes: int = 16 * 1024 * 1024
@@ -150,7 +151,10 @@ def parse(argv: list[str]) -> ServeOptions:
         elif name == "--http":
             values["http"] = _address(value)
         else:
-            values["timeout_seconds"] = _seconds(value)
+            try:
+                values["timeout_seconds"] = as_seconds(value)
+            except ValueError as error:
+                raise Usage(f"--timeout {error}") from None
     return _checked(ServeOptions(**values))
 
 
@@ -205,13 +209,3 @@ def _number(name: str, text: str, most: int) -> int:
     if not text.isascii() or not text.isdigit() or not 0 < int(text) <= most:
         raise Usage(f"{name} wants a whole number from 1 to {most}, not {text!r}")
     return int(text)
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds <= 3600:
-        raise Usage(f"--timeout wants seconds, more than 0 and at most 3600, not {text!r}")
-    return seconds

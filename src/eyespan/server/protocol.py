@@ -10,7 +10,7 @@ from __future__ import annotations
 import eyespan
 from eyespan.dialects import DIALECTS
 from eyespan.errors import ReadError
-from eyespan.model import DocumentContent, ImageContent, TextContent
+from eyespan.model import DocumentContent, ImageContent, MayWait, TextContent
 from eyespan.tool import valid_text, valid_tree
 
 TYPE_CHECKING = False
@@ -250,14 +250,18 @@ class Service:
         witness = Witness(self.workspace.engine)
         start = time.perf_counter()
         code = None
+        waits = False
         contents: dict[str, Any] = {}
         try:
             contents = resources.read(witness, self.workspace.roots, uri, pulse, self._max_answer_bytes)
         except ReadError as error:
             code = error.code
             raise Refused(RESOURCE_NOT_FOUND, valid_text(str(error)), {"uri": uri}) from None
+        except MayWait:
+            waits = True
+            raise
         finally:
-            if self.audit is not None:
+            if self.audit is not None and not waits:
                 size = len(contents.get("text", "").encode()) if "text" in contents else len(contents.get("blob", b""))
                 verdict = "cancelled" if pulse.cancelled else "read" if contents else "refused"
                 line = {"caller": caller, "dialect": "resource", **facts(witness), "bytes": size, "verdict": verdict}
@@ -279,7 +283,7 @@ class Service:
             return {"completion": {"values": [], "total": 0, "hasMore": False}}
         from eyespan.server.resources import complete
 
-        return {"completion": complete(self.workspace.engine.guard, value)}
+        return {"completion": complete(self.workspace.engine, value, pulse)}
 
 
 class Session:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eyespan.engine import Engine
-    from eyespan.guard import Guard, Root
+    from eyespan.guard import Root
     from eyespan.model import Pulse
 
 MAX_RESOURCE_BYTES = 8 * MIB
@@ -82,13 +82,13 @@ def read(
     return contents
 
 
-def complete(guard: Guard, value: str) -> dict[str, Any]:
+def complete(engine: Engine, value: str, pulse: Pulse) -> dict[str, Any]:
     """Paths that begin with `value`: folders with a slash behind. Hidden names only when a dot was typed."""
     from eyespan.errors import ReadError
 
     folder, slash, start = value.rpartition("/")
     try:
-        found = guard.list_beneath(folder + slash or ".").entries
+        found = engine.list(folder + slash or ".", pulse).entries
     except ReadError:
         found = ()
     hits = sorted(

@@ -12,7 +12,7 @@ import sys
 import time
 from _thread import allocate_lock, start_new_thread
 
-from eyespan.model import Pulse
+from eyespan.model import DEADLINE_SECONDS, MayWait, Pulse
 from eyespan.server import jail, protocol, wire
 from eyespan.server.protocol import Refused, Service, Session
 
@@ -108,7 +108,7 @@ class Job:
 class Door:
     """One connection over two descriptors."""
 
-    def __init__(self, service: Service, fd_in: int, fd_out: int, timeout_seconds: float = 30.0) -> None:
+    def __init__(self, service: Service, fd_in: int, fd_out: int, timeout_seconds: float = DEADLINE_SECONDS) -> None:
         self._session = Session(service, "stdio")
         self._in = fd_in
         self._out = fd_out
@@ -118,6 +118,8 @@ class Door:
         self._counting = allocate_lock()
         self._threads = 1
         self._busy = 0
+        self._parked = 0
+        """Calls that wait for a file system, each in a thread that is not one of the eight."""
         self._waiting: list[Job] = []
         self._running: dict[str | int, Pulse] = {}
         self._buffer = bytearray()
@@ -128,7 +130,7 @@ class Door:
         """Serves until the input ends and every call is answered."""
         try:
             self._loop()
-            while self._busy and not self._broken():
+            while (self._busy or self._parked) and not self._broken():
                 time.sleep(0.002)
         except KeyboardInterrupt:
             for pulse in list(self._running.values()):
@@ -244,7 +246,7 @@ class Door:
         assert isinstance(request_id, (str, int))
         if not isinstance(params, dict):
             return _error(request_id, Refused(protocol.INVALID_PARAMS, "params must be an object")), None
-        pulse = Pulse(self._timeout, self._progress(params))
+        pulse = Pulse(self._timeout, self._progress(params), patient=False)
         if method in protocol.READING_METHODS:
             self._running[request_id] = pulse
             return None, (request_id, method, params, pulse)
@@ -256,6 +258,30 @@ class Door:
             pulse.cancelled = True
 
     def _do(self, job: Job) -> None:
+        try:
+            self._work(job)
+        except MayWait:
+            # Sixty of these must not keep a plain read waiting: each gets a thread of its own for as long as it takes.
+            # How many there can be at once is patience's business, which turns the rest away.
+            for _, _, _, pulse in job.requests:
+                pulse.patient = True
+            with self._counting:
+                self._parked += 1
+            try:
+                start_new_thread(self._wait_with, (job,))
+            except RuntimeError:  # the system gives no more threads
+                self._wait_with(job)
+
+    def _wait_with(self, job: Job) -> None:
+        try:
+            self._work(job)
+        except Exception as error:
+            _log(error)
+        finally:
+            with self._counting:
+                self._parked -= 1
+
+    def _work(self, job: Job) -> None:
         answers = []
         for request_id, method, params, pulse in job.requests:
             if not pulse.cancelled:

@@ -51,8 +51,8 @@ class Witness(_Engine):
     def read(self, request: ReadRequest, pulse: Pulse | None = None) -> Document:
         return self._seen(request, lambda: self._engine.read(request, pulse))
 
-    def look(self, request: ReadRequest) -> Document:
-        return self._seen(request, lambda: self._engine.look(request))
+    def look(self, request: ReadRequest, pulse: Pulse | None = None) -> Document:
+        return self._seen(request, lambda: self._engine.look(request, pulse))
 
     def _seen(self, request: ReadRequest, act: Callable[[], Document]) -> Document:
         self.asked = request.path

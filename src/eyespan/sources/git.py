@@ -304,6 +304,7 @@ class _Repository:
 
     def _kind(self, digest: str) -> str:
         """What an object is; "" if that cannot be told."""
+        self._pulse.check()
         try:
             loose = self._loose(digest)
             if loose is not None:
@@ -449,7 +450,11 @@ class _Repository:
             raise self._unreadable(_DAMAGED)
         made = bytearray()
         end = len(delta)
+        steps = 0
         while at < end:
+            steps += 1
+            if not steps & 0xFFF:
+                self._pulse.check()
             order = delta[at]
             at += 1
             if order & 0x80:

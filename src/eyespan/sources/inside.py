@@ -258,7 +258,9 @@ class Decoded(Inside):
 
     def _open(self, state: Any | None) -> Stream:
         try:
-            return self._make(self.below, state)
+            stream = self._make(self.below, state)
+            stream.check = self._pulse.check
+            return stream
         except Broken as error:
             raise self.unreadable(str(error)) from None
         except NoCodec:

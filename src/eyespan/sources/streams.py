@@ -50,6 +50,8 @@ class Stream:
     """One pass over compressed bytes."""
 
     name = ""
+    check: Callable[[], None] | None = None
+    """Called before more input is taken: input without end may give no output to stop at."""
 
     def read(self, most: int) -> bytes:
         """The next bytes, at most so many; b"" at the end.
@@ -103,6 +105,8 @@ class Inflate(Stream):
                     raise Broken(ENDS_EARLY)
 
     def _fill(self) -> None:
+        if self.check is not None:
+            self.check()
         more = self._below.read_at(self._at, INPUT_BYTES)
         self._at += len(more)
         self._pending += more
@@ -175,6 +179,8 @@ class Stepwise(Stream):
                 return data
 
     def _fill(self) -> None:
+        if self.check is not None:
+            self.check()
         more = self._below.read_at(self._at, INPUT_BYTES)
         self._at += len(more)
         self._pending += more

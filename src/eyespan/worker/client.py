@@ -86,6 +86,8 @@ class Worker:
         self._lock = threading.Lock()
         self._turn = threading.BoundedSemaphore(self.limits.jobs)
         self._process: subprocess.Popen[bytes] | None = None
+        self._silent_since: float | None = None
+        """When a job was handed over, if none has begun since."""
         self._control: socket.socket | None = None
 
     # --- what callers use ---
@@ -189,13 +191,19 @@ class Worker:
         poll = select.poll()  # select() knows no descriptor above 1023
         poll.register(here, select.POLLIN)
         end = time.monotonic() + START_SECONDS
+        if self._silent_since is None:
+            self._silent_since = time.monotonic()
         begun = False
         data = bytearray()
         size = 0  # of a whole answer, once it is known
         most = self.limits.output_bytes + _MAX_HEAD_BYTES
         while True:
             ready = poll.poll(_BEAT_SECONDS * 1000)
-            pulse.beat(len(data), 0)
+            try:
+                pulse.beat(len(data), 0)
+            except BaseException:
+                self._judge_silence(begun)
+                raise
             if time.monotonic() > end:
                 if not begun:  # not even told that it started: stopped, swapped out or worse
                     self._kill()
@@ -210,6 +218,7 @@ class Worker:
                 data += chunk
                 if not begun:
                     begun = True
+                    self._silent_since = None
                     end = time.monotonic() + self.limits.seconds
                 if len(data) > most:
                     raise Unreadable(asked, kind=task, reason="what it decodes to is too large")
@@ -224,6 +233,13 @@ class Worker:
             raise Unreadable(asked, kind=task, reason="the process that decoded it was ended from outside")
         _judge_status(int.from_bytes(tail[4:], "big"), asked, task, self.limits.seconds)
         return bytes(data[len(STARTED) : -8])
+
+    def _judge_silence(self, begun: bool) -> None:
+        """Whoever gave up before its job began may have met a process that is stuck, which nobody waits out."""
+        since = self._silent_since
+        if not begun and since is not None and time.monotonic() - since > START_SECONDS:
+            self._silent_since = None
+            self._kill()
 
     # --- the process ---
 
@@ -398,8 +414,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait(1)
     except (subprocess.TimeoutExpired, OSError):
         process.kill()
-        with contextlib.suppress(OSError):  # the system does not say what became of it
-            process.wait()
+        # One that waits for a hung mount cannot be killed; or the system does not say what became of it.
+        with contextlib.suppress(subprocess.TimeoutExpired, OSError):
+            process.wait(1)
 
 
 def _judge_status(status: int, asked: str, task: str, seconds: float) -> None:

@@ -78,7 +78,7 @@ class Native(Dialect):
         return ToolSpec("read", _description(self.style), _schema(self.budget))
 
     def run(self, arguments: Any, engine: Engine, pulse: Pulse | None) -> Reply:
-        return Call(self, self.parse(arguments, engine.admit), engine, pulse or Pulse()).reply()
+        return Call(self, self.parse(arguments, engine.admit), engine, pulse or Pulse(engine.deadline_seconds)).reply()
 
     # --- arguments -------------------------------------------------------------------------------------------------
 

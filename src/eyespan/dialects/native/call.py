@@ -6,7 +6,7 @@ import errno
 
 from eyespan import errors, tokens
 from eyespan.dialects.native.misses import Misses, differing
-from eyespan.dialects.native.parts import Failure, Folder, NoSuchPart, Part
+from eyespan.dialects.native.parts import Failure, Folder, NoSuchPart, Part, Shown
 from eyespan.dialects.native.text import OutlineOnly, TextFile
 from eyespan.model import (
     CHEAP_TOTAL,
@@ -52,13 +52,13 @@ class Call:
         self.engine = engine
         self.pulse = pulse
         self.max_chars = max(LEAST_CHARS, args.budget * CHARS_PER_TOKEN)
-        self._misses = Misses(engine)
+        self._misses = Misses(engine, pulse)
 
     def reply(self) -> Reply:
         parts = self._parts()
         needs = [part.need() for part in parts]
         shares = shared(needs, self.args.budget, [tokens.estimate(part.selector) + 1 for part in parts])
-        shown = [part.show(share) for part, share in zip(parts, shares, strict=True) if share]
+        shown = [self._shown(part, share) for part, share in zip(parts, shares, strict=True) if share]
         left = [selector for one in shown for selector in one.left]
         left += [part.selector for part, share in zip(parts, shares, strict=True) if not share]
         text = "\n".join([one.text for one in shown])
@@ -80,6 +80,10 @@ class Call:
 
     # --- from targets to parts -------------------------------------------------------------------------------------
 
+    def _shown(self, part: Part, share: int) -> Shown:
+        self.pulse.check()
+        return part.show(share)
+
     def _parts(self) -> list[Part]:
         parts: list[Part] = []
         texts: dict[tuple[str, str], TextFile] = {}
@@ -99,6 +103,7 @@ class Call:
         return [self._loaded(part) for part in parts]
 
     def _loaded(self, part: Part) -> Part:
+        self.pulse.check()
         if isinstance(part, TextFile):
             try:
                 part.load()
@@ -148,11 +153,11 @@ class Call:
     def resolved(self, target: Target, note: str = "") -> Part:
         """Raises: ReadError."""
         try:
-            document = self.engine.look(self.request(target))
+            document = self.engine.look(self.request(target), self.pulse)
         except errors.NotRegular as error:
             if error.what != "directory" or target.member or target.revision:
                 raise
-            return Folder(target, self.engine.list(target.path))
+            return Folder(target, self.engine.list(target.path, self.pulse))
         if document.kind == "binary":
             raise errors.Binary(target.path)
         if document.kind != "text":

@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eyespan.engine import Engine
     from eyespan.guard.listing import Listing
+    from eyespan.model import Pulse
 
 MAX_PATH_CHARS = 4096
 """Nothing has a longer name, so nothing is near one."""
@@ -26,8 +27,9 @@ answer up."""
 class Misses:
     """What is near wrong paths, for one call: every folder is listed once."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, pulse: Pulse) -> None:
         self._engine = engine
+        self._pulse = pulse
         self._listings: dict[str, Listing | None] = {}
         self._looks = 0
 
@@ -90,7 +92,9 @@ class Misses:
             if self._spent():
                 return None
             try:
-                self._listings[folder] = self._engine.list(folder or ".")
+                self._listings[folder] = self._engine.list(folder or ".", self._pulse)
+            except (errors.Cancelled, errors.TimedOut):
+                raise
             except errors.ReadError:
                 self._listings[folder] = None
         return self._listings[folder]
@@ -103,7 +107,9 @@ class Misses:
     def is_there(self, path: str) -> bool:
         """Whether a file has this name."""
         try:
-            self._engine.look(ReadRequest(path))
+            self._engine.look(ReadRequest(path), self._pulse)
+        except (errors.Cancelled, errors.TimedOut):
+            raise
         except errors.ReadError:
             return False
         return True

@@ -1,0 +1,267 @@
+"""Threads that can be left behind, with pipes that nobody writes to for file systems that do not answer."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+import pytest
+
+from eyespan.errors import Cancelled, NotFound, Stuck, TimedOut
+from eyespan.guard import patience
+from eyespan.model import Pulse
+
+HANG_SECONDS = 30
+"""No test waits so long; whoever would is hung."""
+
+
+@pytest.fixture
+def silent():
+    """Makes calls that do not return before the test is over, or before `answer()`."""
+
+    class Silent:
+        def __init__(self) -> None:
+            self.ends: list[tuple[int, int]] = []
+
+        def wait(self, value=None):
+            def work(_pulse):
+                here, there = os.pipe()
+                self.ends.append((here, there))
+                os.read(here, 1)
+                return value
+
+            return work
+
+        def answer(self) -> None:
+            for _, there in self.ends:
+                os.write(there, b"x")
+            settle()
+            for ends in self.ends:
+                for end in ends:
+                    os.close(end)
+            self.ends.clear()
+
+    made = Silent()
+    yield made
+    made.answer()
+
+
+def settle() -> None:
+    until(lambda: patience.stuck() == 0 and not patience._crew.mounts)
+
+
+def until(true) -> None:
+    end = time.monotonic() + HANG_SECONDS
+    while not true():
+        assert time.monotonic() < end, "it hangs"
+        time.sleep(0.005)
+
+
+def threads() -> int:
+    return len(os.listdir("/proc/self/task"))
+
+
+def test_what_the_work_finds_is_the_answer():
+    assert patience.within(Pulse(HANG_SECONDS), lambda _: 6 * 7) == 42
+
+
+def test_what_the_work_raises_is_raised():
+    def fail(_pulse):
+        raise NotFound("a.txt")
+
+    with pytest.raises(NotFound):
+        patience.within(Pulse(HANG_SECONDS), fail)
+
+
+def test_without_a_deadline_it_takes_as_long_as_it_takes():
+    assert patience.within(Pulse(), lambda _: time.sleep(0.3) or "late") == "late"
+
+
+def test_the_caller_is_answered_while_the_work_still_waits(silent):
+    with pytest.raises(TimedOut) as caught:
+        patience.within(Pulse(0.05), silent.wait(), path="a.txt")
+
+    assert (caught.value.path, caught.value.hangs, patience.stuck()) == ("a.txt", True, 1)
+
+
+def test_what_comes_too_late_is_put_away_in_its_thread_and_counts_no_more(silent):
+    put_away = []
+
+    with pytest.raises(TimedOut):
+        patience.within(Pulse(0.05), silent.wait("an open file"), late=put_away.append)
+    silent.answer()
+
+    assert (put_away, patience.stuck()) == (["an open file"], 0)
+
+
+def test_a_cancelled_call_waits_no_longer(silent):
+    pulse = Pulse(HANG_SECONDS)
+    threading.Timer(0.05, lambda: setattr(pulse, "cancelled", True)).start()
+
+    with pytest.raises(Cancelled):
+        patience.within(pulse, silent.wait())
+
+
+def test_no_time_left_starts_nothing():
+    ran = []
+
+    with pytest.raises(TimedOut):
+        patience.within(Pulse(-1), ran.append)
+
+    assert ran == []
+
+
+def test_eight_stuck_ones_turn_the_ninth_away_until_they_come_back(silent):
+    for _ in range(8):
+        with pytest.raises(TimedOut):
+            patience.within(Pulse(0.02), silent.wait(), key="mount")
+
+    with pytest.raises(Stuck) as caught:
+        patience.within(Pulse(HANG_SECONDS), lambda _: 1, key="mount")
+    other = patience.within(Pulse(HANG_SECONDS), lambda _: "fine", key="another mount")
+    silent.answer()
+    after = patience.within(Pulse(HANG_SECONDS), lambda _: "fine again", key="mount")
+
+    assert (caught.value.code, caught.value.count, other, after) == ("busy", 8, "fine", "fine again")
+
+
+def test_what_waits_for_its_turn_is_turned_away_when_the_others_get_stuck(silent):
+    errors = []
+
+    def ask(seconds):
+        try:
+            patience.within(Pulse(seconds), silent.wait(), key="mount")
+        except (TimedOut, Stuck) as error:
+            errors.append(type(error).__name__)
+
+    running = [threading.Thread(target=ask, args=(1.0,)) for _ in range(8)]
+    for thread in running:
+        thread.start()
+    until(lambda: len(silent.ends) == 8)
+    last = threading.Thread(target=ask, args=(HANG_SECONDS,))
+    last.start()
+    for thread in [*running, last]:
+        thread.join(HANG_SECONDS)
+
+    assert sorted(errors) == ["Stuck", *["TimedOut"] * 8]
+
+
+def test_more_than_eight_healthy_ones_are_all_done():
+    found = []
+    workers = [
+        threading.Thread(
+            target=lambda n=n: found.append(
+                patience.within(Pulse(HANG_SECONDS), lambda _: time.sleep(0.02) or n, key="mount")
+            )
+        )
+        for n in range(40)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(HANG_SECONDS)
+
+    assert sorted(found) == list(range(40))
+
+
+def test_progress_is_told_by_the_thread_that_asked():
+    told = []
+    pulse = Pulse(HANG_SECONDS, lambda done, total: told.append((done, total, threading.get_ident())))
+
+    def work(inner):
+        inner.beat(5, 10)
+        until(lambda: told)
+        return "done"
+
+    assert patience.within(pulse, work) == "done"
+    assert told == [(5, 10, threading.get_ident())]
+
+
+def test_work_that_beats_stops_when_nobody_waits():
+    beats = []
+
+    def work(inner):
+        while True:
+            inner.beat(0, 0)
+            beats.append(1)
+            time.sleep(0.01)
+
+    with pytest.raises(TimedOut):
+        patience.within(Pulse(0.05), work)
+    settle()
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted in /proc")
+def test_idle_threads_go(monkeypatch):
+    monkeypatch.setattr(patience, "IDLE_SECONDS", 0.05)
+    until(lambda: patience._crew.threads == 0)
+    before = threads()
+
+    patience.within(Pulse(HANG_SECONDS), lambda _: None)
+
+    until(lambda: threads() == before)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_process_starts_threads_of_its_own():
+    patience.within(Pulse(HANG_SECONDS), lambda _: None)  # leaves an idle thread, which a fork does not copy
+
+    child = os.fork()
+    if child == 0:
+        os._exit(patience.within(Pulse(HANG_SECONDS), lambda _: 7))
+
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_work_after_a_renewal_is_done_by_new_threads():
+    before = patience.within(Pulse(HANG_SECONDS), lambda _: threading.get_ident())
+
+    patience.renew()
+    after = patience.within(Pulse(HANG_SECONDS), lambda _: threading.get_ident())
+
+    assert before != after
+
+
+def test_a_system_without_threads_is_told(monkeypatch):
+    def no_thread(*_):
+        raise RuntimeError("can't start new thread")
+
+    until(lambda: patience._crew.threads == 0)
+    monkeypatch.setattr(patience, "start_new_thread", no_thread)
+
+    with pytest.raises(Stuck, match="no thread"):
+        patience.within(Pulse(HANG_SECONDS), lambda _: None)
+    assert patience._crew.mounts == {}
+
+
+def test_mounts_are_told_apart_by_the_text_of_a_path(monkeypatch):
+    table = [("/", "8:1", True), ("/net", "0:50", False), ("/net/a b", "0:51", False), ("/home", "8:2", True)]
+    monkeypatch.setattr(patience, "_mounts", lambda: table)
+
+    asked = ["/net/x", "/net/a b/c", "/network", "/home/me", "/net", "/net/a b/../x", "/home/../net/x"]
+
+    assert [patience.mount_of(path) for path in asked] == [
+        "0:50",
+        "0:51",
+        ("8:1", "/network"),
+        ("8:2", "/home/me"),
+        "0:50",
+        "0:50",
+        "0:50",
+    ]
+    assert [patience.plain_point(path) for path in ("/home/me", "/x", "/net/x")] == ["/home", "/", None]
+
+
+def test_what_lies_on_top_of_a_mount_counts(monkeypatch):
+    monkeypatch.setattr(patience, "_mounts", lambda: [("/", "8:1", True), ("/a", "8:2", True), ("/a", "0:9", False)])
+
+    assert (patience.mount_of("/a/b"), patience.plain_point("/a/b")) == ("0:9", None)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/mountinfo"), reason="no table of mounts here")
+def test_the_table_of_this_machine_can_be_read():
+    points = [point for point, _, _ in patience._mounts()]
+
+    assert "/" in points

@@ -1,0 +1,360 @@
+"""No call outlives its deadline, with a real mount that never answers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from eyespan import Workspace
+from eyespan.dialects import DIALECTS
+from eyespan.errors import Stuck, TimedOut
+from eyespan.guard import BACKENDS, patience
+from eyespan.model import Lines, MayWait, Pulse, ReadRequest
+from hung_fuse import hung_mount, why_not
+
+pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "a mount that hangs can be made")
+
+HANG_SECONDS = 30
+"""What takes so long is taken for hung. Nothing else here is timed."""
+SHORT = 0.3
+HOSTILE = ("open-1", "read-1", "lookup-1", "drip-1")
+ARGUMENTS = {"codex": "file_path", "claude": "file_path", "workspace": "path", "forge": "path", "native": "path"}
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch):
+    """A folder with a plain file, in which `net` is a mount that hangs on demand."""
+    (tmp_path / "plain.txt").write_text("plain\n")
+    (tmp_path / "link").symlink_to("net/read-9")
+    (tmp_path / "net").mkdir()
+    monkeypatch.setattr(patience, "_FRESH_SECONDS", 0.0)  # the mount is younger than the table that is remembered
+    with hung_mount(tmp_path / "net") as mount:
+        yield Place(tmp_path, mount)
+    until(lambda: patience.stuck() == 0)
+
+
+class Place:
+    def __init__(self, root: Path, mount) -> None:
+        self.root = root
+        self.mount = mount
+
+    def arguments(self, dialect: str, path: str) -> dict[str, str]:
+        """What reads a file in a dialect."""
+        return {ARGUMENTS[dialect.removesuffix("-upstream")]: str(self.root / path)}
+
+    def fill(self, workspace: Workspace) -> None:
+        """Lets eight reads of the mount get stuck."""
+        tool = workspace.tool("workspace")
+        calls = [threading.Thread(target=tool.call, args=({"path": f"net/read-{n}"},)) for n in range(8)]
+        for call in calls:
+            call.start()
+        for call in calls:
+            call.join(HANG_SECONDS)
+        assert patience.stuck() == 8
+
+
+def until(true) -> None:
+    end = time.monotonic() + HANG_SECONDS
+    while not true():
+        assert time.monotonic() < end, "it hangs"
+        time.sleep(0.01)
+
+
+def in_time(act):
+    """What `act` answers; fails, instead of hanging, when it does not."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(act()), daemon=True)
+    thread.start()
+    thread.join(HANG_SECONDS)
+    assert found, "it hangs"
+    return found[0]
+
+
+# --- the deadline ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_call_ends_whatever_the_mount_does(place, backend, name):
+    with Workspace(place.root, backend=backend, deadline_seconds=SHORT) as workspace:
+        tool = workspace.tool("workspace")
+
+        replies = [in_time(lambda path=path: tool.call({"path": path})) for path in (f"net/{name}", "plain.txt")]
+
+    assert replies[0].error.code == "TIMEOUT"
+    assert replies[1].structured["content"] == "plain\n"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_mount_that_answers_is_read_as_anything_else(place, backend):
+    with Workspace(place.root, place.root / "net", backend=backend) as workspace:
+        tool = workspace.tool("workspace")
+
+        found = [tool.call({"path": path}) for path in ("net/plain.txt", str(place.root / "net" / "plain.txt"))]
+
+    assert [reply.structured["content"] for reply in found] == ["one\ntwo\nthree\n"] * 2
+
+
+def test_what_lies_behind_a_link_is_no_exception(place):
+    with Workspace(place.root, deadline_seconds=SHORT) as workspace:
+        assert in_time(lambda: workspace.tool("workspace").call({"path": "link"})).error.code == "TIMEOUT"
+
+
+def test_a_folder_that_cannot_be_listed_is_no_exception(place):
+    with Workspace(place.root, deadline_seconds=SHORT) as workspace:
+        reply = in_time(lambda: workspace.tool("native").call({"files": ["net/list"]}))
+
+    assert reply.error.code == "timeout"
+
+
+def test_looking_listing_and_streaming_have_the_same_deadline(place):
+    with Workspace(place.root, deadline_seconds=SHORT) as workspace:
+        engine = workspace.engine
+        acts = [
+            lambda: engine.look(ReadRequest("net/read-1")),
+            lambda: engine.list("net/list"),
+            lambda: list(engine.stream(ReadRequest("net/read-2"), Pulse(SHORT))),
+            lambda: engine.read(ReadRequest("net/read-3", revision="HEAD")),
+        ]
+
+        def error_of(act):
+            try:
+                return act()
+            except TimedOut as error:
+                return error.code
+
+        found = [in_time(lambda act=act: error_of(act)) for act in acts[:3]]
+        # No repository is looked for in the file itself, so nothing hangs there.
+        past = in_time(lambda: workspace.tool("native").call({"files": ["net/read-3@HEAD"]}))
+
+    assert found == ["timeout"] * 3
+    assert past.is_error
+
+
+def test_a_stream_of_a_slow_mount_gives_the_same_parts(place):
+    with Workspace(place.root) as workspace:
+        pulse = Pulse(HANG_SECONDS)
+        parts = list(workspace.engine.stream(ReadRequest("net/plain.txt", Lines(2)), pulse))
+
+    assert b"".join([bytes(part.data) for part in parts]) == b"two\nthree\n"
+
+
+def test_a_stream_that_is_not_read_to_its_end_leaves_nothing_open(place):
+    with Workspace(place.root) as workspace:
+        before = len(os.listdir("/proc/self/fd"))
+        stream = workspace.engine.stream(ReadRequest("net/plain.txt"), Pulse(HANG_SECONDS))
+        next(stream)
+
+        stream.close()
+
+        assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_root_that_does_not_answer_is_told(place):
+    def make():
+        try:
+            Workspace(place.root / "net" / "lookup-1", deadline_seconds=SHORT)
+        except TimeoutError as error:
+            return str(error)
+
+    assert "lookup-1' cannot be opened: no answer within 0.3 s" in in_time(make)
+
+
+def test_a_document_of_a_slow_mount_is_decoded_from_a_copy(place):
+    pytest.importorskip("PIL", reason="pictures need pillow")
+    with Workspace(place.root) as workspace:
+        reply = workspace.tool("claude").call({"file_path": str(place.root / "net" / "plain.png")})
+
+    assert [block.type for block in reply.content] == ["image"]
+
+
+def test_a_pulse_without_patience_is_told_and_nothing_is_begun(place):
+    with Workspace(place.root) as workspace:
+        with pytest.raises(MayWait):
+            workspace.tool("workspace").call({"path": "net/read-1"}, pulse=Pulse(HANG_SECONDS, patient=False))
+        reply = workspace.tool("workspace").call({"path": "plain.txt"}, pulse=Pulse(HANG_SECONDS, patient=False))
+
+    assert (reply.is_error, patience.stuck()) == (False, 0)
+
+
+def test_a_cancelled_call_is_answered_while_its_mount_hangs(place):
+    pulse = Pulse(HANG_SECONDS)
+    threading.Timer(0.1, lambda: setattr(pulse, "cancelled", True)).start()
+    with Workspace(place.root) as workspace:
+        reply = in_time(lambda: workspace.tool("codex").call(place.arguments("codex", "net/read-1"), pulse=pulse))
+
+    assert reply.error.code == "cancelled"
+
+
+# --- mounts that hang -------------------------------------------------------------------------------------------------
+
+
+def test_after_eight_a_hung_mount_is_busy_at_once_and_nothing_else_is(place, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    with hung_mount(other), Workspace(place.root, other, deadline_seconds=SHORT) as short:
+        place.fill(short)
+        with Workspace(place.root, other, deadline_seconds=HANG_SECONDS * 2) as workspace:
+            tool = workspace.tool("workspace")
+            names = ["net/read-1", "net/plain.txt", str(other / "plain.txt"), "plain.txt"]
+
+            replies = [in_time(lambda name=name: tool.call({"path": name})) for name in names]
+
+    assert [reply.error and reply.error.code for reply in replies] == ["BUSY", "BUSY", None, None]
+    assert patience.stuck() == 8
+
+
+def test_a_mount_that_comes_back_is_read_again(place):
+    with Workspace(place.root, deadline_seconds=SHORT) as workspace:
+        place.fill(workspace)
+        place.mount.answer()
+        until(lambda: patience.stuck() == 0)
+
+        assert not workspace.tool("workspace").call({"path": "net/read-1"}).is_error
+
+
+def test_nothing_is_left_when_the_mount_is_gone(place, monkeypatch):
+    monkeypatch.setattr(patience, "IDLE_SECONDS", 0.05)
+    until(lambda: patience._crew.threads == 0)
+    with Workspace(place.root, deadline_seconds=SHORT) as workspace:
+
+        def held():
+            return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
+
+        workspace.tool("workspace").call({"path": "plain.txt"})
+        fds, threads = held()
+        for name in (*HOSTILE, *HOSTILE, *HOSTILE):
+            in_time(lambda name=name: workspace.tool("workspace").call({"path": f"net/{name}"}))
+        place.mount.remove()
+
+        until(lambda: patience.stuck() == 0 and patience._crew.threads == 0)
+        # The test's own pipes to the server are closed with it.
+        assert held()[0] <= fds
+        assert held()[1] == threads
+
+
+# --- what callers see -------------------------------------------------------------------------------------------------
+
+SHAPES = {
+    "codex": ("timeout", "busy", "failed to read file: "),
+    "codex-upstream": ("timeout", "busy", "failed to read file: "),
+    "workspace": ("TIMEOUT", "BUSY", ""),
+    "workspace-upstream": ("TIMEOUT", "BUSY", ""),
+    "forge": ("ExecutionFailed", "ExecutionFailed", "Read failed: "),
+    "claude": ("timeout", "busy", "Error reading file: "),
+    "claude-upstream": ("timeout", "busy", "Error reading file: "),
+    "native": ("timeout", "busy", ""),
+}
+
+
+def test_every_dialect_has_a_shape_for_both():
+    assert set(SHAPES) == set(DIALECTS)
+
+
+@pytest.mark.parametrize("dialect", SHAPES)
+def test_both_errors_say_what_to_do_next(place, dialect):
+    timeout, busy, lead = SHAPES[dialect]
+    with Workspace(place.root, deadline_seconds=SHORT) as workspace:
+        tool = workspace.tool(dialect)
+
+        first = in_time(lambda: tool.call(place.arguments(dialect, "net/read-1")))
+        place.mount.answer()
+        until(lambda: patience.stuck() == 0)
+
+    assert (first.error.code, first.error.message.startswith(lead)) == (timeout, True)
+    assert "no answer within 0.3 s" in first.error.message
+    assert "read files of other folders" in first.error.message
+    assert first.content[0].text == first.error.message
+    error = tool.dialect.render_error(Stuck("net/read-1", count=8))
+    assert (error.code, error.message.startswith(lead)) == (busy, True)
+    assert "8 reads of this mount wait" in error.message
+    assert "read files of other folders" in error.message
+
+
+# --- many at once -----------------------------------------------------------------------------------------------------
+
+
+def test_sixty_four_hostile_calls_keep_no_plain_one_waiting(place):
+    with Workspace(place.root, deadline_seconds=5) as workspace:
+        tool = workspace.tool("workspace")
+        paths = [f"net/{HOSTILE[n % 4]}" for n in range(64)]
+        hostile = [threading.Thread(target=tool.call, args=({"path": path},)) for path in paths]
+        for thread in hostile:
+            thread.start()
+
+        replies = [tool.call({"path": "plain.txt"}) for _ in range(100)]
+        waiting = sum(thread.is_alive() for thread in hostile)
+        place.mount.answer()
+        for thread in hostile:
+            thread.join(HANG_SECONDS)
+
+    assert {reply.structured["content"] for reply in replies} == {"plain\n"}
+    assert waiting == 64, "the plain ones were answered before any of the hostile ones"
+
+
+def test_hostile_calls_off_the_event_loop_keep_no_plain_one_waiting(place):
+    async def ask():
+        with Workspace(place.root, deadline_seconds=5) as workspace:
+            tool = workspace.tool("workspace")
+            hostile = [asyncio.create_task(tool.acall({"path": f"net/{HOSTILE[n % 4]}"})) for n in range(64)]
+            await asyncio.sleep(0.2)
+            replies = [await tool.acall({"path": "plain.txt"}) for _ in range(20)]
+            waiting = sum(not task.done() for task in hostile)
+            hostile[0].cancel()
+            place.mount.answer()
+            answers = await asyncio.gather(*hostile, return_exceptions=True)
+            return replies, waiting, answers
+
+    replies, waiting, answers = in_time(lambda: asyncio.run(ask()))
+
+    assert {reply.structured["content"] for reply in replies} == {"plain\n"}
+    assert waiting == 64
+    assert isinstance(answers[0], asyncio.CancelledError)
+
+
+# --- the command line -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_the_command_answers_and_ends(place, name):
+    argv = [sys.executable, "-m", "eyespan", "read", f"net/{name}", "plain.txt", "--timeout", "0.5"]
+
+    done = subprocess.run(argv, cwd=place.root, capture_output=True, timeout=HANG_SECONDS)
+
+    assert (done.returncode, done.stdout) == (1, b"==> plain.txt <==\n     1\tplain\n")
+    assert f"eyespan: net/{name}: no answer within 0.5 s" in done.stderr.decode()
+
+
+def test_a_call_from_the_command_line_answers_and_ends(place):
+    argv = [sys.executable, "-m", "eyespan", "call", "workspace", '{"path": "net/read-1"}', "--timeout=0.5"]
+
+    done = subprocess.run(argv, cwd=place.root, capture_output=True, timeout=HANG_SECONDS)
+
+    assert (done.returncode, json.loads(done.stdout)["error"]["code"]) == (1, "TIMEOUT")
+
+
+def test_the_command_reads_a_mount_that_answers(place):
+    argv = [sys.executable, "-m", "eyespan", "read", "-n", "net/plain.txt"]
+
+    done = subprocess.run(argv, cwd=place.root, capture_output=True, timeout=HANG_SECONDS)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"one\ntwo\nthree\n", b"")
+
+
+@pytest.mark.parametrize(
+    "options", [["--root", "net/lookup-1"], ["--config", "net/read-1"]], ids=["a root", "a configuration"]
+)
+def test_a_command_that_cannot_even_begin_says_so_and_ends(place, options):
+    argv = [sys.executable, "-m", "eyespan", "read", "plain.txt", *options, "--timeout", "0.5"]
+
+    done = subprocess.run(argv, cwd=place.root, capture_output=True, timeout=HANG_SECONDS)
+
+    assert done.returncode == 2
+    assert "no answer within 0.5 s" in done.stderr.decode()
