@@ -526,3 +526,16 @@ def test_slides_with_breaks_descriptions_and_comments(tmp_path):
     assert "![a boat]" in text
     assert "one\ntwo" in text
     assert "> Comment: why" in text
+
+
+def test_a_picture_in_a_document_is_told_by_its_description():
+    drawing = 'xmlns:d="http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing"'
+
+    assert word(f'<w:p><w:r><d:docPr {drawing} descr="a  boat"/></w:r></w:p>') == "![a boat]\n"
+
+
+def test_dates_with_and_without_a_time():
+    import datetime
+
+    assert sheet._date(datetime.datetime(2024, 5, 6)) == "2024-05-06"
+    assert sheet._date(datetime.datetime(2024, 5, 6, 7, 8)) == "2024-05-06 07:08:00"
