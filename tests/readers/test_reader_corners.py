@@ -539,3 +539,12 @@ def test_dates_with_and_without_a_time():
 
     assert sheet._date(datetime.datetime(2024, 5, 6)) == "2024-05-06"
     assert sheet._date(datetime.datetime(2024, 5, 6, 7, 8)) == "2024-05-06 07:08:00"
+
+
+def test_a_header_is_looked_at_so_far_and_no_further():
+    """Of this one the standard parser would make an object for every character, again and again."""
+    shown = eml.decode(io.BytesIO(b"Subject: a\nTo: " + b"<" * 100_000 + b"\n\ntext\n"), {})[1][0].decode()
+
+    assert shown.startswith("Subject: a\n") or "To: " in shown
+    assert shown.endswith("text\n")
+    assert len(shown) < 3 * eml.MAX_HEADER_CHARS
