@@ -395,3 +395,16 @@ def test_the_store_is_made_once(monkeypatch):
     monkeypatch.setattr(store, "_shared", None)
 
     assert store.shared() is store.shared()
+
+
+def test_a_single_long_line_that_is_cut_ends_the_window_at_its_end(file, monkeypatch):
+    monkeypatch.setattr(LineReader, "squeeze_bytes", 100)
+    monkeypatch.setattr(LineReader, "block_bytes", 64)
+    monkeypatch.setattr("eyespan.guard.source.Source.head_bytes", 16)
+    limits = Limits(max_line_bytes=20, max_line_chars=3)
+
+    part = read(file(b"x" * 1000 + b"\nnext\n"), selection=Lines(1, 1), limits=limits, total=EXACT_TOTAL).parts[0]
+
+    assert (part.line_count, part.total_lines, part.more) == (1, 2, True)
+    assert bytes(part.data).startswith(b"xxxx")
+    assert bytes(part.data).endswith(b"\n")

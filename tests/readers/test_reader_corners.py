@@ -29,6 +29,8 @@ def fake_worker(monkeypatch, facts, blobs=()):
 # --- packages ------------------------------------------------------------------------------------------------------
 
 OFFICE_RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+PPTX = "http://schemas.openxmlformats.org/presentationml/2006/main"
+DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
 PACKAGE_RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
 
 
@@ -441,3 +443,108 @@ def test_a_picture_has_a_descriptor_where_the_system_has_no_nameless_memory(monk
 
     assert os.pread(fd, 10, 0) == b"data"
     os.close(fd)
+
+
+# --- pages ---------------------------------------------------------------------------------------------------------
+
+
+def page(markup):
+    return html.decode(io.BytesIO(markup.encode()), {})[1][0].decode()
+
+
+def test_pictures_of_a_page_are_told_by_their_words_and_where_they_are():
+    assert page('<p><img alt="a  b" src="x.png"></p>') == "![a b](x.png)\n"
+    assert page('<p><img alt="a" src="data:image/png;base64,AAAA"></p>') == "![a]\n"
+    assert page('<p>x<img src="y.png"><img></p>') == "x![](y.png)\n"
+
+
+def test_code_in_a_table_rules_and_lists_that_start_late():
+    shown = page(
+        "<table><tr><td><pre>a\nb</pre></td><td>c</td></tr></table><hr><ol start=3><li>x</ol><ol start=z><li>y</ol>"
+    )
+
+    assert "| a<br>b | c |" in shown
+    assert "---" in shown
+    assert "3. x" in shown
+    assert "1. y" in shown
+    assert page("<pre> </pre><ul></ul></ul></td></table><p> </p>") == ""
+
+
+@pytest.mark.parametrize("charset", ["x-unknown", "utf-8", "cp1252"])
+def test_a_page_is_decoded_by_its_mark_its_word_or_as_it_can_be(charset):
+    assert html.text_of("é".encode(), charset) == ("Ã©" if charset == "cp1252" else "é")
+    assert html.text_of(b"\xe9") == "é"
+    assert html.text_of(b"\xff\xfea\0") == html.text_of(b"\xfe\xff\0a") == html.text_of(b"\xef\xbb\xbfa") == "a"
+
+
+def test_a_page_too_large_or_without_its_library_says_so(monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(html, "LexborHTMLParser", None)
+        with pytest.raises(Missing, match=r"eyespan\[docs\]"):
+            page("<p>x")
+    monkeypatch.setattr(html, "MAX_BYTES", 3)
+    with pytest.raises(Unreadable, match="more than 3 bytes"):
+        page("<p>x")
+
+
+def test_a_part_larger_than_any_may_be_is_not_read(monkeypatch):
+    monkeypatch.setattr(package, "MAX_PART_BYTES", 3)
+
+    with pytest.raises(Unreadable, match="the limit is 3"):
+        package.Package(packed(**{"a.xml": "<a/>"}), "docx").read("a.xml")
+
+
+def test_a_table_whose_rows_break_inside_is_taken_apart_by_what_is_left(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"a;b\rc\n1;2\n")
+
+    with pytest.raises(Unreadable, match="cannot be taken apart"):
+        read(tmp_path, "a.csv", ["csv"])
+
+
+def test_slides_with_breaks_descriptions_and_comments(tmp_path):
+    names = f'xmlns:p="{PPTX}" xmlns:a="{DRAWING}" xmlns:r="{OFFICE_RELATIONS}"'
+    slide = (
+        f'<p:sld {names}><p:cSld><p:spTree><p:pic><p:nvPicPr><p:cNvPr id="1" descr="a  boat"/></p:nvPicPr></p:pic>'
+        "<p:sp><p:txBody><a:p><a:r><a:t>one</a:t></a:r><a:br/><a:r><a:t>two</a:t></a:r></a:p></p:txBody></p:sp>"
+        "</p:spTree></p:cSld></p:sld>"
+    )
+    deck = f'<p:presentation {names}><p:sldIdLst><p:sldId id="256" r:id="s"/></p:sldIdLst></p:presentation>'
+    comments = f'<p:cmLst {names}><p:cm authorId="0"><p:text>why</p:text></p:cm></p:cmLst>'
+    files = {
+        "_rels/.rels": relations(a=("officeDocument", "ppt/presentation.xml")),
+        "ppt/presentation.xml": deck,
+        "ppt/_rels/presentation.xml.rels": relations(s=("slide", "slides/one.xml")),
+        "ppt/slides/one.xml": slide,
+        "ppt/slides/_rels/one.xml.rels": relations(
+            c=("comments", "../comments.xml"), n=("notesSlide", "../gone.xml"), o=("other", "../comments.xml")
+        ),
+        "ppt/comments.xml": comments,
+    }
+
+    text = pptx.decode(packed(**files), {"seconds": 10})[1][0].decode()
+
+    assert "![a boat]" in text
+    assert "one\ntwo" in text
+    assert "> Comment: why" in text
+
+
+def test_a_picture_in_a_document_is_told_by_its_description():
+    drawing = 'xmlns:d="http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing"'
+
+    assert word(f'<w:p><w:r><d:docPr {drawing} descr="a  boat"/></w:r></w:p>') == "![a boat]\n"
+
+
+def test_dates_with_and_without_a_time():
+    import datetime
+
+    assert sheet._date(datetime.datetime(2024, 5, 6)) == "2024-05-06"
+    assert sheet._date(datetime.datetime(2024, 5, 6, 7, 8)) == "2024-05-06 07:08:00"
+
+
+def test_a_header_is_looked_at_so_far_and_no_further():
+    """Of this one the standard parser would make an object for every character, again and again."""
+    shown = eml.decode(io.BytesIO(b"Subject: a\nTo: " + b"<" * 100_000 + b"\n\ntext\n"), {})[1][0].decode()
+
+    assert shown.startswith("Subject: a\n") or "To: " in shown
+    assert shown.endswith("text\n")
+    assert len(shown) < 3 * eml.MAX_HEADER_CHARS

@@ -467,8 +467,6 @@ class _Window:
 
     def _open_cut(self) -> None:
         """The line being read is longer than anyone will see: from here on it is only counted."""
-        if self._line_start > self._squeezed:
-            self._squeeze()  # the lines before it may be as long
         counter = CharCounter()
         self._cutting = counter
         line = bytes(self.kept[self._line_start :])

@@ -31,6 +31,17 @@ email.message_from_bytes(
 ).as_string()
 
 
+MAX_HEADER_CHARS = 8192
+"""The standard parser takes minutes for a header of 100 kB that is made for it."""
+
+
+class _Policy(email.policy.EmailPolicy):
+    """The default one, for headers of a bounded length."""
+
+    def header_fetch_parse(self, name: str, value: str) -> Any:
+        return super().header_fetch_parse(name, value if hasattr(value, "name") else value[:MAX_HEADER_CHARS])
+
+
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     """The mail as Markdown.
 
@@ -39,7 +50,8 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise Unreadable("", kind=KIND, reason=f"it has more than {MAX_BYTES} bytes")
-    message: EmailMessage = email.message_from_bytes(data, policy=email.policy.default)
+    policy: Any = _Policy()
+    message: EmailMessage = email.message_from_bytes(data, policy=policy)
     headers = [f"{name}: {value}" for name in HEADERS if (value := _header(message, name))]
     if not headers:
         raise Unreadable("", kind=KIND, reason="it has none of the headers of a mail")
