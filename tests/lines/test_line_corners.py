@@ -258,6 +258,7 @@ def kept(file, tmp_path, monkeypatch):
     """An index of a file, the file, and a store on disk that takes files of any size."""
     folder = file(b"line\n" * 200_000)
     monkeypatch.setattr(store, "DISK_MIN_BYTES", 1)
+    monkeypatch.setattr(store, "DISK_STEP_BYTES", 1)
     monkeypatch.setattr(store, "RACY_NS", 0)
     monkeypatch.setattr(store, "TRUST_GROWTH_BYTES", 1)
     source = opened(folder / "file")

@@ -432,14 +432,8 @@ def test_a_read_that_is_cancelled_at_a_picture_is_cancelled(tmp_path, monkeypatc
 
 
 def test_a_picture_has_a_descriptor_where_the_system_has_no_nameless_memory(monkeypatch):
-    class Lacking:
-        def __getattr__(self, name):
-            if name == "memfd_create":
-                raise AttributeError(name)
-            return getattr(os, name)
-
-    monkeypatch.setattr(notebook, "os", Lacking())
-    fd = notebook._descriptor(b"data")
+    monkeypatch.delattr(os, "memfd_create", raising=False)
+    fd = worker.spool((b"data",), asked="")
 
     assert os.pread(fd, 10, 0) == b"data"
     os.close(fd)

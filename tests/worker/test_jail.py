@@ -114,8 +114,8 @@ to start, trace or signal processes, to mount, to lift a limit or a filter."""
 
 @pytest.mark.parametrize("machine", MUST_NOT)
 def test_what_no_job_may_ever_call_is_refused(machine):
-    program = jail._filter(machine)
-    architecture = jail._ARCHITECTURES[machine][1]
+    program = jail.job_filter(machine)
+    architecture = walls.ARCHITECTURES[machine][1]
 
     numbers = [int(number) for number in MUST_NOT[machine].split()]
 
