@@ -106,7 +106,7 @@ _SHAPELESS = (
 class _Rules:
     """Patterns sorted by shape, so that the common shapes cost a look-up each."""
 
-    __slots__ = ("_all_prefixes", "_all_suffixes", "folders", "names", "others", "prefixes", "suffixes")
+    __slots__ = ("_all_prefixes", "_all_suffixes", "_ends", "folders", "names", "others", "prefixes", "suffixes")
 
     def __init__(self, patterns: Iterable[str]) -> None:
         self.names: dict[str, str] = {}
@@ -118,6 +118,9 @@ class _Rules:
             self._add(pattern)
         self._all_prefixes = tuple([prefix for prefix, _ in self.prefixes])
         self._all_suffixes = tuple([suffix for suffix, _ in self.suffixes])
+        ends = [glob[-1] for glob, _ in self.others]
+        self._ends = frozenset(ends) if all(map(_literal, ends)) else None
+        """The last names that the other patterns take, where each takes one alone."""
 
     def _add(self, pattern: str) -> None:
         parts = [part for part in fold(pattern).split("/") if part not in ("", ".")]
@@ -149,9 +152,10 @@ class _Rules:
             return next(pattern for prefix, pattern in self.prefixes if name.startswith(prefix))
         if not self.folders.keys().isdisjoint(parts):
             return next(self.folders[part] for part in parts if part in self.folders)
-        for glob, pattern in self.others:
-            if _matches(glob, parts):
-                return pattern
+        if self._ends is None or name in self._ends:
+            for glob, pattern in self.others:
+                if _matches(glob, parts):
+                    return pattern
         return None
 
 

@@ -208,9 +208,9 @@ def test_a_name_outside_the_root_that_the_kernel_tells_is_not_believed(make_guar
     (tmp_path / "root/file").write_bytes(b"text")
     made = []
 
-    def elsewhere(folder, path, follow, types, stay):
+    def elsewhere(folder, path, follow, types, stay, most):
         made.append(os.open(tmp_path / "root/file", os.O_RDONLY))
-        return made[-1], 1, 0, 0o100644, 0xEF53, b"/etc/passwd"
+        return made[-1], 1, 0, 0o100644, 0xEF53, b"/etc/passwd", None, 0
 
     guard = make_guard(tmp_path / "root", backend="openat2")
     monkeypatch.setattr(_native, "open_beneath", elsewhere)
@@ -227,9 +227,9 @@ def test_a_failure_between_opening_and_naming_closes_the_descriptor(name, make_g
     (tmp_path / "file").write_bytes(b"text")
     made = []
 
-    def found(folder, path, follow, types, stay):
+    def found(folder, path, follow, types, stay, most):
         made.append(os.open(tmp_path / "file", os.O_RDONLY))
-        return made[-1], 1, 0, 0o100644, 0xEF53, name
+        return made[-1], 1, 0, 0o100644, 0xEF53, name, None, 0
 
     guard = make_guard(tmp_path, backend="openat2")
     monkeypatch.setattr(_native, "open_beneath", found)
@@ -359,3 +359,40 @@ def test_a_file_that_is_gone_between_finding_and_opening_is_not_found(make_guard
     monkeypatch.setattr(guards, "os", Lacking(open=no_handle))
 
     assert answer(make_guard(tmp_path, backend="walk"), "file") == "NotFound"
+
+
+@pytest.mark.skipif(_native.open_beneath is None, reason="done by the accelerator")
+@pytest.mark.parametrize("size", [0, 1, 16_382, 16_383, 16_384, 65_535, 65_536, 65_537])
+def test_a_small_file_is_read_along_with_its_opening(size, make_guard, tmp_path, monkeypatch):
+    data = os.urandom(size)
+    (tmp_path / "file").write_bytes(data)
+    reads = []
+    pread = os.pread
+    monkeypatch.setattr(os, "pread", lambda *where: reads.append(where) or pread(*where))
+
+    with make_guard(tmp_path, backend="openat2").open("file") as source:
+        assert source.head == data[: source.head_bytes]
+
+    assert bool(reads) == (size == 0 or size >= 16_384)
+
+
+@pytest.mark.skipif(_native.open_beneath is None, reason="done by the accelerator")
+@pytest.mark.parametrize("what", ["same size", "longer"])
+def test_what_was_read_before_the_file_changed_is_read_again(what, make_guard, tmp_path, monkeypatch):
+    """The state that is told of a file is never newer than what is shown of it."""
+    file = tmp_path / "file"
+    file.write_bytes(b"old")
+    opener = _native.open_beneath
+
+    def then_changed(*where):
+        found = opener(*where)
+        file.write_bytes(b"new" if what == "same size" else b"newer")
+        os.utime(file, ns=(1, 1))
+        return found
+
+    guard = make_guard(tmp_path, backend="openat2")
+    monkeypatch.setattr(_native, "open_beneath", then_changed)
+
+    with guard.open("file") as source:
+        assert source.head == file.read_bytes()
+        assert source.status.st_mtime_ns == 1

@@ -35,7 +35,7 @@
 #endif
 
 enum {
-    REVISION = 7,           /* told to _native/__init__.py, which turns away a build of an older contract */
+    REVISION = 8,           /* told to _native/__init__.py, which turns away a build of an older contract */
     BLOCK = 1 << 20,        /* smaller reads pay for system calls, larger ones leave the processor's cache */
     PAGE = 4096,
     SMALL = 32 << 20,       /* below this, fresh pages for whole blocks cost more than the system calls they save */
@@ -483,6 +483,7 @@ enum {
     BENEATH = 0x08,
     RACE_RETRIES = 64,
     NAME_BYTES = 8192,
+    SMALL_FILE = 16 << 10, /* read along with the opening; a larger one is read where it is to stay, without a copy */
 };
 
 struct opened {
@@ -490,18 +491,22 @@ struct opened {
     int readable; /* otherwise fd only names it: a folder, or a file behind links, whose name is yet to be judged */
     int pseudo;   /* belongs to a file system of kernel state */
     mode_t mode;
-    uint32_t type; /* of the file system, as statfs(2) has it */
+    uint32_t type;     /* of the file system, as statfs(2) has it */
     ssize_t name_size; /* -1: no link was met, so it is called what it was asked by */
+    ssize_t all_size;  /* -1: not read; otherwise all that a small file holds is in `all` */
+    int64_t changed;   /* when the file was last changed, as it said before it was read: nanoseconds */
     char name[NAME_BYTES];
+    char all[SMALL_FILE];
 };
 
 /* Finds, looks and only then opens for reading; returns 0 or an errno. Runs without the interpreter lock. With `stay`
- * nothing on another mount than the folder's is touched: EXDEV. */
+ * nothing on another mount than the folder's is touched: EXDEV. Of a file of fewer than `most` bytes all are read. */
 static int open_beneath(int folder, const char *path, int follow, const uint32_t *types, size_t count, int stay,
-                        struct opened *out) {
+                        size_t most, struct opened *out) {
     struct {
         uint64_t flags, mode, resolve;
-    } how = {O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW), 0, BENEATH | NO_MAGICLINKS | NO_SYMLINKS | (stay ? NO_XDEV : 0)};
+    } how = {O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW), 0, BENEATH | NO_MAGICLINKS | NO_SYMLINKS};
+    how.resolve |= stay ? NO_XDEV : 0;
     struct stat found, opened;
     struct statfs system;
     char link[40];
@@ -524,6 +529,8 @@ static int open_beneath(int folder, const char *path, int follow, const uint32_t
         return error;
     }
     out->fd = -1;
+    out->all_size = -1;
+    out->changed = 0;
     out->readable = 0;
     out->mode = found.st_mode;
     out->type = (uint32_t)system.f_type;
@@ -545,6 +552,12 @@ static int open_beneath(int folder, const char *path, int follow, const uint32_t
         out->readable = 1;
         if (error && out->fd >= 0)
             close(out->fd);
+        else if (!error && opened.st_size > 0 && (uint64_t)opened.st_size < (most < SMALL_FILE ? most : SMALL_FILE)) {
+            /* One byte more is asked for, to see that the size is true. Whoever gets nothing here asks again. */
+            ssize_t got = pread(out->fd, out->all, (size_t)opened.st_size + 1, 0);
+            out->all_size = got == (ssize_t)opened.st_size ? got : -1;
+            out->changed = (int64_t)opened.st_mtim.tv_sec * 1000000000 + opened.st_mtim.tv_nsec;
+        }
     }
     close(handle);
     return error;
@@ -785,10 +798,11 @@ static PyObject *py_scan(PyObject *module, PyObject *args, PyObject *kwargs) {
 #ifdef __linux__
 static PyObject *py_open_beneath(PyObject *module, PyObject *args) {
     int folder, follow, stay = 0;
+    Py_ssize_t most = 0;
     PyObject *path;
     Py_buffer types;
     (void)module;
-    if (!PyArg_ParseTuple(args, "iSpy*|p:open_beneath", &folder, &path, &follow, &types, &stay))
+    if (!PyArg_ParseTuple(args, "iSpy*|pn:open_beneath", &folder, &path, &follow, &types, &stay, &most))
         return NULL;
     struct opened out;
     char *text;
@@ -801,18 +815,19 @@ static PyObject *py_open_beneath(PyObject *module, PyObject *args) {
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS
-    error = open_beneath(folder, text, follow, types.buf, (size_t)types.len / sizeof(uint32_t), stay, &out);
+    error = open_beneath(folder, text, follow, types.buf, (size_t)types.len / sizeof(uint32_t), stay,
+                         most > 0 ? (size_t)most : 0, &out);
     Py_END_ALLOW_THREADS
     PyBuffer_Release(&types);
     if (error) {
         errno = error;
         return PyErr_SetFromErrno(PyExc_OSError);
     }
-    PyObject *answer =
-        out.name_size < 0
-            ? Py_BuildValue("iiikIO", out.fd, out.readable, out.pseudo, (unsigned long)out.mode, out.type, Py_None)
-            : Py_BuildValue("iiikIy#", out.fd, out.readable, out.pseudo, (unsigned long)out.mode, out.type, out.name,
-                            (Py_ssize_t)out.name_size);
+    /* Of no bytes y# makes None where the pointer is NULL. */
+    PyObject *answer = Py_BuildValue("iiikIy#y#L", out.fd, out.readable, out.pseudo, (unsigned long)out.mode, out.type,
+                                     out.name_size < 0 ? NULL : out.name, (Py_ssize_t)out.name_size,
+                                     out.all_size < 0 ? NULL : out.all, (Py_ssize_t)out.all_size,
+                                     (long long)out.changed);
     if (answer == NULL && out.fd >= 0)
         close(out.fd);
     return answer;

@@ -156,7 +156,7 @@ _MISSING = object()
 
 def _field(fields: Mapping[str, Any], name: str, kind: str, default: Any = _MISSING, *, nullable: bool = False) -> Any:
     """One argument, judged as strictly as the original's parser does: no number in quotes, no fraction, no null."""
-    value = fields.get(name.rpartition(".")[2], _MISSING)
+    value = fields.get(name[name.rfind(".") + 1 :], _MISSING)
     if value is _MISSING:
         if default is _MISSING:
             raise _unparsed(f"missing field `{name}`")

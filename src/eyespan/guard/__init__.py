@@ -160,7 +160,10 @@ class Guard:
         else:
             fd, status = _reopen(found, path)
         if self.pulse is None:
-            return Source(fd, status, asked=path, path=rest, canonical=found.canonical)
+            # What was read before the status was asked for is of this state of the file only if it has not changed.
+            same = len(found.head or b"") == status.st_size and found.changed_ns == status.st_mtime_ns
+            head = found.head if same else None
+            return Source(fd, status, asked=path, path=rest, canonical=found.canonical, head=head)
         plain = found.root.plain and status.st_dev == found.root.device
         return SlowSource(
             fd, status, asked=path, path=rest, canonical=found.canonical, pulse=self.pulse, copies=not plain

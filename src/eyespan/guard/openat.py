@@ -15,6 +15,7 @@ import sys
 from eyespan import _native
 from eyespan.guard import walk
 from eyespan.guard.closing import close
+from eyespan.guard.source import Source
 from eyespan.model import MayWait
 
 TYPE_CHECKING = False
@@ -136,7 +137,7 @@ def open_plain(path: str) -> tuple[int, str] | None:
         # All mounts on the way to this one always answer, and a mount's own name leads through no link.
         base = os.open(point, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            fd, _, _, mode, kind, name = _native.open_beneath(base, os.fsencode(rest) or b".", True, b"", True)
+            fd, _, _, mode, kind, name, _, _ = _native.open_beneath(base, os.fsencode(rest) or b".", True, b"", True)
         finally:
             close(base)
         real = path if name is None else os.fsdecode(name)
@@ -161,7 +162,9 @@ def find(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True, s
         return find_by_ctypes(roots, root, rest, follow=follow, stay=stay)
     try:
         raw = rest.encode() if rest.isascii() else os.fsencode(rest)
-        fd, readable, pseudo, mode, _, name = open_beneath(root.fd, raw or b".", follow, _TYPES, stay)
+        fd, readable, pseudo, mode, _, name, head, changed_ns = open_beneath(
+            root.fd, raw or b".", follow, _TYPES, stay, Source.head_bytes
+        )
     except OSError as error:
         # ENAMETOOLONG: /proc tells no name longer than a page, counted from the top of the machine. EAGAIN: folders are
         # being renamed all the time somewhere, which the walk does not mind.
@@ -178,7 +181,7 @@ def find(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True, s
         if fd >= 0:
             close(fd)
         return _walk(roots, root, rest, follow, stay)
-    return walk.Found(fd, root, canonical, mode, bool(readable), bool(pseudo))
+    return walk.Found(fd, root, canonical, mode, bool(readable), bool(pseudo), head, changed_ns)
 
 
 def _walk(roots: Sequence[Root], root: Root, rest: str, follow: bool, stay: bool) -> walk.Found:

@@ -36,14 +36,23 @@ class Source:
     indexed = True
     """An index of its lines may be kept for the file; not so where the bytes read are not the file's own."""
 
-    def __init__(self, fd: int, status: os.stat_result, *, asked: str, path: str, canonical: str) -> None:
+    def __init__(
+        self,
+        fd: int,
+        status: os.stat_result,
+        *,
+        asked: str,
+        path: str,
+        canonical: str,
+        head: bytes | None = None,
+    ) -> None:
         self._fd = fd
         self._status = status
         self.size_bytes = status.st_size
         self.asked = asked
         self.path = path
         self.canonical = canonical
-        self._head: bytes | None = None
+        self._head = head
 
     @property
     def fd(self) -> int:
