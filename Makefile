@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test lint fuzz soak bench bench-quick hosts clean help
+.PHONY: run test lint fuzz soak mutate coverage promises bench bench-quick bench-documents hosts clean help
 
 run: $(READY)  ## show eyespan at work: the same lines in each dialect
 	@$(BIN)/python examples/tour.py
@@ -23,19 +23,36 @@ $(READY): pyproject.toml constraints.txt $(wildcard src/eyespan/_native/*.c hatc
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-fuzz: $(READY)  ## damaged documents by the thousand, the accelerator under sanitizers; some ten minutes
-	@$(BIN)/python tools/fuzz_documents.py --count 2000
+fuzz: $(READY)  ## 2,000 inputs for each of 41 targets, the accelerator under sanitizers; some ten minutes
+	@$(BIN)/python tools/fuzz.py --target all --runs 2000 --jobs 2
 	@PYTHON=$(BIN)/python tools/fuzz_native.sh
 
-soak: $(READY)  ## races and worker deaths at length; some ten minutes
-	@EYESPAN_RACE_READS=5000000 $(BIN)/python -m pytest tests/guard/test_race.py
+soak: $(READY)  ## the proofs of docs/security.md at full length: races, agreement, faults, exact data, load; an hour
+	@EYESPAN_RACE_READS=1250000 $(BIN)/python -m pytest -s tests/guard/test_race.py
+	@EYESPAN_AGREEMENT_PATHS=1000000 $(BIN)/python -m pytest -s tests/guard/test_agreement.py
 	@$(BIN)/python -m pytest -m soak
+	@$(BIN)/python tools/exact.py
+	@$(BIN)/python tools/load.py
+
+promises: $(READY)  ## what docs/security.md promises in figures, measured on this machine; two minutes
+	@$(BIN)/python tools/promises.py
+
+mutate: $(READY)  ## 64 deliberate defects, each must turn a test red; some ten minutes
+	@$(BIN)/python tools/mutate.py
+
+coverage: $(READY)  ## lines and branches of guard, lines and readers that the tests run; some ten minutes
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check coverage
+	@PYTHON=$(BIN)/python tools/coverage.sh
 
 bench: $(READY)  ## every figure of the README, beside the peers; installs them, some 40 minutes
-	@$(BIN)/python bench/run.py
+	@$(BIN)/python bench/run.py && $(BIN)/python bench/readme.py
+	@$(BIN)/python bench/documents.py
 
 bench-quick: $(READY)  ## the same on small sizes, two minutes
 	@$(BIN)/python bench/run.py --quick
+
+bench-documents: $(READY)  ## documents beside pypdf, pdfminer.six, markitdown and Pillow; some seven minutes
+	@$(BIN)/python bench/documents.py
 
 hosts: $(READY)  ## real Claude Code, Codex, agent frameworks and the MCP conformance suite as judges
 	@tools/hosts.sh && tools/hosts_frameworks.sh && tools/mcp_conformance.sh
@@ -45,4 +62,4 @@ clean:  ## remove what the other commands made
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:  ## these lines
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
