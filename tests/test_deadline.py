@@ -16,7 +16,7 @@ import pytest
 from eyespan import Workspace
 from eyespan.dialects import DIALECTS
 from eyespan.errors import Stuck, TimedOut
-from eyespan.guard import BACKENDS, patience
+from eyespan.guard import BACKENDS, mounts, patience
 from eyespan.model import Lines, MayWait, Pulse, ReadRequest
 from hung_fuse import hung_mount, why_not
 
@@ -35,7 +35,7 @@ def place(tmp_path: Path, monkeypatch):
     (tmp_path / "plain.txt").write_text("plain\n")
     (tmp_path / "link").symlink_to("net/read-9")
     (tmp_path / "net").mkdir()
-    monkeypatch.setattr(patience, "_FRESH_SECONDS", 0.0)  # the mount is younger than the table that is remembered
+    monkeypatch.setattr(mounts, "_FRESH_SECONDS", 0.0)  # the mount is younger than the table that is remembered
     with hung_mount(tmp_path / "net") as mount:
         yield Place(tmp_path, mount)
     until(lambda: patience.stuck() == 0)

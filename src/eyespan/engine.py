@@ -165,10 +165,10 @@ class Engine:
 
     def _mount(self, path: str) -> Hashable:
         """What stands for the mount that a path leads to. Raises: ReadError for what is no path of the workspace."""
-        from eyespan.guard import names, patience
+        from eyespan.guard import mounts, names
 
         root, rest = names.locate(path, self.guard.roots)
-        return patience.mount_of(os.path.join(root.canonical, rest))
+        return mounts.mount_of(os.path.join(root.canonical, rest))
 
     def _open(self, guard: Guard, request: ReadRequest, pulse: Pulse) -> Source:
         """The file that the request names, or what it names inside that file or in the past.
@@ -216,7 +216,7 @@ class Engine:
     def _kind(self, source: Source, request: ReadRequest) -> Kind:
         head = source.head
         if request.documents or request.refuses:
-            kind = kinds.detect(head, source.name)
+            kind = kinds.detect(head, source.name, request.documents | request.refuses)
             if kind is not None:
                 if kind.name in request.refuses:
                     raise Binary(source.asked, kind=kind.name)

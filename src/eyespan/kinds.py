@@ -196,8 +196,11 @@ TEXT = Kind("text", "eyespan.readers.text")
 BINARY = Kind("binary", "eyespan.readers.binary")
 
 
-def detect(head: bytes, name: str) -> Kind | None:
-    """The document kind of a file, or None if it is plain text or unknown. An empty file is of no kind."""
+def detect(head: bytes, name: str, wanted: frozenset[str] | None = None) -> Kind | None:
+    """The document kind of a file, or None if it is plain text or unknown. An empty file is of no kind.
+
+    Whoever needs to know of the `wanted` kinds alone may get None for others.
+    """
     if not head:
         return None
     start = head[0]
@@ -209,6 +212,8 @@ def detect(head: bytes, name: str) -> Kind | None:
                 return kind
         if suffix in by_suffix:
             return by_suffix[suffix]
+        if wanted is not None and _LATER_NAMES.isdisjoint(wanted):
+            break
     return None
 
 
@@ -219,6 +224,7 @@ _TABLES = [
     )
     for rows in (KINDS, LATER)
 ]
+_LATER_NAMES = frozenset([kind.name for kind in LATER])
 
 
 def is_binary(head: bytes, rule: str, encoding_rule: str, whole: bool) -> bool:

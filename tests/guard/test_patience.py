@@ -9,7 +9,7 @@ import time
 import pytest
 
 from eyespan.errors import Cancelled, NotFound, Stuck, TimedOut
-from eyespan.guard import patience
+from eyespan.guard import mounts, patience
 from eyespan.model import Pulse
 
 HANG_SECONDS = 30
@@ -238,11 +238,11 @@ def test_a_system_without_threads_is_told(monkeypatch):
 
 def test_mounts_are_told_apart_by_the_text_of_a_path(monkeypatch):
     table = [("/", "8:1", True), ("/net", "0:50", False), ("/net/a b", "0:51", False), ("/home", "8:2", True)]
-    monkeypatch.setattr(patience, "_mounts", lambda: table)
+    monkeypatch.setattr(mounts, "_mounts", lambda: table)
 
     asked = ["/net/x", "/net/a b/c", "/network", "/home/me", "/net", "/net/a b/../x", "/home/../net/x"]
 
-    assert [patience.mount_of(path) for path in asked] == [
+    assert [mounts.mount_of(path) for path in asked] == [
         "0:50",
         "0:51",
         ("8:1", "/network"),
@@ -251,17 +251,17 @@ def test_mounts_are_told_apart_by_the_text_of_a_path(monkeypatch):
         "0:50",
         "0:50",
     ]
-    assert [patience.plain_point(path) for path in ("/home/me", "/x", "/net/x")] == ["/home", "/", None]
+    assert [mounts.plain_point(path) for path in ("/home/me", "/x", "/net/x")] == ["/home", "/", None]
 
 
 def test_what_lies_on_top_of_a_mount_counts(monkeypatch):
-    monkeypatch.setattr(patience, "_mounts", lambda: [("/", "8:1", True), ("/a", "8:2", True), ("/a", "0:9", False)])
+    monkeypatch.setattr(mounts, "_mounts", lambda: [("/", "8:1", True), ("/a", "8:2", True), ("/a", "0:9", False)])
 
-    assert (patience.mount_of("/a/b"), patience.plain_point("/a/b")) == ("0:9", None)
+    assert (mounts.mount_of("/a/b"), mounts.plain_point("/a/b")) == ("0:9", None)
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/mountinfo"), reason="no table of mounts here")
 def test_the_table_of_this_machine_can_be_read():
-    points = [point for point, _, _ in patience._mounts()]
+    points = [point for point, _, _ in mounts._mounts()]
 
     assert "/" in points

@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from eyespan import Workspace
-from eyespan.guard import choose_backend, openat, patience
+from eyespan.guard import choose_backend, mounts, openat, patience
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_nothing_on_the_mount_of_the_root_needs_a_thread(tmp_path, monkeypatch, 
     monkeypatch.setattr(patience, "start_new_thread", no_thread)
     monkeypatch.setattr(patience._crew, "idle", [])
     monkeypatch.setattr(openat, "PLAIN_TYPES", _any_type())
-    monkeypatch.setattr(patience, "PLAIN_NAMES", _any_type())
+    monkeypatch.setattr(mounts, "PLAIN_NAMES", _any_type())
 
     with Workspace(tmp_path) as workspace:
         reply = workspace.tool("claude").call({"file_path": str(tmp_path / path)})

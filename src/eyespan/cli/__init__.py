@@ -79,9 +79,9 @@ class Options:
         """
         roots = self.roots or [os.getcwd()]
         if _steps_aside:
-            from eyespan.guard import patience
+            from eyespan.guard import mounts
 
-            patience.before_waiting = _step_aside
+            mounts.before_waiting = _step_aside
         workspace = self._opened(roots, None)
         config = self.configuration(workspace)
         if config is None:

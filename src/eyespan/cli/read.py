@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from eyespan import errors, kinds, selectors
+from eyespan import errors, kinds
 from eyespan._native import number
 from eyespan.cli import Options, Usage
 from eyespan.model import ImagePart, Limits, Lines, NotePart, Pulse, ReadRequest, Tail, TextPart
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eyespan.model import Part, Selection
+    from eyespan.selectors import Target
     from eyespan.workspace import Workspace
 
 HELP = """\
@@ -108,7 +109,7 @@ class _Show:
         """Shows one argument; False (and why, on standard error) if it could not be read."""
         try:
             try:
-                self._parts(text, selectors.Target(text), (Lines(),), headed)
+                self._parts(text, text, (Lines(),), headed)
             except errors.NotFound:
                 self._selected(text, headed)
         except errors.ReadError as error:
@@ -119,11 +120,13 @@ class _Show:
 
     def _selected(self, text: str, headed: bool) -> None:
         """Shows what a path with a selector behind it means: the first reading of it whose file is there."""
+        from eyespan import selectors  # a plain name needs no reading
+
         found = selectors.split(text)
         missing: errors.ReadError = errors.NotFound(text)
         if found is not None:
             try:
-                self._parts(text, selectors.Target(found[0]), found[1], headed)
+                self._parts(text, found[0], found[1], headed)
                 return
             except errors.NotFound as error:
                 missing = error
@@ -143,9 +146,12 @@ class _Show:
                 pass
         raise missing
 
-    def _target(self, text: str, target: selectors.Target, headed: bool) -> bool:
+    def _target(self, text: str, target: Target, headed: bool) -> bool:
         """Shows a member, a file of the past or a table; False if the selector is none of a kind that is shown here."""
+        from eyespan import selectors
+
         selections: tuple[Selection, ...] = (Lines(),)
+        table = ""
         match target.piece:
             case None:
                 pass
@@ -153,7 +159,8 @@ class _Show:
                 selections = tuple([one for one in ranges if isinstance(one, (Lines, Tail))])
                 if len(selections) < len(ranges):
                     return False
-            case selectors.Named(_, ()):
+            case selectors.Named(name, ()):
+                table = name
                 request = ReadRequest(
                     target.path, documents=self._documents, member=target.member, revision=target.revision
                 )
@@ -161,7 +168,7 @@ class _Show:
                     return False
             case _:
                 return False
-        self._parts(text, target, selections, headed)
+        self._parts(text, target.path, selections, headed, member=target.member, revision=target.revision, table=table)
         return True
 
     def _is_there(self, path: str) -> bool:
@@ -173,7 +180,17 @@ class _Show:
             return False
         return True
 
-    def _parts(self, text: str, target: selectors.Target, selections: tuple[Selection, ...], headed: bool) -> None:
+    def _parts(
+        self,
+        text: str,
+        path: str,
+        selections: tuple[Selection, ...],
+        headed: bool,
+        *,
+        member: str = "",
+        revision: str = "",
+        table: str = "",
+    ) -> None:
         limits = Limits(
             max_line_bytes=4 * (TERMINAL_LINE_CHARS + 1) if self._terminal else None,
             max_line_chars=TERMINAL_LINE_CHARS if self._terminal else None,
@@ -181,19 +198,19 @@ class _Show:
         with _Progress(text) as progress:
             pulse = progress.pulse = Pulse(self._workspace.engine.deadline_seconds, progress)
             options: dict[str, Any] = {"pictures": False, "max_pages": 10_000}
-            if isinstance(target.piece, selectors.Named):
-                options.update(table=target.piece.name, sheet=target.piece.name)
+            if table:
+                options.update(table=table, sheet=table)
             for at, selection in enumerate(selections):
                 request = ReadRequest(
-                    target.path,
+                    path,
                     selection,
                     limits,
                     documents=self._documents,
                     options=options,
                     encoding="bom",
                     counts_cut_chars=self._terminal,
-                    member=target.member,
-                    revision=target.revision,
+                    member=member,
+                    revision=revision,
                 )
                 for part in self._workspace.engine.stream(request, pulse):
                     progress.clear()
@@ -279,6 +296,8 @@ class _Show:
         return str(error)
 
     def _near(self, path: str) -> str:
+        from eyespan import selectors
+
         found = selectors.split(path)
         return "" if found is None else f" (nor {_escaped(found[0])!r})"
 
@@ -287,6 +306,8 @@ class _NoSuchLines(errors.ReadError):
     """The file ends before the lines asked for."""
 
     def __init__(self, selection: Selection, total_lines: int) -> None:
+        from eyespan import selectors
+
         asked = selectors.write("", selection)[1:]
         super().__init__("", f"no line {asked}: the file has {total_lines} line{'s' * (total_lines != 1)}")
 

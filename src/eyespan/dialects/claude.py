@@ -77,6 +77,7 @@ class Claude(Dialect):
         self.can_read_pdf = bool(settings["can_read_pdf"])
         self.pdf: str = settings["pdf"]
         self.mark = MARKS[settings["line_number_format"]]
+        self._options = {"pdf": self.pdf, "pages": None, "max_pages": MAX_PAGES}
 
     def _spec(self) -> ToolSpec:
         description = "\n".join(line for line in DESCRIPTION if self.can_read_pdf or not line.startswith(PDF_LINE))
@@ -107,7 +108,7 @@ class Claude(Dialect):
             text_rule=NUL_IS_BINARY,
             documents=_SHOWN_KINDS,
             refuses=_NO_KINDS if self.can_read_pdf else _PDF_ONLY,
-            options={"pdf": self.pdf, "pages": args.pages, "max_pages": MAX_PAGES},
+            options=self._options if args.pages is None else {**self._options, "pages": args.pages},
             encoding=self.encoding or "bom",
             tells_encoding=self.encoding is not None,
             counts_cut_chars=True,

@@ -14,10 +14,10 @@ import os
 import stat
 
 from eyespan.errors import NotFound, NotRegular, OutsideRoot, PermissionRefused, ReadError, from_os_error
-from eyespan.guard import names, walk
+from eyespan.guard import names
 from eyespan.guard.closing import close
 from eyespan.guard.roots import Root
-from eyespan.guard.source import SlowSource, Source
+from eyespan.guard.source import Found, SlowSource, Source
 from eyespan.model import MayWait
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from eyespan.model import Pulse
     from eyespan.policy import Policy
 
-    Find = Callable[..., walk.Found]
+    Find = Callable[..., Found]
 
 BACKENDS = ("openat2", "openat2-by-ctypes", "walk", "walk-by-name", "portable")
 """From the strongest to the weakest; the first that works here is taken."""
@@ -146,7 +146,7 @@ class Guard:
             if found.fd >= 0:
                 close(found.fd)
 
-    def _admit_found(self, found: walk.Found, path: str, rest: str) -> Source:
+    def _admit_found(self, found: Found, path: str, rest: str) -> Source:
         """Judges the thing itself, then opens it for reading. Takes `found.fd` over when it is readable already."""
         if not stat.S_ISREG(found.mode):
             raise NotRegular(path, what=_what(found.mode))
@@ -170,7 +170,7 @@ class Guard:
         )
 
 
-def _reopen(found: walk.Found, path: str) -> tuple[int, os.stat_result]:
+def _reopen(found: Found, path: str) -> tuple[int, os.stat_result]:
     """From a descriptor that only names a file to one that reads it: the same file, whatever its name is by now."""
     before = os.fstat(found.fd)
     fd = _open_handle(found)
@@ -184,7 +184,7 @@ def _reopen(found: walk.Found, path: str) -> tuple[int, os.stat_result]:
     return fd, status
 
 
-def _open_handle(found: walk.Found) -> int:
+def _open_handle(found: Found) -> int:
     """O_NONBLOCK: a lease or a pipe must not make an open wait."""
     try:
         return os.open(f"/proc/self/fd/{found.fd}", _READ)
@@ -193,6 +193,8 @@ def _open_handle(found: walk.Found) -> int:
             raise
     # No /proc here: by name once more without following links; the caller compares what was opened.
     folder, _, name = found.canonical.rpartition("/")
+    from eyespan.guard import walk
+
     again = walk.find((found.root,), found.root, folder, follow=False)
     try:
         return os.open(name, _READ | os.O_NOFOLLOW, dir_fd=again.fd)
@@ -209,9 +211,11 @@ def _backend(name: str) -> Find:
         from eyespan.guard import openat
 
         return openat.find_by_ctypes
-    if name == "walk":
-        return walk.find
-    if name == "walk-by-name":
+    if name in ("walk", "walk-by-name"):
+        from eyespan.guard import walk  # others seldom need it
+
+        if name == "walk":
+            return walk.find
         return lambda *where, **how: walk.find(*where, by_handle=False, **how)
     if name == "portable":
         from eyespan.guard import portable

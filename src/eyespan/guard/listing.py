@@ -18,6 +18,7 @@ from eyespan.record import record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eyespan.guard import Guard
+    from eyespan.guard.source import Found
 
 MAX_SEEN = 10_000
 _OPEN = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -72,7 +73,7 @@ def list_beneath(guard: Guard, path: str) -> Listing:
         raise
 
 
-def _judge(guard: Guard, found: walk.Found, path: str) -> None:
+def _judge(guard: Guard, found: Found, path: str) -> None:
     if not stat.S_ISDIR(found.mode):
         raise NotRegular(path, what="file")
     if found.fd >= 0 and is_pseudo(found.fd):

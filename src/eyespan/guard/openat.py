@@ -13,9 +13,8 @@ import stat
 import sys
 
 from eyespan import _native
-from eyespan.guard import walk
 from eyespan.guard.closing import close
-from eyespan.guard.source import Source
+from eyespan.guard.source import Found, Source
 from eyespan.model import MayWait
 
 TYPE_CHECKING = False
@@ -126,7 +125,7 @@ def open_plain(path: str) -> tuple[int, str] | None:
     """
     if _native.open_beneath is None:
         return None
-    from eyespan.guard.patience import plain_point
+    from eyespan.guard.mounts import plain_point
 
     point = plain_point(path)
     if point is None:
@@ -150,7 +149,7 @@ def open_plain(path: str) -> tuple[int, str] | None:
     return None
 
 
-def find(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True, stay: bool = False) -> walk.Found:
+def find(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True, stay: bool = False) -> Found:
     """As `walk.find`; a regular file to which no link led is opened for reading already.
 
     `stay` finds only what lies on the mount of the root itself, and touches no other.
@@ -181,18 +180,18 @@ def find(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True, s
         if fd >= 0:
             close(fd)
         return _walk(roots, root, rest, follow, stay)
-    return walk.Found(fd, root, canonical, mode, bool(readable), bool(pseudo), head, changed_ns)
+    return Found(fd, root, canonical, mode, bool(readable), bool(pseudo), head, changed_ns)
 
 
-def _walk(roots: Sequence[Root], root: Root, rest: str, follow: bool, stay: bool) -> walk.Found:
+def _walk(roots: Sequence[Root], root: Root, rest: str, follow: bool, stay: bool) -> Found:
     if stay:
         raise MayWait  # the walk looks at whatever it meets, on any mount
+    from eyespan.guard import walk
+
     return walk.find(roots, root, rest, follow=follow)
 
 
-def find_by_ctypes(
-    roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True, stay: bool = False
-) -> walk.Found:
+def find_by_ctypes(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True, stay: bool = False) -> Found:
     """The same, as a descriptor that only names what was found.
 
     Raises: OSError, OutsideRoot; with `stay` MayWait.
@@ -208,7 +207,7 @@ def find_by_ctypes(
     try:
         canonical = _below(os.readlink(f"/proc/self/fd/{fd}"), root)
         if canonical is not None:
-            return walk.Found(fd, root, canonical, os.fstat(fd).st_mode, False, is_pseudo(fd))
+            return Found(fd, root, canonical, os.fstat(fd).st_mode, False, is_pseudo(fd))
     except BaseException as error:
         close(fd)
         if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:

@@ -9,19 +9,19 @@ behind is counted as stuck until it does come back; then it closes what it opene
     `MAX_THREADS` in all                  the same; when all of them are stuck, `Stuck` at once
     `MAX_WAITING` wait for their turn     `Stuck` at once
 
-Which mount is meant is guessed from the path and the system's table of mounts, without touching any of them.
+Which mount is meant is guessed from the path (`mounts.mount_of`).
 
 Not promised: that the process can end. A thread that waits for a FUSE server cannot be killed, and a process with such
-a thread stays until the server answers or the mount is taken away (`before_waiting` is the way around that).
+a thread stays until the server answers or the mount is taken away (`mounts.before_waiting` is the way around that).
 """
 
 from __future__ import annotations
 
 import os
-import time
 from _thread import allocate_lock, start_new_thread
 
 from eyespan.errors import Cancelled, Stuck, TimedOut
+from eyespan.guard import mounts
 from eyespan.model import Pulse
 
 TYPE_CHECKING = False
@@ -209,8 +209,6 @@ class _Crew:
 
 
 _crew = _Crew()
-before_waiting: Callable[[], None] | None = None
-"""Called once, before the first thread: for a program that wants to be able to end while one of them is stuck."""
 
 
 def renew() -> None:
@@ -257,9 +255,8 @@ def within(
 
     Raises: TimedOut, Stuck, Cancelled, and what `work` raises.
     """
-    global before_waiting
     pulse.check()
-    act, before_waiting = before_waiting, None
+    act, mounts.before_waiting = mounts.before_waiting, None
     if act is not None:
         act()
     crew = _crew
@@ -298,82 +295,3 @@ def _wait(crew: _Crew, job: _Job, pulse: Pulse, relay: Relay, path: str) -> None
         if relay.progress is not told and relay.progress is not None:
             told = relay.progress
             pulse.beat(*told)
-
-
-# --- which mount ------------------------------------------------------------------------------------------------------
-
-PLAIN_NAMES = frozenset(
-    {
-        *("ext2", "ext3", "ext4", "xfs", "btrfs", "bcachefs", "f2fs", "zfs", "jfs", "nilfs2", "reiserfs"),
-        *("tmpfs", "ramfs", "overlay", "squashfs", "erofs", "iso9660", "udf", "vfat", "exfat", "ntfs3", "hfsplus"),
-    }
-)
-"""File systems that answer as long as the machine itself does, as the table of mounts calls them."""
-_TABLE = "/proc/self/mountinfo"
-_FRESH_SECONDS = 1.0
-"""Reading the table takes 50 us and more; of a mount that is newer each path stands for itself."""
-_table: tuple[float, list[tuple[str, str, bool]]] = (float("-inf"), [])
-
-
-def mount_of(path: str) -> Hashable:
-    """What stands for the mount that an absolute path leads to, by its text alone.
-
-    A path of a plain file system that has to wait for something leads to another one by some link, and there is no
-    telling which: it stands for itself, so that no other file of its mount is taken for stuck.
-    """
-    path = os.path.normpath(path)
-    above = _above(path)
-    if not above:
-        return path
-    _, device, plain = above[-1]
-    return (device, path) if plain else device
-
-
-def plain_point(path: str) -> str | None:
-    """Where the mount of a path lies, by the path's text; None unless all mounts down to there always answer."""
-    above = _above(path)
-    return above[-1][0] if above and all(plain for _, _, plain in above) else None
-
-
-def _above(path: str) -> list[tuple[str, str, bool]]:
-    """The mounts on the way to a path, the deepest last; of those at the same place the one on top."""
-    found: dict[str, tuple[str, str, bool]] = {}
-    for mount in _mounts():
-        point = mount[0]
-        if path.startswith(point) and (point == "/" or len(path) == len(point) or path[len(point)] == "/"):
-            found[point] = mount
-    return sorted(found.values())
-
-
-def _mounts() -> list[tuple[str, str, bool]]:
-    """Where each mount is, its device, and whether it is of a plain type; later ones lie over earlier ones."""
-    global _table
-    now = time.monotonic()
-    if now - _table[0] > _FRESH_SECONDS:
-        try:
-            fd = os.open(_TABLE, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                data = b""
-                while piece := os.read(fd, 1 << 16):
-                    data += piece
-            finally:
-                os.close(fd)
-        except OSError:
-            # Another system, no /proc, or out of reach by now: what was known before is as good a guess as any.
-            _table = (now, _table[1])
-            return _table[1]
-        found = []
-        for line in data.decode("utf-8", "surrogateescape").split("\n"):
-            fields, _, rest = line.partition(" - ")
-            words, kind = fields.split(" "), rest.partition(" ")[0]
-            if len(words) > 4:
-                found.append((_unescaped(words[4]), words[2], kind in PLAIN_NAMES))
-        _table = (now, found)
-    return _table[1]
-
-
-def _unescaped(text: str) -> str:
-    """Blanks, tabs, line feeds and backslashes are written as three octal digits in the table."""
-    for code, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
-        text = text.replace(code, character)
-    return text

@@ -14,7 +14,7 @@ import stat
 from eyespan.errors import InvalidPath, OutsideRoot
 from eyespan.guard.closing import close
 from eyespan.guard.names import beneath
-from eyespan.guard.walk import Found
+from eyespan.guard.source import Found
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -79,7 +79,6 @@ def open_roots(paths: Sequence[str | os.PathLike[str]], deadline_seconds: float 
     Raises: OSError, NotADirectoryError, ValueError.
     """
     from eyespan.errors import Stuck, TimedOut
-    from eyespan.guard import patience
 
     pulse = Pulse(deadline_seconds)
     opened: list[Root] = []
@@ -88,6 +87,8 @@ def open_roots(paths: Sequence[str | os.PathLike[str]], deadline_seconds: float 
             try:
                 opened.append(Root(path, patient=False))
             except MayWait:
+                from eyespan.guard import patience  # a process that never waits does without it
+
                 # One that comes too late closes itself, like any root that nobody holds.
                 opened.append(patience.within(pulse, _opener(path), key=("root", os.fspath(path))))
         return tuple(opened)

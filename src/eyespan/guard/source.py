@@ -13,10 +13,41 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
     from types import TracebackType
 
+    from eyespan.guard.roots import Root
     from eyespan.model import Pulse
 
 
 MAX_COPY_BYTES = 32 << 20
+
+
+class Found:
+    """What a backend found: a descriptor (-1 for what is never opened), where it really is, and what it is."""
+
+    __slots__ = ("canonical", "changed_ns", "fd", "head", "mode", "pseudo", "readable", "root")
+
+    def __init__(
+        self,
+        fd: int,
+        root: Root,
+        canonical: str,
+        mode: int,
+        readable: bool,
+        pseudo: bool | None = None,
+        head: bytes | None = None,
+        changed_ns: int = 0,
+    ) -> None:
+        self.fd = fd
+        self.root = root
+        self.canonical = canonical
+        self.mode = mode
+        self.readable = readable
+        """The file can be read from `fd`; otherwise `fd` only names it."""
+        self.pseudo = pseudo
+        """Belongs to a file system of kernel state; None: not looked at yet."""
+        self.head = head
+        """All that it holds, where that was little and read along with the opening."""
+        self.changed_ns = changed_ns
+        """When it was last changed, as it said before that."""
 
 
 class Source:

@@ -14,6 +14,7 @@ import stat
 from eyespan.errors import OutsideRoot
 from eyespan.guard.closing import close
 from eyespan.guard.names import beneath
+from eyespan.guard.source import Found
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,36 +31,6 @@ _O_PATH = getattr(os, "O_PATH", 0)
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _DIRECTORY = getattr(os, "O_DIRECTORY", 0)
-
-
-class Found:
-    """What a backend found: a descriptor (-1 for what is never opened), where it really is, and what it is."""
-
-    __slots__ = ("canonical", "changed_ns", "fd", "head", "mode", "pseudo", "readable", "root")
-
-    def __init__(
-        self,
-        fd: int,
-        root: Root,
-        canonical: str,
-        mode: int,
-        readable: bool,
-        pseudo: bool | None = None,
-        head: bytes | None = None,
-        changed_ns: int = 0,
-    ) -> None:
-        self.fd = fd
-        self.root = root
-        self.canonical = canonical
-        self.mode = mode
-        self.readable = readable
-        """The file can be read from `fd`; otherwise `fd` only names it."""
-        self.pseudo = pseudo
-        """Belongs to a file system of kernel state; None: not looked at yet."""
-        self.head = head
-        """All that it holds, where that was little and read along with the opening."""
-        self.changed_ns = changed_ns
-        """When it was last changed, as it said before that."""
 
 
 def find(
