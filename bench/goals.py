@@ -43,7 +43,7 @@ REASONS = {
     ("W6", "1.25"): SCAN,
     ("W6", "2 times"): SCAN,
     ("W8", "without numbers: 0.2"): (
-        "The appended bytes are not in the processor's caches yet: a bare read of the last 64 KB takes most of it."
+        "The appended bytes are not in the processor's caches yet: a bare read of the last 64 KB takes half of it."
     ),
     ("W9/10 MB", "10 MB"): FIRST,
     ("W9/101 MB", "101 MB"): FIRST,
