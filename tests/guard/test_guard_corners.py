@@ -396,3 +396,19 @@ def test_what_was_read_before_the_file_changed_is_read_again(what, make_guard, t
     with guard.open("file") as source:
         assert source.head == file.read_bytes()
         assert source.status.st_mtime_ns == 1
+
+
+@pytest.mark.parametrize("backend", ["openat2", "openat2-by-ctypes", "walk", "walk-by-name"])
+def test_links_are_counted_once(backend, make_guard, tmp_path):
+    """The kernel tries a path that leads out twice and goes on counting: it was told as a path of too many links."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_bytes(b"text")
+    target = "folder"
+    for number in range(38):
+        (tmp_path / f"link{number}").symlink_to(target)
+        target = f"link{number}"
+    guard = make_guard(tmp_path, backend=backend)
+
+    for _ in range(20):
+        assert answer(guard, "link37/../file") == b"text"
+        assert answer(guard, "link37/../../file") == "OutsideRoot"

@@ -83,6 +83,12 @@ _TYPES = b"".join([number.to_bytes(4, sys.byteorder) for number in PSEUDO_TYPES]
 """As the accelerator takes them; the `array` module would do this too, and costs 2 ms to import."""
 
 
+_UNDECIDED = (errno.EXDEV, errno.EAGAIN, errno.ELOOP)
+"""Where the walk decides. EAGAIN: folders are being renamed all the time somewhere, which the walk does not mind.
+ELOOP: before it says that a path leads out the kernel tries once more and counts its links twice, so that some twenty
+can be too many."""
+
+
 def available() -> bool:
     """Whether this kernel (and its seccomp filter) has openat2, and /proc to tell names with."""
     try:
@@ -165,9 +171,8 @@ def find(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True, s
             root.fd, raw or b".", follow, _TYPES, stay, Source.head_bytes
         )
     except OSError as error:
-        # ENAMETOOLONG: /proc tells no name longer than a page, counted from the top of the machine. EAGAIN: folders are
-        # being renamed all the time somewhere, which the walk does not mind.
-        if error.errno in (errno.EXDEV, errno.ENAMETOOLONG, errno.EAGAIN):
+        # ENAMETOOLONG: /proc tells no name longer than a page, counted from the top of the machine.
+        if error.errno in (*_UNDECIDED, errno.ENAMETOOLONG):
             return _walk(roots, root, rest, follow, stay)
         raise
     try:
@@ -201,7 +206,7 @@ def find_by_ctypes(roots: Sequence[Root], root: Root, rest: str, *, follow: bool
     try:
         fd = openat2(root.fd, os.fsencode(rest) or b".", follow, stay)
     except OSError as error:
-        if error.errno in (errno.EXDEV, errno.EAGAIN):
+        if error.errno in _UNDECIDED:
             return _walk(roots, root, rest, follow, stay)
         raise
     try:
