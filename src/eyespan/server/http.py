@@ -6,6 +6,7 @@ supervisor holds the socket, starts one process for each and replaces those that
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
@@ -14,6 +15,7 @@ import time
 
 from eyespan.model import MayWait, Pulse
 from eyespan.server import auth, jail, protocol
+from eyespan.server.memory import keep_little
 from eyespan.server.options import ServeOptions, Usage
 from eyespan.server.protocol import Refused, Service
 from eyespan.tool import valid_text
@@ -331,14 +333,15 @@ def work(
     server = uvicorn.Server(config)
 
     async def run() -> None:
+        loop = asyncio.get_running_loop()
+        keep_little(loop)
         if parent is not None:
-            import asyncio
 
             def orphaned() -> None:
                 server.should_exit = True
-                asyncio.get_running_loop().remove_reader(parent)
+                loop.remove_reader(parent)
 
-            asyncio.get_running_loop().add_reader(parent, orphaned)
+            loop.add_reader(parent, orphaned)
         await server.serve(sockets=[listener])
 
     def end(*_: object) -> None:

@@ -110,7 +110,9 @@ class Plan:
         self.line, line = "", "(?!)()"
         if tags.line:
             self.line = tags.line[0]
-            name = next(name for name, tag in names.items() if tag == self.line)
+            name = next((name for name, tag in names.items() if tag == self.line), None)
+            if name is None:
+                raise Intricate  # its prefix stands for something else here
             prefix = name.removesuffix(self.line.rpartition(":")[2])
             one, run, look, text_of = (re.escape(prefix + tag.rpartition(":")[2]) for tag in tags.line)
             line = f"{one}><{run}>(?:<{look}[^<>]*/>)?<{text_of}>([^<]+)</{text_of}></{run}></{one}>"
@@ -225,6 +227,8 @@ def _events(plan: Plan, first: str, rest: str) -> list[Event]:
             tell((unescaped(leaf) if "&" in leaf else leaf, "", _NONE))
         elif closed:
             depth -= 1
+            if closed not in ends:
+                raise Intricate  # the end of something that is passed over, and was never begun
             tell(ends[closed])
         elif opened in special:
             if opened in plan.skipped:
