@@ -15,7 +15,7 @@ run() {
         echo "coverage: some tests failed; what they ran is counted all the same" >&2
 }
 
-run tests/guard tests/lines tests/readers tests/fuzz tests/dialects tests/test_conformance.py tests/test_kinds.py \
+run tests/guard tests/lines tests/readers tests/fuzz tests/dialects tests/test_conformance.py tests/test_kinds.py tests/test_deadline.py \
     --deselect tests/guard/test_race.py
 PYTHONPATH="$root/tools" run -p decode_here tests/readers/test_office.py tests/readers/test_tables.py \
     tests/readers/test_reader_corners.py

@@ -1,8 +1,8 @@
 """Memory of a server that runs for weeks: what is free goes back to the system.
 
 glibc gives every thread memory of its own and keeps what they freed, in pieces: after a hundred thousand answers half
-as much again as after the first thousand, though Python itself holds no more. Two such pools are enough for threads that
-take turns anyway, and what lies idle in them is given back from time to time. Other C libraries are left alone.
+as much again as after the first thousand, though Python itself holds no more. Two such pools are enough for threads
+that take turns anyway, and what lies idle in them is given back from time to time. Other C libraries are left alone.
 """
 
 from __future__ import annotations
