@@ -14,7 +14,7 @@ from eyespan import Workspace, worker
 from eyespan.errors import Cancelled, Missing, NoMember, ScanLimit, TimedOut, Unreadable, WindowTooLarge
 from eyespan.model import ImagePart, Limits, Pulse, ReadRequest
 from eyespan.readers import notebook, tables, tabular
-from eyespan.readers.office import docx, eml, epub, html, markdown, package, pptx, sheet
+from eyespan.readers.office import docx, eml, epub, html, markdown, package, pptx, scan, sheet
 
 
 def read(folder, name, documents, *, pulse=None, **more):
@@ -542,3 +542,10 @@ def test_a_header_is_looked_at_so_far_and_no_further():
     assert shown.startswith("Subject: a\n") or "To: " in shown
     assert shown.endswith("text\n")
     assert len(shown) < 3 * eml.MAX_HEADER_CHARS
+
+
+def test_a_slide_whose_usual_prefix_stands_for_something_else_goes_to_the_parser():
+    data = b'<p:sld xmlns:p="urn:presentationml" xmlns:a="urn:other"><a:p>x</a:p></p:sld>'
+
+    with pytest.raises(scan.Intricate):
+        scan.scan(data, pptx._TAGS, package._prefix)
