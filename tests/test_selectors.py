@@ -34,7 +34,8 @@ pieces = st.one_of(
     names.filter(str.strip).map(Symbol),
     st.tuples(spans, within).map(lambda s: Pages(*s[0], s[1])),
     st.tuples(spans, within).map(lambda s: Cells(*s[0], s[1])),
-    st.tuples(names.filter(lambda n: "/" not in n), areas, within).map(lambda a: Area(*a)),
+    # No spreadsheet lets a sheet's name begin with a colon, which would be read as the mark of a symbol.
+    st.tuples(names.filter(lambda n: "/" not in n and n[0] != ":"), areas, within).map(lambda a: Area(*a)),
     st.tuples(names.filter(lambda n: selectors.parse_piece(n) == Named(n)), within).map(lambda n: Named(*n)),
 )
 
