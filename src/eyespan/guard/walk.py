@@ -159,7 +159,7 @@ class _look_by_handle(_Look):  # noqa: N801  (used as the function it is)
             raise
 
 
-class _look_by_name(_Look):  # noqa: N801
+class _look_by_name(_Look):  # noqa: N801  (as above)
     __slots__ = ()
 
     def __init__(self, here: int, name: str) -> None:
