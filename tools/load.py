@@ -42,7 +42,8 @@ BUSY = -32000
 METHOD_NOT_FOUND = -32601
 PATIENCE_SECONDS = 90.0
 """How long a client waits for anything: more than a server with a timeout of its own may ever take."""
-SETTLE_SECONDS = 3.0
+REST_SECONDS = 15.0
+"""Long enough for the server to give back what is free, which it does every ten seconds."""
 GROWTH_BYTES = 16 << 20
 """What the memory of a serving process may differ by at rest: an allocator gives back what it likes."""
 FILL_LINES, FILL_CALLS = 3000, 100
@@ -632,10 +633,10 @@ def storm(
     return counts, times, wrong, most
 
 
-def settled(server: Server) -> dict[str, int]:
+def settled(server: Server, seconds: float) -> dict[str, int]:
     """What the server holds when nobody asks for anything: the least of some looks, since endings take a moment."""
     least: dict[str, int] = {}
-    end = time.monotonic() + SETTLE_SECONDS
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         time.sleep(0.25)
         now = held(server.process.pid)
@@ -668,6 +669,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="the HTTP server under load; every answer is compared with the disk")
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--warm-up", type=float, default=None, help="seconds before anything is compared (a tenth)")
+    parser.add_argument("--rest", type=float, default=REST_SECONDS, help="seconds of quiet before what is held counts")
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--processes", type=int, default=4, help="processes that the clients are spread over")
     parser.add_argument("--hostile", type=float, default=0.05, help="the share of hostile requests")
@@ -684,11 +686,11 @@ def main(argv: list[str] | None = None) -> int:
         try:
             warm_up = options.warm_up if options.warm_up is not None else max(3.0, options.seconds / 10)
             _, _, early, _ = storm(server, options, warm_up, f"{seed}-warm-up", fill=True)
-            first = settled(server)
+            first = settled(server, options.rest)
             start = time.monotonic()
             counts, times, wrong, most = storm(server, options, options.seconds, seed)
             took = time.monotonic() - start
-            last = settled(server)
+            last = settled(server, options.rest)
         finally:
             status = server.end()
         log = server.log.read_text()

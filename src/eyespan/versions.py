@@ -16,11 +16,12 @@ from eyespan.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from array import array
     from collections.abc import Iterable, Sequence
 
 DIGITS = 12
 MAX_LINES = 200_000
-"""Of all versions remembered: about 10 MB."""
+"""Of all versions remembered: 3 MB."""
 MAX_COMPARED = 5_000
 """Lines of one version; a larger one is compared only at its two ends. Lines that repeat a hundred times over, which is
 the worst, take half a second then, and with every doubling four times as long."""
@@ -62,10 +63,21 @@ def as_hash(value: object) -> str | None:
 
 @record
 class Version:
-    """Lines of a file as they were shown: their numbers and what stood there, as hashes."""
+    """Lines of a file as they were shown: their numbers and what stood there, as hashes.
 
-    numbers: tuple[int, ...]
-    hashes: tuple[int, ...]
+    Arrays, not tuples: a quarter of the memory, and in one piece. Numbers that live for hours, strewn among the objects
+    of short answers, keep a server's memory from being given back.
+    """
+
+    numbers: array[int]
+    hashes: array[int]
+
+    @classmethod
+    def of(cls, lines: Iterable[tuple[int, str]]) -> Version:
+        from array import array
+
+        pairs = list(lines)
+        return cls(array("q", [number for number, _ in pairs]), array("q", [hash(text) for _, text in pairs]))
 
 
 class Versions:
@@ -82,8 +94,7 @@ class Versions:
     def keep(self, path: str, value: str, lines: Iterable[tuple[int, str]]) -> None:
         """Remembers what was shown under this hash; the oldest are forgotten for it."""
         key = (path, value)
-        pairs = [(number, hash(text)) for number, text in lines]
-        version = Version(tuple([number for number, _ in pairs]), tuple([text for _, text in pairs]))
+        version = Version.of(lines)
         with self._lock:
             if key in self._held or len(version.numbers) > self.max_lines:
                 return
@@ -100,8 +111,7 @@ class Versions:
         held = self._held.get((path, value))
         if held is None or not lines or not held.numbers or held.numbers[0] != lines[0][0]:
             return None
-        now = Version(tuple([number for number, _ in lines]), tuple([hash(text) for _, text in lines]))
-        return _in_words(_differences(held, now))
+        return _in_words(_differences(held, Version.of(lines)))
 
 
 def _differences(old: Version, new: Version) -> list[tuple[int, int, int]]:

@@ -24,9 +24,10 @@ from eyespan.lines.store import Store
 STRIDE = 64
 
 
-@pytest.fixture
-def small_blocks(monkeypatch, tmp_path):
+@pytest.fixture(params=[1 << 18, 8], ids=["", "coarse"])
+def small_blocks(request, monkeypatch, tmp_path):
     """Sizes a thousand times smaller, so that small files meet every border; a store of its own, on disk too."""
+    monkeypatch.setattr(index_module, "MOST_BLOCKS", request.param)
     for module in (index_module, store_module):
         monkeypatch.setattr(module, "STRIDE", STRIDE)
     monkeypatch.setattr(index_module, "GROUP", 4)
@@ -132,14 +133,15 @@ def test_following_a_log_reads_only_what_was_appended(small_blocks, tmp_path, mo
         "scan",
         lambda fd, start, end, stride: scanned.append(start) or scan(fd, start, end, stride),
     )
-    covered = path.stat().st_size // STRIDE * STRIDE
+    (index,) = small_blocks._kept.values()
+    covered = path.stat().st_size // index.stride * index.stride
     with path.open("ab") as file:
-        file.write(b"".join(b"line %d\n" % n for n in range(2000, 2100)))
+        file.write(b"".join(b"line %d\n" % n for n in range(2000, 3000)))
 
     reply = forge(tmp_path, "log", tail=2)
 
-    assert reply.text == "line 2098\nline 2099\n"
-    assert reply.structured["total_lines"] == 2100
+    assert reply.text == "line 2998\nline 2999\n"
+    assert reply.structured["total_lines"] == 3000
     assert min(scanned) == covered
 
 
@@ -333,3 +335,45 @@ def test_look_up_agrees_across_groups(size, data):
         assert sum(counts[:block]) == found[1] < feeds <= found[1] + counts[block]
     else:
         assert found is None
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.integers(0, 9), max_size=200), st.integers(1, 9))
+def test_no_index_grows_beyond_its_bound(counts, step):
+    """Blocks become longer instead; a look-up finds the block that holds the line feed, the end is never passed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(index_module, "MOST_BLOCKS", 16)
+        patch.setattr(index_module, "GROUP", 4)
+        patch.setattr(index_module, "STRIDE", 1)
+        index = LineIndex()
+        while index.covered < len(counts) // index.stride * index.stride:
+            end = min(len(counts) // index.stride, index.covered // index.stride + step) * index.stride
+            pieces = [sum(counts[at : at + index.stride]) for at in range(index.covered, end, index.stride)]
+            index.append(array("I", pieces).tobytes())
+            assert len(index.counts) <= 4 * 16
+            assert index.covered == len(index.counts) // 4 * index.stride
+        for feeds in range(1, index.feeds() + 1):
+            place, before = index.locate(feeds)
+            assert sum(counts[:place]) == before < feeds <= sum(counts[: place + index.stride])
+        assert index.feeds() == sum(counts[: index.covered])
+        assert len(counts) - index.covered < index.stride
+        assert index.locate(index.feeds() + 1) is None
+
+
+def test_an_endless_file_asked_again_and_again_takes_no_more_memory(tmp_path, monkeypatch):
+    """What was scanned is kept for the next call, also by one that is given up; here 1 TB of holes."""
+    monkeypatch.setattr(store_module, "_shared", Store(str(tmp_path / "cache")))
+    with (tmp_path / "holes").open("wb") as file:
+        file.write(b"text\n")
+        file.truncate(1 << 40)
+
+    def counted(fd, start, end, stride):
+        return bytes((end - start) // stride * 4), end  # as holes are, without the seconds
+
+    monkeypatch.setattr(index_module._native, "scan", counted)
+    Workspace(tmp_path).tool("codex").call({"file_path": str(tmp_path / "holes"), "offset": 3})
+
+    (index,) = store_module._shared._kept.values()
+    assert index.covered > 900 << 30
+    assert index.size_bytes < 2 << 20
+    assert sum(path.stat().st_size for path in (tmp_path / "cache").iterdir()) < 2 << 20

@@ -28,7 +28,7 @@ def run(*arguments):
 
 @linux
 def test_no_wrong_byte_and_no_growth_in_a_short_storm():
-    told = run("--seconds", "5", "--clients", "16", "--processes", "2", "--hostile", "0.15")
+    told = run("--seconds", "5", "--clients", "16", "--processes", "2", "--hostile", "0.15", "--rest", "3")
 
     assert told["wrong"] == 0
     assert told["requests"] > told["hostile"] > 0

@@ -1,8 +1,9 @@
 """Where in a large file does line n start? Known by how many lines each block holds.
 
-One count for every 64 KiB, and a running total for every 16 MiB: 64 KB of index for 1 GB of file, 6 MB for 100 GB. No
-position of any line is kept: a look-up adds a few hundred counts and reads one block. The index is made while lines are
-looked for the first time, as far as the answer needs, and goes on from there when more is asked.
+One count for every 64 KiB, and a running total for every 16 MiB: 64 KB of index for 1 GB of file. Beyond 16 GiB the
+blocks grow with the file, so that no index takes more than 1 MB: at 1 TB they are 4 MiB long. No position of any line
+is kept: a look-up adds a few hundred counts and reads one block. The index is made while lines are looked for the first
+time, as far as the answer needs, and goes on from there when more is asked.
 
 An index is only ever used for the file it was made from. That is: the same device and inode, and the same size and
 times, set before the scan began. A file of some size that is longer now is taken for one that only grew if the last
@@ -28,8 +29,13 @@ if TYPE_CHECKING:
     from eyespan.model import Pulse
 
 STRIDE = 65536
+"""The length of a block, at first; always a power of two."""
 GROUP = 256
 """Blocks to one running total."""
+MOST_BLOCKS = 1 << 18
+"""When there are more, each two become one: who asks a file of 1 TB for its end, again and again, fills no memory."""
+LONGEST_STRIDE = 1 << 31
+"""A count has 32 bits; reached at half a million gigabytes."""
 FIRST_SCAN_BYTES = 4 << 20
 LARGEST_SCAN_BYTES = 1 << 30
 """Scans grow from the first to the second, so that an early line costs little and a late one few calls."""
@@ -51,11 +57,13 @@ RACY_NS = 50_000_000
 class LineIndex:
     """The line feeds of a file's first `covered` bytes, by block. Grows; what is there never changes."""
 
-    __slots__ = ("counts", "covered", "file_bytes", "print", "saved", "stamp", "totals")
+    __slots__ = ("counts", "covered", "file_bytes", "print", "saved", "stamp", "stride", "totals")
 
-    def __init__(self) -> None:
+    def __init__(self, stride: int | None = None) -> None:
+        self.stride = stride or STRIDE
+        """Bytes of the file to one count."""
         self.counts = bytearray()
-        """Four bytes for each block, as `_native.scan` gives them; the array module takes 2 ms to import."""
+        """Four bytes for each block, as `_native.scan` gives them; no array, whose module is one import more."""
         self.totals = [0]
         """Line feeds before group 0, 1, 2..."""
         self.covered = 0
@@ -71,7 +79,7 @@ class LineIndex:
 
     def copy(self) -> LineIndex:
         """One that can grow while others look things up in this one."""
-        made = LineIndex()
+        made = LineIndex(self.stride)
         made.counts, made.totals, made.covered = self.counts[:], self.totals[:], self.covered
         made.saved = self.saved
         made.file_bytes, made.stamp, made.print = self.file_bytes, self.stamp, self.print
@@ -79,7 +87,7 @@ class LineIndex:
 
     def stamped(self, file_bytes: int, stamp: tuple[int, int] | None, fingerprint: bytes) -> LineIndex:
         """The same counts, said to be those of a file of this length and with these times."""
-        made = LineIndex()
+        made = LineIndex(self.stride)
         made.counts, made.totals, made.covered = self.counts, self.totals, self.covered
         made.saved = self.saved
         made.file_bytes, made.stamp, made.print = file_bytes, stamp, fingerprint
@@ -96,10 +104,21 @@ class LineIndex:
     def append(self, counts: bytes) -> None:
         """Takes the counts of the blocks that follow."""
         self.counts += counts
-        self.covered += STRIDE * (len(counts) // 4)
+        self.covered += self.stride * (len(counts) // 4)
         view = self._view()
         for end in range(len(self.totals) * GROUP, len(view) + 1, GROUP):
             self.totals.append(self.totals[-1] + sum(view[end - GROUP : end]))
+        while len(self.counts) > 4 * MOST_BLOCKS and self.stride < LONGEST_STRIDE:
+            self._coarsen()
+
+    def _coarsen(self) -> None:
+        """Makes one block of each two; an odd one at the end is given up, to be scanned again."""
+        view = self._view()
+        pairs = zip(view[::2], view[1::2], strict=False)
+        self.counts = bytearray(b"".join([(a + b).to_bytes(4, sys.byteorder) for a, b in pairs]))
+        self.totals = self.totals[::2]
+        self.stride *= 2
+        self.covered = self.stride * (len(self.counts) // 4)
 
     def feeds(self) -> int:
         """All line feeds that are covered."""
@@ -112,7 +131,7 @@ class LineIndex:
         block = group * GROUP
         for count in self._view()[block : block + GROUP]:
             if before + count >= feeds:
-                return block * STRIDE, before
+                return block * self.stride, before
             before += count
             block += 1
         return None
@@ -204,16 +223,16 @@ class Indexer:
 
     def _scan(self, limit: int) -> bool:
         """Counts some more whole blocks; False when there are none."""
-        start = self.index.covered
-        end = min(limit, self._source.size_bytes, start + self._scan_bytes)
-        end -= end % STRIDE
+        start, stride = self.index.covered, self.index.stride
+        end = min(limit, self._source.size_bytes, start + max(stride, self._scan_bytes))
+        end -= end % stride
         if end <= start or self.broken:
             return False
         self._pulse.beat(start, self._source.size_bytes)
         began = time.monotonic()
-        counts = self._count(start, end)
+        counts = self._count(start, end, stride)
         took = time.monotonic() - began
-        if len(counts) // 4 * STRIDE < end - start and self._source.direct:
+        if len(counts) // 4 * stride < end - start and self._source.direct:
             self.broken = True  # what is decoded on the way may well end before its guessed length
         if not self._grows:
             # Others may be looking things up in it.
@@ -224,21 +243,21 @@ class Indexer:
         if took < SHORT_SECONDS:
             self._scan_bytes = min(self._scan_bytes * 4, self._most_bytes)
         elif took > LONG_SECONDS:
-            self._scan_bytes = max(STRIDE, int((end - start) * LONG_SECONDS / 2 / took))
+            self._scan_bytes = max(stride, int((end - start) * LONG_SECONDS / 2 / took))
         return not self.broken
 
-    def _count(self, start: int, end: int) -> bytes:
+    def _count(self, start: int, end: int, stride: int) -> bytes:
         """The counts of the whole blocks from `start` to `end`; fewer if the file ends before."""
         if self._encoding.unit_bytes == 1 and self._source.direct:
             try:
-                packed, stopped = _native.scan(self._source.fd, start, end, STRIDE)
+                packed, stopped = _native.scan(self._source.fd, start, end, stride)
             except OSError as error:
                 raise from_os_error(error, self._source.asked) from None
-            return packed[: (stopped - start) // STRIDE * 4]
+            return packed[: (stopped - start) // stride * 4]
         counts = bytearray()
-        for offset in range(start, end, STRIDE):
-            block = self._source.read_fully(offset, STRIDE)
-            if len(block) < STRIDE:
+        for offset in range(start, end, stride):
+            block = self._source.read_fully(offset, stride)
+            if len(block) < stride:
                 break
             counts += self._encoding.count(block).to_bytes(4, sys.byteorder)
         return bytes(counts)

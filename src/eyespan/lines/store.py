@@ -194,7 +194,7 @@ def _fits(index: LineIndex, source: Source) -> bool:
 def _pack(key: Key, index: LineIndex) -> bytes:
     stamp = index.stamp or (-1, -1)
     device, inode, _ = _numbers(key)
-    numbers = (device, inode, index.file_bytes, *stamp, index.covered, STRIDE)
+    numbers = (device, inode, index.file_bytes, *stamp, index.covered, index.stride)
     head = b"".join([(number & _MASK).to_bytes(8, sys.byteorder) for number in numbers])
     body = _MAGIC + sys.byteorder[:1].encode() + head + index.print + index.counts
     return body + digest(body)
@@ -212,11 +212,12 @@ def _unpack(data: bytes, key: Key) -> LineIndex | None:
     head = memoryview(body[start:numbers]).cast("q")
     counts = body[numbers + 16 :]
     device, inode, _ = _numbers(key)
-    if (head[0] ^ device) & _MASK or (head[1] ^ inode) & _MASK or head[6] != STRIDE:
+    if (head[0] ^ device) & _MASK or (head[1] ^ inode) & _MASK:
         return None
-    if len(counts) * STRIDE != head[5] * 4:
+    stride = head[6]
+    if stride < STRIDE or stride & (stride - 1) or len(counts) * stride != head[5] * 4:
         return None
-    index = LineIndex()
+    index = LineIndex(stride)
     index.append(counts)
     index.file_bytes = head[2]
     index.stamp = (head[3], head[4]) if head[3] != -1 else None
