@@ -1,10 +1,11 @@
 """Run with `shim.c` put before the C library: reads things again and again while one system call after another fails.
 
-    LD_PRELOAD=shim.so python sweep.py FOLDER BACKEND [--full] [--careless] [SCENARIO...]
+    LD_PRELOAD=shim.so python sweep.py FOLDER BACKEND [--full] [--careless] [--share=1/2] [SCENARIO...]
 
 FOLDER is a tree made by `tree.py`. Prints one JSON object for each scenario: how many calls its read makes, how many
 faults were tried, what came of them, and `problems`, which must be empty. A fault is well met if the answer is the same
 as without it, or an error that names the fault; if no descriptor is left behind; and if the next read is right.
+`--share=1/2` does the first of every two scenarios, for a machine with two processors.
 """
 
 from __future__ import annotations
@@ -75,8 +76,8 @@ def scenarios(folder: Path, backend: str, full: bool):
     """Everything that is read, over one workspace."""
     workspace = Workspace(folder / "root", backend=backend, policy=Policy(deny=["denied/**"]))
     root = folder / "root"
-    cache = folder / "cache" / backend
-    store.DISK_MIN_BYTES = 8 << 20  # else only files of 64 MB and more get to the disk
+    cache = folder / "cache" / f"{backend}-{os.getpid()}"
+    store.DISK_MIN_BYTES, store.DISK_STEP_BYTES = 8 << 20, 1 << 20  # else only of 64 MB and more is anything on disk
     shared = store.shared()
     shared.folder = str(cache)
     tools = {name: workspace.tool(name) for name in DIALECTS}
@@ -345,8 +346,10 @@ def main() -> None:
     if "--careless" in rest:
         be_careless()
     wanted = [name for name in rest if not name.startswith("--")]
-    for scenario in scenarios(Path(folder), backend, full):
-        if wanted and not any(scenario.name.startswith(name) for name in wanted):
+    share = next((option.removeprefix("--share=") for option in rest if option.startswith("--share=")), "1/1")
+    mine, shares = map(int, share.split("/"))
+    for at, scenario in enumerate(scenarios(Path(folder), backend, full), 1):
+        if at % shares != mine % shares or (wanted and not any(scenario.name.startswith(name) for name in wanted)):
             continue
         for kind in ("errors", "short", "lies"):
             sweep = Sweep(scenario, ERRORS if full else scenario.quick)

@@ -21,7 +21,7 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from eyespan.errors import Internal, Missing, TimedOut, Unreadable
+from eyespan.errors import Internal, Missing, SystemFailure, TimedOut, Unreadable, shortage
 from eyespan.guard.closing import close
 from eyespan.model import MIB, Pulse
 from eyespan.record import record
@@ -115,7 +115,7 @@ class Worker:
         here, there = os.pipe()
         try:
             head, _ = self._answer("", here, {}, "", Pulse())
-        except (Unreadable, TimedOut, Internal):
+        except (Unreadable, TimedOut, Internal, SystemFailure):
             return found
         finally:
             close(here)
@@ -175,8 +175,7 @@ class Worker:
             except (OSError, subprocess.SubprocessError) as error:
                 if process is not None:
                     self._kill()  # half a message may be on its way
-                reason = getattr(error, "strerror", None) or str(error)
-                raise Internal(asked, f"the decoding process cannot be used: {reason}") from None
+                raise _unusable(asked, error) from None
             finally:
                 for end in ends:
                     _let_go(end)
@@ -343,8 +342,7 @@ class Worker:
         try:
             process = self._spawn(code, [json.dumps(job)], stdin=fd, stdout=subprocess.PIPE)
         except (OSError, subprocess.SubprocessError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise Internal(asked, f"the decoding process cannot be started: {reason}") from None
+            raise _unusable(asked, error) from None
         data = bytearray()
         most = self.limits.output_bytes + _MAX_HEAD_BYTES
         reader = threading.Thread(target=_drain, args=(process, data, most), daemon=True)
@@ -474,6 +472,13 @@ def _refuse(word: str) -> Any:
 
 def _broken(asked: str, task: str) -> Unreadable:
     return Unreadable(asked, kind=task, reason="the decoder's answer makes no sense; the file may be made to do harm")
+
+
+def _unusable(asked: str, error: Exception) -> ReadError:
+    """It cannot be started or spoken to: for want of descriptors or memory, as any read may be, or by our fault."""
+    reason = f"the decoding process cannot be used: {getattr(error, 'strerror', None) or error}"
+    number = shortage(error)
+    return SystemFailure(asked, number, reason) if number else Internal(asked, reason)
 
 
 def _error(head: Mapping[str, Any], asked: str, task: str) -> ReadError:
