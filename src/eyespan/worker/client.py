@@ -59,6 +59,10 @@ class _GoneError(Exception):
     """The other side is gone and had not begun this job."""
 
 
+class _HalfSentError(OSError):
+    """The other side has got a part of a message and would take the next one for the rest of it."""
+
+
 class Worker:
     """The process in which files are decoded, as seen from here.
 
@@ -173,8 +177,9 @@ class Worker:
                 if last:
                     raise Internal(asked, "the decoding process cannot be started") from None
             except (OSError, subprocess.SubprocessError) as error:
-                if process is not None:
-                    self._kill()  # half a message may be on its way
+                # The process itself is well, and others have their jobs in it: closing this job's socket ends this job.
+                if isinstance(error, (_HalfSentError, TimeoutError)):
+                    self._kill()
                 raise _unusable(asked, error) from None
             finally:
                 for end in ends:
@@ -372,11 +377,18 @@ class Worker:
 
 
 def _send(control: socket.socket, message: Mapping[str, Any], fds: tuple[int, ...]) -> None:
+    """Raises: OSError, and then nothing was sent, but for _HalfSentError and TimeoutError."""
     data = json.dumps(message).encode("ascii")
     data = len(data).to_bytes(4, "big") + data
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds).tobytes())] if fds else []
     sent = control.sendmsg([data], rights)
-    control.sendall(data[sent:])
+    if sent < len(data):
+        try:
+            control.sendall(data[sent:])
+        except (BrokenPipeError, ConnectionResetError):
+            raise
+        except OSError as error:
+            raise _HalfSentError(error.errno, error.strerror) from None
 
 
 def _let_go(end: socket.socket) -> None:
