@@ -38,6 +38,8 @@ QUICK = {
 TARGETS = {**QUICK, **WORKER}
 GROUPS = {"all": TARGETS, "quick": QUICK, "worker": WORKER}
 GRACE_SECONDS = 20
+PROGRAM = Path(__file__).resolve()
+"""What runs one target; the tests have one with targets of their own."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -147,11 +149,11 @@ class _Child:
         self.slate_path = os.path.join(folder, f"{name}-{seed}")
         self.slate = loop.Slate(self.slate_path)
         self.slate.write(0, b"")
-        words = [sys.executable, str(Path(__file__).resolve()), "--target", name, "--child", self.slate_path]
+        words = [sys.executable, str(PROGRAM), "--target", name, "--child", self.slate_path]
         words += ["--seed", str(seed), "--findings", str(options.findings), "--corpus", str(options.corpus)]
         words += [] if runs is None else ["--runs", str(runs)]
         words += [] if options.seconds is None else ["--seconds", str(options.seconds)]
-        self.output = tempfile.TemporaryFile()  # noqa: SIM115  (closed when it was read)
+        self.output = tempfile.TemporaryFile()  # noqa: SIM115  (closed when the process has ended)
         self.process = subprocess.Popen(words, stdout=self.output)
         self.last = (-1, time.monotonic())
 
@@ -199,11 +201,15 @@ def _watch(names: list[str], options: argparse.Namespace) -> int:
                     continue
                 running.remove(child)
                 if fault:
-                    done, data = child.slate.read()
+                    child.output.close()
+                    number, data = child.slate.read()
+                    totals.update(inputs=number, findings=1)
+                    if number == 0:  # the next would do no better
+                        print(f"{child.name}: {fault} before its first input", flush=True)
+                        continue
                     path = loop.keep(loop.Finding(child.name, data, fault), options.findings)
-                    print(f"{child.name}: {fault}, input {done}: {path}", flush=True)
-                    totals.update(inputs=done, findings=1)
-                    left = None if child.runs is None else child.runs - done - 1
+                    print(f"{child.name}: {fault}, input {number}: {path}", flush=True)
+                    left = None if child.runs is None else child.runs - number
                     if totals["findings"] < loop.MOST_FINDINGS and (left is None or left > 0):
                         waiting.insert(0, (child.name, left, child.seed + 1000))
                 else:
@@ -243,7 +249,7 @@ def _guided(names: list[str], options: argparse.Namespace) -> int:
         if not TARGETS[name].guidable or TARGETS[name].unavailable():
             print(f"{name}: not guided, its work is done in another process")
             continue
-        words = [sys.executable, str(Path(__file__).resolve()), "--guided", "--child", "1", "--target", name]
+        words = [sys.executable, str(PROGRAM), "--guided", "--child", "1", "--target", name]
         words += ["--seed", str(options.seed), "--findings", str(options.findings), "--corpus", str(options.corpus)]
         words += [] if options.runs is None else ["--runs", str(options.runs)]
         words += [] if options.seconds is None else ["--seconds", str(options.seconds)]

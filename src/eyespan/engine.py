@@ -11,7 +11,7 @@ import sys
 from errno import ENOMEM
 
 from eyespan import kinds
-from eyespan.errors import Binary, ReadError, SystemFailure, TooLarge
+from eyespan.errors import UNLOADED, Binary, ReadError, SystemFailure, TooLarge, short_of
 from eyespan.model import DEADLINE_SECONDS, Document, Facts, MayWait, Pulse
 from eyespan.readers import text
 
@@ -59,9 +59,15 @@ class Engine:
         """
         pulse = pulse or Pulse(self.deadline_seconds)
         try:
-            return self._read_now(self._staying, request, pulse)
-        except MayWait:
-            return self._wait(request.path, pulse, lambda guard, relay: self._read_now(guard, request, relay))
+            try:
+                return self._read_now(self._staying, request, pulse)
+            except MayWait:
+                return self._wait(request.path, pulse, lambda guard, relay: self._read_now(guard, request, relay))
+        except UNLOADED as error:
+            short = short_of(error, request.path)
+            if short is None:
+                raise
+            raise short from None
 
     def look(self, request: ReadRequest, pulse: Pulse | None = None) -> Document:
         """What the file is, without its contents: a document of no parts.
@@ -83,11 +89,17 @@ class Engine:
         Raises: ReadError; Binary for what is neither text nor a document the request takes.
         """
         try:
-            for part in self._parts(self._staying, request, pulse):
-                yield part
-                pulse.renew()
-        except MayWait:  # nothing was given yet: it is known when the file is opened
-            yield from self._stream_slowly(request, pulse)
+            try:
+                for part in self._parts(self._staying, request, pulse):
+                    yield part
+                    pulse.renew()
+            except MayWait:  # nothing was given yet: it is known when the file is opened
+                yield from self._stream_slowly(request, pulse)
+        except UNLOADED as error:
+            short = short_of(error, request.path)
+            if short is None:
+                raise
+            raise short from None
 
     def _stream_slowly(self, request: ReadRequest, pulse: Pulse) -> Iterator[Part]:
         """As `stream`, a part at a time from a thread."""
@@ -144,9 +156,15 @@ class Engine:
         """Does it here where nothing can wait, else in a thread."""
         pulse = pulse or Pulse(self.deadline_seconds)
         try:
-            return work(self._staying, pulse)
-        except MayWait:
-            return self._wait(path, pulse, work)
+            try:
+                return work(self._staying, pulse)
+            except MayWait:
+                return self._wait(path, pulse, work)
+        except UNLOADED as error:
+            short = short_of(error, path)
+            if short is None:
+                raise
+            raise short from None
 
     def _wait(self, path: str, pulse: Pulse, work: Callable[[Guard, Pulse], T]) -> T:
         """Raises: TimedOut, Stuck, Cancelled, and what `work` raises; MayWait where the caller has no patience."""

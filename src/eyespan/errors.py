@@ -252,6 +252,46 @@ def system_text(number: int) -> str:
     return os.strerror(number)
 
 
+UNLOADED = (ImportError, MemoryError, OSError, SyntaxError)
+"""What loading a part of eyespan at first use raises, when the system has no descriptor or no memory left."""
+_SHORTAGES = (_errno.ENFILE, _errno.EMFILE, _errno.ENOMEM)  # the words of the first hold those of the second
+
+
+def shortage(error: BaseException) -> int:
+    """The errno of what the system had none left of (descriptors, memory) when this error came about; 0 if not so.
+
+    For what is no read itself: most of eyespan is loaded when it is first needed, and a module that cannot be loaded
+    now can be later. The loader of shared libraries says why in words only, the compiler and the standard library at
+    times not at all: of an import that failed for no reason given, the system is asked whether it has any left now.
+    """
+    cause: BaseException | None = error
+    for _ in range(8):
+        if isinstance(cause, OSError) and cause.errno in _SHORTAGES:
+            return cause.errno
+        if isinstance(cause, MemoryError):
+            return _errno.ENOMEM
+        if isinstance(cause, ImportError):
+            words = str(cause)
+            for number in _SHORTAGES:
+                if os.strerror(number) in words:
+                    return number
+        cause = None if cause is None else cause.__cause__ or cause.__context__
+    if isinstance(error, (ImportError, SyntaxError)):
+        try:
+            ends = os.pipe()
+        except OSError as now:
+            return now.errno if now.errno in _SHORTAGES else 0
+        for end in ends:
+            os.close(end)
+    return 0
+
+
+def short_of(error: BaseException, path: str) -> SystemFailure | None:
+    """What to tell of an error that is due to a shortage; None for any other."""
+    number = shortage(error)
+    return SystemFailure(path, number) if number else None
+
+
 def from_os_error(error: OSError, path: str) -> ReadError:
     """The one table from errno to class."""
     number = error.errno or _errno.EIO

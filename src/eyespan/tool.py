@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eyespan.dialects.arguments import BadArguments
-from eyespan.errors import Internal, PolicyDenied, ReadError
+from eyespan.errors import UNLOADED, Internal, PolicyDenied, ReadError, short_of
 from eyespan.model import MayWait, Pulse, Reply, ReplyError, TextContent
 
 TYPE_CHECKING = False
@@ -49,10 +49,17 @@ class Tool:
         except ReadError as error:
             return _failed(dialect.render_error(error))
         except (Exception, RecursionError) as error:
+            return self._unforeseen(error)
+        return _sound(reply)
+
+    def _unforeseen(self, error: BaseException) -> Reply:
+        """What is told of an error that no read has: a module that cannot be loaded now, or a fault of our own."""
+        failure: ReadError | None = short_of(error, "")
+        if failure is None:
             _log(error)
             fault = f"an internal error of eyespan ({type(error).__name__}); its log has the details"
-            return _failed(dialect.render_error(Internal("", fault)))
-        return _sound(reply)
+            failure = Internal("", fault)
+        return _failed(self.dialect.render_error(failure))
 
     async def acall(self, arguments: Any) -> Reply:
         """The same, off the event loop; cancelling the task stops the read at its next block."""
@@ -69,6 +76,8 @@ class Tool:
         except asyncio.CancelledError:
             pulse.cancelled = True
             raise
+        except UNLOADED as error:
+            return self._unforeseen(error)  # what makes the threads is loaded when the first is wanted
 
     def __repr__(self) -> str:
         return f"Tool({self.dialect.name!r})"
@@ -165,6 +174,9 @@ def valid_tree(value: Any) -> Any:
 
 
 def _log(error: BaseException) -> None:
-    import logging
+    try:
+        import logging
 
-    logging.getLogger("eyespan").error("internal error", exc_info=error)
+        logging.getLogger("eyespan").error("internal error", exc_info=error)
+    except UNLOADED:
+        pass  # it cannot be loaded now; the answer tells what went wrong all the same

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 
+from eyespan.hashes import blake2b
 from eyespan.record import record
 
 TYPE_CHECKING = False
@@ -34,9 +35,7 @@ class Digest:
     __slots__ = ("_state",)
 
     def __init__(self, path: str) -> None:
-        from hashlib import blake2b
-
-        self._state = blake2b(path.encode("utf-8", "surrogateescape"), digest_size=8)
+        self._state = blake2b()(path.encode("utf-8", "surrogateescape"), digest_size=8)
 
     def start(self, line: int, column: int) -> None:
         """What follows starts at this character of this line."""

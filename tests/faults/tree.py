@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import os
 import shutil
 import subprocess
@@ -13,6 +15,7 @@ import zipfile
 from base64 import b64encode
 from pathlib import Path
 
+import zstandard
 from PIL import Image
 
 SECRET = b"for nobody's eyes\n"
@@ -54,6 +57,10 @@ def make(folder: Path) -> None:
         member.size = len(text)
         tar.addfile(member, io.BytesIO(text))
     (root / "text.gz").write_bytes(gzip.compress(text, mtime=0))
+    (root / "text.bz2").write_bytes(bz2.compress(text))
+    (root / "text.xz").write_bytes(lzma.compress(text))
+    (root / "text.zst").write_bytes(zstandard.compress(text))
+    (root / "latin.txt").write_bytes("Größe, Übermut und Straße, naïve café, señor\n".encode("latin-1") * 40)
     _documents(root)
     _repository(root / "repository")
 

@@ -17,6 +17,7 @@ spec.loader.exec_module(fuzz)
 loop = sys.modules["fuzzing.loop"]
 
 RUNS, WORKER_RUNS = 200, 100
+RUNS_OF_MORTALS = 40
 KNOWN = sorted(path.relative_to(loop.REGRESSIONS) for path in loop.REGRESSIONS.glob("*/*"))
 
 
@@ -114,8 +115,49 @@ def test_what_raises_hangs_or_breaks_its_promise_is_found(tmp_path):
     assert f"--target touchy --replay {path}" in path.with_suffix(".md").read_text()
 
 
-def test_a_process_that_dies_is_found_with_its_input(tmp_path, monkeypatch, capsys):
-    slate = loop.Slate(str(tmp_path / "slate"))
-    slate.write(7, b"the last input")
+@pytest.fixture
+def watch(tmp_path, monkeypatch, capsys):
+    """`tools/fuzz.py` over the targets of mortal.py, watched from this process: status, findings by input, output."""
+    program = Path(__file__).parent / "mortal.py"
+    mortal = importlib.util.spec_from_file_location("mortal", program)
+    module = importlib.util.module_from_spec(mortal)
+    mortal.loader.exec_module(module)
+    monkeypatch.setattr(fuzz, "PROGRAM", program)
+    monkeypatch.setattr(fuzz, "GRACE_SECONDS", 1)
+    for target in module.TARGETS:
+        monkeypatch.setitem(fuzz.TARGETS, target.name, target)
 
-    assert loop.Slate(str(tmp_path / "slate")).read() == (7, b"the last input")
+    def run(name, runs):
+        folder = tmp_path / "findings"
+        status = fuzz.main(["--target", name, "--runs", str(runs), "--findings", str(folder)])
+        notes = {path.with_suffix("").read_bytes(): path.read_text().splitlines()[-1] for path in folder.glob("*.md")}
+        return status, notes, capsys.readouterr().out
+
+    return run
+
+
+def test_a_process_that_dies_is_found_with_its_input(watch):
+    status, found, out = watch("mortal", RUNS_OF_MORTALS)
+
+    assert status == 1
+    assert found == {
+        b"kill": "the process died (SIGKILL)",
+        b"abort": "the process died (SIGABRT)",
+        b"fault": "the process died (SIGSEGV)",
+        b"leave": "the process died (3)",
+    }
+    # What came before and after them was fed as well: one death does not end the run.
+    assert out.splitlines()[-1].startswith(f"in all: {RUNS_OF_MORTALS} inputs in ")
+
+
+def test_a_process_that_stands_still_is_found_with_its_input(watch):
+    status, found, _ = watch("still", 1)
+
+    assert (status, found) == (1, {b"stop": "the process hangs"})
+
+
+def test_a_process_that_never_comes_up_is_told_without_an_input(watch):
+    status, found, out = watch("stillborn", 50)
+
+    assert (status, found) == (1, {})
+    assert out.splitlines()[0] == "stillborn: the process died (1) before its first input"

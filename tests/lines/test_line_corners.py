@@ -12,7 +12,7 @@ import pytest
 from eyespan import Workspace
 from eyespan.errors import Missing, ReadError, SystemFailure, TooLarge, WindowTooLarge
 from eyespan.guard.source import Source
-from eyespan.lines import detect, encodings, index, store
+from eyespan.lines import detect, encodings, store
 from eyespan.lines.encodings import UTF8
 from eyespan.lines.index import Indexer, LineIndex
 from eyespan.lines.reader import LineReader
@@ -223,14 +223,6 @@ def test_short_reads_are_gone_on_with(file, monkeypatch):
 
 
 # --- the index and its store ---------------------------------------------------------------------------------------
-
-
-def test_without_the_small_hash_the_large_one_is_taken(monkeypatch):
-    import hashlib
-
-    monkeypatch.setitem(sys.modules, "_blake2", None)
-
-    assert index._blake2b() is hashlib.blake2b
 
 
 def test_a_file_that_ends_while_it_is_indexed_is_not_indexed(file, monkeypatch):

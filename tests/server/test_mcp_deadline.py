@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from eyespan import walls
 from hung_fuse import hung_mount, why_not
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "a mount that hangs can be made")
@@ -89,6 +90,41 @@ def test_resources_and_completion_have_the_same_deadline(lines, tree, mount, tmp
     assert fine["result"]["contents"][0]["text"] == "one\ntwo\nthree\n"
     assert listed["result"]["completion"]["values"] == []
     assert len(log.read_text().splitlines()) == 2, "a read that had to be begun again is one read"
+
+
+@pytest.mark.skipif(walls.landlock_version() < 1, reason="this kernel has no Landlock: /proc stays open")
+def test_from_inside_its_jail_a_server_sees_a_mount_that_was_made_after_its_start(lines, tree):
+    """Eight files of it hang: so it is busy for the ninth, which was never asked for."""
+    (tree / "net").mkdir()
+    (tree / "way").symlink_to(tree / "hello.txt")
+
+    def ask(path):
+        return server.start("tools/call", {"name": "read_file", "arguments": {"file_path": str(tree / path)}}, path)
+
+    def answer():
+        message = server.read()
+        result = message["result"]
+        told = result["_meta"]["eyespan/error"]["code"] if result["isError"] else result["content"][0]["text"]
+        return message["id"], told
+
+    server = lines("--dialect", "codex", "--timeout", "1")
+    ask("way")  # through an absolute link: done by a thread, so the table of mounts is known from now on
+    first = answer()
+    with hung_mount(tree / "net") as mount:
+        hostile = {ask(f"net/open-{n}") for n in range(8)}
+        waited = dict(answer() for _ in hostile)
+        ask("net/read-9")
+        ninth = answer()
+        ask("hello.txt")
+        plain = answer()
+        mount.answer()
+        server.close()
+
+    assert first == ("way", "L1: hello\nL2: world")
+    assert waited == dict.fromkeys(hostile, "timeout")
+    assert ninth == ("net/read-9", "busy")
+    assert plain == ("hello.txt", "L1: hello\nL2: world")
+    assert "jailed: files" in server.errors
 
 
 def test_a_server_whose_root_hangs_says_so_and_does_not_start(tree, mount):

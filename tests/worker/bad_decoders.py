@@ -35,6 +35,11 @@ def sleep(file, params):
     time.sleep(60)
 
 
+def nap(file, params):
+    time.sleep(1)
+    return {"slept": 1}, []
+
+
 def drip(file, params):
     while True:
         os.write(4, b".")

@@ -8,7 +8,22 @@ from eyespan.worker.client import JobLimits, Worker
 
 BAD = Path(__file__).with_name("bad_decoders.py")
 TASKS = (
-    *("echo", "crash", "abort", "leave", "loop", "sleep", "drip", "eat", "flood", "deep", "refuse", "lacks", "odd"),
+    *(
+        "echo",
+        "crash",
+        "abort",
+        "leave",
+        "loop",
+        "sleep",
+        "nap",
+        "drip",
+        "eat",
+        "flood",
+        "deep",
+        "refuse",
+        "lacks",
+        "odd",
+    ),
     *("lie", "environment", "attempts"),
 )
 TABLE = {**{name: f"bad_decoders:{name}" for name in TASKS}, "absent": "no_such_module:decode"}

@@ -1,8 +1,10 @@
 """What callers are promised: one clear error for whatever a decoder does, and a next call that works."""
 
+import errno
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -251,6 +253,67 @@ def gone(pid):
             return True
         time.sleep(0.05)
     return False
+
+
+def failing(*_):
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+class Failing:
+    """A poll(2) that fails."""
+
+    register = poll = failing
+
+
+@linux
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda patch: patch.setattr(client.select, "poll", Failing),
+        lambda patch: patch.setattr(client.socket.socket, "sendmsg", failing),
+    ],
+    ids=["waiting", "sending"],
+)
+def test_a_job_that_fails_on_this_side_ends_neither_the_process_nor_the_jobs_of_others(
+    worker, file, monkeypatch, broken
+):
+    begun = threading.Event()
+
+    class Watched(Pulse):
+        def beat(self, done_bytes, total_bytes):
+            if done_bytes:
+                begun.set()
+
+    answers = []
+    echo(worker, file)
+    process = worker._process.pid
+    other = threading.Thread(target=lambda: answers.append(worker.run("nap", file, {}, asked="data", pulse=Watched())))
+    other.start()
+    begun.wait()
+    with monkeypatch.context() as patch:
+        broken(patch)
+        with pytest.raises(Internal, match=f"cannot be used: {os.strerror(errno.EIO)}"):
+            echo(worker, file)
+    other.join()
+
+    assert answers == [({"slept": 1}, [])]
+    assert echo(worker, file) == ECHOED
+    assert worker._process.pid == process
+
+
+@linux
+def test_after_half_a_message_the_process_is_replaced(worker, file, monkeypatch):
+    echo(worker, file)
+    process = worker._process.pid
+    with monkeypatch.context() as patch:
+        whole = socket.socket.sendmsg
+        patch.setattr(socket.socket, "sendmsg", lambda end, data, rights: whole(end, [data[0][:7]], rights))
+        patch.setattr(socket.socket, "sendall", failing)
+        with pytest.raises(Internal, match=os.strerror(errno.EIO)):
+            echo(worker, file)
+
+    assert echo(worker, file) == ECHOED
+    assert worker._process.pid != process
 
 
 @linux

@@ -52,7 +52,7 @@ class Result:
 
 
 class Slate:
-    """Where the input at hand is written down: a count, its length, its bytes."""
+    """Where the input at hand is written down: the how-manieth it is (0: none yet), its length, its bytes."""
 
     BYTES = 1 << 20
 
@@ -112,7 +112,7 @@ def run(
     try:
         while True:
             if slate is not None:
-                slate.write(result.runs, data)
+                slate.write(result.runs + 1, data)
             fault, outcome, took = judge(target, data)
             result.runs += 1
             result.slowest_ms = max(result.slowest_ms, took * 1000)

@@ -1,12 +1,19 @@
 """Which mount a path leads to, by its text and the system's table of mounts: none of them is touched.
 
 A mount that never answers keeps whoever touches it waiting; `patience` does that in threads.
+
+The table is read when a path is asked about, and again when it is older than a second. A process that goes behind walls
+which hide /proc holds it open from before (`hold`): then it is also read again as soon as the system says that it has
+changed. (Processes forked from such a one share what the system has told: one of them hears of a change, the others
+read it within the second.)
 """
 
 from __future__ import annotations
 
 import os
 import time
+
+from eyespan.guard.closing import close
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +32,27 @@ _TABLE = "/proc/self/mountinfo"
 _FRESH_SECONDS = 1.0
 """Reading the table takes 50 us and more; of a mount that is newer each path stands for itself."""
 _table: tuple[float, list[tuple[str, str, bool]]] = (float("-inf"), [])
+_held = -1
+_TORN_TRIES = 4
+"""A table that changes while it is read is read again; it is not worth more than this, whoever mounts all the time."""
+
+
+def hold() -> None:
+    """Keeps the table open, for a process that is about to lose sight of /proc; what it reads later is that of then."""
+    global _held
+    if _held < 0:
+        try:
+            _held = os.open(_TABLE, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            pass  # another system, or no /proc: each path will stand for itself
+
+
+def let_go() -> None:
+    """Closes what `hold` keeps open."""
+    global _held
+    fd, _held = _held, -1
+    if fd >= 0:
+        close(fd)
 
 
 def mount_of(path: str) -> Hashable:
@@ -60,16 +88,13 @@ def _above(path: str) -> list[tuple[str, str, bool]]:
 def _mounts() -> list[tuple[str, str, bool]]:
     """Where each mount is, its device, and whether it is of a plain type; later ones lie over earlier ones."""
     global _table
+    if _held >= 0 and _changed():
+        # Before it is read: another thread would not be told of this change any more.
+        _table = (float("-inf"), _table[1])
     now = time.monotonic()
     if now - _table[0] > _FRESH_SECONDS:
         try:
-            fd = os.open(_TABLE, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                data = b""
-                while piece := os.read(fd, 1 << 16):
-                    data += piece
-            finally:
-                os.close(fd)
+            data = _held_table() if _held >= 0 else _read_table()
         except OSError:
             # Another system, no /proc, or out of reach by now: what was known before is as good a guess as any.
             _table = (now, _table[1])
@@ -82,6 +107,44 @@ def _mounts() -> list[tuple[str, str, bool]]:
                 found.append((_unescaped(words[4]), words[2], kind in PLAIN_NAMES))
         _table = (now, found)
     return _table[1]
+
+
+def _read_table() -> bytes:
+    """Raises: OSError."""
+    fd = os.open(_TABLE, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        data = b""
+        while piece := os.read(fd, 1 << 16):
+            data += piece
+        return data
+    finally:
+        close(fd)
+
+
+def _held_table() -> bytes:
+    """By position: forked processes share the descriptor, and with it the place where a plain read would go on.
+
+    Raises: OSError.
+    """
+    for _ in range(_TORN_TRIES):
+        data = b""
+        while piece := os.pread(_held, 1 << 16, len(data)):
+            data += piece
+        if not _changed():
+            break
+    return data
+
+
+def _changed() -> bool:
+    """Whether something was mounted or taken away since the last time this was asked."""
+    import select
+
+    poll = select.poll()
+    poll.register(_held, select.POLLPRI)
+    try:
+        return bool(poll.poll(0))
+    except OSError:
+        return False  # no memory for the question; it is read within the second all the same
 
 
 def _unescaped(text: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import logging
 
-from eyespan.errors import Missing
+from eyespan.errors import Missing, shortage
 from eyespan.lines.encodings import Encoding, by_mark, checked, plain_wide
 from eyespan.lines.latin import likeliest
 
@@ -99,7 +99,9 @@ def _guess(sample: bytes) -> Encoding | None:
     try:
         from charset_normalizer import from_bytes
         from charset_normalizer.constant import IANA_SUPPORTED
-    except ImportError:
+    except ImportError as error:
+        if shortage(error):
+            raise
         raise Missing("", what="detecting an encoding", install="pip install charset-normalizer") from None
     latin = likeliest(sample)
     if latin is not None:

@@ -18,11 +18,11 @@ import time
 
 from eyespan import _native
 from eyespan.errors import from_os_error
+from eyespan.hashes import blake2b
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from hashlib import blake2b
 
     from eyespan.guard import Source
     from eyespan.lines.encodings import Encoding
@@ -153,23 +153,14 @@ def stamp_of(status: os.stat_result) -> tuple[int, int]:
     return (status.st_mtime_ns, status.st_ctime_ns)
 
 
-def _blake2b() -> type[blake2b]:
-    """The hash, without the OpenSSL that hashlib loads beside it: two of the milliseconds of a new process."""
-    try:
-        from _blake2 import blake2b
-    except ImportError:
-        from hashlib import blake2b
-    return blake2b
-
-
 def digest(data: bytes) -> bytes:
     """What tells these bytes from others, in 16 bytes."""
-    return _blake2b()(data, digest_size=16).digest()
+    return blake2b()(data, digest_size=16).digest()
 
 
 def fingerprint(source: Source, covered: int) -> bytes:
     """What the first `covered` bytes look like: the last block, and samples spread over all before it."""
-    seen = _blake2b()(digest_size=16)
+    seen = blake2b()(digest_size=16)
     last = max(0, covered - STRIDE)
     step = max(SAMPLE_BYTES, last // SAMPLES)
     for offset in range(0, last, step):

@@ -14,7 +14,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from eyespan.errors import Missing
+from eyespan.errors import Missing, shortage
 from eyespan.outline.model import MAX_SYMBOLS
 
 if TYPE_CHECKING:
@@ -244,6 +244,8 @@ def find_rows(language: str) -> Callable[[bytes], tuple[list[Row], bool]]:
 
         grammar = Language(getattr(import_module(module), function)())
     except (ImportError, AttributeError, ValueError) as error:
+        if shortage(error):
+            raise
         raise Missing("", what=f"the outline of {language} source", install="pip install 'eyespan[outline]'") from error
     query = Query(grammar, QUERIES[language])
 

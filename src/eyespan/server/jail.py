@@ -13,7 +13,7 @@ It is the second wall: the guard refuses first, and what it promises does not re
 own and `enter` tells which stand; what the kernel lacks is told with the reason, and the server goes on without it.
 
 Not covered: `stat` and the names of links (Landlock does not ask about those), UDP where an issuer is set, descriptors
-that are open already.
+that are open already (of /proc only the table of mounts, which is held open to be read again: `guard.mounts`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import sys
 import time
 
 from eyespan import walls
+from eyespan.guard import mounts
 from eyespan.record import record
 
 TYPE_CHECKING = False
@@ -290,6 +291,7 @@ def _landlock(needs: Needs) -> str:
             if rules.version >= walls.NETWORK_SINCE:
                 for port in needs.ports:
                     rules.allow_port(port, walls.CONNECT_TCP)
+        mounts.hold()  # /proc cannot be opened from inside
         return "" if rules.restrict() else "the system refused"
     except OSError as error:
         return f"the system refused ({error.strerror})"

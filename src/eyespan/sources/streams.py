@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import zlib
 
+from eyespan.errors import shortage
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -255,14 +257,17 @@ def zstd(below: Source, mark: Any | None = None) -> Stream:
 def _zstd_codec() -> Callable[[], Codec]:
     try:
         from compression.zstd import DecompressionParameter, ZstdDecompressor
-    except ImportError:
-        pass
+    except ImportError as error:
+        if shortage(error):
+            raise
     else:
         most = {DecompressionParameter.window_log_max: MAX_WINDOW_BYTES.bit_length() - 1}
         return lambda: ZstdDecompressor(options=most)
     try:
         import zstandard
-    except ImportError:
+    except ImportError as error:
+        if shortage(error):
+            raise
         raise NoCodec from None
     return lambda: _Zstandard(zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW_BYTES).decompressobj())
 

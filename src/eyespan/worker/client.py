@@ -21,7 +21,7 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from eyespan.errors import Internal, Missing, TimedOut, Unreadable
+from eyespan.errors import Internal, Missing, SystemFailure, TimedOut, Unreadable, shortage
 from eyespan.guard.closing import close
 from eyespan.model import MIB, Pulse
 from eyespan.record import record
@@ -57,6 +57,10 @@ class JobLimits:
 
 class _GoneError(Exception):
     """The other side is gone and had not begun this job."""
+
+
+class _HalfSentError(OSError):
+    """The other side has got a part of a message and would take the next one for the rest of it."""
 
 
 class Worker:
@@ -115,7 +119,7 @@ class Worker:
         here, there = os.pipe()
         try:
             head, _ = self._answer("", here, {}, "", Pulse())
-        except (Unreadable, TimedOut, Internal):
+        except (Unreadable, TimedOut, Internal, SystemFailure):
             return found
         finally:
             close(here)
@@ -173,10 +177,10 @@ class Worker:
                 if last:
                     raise Internal(asked, "the decoding process cannot be started") from None
             except (OSError, subprocess.SubprocessError) as error:
-                if process is not None:
-                    self._kill()  # half a message may be on its way
-                reason = getattr(error, "strerror", None) or str(error)
-                raise Internal(asked, f"the decoding process cannot be used: {reason}") from None
+                # The process itself is well, and others have their jobs in it: closing this job's socket ends this job.
+                if isinstance(error, (_HalfSentError, TimeoutError)):
+                    self._kill()
+                raise _unusable(asked, error) from None
             finally:
                 for end in ends:
                     _let_go(end)
@@ -343,8 +347,7 @@ class Worker:
         try:
             process = self._spawn(code, [json.dumps(job)], stdin=fd, stdout=subprocess.PIPE)
         except (OSError, subprocess.SubprocessError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise Internal(asked, f"the decoding process cannot be started: {reason}") from None
+            raise _unusable(asked, error) from None
         data = bytearray()
         most = self.limits.output_bytes + _MAX_HEAD_BYTES
         reader = threading.Thread(target=_drain, args=(process, data, most), daemon=True)
@@ -374,11 +377,18 @@ class Worker:
 
 
 def _send(control: socket.socket, message: Mapping[str, Any], fds: tuple[int, ...]) -> None:
+    """Raises: OSError, and then nothing was sent, but for _HalfSentError and TimeoutError."""
     data = json.dumps(message).encode("ascii")
     data = len(data).to_bytes(4, "big") + data
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds).tobytes())] if fds else []
     sent = control.sendmsg([data], rights)
-    control.sendall(data[sent:])
+    if sent < len(data):
+        try:
+            control.sendall(data[sent:])
+        except (BrokenPipeError, ConnectionResetError):
+            raise
+        except OSError as error:
+            raise _HalfSentError(error.errno, error.strerror) from None
 
 
 def _let_go(end: socket.socket) -> None:
@@ -474,6 +484,13 @@ def _refuse(word: str) -> Any:
 
 def _broken(asked: str, task: str) -> Unreadable:
     return Unreadable(asked, kind=task, reason="the decoder's answer makes no sense; the file may be made to do harm")
+
+
+def _unusable(asked: str, error: Exception) -> ReadError:
+    """It cannot be started or spoken to: for want of descriptors or memory, as any read may be, or by our fault."""
+    reason = f"the decoding process cannot be used: {getattr(error, 'strerror', None) or error}"
+    number = shortage(error)
+    return SystemFailure(asked, number, reason) if number else Internal(asked, reason)
 
 
 def _error(head: Mapping[str, Any], asked: str, task: str) -> ReadError:

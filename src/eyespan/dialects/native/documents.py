@@ -11,6 +11,7 @@ from eyespan.dialects.native.call import DOCUMENTS
 from eyespan.dialects.native.parts import LEAST_TOKENS, LEFT_TOKENS, NoSuchPart, Part, Shown
 from eyespan.dialects.native.text import TextFile
 from eyespan.errors import ReadError
+from eyespan.hashes import blake2b
 from eyespan.layout import Style
 from eyespan.model import CHEAP_TOTAL, Document, ImageContent, ImagePart, NotePart, ReadRequest, Stretch, Tail, TextPart
 from eyespan.selectors import Area, Cells, Named, Pages, Ranges, Target, write_target
@@ -164,9 +165,7 @@ class Picture(Part):
         self._document = document
         self._picture = next(part for part in document.parts if isinstance(part, ImagePart))
         self._said = " ".join([part.text for part in document.parts if isinstance(part, NotePart)])
-        from hashlib import blake2b
-
-        digest = blake2b(self._picture.data, digest_size=8).digest()
+        digest = blake2b()(self._picture.data, digest_size=8).digest()
         self._value = f"{int.from_bytes(digest, 'big') % 10**12:012}"
         self._known = self._value in call.args.known
 

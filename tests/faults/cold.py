@@ -1,0 +1,201 @@
+"""First reads, each in a new process that has loaded little yet, with no descriptor left from one of its imports on.
+
+    python cold.py FOLDER DIALECT [--all] [--once]
+
+FOLDER is a tree made by `tree.py`. The shortage is real: at the n-th import of the call the limit on descriptors is
+lowered, so that neither modules nor shared libraries can be opened, nor anything else; n = 0 is before the call. After
+the call the limit is lifted, and the same is asked again. Prints a Python literal for each import: what was read, when
+the shortage began, how the first answer was ("same", a code, or "WRONG..."), and what was wrong with the second ("").
+
+Without `--all` a choice: of the imports that were not tried with another read, those of shared libraries and a fourth
+of the others. `--once`: the shortage ends with the next import.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+
+from eyespan import Workspace
+
+TEXT = os.strerror(24)
+SHORT = 3
+"""Of descriptors, 0 to 2 are taken; a limit of none at all would also make poll(2) fail, which is another fault."""
+PATHS = {
+    "claude": ("folder/small.txt", "book.ipynb", "picture.png", "pages.pdf"),
+    "codex": ("folder/small.txt",),
+    "forge": ("folder/small.txt", "folder/binary"),
+    "workspace": ("folder/small.txt",),
+    "native": (
+        "folder/small.txt",
+        "folder",
+        "folder/smal.txt",
+        "latin.txt",
+        "large.txt:140000-140003",
+        "book.ipynb",
+        "table.csv",
+        "folder/code.py::f3",
+        "pack.zip",
+        "pack.zip!/inner/one.txt",
+        "pack.tar.gz!/inner/one.txt",
+        "text.gz",
+        "text.xz",
+        "text.bz2",
+        "text.zst",
+        "repository/file.txt@HEAD~1",
+        "pages.pdf:p1",
+        "picture.png",
+    ),
+}
+NEVER = 1 << 30
+LATE = {"codex": {"offset": 140_000, "limit": 3}, "claude": {"offset": 140_000, "limit": 3}}
+
+
+def reads(root: str, dialect: str):
+    """What is asked, in the words of a dialect."""
+    name = dialect.partition("-")[0]
+    key = {"codex": "file_path", "claude": "file_path", "native": "files"}.get(name, "path")
+    lead = f"{root}/" if key == "file_path" else ""
+    for path in PATHS[name]:
+        if os.path.lexists(f"{root}/{path.partition('@')[0]}") or "::" in path or "!" in path or ":" in path:
+            yield {key: lead + path}
+    if name in LATE:
+        yield {key: f"{lead}large.txt", **LATE[name]}
+
+
+class Shortage:
+    """None left from the n-th import on."""
+
+    def __init__(self, nth: int, once: bool) -> None:
+        self.nth = nth
+        self.once = once
+        self.seen: list[str] = []
+        self.on = True
+        self.soft, self.hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if nth == 0:
+            self.begin()
+        sys.addaudithook(self.heard)
+
+    def heard(self, event: str, arguments: tuple) -> None:
+        if event != "import" or not self.on:
+            return
+        self.seen.append(arguments[0])
+        if len(self.seen) == self.nth:
+            self.begin()
+        elif self.once and len(self.seen) == self.nth + 1:
+            self.lift()
+
+    def begin(self) -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (SHORT, self.hard))
+
+    def lift(self) -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (self.soft, self.hard))
+
+    def end(self) -> None:
+        self.on = False
+        self.lift()
+
+
+def in_a_new_process(work) -> object:
+    here, there = os.pipe()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            os.close(here)
+            told = repr(work()).encode()
+            while told:
+                told = told[os.write(there, told) :]
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(there)
+    told = b""
+    while piece := os.read(here, 1 << 16):
+        told += piece
+    os.close(here)
+    _, status = os.waitpid(child, 0)
+    return eval(told) if status == 0 else None  # of what this file wrote itself
+
+
+def facts(reply) -> tuple:
+    error = reply.error and (reply.error.code, reply.error.message)
+    return repr((reply.content, reply.structured, reply.notes)), error
+
+
+def asked(tool, arguments) -> tuple:
+    try:
+        return facts(tool.call(arguments))
+    except BaseException as error:
+        return "", ("RAISED", repr(error))
+
+
+def open_now() -> set:
+    return set(os.listdir("/proc/self/fd"))
+
+
+def try_one(tool, arguments, nth: int, once: bool) -> tuple:
+    before = open_now()
+    shortage = Shortage(nth, once)
+    first = asked(tool, arguments)
+    shortage.end()
+    stop_workers()
+    left = [name_of(fd) for fd in open_now() - before]
+    second = asked(tool, arguments)
+    stop_workers()
+    return first, second, [name for name in left if name], shortage.seen
+
+
+def stop_workers() -> None:
+    if "eyespan.worker.client" in sys.modules:
+        sys.modules["eyespan.worker.client"].stop_all()
+
+
+def name_of(fd: str) -> str:
+    try:
+        return os.readlink(f"/proc/self/fd/{fd}")
+    except OSError:
+        return ""  # that of the listing itself
+
+
+def met(first, expected) -> str:
+    if first == expected:
+        return "same"
+    if first[1] is None:
+        return f"WRONG: neither the answer nor an error: {first[0][:300]}"
+    code, message = first[1]
+    if expected[1] and code == expected[1][0]:
+        return "the same error"
+    if code == "RAISED" or "internal error of eyespan" in message or TEXT not in message:
+        return f"WRONG: {first[1]}"
+    return code
+
+
+def main() -> None:
+    folder, dialect, *options = sys.argv[1:]
+    root = os.path.join(folder, "root")
+    workspace = Workspace(root)
+    tool = workspace.tool(dialect)
+    known: set[str] = set()
+    for arguments in reads(root, dialect):
+        _, expected, _, imports = in_a_new_process(lambda: try_one(tool, arguments, NEVER, False))  # noqa: B023  (done now)
+        for nth, name in enumerate(["nothing", *imports]):
+            if nth and "--all" not in options:
+                if name in known or (not name.startswith("_") and len(known) % 4):
+                    known.add(name)
+                    continue
+                known.add(name)
+            done = in_a_new_process(lambda: try_one(tool, arguments, nth, "--once" in options))  # noqa: B023  (done now)
+            if done is None:
+                print(repr((arguments, name, "WRONG: the process ended", "")), flush=True)
+                continue
+            first, second, left, _ = done
+            wrong = "" if second == expected else f"the next answer: {second}"
+            if left:
+                wrong += f" descriptors left: {left}"
+            print(repr((arguments, name, met(first, expected), wrong)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
