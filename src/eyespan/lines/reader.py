@@ -91,7 +91,7 @@ class LineReader:
             if self._source.size_bytes > limits.max_whole_bytes:
                 raise self._too_large()
             self._limit, self._over = limits.max_whole_bytes, self._too_large()
-        elif not whole or limits.max_whole_bytes is None:
+        else:
             self._bound_scan()
         position, line = self.seek(self.start, 1, first)
         if line < first:
