@@ -243,6 +243,17 @@ def test_a_file_that_ends_while_it_is_indexed_is_not_indexed(file, monkeypatch):
         assert made.broken
 
 
+def test_the_tail_of_a_file_that_became_shorter_is_that_of_what_is_left(file):
+    folder = file(b"".join(b"line %d\n" % number for number in range(100)))
+    with opened(folder / "file") as source:
+        lines = LineReader(source, ReadRequest("file"), UTF8, Pulse())
+        os.truncate(folder / "file", 35)
+
+        part = lines.tail(2, numbered=False)
+
+    assert bytes(part.data) == b"line 3\nline 4\n"
+
+
 def test_an_index_that_cannot_be_read_is_an_error_of_the_read(file, monkeypatch):
     folder = file(b"line\n" * 100_000)
     with opened(folder / "file") as source:
@@ -280,6 +291,15 @@ def test_what_changed_under_the_scan_and_not_by_growing_is_not_kept(kept):
 
     assert made.find(source, b"\n") is None
     assert names(made) == []
+
+
+def test_an_index_whose_file_is_gone_from_its_server_is_not_kept(kept, monkeypatch):
+    made, source, found = kept
+    monkeypatch.setattr(Source, "status_now", fails(errno.ESTALE))
+
+    made.keep(source, b"\n", found, 2**62)
+
+    assert (made._kept, names(made)) == ({}, [])
 
 
 def test_an_index_whose_file_cannot_be_sampled_is_neither_kept_nor_trusted(kept, monkeypatch):

@@ -51,11 +51,9 @@ class LineReader:
     index_min_bytes = 4 * MIB
     """Smaller files are read through more quickly than an index is kept."""
 
-    def __init__(
-        self, source: Source, request: ReadRequest, encoding: Encoding, pulse: Pulse, store: Store | None = None
-    ) -> None:
+    def __init__(self, source: Source, request: ReadRequest, encoding: Encoding, pulse: Pulse) -> None:
         self._source = source
-        self._store = store
+        self._store: Store | None = None
         self._indexer: Indexer | None = None
         self._started_ns = 0
         self._request = request
@@ -190,8 +188,7 @@ class LineReader:
             from eyespan.lines.index import Indexer
             from eyespan.lines.store import shared
 
-            if self._store is None:
-                self._store = shared()
+            self._store = shared()
             self._started_ns = time.time_ns()
             known = self._store.find(self._source, self._encoding.newline)
             self._indexer = Indexer(self._source, self._encoding, self._pulse, known)
