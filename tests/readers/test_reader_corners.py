@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import email
+import errno
 import io
 import json
 import os
@@ -378,6 +380,37 @@ def test_a_picture_that_cannot_be_shown_spoils_nothing(error, tmp_path, monkeypa
 
     assert not any(isinstance(part, ImagePart) for part in parts)
     assert any("picture" in part.text and "left out" in part.text for part in parts)
+
+
+def test_a_picture_made_anew_comes_with_a_word_about_it_and_counts_once(tmp_path, monkeypatch):
+    facts = {"media_type": "image/png", "width": 4, "height": 2, "shown_width": 2, "shown_height": 1, "scale": 0.5}
+    fake_worker(monkeypatch, {**facts, "format": "PNG"}, [base64.b64decode(PNG)])
+    monkeypatch.setattr(notebook, "MAX_PICTURES", 1)
+
+    _, shown, note, left_out = read(written(tmp_path, picture(), picture()), "a.ipynb", ["notebook"]).parts
+
+    assert (shown.data, shown.media_type) == (base64.b64decode(PNG), "image/png")
+    assert note.text.startswith("The original is a picture of 4 x 2 pixels (PNG). It is shown at 2 x 1 pixels")
+    assert left_out.text.startswith("[picture of ")
+    assert "left out" in left_out.text
+
+
+def test_a_picture_that_the_system_loses_on_the_way_leaves_nothing_open(tmp_path, monkeypatch):
+    class Failing:
+        def __getattr__(self, name):
+            return getattr(os, name)
+
+        def fstat(self, fd):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    written(tmp_path, picture())
+    before = len(os.listdir("/proc/self/fd"))
+    monkeypatch.setattr(notebook, "os", Failing())
+
+    parts = read(tmp_path, "a.ipynb", ["notebook"]).parts
+
+    assert [part.text for part in parts][1:] == [f"[picture left out: {os.strerror(errno.EIO)}]"]
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_a_read_that_is_cancelled_at_a_picture_is_cancelled(tmp_path, monkeypatch):
