@@ -13,9 +13,11 @@ from eyespan import Workspace
 from eyespan.errors import Missing, ReadError, SystemFailure, TooLarge, WindowTooLarge
 from eyespan.guard.source import Source
 from eyespan.lines import detect, encodings, index, store
+from eyespan.lines.block import ROW_BYTES, _Upward
 from eyespan.lines.encodings import UTF8
 from eyespan.lines.index import Indexer, LineIndex
 from eyespan.lines.reader import LineReader
+from eyespan.lines.rows import Row
 from eyespan.lines.store import Store
 from eyespan.model import ANY_IS_TEXT, EXACT_TOTAL, Block, Limits, Lines, Pulse, ReadRequest, Stretch, Tail
 
@@ -182,6 +184,15 @@ def test_a_block_of_too_much_text_is_refused(file):
 
     with pytest.raises(WindowTooLarge):
         read(folder, selection=Block(100, 10_000, 1), limits=Limits(max_window_bytes=2000))
+
+
+def test_blank_rows_that_were_too_many_to_hold_are_not_skipped_in_silence():
+    rows_up = [Row(number, 0, 1, b"", 0, "") for number in range(9, 0, -1)]
+    up = _Upward(iter(rows_up), cap=100, max_bytes=3 * ROW_BYTES)
+
+    assert [up.next()[0].number for _ in range(4)] == [9, 8, 7, 6]
+    with pytest.raises(WindowTooLarge):
+        up.next()
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])

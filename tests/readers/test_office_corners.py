@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import re
 import struct
+import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 from packing import DRAWING, OFFICE_RELATIONS, PPTX, packed, paragraph, relations, word
 
-from eyespan.errors import Unreadable
+from eyespan.errors import Missing, Unreadable
 from eyespan.readers.office import docx, html, package, pptx, scan, sheet
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "office"
@@ -35,6 +37,22 @@ def test_a_decoder_that_has_rehearsed_makes_no_expression_for_a_plain_document(d
         decoder.decode(file, {"seconds": 10})
 
     assert made == []
+
+
+@pytest.mark.parametrize(
+    ("reader", "needs", "file"),
+    [(sheet, "python_calamine", "ledger.xlsx"), (html, "selectolax.lexbor", "page.html")],
+)
+def test_a_reader_whose_package_is_not_installed_is_loaded_all_the_same_and_says_what_to_install(
+    reader, needs, file, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, needs, None)
+    spec = importlib.util.spec_from_file_location("reader_without_its_package", reader.__file__)
+    lacking = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(lacking)
+
+    with (FIXTURES / file).open("rb") as opened, pytest.raises(Missing, match=re.escape("eyespan[docs]")):
+        lacking.decode(opened, {})
 
 
 # --- packages -------------------------------------------------------------------------------------------------------

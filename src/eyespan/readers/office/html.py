@@ -11,7 +11,7 @@ from eyespan.readers.office import markdown
 
 try:
     from selectolax.lexbor import LexborHTMLParser
-except ImportError:  # pragma: no cover  (told by `convert`; the tests run with the extra)
+except ImportError:  # told by `convert`
     LexborHTMLParser = None  # type: ignore[assignment,misc]  # there is no such class then
 
 if TYPE_CHECKING:
