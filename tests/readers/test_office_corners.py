@@ -151,7 +151,7 @@ def test_what_is_left_out_or_empty_is_so_for_a_parser_too(body):
     ],
 )
 def test_tags_that_do_not_pair_are_damage_and_told_as_that(body):
-    """The second and third once passed: as many ends as starts, but not of the same elements."""
+    """The first three once passed: as many ends as starts, but not of the same elements."""
     assert walked(package.parse_xml, part(body), some_tags()) is Unreadable
     if body != "<w:del><w:p></w:del>":  # nobody looks into what is left out
         assert walked(package.walk_xml, part(body), some_tags()) is Unreadable
