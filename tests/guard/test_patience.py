@@ -224,16 +224,15 @@ def test_work_after_a_renewal_is_done_by_new_threads():
     assert before != after
 
 
-def test_a_system_without_threads_is_told(monkeypatch):
+def test_a_system_without_threads_is_told(crew, monkeypatch):
     def no_thread(*_):
         raise RuntimeError("can't start new thread")
 
-    until(lambda: patience._crew.threads == 0)
     monkeypatch.setattr(patience, "start_new_thread", no_thread)
 
     with pytest.raises(Stuck, match="no thread"):
         patience.within(Pulse(HANG_SECONDS), lambda _: None)
-    assert patience._crew.mounts == {}
+    assert crew.mounts == {}
 
 
 # --- turns ------------------------------------------------------------------------------------------------------------
