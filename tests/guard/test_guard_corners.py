@@ -173,6 +173,15 @@ def test_a_root_where_folders_cannot_be_opened_by_handle_alone(tmp_path, monkeyp
         Root(tmp_path, patient=False)
 
 
+def test_a_root_that_may_have_to_wait_is_opened_in_a_thread(tmp_path, monkeypatch):
+    monkeypatch.setattr(openat, "open_plain", lambda path: None)
+
+    (root,) = roots.open_roots([tmp_path], 60)
+
+    assert os.path.samestat(os.stat(root.fd), os.stat(tmp_path))
+    root.close()
+
+
 def test_a_root_whose_file_system_does_not_answer_is_told(tmp_path, monkeypatch):
     here, there = os.pipe()
     monkeypatch.setattr(openat, "open_plain", lambda path: None)
