@@ -40,7 +40,7 @@ promises: $(READY)  ## what docs/security.md promises in figures, measured on th
 mutate: $(READY)  ## 64 deliberate defects, each must turn a test red; some ten minutes
 	@$(BIN)/python tools/mutate.py
 
-coverage: $(READY)  ## lines and branches of guard, lines and readers that the tests run; some ten minutes
+coverage: $(READY)  ## lines and branches of guard, lines and readers that the tests run: all, or it fails; some ten minutes
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check coverage
 	@PYTHON=$(BIN)/python tools/coverage.sh
 

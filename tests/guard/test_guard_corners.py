@@ -6,15 +6,17 @@ import copy
 import errno
 import os
 import pickle
+import time
 
 import pytest
-from asking import answer, ask
+from asking import answer, ask, patiently
 
 import eyespan.guard as guards
 from eyespan import Workspace, _native
-from eyespan.errors import InvalidPath, PolicyDenied, SystemFailure
-from eyespan.guard import Root, listing, openat, portable, syscalls, walk
-from eyespan.guard.source import Source
+from eyespan.errors import Cancelled, InvalidPath, PolicyDenied, SystemFailure
+from eyespan.guard import Root, closing, listing, mounts, openat, patience, portable, roots, syscalls, walk
+from eyespan.guard.source import SlowSource, Source
+from eyespan.model import MayWait, Pulse
 from eyespan.policy import Policy
 
 
@@ -110,6 +112,92 @@ def test_a_root_is_shown_copied_and_sent_by_its_name(tmp_path):
     root.__del__()
     sent.close()
     sent.close()
+
+
+def descriptors():
+    return len(os.listdir("/proc/self/fd"))
+
+
+@pytest.mark.skipif(_native.open_beneath is None, reason="done by the accelerator")
+@pytest.mark.parametrize(
+    "what", ["a file", "a pipe", "a mount of another type", "a folder that is gone", "below one that may not answer"]
+)
+def test_what_is_no_plain_folder_is_no_plain_root_and_leaves_nothing_open(what, tmp_path, monkeypatch):
+    place = tmp_path / "place"
+    if what == "a file":
+        place.write_bytes(b"")
+    elif what == "a pipe":
+        os.mkfifo(place)
+    else:
+        place.mkdir()
+    monkeypatch.setattr(mounts, "plain_point", lambda path: None if "below" in what else str(tmp_path))
+    monkeypatch.setattr(openat, "PLAIN_TYPES", frozenset() if "another" in what else AnyType())
+    if what == "a folder that is gone":
+        real = _native.open_beneath
+        gone = os.fsencode(place) + b" (deleted)"
+        monkeypatch.setattr(_native, "open_beneath", lambda *how: (*real(*how)[:5], gone, None, 0))
+    before = descriptors()
+
+    assert openat.open_plain(str(place)) is None
+    assert descriptors() == before
+
+
+class AnyType:
+    def __contains__(self, _kind):
+        return True
+
+
+@pytest.mark.parametrize("backend", ["c", "ctypes"])
+def test_a_folder_is_plain_by_the_type_of_its_file_system(backend, tmp_path, monkeypatch):
+    if backend == "ctypes":
+        monkeypatch.setattr(_native, "open_beneath", None)
+    root = Root(tmp_path)
+    monkeypatch.setattr(openat, "PLAIN_TYPES", AnyType())
+    assert openat.is_plain(root.fd)
+    monkeypatch.setattr(openat, "PLAIN_TYPES", frozenset())
+    assert not openat.is_plain(root.fd)
+    root.close()
+    assert not openat.is_plain(root.fd)  # nobody can tell
+
+
+def test_a_root_where_folders_cannot_be_opened_by_handle_alone(tmp_path, monkeypatch):
+    (tmp_path / "file").write_bytes(b"text")
+    monkeypatch.setattr(roots, "os", Lacking("O_PATH"))
+
+    root = Root(tmp_path)
+
+    assert (root.canonical, root.plain) == (os.path.realpath(tmp_path), False)
+    assert answer(guards.Guard([root], Policy(), "walk-by-name"), "file") == b"text"
+    root.close()
+    with pytest.raises(MayWait):
+        Root(tmp_path, patient=False)
+
+
+def test_a_root_that_may_have_to_wait_is_opened_in_a_thread(tmp_path, monkeypatch):
+    monkeypatch.setattr(openat, "open_plain", lambda path: None)
+
+    (root,) = roots.open_roots([tmp_path], 60)
+
+    assert os.path.samestat(os.stat(root.fd), os.stat(tmp_path))
+    root.close()
+
+
+def test_a_root_whose_file_system_does_not_answer_is_told(tmp_path, monkeypatch):
+    here, there = os.pipe()
+    monkeypatch.setattr(openat, "open_plain", lambda path: None)
+    monkeypatch.setattr(roots, "_opener", lambda path: lambda _pulse: os.read(here, 1))
+
+    with pytest.raises(TimeoutError, match=r"cannot be opened: no answer within 0\.05 s"):
+        roots.open_roots([tmp_path], 0.05)
+    os.write(there, b"x")
+    patiently(lambda: wait_for(lambda: patience.stuck() == 0))
+    os.close(here)
+    os.close(there)
+
+
+def wait_for(true):
+    while not true():
+        time.sleep(0.005)
 
 
 # --- names ---------------------------------------------------------------------------------------------------------
@@ -223,12 +311,13 @@ def test_a_name_outside_the_root_that_the_kernel_tells_is_not_believed(make_guar
 
 
 @pytest.mark.parametrize("name", [None, b"\0"])
-def test_a_failure_between_opening_and_naming_closes_the_descriptor(name, make_guard, tmp_path, monkeypatch):
+@pytest.mark.parametrize("opens", [True, False])
+def test_a_failure_between_opening_and_naming_closes_the_descriptor(name, opens, make_guard, tmp_path, monkeypatch):
     (tmp_path / "file").write_bytes(b"text")
     made = []
 
     def found(folder, path, follow, types, stay, most):
-        made.append(os.open(tmp_path / "file", os.O_RDONLY))
+        made.append(os.open(tmp_path / "file", os.O_RDONLY) if opens else -1)
         return made[-1], 1, 0, 0o100644, 0xEF53, name, None, 0
 
     guard = make_guard(tmp_path, backend="openat2")
@@ -345,6 +434,123 @@ def test_a_file_that_its_server_lost_has_changed(tmp_path, monkeypatch):
         with pytest.raises(SystemFailure):
             source.changed()
     source.close()  # once more is no error
+
+
+# --- the file of a slow mount ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def slow(tmp_path):
+    """Makes sources whose file system may not answer."""
+    made = []
+
+    def make(data, *, copies, pulse=None):
+        (tmp_path / "file").write_bytes(data)
+        fd = os.open(tmp_path / "file", os.O_RDONLY)
+        pulse = pulse or Pulse()
+        made.append(SlowSource(fd, os.fstat(fd), asked="a", path="file", canonical="file", pulse=pulse, copies=copies))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def test_decoders_get_a_copy_of_a_file_whose_close_may_wait(slow, monkeypatch):
+    before = descriptors()
+    data = os.urandom(3 << 20)
+    real = os.write
+    source = slow(data, copies=True)
+    monkeypatch.setattr(os, "write", lambda fd, view: real(fd, view[: 1 << 19]))  # as the system may
+
+    copy = source.fd
+
+    assert (source.fd, copy != source._fd) == (copy, True)
+    assert os.pread(copy, len(data) + 1, 0) == data
+    source.close()
+    source.close()
+    assert descriptors() == before
+
+
+def test_decoders_get_the_file_itself_where_it_is_plain_or_large(slow, monkeypatch):
+    plain = slow(b"text", copies=False)
+    assert plain.fd == plain._fd
+    monkeypatch.setattr("eyespan.guard.source.MAX_COPY_BYTES", 3)
+    large = slow(b"text", copies=True)
+    assert large.fd == large._fd
+
+
+def test_a_copy_that_ended_on_the_way_is_not_taken_for_the_file(slow, monkeypatch):
+    """The second one who asked once got what the first had copied before the read failed."""
+    data = os.urandom(3 << 20)
+    source = slow(data, copies=True)
+    before = descriptors()
+    real = os.pread
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pread", lambda fd, size, at: fails(errno.EIO)() if at else real(fd, size, at))
+        with pytest.raises(SystemFailure) as caught:
+            source.fd  # noqa: B018  (it makes the copy)
+    assert (caught.value.errno, caught.value.path, descriptors()) == (errno.EIO, "a", before)
+
+    assert os.pread(source.fd, len(data) + 1, 0) == data
+
+
+@pytest.mark.parametrize("call", ["memfd_create", "write"])
+def test_a_copy_that_the_system_has_no_room_for_is_an_error_of_the_read(call, slow, monkeypatch):
+    source = slow(b"text", copies=True)
+    before = descriptors()
+    monkeypatch.setattr(os, call, fails(errno.EMFILE))
+
+    with pytest.raises(SystemFailure) as caught:
+        source.fd  # noqa: B018  (as above)
+    assert (caught.value.errno, descriptors()) == (errno.EMFILE, before)
+
+
+def test_who_is_no_longer_waited_for_reads_no_further(slow):
+    pulse = Pulse()
+    source = slow(b"text", copies=True, pulse=pulse)
+    assert source.read_at(0, 2) == b"te"
+    pulse.cancelled = True
+
+    with pytest.raises(Cancelled):
+        source.read_at(2, 2)
+
+
+def test_a_patient_guard_opens_what_any_other_does(make_guard, tmp_path, backend):
+    (tmp_path / "file").write_bytes(b"text")
+    guard = make_guard(tmp_path, backend=backend)
+
+    with guard.patient(Pulse()).open("file") as source:
+        assert (type(source), source.head, source._copies) == (SlowSource, b"text", not guard.roots[0].plain)
+
+
+def test_a_folder_is_listed_without_a_call_that_could_be_given_up(make_guard, tmp_path):
+    (tmp_path / "file").write_bytes(b"text")
+    guard = make_guard(tmp_path)
+
+    assert [entry.name for entry in guard.list_beneath(".").entries] == ["file"]
+    with pytest.raises(MayWait):
+        guard.staying().list_beneath(".")
+
+
+def test_a_descriptor_whose_close_fails_is_closed_and_only_a_wrong_number_is_a_mistake(monkeypatch):
+    here, there = os.pipe()
+    real = os.close
+
+    def close_and_fail(fd):
+        real(fd)
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "close", close_and_fail)
+        closing.close(here)
+    closing.close(there)
+
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        closing.close(here)
+
+
+# --- what is gone ---------------------------------------------------------------------------------------------------
 
 
 def test_a_file_that_is_gone_between_finding_and_opening_is_not_found(make_guard, tmp_path, monkeypatch):

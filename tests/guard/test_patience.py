@@ -224,16 +224,207 @@ def test_work_after_a_renewal_is_done_by_new_threads():
     assert before != after
 
 
-def test_a_system_without_threads_is_told(monkeypatch):
+def test_a_system_without_threads_is_told(crew, monkeypatch):
     def no_thread(*_):
         raise RuntimeError("can't start new thread")
 
-    until(lambda: patience._crew.threads == 0)
     monkeypatch.setattr(patience, "start_new_thread", no_thread)
 
     with pytest.raises(Stuck, match="no thread"):
         patience.within(Pulse(HANG_SECONDS), lambda _: None)
-    assert patience._crew.mounts == {}
+    assert crew.mounts == {}
+
+
+# --- turns ------------------------------------------------------------------------------------------------------------
+
+
+class Asking:
+    """A call in a thread of its own, and what came of it."""
+
+    def __init__(self, work, key, seconds=HANG_SECONDS):
+        self.answer = None
+        self._thread = threading.Thread(target=self._run, args=(work, key, seconds))
+        self._thread.start()
+
+    def _run(self, work, key, seconds):
+        try:
+            self.answer = patience.within(Pulse(seconds), work, key=key)
+        except (TimedOut, Stuck) as error:
+            self.answer = error
+
+    def ended(self):
+        self._thread.join(HANG_SECONDS)
+        assert not self._thread.is_alive(), "it hangs"
+        return self.answer
+
+
+@pytest.fixture
+def crew(monkeypatch):
+    """Threads of the test's own, none yet. Those of before end by themselves."""
+    patience.renew()
+    monkeypatch.setattr(patience, "IDLE_SECONDS", 0.05)
+    return patience._crew
+
+
+def test_what_waited_for_its_turn_in_vain_is_told_and_forgotten(silent, crew, monkeypatch):
+    monkeypatch.setattr(patience, "MAX_AT_ONCE", 1)
+    first = Asking(silent.wait("first"), "mount")
+    until(lambda: silent.ends)
+
+    with pytest.raises(Stuck) as caught:
+        patience.within(Pulse(0.05), lambda _: "second", key="mount")
+    silent.answer()
+
+    assert (caught.value.count, first.ended(), crew.waiting, crew.mounts) == (1, "first", [], {})
+
+
+def test_when_every_thread_is_at_work_the_next_job_waits_for_one(silent, crew, monkeypatch):
+    """And leaves nothing behind if it waits in vain: its mount had no other job."""
+    monkeypatch.setattr(patience, "MAX_THREADS", 1)
+    first = Asking(silent.wait("first"), "one")
+    until(lambda: silent.ends)
+    with pytest.raises(Stuck):
+        patience.within(Pulse(0.05), lambda _: None, key="another")
+    assert list(crew.mounts) == ["one"]
+
+    second = Asking(lambda _: "second", "another")
+    until(lambda: crew.waiting)
+    silent.answer()
+
+    assert (first.ended(), second.ended(), crew.mounts) == ("first", "second", {})
+
+
+def test_a_system_that_gives_no_more_threads_makes_jobs_wait_for_those_there_are(silent, crew, monkeypatch):
+    def no_thread(*_):
+        raise RuntimeError("can't start new thread")
+
+    first = Asking(silent.wait("first"), "one")
+    until(lambda: silent.ends)
+    monkeypatch.setattr(patience, "start_new_thread", no_thread)
+    second = Asking(lambda _: "second", "another")
+    until(lambda: crew.waiting)
+    silent.answer()
+
+    assert (first.ended(), second.ended()) == ("first", "second")
+
+
+def test_a_job_of_a_busy_mount_lets_those_of_others_pass(silent, crew, monkeypatch):
+    monkeypatch.setattr(patience, "MAX_AT_ONCE", 1)
+    monkeypatch.setattr(patience, "MAX_THREADS", 2)
+    busy = Asking(silent.wait("busy"), "busy")
+    until(lambda: len(silent.ends) == 1)
+    here, there = os.pipe()
+    quick = Asking(lambda _: os.read(here, 1), "quick")
+    until(lambda: crew.threads == 2)
+    behind = Asking(lambda _: "behind", "busy")
+    until(lambda: len(crew.waiting) == 1)
+    passing = Asking(lambda _: "passing", "other")
+    until(lambda: len(crew.waiting) == 2)
+
+    os.write(there, b"x")
+
+    assert (quick.ended(), passing.ended(), behind.answer) == (b"x", "passing", None)
+    silent.answer()
+    assert (busy.ended(), behind.ended()) == ("busy", "behind")
+    os.close(here)
+    os.close(there)
+
+
+@pytest.mark.parametrize("full", ["MAX_THREADS", "MAX_WAITING"])
+def test_when_nothing_can_come_free_soon_all_mounts_are_busy(full, silent, crew, monkeypatch):
+    monkeypatch.setattr(patience, "MAX_AT_ONCE", 1)
+    monkeypatch.setattr(patience, full, 1)
+    first = Asking(silent.wait(), "one", seconds=0.05 if full == "MAX_THREADS" else HANG_SECONDS)
+    until(lambda: silent.ends)
+    if full == "MAX_WAITING":
+        waits = Asking(lambda _: None, "one")
+        until(lambda: crew.waiting)
+    else:
+        assert isinstance(first.ended(), TimedOut)
+
+    with pytest.raises(Stuck, match="the file systems of this workspace") as caught:
+        patience.within(Pulse(HANG_SECONDS), lambda _: None, key="another")
+    silent.answer()
+
+    assert caught.value.count == 1
+    assert list(crew.mounts) == []
+    if full == "MAX_WAITING":
+        assert (first.ended(), waits.ended()) == (None, None)
+
+
+def test_what_is_done_at_the_very_moment_it_is_given_up_is_the_answer(monkeypatch):
+    def too_late(_crew, job, *_):
+        until(lambda: job.finished)
+        raise TimedOut("", seconds=1)
+
+    monkeypatch.setattr(patience, "_wait", too_late)
+
+    assert patience.within(Pulse(HANG_SECONDS), lambda _: "an open file") == "an open file"
+    assert patience.stuck() == 0
+
+
+def test_who_interrupts_is_obeyed_even_if_the_work_is_done(monkeypatch):
+    def interrupted(_crew, job, *_):
+        until(lambda: job.finished)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(patience, "_wait", interrupted)
+
+    with pytest.raises(KeyboardInterrupt):
+        patience.within(Pulse(HANG_SECONDS), lambda _: "an answer")
+
+
+def test_a_thread_outlives_what_cannot_be_put_away(silent, crew):
+    def fail(_value):
+        raise OSError("close failed")
+
+    with pytest.raises(TimedOut):
+        patience.within(Pulse(0.05), silent.wait(), late=fail)
+    silent.answer()
+
+    assert (patience.stuck(), patience.within(Pulse(HANG_SECONDS), lambda _: "fine")) == (0, "fine")
+
+
+def test_before_the_first_thread_the_program_is_told_once(monkeypatch):
+    told = []
+    monkeypatch.setattr(mounts, "before_waiting", lambda: told.append(threading.get_ident()))
+
+    for _ in range(2):
+        patience.within(Pulse(HANG_SECONDS), lambda _: None)
+
+    assert told == [threading.get_ident()]
+
+
+# --- the table of mounts ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    """Writes the table that is read."""
+    monkeypatch.setattr(mounts, "_table", (float("-inf"), []))
+    monkeypatch.setattr(mounts, "_TABLE", str(tmp_path / "mountinfo"))
+    monkeypatch.setattr(mounts, "_FRESH_SECONDS", -1.0)
+    return tmp_path / "mountinfo"
+
+
+def test_the_table_is_read_as_the_kernel_writes_it(table):
+    table.write_bytes(
+        b"22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
+        b"36 22 0:50 / /net/a\\040b rw - nfs4 server:/a rw\n"
+        b"cut off\n"
+    )
+
+    assert mounts._mounts() == [("/", "8:1", True), ("/net/a b", "0:50", False)]
+
+
+def test_without_a_table_each_path_stands_for_itself_and_what_was_known_is_kept(table):
+    """As on other systems, without /proc, and when no descriptor is left."""
+    assert (mounts.mount_of("/net/x/../y"), mounts.plain_point("/net/x")) == ("/net/y", None)
+    table.write_bytes(b"22 1 8:1 / / rw - ext4 /dev/sda1 rw\n")
+    assert mounts.mount_of("/a") == ("8:1", "/a")
+    table.unlink()
+
+    assert (mounts.mount_of("/a"), mounts.plain_point("/a")) == (("8:1", "/a"), "/")
 
 
 def test_mounts_are_told_apart_by_the_text_of_a_path(monkeypatch):

@@ -9,6 +9,7 @@ import sys
 import threading
 from array import array
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -20,6 +21,7 @@ from eyespan.lines import reader as reader_module
 from eyespan.lines import store as store_module
 from eyespan.lines.index import LineIndex
 from eyespan.lines.store import Store
+from eyespan.model import Lines, ReadRequest
 
 STRIDE = 64
 
@@ -151,6 +153,46 @@ def test_a_known_line_is_found_without_a_scan(small_blocks, tmp_path, monkeypatc
     monkeypatch.setattr(index_module._native, "scan", None)  # any call would fail
 
     assert forge(tmp_path, "log", start_line=1500, limit=2).text == "line 1499\nline 1500\n"
+
+
+def test_the_number_of_lines_is_told_where_the_index_knows_it(small_blocks, tmp_path):
+    """Of a large file nobody counts them for a window at its start; once they were counted they are known."""
+    (tmp_path / "log").write_bytes(b"".join(b"line %d\n" % n for n in range(2000)))
+    engine = Workspace(tmp_path).engine
+    window = ReadRequest("log", Lines(3, 1))
+
+    before = engine.read(window).parts[0]
+    forge(tmp_path, "log", tail=1)
+    after = engine.read(window).parts[0]
+
+    assert (bytes(before.data), before.total_lines) == (b"line 2\n", None)
+    assert (bytes(after.data), after.total_lines) == (b"line 2\n", 2000)
+
+
+def test_scans_grow_while_they_are_quick_and_shrink_when_they_are_slow(small_blocks, tmp_path, monkeypatch):
+    """A scan cannot be stopped on the way: on a slow disk each must end soon."""
+    (tmp_path / "log").write_bytes(b"line\n" * 2000)
+    clock = 0.0
+    seconds_a_block = 0.001
+    sizes = []
+    scan = index_module._native.scan
+
+    def timed(fd, start, end, stride):
+        nonlocal clock, seconds_a_block
+        sizes.append((end - start) // STRIDE)
+        clock += sizes[-1] * seconds_a_block
+        if len(sizes) == 3:
+            seconds_a_block = 0.05
+        return scan(fd, start, end, stride)
+
+    monkeypatch.setattr(index_module._native, "scan", timed)
+    monkeypatch.setattr(index_module, "MOST_BLOCKS", 1 << 18)
+    monkeypatch.setattr(index_module, "LARGEST_SCAN_BYTES", 64 * STRIDE)
+    monkeypatch.setattr(index_module, "BLIND_SCAN_BYTES", STRIDE)
+    monkeypatch.setattr(index_module, "time", SimpleNamespace(monotonic=lambda: clock))
+
+    assert forge(tmp_path, "log", tail=1).structured["total_lines"] == 2000
+    assert sizes == [2, 8, 32, 64, *[2] * 25]  # 4 s for the 64, and 0.1 s is wanted
 
 
 def test_an_early_line_does_not_scan_the_whole_file(small_blocks, tmp_path):

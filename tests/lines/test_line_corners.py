@@ -13,9 +13,11 @@ from eyespan import Workspace
 from eyespan.errors import Missing, ReadError, SystemFailure, TooLarge, WindowTooLarge
 from eyespan.guard.source import Source
 from eyespan.lines import detect, encodings, store
+from eyespan.lines.block import ROW_BYTES, _Upward
 from eyespan.lines.encodings import UTF8
 from eyespan.lines.index import Indexer, LineIndex
 from eyespan.lines.reader import LineReader
+from eyespan.lines.rows import Row
 from eyespan.lines.store import Store
 from eyespan.model import ANY_IS_TEXT, EXACT_TOTAL, Block, Limits, Lines, Pulse, ReadRequest, Stretch, Tail
 
@@ -184,6 +186,15 @@ def test_a_block_of_too_much_text_is_refused(file):
         read(folder, selection=Block(100, 10_000, 1), limits=Limits(max_window_bytes=2000))
 
 
+def test_blank_rows_that_were_too_many_to_hold_are_not_skipped_in_silence():
+    rows_up = [Row(number, 0, 1, b"", 0, "") for number in range(9, 0, -1)]
+    up = _Upward(iter(rows_up), cap=100, max_bytes=3 * ROW_BYTES)
+
+    assert [up.next()[0].number for _ in range(4)] == [9, 8, 7, 6]
+    with pytest.raises(WindowTooLarge):
+        up.next()
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
 def test_a_line_that_starts_with_more_white_space_than_is_held_is_measured_all_the_same(encoding, file, monkeypatch):
     monkeypatch.setattr("eyespan.lines.rows.MOST_HELD_BYTES", 64)
@@ -235,6 +246,17 @@ def test_a_file_that_ends_while_it_is_indexed_is_not_indexed(file, monkeypatch):
         assert made.broken
 
 
+def test_the_tail_of_a_file_that_became_shorter_is_that_of_what_is_left(file):
+    folder = file(b"".join(b"line %d\n" % number for number in range(100)))
+    with opened(folder / "file") as source:
+        lines = LineReader(source, ReadRequest("file"), UTF8, Pulse())
+        os.truncate(folder / "file", 35)
+
+        part = lines.tail(2, numbered=False)
+
+    assert bytes(part.data) == b"line 3\nline 4\n"
+
+
 def test_an_index_that_cannot_be_read_is_an_error_of_the_read(file, monkeypatch):
     folder = file(b"line\n" * 100_000)
     with opened(folder / "file") as source:
@@ -272,6 +294,15 @@ def test_what_changed_under_the_scan_and_not_by_growing_is_not_kept(kept):
 
     assert made.find(source, b"\n") is None
     assert names(made) == []
+
+
+def test_an_index_whose_file_is_gone_from_its_server_is_not_kept(kept, monkeypatch):
+    made, source, found = kept
+    monkeypatch.setattr(Source, "status_now", fails(errno.ESTALE))
+
+    made.keep(source, b"\n", found, 2**62)
+
+    assert (made._kept, names(made)) == ({}, [])
 
 
 def test_an_index_whose_file_cannot_be_sampled_is_neither_kept_nor_trusted(kept, monkeypatch):

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import base64
 import email
+import errno
 import io
 import json
 import os
 import zipfile
 
 import pytest
+from packing import DRAWING, OFFICE_RELATIONS, PPTX, packed, paragraph, relations, word
 
 from eyespan import Workspace, worker
 from eyespan.errors import Cancelled, Missing, NoMember, ScanLimit, TimedOut, Unreadable, WindowTooLarge
 from eyespan.model import ImagePart, Limits, Pulse, ReadRequest
 from eyespan.readers import notebook, tables, tabular
-from eyespan.readers.office import docx, eml, epub, html, markdown, package, pptx, scan, sheet
+from eyespan.readers.office import eml, epub, html, markdown, package, pptx, scan, sheet
 
 
 def read(folder, name, documents, *, pulse=None, **more):
@@ -27,49 +30,6 @@ def fake_worker(monkeypatch, facts, blobs=()):
 
 
 # --- packages ------------------------------------------------------------------------------------------------------
-
-OFFICE_RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-PPTX = "http://schemas.openxmlformats.org/presentationml/2006/main"
-DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
-PACKAGE_RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
-
-
-def packed(method=zipfile.ZIP_DEFLATED, **parts):
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", method) as archive:
-        for name, text in parts.items():
-            archive.writestr(name, text)
-    return made
-
-
-def relations(**targets):
-    rows = "".join(
-        f'<Relationship Id="{key}" Type="{OFFICE_RELATIONS}/{kind}" Target="{target}"/>'
-        for key, (kind, target) in targets.items()
-    )
-    return f'<Relationships xmlns="{PACKAGE_RELATIONS}">{rows}</Relationships>'
-
-
-def word(body, **parts):
-    """What the decoder makes of a document with this body; further parts are named by what they are."""
-    names = {"styles": "styles", "numbering": "numbering"}
-    document = (
-        '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" '
-        f'xmlns:r="{OFFICE_RELATIONS}"><w:body>{body}</w:body></w:document>'
-    )
-    space = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
-    files = {
-        "word/document.xml": document,
-        "_rels/.rels": relations(a=("officeDocument", "word/document.xml")),
-        "word/_rels/document.xml.rels": relations(**{key: (key, f"{key}.xml") for key in parts}),
-        **{f"word/{key}.xml": f"<w:{names[key]} {space}>{text}</w:{names[key]}>" for key, text in parts.items()},
-    }
-    return docx.decode(packed(**files), {"seconds": 10})[1][0].decode()
-
-
-def paragraph(text, style="", more=""):
-    mark = f'<w:pStyle w:val="{style}"/>' if style else ""
-    return f"<w:p><w:pPr>{mark}{more}</w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"
 
 
 def test_styles_say_what_a_paragraph_is():
@@ -420,6 +380,37 @@ def test_a_picture_that_cannot_be_shown_spoils_nothing(error, tmp_path, monkeypa
 
     assert not any(isinstance(part, ImagePart) for part in parts)
     assert any("picture" in part.text and "left out" in part.text for part in parts)
+
+
+def test_a_picture_made_anew_comes_with_a_word_about_it_and_counts_once(tmp_path, monkeypatch):
+    facts = {"media_type": "image/png", "width": 4, "height": 2, "shown_width": 2, "shown_height": 1, "scale": 0.5}
+    fake_worker(monkeypatch, {**facts, "format": "PNG"}, [base64.b64decode(PNG)])
+    monkeypatch.setattr(notebook, "MAX_PICTURES", 1)
+
+    _, shown, note, left_out = read(written(tmp_path, picture(), picture()), "a.ipynb", ["notebook"]).parts
+
+    assert (shown.data, shown.media_type) == (base64.b64decode(PNG), "image/png")
+    assert note.text.startswith("The original is a picture of 4 x 2 pixels (PNG). It is shown at 2 x 1 pixels")
+    assert left_out.text.startswith("[picture of ")
+    assert "left out" in left_out.text
+
+
+def test_a_picture_that_the_system_loses_on_the_way_leaves_nothing_open(tmp_path, monkeypatch):
+    class Failing:
+        def __getattr__(self, name):
+            return getattr(os, name)
+
+        def fstat(self, fd):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    written(tmp_path, picture())
+    before = len(os.listdir("/proc/self/fd"))
+    monkeypatch.setattr(notebook, "os", Failing())
+
+    parts = read(tmp_path, "a.ipynb", ["notebook"]).parts
+
+    assert [part.text for part in parts][1:] == [f"[picture left out: {os.strerror(errno.EIO)}]"]
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_a_read_that_is_cancelled_at_a_picture_is_cancelled(tmp_path, monkeypatch):

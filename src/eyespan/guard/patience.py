@@ -125,7 +125,7 @@ class _Crew:
                 start_new_thread(self._work, (job,))
             except RuntimeError:  # the system gives no more threads
                 if not self.threads:
-                    self._tidy(job.key, mount)
+                    self._tidy(job.key)
                     raise Stuck("", count=0) from None  # nor will one come free
                 return False
             self.threads += 1
@@ -135,9 +135,10 @@ class _Crew:
         job.started = True
         return True
 
-    def _tidy(self, key: Hashable, mount: _Mount) -> None:
-        if not mount.running:
-            self.mounts.pop(key, None)
+    def _tidy(self, key: Hashable) -> None:
+        mount = self.mounts.get(key)
+        if mount is not None and not mount.running:
+            del self.mounts[key]
 
     def _work(self, job: _Job) -> None:
         """What a thread does: one job after another, until there was none for a while."""
@@ -180,7 +181,7 @@ class _Crew:
             if job.given_up:
                 mount.stuck -= 1
                 self.stuck -= 1
-            self._tidy(job.key, mount)
+            self._tidy(job.key)
             for at, other in enumerate(self.waiting):
                 mount = self.mounts.setdefault(other.key, _Mount())
                 if mount.running < MAX_AT_ONCE:
@@ -197,6 +198,7 @@ class _Crew:
                 return "done"
             if not job.started:
                 self.waiting.remove(job)
+                self._tidy(job.key)
                 return "waiting"
             job.given_up = True
             self.mounts[job.key].stuck += 1
@@ -229,7 +231,7 @@ def _forget() -> None:
     _crew = _Crew()
 
 
-if hasattr(os, "register_at_fork"):
+if hasattr(os, "register_at_fork"):  # pragma: no branch  (only Windows lacks it: nothing forks there)
     os.register_at_fork(after_in_child=_forget)
 
 

@@ -197,14 +197,26 @@ class SlowSource(Source):
         if not self._copies or self.size_bytes > MAX_COPY_BYTES:
             return self._fd
         if self._copy < 0:
-            self._copy = os.memfd_create("eyespan", os.MFD_CLOEXEC)
-            offset = 0
-            while offset < MAX_COPY_BYTES and (data := self.read_at(offset, 1 << 20)):
-                offset += len(data)
-                view = memoryview(data)
-                while view:
-                    view = view[os.write(self._copy, view) :]
+            self._copy = self._copied()
         return self._copy
+
+    def _copied(self) -> int:
+        """A descriptor of all that the file holds. A copy that ended on the way is none."""
+        try:
+            copy = os.memfd_create("eyespan", os.MFD_CLOEXEC)
+            try:
+                offset = 0
+                while offset < MAX_COPY_BYTES and (data := self.read_at(offset, 1 << 20)):
+                    offset += len(data)
+                    view = memoryview(data)
+                    while view:
+                        view = view[os.write(copy, view) :]
+            except BaseException:
+                os.close(copy)
+                raise
+        except OSError as error:
+            raise from_os_error(error, self.asked) from None
+        return copy
 
     def read_at(self, offset: int, size_bytes: int) -> bytes:
         self._pulse.check()

@@ -111,8 +111,8 @@ class _Upward:
     def next(self) -> tuple[Row, int] | None:
         if not self._held:
             if self._too_many:
-                # Whoever takes these rows weighs them, too, and has refused by now.
-                raise WindowTooLarge("", limit_bytes=self._max_bytes)  # pragma: no cover
+                # What follows was not held. `grow` weighs these rows, too, and has refused by now.
+                raise WindowTooLarge("", limit_bytes=self._max_bytes)
             self._look()
         if not self._held:
             return None

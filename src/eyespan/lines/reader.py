@@ -51,11 +51,9 @@ class LineReader:
     index_min_bytes = 4 * MIB
     """Smaller files are read through more quickly than an index is kept."""
 
-    def __init__(
-        self, source: Source, request: ReadRequest, encoding: Encoding, pulse: Pulse, store: Store | None = None
-    ) -> None:
+    def __init__(self, source: Source, request: ReadRequest, encoding: Encoding, pulse: Pulse) -> None:
         self._source = source
-        self._store = store
+        self._store: Store | None = None
         self._indexer: Indexer | None = None
         self._started_ns = 0
         self._request = request
@@ -91,7 +89,7 @@ class LineReader:
             if self._source.size_bytes > limits.max_whole_bytes:
                 raise self._too_large()
             self._limit, self._over = limits.max_whole_bytes, self._too_large()
-        elif not whole or limits.max_whole_bytes is None:
+        else:
             self._bound_scan()
         position, line = self.seek(self.start, 1, first)
         if line < first:
@@ -190,8 +188,7 @@ class LineReader:
             from eyespan.lines.index import Indexer
             from eyespan.lines.store import shared
 
-            if self._store is None:
-                self._store = shared()
+            self._store = shared()
             self._started_ns = time.time_ns()
             known = self._store.find(self._source, self._encoding.newline)
             self._indexer = Indexer(self._source, self._encoding, self._pulse, known)
@@ -297,7 +294,10 @@ class LineReader:
                 return None
             if self._source.size_bytes - position > self.cheap_bytes:
                 indexer = self._index()
-                if indexer is None or indexer.index.covered + self.cheap_bytes < self._source.size_bytes:
+                if indexer is None:
+                    return None
+                left_bytes = self._source.size_bytes - indexer.index.covered
+                if left_bytes > self.cheap_bytes and left_bytes >= indexer.index.stride:
                     return None
         return self._count(position, line)[1]
 

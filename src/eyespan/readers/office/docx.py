@@ -229,6 +229,7 @@ class Story:
         elif tag == "w:tr" and self._rows:
             self._rows[-1].append([])
         elif tag == "w:tc" and self._rows:
+            self._rows[-1] = self._rows[-1] or [[]]  # a cell without a row is one all the same
             self._cells.append([])
             self._spans.append(1)
         elif tag == "w:gridSpan" and self._spans and attributes.get("val", "").isdecimal():
@@ -246,9 +247,8 @@ class Story:
                 self._runs[at:] = [text if text == target else f"[{text}]({target})"]
         elif tag == "w:tc" and self._cells:
             paragraphs, span = self._cells.pop(), self._spans.pop()
-            if self._rows and self._rows[-1]:
-                self._rows[-1][-1] += ["\n".join(paragraphs), *[""] * (span - 1)]
-        elif tag == "w:tbl" and self._rows:
+            self._rows[-1][-1] += ["\n".join(paragraphs), *[""] * (span - 1)]
+        elif tag == "w:tbl":
             rows = self._rows.pop()
             self.tables += 1
             if self._cells:  # a table in a cell: its text, row by row

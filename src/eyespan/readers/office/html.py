@@ -11,7 +11,7 @@ from eyespan.readers.office import markdown
 
 try:
     from selectolax.lexbor import LexborHTMLParser
-except ImportError:  # pragma: no cover  (told by `convert`; the tests run with the extra)
+except ImportError:  # told by `convert`
     LexborHTMLParser = None  # type: ignore[assignment,misc]  # there is no such class then
 
 if TYPE_CHECKING:
@@ -130,13 +130,13 @@ def _check_depth(html: str) -> None:
 def _walk(root: Any, writer: _Writer) -> None:
     """Every node in order, without recursion: pages may be nested as deeply as they like."""
     node, end = root, root.mem_id  # nodes compare by all that is inside them, which takes its time
-    while node is not None:
+    while True:
         entered = writer.enter(node)
         child = node.child if entered else None
         if child is not None:
             node = child
             continue
-        while node is not None:
+        while True:
             if entered:
                 writer.leave(node)
             if node.mem_id == end:
@@ -162,12 +162,14 @@ class _Writer:
         self._item: str | None = None
         self._links: list[tuple[int, str]] = []
         self._tables: list[list[list[str]]] = []
+        self._outside: list[tuple[list[str], list[tuple[int, str]]]] = []
+        """Of each table that is open, the line and the links in which it stands."""
 
     def enter(self, node: Any) -> bool:
         """Takes a node in; False, if what is inside it is left out."""
         tag = node.tag
         if tag == "-text":
-            self._text(node.text(deep=False) if hasattr(node, "text") else "")
+            self._text(node.text(deep=False))
             return False
         if tag in _SKIPPED:
             return False
@@ -201,10 +203,12 @@ class _Writer:
         elif tag == "table":
             self.close_block()
             self._tables.append([])
+            self._outside.append((self._line, self._links))
+            self._line, self._links = [], []
         elif tag == "tr" and self._tables:
             self._tables[-1].append([])
-        elif tag in ("td", "th") and self._tables:
-            self._line_in_cell()
+        elif tag in ("td", "th") and self._in_row():
+            self._line, self._links = [], []
         elif tag in _BLOCKS:
             self.close_block()
             self._quotes += tag == "blockquote"
@@ -225,21 +229,25 @@ class _Writer:
             if text.strip() and not self._tables:
                 self._put(f"```\n{text}\n```")
             elif text.strip():
-                self._line.append(text)
-        elif tag in ("td", "th") and self._tables:
-            if self._tables[-1]:
-                self._tables[-1][-1].append("".join(self._line))
+                self._line += [text, "\n"]
+        elif tag in ("td", "th") and self._in_row():
+            self._tables[-1][-1].append("".join(self._line))
             self._line, self._links = [], []
-        elif tag == "table" and self._tables:
+        elif tag == "caption" and self._tables:  # it stands before its table
+            if text := "".join(self._line).strip():
+                self._outside[-1][0].extend((text, "\n"))
+            self._line, self._links = [], []
+        elif tag == "table":
             rows = [row for row in self._tables.pop() if any(cell.strip() for cell in row)]
-            if self._tables:  # a table in a table: its text, as one cell
-                self._line.append("\n".join(" ".join(filter(None, map(str.strip, row))) for row in rows))
+            self._line, self._links = self._outside.pop()
+            if self._tables:  # a table in a table: its text, line by line in the cell
+                self._line += [" ".join(filter(None, map(str.strip, row))) + "\n" for row in rows]
             else:
+                self.close_block()
                 self._put(markdown.table(rows))
         elif tag in ("ul", "ol"):
             self.close_block()
-            if self._lists:
-                self._lists.pop()
+            self._lists.pop()
         elif tag in _HEADINGS or tag in _BLOCKS:
             self.close_block()
             self._quotes -= tag == "blockquote"
@@ -251,13 +259,14 @@ class _Writer:
             self._line.append(text)
             return
         text = _SPACE.sub(" ", text)
-        if text == " " and (not self._line or self._line[-1].endswith((" ", "\n"))):
-            return
+        if text.startswith(" ") and (not self._line or self._line[-1].endswith((" ", "\n"))):
+            text = text[1:]
         if text:
             self._line.append(text)
 
-    def _line_in_cell(self) -> None:
-        self._line, self._links = [], []
+    def _in_row(self) -> bool:
+        """Whether there is a row that a cell could belong to: formulas may have cells of their own."""
+        return bool(self._tables and self._tables[-1])
 
     def _picture(self, attributes: Mapping[str, str | None]) -> None:
         alt, source = _SPACE.sub(" ", attributes.get("alt") or "").strip(), attributes.get("src") or ""

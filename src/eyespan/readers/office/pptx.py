@@ -119,10 +119,13 @@ class Shapes:
         elif tag == "a:br":
             self._runs.append("\n")
         elif tag == "a:tbl":
+            self._end("a:tc")
+            self._end("a:tbl")  # one in another, which no program writes: what was begun stands before it
             self._rows = []
         elif tag == "a:tr" and self._rows is not None:
             self._rows.append([])
-        elif tag == "a:tc":
+        elif tag == "a:tc" and self._rows is not None:
+            self._rows = self._rows or [[]]  # a cell without a row is one all the same
             self._cell = []
         elif tag == "p:sld":
             self.hidden = attributes.get("show") in ("0", "false")
@@ -133,8 +136,8 @@ class Shapes:
             self._runs = []
             if text:
                 self._paragraph(text)
-        elif tag == "a:tc" and self._rows:
-            self._rows[-1].append("\n".join(self._cell or ()))
+        elif tag == "a:tc" and self._rows and self._cell is not None:
+            self._rows[-1].append("\n".join(self._cell))
             self._cell = None
         elif tag == "a:tbl" and self._rows is not None:
             self.blocks.append(markdown.table(self._rows))

@@ -210,7 +210,7 @@ def _events(plan: Plan, first: str, rest: str) -> list[Event]:
     events: list[Event] = []
     tell = events.append
     starts, ends, kept, special = plan.starts, plan.ends, plan.kept, plan.special
-    depth = 0
+    open_tags: list[str] = []
     skipping, skipped_depth = "", 0
     line = plan.line
     for whole, leaf, opened, written, closed in chain(plan.pattern.findall(first), plan.pattern.findall(rest)):
@@ -226,9 +226,8 @@ def _events(plan: Plan, first: str, rest: str) -> list[Event]:
         elif leaf:
             tell((unescaped(leaf) if "&" in leaf else leaf, "", _NONE))
         elif closed:
-            depth -= 1
-            if closed not in ends:
-                raise Intricate  # the end of something that is passed over, and was never begun
+            if not open_tags or open_tags.pop() != closed:
+                raise Intricate  # the end of something else than was begun last
             tell(ends[closed])
         elif opened in special:
             if opened in plan.skipped:
@@ -245,9 +244,9 @@ def _events(plan: Plan, first: str, rest: str) -> list[Event]:
                 if written and written[-1] == "/":
                     tell(ends[opened])
                 else:
-                    depth += 1
-                    if depth > MAX_DEPTH:
+                    open_tags.append(opened)
+                    if len(open_tags) > MAX_DEPTH:
                         raise Intricate
-    if depth or skipping:
+    if open_tags or skipping:
         raise Intricate
     return events

@@ -18,7 +18,7 @@ from eyespan.readers.office.package import Package
 
 try:
     import python_calamine as calamine
-except ImportError:  # pragma: no cover  (told by `decode`; the tests run with the extra)
+except ImportError:  # told by `decode`
     calamine = None  # type: ignore[assignment]  # there is no such module then
 
 if TYPE_CHECKING:
