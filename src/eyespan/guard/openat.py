@@ -92,11 +92,16 @@ held. A forked process must not look into its parent's, so it gets its own."""
 def hold_handles() -> None:
     """Holds `handles` from now on, if it can be had."""
     global handles
+    if handles >= 0:
+        return
+    try:
+        fd = os.open("/proc/self/fd", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return  # no /proc here, or no descriptor left: by the whole name then
     if handles < 0:
-        try:
-            handles = os.open("/proc/self/fd", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        except OSError:
-            pass  # no /proc here, or no descriptor left: by the whole name then
+        handles = fd
+    else:
+        close(fd)  # another thread was faster
 
 
 def _hold_own_handles() -> None:
