@@ -144,6 +144,13 @@ DEFECTS = [
         f"{SPECIAL} -k leads_out",
     ),
     Defect(
+        "the walk follows links to folders blindly",
+        "src/eyespan/guard/walk.py",
+        "_FOLDER = _HANDLE | _DIRECTORY",
+        "_FOLDER = _O_PATH | _DIRECTORY",
+        f"{SPECIAL} -k leads_out",
+    ),
+    Defect(
         "the walk follows one link more",
         "src/eyespan/guard/walk.py",
         "MAX_LINKS = 40",

@@ -64,7 +64,10 @@ class Policy:
 
     def rule_against(self, path: str) -> str | None:
         """The rule that forbids this path, or None."""
-        parts = fold(path).split("/")
+        folded = path.lower() if path.isascii() else fold(path)
+        if self._deny.misses(folded):
+            return None
+        parts = folded.split("/")
         if "" in parts or "." in parts:
             parts = [part for part in parts if part not in ("", ".")]
             if not parts:
@@ -74,8 +77,6 @@ class Policy:
 
     def admit(self, path: str, asked: str) -> None:
         """Raises: PolicyDenied, worded for the path as asked."""
-        if path.isascii() and self._deny.misses(path.lower()):
-            return
         rule = self.rule_against(path)
         if rule is not None:
             raise PolicyDenied(asked, rule=rule)

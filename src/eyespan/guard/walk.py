@@ -112,7 +112,7 @@ class _Walker:
         """Goes down through folders, as far as there are more names behind theirs and no link comes first; how far.
 
         A name before another must be that of a folder, or of a link to one. Opened as a folder it needs no look: the
-        system says so if it is none.
+        system says so if it is none. (As for a whole path, what is to be mounted there on first use then is.)
         """
         fds, names = self._fds, self._names
         here = fds[-1] if fds else self._root.fd
@@ -120,8 +120,10 @@ class _Walker:
         while len(pending) > 1 and (name := pending[-1]) not in ("", ".", ".."):
             try:
                 here = os.open(name, _FOLDER, dir_fd=here)
-            except NotADirectoryError:
-                break
+            except OSError as error:
+                if error.errno in (errno.ENOTDIR, errno.ELOOP):
+                    break
+                raise
             fds.append(here)
             names.append(name)
             pending.pop()
