@@ -79,7 +79,6 @@ PLAIN_TYPES = frozenset(
         0x482B,  # hfsplus
     }
 )
-_HEAD_BYTES = Source.head_bytes
 _TYPES = b"".join([number.to_bytes(4, sys.byteorder) for number in PSEUDO_TYPES])
 """As the accelerator takes them; the `array` module would do this too, and costs 2 ms to import."""
 
@@ -206,7 +205,7 @@ def find(
     try:
         raw = rest if rest.isascii() else os.fsencode(rest)
         device = root.device if root.plain else -1
-        opened = open_beneath(root.fd, raw or ".", follow, _TYPES, stay, _HEAD_BYTES, device, handles)
+        opened = open_beneath(root.fd, raw or ".", follow, _TYPES, stay, Source.head_bytes, device, handles)
     except OSError as error:
         # ENAMETOOLONG: /proc tells no name longer than a page, counted from the top of the machine.
         if error.errno in (*_UNDECIDED, errno.ENAMETOOLONG):
