@@ -119,6 +119,26 @@ def test_composed_and_decomposed_names_are_the_same(rule, path):
     assert Policy(deny=[rule]).rule_against(path) == rule
 
 
+NAMES = st.sampled_from(
+    [".env", ".ENV.", "a.pem", ".ssh", "x.ssh", "secret", "a", ".", "..", "", "id_rsa2", "é", "b.é"]
+)
+
+
+@given(
+    st.lists(NAMES, max_size=5).map("/".join),
+    st.lists(st.sampled_from(["secret/", "*.é", "a", "b*", "x/**/a", "[ab]"]), max_size=3),
+    st.integers(0, 10),
+)
+@example("a/.ssh/", [], 0)
+@example("secret/.", [], 0)
+def test_what_is_seen_at_a_glance_is_what_the_rules_say(path, rules, folders):
+    policy = Policy(deny=[*rules, *(f"folder{number}/" for number in range(folders))])
+    at_a_glance = policy.rule_against(path)
+    policy._deny._telling = None
+
+    assert policy.rule_against(path) == at_a_glance
+
+
 @given(st.text(st.sampled_from("eEé\u0301\u200b\u0345\u0391\u1fb3ßſK\u00ad")) | st.text())
 @example("e\u200b\u0301")
 def test_folding_is_done_once_and_for_all(text):

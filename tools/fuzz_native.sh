@@ -20,5 +20,5 @@ for variant in "" -DEYESPAN_PORTABLE; do
     # Leaks are not looked for: Python itself keeps memory at exit. --capture=sys: the report of a crash must be seen.
     LD_PRELOAD=$("$cc" -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
         PYTHONPATH="$work/src" EYESPAN_PURE= PYTHONDONTWRITEBYTECODE=1 \
-        "$python" -m pytest "$root/tests/native" "$root/tests/test_tokens.py" --rootdir "$root" --capture=sys "$@"
+        "$python" -m pytest "$root/tests/native" "$root/tests/test_tokens.py" "$root/tests/guard/test_opened.py" --rootdir "$root" --capture=sys "$@"
 done

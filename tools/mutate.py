@@ -40,6 +40,7 @@ class Defect(NamedTuple):
 
 
 SPECIAL = "tests/guard/test_special.py"
+OPENED = "tests/guard/test_opened.py"
 FAULTS = "tests/faults/test_faults.py::test_a_fault_is_told_or_overcome_and_nothing_is_left[openat2]"
 DEFECTS = [
     # --- the guard ---
@@ -89,7 +90,7 @@ DEFECTS = [
     Defect(
         "kernel state is read, in C",
         f"{NATIVE}/fast.c",
-        "out->pseudo |= (uint32_t)system.f_type == types[i];",
+        "out->pseudo |= out->type == wanted->types[i];",
         "out->pseudo |= 0;",
         f"{SPECIAL} -k kernel_state",
     ),
@@ -117,15 +118,15 @@ DEFECTS = [
     Defect(
         "a file swapped after it was judged is read",
         "src/eyespan/guard/__init__.py",
-        " or not os.path.samestat(status, before)",
+        " or (status.st_dev, status.st_ino) != (before.st_dev, before.st_ino)",
         "",
         f"{SPECIAL} -k another_file",
     ),
     Defect(
         "what was found is never closed",
         "src/eyespan/guard/__init__.py",
-        "            if found.fd >= 0:\n                close(found.fd)\n",
-        "            pass\n",
+        "                if found.fd >= 0:\n                    close(found.fd)\n",
+        "                pass\n",
         f"{SPECIAL} -k descriptor",
     ),
     Defect(
@@ -138,8 +139,15 @@ DEFECTS = [
     Defect(
         "the walk follows links blindly",
         "src/eyespan/guard/walk.py",
-        "_O_PATH | _NOFOLLOW | os.O_CLOEXEC",
-        "_O_PATH | os.O_CLOEXEC",
+        "_HANDLE = _O_PATH | _NOFOLLOW |",
+        "_HANDLE = _O_PATH |",
+        f"{SPECIAL} -k leads_out",
+    ),
+    Defect(
+        "the walk follows links to folders blindly",
+        "src/eyespan/guard/walk.py",
+        "_FOLDER = _HANDLE | _DIRECTORY",
+        "_FOLDER = _O_PATH | _DIRECTORY",
         f"{SPECIAL} -k leads_out",
     ),
     Defect(
@@ -229,16 +237,72 @@ DEFECTS = [
     Defect(
         "a close that fails is an error",
         "src/eyespan/guard/closing.py",
-        "if error.errno == errno.EBADF:",
-        "if error:",
+        "    except OSError as error:\n        if error.errno == errno.EBADF:",
+        "    except OSError as error:\n        if error:",
         FAULTS,
     ),
     Defect(
         "C forgets a descriptor when it fails half way",
         f"{NATIVE}/fast.c",
-        "if (error && out->fd >= 0)",
+        "if (error && fd >= 0)",
         "if (0)",
         FAULTS,
+    ),
+    Defect(
+        "of a root of kernel state nothing is asked, in C",
+        "src/eyespan/guard/openat.py",
+        "device = root.device if root.plain else -1",
+        "device = root.device",
+        f"{OPENED} -k kernel_state",
+    ),
+    Defect(
+        "of a root of kernel state nothing is asked, in Python",
+        "src/eyespan/guard/__init__.py",
+        "if root.plain and status is not None and status.st_dev == root.device:",
+        "if status is not None and status.st_dev == root.device:",
+        f"{OPENED} -k kernel_state",
+    ),
+    Defect(
+        "C reads whatever it finds by a number",
+        f"{NATIVE}/fast.c",
+        " || opened.st_dev != found.st_dev || opened.st_ino != found.st_ino)",
+        ")",
+        f"{OPENED} -k another_folder",
+    ),
+    Defect(
+        "a forked process looks among its parent's descriptors",
+        "src/eyespan/guard/openat.py",
+        "os.register_at_fork(after_in_child=_hold_own_handles)",
+        "pass",
+        f"{OPENED} -k forked",
+    ),
+    Defect(
+        "every path is its own canonical form",
+        f"{NATIVE}/fast.c",
+        "out->plain = spells_plainly(wanted->path);",
+        "out->plain = 1;",
+        f"{OPENED} tests/guard/test_agreement.py",
+    ),
+    Defect(
+        "a time that C cannot count is told wrong",
+        f"{NATIVE}/fast.c",
+        "else if (note_status(out, &opened)) {",
+        "else if (note_status(out, &opened) | 1) {",
+        f"{OPENED} -k status",
+    ),
+    Defect(
+        "what a source holds is taken for all there is",
+        "src/eyespan/guard/source.py",
+        "and 0 <= offset < len(head)",
+        "and 0 <= offset <= len(head)",
+        f"{OPENED} -k read_again",
+    ),
+    Defect(
+        "at a glance no folder is forbidden",
+        "src/eyespan/policy.py",
+        "seen = seen or folder in path",
+        "seen = False",
+        "tests/test_policy.py",
     ),
     # --- limits ---
     Defect(

@@ -1,6 +1,10 @@
 """Run with `shim.c` put before the C library: reads things again and again while one system call after another fails.
 
+<<<<<<< HEAD
     LD_PRELOAD=shim.so python sweep.py FOLDER BACKEND [--full] [--careless] [--share=1/2] [SCENARIO...]
+=======
+    LD_PRELOAD=shim.so python sweep.py FOLDER BACKEND [--full] [--careless] [--long-way] [SCENARIO...]
+>>>>>>> cost
 
 FOLDER is a tree made by `tree.py`. Prints one JSON object for each scenario: how many calls its read makes, how many
 faults were tried, what came of them, and `problems`, which must be empty. A fault is well met if the answer is the same
@@ -339,7 +343,21 @@ def be_careless() -> None:
     block = LineReader._block
     Source.head = property(lambda self: self.read_at(0, self.head_bytes))
     LineReader._block = lambda self, position, probe=False: b"" if position else block(self, position, probe)
-    eyespan.guard.close = lambda fd: None
+    eyespan.guard.close = eyespan.guard.source.close = lambda fd: None
+
+
+def take_the_long_way() -> None:
+    """As where /proc/self/fd is not held open and the root's file system says nothing of what lies beneath it."""
+    from eyespan.guard import Root, openat
+
+    opened = Root.__init__
+
+    def open_root(self, *path, **how):
+        opened(self, *path, **how)
+        self.device = -1
+
+    Root.__init__ = open_root
+    openat.hold_handles = lambda: None
 
 
 def main() -> None:
@@ -349,6 +367,8 @@ def main() -> None:
     full = "--full" in rest
     if "--careless" in rest:
         be_careless()
+    if "--long-way" in rest:
+        take_the_long_way()
     wanted = [name for name in rest if not name.startswith("--")]
     share = next((option.removeprefix("--share=") for option in rest if option.startswith("--share=")), "1/1")
     mine, shares = map(int, share.split("/"))

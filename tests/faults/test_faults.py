@@ -108,3 +108,14 @@ def test_a_fault_that_is_not_met_well_would_be_seen(shim, files):
     said = "\n".join(problems(found))
     assert "another answer" in said
     assert "descriptors left" in said
+
+
+@pytest.mark.parametrize("backend", ["openat2", "walk"])
+def test_a_fault_on_the_long_way_to_a_file_is_met_as_well(shim, files, backend):
+    """What a guard can do without, most of the time, is asked for here."""
+    short = sweep(shim, files, backend, "small file, forge", "through links")
+    long = sweep(shim, files, backend, "--long-way", "small file, forge", "through links")
+
+    assert problems(long) == []
+    more = {name for one in long for name in one["names"]} - {name for one in short for name in one["names"]}
+    assert {name.removesuffix("64") for name in more} == {"fstatfs", "open"}

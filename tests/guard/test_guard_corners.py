@@ -7,6 +7,7 @@ import errno
 import os
 import pickle
 import time
+from types import SimpleNamespace
 
 import pytest
 from asking import answer, ask, patiently
@@ -134,8 +135,13 @@ def test_what_is_no_plain_folder_is_no_plain_root_and_leaves_nothing_open(what, 
     monkeypatch.setattr(openat, "PLAIN_TYPES", frozenset() if "another" in what else AnyType())
     if what == "a folder that is gone":
         real = _native.open_beneath
-        gone = os.fsencode(place) + b" (deleted)"
-        monkeypatch.setattr(_native, "open_beneath", lambda *how: (*real(*how)[:5], gone, None, 0))
+
+        def gone(*how):
+            found = real(*how)
+            name = os.fsencode(place) + b" (deleted)"
+            return SimpleNamespace(fd=found.fd, name=name, type=found.type, st_mode=found.st_mode)
+
+        monkeypatch.setattr(_native, "open_beneath", gone)
     before = descriptors()
 
     assert openat.open_plain(str(place)) is None
@@ -290,15 +296,22 @@ def test_where_the_kernel_cannot_decide_the_walk_does(number, make_guard, tmp_pa
     assert answer(make_guard(tmp_path, backend="openat2"), "file") == b"text"
 
 
+def opened(fd, name):
+    """A file as the accelerator tells of it."""
+    return SimpleNamespace(
+        fd=fd, readable=True, plain=False, pseudo=False, type=0xEF53, name=name, head=None, st_mode=0o100644
+    )
+
+
 def test_a_name_outside_the_root_that_the_kernel_tells_is_not_believed(make_guard, tmp_path, monkeypatch):
     """No descriptor stays open; what the kernel says of the file itself then does not matter."""
     (tmp_path / "root").mkdir()
     (tmp_path / "root/file").write_bytes(b"text")
     made = []
 
-    def elsewhere(folder, path, follow, types, stay, most):
+    def elsewhere(*_):
         made.append(os.open(tmp_path / "root/file", os.O_RDONLY))
-        return made[-1], 1, 0, 0o100644, 0xEF53, b"/etc/passwd", None, 0
+        return opened(made[-1], b"/etc/passwd")
 
     guard = make_guard(tmp_path / "root", backend="openat2")
     monkeypatch.setattr(_native, "open_beneath", elsewhere)
@@ -316,9 +329,9 @@ def test_a_failure_between_opening_and_naming_closes_the_descriptor(name, opens,
     (tmp_path / "file").write_bytes(b"text")
     made = []
 
-    def found(folder, path, follow, types, stay, most):
+    def found(*_):
         made.append(os.open(tmp_path / "file", os.O_RDONLY) if opens else -1)
-        return made[-1], 1, 0, 0o100644, 0xEF53, name, None, 0
+        return opened(made[-1], name)
 
     guard = make_guard(tmp_path, backend="openat2")
     monkeypatch.setattr(_native, "open_beneath", found)
@@ -558,7 +571,7 @@ def test_a_file_that_is_gone_between_finding_and_opening_is_not_found(make_guard
     (tmp_path / "file").write_bytes(b"text")
 
     def no_handle(path, flags, **where):
-        if str(path).startswith("/proc/self/fd/"):
+        if str(path).startswith("/proc/self/fd/") or where.get("dir_fd") == openat.handles:
             raise FileNotFoundError(errno.ENOENT, "No such file or directory")
         return os.open(path, flags, **where)
 
@@ -584,7 +597,7 @@ def test_a_small_file_is_read_along_with_its_opening(size, make_guard, tmp_path,
 
 @pytest.mark.skipif(_native.open_beneath is None, reason="done by the accelerator")
 @pytest.mark.parametrize("what", ["same size", "longer"])
-def test_what_was_read_before_the_file_changed_is_read_again(what, make_guard, tmp_path, monkeypatch):
+def test_a_file_that_changes_once_it_is_read_is_told_as_it_was_and_as_changed(what, make_guard, tmp_path, monkeypatch):
     """The state that is told of a file is never newer than what is shown of it."""
     file = tmp_path / "file"
     file.write_bytes(b"old")
@@ -600,8 +613,9 @@ def test_what_was_read_before_the_file_changed_is_read_again(what, make_guard, t
     monkeypatch.setattr(_native, "open_beneath", then_changed)
 
     with guard.open("file") as source:
-        assert source.head == file.read_bytes()
-        assert source.status.st_mtime_ns == 1
+        assert (source.head, source.size_bytes) == (b"old", 3)
+        assert source.status.st_mtime_ns != 1
+        assert source.changed()
 
 
 @pytest.mark.parametrize("backend", ["openat2", "openat2-by-ctypes", "walk", "walk-by-name"])

@@ -11,6 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from eyespan._native._fast import Opened
+
 
 def cut_bytes(line: str, max_bytes: int) -> str:
     """The longest prefix of whole characters that takes at most `max_bytes` bytes of UTF-8."""
@@ -18,7 +20,7 @@ def cut_bytes(line: str, max_bytes: int) -> str:
     return line if len(raw) <= max_bytes else raw[:max_bytes].decode("utf-8", "ignore")
 
 
-open_beneath: Callable[..., tuple[int, int, int, int, int, bytes | None, bytes | None, int]] | None = None
+open_beneath: Callable[[int, str | bytes, bool, bytes, bool, int, int, int], Opened] | None = None
 """Finds, looks at and opens a file beneath an open folder (guard/openat.py); None where the kernel has no such call."""
 
 quote: Callable[[str], bytes | None] | None = None
@@ -34,7 +36,7 @@ try:
     from eyespan._native._fast import REVISION, count, nth, number, scan
 
     # The number in fast.c, raised with every change of the contract: an editable install may hold an older build.
-    if REVISION != 8:
+    if REVISION != 9:
         raise ImportError("built from other sources")
     BACKEND = "c"
     open_beneath = getattr(_fast, "open_beneath", None)  # Linux only

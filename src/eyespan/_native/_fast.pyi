@@ -2,6 +2,24 @@ from collections.abc import Mapping
 
 REVISION: int
 
+class Opened:
+    """What was found beneath a folder; the fields are told in fast.c."""
+
+    fd: int
+    readable: bool
+    plain: bool
+    pseudo: bool
+    type: int
+    name: bytes | None
+    head: bytes | None
+    st_mode: int
+    st_ino: int
+    st_dev: int
+    st_nlink: int
+    st_size: int
+    st_mtime_ns: int
+    st_ctime_ns: int
+
 def count(data: bytes | bytearray | memoryview, start: int = 0, end: int | None = None) -> int: ...
 def nth(data: bytes | bytearray | memoryview, n: int, start: int = 0) -> int: ...
 def scan(fd: int, offset: int, end: int, stride: int = 65536) -> tuple[bytes, int]: ...
@@ -17,7 +35,7 @@ def number(
     totals: Mapping[int, int] = ...,
 ) -> str: ...
 def open_beneath(
-    folder: int, path: bytes, follow: bool, types: bytes, /
-) -> tuple[int, int, int, int, bytes | None]: ...
+    folder: int, path: str | bytes, follow: bool, types: bytes, stay: bool, most: int, device: int, handles: int, /
+) -> Opened: ...
 def quote(text: str, /) -> bytes | None: ...
 def weigh(data: bytes, classes: bytes, weights: bytes, /) -> int: ...

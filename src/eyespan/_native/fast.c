@@ -10,6 +10,7 @@
 #define _FILE_OFFSET_BITS 64
 #endif
 #include <Python.h>
+#include <structmember.h>
 
 #include <errno.h>
 #include <pthread.h>
@@ -35,7 +36,7 @@
 #endif
 
 enum {
-    REVISION = 8,           /* told to _native/__init__.py, which turns away a build of an older contract */
+    REVISION = 9,           /* told to _native/__init__.py, which turns away a build of an older contract */
     BLOCK = 1 << 20,        /* smaller reads pay for system calls, larger ones leave the processor's cache */
     PAGE = 4096,
     SMALL = 32 << 20,       /* below this, fresh pages for whole blocks cost more than the system calls they save */
@@ -486,33 +487,112 @@ enum {
     SMALL_FILE = 16 << 10, /* read along with the opening; a larger one is read where it is to stay, without a copy */
 };
 
+#define HANDLES "/proc/self/fd/"
+
+/* What was found, as Python sees it. */
 struct opened {
-    int fd;       /* -1 for what is neither a folder nor a regular file of a real file system */
-    int readable; /* otherwise fd only names it: a folder, or a file behind links, whose name is yet to be judged */
-    int pseudo;   /* belongs to a file system of kernel state */
-    mode_t mode;
-    uint32_t type;     /* of the file system, as statfs(2) has it */
-    ssize_t name_size; /* -1: no link was met, so it is called what it was asked by */
-    ssize_t all_size;  /* -1: not read; otherwise all that a small file holds is in `all` */
-    int64_t changed;   /* when the file was last changed, as it said before it was read: nanoseconds */
+    PyObject_HEAD
+    int fd;        /* -1 for what is neither a folder nor a regular file of a real file system */
+    char readable; /* otherwise fd only names it: a folder, or a file that Python has yet to judge or to open */
+    char plain;    /* readable, and called just what it was asked by */
+    char pseudo;   /* belongs to a file system of kernel state */
+    unsigned type; /* of the file system, as statfs(2) has it; 0: not asked */
+    PyObject *name; /* what /proc calls it; None: no link was met, so it is called what it was asked by */
+    PyObject *head; /* all that a small file holds, or None: not read */
+    /* What is looked at of an os.stat_result, by the same names; as it was before anything was read. */
+    unsigned mode;
+    unsigned long long inode, device, links;
+    long long size, modified_ns, changed_ns;
+};
+
+/* The bytes that come along: on the stack, since nothing of Python's can be made without the interpreter lock. */
+struct found {
+    ssize_t name_size; /* -1: no name */
+    ssize_t all_size;  /* -1: not read */
     char name[NAME_BYTES];
     char all[SMALL_FILE];
 };
 
-/* Finds, looks and only then opens for reading; returns 0 or an errno. Runs without the interpreter lock. With `stay`
- * nothing on another mount than the folder's is touched: EXDEV. Of a file of fewer than `most` bytes all are read. */
-static int open_beneath(int folder, const char *path, int follow, const uint32_t *types, size_t count, int stay,
-                        size_t most, struct opened *out) {
+/* 0 for times that nanoseconds in 64 bits do not reach: those before 1677 and after 2262. */
+static int count_nanoseconds(const struct timespec *time, long long *to) {
+    const int64_t far = INT64_MAX / 1000000000 - 1;
+    int reached = time->tv_sec > -far && time->tv_sec < far;
+    *to = reached ? (long long)time->tv_sec * 1000000000 + time->tv_nsec : 0;
+    return reached;
+}
+
+static int note_status(struct opened *out, const struct stat *status) {
+    out->mode = status->st_mode;
+    out->inode = status->st_ino;
+    out->device = status->st_dev;
+    out->links = status->st_nlink;
+    out->size = status->st_size;
+    return count_nanoseconds(&status->st_mtim, &out->modified_ns) &
+           count_nanoseconds(&status->st_ctim, &out->changed_ns);
+}
+
+/* Whether no part of a path is empty, `.` or `..`. */
+static int spells_plainly(const char *path) {
+    for (;; path++) {
+        size_t dots = path[0] != '.' ? 0 : path[1] != '.' ? 1 : 2;
+        if (path[dots] == '/' || path[dots] == '\0')
+            return 0;
+        path = strchr(path, '/');
+        if (path == NULL)
+            return 1;
+    }
+}
+
+/* What the caller asks for. */
+struct wanted {
+    int folder, follow;
+    int stay; /* nothing on another mount than the folder's is touched: EXDEV */
+    const char *path;
+    const uint32_t *types; /* of file systems of kernel state */
+    size_t types_count;
+    size_t most;    /* a file of fewer bytes is read along */
+    int64_t device; /* known to hold real files, so that what lies on it is not asked for its type; -1: none */
+    int handles;    /* /proc/self/fd, held open, in which to open again; -1: by its whole name, which takes longer */
+};
+
+/* Writes what /proc calls a descriptor; snprintf takes a tenth of a microsecond. */
+static void name_handle(char link[40], int handle) {
+    char digits[20];
+    int count = 0;
+    do
+        digits[count++] = (char)('0' + handle % 10);
+    while (handle /= 10);
+    memcpy(link, HANDLES, sizeof HANDLES - 1);
+    char *to = link + sizeof HANDLES - 1;
+    while (count)
+        *to++ = digits[--count];
+    *to = '\0';
+}
+
+/* Opens for reading what a handle names. O_NONBLOCK: a lease must not make it wait. */
+static int open_again(int handles, const char *link) {
+    const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    if (handles >= 0) {
+        int fd = openat(handles, link + sizeof HANDLES - 1, flags);
+        /* Otherwise somebody closed what is not theirs, and the folder is gone or is another. */
+        if (fd >= 0 || (errno != EBADF && errno != ENOTDIR && errno != ENOENT))
+            return fd;
+    }
+    return open(link, flags);
+}
+
+/* Finds, looks and only then opens for reading; returns 0 or an errno. Runs without the interpreter lock. */
+static int open_beneath(const struct wanted *wanted, struct opened *out, struct found *bytes) {
     struct {
         uint64_t flags, mode, resolve;
-    } how = {O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW), 0, BENEATH | NO_MAGICLINKS | NO_SYMLINKS};
-    how.resolve |= stay ? NO_XDEV : 0;
+    } how = {O_PATH | O_CLOEXEC | (wanted->follow ? 0 : O_NOFOLLOW), 0, BENEATH | NO_MAGICLINKS | NO_SYMLINKS};
+    how.resolve |= wanted->stay ? NO_XDEV : 0;
     struct stat found, opened;
-    struct statfs system;
+    struct statfs system = {0};
     char link[40];
-    int handle = -1, error;
+    int handle = -1, error = 0;
     for (int i = 0; i < RACE_RETRIES && handle < 0; i++) {
-        handle = (int)syscall(SYS_OPENAT2, folder, path, &how, sizeof how);
+        handle = (int)syscall(SYS_OPENAT2, wanted->folder, wanted->path, &how, sizeof how);
         if (handle < 0 && errno == ELOOP && how.resolve & NO_SYMLINKS)
             how.resolve &= ~(uint64_t)NO_SYMLINKS; /* asking /proc for a name costs more than trying without */
         else if (handle < 0 && errno != EAGAIN && errno != EINTR)
@@ -520,44 +600,45 @@ static int open_beneath(int folder, const char *path, int follow, const uint32_t
     }
     if (handle < 0)
         return EAGAIN;
-    snprintf(link, sizeof link, "/proc/self/fd/%d", handle);
-    out->name_size = -1;
-    if (fstat(handle, &found) || fstatfs(handle, &system) ||
-        (!(how.resolve & NO_SYMLINKS) && (out->name_size = readlink(link, out->name, sizeof out->name)) < 0)) {
+    name_handle(link, handle);
+    bytes->name_size = bytes->all_size = -1;
+    if (fstat(handle, &found) || ((int64_t)found.st_dev != wanted->device && fstatfs(handle, &system)) ||
+        (!(how.resolve & NO_SYMLINKS) && (bytes->name_size = readlink(link, bytes->name, sizeof bytes->name)) < 0)) {
         error = errno;
         close(handle);
         return error;
     }
-    out->fd = -1;
-    out->all_size = -1;
-    out->changed = 0;
-    out->readable = 0;
-    out->mode = found.st_mode;
-    out->type = (uint32_t)system.f_type;
-    out->pseudo = 0;
-    for (size_t i = 0; i < count; i++)
-        out->pseudo |= (uint32_t)system.f_type == types[i];
-    error = 0;
-    if (S_ISDIR(found.st_mode) || (S_ISREG(found.st_mode) && !out->pseudo && out->name_size >= 0)) {
+    note_status(out, &found);
+    out->type = (unsigned)system.f_type;
+    for (size_t i = 0; i < wanted->types_count; i++)
+        out->pseudo |= out->type == wanted->types[i];
+    if (S_ISDIR(found.st_mode) || (S_ISREG(found.st_mode) && !out->pseudo && bytes->name_size >= 0)) {
         out->fd = handle;
         return 0;
     }
     if (S_ISREG(found.st_mode) && !out->pseudo) {
-        /* O_NONBLOCK: a lease must not make the open wait. */
-        out->fd = open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-        if (out->fd < 0 || fstat(out->fd, &opened))
+        int fd = open_again(wanted->handles, link);
+        if (fd < 0 || fstat(fd, &opened))
             error = errno;
         else if (!S_ISREG(opened.st_mode) || opened.st_dev != found.st_dev || opened.st_ino != found.st_ino)
             error = ENOENT;
-        out->readable = 1;
-        if (error && out->fd >= 0)
-            close(out->fd);
-        else if (!error && opened.st_size > 0 && (uint64_t)opened.st_size < (most < SMALL_FILE ? most : SMALL_FILE)) {
-            /* One byte more is asked for, to see that the size is true. Whoever gets nothing here asks again. */
-            ssize_t got = pread(out->fd, out->all, (size_t)opened.st_size + 1, 0);
-            out->all_size = got == (ssize_t)opened.st_size ? got : -1;
-            out->changed = (int64_t)opened.st_mtim.tv_sec * 1000000000 + opened.st_mtim.tv_nsec;
+        else if (note_status(out, &opened)) {
+            out->fd = fd;
+            out->readable = 1;
+            out->plain = spells_plainly(wanted->path);
+            size_t most = wanted->most < SMALL_FILE ? wanted->most : SMALL_FILE;
+            if (opened.st_size > 0 && (uint64_t)opened.st_size < most) {
+                /* One byte more is asked for, to see that the size is true. Whoever gets nothing here asks again. */
+                ssize_t got = pread(fd, bytes->all, (size_t)opened.st_size + 1, 0);
+                bytes->all_size = got == (ssize_t)opened.st_size ? got : -1;
+            }
+        } else {
+            close(fd);
+            out->fd = handle; /* a time that only Python can tell */
+            return 0;
         }
+        if (error && fd >= 0)
+            close(fd);
     }
     close(handle);
     return error;
@@ -796,41 +877,106 @@ static PyObject *py_scan(PyObject *module, PyObject *args, PyObject *kwargs) {
 }
 
 #ifdef __linux__
-static PyObject *py_open_beneath(PyObject *module, PyObject *args) {
-    int folder, follow, stay = 0;
-    Py_ssize_t most = 0;
-    PyObject *path;
-    Py_buffer types;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "iSpy*|pn:open_beneath", &folder, &path, &follow, &types, &stay, &most))
-        return NULL;
-    struct opened out;
-    char *text;
+#define MEMBER(name, type, field) {name, type, offsetof(struct opened, field), READONLY, NULL}
+static PyMemberDef opened_members[] = {
+    MEMBER("fd", T_INT, fd),
+    MEMBER("readable", T_BOOL, readable),
+    MEMBER("plain", T_BOOL, plain),
+    MEMBER("pseudo", T_BOOL, pseudo),
+    MEMBER("type", T_UINT, type),
+    MEMBER("name", T_OBJECT, name),
+    MEMBER("head", T_OBJECT, head),
+    MEMBER("st_mode", T_UINT, mode),
+    MEMBER("st_ino", T_ULONGLONG, inode),
+    MEMBER("st_dev", T_ULONGLONG, device),
+    MEMBER("st_nlink", T_ULONGLONG, links),
+    MEMBER("st_size", T_LONGLONG, size),
+    MEMBER("st_mtime_ns", T_LONGLONG, modified_ns),
+    MEMBER("st_ctime_ns", T_LONGLONG, changed_ns),
+    {NULL, 0, 0, 0, NULL},
+};
+#undef MEMBER
+
+static void free_opened(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    Py_XDECREF(((struct opened *)self)->name);
+    Py_XDECREF(((struct opened *)self)->head);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    release(self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot opened_slots[] = {
+    {Py_tp_members, opened_members},
+    {Py_tp_dealloc, (void *)free_opened},
+    {0, NULL},
+};
+
+static PyType_Spec opened_spec = {
+    .name = "eyespan._native._fast.Opened",
+    .basicsize = sizeof(struct opened),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = opened_slots,
+};
+
+struct state {
+    PyTypeObject *opened;
+};
+
+/* A path as the system takes it: bytes as they are, text in UTF-8, which is for ASCII the same in all encodings. */
+static int spell_path(PyObject *path, const char **to) {
     Py_ssize_t size;
-    int error;
-    if (PyBytes_AsStringAndSize(path, &text, &size) || strlen(text) != (size_t)size) {
-        PyBuffer_Release(&types);
-        if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_ValueError, "embedded null byte");
+    if (!PyUnicode_Check(path))
+        return PyBytes_AsStringAndSize(path, (char **)to, NULL) == 0;
+    *to = PyUnicode_AsUTF8AndSize(path, &size);
+    if (*to != NULL && strlen(*to) != (size_t)size)
+        PyErr_SetString(PyExc_ValueError, "embedded null character");
+    return *to != NULL && strlen(*to) == (size_t)size;
+}
+
+static PyObject *py_open_beneath(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+    if (count != 8) {
+        PyErr_SetString(PyExc_TypeError, "open_beneath takes eight arguments");
         return NULL;
     }
+    const char *path;
+    char *types;
+    Py_ssize_t types_size, most = PyLong_AsSsize_t(args[5]);
+    long folder = PyLong_AsLong(args[0]), handles = PyLong_AsLong(args[7]);
+    struct wanted wanted = {.follow = PyObject_IsTrue(args[2]), .stay = PyObject_IsTrue(args[4])};
+    wanted.device = PyLong_AsLongLong(args[6]);
+    if (PyErr_Occurred() || !spell_path(args[1], &path) || PyBytes_AsStringAndSize(args[3], &types, &types_size))
+        return NULL;
+    wanted.folder = folder >= 0 && folder <= INT_MAX ? (int)folder : -1;
+    wanted.handles = handles >= 0 && handles <= INT_MAX ? (int)handles : -1;
+    wanted.path = path;
+    wanted.types = (const void *)types;
+    wanted.types_count = (size_t)types_size / sizeof *wanted.types;
+    wanted.most = most > 0 ? (size_t)most : 0;
+    struct state *state = PyModule_GetState(module);
+    struct opened *out = (struct opened *)PyType_GenericAlloc(state->opened, 0);
+    if (out == NULL)
+        return NULL;
+    struct found bytes;
+    out->fd = -1;
+    int error;
     Py_BEGIN_ALLOW_THREADS
-    error = open_beneath(folder, text, follow, types.buf, (size_t)types.len / sizeof(uint32_t), stay,
-                         most > 0 ? (size_t)most : 0, &out);
+    error = open_beneath(&wanted, out, &bytes);
     Py_END_ALLOW_THREADS
-    PyBuffer_Release(&types);
     if (error) {
+        Py_DECREF(out);
         errno = error;
         return PyErr_SetFromErrno(PyExc_OSError);
     }
-    /* Of no bytes y# makes None where the pointer is NULL. */
-    PyObject *answer = Py_BuildValue("iiikIy#y#L", out.fd, out.readable, out.pseudo, (unsigned long)out.mode, out.type,
-                                     out.name_size < 0 ? NULL : out.name, (Py_ssize_t)out.name_size,
-                                     out.all_size < 0 ? NULL : out.all, (Py_ssize_t)out.all_size,
-                                     (long long)out.changed);
-    if (answer == NULL && out.fd >= 0)
-        close(out.fd);
-    return answer;
+    out->name = bytes.name_size < 0 ? Py_NewRef(Py_None) : PyBytes_FromStringAndSize(bytes.name, bytes.name_size);
+    out->head = bytes.all_size < 0 ? Py_NewRef(Py_None) : PyBytes_FromStringAndSize(bytes.all, bytes.all_size);
+    if (out->name == NULL || out->head == NULL) {
+        if (out->fd >= 0)
+            close(out->fd);
+        Py_DECREF(out);
+        return NULL;
+    }
+    return (PyObject *)out;
 }
 #endif
 
@@ -886,7 +1032,7 @@ static PyObject *py_weigh(PyObject *self, PyObject *args) {
 
 static PyMethodDef functions[] = {
 #ifdef __linux__
-    {"open_beneath", py_open_beneath, METH_VARARGS, NULL},
+    {"open_beneath", (PyCFunction)(void (*)(void))py_open_beneath, METH_FASTCALL, NULL},
 #endif
     {"count", (PyCFunction)(void (*)(void))py_count, METH_VARARGS | METH_KEYWORDS, NULL},
     {"nth", (PyCFunction)(void (*)(void))py_nth, METH_VARARGS | METH_KEYWORDS, NULL},
@@ -897,10 +1043,34 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static int add_constants(PyObject *module) { return PyModule_AddIntConstant(module, "REVISION", REVISION); }
+static int fill_module(PyObject *module) {
+#ifdef __linux__
+    struct state *state = PyModule_GetState(module);
+    state->opened = (PyTypeObject *)PyType_FromModuleAndSpec(module, &opened_spec, NULL);
+    if (state->opened == NULL)
+        return -1;
+#endif
+    return PyModule_AddIntConstant(module, "REVISION", REVISION);
+}
+
+#ifdef __linux__
+static int traverse_module(PyObject *module, visitproc visit, void *arg) {
+    struct state *state = PyModule_GetState(module);
+    Py_VISIT(state->opened);
+    return 0;
+}
+
+static int clear_module(PyObject *module) {
+    struct state *state = PyModule_GetState(module);
+    Py_CLEAR(state->opened);
+    return 0;
+}
+
+static void free_module(void *module) { clear_module(module); }
+#endif
 
 static PyModuleDef_Slot slots[] = {
-    {Py_mod_exec, (void *)add_constants},
+    {Py_mod_exec, (void *)fill_module},
     {0, NULL},
 };
 
@@ -909,6 +1079,12 @@ static struct PyModuleDef definition = {
     .m_name = "_fast",
     .m_methods = functions,
     .m_slots = slots,
+#ifdef __linux__
+    .m_size = sizeof(struct state),
+    .m_traverse = traverse_module,
+    .m_clear = clear_module,
+    .m_free = free_module,
+#endif
 };
 
 PyMODINIT_FUNC PyInit__fast(void) { return PyModuleDef_Init(&definition); }

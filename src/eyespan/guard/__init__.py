@@ -14,7 +14,7 @@ import os
 import stat
 
 from eyespan.errors import NotFound, NotRegular, OutsideRoot, PermissionRefused, ReadError, from_os_error
-from eyespan.guard import names
+from eyespan.guard import names, openat
 from eyespan.guard.closing import close
 from eyespan.guard.roots import Root
 from eyespan.guard.source import Found, SlowSource, Source
@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from eyespan.guard.listing import Listing
+    from eyespan.guard.source import Status
     from eyespan.model import Pulse
     from eyespan.policy import Policy
 
-    Find = Callable[..., Found]
+    Find = Callable[..., Found | Source]
 
 BACKENDS = ("openat2", "openat2-by-ctypes", "walk", "walk-by-name", "portable")
 """From the strongest to the weakest; the first that works here is taken."""
@@ -49,8 +50,6 @@ def choose_backend() -> str:
         elif not hasattr(os, "O_PATH"):
             _chosen = "walk-by-name"
         else:
-            from eyespan.guard import openat
-
             _chosen = "openat2" if openat.available() else "walk"
     return _chosen
 
@@ -63,7 +62,7 @@ class Guard:
     given up, and what it opens reads no further then.
     """
 
-    __slots__ = ("_find", "_stays", "backend", "policy", "pulse", "roots")
+    __slots__ = ("_direct", "_find", "_stays", "backend", "policy", "pulse", "roots")
 
     def __init__(
         self,
@@ -78,8 +77,12 @@ class Guard:
         self.policy = policy
         self.backend = choose_backend() if backend == "auto" else backend
         self._find = _backend(self.backend)
+        if self.backend in ("openat2", "walk"):
+            openat.hold_handles()
         self._stays = stays
         self.pulse = pulse
+        self._direct = self.backend == "openat2" and pulse is None
+        """The backend may say that a file is to be read as it is, without being judged once more."""
 
     def staying(self) -> Guard:
         """The same guard, but one that never waits for a file system."""
@@ -113,7 +116,21 @@ class Guard:
         """
         root, rest = self.admit(path, lexical=lexical)
         try:
-            return self._open(root, rest, path, follow)
+            if self._stays and not (root.plain and self.backend in STAYING_BACKENDS):
+                raise MayWait
+            if self._direct:
+                found = self._find(self.roots, root, rest, follow, self._stays, path)
+            elif self._stays:
+                found = self._find(self.roots, root, rest, follow, True)
+            else:
+                found = self._find(self.roots, root, rest, follow)
+            if isinstance(found, Source):
+                return found
+            try:
+                return self._admit_found(found, path, rest)
+            finally:
+                if found.fd >= 0:
+                    close(found.fd)
         except OSError as error:
             failure = from_os_error(error, path)
             failure.relative = rest
@@ -133,36 +150,22 @@ class Guard:
 
         return list_beneath(self, path)
 
-    def _open(self, root: Root, rest: str, path: str, follow: bool) -> Source:
-        if not self._stays:
-            found = self._find(self.roots, root, rest, follow=follow)
-        elif root.plain and self.backend in STAYING_BACKENDS:
-            found = self._find(self.roots, root, rest, follow=follow, stay=True)
-        else:
-            raise MayWait
-        try:
-            return self._admit_found(found, path, rest)
-        finally:
-            if found.fd >= 0:
-                close(found.fd)
-
     def _admit_found(self, found: Found, path: str, rest: str) -> Source:
         """Judges the thing itself, then opens it for reading. Takes `found.fd` over when it is readable already."""
         if not stat.S_ISREG(found.mode):
             raise NotRegular(path, what=_what(found.mode))
-        if found.pseudo or (found.pseudo is None and found.fd >= 0 and is_pseudo(found.fd)):
+        if found.pseudo or (found.pseudo is None and found.fd >= 0 and _is_pseudo(found)):
             raise PermissionRefused(path, errno.EPERM, "files of kernel state are not read")
         if found.canonical != rest:  # else it was judged by this name already
             self.policy.admit(found.canonical, path)
         if found.readable:
-            status = os.fstat(found.fd)
+            status = found.status or os.fstat(found.fd)
             fd, found.fd = found.fd, -1
         else:
             fd, status = _reopen(found, path)
         if self.pulse is None:
-            # What was read before the status was asked for is of this state of the file only if it has not changed.
-            same = len(found.head or b"") == status.st_size and found.changed_ns == status.st_mtime_ns
-            head = found.head if same else None
+            # The state that is told of a file is never newer than what is shown of it.
+            head = found.head if status is found.status else None
             return Source(fd, status, asked=path, path=rest, canonical=found.canonical, head=head)
         plain = found.root.plain and status.st_dev == found.root.device
         return SlowSource(
@@ -170,13 +173,22 @@ class Guard:
         )
 
 
-def _reopen(found: Found, path: str) -> tuple[int, os.stat_result]:
+def _is_pseudo(found: Found) -> bool:
+    """Whether it belongs to a file system of kernel state. Raises: OSError."""
+    root, status = found.root, found.status
+    # While the root is held open, no other file system has its number.
+    if root.plain and status is not None and status.st_dev == root.device:
+        return False
+    return is_pseudo(found.fd)
+
+
+def _reopen(found: Found, path: str) -> tuple[int, Status]:
     """From a descriptor that only names a file to one that reads it: the same file, whatever its name is by now."""
-    before = os.fstat(found.fd)
+    before = found.status or os.fstat(found.fd)
     fd = _open_handle(found)
     try:
         status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode) or not os.path.samestat(status, before):
+        if not stat.S_ISREG(status.st_mode) or (status.st_dev, status.st_ino) != (before.st_dev, before.st_ino):
             raise NotFound(path)  # what was found is no longer what can be opened
     except BaseException:
         close(fd)
@@ -186,15 +198,22 @@ def _reopen(found: Found, path: str) -> tuple[int, os.stat_result]:
 
 def _open_handle(found: Found) -> int:
     """O_NONBLOCK: a lease or a pipe must not make an open wait."""
+    if openat.handles >= 0:
+        try:
+            return os.open(str(found.fd), _READ, dir_fd=openat.handles)
+        except OSError as error:
+            # As in fast.c: somebody closed what is not theirs.
+            if error.errno not in (errno.EBADF, errno.ENOTDIR, errno.ENOENT):
+                raise
     try:
         return os.open(f"/proc/self/fd/{found.fd}", _READ)
     except FileNotFoundError:
         if os.path.isdir("/proc/self/fd"):
             raise
     # No /proc here: by name once more without following links; the caller compares what was opened.
-    folder, _, name = found.canonical.rpartition("/")
     from eyespan.guard import walk
 
+    folder, _, name = found.canonical.rpartition("/")
     again = walk.find((found.root,), found.root, folder, follow=False)
     try:
         return os.open(name, _READ | os.O_NOFOLLOW, dir_fd=again.fd)
@@ -204,12 +223,8 @@ def _open_handle(found: Found) -> int:
 
 def _backend(name: str) -> Find:
     if name == "openat2":
-        from eyespan.guard import openat
-
         return openat.find
     if name == "openat2-by-ctypes":
-        from eyespan.guard import openat
-
         return openat.find_by_ctypes
     if name in ("walk", "walk-by-name"):
         from eyespan.guard import walk  # others seldom need it

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MAX_PATH_BYTES = 4095
 """What Linux takes: PATH_MAX is 4096 and counts the NUL behind the path."""
+_POSIX = os.name == "posix"
 _SCHEMES = ("file:", "http:", "https:", "ftp:", "data:")
 
 
@@ -67,10 +68,13 @@ def locate(path: str, roots: Sequence[Root], *, lexical: bool = False) -> tuple[
     Raises: OutsideRoot, InvalidPath, SystemFailure.
     """
     check(path)
+    first = roots[0]
     if lexical:
-        path = os.path.normpath(os.path.join(roots[0].path, path))
-    if not os.path.isabs(path):
-        return roots[0], path
+        path = os.path.normpath(os.path.join(first.path, path))
+    if not (path[:1] == "/" if _POSIX else os.path.isabs(path)):  # isabs takes longer than all else here
+        return first, path
+    if len(roots) == 1 and path.startswith(first.prefix):
+        return first, path[len(first.prefix) :].lstrip("/")
     found = beneath(path, roots)
     if found is None:
         raise OutsideRoot(path)

@@ -35,7 +35,7 @@ _DEVICES = frozenset(
 )
 
 
-def find(roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True) -> Found:
+def find(roots: Sequence[Root], root: Root, rest: str, follow: bool = True) -> Found:
     """As `walk.find`, by names.
 
     Raises: OSError, OutsideRoot, InvalidPath.

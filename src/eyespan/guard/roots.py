@@ -18,7 +18,7 @@ class Root:
     Opening one may wait for its file system without end; `open_roots` does not. Closed when nobody holds it any more.
     """
 
-    __slots__ = ("canonical", "device", "fd", "path", "plain", "spellings")
+    __slots__ = ("canonical", "device", "fd", "path", "plain", "prefix", "spellings")
 
     def __init__(self, path: str | os.PathLike[str], *, patient: bool = True) -> None:
         """Raises: NotADirectoryError, OSError; without patience MayWait, where it may take long to say."""
@@ -46,6 +46,9 @@ class Root:
             self.fd = os.open(self.canonical, flags) if os.open in os.supports_dir_fd else -1
             self.plain = hasattr(os, "O_PATH") and is_plain(self.fd)
         self.spellings = tuple({_parts(given), _parts(self.canonical)})
+        deepest = max(self.spellings, key=len)
+        self.prefix = f"/{'/'.join(deepest)}/"
+        """What nearly all paths below it begin with."""
         self.device = os.fstat(self.fd).st_dev if self.fd >= 0 else -1
 
     def close(self) -> None:

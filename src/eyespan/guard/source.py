@@ -12,9 +12,28 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Hashable
     from types import TracebackType
+    from typing import Protocol
 
     from eyespan.guard.roots import Root
     from eyespan.model import Pulse
+
+    class Status(Protocol):
+        """What is looked at of an os.stat_result; the accelerator tells only this."""
+
+        @property
+        def st_mode(self) -> int: ...
+        @property
+        def st_ino(self) -> int: ...
+        @property
+        def st_dev(self) -> int: ...
+        @property
+        def st_nlink(self) -> int: ...
+        @property
+        def st_size(self) -> int: ...
+        @property
+        def st_mtime_ns(self) -> int: ...
+        @property
+        def st_ctime_ns(self) -> int: ...
 
 
 MAX_COPY_BYTES = 32 << 20
@@ -23,7 +42,7 @@ MAX_COPY_BYTES = 32 << 20
 class Found:
     """What a backend found: a descriptor (-1 for what is never opened), where it really is, and what it is."""
 
-    __slots__ = ("canonical", "changed_ns", "fd", "head", "mode", "pseudo", "readable", "root")
+    __slots__ = ("canonical", "fd", "head", "mode", "pseudo", "readable", "root", "status")
 
     def __init__(
         self,
@@ -34,7 +53,7 @@ class Found:
         readable: bool,
         pseudo: bool | None = None,
         head: bytes | None = None,
-        changed_ns: int = 0,
+        status: Status | None = None,
     ) -> None:
         self.fd = fd
         self.root = root
@@ -46,8 +65,8 @@ class Found:
         """Belongs to a file system of kernel state; None: not looked at yet."""
         self.head = head
         """All that it holds, where that was little and read along with the opening."""
-        self.changed_ns = changed_ns
-        """When it was last changed, as it said before that."""
+        self.status = status
+        """What `fd` said of it, before anything was read; None: not asked, or not all of it can be told."""
 
 
 class Source:
@@ -70,8 +89,7 @@ class Source:
     def __init__(
         self,
         fd: int,
-        status: os.stat_result,
-        *,
+        status: Status,
         asked: str,
         path: str,
         canonical: str,
@@ -101,7 +119,7 @@ class Source:
         return (self._status.st_dev, self._status.st_ino)
 
     @property
-    def status(self) -> os.stat_result:
+    def status(self) -> Status:
         """As it was when the file was opened."""
         return self._status
 
@@ -123,6 +141,13 @@ class Source:
 
         Raises: ReadError for what the system answers.
         """
+        head = self._head
+        if (
+            head is not None
+            and 0 <= offset < len(head)
+            and (offset + size_bytes <= len(head) or len(head) == self.size_bytes)
+        ):
+            return head[offset : offset + size_bytes]  # behind the end of a small file the system is asked again
         try:
             return os.pread(self._fd, size_bytes, offset)
         except OSError as error:
@@ -178,7 +203,7 @@ class SlowSource(Source):
     def __init__(
         self,
         fd: int,
-        status: os.stat_result,
+        status: Status,
         *,
         asked: str,
         path: str,

@@ -12,7 +12,7 @@ import os
 import stat
 
 from eyespan.errors import OutsideRoot
-from eyespan.guard.closing import close
+from eyespan.guard.closing import close, close_all
 from eyespan.guard.names import beneath
 from eyespan.guard.source import Found
 
@@ -31,10 +31,12 @@ _O_PATH = getattr(os, "O_PATH", 0)
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _DIRECTORY = getattr(os, "O_DIRECTORY", 0)
+_HANDLE = _O_PATH | _NOFOLLOW | getattr(os, "O_CLOEXEC", 0)
+_FOLDER = _HANDLE | _DIRECTORY
 
 
 def find(
-    roots: Sequence[Root], root: Root, rest: str, *, follow: bool = True, by_handle: bool = bool(_O_PATH)
+    roots: Sequence[Root], root: Root, rest: str, follow: bool = True, *, by_handle: bool = bool(_O_PATH)
 ) -> Found:
     """Opens what `rest` names beneath `root`: a descriptor of the thing itself, of whatever type it is.
 
@@ -62,14 +64,15 @@ class _Walker:
         self._names: list[str] = []
 
     def close(self) -> None:
-        for fd in self._fds:
-            close(fd)
+        close_all(self._fds)
         self._fds, self._names = [], []
 
     def walk(self, rest: str) -> Found:
         pending = rest.split("/")[::-1]
         links = steps = 0
         while pending:
+            if len(pending) > 1 and self._look is _look_by_handle:
+                steps += self._descend(pending)
             name = pending.pop()
             steps += 1
             if steps > MAX_STEPS:
@@ -105,8 +108,30 @@ class _Walker:
         mode = os.fstat(here).st_mode
         return Found(os.dup(here), self._root, "/".join(self._names) or ".", mode, False)
 
+    def _descend(self, pending: list[str]) -> int:
+        """Goes down through folders, as far as there are more names behind theirs and no link comes first; how far.
+
+        A name before another must be that of a folder, or of a link to one. Opened as a folder it needs no look: the
+        system says so if it is none. (As for a whole path, what is to be mounted there on first use then is.)
+        """
+        fds, names = self._fds, self._names
+        here = fds[-1] if fds else self._root.fd
+        before = len(pending)
+        while len(pending) > 1 and (name := pending[-1]) not in ("", ".", ".."):
+            try:
+                here = os.open(name, _FOLDER, dir_fd=here)
+            except OSError as error:
+                if error.errno in (errno.ENOTDIR, errno.ELOOP):
+                    break
+                raise
+            fds.append(here)
+            names.append(name)
+            pending.pop()
+        return before - len(pending)
+
     def _leaf(self, name: str, seen: _Look) -> Found:
-        return Found(seen.fd, self._root, "/".join([*self._names, name]), seen.status.st_mode, seen.readable)
+        canonical = "/".join([*self._names, name])
+        return Found(seen.fd, self._root, canonical, seen.status.st_mode, seen.readable, status=seen.status)
 
     def _enter(self, target: str) -> str:
         """The rest to walk for a link's target; an absolute one starts again at the root it lies in."""
@@ -147,7 +172,7 @@ class _look_by_handle(_Look):  # noqa: N801  (used as the function it is)
     def __init__(self, here: int, name: str) -> None:
         self.readable = False
         self.target = None
-        self.fd = os.open(name, _O_PATH | _NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
+        self.fd = os.open(name, _HANDLE, dir_fd=here)
         try:
             self.status = os.fstat(self.fd)
             if stat.S_ISLNK(self.status.st_mode):

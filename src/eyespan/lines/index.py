@@ -22,9 +22,8 @@ from eyespan.hashes import blake2b
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
-
     from eyespan.guard import Source
+    from eyespan.guard.source import Status
     from eyespan.lines.encodings import Encoding
     from eyespan.model import Pulse
 
@@ -149,7 +148,7 @@ def _bisect(totals: list[int], feeds: int) -> int:
     return low
 
 
-def stamp_of(status: os.stat_result) -> tuple[int, int]:
+def stamp_of(status: Status) -> tuple[int, int]:
     return (status.st_mtime_ns, status.st_ctime_ns)
 
 

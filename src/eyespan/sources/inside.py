@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
     from typing import Any
 
+    from eyespan.guard.source import Status
     from eyespan.model import Pulse
     from eyespan.sources.streams import Stream
 
@@ -95,7 +96,7 @@ class Inside(Source):
         return (*self.below.identity, self._mark)
 
     @property
-    def status(self) -> os.stat_result:
+    def status(self) -> Status:
         """Of the file on disk that this is in."""
         return self.below.status
 
