@@ -285,3 +285,12 @@ def test_the_rest_of_a_huge_file_is_not_looked_at():
 
     assert not found.complete
     assert all(symbol.name == "a" for symbol in found.symbols)
+
+
+def test_a_rule_for_very_many_targets_is_read_once():
+    """With a look at the whole rule for each of its targets, this took minutes."""
+    found = outline(b"# All.\n" + b"a " * 100_000 + b": b\n\tc\n", "Makefile")
+
+    assert (found.symbols[0].name, found.symbols[0].first, found.symbols[0].last) == ("a", 1, 3)
+    assert len(found.symbols) == 20_000
+    assert not found.complete

@@ -67,8 +67,9 @@ def _make(lines: list[str]) -> list[Find]:
             number = end = _recipe_end(lines, start)
             if match[1].startswith(".") and "%" not in match[1] and "/" not in match[1]:
                 continue  # .PHONY and its like say something about targets and are none
+            first, shown = above(lines, start), _shown(match[0])  # once: there may be thousands of names on the line
             for name in match[1].rstrip("& \t").split():
-                finds.append(Find(name, "target", start, above(lines, start), end, -1, _shown(match[0])))
+                finds.append(Find(name, "target", start, first, end, -1, shown))
     return finds
 
 
@@ -157,9 +158,8 @@ def _statements(text: str) -> list[tuple[int, int]]:
     for piece in _SQL_PIECE.finditer(text):
         what = piece[0].upper()
         if what in ("BEGIN", "CASE"):
-            in_body = re.match(
-                r"\s*CREATE\b", re.sub(r"--[^\n]*", "", text[start : piece.start()][:400]), re.IGNORECASE
-            )
+            head = text[start : min(start + 400, piece.start())]
+            in_body = re.match(r"\s*CREATE\b", re.sub(r"--[^\n]*", "", head), re.IGNORECASE)
             depth += 1 if what == "CASE" or in_body else 0
         elif what == "END":
             depth = max(0, depth - 1)
