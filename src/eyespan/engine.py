@@ -57,17 +57,7 @@ class Engine:
 
         Raises: ReadError.
         """
-        pulse = pulse or Pulse(self.deadline_seconds)
-        try:
-            try:
-                return self._read_now(self._staying, request, pulse)
-            except MayWait:
-                return self._wait(request.path, pulse, lambda guard, relay: self._read_now(guard, request, relay))
-        except UNLOADED as error:
-            short = short_of(error, request.path)
-            if short is None:
-                raise
-            raise short from None
+        return self._in_time(request.path, pulse, lambda guard, pulse: self._read_now(guard, request, pulse))
 
     def look(self, request: ReadRequest, pulse: Pulse | None = None) -> Document:
         """What the file is, without its contents: a document of no parts.
