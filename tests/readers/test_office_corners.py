@@ -14,7 +14,7 @@ import pytest
 from packing import DRAWING, OFFICE_RELATIONS, PPTX, packed, paragraph, relations, word
 
 from eyespan.errors import Missing, Unreadable
-from eyespan.readers.office import docx, html, package, pptx, scan, sheet
+from eyespan.readers.office import docx, html, markdown, package, pptx, scan, sheet
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "office"
 
@@ -363,3 +363,11 @@ def test_cells_that_belong_to_no_table_are_text():
 
 def test_text_goes_on_in_a_new_line_after_code_in_a_cell():
     assert page("<table><tr><td>a<pre>b\n c</pre>d<pre> </pre></td></tr></table>") == "| a<br>b<br> c<br>d |\n| --- |"
+
+
+def test_blanks_at_the_end_of_lines_go_in_one_pass():
+    """Tried from each blank of a long run, this took hours."""
+    text = "a \t\nb" + 1_000_000 * " " + "c\t\n\n\n\nd\n"
+
+    assert markdown.finish([text]) == b"a\nb" + 1_000_000 * b" " + b"c\n\nd\n"
+    assert markdown.cell("a \r\nb\rc\t\nd" + 1_000_000 * " " + "e") == "a<br>b<br>c<br>d" + 1_000_000 * " " + "e"

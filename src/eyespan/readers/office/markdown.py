@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 MAX_TEXT_BYTES = 32 * 1024 * 1024
 _BLANK_LINES = re.compile(r"\n{3,}")
-_LINE_ENDS = re.compile(r"[ \t]*(?:\r\n|\r|\n)")
+_LINE_ENDS = re.compile(r"(?<![ \t])[ \t]*+(?:\r\n|\r|\n)")  # tried once for each run of blanks, not from each
 
 
 def cell(text: str) -> str:
