@@ -7,6 +7,7 @@ import email.charset
 import email.headerregistry
 import email.iterators
 import email.policy
+import functools
 from typing import TYPE_CHECKING, Any
 
 from eyespan.errors import Unreadable
@@ -39,7 +40,13 @@ class _Policy(email.policy.EmailPolicy):
     """The default one, for headers of a bounded length."""
 
     def header_fetch_parse(self, name: str, value: str) -> Any:
-        return super().header_fetch_parse(name, value if hasattr(value, "name") else value[:MAX_HEADER_CHARS])
+        return value if hasattr(value, "name") else _parsed(name, value[:MAX_HEADER_CHARS])
+
+
+@functools.lru_cache(maxsize=256)
+def _parsed(name: str, value: str) -> Any:
+    """Each once: the parser asks again and again what type a part is."""
+    return email.policy.default.header_fetch_parse(name, value)
 
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
