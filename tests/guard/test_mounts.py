@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import errno
 import os
+import select
 import sys
 from pathlib import Path
 
@@ -136,3 +137,17 @@ def test_a_table_that_can_no_longer_be_read_is_as_it_was(held, monkeypatch):
     monkeypatch.setattr(mounts, "_FRESH_SECONDS", -1.0)
 
     assert mounts._mounts() == known != []
+
+
+def test_a_system_that_cannot_say_whether_it_changed_is_believed_for_a_second(held, monkeypatch):
+    class Poll:
+        def register(self, *_):
+            pass
+
+        def poll(self, _seconds):
+            raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    monkeypatch.setattr(select, "poll", Poll)
+
+    assert not mounts._changed()
+    assert mounts._held_table() == TABLE.read_bytes()

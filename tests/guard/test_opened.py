@@ -225,3 +225,38 @@ def test_without_proc_nothing_is_held(monkeypatch):
     openat.hold_handles()
 
     assert openat.handles == -1
+
+    openat._hold_own_handles()  # nor does a forked process try again
+
+    assert openat.handles == -1
+
+
+def test_the_folder_of_descriptors_is_opened_once(monkeypatch):
+    held(monkeypatch, -1)
+    before = len(os.listdir("/proc/self/fd"))
+    openat.hold_handles()
+    first = openat.handles
+    openat.hold_handles()
+
+    assert openat.handles == first >= 0
+    assert len(os.listdir("/proc/self/fd")) == before + 1
+    os.close(first)
+
+
+def test_of_two_threads_that_open_it_the_first_is_believed(monkeypatch):
+    held(monkeypatch, -1)
+    real, late = os.open, []
+
+    def slowly(*how):
+        monkeypatch.setattr(os, "open", real)
+        openat.hold_handles()  # what another thread does meanwhile
+        late.append(real(*how))
+        return late[0]
+
+    monkeypatch.setattr(os, "open", slowly)
+    openat.hold_handles()
+
+    assert os.readlink(f"/proc/self/fd/{openat.handles}") == f"/proc/{os.getpid()}/fd"
+    os.close(openat.handles)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(late[0])

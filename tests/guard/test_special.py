@@ -657,6 +657,7 @@ def test_without_proc_a_file_is_opened_by_name_once_more(make_guard, tmp_path, m
     (tmp_path / "file").write_bytes(b"top")
     (tmp_path / "link").symlink_to("folder/file")
     guard = make_guard(tmp_path, backend="walk")
+    monkeypatch.setattr(eyespan.guard.openat, "handles", -1)
     before = len(os.listdir("/proc/self/fd"))
     monkeypatch.setattr(eyespan.guard, "os", NoProc())
 

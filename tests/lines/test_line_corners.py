@@ -151,6 +151,14 @@ def test_a_sample_around_the_first_strange_byte(monkeypatch):
     assert detect._first_beyond_ascii(0, of(b"a\n" * 63 + b"\xe9\n")) == b"\xe9\n"
 
 
+def test_a_detector_that_cannot_be_loaded_now_is_not_told_as_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "charset_normalizer", None)
+    monkeypatch.setattr(detect, "shortage", lambda error: errno.EMFILE)
+
+    with pytest.raises(ImportError):
+        detect._guess(b"text")
+
+
 def test_without_its_package_a_guess_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "charset_normalizer", None)
 

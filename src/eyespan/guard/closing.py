@@ -5,10 +5,6 @@ from __future__ import annotations
 import errno
 import os
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 def close(fd: int) -> None:
     """Closes, whatever the system says of it.
@@ -22,13 +18,3 @@ def close(fd: int) -> None:
     except OSError as error:
         if error.errno == errno.EBADF:
             raise
-
-
-def close_all(fds: Iterable[int]) -> None:
-    """The same for each of them."""
-    for fd in fds:
-        try:
-            os.close(fd)
-        except OSError as error:
-            if error.errno == errno.EBADF:
-                raise

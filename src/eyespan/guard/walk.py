@@ -12,7 +12,7 @@ import os
 import stat
 
 from eyespan.errors import OutsideRoot
-from eyespan.guard.closing import close, close_all
+from eyespan.guard.closing import close
 from eyespan.guard.names import beneath
 from eyespan.guard.source import Found
 
@@ -64,7 +64,8 @@ class _Walker:
         self._names: list[str] = []
 
     def close(self) -> None:
-        close_all(self._fds)
+        for fd in self._fds:
+            close(fd)
         self._fds, self._names = [], []
 
     def walk(self, rest: str) -> Found:
