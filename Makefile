@@ -27,8 +27,8 @@ fuzz: $(READY)  ## 2,000 inputs for each of 41 targets, the accelerator under sa
 	@$(BIN)/python tools/fuzz.py --target all --runs 2000 --jobs 2
 	@PYTHON=$(BIN)/python tools/fuzz_native.sh
 
-soak: $(READY)  ## the proofs of docs/security.md at full length: races, agreement, faults, exact data, load; an hour
-	@EYESPAN_RACE_READS=1250000 $(BIN)/python -m pytest -s tests/guard/test_race.py
+soak: $(READY)  ## the proofs of docs/security.md at full length: races, agreement, faults, exact data, load; an hour and a half
+	@EYESPAN_RACE_READS=5000000 $(BIN)/python -m pytest -s tests/guard/test_race.py
 	@EYESPAN_AGREEMENT_PATHS=1000000 $(BIN)/python -m pytest -s tests/guard/test_agreement.py
 	@$(BIN)/python -m pytest -m soak
 	@$(BIN)/python tools/exact.py

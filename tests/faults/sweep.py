@@ -1,10 +1,6 @@
 """Run with `shim.c` put before the C library: reads things again and again while one system call after another fails.
 
-<<<<<<< HEAD
-    LD_PRELOAD=shim.so python sweep.py FOLDER BACKEND [--full] [--careless] [--share=1/2] [SCENARIO...]
-=======
-    LD_PRELOAD=shim.so python sweep.py FOLDER BACKEND [--full] [--careless] [--long-way] [SCENARIO...]
->>>>>>> cost
+    LD_PRELOAD=shim.so python sweep.py FOLDER BACKEND [--full] [--careless] [--long-way] [--share=1/2] [SCENARIO...]
 
 FOLDER is a tree made by `tree.py`. Prints one JSON object for each scenario: how many calls its read makes, how many
 faults were tried, what came of them, and `problems`, which must be empty. A fault is well met if the answer is the same
