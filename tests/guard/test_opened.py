@@ -260,3 +260,12 @@ def test_of_two_threads_that_open_it_the_first_is_believed(monkeypatch):
     os.close(openat.handles)
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(late[0])
+
+
+def test_what_is_held_of_the_parent_is_let_go_for_ones_own(monkeypatch, tmp_path):
+    parents = os.open(tmp_path, os.O_PATH)
+    held(monkeypatch, parents)
+    openat._hold_own_handles()
+
+    assert os.readlink(f"/proc/self/fd/{openat.handles}") == f"/proc/{os.getpid()}/fd"
+    os.close(openat.handles)
