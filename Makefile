@@ -37,7 +37,7 @@ soak: $(READY)  ## the proofs of docs/security.md at full length: races, agreeme
 promises: $(READY)  ## what docs/security.md promises in figures, measured on this machine; two minutes
 	@$(BIN)/python tools/promises.py
 
-mutate: $(READY)  ## 64 deliberate defects, each must turn a test red; some ten minutes
+mutate: $(READY)  ## 73 deliberate defects, each must turn a test red; some ten minutes
 	@$(BIN)/python tools/mutate.py
 
 coverage: $(READY)  ## lines and branches of guard, lines and readers that the tests run: all, or it fails; some ten minutes
