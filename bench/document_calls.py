@@ -100,7 +100,7 @@ def eyespan_page_5(path):
 
 
 def decoder_pdf(path):
-    from eyespan.worker import pdf
+    from eyespan.decoders import pdf
 
     params = {"first": 1, "last": None, "max_pages": 10_000, "pictures": False, "seconds": 60, "max_bytes": 1 << 30}
     with open(path, "rb", buffering=0) as file:
@@ -143,11 +143,11 @@ def eyespan_picture(path):
 
 
 def decoder_picture(path):
-    from eyespan.kinds import picture_type
-    from eyespan.worker import image
+    from eyespan.decoders import image
+    from eyespan.kinds import image_type
 
     with open(path, "rb", buffering=0) as file:
-        params = {"media_type": picture_type(file.read(64)), "max_px": SHOWN_PX, "max_side_px": 8000}
+        params = {"media_type": image_type(file.read(64)), "max_px": SHOWN_PX, "max_side_px": 8000}
         file.seek(0)
         return image.decode(file, {**params, "max_bytes": 3932160, "crop": WHOLE})[1][0]
 
@@ -164,8 +164,8 @@ def _kind(path):
 
 
 def decoder_text(path):
-    from eyespan.worker.decoders import DECODERS
-    from eyespan.worker.zygote import find
+    from eyespan.decoders.table import DECODERS
+    from eyespan.worker.fork_server import find
 
     with open(path, "rb", buffering=0) as file:
         return find(DECODERS[_kind(path)])(file, {})[1][0].decode()

@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 
 from eyespan import Workspace
+from eyespan.context import CallContext, WouldBlock
 from eyespan.dialects import DIALECTS
 from eyespan.errors import Stuck, TimedOut
-from eyespan.guard import BACKENDS, mounts, patience
-from eyespan.model import Lines, MayWait, Pulse, ReadRequest
+from eyespan.guard import BACKENDS, blocking, mounts
+from eyespan.model import Lines, ReadRequest
 from hung_fuse import hung_mount, why_not
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "a mount that hangs can be made")
@@ -38,7 +39,7 @@ def place(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(mounts, "_FRESH_SECONDS", 0.0)  # the mount is younger than the table that is remembered
     with hung_mount(tmp_path / "net") as mount:
         yield Place(tmp_path, mount)
-    until(lambda: patience.stuck() == 0)
+    until(lambda: blocking.stuck() == 0)
 
 
 class Place:
@@ -58,7 +59,7 @@ class Place:
             call.start()
         for call in calls:
             call.join(HANG_SECONDS)
-        assert patience.stuck() == 8
+        assert blocking.stuck() == 8
 
 
 def until(true) -> None:
@@ -121,7 +122,7 @@ def test_looking_listing_and_streaming_have_the_same_deadline(place):
         acts = [
             lambda: engine.look(ReadRequest("net/read-1")),
             lambda: engine.list("net/list"),
-            lambda: list(engine.stream(ReadRequest("net/read-2"), Pulse(SHORT))),
+            lambda: list(engine.stream(ReadRequest("net/read-2"), CallContext(SHORT))),
             lambda: engine.read(ReadRequest("net/read-3", revision="HEAD")),
         ]
 
@@ -141,8 +142,8 @@ def test_looking_listing_and_streaming_have_the_same_deadline(place):
 
 def test_a_stream_of_a_slow_mount_gives_the_same_parts(place):
     with Workspace(place.root) as workspace:
-        pulse = Pulse(HANG_SECONDS)
-        parts = list(workspace.engine.stream(ReadRequest("net/plain.txt", Lines(2)), pulse))
+        context = CallContext(HANG_SECONDS)
+        parts = list(workspace.engine.stream(ReadRequest("net/plain.txt", Lines(2)), context))
 
     assert b"".join([bytes(part.data) for part in parts]) == b"two\nthree\n"
 
@@ -150,7 +151,7 @@ def test_a_stream_of_a_slow_mount_gives_the_same_parts(place):
 def test_a_stream_that_is_not_read_to_its_end_leaves_nothing_open(place):
     with Workspace(place.root) as workspace:
         before = len(os.listdir("/proc/self/fd"))
-        stream = workspace.engine.stream(ReadRequest("net/plain.txt"), Pulse(HANG_SECONDS))
+        stream = workspace.engine.stream(ReadRequest("net/plain.txt"), CallContext(HANG_SECONDS))
         next(stream)
 
         stream.close()
@@ -178,18 +179,20 @@ def test_a_document_of_a_slow_mount_is_decoded_from_a_copy(place):
 
 def test_a_pulse_without_patience_is_told_and_nothing_is_begun(place):
     with Workspace(place.root) as workspace:
-        with pytest.raises(MayWait):
-            workspace.tool("workspace").call({"path": "net/read-1"}, pulse=Pulse(HANG_SECONDS, patient=False))
-        reply = workspace.tool("workspace").call({"path": "plain.txt"}, pulse=Pulse(HANG_SECONDS, patient=False))
+        with pytest.raises(WouldBlock):
+            workspace.tool("workspace").call({"path": "net/read-1"}, context=CallContext(HANG_SECONDS, may_block=False))
+        reply = workspace.tool("workspace").call(
+            {"path": "plain.txt"}, context=CallContext(HANG_SECONDS, may_block=False)
+        )
 
-    assert (reply.is_error, patience.stuck()) == (False, 0)
+    assert (reply.is_error, blocking.stuck()) == (False, 0)
 
 
 def test_a_cancelled_call_is_answered_while_its_mount_hangs(place):
-    pulse = Pulse(HANG_SECONDS)
-    threading.Timer(0.1, lambda: setattr(pulse, "cancelled", True)).start()
+    context = CallContext(HANG_SECONDS)
+    threading.Timer(0.1, lambda: setattr(context, "cancelled", True)).start()
     with Workspace(place.root) as workspace:
-        reply = in_time(lambda: workspace.tool("codex").call(place.arguments("codex", "net/read-1"), pulse=pulse))
+        reply = in_time(lambda: workspace.tool("codex").call(place.arguments("codex", "net/read-1"), context=context))
 
     assert reply.error.code == "cancelled"
 
@@ -208,21 +211,21 @@ def test_after_eight_a_hung_mount_is_busy_at_once_and_nothing_else_is(place, tmp
             replies = [in_time(lambda name=name: tool.call({"path": name})) for name in names]
 
     assert [reply.error and reply.error.code for reply in replies] == ["BUSY", "BUSY", None, None]
-    assert patience.stuck() == 8
+    assert blocking.stuck() == 8
 
 
 def test_a_mount_that_comes_back_is_read_again(place):
     with Workspace(place.root, deadline_seconds=SHORT) as workspace:
         place.fill(workspace)
         place.mount.answer()
-        until(lambda: patience.stuck() == 0)
+        until(lambda: blocking.stuck() == 0)
 
         assert not workspace.tool("workspace").call({"path": "net/read-1"}).is_error
 
 
 def test_nothing_is_left_when_the_mount_is_gone(place, monkeypatch):
-    monkeypatch.setattr(patience, "IDLE_SECONDS", 0.05)
-    until(lambda: patience._crew.threads == 0)
+    monkeypatch.setattr(blocking, "IDLE_SECONDS", 0.05)
+    until(lambda: blocking._crew.threads == 0)
     with Workspace(place.root, deadline_seconds=SHORT) as workspace:
 
         def held():
@@ -234,7 +237,7 @@ def test_nothing_is_left_when_the_mount_is_gone(place, monkeypatch):
             in_time(lambda name=name: workspace.tool("workspace").call({"path": f"net/{name}"}))
         place.mount.remove()
 
-        until(lambda: patience.stuck() == 0 and patience._crew.threads == 0)
+        until(lambda: blocking.stuck() == 0 and blocking._crew.threads == 0)
         # The test's own pipes to the server are closed with it.
         assert held()[0] <= fds
         assert held()[1] == threads
@@ -266,7 +269,7 @@ def test_both_errors_say_what_to_do_next(place, dialect):
 
         first = in_time(lambda: tool.call(place.arguments(dialect, "net/read-1")))
         place.mount.answer()
-        until(lambda: patience.stuck() == 0)
+        until(lambda: blocking.stuck() == 0)
 
     assert (first.error.code, first.error.message.startswith(lead)) == (timeout, True)
     assert "no answer within 0.3 s" in first.error.message

@@ -32,7 +32,7 @@ def name_of(kind):
     ],
 )
 def test_a_picture_is_known_by_its_first_bytes(head, media_type):
-    assert kinds.picture_type(head) == media_type
+    assert kinds.image_type(head) == media_type
 
 
 @pytest.mark.parametrize(

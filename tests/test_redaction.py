@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyespan.redaction import redacted, secrets, up_to
+from eyespan.dialects.native.redaction import redacted, secrets, up_to
 
 TOKEN = "a1B2c3D4e5" * 4
 

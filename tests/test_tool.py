@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from eyespan import Workspace
+from eyespan.context import CallContext
 from eyespan.dialects import DIALECTS
 from eyespan.dialects.base import CHANGED
 from eyespan.guard.source import Source
 from eyespan.lines.reader import LineReader
-from eyespan.model import Pulse
 
 NAMES = ["file_path", "path", "offset", "limit", "mode", "indentation", "start_line", "end_line", "max_lines", "head"]
 NAMES += ["tail", "show_line_numbers", "anchor_line", "max_levels", "include_siblings", "include_header", "pages"]
@@ -248,7 +248,7 @@ def test_a_file_that_changes_while_it_is_read_is_told(dialect, how, tmp_path, sm
 
     with Workspace(tmp_path) as workspace:
         tool = workspace.tool(dialect)
-        reply = tool.call(READS[dialect](str(file)), pulse=Pulse(on_progress=change))
+        reply = tool.call(READS[dialect](str(file)), context=CallContext(on_progress=change))
         after = tool.call(READS[dialect](str(file)))
 
     assert not reply.is_error
@@ -270,7 +270,7 @@ def test_what_was_read_of_a_file_that_is_replaced_is_all_of_one_version(tmp_path
 
     with Workspace(tmp_path) as workspace:
         tool = workspace.tool("codex")
-        reply = tool.call({"file_path": str(file), "limit": 30_000}, pulse=Pulse(on_progress=replace))
+        reply = tool.call({"file_path": str(file), "limit": 30_000}, context=CallContext(on_progress=replace))
 
     assert {line.partition(": ")[2] for line in reply.text.split("\n")} == {"old"}
 
@@ -325,7 +325,7 @@ def test_cancelling_a_task_stops_the_read_and_the_loop_goes_on_meanwhile(dialect
 def test_a_deadline_ends_a_read(endless):
     with Workspace(endless.parent) as workspace:
         reply = workspace.tool("codex").call(
-            {"file_path": str(endless), "offset": 2}, pulse=Pulse(deadline_seconds=0.05)
+            {"file_path": str(endless), "offset": 2}, context=CallContext(deadline_seconds=0.05)
         )
 
     assert reply.is_error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eyespan.versions import Versions, as_hash
+from eyespan.dialects.native.versions import Versions, as_hash
 
 OLD = [(n, f"line {n}") for n in range(1, 11)]
 

@@ -9,20 +9,20 @@ from __future__ import annotations
 import json
 import os
 
-from eyespan.worker import client, zygote
+from eyespan.worker import client, fork_server
 
 
-def _run(self, task, fd, params, *, asked, pulse=None):
+def _run(self, task, fd, params, *, asked, context=None):
     """As `Worker.run`, without the worker: the same frame around the answer, taken apart by the same code."""
     given = json.loads(json.dumps({"seconds": self.limits.seconds, **params}))
     try:
-        decoder = zygote.find(self._decoders[task])
+        decoder = fork_server.find(self._decoders[task])
         os.lseek(fd, 0, os.SEEK_SET)
         with open(fd, "rb", buffering=0, closefd=False) as file:
             facts, blobs = decoder(file, given)
-        head = zygote.pack({"facts": facts}, blobs)
+        head = fork_server.pack({"facts": facts}, blobs)
     except Exception as error:
-        head, blobs = zygote.pack(zygote.failure(error, task)), []
+        head, blobs = fork_server.pack(fork_server.failure(error, task)), []
     head, blobs = client._parse(head + b"".join(blobs), asked, task)
     if "error" in head:
         raise client._error(head, asked, task)

@@ -28,7 +28,7 @@ class Kind:
     """Names that make a file of this kind when no row claims its bytes."""
 
 
-def image_type(head: bytes) -> str | None:
+def api_image_type(head: bytes) -> str | None:
     """The media type of a picture that model APIs take as it is, by its first bytes."""
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
@@ -47,9 +47,9 @@ _HEIF_BRANDS = (b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"hevm", b
 _PDF_MARK = b"%PDF-"
 
 
-def picture_type(head: bytes) -> str | None:
+def image_type(head: bytes) -> str | None:
     """The media type of a picture that can be shown, if need be as another type, by its first bytes."""
-    known = image_type(head)
+    known = api_image_type(head)
     if known is not None:
         # These six letters can begin a text, and then no byte of the header behind them is out of the ordinary.
         return None if known == "image/gif" and _is_plain_text(head) else known
@@ -69,8 +69,8 @@ def picture_type(head: bytes) -> str | None:
     return None
 
 
-def _is_picture(head: bytes) -> bool:
-    return picture_type(head) is not None
+def _is_image(head: bytes) -> bool:
+    return image_type(head) is not None
 
 
 def is_pdf(head: bytes) -> bool:
@@ -147,7 +147,7 @@ def _is_compressed(head: bytes) -> bool:
     return compression(head) is not None
 
 
-_OFFICE = "eyespan.readers.office"
+_OFFICE = "eyespan.readers.converted"
 
 
 def _in_zip(head: bytes, folder: bytes) -> bool:
@@ -170,7 +170,7 @@ def _is_sheet(head: bytes) -> bool:
 
 
 KINDS = (
-    Kind("image", "eyespan.readers.image", _is_picture, b"\x89\xffGRBIM\0"),
+    Kind("image", "eyespan.readers.image", _is_image, b"\x89\xffGRBIM\0"),
     Kind("pdf", "eyespan.readers.pdf", _says_pdf, None, (".pdf",)),
     Kind("notebook", "eyespan.readers.notebook", None, None, (".ipynb",)),
     Kind("docx", _OFFICE, lambda head: _in_zip(head, b"word/"), b"P", (".docx", ".docm", ".dotx")),

@@ -6,14 +6,11 @@ document into a `Reply`. Nothing here knows how files are opened or how any dial
 
 from __future__ import annotations
 
-import time
-
-from eyespan.errors import Cancelled, TimedOut
 from eyespan.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
 MIB = 1024 * 1024
@@ -45,7 +42,7 @@ class Tail:
 
 
 @record
-class Stretch:
+class CharRange:
     """Text from character `column` of line `first` to the end of line `last`, but at most `max_chars`."""
 
     first: int = 1
@@ -65,7 +62,7 @@ class Block:
     header: bool = True
 
 
-Selection = Lines | Tail | Stretch | Block
+Selection = Lines | Tail | CharRange | Block
 
 
 @record
@@ -296,71 +293,3 @@ class ToolSpec:
     description: str
     input_schema: dict[str, Any]
     aliases: tuple[str, ...] = ()
-
-
-# --- how a read is watched -----------------------------------------------------------------------------------------
-
-
-DEADLINE_SECONDS = 10.0
-"""How long one call may take, unless the host says otherwise."""
-
-
-def as_seconds(text: str) -> float:
-    """A deadline as people write it. Raises: ValueError, in words that go behind the name of the option."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds <= 3600:
-        raise ValueError(f"wants seconds, more than 0 and at most 3600, not {text!r}")
-    return seconds
-
-
-class Pulse:
-    """One call's heartbeat: readers beat once a block, so a read can be watched, cancelled and timed.
-
-    `patient=False` is for callers whose thread has more to do than to wait: what may have to wait for a file system is
-    not begun then but answered with `MayWait`, and the caller asks again from a thread that has the time.
-    """
-
-    def __init__(
-        self,
-        deadline_seconds: float | None = None,
-        on_progress: Callable[[int, int], None] | None = None,
-        *,
-        patient: bool = True,
-    ) -> None:
-        self.cancelled = False
-        self.patient = patient
-        self.seconds = deadline_seconds
-        self._end = None if deadline_seconds is None else time.monotonic() + deadline_seconds
-        self._on_progress = on_progress
-
-    def beat(self, done_bytes: int, total_bytes: int) -> None:
-        """Raises: Cancelled, TimedOut."""
-        if self.cancelled:
-            raise Cancelled("")
-        if self._end is not None and time.monotonic() > self._end:
-            raise TimedOut("", seconds=self.seconds or 0)
-        if self._on_progress is not None:
-            self._on_progress(done_bytes, total_bytes)
-
-    def check(self) -> None:
-        """As `beat`, when there is no progress to tell of. Raises: Cancelled, TimedOut."""
-        if self.cancelled:
-            raise Cancelled("")
-        if self._end is not None and time.monotonic() > self._end:
-            raise TimedOut("", seconds=self.seconds or 0)
-
-    def left(self) -> float | None:
-        """How many seconds are left; None for as long as it takes."""
-        return None if self._end is None else self._end - time.monotonic()
-
-    def renew(self) -> None:
-        """Counts the time from now on: something was answered, and there is more to come."""
-        if self.seconds is not None:
-            self._end = time.monotonic() + self.seconds
-
-
-class MayWait(BaseException):
-    """What is asked for may have to wait for a file system: see `Pulse.patient`. No error, and never an answer."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from eyespan.context import CallContext, WouldBlock
 from eyespan.dialects.arguments import BadArguments
 from eyespan.errors import UNLOADED, Internal, PolicyDenied, ReadError, short_of
-from eyespan.model import MayWait, Pulse, Reply, ReplyError, TextContent
+from eyespan.model import Reply, ReplyError, TextContent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,20 +31,20 @@ class Tool:
         """Name, aliases, description and schema, as the dialect's document has them."""
         return self.dialect.spec
 
-    def call(self, arguments: Any, *, pulse: Pulse | None = None) -> Reply:
+    def call(self, arguments: Any, *, context: CallContext | None = None) -> Reply:
         """Answers one call. Never raises for anything that a file, a path or an argument can do.
 
-        `pulse` lets another thread cancel the read, or watch its progress; its deadline goes before the workspace's.
+        `context` lets another thread cancel the read, or watch its progress; its deadline goes before the workspace's.
 
-        Raises: MayWait, if the pulse has no patience.
+        Raises: WouldBlock, if the context has no patience.
         """
         dialect = self.dialect
-        if pulse is None:
-            pulse = Pulse(self.engine.deadline_seconds)
+        if context is None:
+            context = CallContext(self.engine.deadline_seconds)
         try:
             if not dialect.allowed:
                 raise PolicyDenied("")
-            reply = dialect.run(arguments, self.engine, pulse)
+            reply = dialect.run(arguments, self.engine, context)
         except BadArguments as error:
             return _failed(ReplyError(error.code, error.message))
         except ReadError as error:
@@ -65,16 +66,16 @@ class Tool:
         """The same, off the event loop; cancelling the task stops the read at its next block."""
         import asyncio
 
-        pulse = Pulse(self.engine.deadline_seconds, patient=False)
+        context = CallContext(self.engine.deadline_seconds, may_block=False)
         try:
             try:
-                return await asyncio.to_thread(self.call, arguments, pulse=pulse)
-            except MayWait:
+                return await asyncio.to_thread(self.call, arguments, context=context)
+            except WouldBlock:
                 # The threads behind to_thread are few and for everybody: none of them is to wait for a file system.
-                pulse.patient = True
-                return await _in_own_thread(lambda: self.call(arguments, pulse=pulse))
+                context.may_block = True
+                return await _in_own_thread(lambda: self.call(arguments, context=context))
         except asyncio.CancelledError:
-            pulse.cancelled = True
+            context.cancelled = True
             raise
         except UNLOADED as error:
             return self._unforeseen(error)  # what makes the threads is loaded when the first is wanted

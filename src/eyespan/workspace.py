@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
+from eyespan.context import DEADLINE_SECONDS
 from eyespan.engine import Engine
 from eyespan.guard import Guard
 from eyespan.guard.roots import open_roots
-from eyespan.model import DEADLINE_SECONDS
 from eyespan.policy import Policy
 
 TYPE_CHECKING = False

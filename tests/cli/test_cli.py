@@ -14,7 +14,7 @@ import pytest
 
 from eyespan import cli
 from eyespan.cli import read
-from eyespan.model import Pulse
+from eyespan.context import CallContext
 
 
 @pytest.fixture
@@ -344,15 +344,15 @@ def test_a_timeout_that_makes_no_sense_is_wrong_usage(capsys, words):
 
 def test_a_long_scan_that_goes_on_is_no_reason_to_give_up():
     watch = read._Progress("big.log")
-    watch.pulse = Pulse(0.05)
-    end = watch.pulse.left()
+    watch.context = CallContext(0.05)
+    end = watch.context.left()
 
     time.sleep(0.03)
     watch(read.RENEWING_BYTES - 1, 1 << 40)
-    before = watch.pulse.left()
+    before = watch.context.left()
     watch(read.RENEWING_BYTES, 1 << 40)
 
     assert before is not None
     assert end is not None
     assert before < end
-    assert (watch.pulse.left() or 0) > before
+    assert (watch.context.left() or 0) > before

@@ -60,11 +60,11 @@ class CannedTool:
         self.spec = ToolSpec(name, "Of the conformance suite.", {"type": "object", "properties": {}})
         self.engine: Any = None
 
-    def call(self, arguments: Any, *, pulse: Any) -> Reply:
+    def call(self, arguments: Any, *, context: Any) -> Reply:
         if self.spec.name == "test_tool_with_progress":
             for done in (1, 50, 100, 100):
                 time.sleep(0.25)  # the doors tell progress at most five times a second
-                pulse.beat(done, 100)
+                context.advance(done, 100)
         return REPLIES[self.spec.name]
 
 
@@ -76,11 +76,11 @@ class FixtureService(Service):
             self._tools[name] = tool
             self._listed.append((name, tool))
 
-    def _call_tool(self, params: Any, caller: str, pulse: Any) -> dict[str, Any]:
+    def _call_tool(self, params: Any, caller: str, context: Any) -> dict[str, Any]:
         tool = self._tools.get(params.get("name"))
         if isinstance(tool, CannedTool):
-            return self._result(tool, tool.call({}, pulse=pulse), None)
-        return super()._call_tool(params, caller, pulse)
+            return self._result(tool, tool.call({}, context=context), None)
+        return super()._call_tool(params, caller, context)
 
     def handler(self, method: str) -> Any:
         if method == "resources/read":
@@ -91,20 +91,20 @@ class FixtureService(Service):
             return self._complete_any
         return super().handler(method)
 
-    def _read_by_name(self, params: Any, caller: str, pulse: Any) -> dict[str, Any]:
+    def _read_by_name(self, params: Any, caller: str, context: Any) -> dict[str, Any]:
         asked = params.get("uri")
         try:
-            result = super()._read_resource({"uri": FILES.get(asked, asked)}, caller, pulse)
+            result = super()._read_resource({"uri": FILES.get(asked, asked)}, caller, context)
         except protocol.Refused as refused:
             refused.data = {"uri": asked}
             raise
         result["contents"][0]["uri"] = asked
         return result
 
-    def _complete_any(self, params: Any, caller: str, pulse: Any) -> dict[str, Any]:
+    def _complete_any(self, params: Any, caller: str, context: Any) -> dict[str, Any]:
         """The suite completes an argument of a prompt; here it gets paths, as any other."""
         ref = {"type": "ref/resource", "uri": protocol.TEMPLATE}
-        return super()._complete({"ref": ref, "argument": {"name": "path", "value": "s"}}, caller, pulse)
+        return super()._complete({"ref": ref, "argument": {"name": "path", "value": "s"}}, caller, context)
 
 
 class Bridge(BaseHTTPRequestHandler):
@@ -194,7 +194,7 @@ def run(argv: list[str]) -> int:
     (folder / "123.txt").write_text("Data for ID: 123\n")
     arguments = ["--dialect", "workspace", "--rich"]
     if door == "http":
-        from eyespan.server import http
+        from eyespan.server.http import app as http
 
         http.Service = FixtureService  # type: ignore[misc]  # what the doors take for a service is the point here
         arguments += ["--http", f"127.0.0.1:{port}", "--no-token", "--rate", "100000"]

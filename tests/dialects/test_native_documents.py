@@ -9,7 +9,7 @@ import pytest
 
 from eyespan import Workspace
 from eyespan.dialects.native.documents import cut_out
-from eyespan.model import Stretch, Tail
+from eyespan.model import CharRange, Tail
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 
@@ -139,7 +139,9 @@ def test_documents_and_texts_share_one_call(call):
 
 
 @pytest.mark.parametrize("text", ["", "a", "a\n", "a\nbc\n\nd", "a\nbc\n\nd\n"])
-@pytest.mark.parametrize("selection", [Stretch(), Stretch(2), Stretch(2, 2), Stretch(1, 1, 2), Stretch(1, 1, None, 3)])
+@pytest.mark.parametrize(
+    "selection", [CharRange(), CharRange(2), CharRange(2, 2), CharRange(1, 1, 2), CharRange(1, 1, None, 3)]
+)
 def test_held_text_is_cut_as_a_file_is(tmp_path, text, selection):
     (tmp_path / "f").write_text(text)
     from eyespan.model import ReadRequest

@@ -115,7 +115,7 @@ def test_text_of_other_scripts_is_text_wherever_a_sample_ends(call, shift):
 
 def test_a_hundred_wrong_names_are_answered_with_a_bounded_number_of_looks(call, monkeypatch):
     """Each could have its 32 folders above listed, six times over."""
-    from eyespan.dialects.native.misses import MAX_LOOKS
+    from eyespan.dialects.native.suggestions import MAX_LOOKS
     from eyespan.guard import Guard
 
     asked = []

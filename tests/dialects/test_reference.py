@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from eyespan import Workspace, kinds
 from eyespan.dialects import claude, codex, workspace
 from eyespan.guard.source import Source
-from eyespan.lines import index, store
+from eyespan.lines import cache, index
 from eyespan.lines.reader import LineReader
 from eyespan.model import Limits
 
@@ -98,7 +98,7 @@ def shrunk(sizes):
             index_min_bytes=2 * sizes["stride"],
         ),
         mock.patch.multiple(index, STRIDE=sizes["stride"], FIRST_SCAN_BYTES=2 * sizes["stride"]),
-        mock.patch.object(store, "STRIDE", sizes["stride"]),
+        mock.patch.object(cache, "STRIDE", sizes["stride"]),
         mock.patch.object(kinds, "SNIFF_BYTES", SNIFF),
         mock.patch.multiple(
             codex, MAX_LINE_BYTES=CODEX_LINE_BYTES, _LIMITS=Limits(max_line_bytes=CODEX_LINE_BYTES + 12)

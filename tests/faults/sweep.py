@@ -24,7 +24,7 @@ from pathlib import Path
 
 from eyespan import Workspace
 from eyespan.dialects import DIALECTS
-from eyespan.lines import store
+from eyespan.lines import cache
 from eyespan.model import Reply
 from eyespan.policy import Policy
 from eyespan.worker.client import stop_all
@@ -79,15 +79,15 @@ def scenarios(folder: Path, backend: str, full: bool):
     # A busy machine takes more than the ten seconds of a call for a file that gives a byte at a time.
     workspace = Workspace(folder / "root", backend=backend, policy=Policy(deny=["denied/**"]), deadline_seconds=300)
     root = folder / "root"
-    cache = folder / "cache" / f"{backend}-{os.getpid()}"
-    store.DISK_MIN_BYTES, store.DISK_STEP_BYTES = 8 << 20, 1 << 20  # else only of 64 MB and more is anything on disk
-    shared = store.shared()
-    shared.folder = str(cache)
+    cache_directory = folder / "cache" / f"{backend}-{os.getpid()}"
+    cache.DISK_MIN_BYTES, cache.DISK_STEP_BYTES = 8 << 20, 1 << 20  # else only of 64 MB and more is anything on disk
+    shared = cache.shared()
+    shared.folder = str(cache_directory)
     tools = {name: workspace.tool(name) for name in DIALECTS}
 
     def fresh():
         shared.forget()
-        for file in cache.glob("*"):
+        for file in cache_directory.glob("*"):
             file.unlink()
 
     def one(name, dialect, path, *, forget=None, quick=("EINTR", "EIO"), **more):

@@ -14,10 +14,10 @@ from asking import answer, ask, patiently
 
 import eyespan.guard as guards
 from eyespan import Workspace, _native
+from eyespan.context import CallContext, WouldBlock
 from eyespan.errors import Cancelled, InvalidPath, PolicyDenied, SystemFailure
-from eyespan.guard import Root, closing, listing, mounts, openat, patience, portable, roots, syscalls, walk
+from eyespan.guard import Root, blocking, closing, listing, mounts, openat, portable, roots, syscalls, walk
 from eyespan.guard.source import SlowSource, Source
-from eyespan.model import MayWait, Pulse
 from eyespan.policy import Policy
 
 
@@ -175,8 +175,8 @@ def test_a_root_where_folders_cannot_be_opened_by_handle_alone(tmp_path, monkeyp
     assert (root.canonical, root.plain) == (os.path.realpath(tmp_path), False)
     assert answer(guards.Guard([root], Policy(), "walk-by-name"), "file") == b"text"
     root.close()
-    with pytest.raises(MayWait):
-        Root(tmp_path, patient=False)
+    with pytest.raises(WouldBlock):
+        Root(tmp_path, may_block=False)
 
 
 def test_a_root_that_may_have_to_wait_is_opened_in_a_thread(tmp_path, monkeypatch):
@@ -191,12 +191,12 @@ def test_a_root_that_may_have_to_wait_is_opened_in_a_thread(tmp_path, monkeypatc
 def test_a_root_whose_file_system_does_not_answer_is_told(tmp_path, monkeypatch):
     here, there = os.pipe()
     monkeypatch.setattr(openat, "open_plain", lambda path: None)
-    monkeypatch.setattr(roots, "_opener", lambda path: lambda _pulse: os.read(here, 1))
+    monkeypatch.setattr(roots, "_opener", lambda path: lambda _context: os.read(here, 1))
 
     with pytest.raises(TimeoutError, match=r"cannot be opened: no answer within 0\.05 s"):
         roots.open_roots([tmp_path], 0.05)
     os.write(there, b"x")
-    patiently(lambda: wait_for(lambda: patience.stuck() == 0))
+    patiently(lambda: wait_for(lambda: blocking.stuck() == 0))
     os.close(here)
     os.close(there)
 
@@ -457,11 +457,13 @@ def slow(tmp_path):
     """Makes sources whose file system may not answer."""
     made = []
 
-    def make(data, *, copies, pulse=None):
+    def make(data, *, copies, context=None):
         (tmp_path / "file").write_bytes(data)
         fd = os.open(tmp_path / "file", os.O_RDONLY)
-        pulse = pulse or Pulse()
-        made.append(SlowSource(fd, os.fstat(fd), asked="a", path="file", canonical="file", pulse=pulse, copies=copies))
+        context = context or CallContext()
+        made.append(
+            SlowSource(fd, os.fstat(fd), asked="a", path="file", canonical="file", context=context, copies=copies)
+        )
         return made[-1]
 
     yield make
@@ -520,10 +522,10 @@ def test_a_copy_that_the_system_has_no_room_for_is_an_error_of_the_read(call, sl
 
 
 def test_who_is_no_longer_waited_for_reads_no_further(slow):
-    pulse = Pulse()
-    source = slow(b"text", copies=True, pulse=pulse)
+    context = CallContext()
+    source = slow(b"text", copies=True, context=context)
     assert source.read_at(0, 2) == b"te"
-    pulse.cancelled = True
+    context.cancelled = True
 
     with pytest.raises(Cancelled):
         source.read_at(2, 2)
@@ -533,7 +535,7 @@ def test_a_patient_guard_opens_what_any_other_does(make_guard, tmp_path, backend
     (tmp_path / "file").write_bytes(b"text")
     guard = make_guard(tmp_path, backend=backend)
 
-    with guard.patient(Pulse()).open("file") as source:
+    with guard.blocking(CallContext()).open("file") as source:
         assert (type(source), source.head, source._copies) == (SlowSource, b"text", not guard.roots[0].plain)
 
 
@@ -542,8 +544,8 @@ def test_a_folder_is_listed_without_a_call_that_could_be_given_up(make_guard, tm
     guard = make_guard(tmp_path)
 
     assert [entry.name for entry in guard.list_beneath(".").entries] == ["file"]
-    with pytest.raises(MayWait):
-        guard.staying().list_beneath(".")
+    with pytest.raises(WouldBlock):
+        guard.non_blocking().list_beneath(".")
 
 
 def test_a_descriptor_whose_close_fails_is_closed_and_only_a_wrong_number_is_a_mistake(monkeypatch):

@@ -11,17 +11,17 @@ PACKAGE = Path(eyespan.__file__).parent
 
 ELSEWHERE = {
     "cli/__init__.py": "the null device, in place of a pipe that was closed",
-    "lines/store.py": "the index cache in the user's cache folder",
-    "readers/office/package.py": "a member of an archive that the guard has opened",
+    "lines/cache.py": "the index cache in the user's cache folder",
+    "decoders/ooxml.py": "a member of an archive that the guard has opened",
     "server/audit.py": "the audit log that the host named",
     "server/auth.py": "the server's own token and the host's list of tokens",
-    "server/jail.py": "the header of the interpreter's own program",
-    "server/metrics.py": "memory shared by the workers, not a file",
+    "sandbox/server.py": "the header of the interpreter's own program",
+    "server/http/metrics.py": "memory shared by the workers, not a file",
     "server/stdio.py": "the null device, in place of standard input and output",
     "server/summary.py": "the audit log that a person named",
-    "walls.py": "what a rule of the jail is about, named (O_PATH) and not read",
-    "worker/image.py": "a picture from the descriptor that was handed over",
-    "worker/zygote.py": "the descriptor that was handed over",
+    "sandbox/kernel.py": "what a rule of the jail is about, named (O_PATH) and not read",
+    "decoders/image.py": "a picture from the descriptor that was handed over",
+    "worker/fork_server.py": "the descriptor that was handed over",
 }
 """Modules that open files which are none of the workspace's (logs, tokens, configuration), each with its reason."""
 

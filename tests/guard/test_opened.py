@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyespan import _native
-from eyespan.guard import names, openat
+from eyespan.guard import openat, paths
 
 accelerated = pytest.mark.skipif(_native.open_beneath is None, reason="done by the accelerator")
 by_handle = pytest.mark.parametrize("backend", ["openat2", "walk"])
@@ -139,9 +139,9 @@ def test_the_short_way_to_a_root_is_the_long_one(path):
         spellings = (("tmp", "root"), ("tmp",))
 
     root = Root()
-    found = names.beneath(f"/{path}", [root])
+    found = paths.beneath(f"/{path}", [root])
     if found is not None:
-        assert names.locate(f"/{path}", [root]) == found
+        assert paths.locate(f"/{path}", [root]) == found
 
 
 # --- the folder of descriptors -------------------------------------------------------------------------------------

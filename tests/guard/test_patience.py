@@ -8,9 +8,9 @@ import time
 
 import pytest
 
+from eyespan.context import CallContext
 from eyespan.errors import Cancelled, NotFound, Stuck, TimedOut
-from eyespan.guard import mounts, patience
-from eyespan.model import Pulse
+from eyespan.guard import blocking, mounts
 
 HANG_SECONDS = 30
 """No test waits so long; whoever would is hung."""
@@ -25,7 +25,7 @@ def silent():
             self.ends: list[tuple[int, int]] = []
 
         def wait(self, value=None):
-            def work(_pulse):
+            def work(_context):
                 here, there = os.pipe()
                 self.ends.append((here, there))
                 os.read(here, 1)
@@ -48,7 +48,7 @@ def silent():
 
 
 def settle() -> None:
-    until(lambda: patience.stuck() == 0 and not patience._crew.mounts)
+    until(lambda: blocking.stuck() == 0 and not blocking._crew.mounts)
 
 
 def until(true) -> None:
@@ -63,51 +63,51 @@ def threads() -> int:
 
 
 def test_what_the_work_finds_is_the_answer():
-    assert patience.within(Pulse(HANG_SECONDS), lambda _: 6 * 7) == 42
+    assert blocking.within(CallContext(HANG_SECONDS), lambda _: 6 * 7) == 42
 
 
 def test_what_the_work_raises_is_raised():
-    def fail(_pulse):
+    def fail(_context):
         raise NotFound("a.txt")
 
     with pytest.raises(NotFound):
-        patience.within(Pulse(HANG_SECONDS), fail)
+        blocking.within(CallContext(HANG_SECONDS), fail)
 
 
 def test_without_a_deadline_it_takes_as_long_as_it_takes():
-    assert patience.within(Pulse(), lambda _: time.sleep(0.3) or "late") == "late"
+    assert blocking.within(CallContext(), lambda _: time.sleep(0.3) or "late") == "late"
 
 
 def test_the_caller_is_answered_while_the_work_still_waits(silent):
     with pytest.raises(TimedOut) as caught:
-        patience.within(Pulse(0.05), silent.wait(), path="a.txt")
+        blocking.within(CallContext(0.05), silent.wait(), path="a.txt")
 
-    assert (caught.value.path, caught.value.hangs, patience.stuck()) == ("a.txt", True, 1)
+    assert (caught.value.path, caught.value.hangs, blocking.stuck()) == ("a.txt", True, 1)
 
 
 def test_what_comes_too_late_is_put_away_in_its_thread_and_counts_no_more(silent):
     put_away = []
 
     with pytest.raises(TimedOut):
-        patience.within(Pulse(0.05), silent.wait("an open file"), late=put_away.append)
+        blocking.within(CallContext(0.05), silent.wait("an open file"), late=put_away.append)
     silent.answer()
 
-    assert (put_away, patience.stuck()) == (["an open file"], 0)
+    assert (put_away, blocking.stuck()) == (["an open file"], 0)
 
 
 def test_a_cancelled_call_waits_no_longer(silent):
-    pulse = Pulse(HANG_SECONDS)
-    threading.Timer(0.05, lambda: setattr(pulse, "cancelled", True)).start()
+    context = CallContext(HANG_SECONDS)
+    threading.Timer(0.05, lambda: setattr(context, "cancelled", True)).start()
 
     with pytest.raises(Cancelled):
-        patience.within(pulse, silent.wait())
+        blocking.within(context, silent.wait())
 
 
 def test_no_time_left_starts_nothing():
     ran = []
 
     with pytest.raises(TimedOut):
-        patience.within(Pulse(-1), ran.append)
+        blocking.within(CallContext(-1), ran.append)
 
     assert ran == []
 
@@ -115,13 +115,13 @@ def test_no_time_left_starts_nothing():
 def test_eight_stuck_ones_turn_the_ninth_away_until_they_come_back(silent):
     for _ in range(8):
         with pytest.raises(TimedOut):
-            patience.within(Pulse(0.02), silent.wait(), key="mount")
+            blocking.within(CallContext(0.02), silent.wait(), key="mount")
 
     with pytest.raises(Stuck) as caught:
-        patience.within(Pulse(HANG_SECONDS), lambda _: 1, key="mount")
-    other = patience.within(Pulse(HANG_SECONDS), lambda _: "fine", key="another mount")
+        blocking.within(CallContext(HANG_SECONDS), lambda _: 1, key="mount")
+    other = blocking.within(CallContext(HANG_SECONDS), lambda _: "fine", key="another mount")
     silent.answer()
-    after = patience.within(Pulse(HANG_SECONDS), lambda _: "fine again", key="mount")
+    after = blocking.within(CallContext(HANG_SECONDS), lambda _: "fine again", key="mount")
 
     assert (caught.value.code, caught.value.count, other, after) == ("busy", 8, "fine", "fine again")
 
@@ -131,7 +131,7 @@ def test_what_waits_for_its_turn_is_turned_away_when_the_others_get_stuck(silent
 
     def ask(seconds):
         try:
-            patience.within(Pulse(seconds), silent.wait(), key="mount")
+            blocking.within(CallContext(seconds), silent.wait(), key="mount")
         except (TimedOut, Stuck) as error:
             errors.append(type(error).__name__)
 
@@ -152,7 +152,7 @@ def test_more_than_eight_healthy_ones_are_all_done():
     workers = [
         threading.Thread(
             target=lambda n=n: found.append(
-                patience.within(Pulse(HANG_SECONDS), lambda _: time.sleep(0.02) or n, key="mount")
+                blocking.within(CallContext(HANG_SECONDS), lambda _: time.sleep(0.02) or n, key="mount")
             )
         )
         for n in range(40)
@@ -167,14 +167,14 @@ def test_more_than_eight_healthy_ones_are_all_done():
 
 def test_progress_is_told_by_the_thread_that_asked():
     told = []
-    pulse = Pulse(HANG_SECONDS, lambda done, total: told.append((done, total, threading.get_ident())))
+    context = CallContext(HANG_SECONDS, lambda done, total: told.append((done, total, threading.get_ident())))
 
     def work(inner):
-        inner.beat(5, 10)
+        inner.advance(5, 10)
         until(lambda: told)
         return "done"
 
-    assert patience.within(pulse, work) == "done"
+    assert blocking.within(context, work) == "done"
     assert told == [(5, 10, threading.get_ident())]
 
 
@@ -183,22 +183,22 @@ def test_work_that_beats_stops_when_nobody_waits():
 
     def work(inner):
         while True:
-            inner.beat(0, 0)
+            inner.advance(0, 0)
             beats.append(1)
             time.sleep(0.01)
 
     with pytest.raises(TimedOut):
-        patience.within(Pulse(0.05), work)
+        blocking.within(CallContext(0.05), work)
     settle()
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted in /proc")
 def test_idle_threads_go(monkeypatch):
-    monkeypatch.setattr(patience, "IDLE_SECONDS", 0.05)
-    until(lambda: patience._crew.threads == 0)
+    monkeypatch.setattr(blocking, "IDLE_SECONDS", 0.05)
+    until(lambda: blocking._crew.threads == 0)
     before = threads()
 
-    patience.within(Pulse(HANG_SECONDS), lambda _: None)
+    blocking.within(CallContext(HANG_SECONDS), lambda _: None)
 
     until(lambda: threads() == before)
 
@@ -206,20 +206,20 @@ def test_idle_threads_go(monkeypatch):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_process_starts_threads_of_its_own():
-    patience.within(Pulse(HANG_SECONDS), lambda _: None)  # leaves an idle thread, which a fork does not copy
+    blocking.within(CallContext(HANG_SECONDS), lambda _: None)  # leaves an idle thread, which a fork does not copy
 
     child = os.fork()
     if child == 0:
-        os._exit(patience.within(Pulse(HANG_SECONDS), lambda _: 7))
+        os._exit(blocking.within(CallContext(HANG_SECONDS), lambda _: 7))
 
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
 
 def test_work_after_a_renewal_is_done_by_new_threads():
-    before = patience.within(Pulse(HANG_SECONDS), lambda _: threading.get_ident())
+    before = blocking.within(CallContext(HANG_SECONDS), lambda _: threading.get_ident())
 
-    patience.renew()
-    after = patience.within(Pulse(HANG_SECONDS), lambda _: threading.get_ident())
+    blocking.renew()
+    after = blocking.within(CallContext(HANG_SECONDS), lambda _: threading.get_ident())
 
     assert before != after
 
@@ -228,10 +228,10 @@ def test_a_system_without_threads_is_told(crew, monkeypatch):
     def no_thread(*_):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(patience, "start_new_thread", no_thread)
+    monkeypatch.setattr(blocking, "start_new_thread", no_thread)
 
     with pytest.raises(Stuck, match="no thread"):
-        patience.within(Pulse(HANG_SECONDS), lambda _: None)
+        blocking.within(CallContext(HANG_SECONDS), lambda _: None)
     assert crew.mounts == {}
 
 
@@ -248,7 +248,7 @@ class Asking:
 
     def _run(self, work, key, seconds):
         try:
-            self.answer = patience.within(Pulse(seconds), work, key=key)
+            self.answer = blocking.within(CallContext(seconds), work, key=key)
         except (TimedOut, Stuck) as error:
             self.answer = error
 
@@ -261,18 +261,18 @@ class Asking:
 @pytest.fixture
 def crew(monkeypatch):
     """Threads of the test's own, none yet. Those of before end by themselves."""
-    patience.renew()
-    monkeypatch.setattr(patience, "IDLE_SECONDS", 0.05)
-    return patience._crew
+    blocking.renew()
+    monkeypatch.setattr(blocking, "IDLE_SECONDS", 0.05)
+    return blocking._crew
 
 
 def test_what_waited_for_its_turn_in_vain_is_told_and_forgotten(silent, crew, monkeypatch):
-    monkeypatch.setattr(patience, "MAX_AT_ONCE", 1)
+    monkeypatch.setattr(blocking, "MAX_AT_ONCE", 1)
     first = Asking(silent.wait("first"), "mount")
     until(lambda: silent.ends)
 
     with pytest.raises(Stuck) as caught:
-        patience.within(Pulse(0.05), lambda _: "second", key="mount")
+        blocking.within(CallContext(0.05), lambda _: "second", key="mount")
     silent.answer()
 
     assert (caught.value.count, first.ended(), crew.waiting, crew.mounts) == (1, "first", [], {})
@@ -280,11 +280,11 @@ def test_what_waited_for_its_turn_in_vain_is_told_and_forgotten(silent, crew, mo
 
 def test_when_every_thread_is_at_work_the_next_job_waits_for_one(silent, crew, monkeypatch):
     """And leaves nothing behind if it waits in vain: its mount had no other job."""
-    monkeypatch.setattr(patience, "MAX_THREADS", 1)
+    monkeypatch.setattr(blocking, "MAX_THREADS", 1)
     first = Asking(silent.wait("first"), "one")
     until(lambda: silent.ends)
     with pytest.raises(Stuck):
-        patience.within(Pulse(0.05), lambda _: None, key="another")
+        blocking.within(CallContext(0.05), lambda _: None, key="another")
     assert list(crew.mounts) == ["one"]
 
     second = Asking(lambda _: "second", "another")
@@ -300,7 +300,7 @@ def test_a_system_that_gives_no_more_threads_makes_jobs_wait_for_those_there_are
 
     first = Asking(silent.wait("first"), "one")
     until(lambda: silent.ends)
-    monkeypatch.setattr(patience, "start_new_thread", no_thread)
+    monkeypatch.setattr(blocking, "start_new_thread", no_thread)
     second = Asking(lambda _: "second", "another")
     until(lambda: crew.waiting)
     silent.answer()
@@ -309,8 +309,8 @@ def test_a_system_that_gives_no_more_threads_makes_jobs_wait_for_those_there_are
 
 
 def test_a_job_of_a_busy_mount_lets_those_of_others_pass(silent, crew, monkeypatch):
-    monkeypatch.setattr(patience, "MAX_AT_ONCE", 1)
-    monkeypatch.setattr(patience, "MAX_THREADS", 2)
+    monkeypatch.setattr(blocking, "MAX_AT_ONCE", 1)
+    monkeypatch.setattr(blocking, "MAX_THREADS", 2)
     busy = Asking(silent.wait("busy"), "busy")
     until(lambda: len(silent.ends) == 1)
     here, there = os.pipe()
@@ -332,8 +332,8 @@ def test_a_job_of_a_busy_mount_lets_those_of_others_pass(silent, crew, monkeypat
 
 @pytest.mark.parametrize("full", ["MAX_THREADS", "MAX_WAITING"])
 def test_when_nothing_can_come_free_soon_all_mounts_are_busy(full, silent, crew, monkeypatch):
-    monkeypatch.setattr(patience, "MAX_AT_ONCE", 1)
-    monkeypatch.setattr(patience, full, 1)
+    monkeypatch.setattr(blocking, "MAX_AT_ONCE", 1)
+    monkeypatch.setattr(blocking, full, 1)
     first = Asking(silent.wait(), "one", seconds=0.05 if full == "MAX_THREADS" else HANG_SECONDS)
     until(lambda: silent.ends)
     if full == "MAX_WAITING":
@@ -343,7 +343,7 @@ def test_when_nothing_can_come_free_soon_all_mounts_are_busy(full, silent, crew,
         assert isinstance(first.ended(), TimedOut)
 
     with pytest.raises(Stuck, match="the file systems of this workspace") as caught:
-        patience.within(Pulse(HANG_SECONDS), lambda _: None, key="another")
+        blocking.within(CallContext(HANG_SECONDS), lambda _: None, key="another")
     silent.answer()
 
     assert caught.value.count == 1
@@ -357,10 +357,10 @@ def test_what_is_done_at_the_very_moment_it_is_given_up_is_the_answer(monkeypatc
         until(lambda: job.finished)
         raise TimedOut("", seconds=1)
 
-    monkeypatch.setattr(patience, "_wait", too_late)
+    monkeypatch.setattr(blocking, "_wait", too_late)
 
-    assert patience.within(Pulse(HANG_SECONDS), lambda _: "an open file") == "an open file"
-    assert patience.stuck() == 0
+    assert blocking.within(CallContext(HANG_SECONDS), lambda _: "an open file") == "an open file"
+    assert blocking.stuck() == 0
 
 
 def test_who_interrupts_is_obeyed_even_if_the_work_is_done(monkeypatch):
@@ -368,10 +368,10 @@ def test_who_interrupts_is_obeyed_even_if_the_work_is_done(monkeypatch):
         until(lambda: job.finished)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(patience, "_wait", interrupted)
+    monkeypatch.setattr(blocking, "_wait", interrupted)
 
     with pytest.raises(KeyboardInterrupt):
-        patience.within(Pulse(HANG_SECONDS), lambda _: "an answer")
+        blocking.within(CallContext(HANG_SECONDS), lambda _: "an answer")
 
 
 def test_a_thread_outlives_what_cannot_be_put_away(silent, crew):
@@ -379,10 +379,10 @@ def test_a_thread_outlives_what_cannot_be_put_away(silent, crew):
         raise OSError("close failed")
 
     with pytest.raises(TimedOut):
-        patience.within(Pulse(0.05), silent.wait(), late=fail)
+        blocking.within(CallContext(0.05), silent.wait(), late=fail)
     silent.answer()
 
-    assert (patience.stuck(), patience.within(Pulse(HANG_SECONDS), lambda _: "fine")) == (0, "fine")
+    assert (blocking.stuck(), blocking.within(CallContext(HANG_SECONDS), lambda _: "fine")) == (0, "fine")
 
 
 def test_before_the_first_thread_the_program_is_told_once(monkeypatch):
@@ -390,7 +390,7 @@ def test_before_the_first_thread_the_program_is_told_once(monkeypatch):
     monkeypatch.setattr(mounts, "before_waiting", lambda: told.append(threading.get_ident()))
 
     for _ in range(2):
-        patience.within(Pulse(HANG_SECONDS), lambda _: None)
+        blocking.within(CallContext(HANG_SECONDS), lambda _: None)
 
     assert told == [threading.get_ident()]
 

@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from eyespan import Workspace
-from eyespan.guard import choose_backend, mounts, openat, patience
+from eyespan.guard import blocking, choose_backend, mounts, openat
 
 
 @pytest.fixture
@@ -47,8 +47,8 @@ def test_nothing_on_the_mount_of_the_root_needs_a_thread(tmp_path, monkeypatch, 
     (tmp_path / "a.txt").write_text("a\n")
     (tmp_path / "folder" / "b.txt").write_text("b\n")
     (tmp_path / "link").symlink_to("folder/b.txt")
-    monkeypatch.setattr(patience, "start_new_thread", no_thread)
-    monkeypatch.setattr(patience._crew, "idle", [])
+    monkeypatch.setattr(blocking, "start_new_thread", no_thread)
+    monkeypatch.setattr(blocking._crew, "idle", [])
     monkeypatch.setattr(openat, "PLAIN_TYPES", _any_type())
     monkeypatch.setattr(mounts, "PLAIN_NAMES", _any_type())
 

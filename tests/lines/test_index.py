@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyespan import Workspace
+from eyespan.lines import cache as store_module
 from eyespan.lines import index as index_module
 from eyespan.lines import reader as reader_module
-from eyespan.lines import store as store_module
+from eyespan.lines.cache import Store
 from eyespan.lines.index import LineIndex
-from eyespan.lines.store import Store
 from eyespan.model import Lines, ReadRequest
 
 STRIDE = 64
@@ -317,14 +317,14 @@ def test_threads_share_one_store(small_blocks, tmp_path):
 TWO_PROCESSES = """
 import random, sys
 from eyespan import Workspace
-from eyespan.lines import store
+from eyespan.lines import cache
 root, seed = sys.argv[1], int(sys.argv[2])
-store.DISK_MIN_BYTES = 1
-store.DISK_STEP_BYTES = 1
+cache.DISK_MIN_BYTES = 1
+cache.DISK_STEP_BYTES = 1
 choose = random.Random(seed)
 tool = Workspace(root).tool("codex")
 for _ in range(15):
-    store._shared = None
+    cache._shared = None
     line = choose.randint(1, 700_000)
     text = tool.call({"file_path": f"{root}/log", "offset": line, "limit": 1}).text
     assert text == f"L{line}: line {line}", text

@@ -10,16 +10,17 @@ from array import array
 import pytest
 
 from eyespan import Workspace
+from eyespan.context import CallContext
 from eyespan.errors import Missing, ReadError, SystemFailure, TooLarge, WindowTooLarge
 from eyespan.guard.source import Source
-from eyespan.lines import detect, encodings, store
+from eyespan.lines import cache, detect, encodings
 from eyespan.lines.block import ROW_BYTES, _Upward
+from eyespan.lines.cache import Store
 from eyespan.lines.encodings import UTF8
 from eyespan.lines.index import Indexer, LineIndex
 from eyespan.lines.reader import LineReader
 from eyespan.lines.rows import Row
-from eyespan.lines.store import Store
-from eyespan.model import ANY_IS_TEXT, EXACT_TOTAL, Block, Limits, Lines, Pulse, ReadRequest, Stretch, Tail
+from eyespan.model import ANY_IS_TEXT, EXACT_TOTAL, Block, CharRange, Limits, Lines, ReadRequest, Tail
 
 
 def read(folder, name="file", selection=None, **more):
@@ -31,7 +32,7 @@ def read(folder, name="file", selection=None, **more):
 def streamed(folder, selection, **more):
     with Workspace(folder) as workspace:
         request = ReadRequest("file", selection, text_rule=ANY_IS_TEXT, **more)
-        return list(workspace.engine.stream(request, Pulse()))
+        return list(workspace.engine.stream(request, CallContext()))
 
 
 def rows(document):
@@ -69,7 +70,7 @@ def test_a_stream_beyond_the_end_is_one_empty_part(file):
     assert (part.data, part.line_count, part.total_lines) == (b"", 0, 2)
 
 
-@pytest.mark.parametrize("selection", [Tail(1), Stretch(2, 1)])
+@pytest.mark.parametrize("selection", [Tail(1), CharRange(2, 1)])
 def test_what_is_no_plain_window_streams_as_one_part(selection, file):
     (part,) = streamed(file(b"a\nb\n"), selection)
 
@@ -114,7 +115,7 @@ def test_bytes_that_are_no_characters_of_a_wide_encoding_do_not_hide_its_lines(f
 
 def test_a_guess_is_told_with_how_sure_it_is(file):
     text = "Dès Noël, où un zéphyr haï me vêt de glaçons würmiens, je dîne d’exquis rôtis de bœuf.\n" * 8
-    document = read(file(text.encode("cp1252")), encoding="auto", selection=Stretch())
+    document = read(file(text.encode("cp1252")), encoding="auto", selection=CharRange())
 
     assert 0 < document.extra["encoding_confidence"] <= 1
     assert document.extra["encoding_found"] == "detected"
@@ -221,8 +222,8 @@ def test_a_line_that_ends_before_its_time_is_measured_as_far_as_it_goes(file, mo
 
     folder = file(b" " * 500 + b"x\n")
     with opened(folder / "file") as source:
-        lines = LineReader(source, ReadRequest("file"), UTF8, Pulse())
-        made = Rows(source, lines, UTF8, Pulse(), 100, 64)
+        lines = LineReader(source, ReadRequest("file"), UTF8, CallContext())
+        made = Rows(source, lines, UTF8, CallContext(), 100, 64)
         source.head  # noqa: B018  (read now, before the file is cut)
         os.truncate(folder / "file", 200)
         source._head = b""
@@ -247,7 +248,7 @@ def test_short_reads_are_gone_on_with(file, monkeypatch):
 def test_a_file_that_ends_while_it_is_indexed_is_not_indexed(file, monkeypatch):
     folder = file(b"line\n" * 100_000)
     with opened(folder / "file") as source:
-        made = Indexer(source, UTF8, Pulse(), None)
+        made = Indexer(source, UTF8, CallContext(), None)
         os.truncate(folder / "file", 100)
         made.end(source.size_bytes)
 
@@ -257,7 +258,7 @@ def test_a_file_that_ends_while_it_is_indexed_is_not_indexed(file, monkeypatch):
 def test_the_tail_of_a_file_that_became_shorter_is_that_of_what_is_left(file):
     folder = file(b"".join(b"line %d\n" % number for number in range(100)))
     with opened(folder / "file") as source:
-        lines = LineReader(source, ReadRequest("file"), UTF8, Pulse())
+        lines = LineReader(source, ReadRequest("file"), UTF8, CallContext())
         os.truncate(folder / "file", 35)
 
         part = lines.tail(2, numbered=False)
@@ -268,7 +269,7 @@ def test_the_tail_of_a_file_that_became_shorter_is_that_of_what_is_left(file):
 def test_an_index_that_cannot_be_read_is_an_error_of_the_read(file, monkeypatch):
     folder = file(b"line\n" * 100_000)
     with opened(folder / "file") as source:
-        made = Indexer(source, UTF8, Pulse(), None)
+        made = Indexer(source, UTF8, CallContext(), None)
         monkeypatch.setattr("eyespan.lines.index._native.scan", fails(errno.EIO))
 
         with pytest.raises(SystemFailure):
@@ -279,12 +280,12 @@ def test_an_index_that_cannot_be_read_is_an_error_of_the_read(file, monkeypatch)
 def kept(file, tmp_path, monkeypatch):
     """An index of a file, the file, and a store on disk that takes files of any size."""
     folder = file(b"line\n" * 200_000)
-    monkeypatch.setattr(store, "DISK_MIN_BYTES", 1)
-    monkeypatch.setattr(store, "DISK_STEP_BYTES", 1)
-    monkeypatch.setattr(store, "RACY_NS", 0)
-    monkeypatch.setattr(store, "TRUST_GROWTH_BYTES", 1)
+    monkeypatch.setattr(cache, "DISK_MIN_BYTES", 1)
+    monkeypatch.setattr(cache, "DISK_STEP_BYTES", 1)
+    monkeypatch.setattr(cache, "RACY_NS", 0)
+    monkeypatch.setattr(cache, "TRUST_GROWTH_BYTES", 1)
     source = opened(folder / "file")
-    made = Indexer(source, UTF8, Pulse(), None)
+    made = Indexer(source, UTF8, CallContext(), None)
     made.end(source.size_bytes)
     yield Store(str(tmp_path / "cache")), source, made.index
     source.close()
@@ -321,7 +322,7 @@ def test_an_index_whose_file_cannot_be_sampled_is_neither_kept_nor_trusted(kept,
     def unreadable(*_):
         raise SystemFailure("", errno.EIO)
 
-    monkeypatch.setattr(store, "fingerprint", unreadable)
+    monkeypatch.setattr(cache, "fingerprint", unreadable)
     source.size_bytes += 1
     assert made.find(source, b"\n") is None
     made.keep(source, b"\n", found, 2**62)
@@ -334,8 +335,8 @@ def test_a_cache_that_cannot_be_read_is_none(call, kept, monkeypatch):
     made.keep(source, b"\n", found, 2**62)
     made.forget()
     with monkeypatch.context() as patch:
-        patch.setattr(store.os, call, fails(errno.EIO))
-        found = made._load(store._key(source, b"\n"))
+        patch.setattr(cache.os, call, fails(errno.EIO))
+        found = made._load(cache._key(source, b"\n"))
 
     assert found is None
 
@@ -343,31 +344,31 @@ def test_a_cache_that_cannot_be_read_is_none(call, kept, monkeypatch):
 def test_a_cache_of_another_user_or_too_large_is_none(kept, monkeypatch):
     made, source, found = kept
     made.keep(source, b"\n", found, 2**62)
-    key = store._key(source, b"\n")
+    key = cache._key(source, b"\n")
     assert made._load(key) is not None
     with monkeypatch.context() as patch:
-        patch.setattr(store.os, "getuid", lambda: os.geteuid() + 1)
+        patch.setattr(cache.os, "getuid", lambda: os.geteuid() + 1)
         assert made._load(key) is None
-    monkeypatch.setattr(store, "DISK_TOTAL_BYTES", 1)
+    monkeypatch.setattr(cache, "DISK_TOTAL_BYTES", 1)
     assert made._load(key) is None
 
 
 def test_a_cache_that_was_written_in_part_is_thrown_away(kept, monkeypatch):
     made, source, found = kept
     real = os.write
-    monkeypatch.setattr(store.os, "write", lambda fd, data: real(fd, data[:10]))
+    monkeypatch.setattr(cache.os, "write", lambda fd, data: real(fd, data[:10]))
 
-    made._save(store._key(source, b"\n"), found.stamped(1, None, b"x" * 16))
+    made._save(cache._key(source, b"\n"), found.stamped(1, None, b"x" * 16))
 
     assert names(made) == []
 
 
 def test_a_cache_file_that_cannot_be_put_in_place_or_removed_is_no_error(kept, monkeypatch):
     made, source, found = kept
-    monkeypatch.setattr(store.os, "replace", fails(errno.EACCES))
-    monkeypatch.setattr(store.os, "unlink", fails(errno.EACCES))
+    monkeypatch.setattr(cache.os, "replace", fails(errno.EACCES))
+    monkeypatch.setattr(cache.os, "unlink", fails(errno.EACCES))
 
-    made._save(store._key(source, b"\n"), found.stamped(1, None, b"x" * 16))
+    made._save(cache._key(source, b"\n"), found.stamped(1, None, b"x" * 16))
 
     assert made.find(source, b"\n") is None
 
@@ -389,9 +390,9 @@ def test_room_is_made_even_if_another_process_is_quicker(kept, monkeypatch):
             return os.stat(self.path)
 
     entries = [Entry(os.path.join(made.folder, str(number)), number == 1) for number in range(3)]
-    monkeypatch.setattr(store.os, "scandir", lambda folder: entries)
-    monkeypatch.setattr(store, "DISK_TOTAL_BYTES", 50)
-    monkeypatch.setattr(store.os, "unlink", fails(errno.ENOENT))
+    monkeypatch.setattr(cache.os, "scandir", lambda folder: entries)
+    monkeypatch.setattr(cache, "DISK_TOTAL_BYTES", 50)
+    monkeypatch.setattr(cache.os, "unlink", fails(errno.ENOENT))
 
     made._make_room()
 
@@ -400,33 +401,33 @@ def test_room_is_made_even_if_another_process_is_quicker(kept, monkeypatch):
 
 def test_a_cache_whose_counts_do_not_add_up_is_none(kept):
     _, source, found = kept
-    key = store._key(source, b"\n")
+    key = cache._key(source, b"\n")
     short = LineIndex()
     short.append(found.counts)
-    data = store._pack(key, found.stamped(1, None, b"x" * 16))
+    data = cache._pack(key, found.stamped(1, None, b"x" * 16))
     body = data[:-16][:-4]  # one count less than the head says
 
-    assert store._unpack(data, key) is not None
-    assert store._unpack(body + store.digest(body), key) is None
+    assert cache._unpack(data, key) is not None
+    assert cache._unpack(body + cache.digest(body), key) is None
     assert array("I", [1]).itemsize == 4
 
 
 def test_where_indexes_are_kept_is_the_users_word(monkeypatch):
     monkeypatch.setenv("EYESPAN_CACHE", "off")
-    assert store.cache_folder() is None
+    assert cache.cache_folder() is None
     monkeypatch.setenv("EYESPAN_CACHE", "/somewhere")
-    assert store.cache_folder() == "/somewhere/index"
+    assert cache.cache_folder() == "/somewhere/index"
     monkeypatch.delenv("EYESPAN_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
-    assert store.cache_folder() == "/cache/eyespan/index"
+    assert cache.cache_folder() == "/cache/eyespan/index"
     monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
-    assert store.cache_folder() is None
+    assert cache.cache_folder() is None
 
 
 def test_the_store_is_made_once(monkeypatch):
-    monkeypatch.setattr(store, "_shared", None)
+    monkeypatch.setattr(cache, "_shared", None)
 
-    assert store.shared() is store.shared()
+    assert cache.shared() is cache.shared()
 
 
 def test_a_single_long_line_that_is_cut_ends_the_window_at_its_end(file, monkeypatch):

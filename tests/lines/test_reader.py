@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eyespan.context import CallContext
 from eyespan.errors import Cancelled, ScanLimit, SystemFailure, TooLarge, WindowTooLarge
 from eyespan.lines import encodings
 from eyespan.lines.reader import LineReader
-from eyespan.model import EXACT_TOTAL, Limits, Lines, Pulse, ReadRequest, Tail
+from eyespan.model import EXACT_TOTAL, Limits, Lines, ReadRequest, Tail
 
 WIDE = [encodings.by_mark(mark) for mark in (b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\0\0", b"\0\0\xfe\xff")]
 ALL = [encodings.UTF8, *WIDE]
@@ -32,9 +33,9 @@ class Pieces:
         return data
 
 
-def reader(data, encoding=encodings.UTF8, *, block=16, squeeze=1 << 20, most=1 << 30, head=0, pulse=None, **request):
+def reader(data, encoding=encodings.UTF8, *, block=16, squeeze=1 << 20, most=1 << 30, head=0, context=None, **request):
     source = data if isinstance(data, Pieces) else Pieces(data, most, head)
-    made = LineReader(source, ReadRequest("file", **request), encoding, pulse or Pulse())
+    made = LineReader(source, ReadRequest("file", **request), encoding, context or CallContext())
     made.block_bytes, made.squeeze_bytes = block, squeeze
     made.index_min_bytes = 1 << 62  # the index has tests of its own
     return made
@@ -262,10 +263,10 @@ def test_a_read_is_cancelled_at_the_next_block(selection):
     def count(done, total):
         beats.append(done)
         if len(beats) == 3:
-            pulse.cancelled = True
+            context.cancelled = True
 
-    pulse = Pulse(on_progress=count)
-    made = reader(b"line\n" * 10_000, block=50, pulse=pulse, selection=selection)
+    context = CallContext(on_progress=count)
+    made = reader(b"line\n" * 10_000, block=50, context=context, selection=selection)
 
     with pytest.raises(Cancelled):
         made.tail(3) if isinstance(selection, Tail) else made.window(selection.first, selection.count)

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyespan import Workspace
-from eyespan.lines import stretch
-from eyespan.model import ReadRequest, Stretch, Tail
+from eyespan.lines import char_range
+from eyespan.model import CharRange, ReadRequest, Tail
 
 texts = st.lists(st.sampled_from(["a", "é", "語", "🙂", "\n", "\r\n", "\r", "\t", "\u2028", "word "]), max_size=60).map(
     "".join
@@ -36,7 +36,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(autouse=True, params=[3, 65536])
 def block_bytes(request, monkeypatch):
-    monkeypatch.setattr(stretch, "BLOCK_BYTES", request.param * 4)
+    monkeypatch.setattr(char_range, "BLOCK_BYTES", request.param * 4)
 
 
 @settings(deadline=None, max_examples=150)
@@ -45,7 +45,7 @@ def test_a_stretch_is_what_slicing_the_whole_text_gives(folder, text, encoding, 
     data = MARKS[encoding] + text.encode(encoding)
     last = None if extra is None else first + extra
 
-    part, _ = read(folder, data, Stretch(first, column, last, limit))
+    part, _ = read(folder, data, CharRange(first, column, last, limit))
 
     lines = lines_of(text) if text else []
     assert part.total_lines == len(lines)
@@ -84,7 +84,7 @@ def test_an_ending_is_whole_lines_or_the_start_of_the_last_one(folder, text, enc
 
 def test_a_column_behind_the_end_of_its_line_tells_how_long_the_line_is(tmp_path):
     for data, chars in ((b"ab\ncdef\r\nx\n", 4), (b"ab\ncdef", 4), ("ab\nçdéf\n".encode(), 4)):
-        part, extra = read(tmp_path, data, Stretch(2, 9, 2))
+        part, extra = read(tmp_path, data, CharRange(2, 9, 2))
 
         assert (extra["line_chars"], part.data.strip()) == (chars, b"")
 
@@ -94,7 +94,7 @@ def test_what_cannot_be_decoded_counts_as_the_characters_it_is_shown_as(tmp_path
     shown = data.decode("utf-8", "replace")
 
     for column in range(1, len(shown)):
-        part, _ = read(tmp_path, data, Stretch(1, column))
+        part, _ = read(tmp_path, data, CharRange(1, column))
         assert part.data.decode() == shown[column - 1 :]
 
 
@@ -111,7 +111,7 @@ def test_of_a_gigabyte_only_the_piece_is_read(tmp_path, monkeypatch):
     whole = Source.read_at
     monkeypatch.setattr(Source, "read_at", lambda self, at, size: seen.append(size) or whole(self, at, size))
     with Workspace(tmp_path) as workspace:
-        document = workspace.engine.read(ReadRequest("big", Stretch(1, 60_001, None, 5000), text_rule="any"))
+        document = workspace.engine.read(ReadRequest("big", CharRange(1, 60_001, None, 5000), text_rule="any"))
 
     assert document.parts[0].data == b"x" * 5000
     assert document.parts[0].total_lines is None

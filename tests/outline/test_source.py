@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyespan import worker
+from eyespan.context import CallContext
 from eyespan.errors import Cancelled, Missing, TimedOut, Unreadable
-from eyespan.model import Pulse
 from eyespan.outline import find, language_of, outline, source
 from eyespan.outline.model import build
 from eyespan.outline.shape import finds_by_shape
@@ -95,7 +95,7 @@ def test_without_the_grammar_the_outline_says_how_to_get_it(monkeypatch):
 
 
 def test_a_wheel_that_is_not_there_is_missing(monkeypatch):
-    from eyespan.outline import grammars
+    from eyespan.decoders import grammars
 
     monkeypatch.setitem(grammars._WHEELS, "go", ("no_such_grammar", "language"))
     with pytest.raises(Missing, match="eyespan\\[outline\\]"):
@@ -103,26 +103,26 @@ def test_a_wheel_that_is_not_there_is_missing(monkeypatch):
 
 
 def test_cancelling_is_the_callers_affair(monkeypatch):
-    pulse = Pulse()
-    pulse.cancelled = True
+    context = CallContext()
+    context.cancelled = True
 
-    def run(task, fd, params, *, asked, pulse):
-        pulse.beat(0, 0)
+    def run(task, fd, params, *, asked, context):
+        context.advance(0, 0)
         raise AssertionError("it was cancelled")
 
     monkeypatch.setattr(worker, "run", run)
     with pytest.raises(Cancelled):
-        outline(GO, "a.go", pulse=pulse)
+        outline(GO, "a.go", context=context)
 
 
 def test_a_deadline_of_the_caller_is_kept(monkeypatch):
-    def run(task, fd, params, *, asked, pulse):
-        pulse.beat(0, 0)
+    def run(task, fd, params, *, asked, context):
+        context.advance(0, 0)
         raise AssertionError("it is too late")
 
     monkeypatch.setattr(worker, "run", run)
     with pytest.raises(TimedOut):
-        outline(GO, "a.go", pulse=Pulse(deadline_seconds=-1))
+        outline(GO, "a.go", context=CallContext(deadline_seconds=-1))
 
 
 JUNK = st.recursive(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 
-from eyespan.readers.office import docx
+from eyespan.decoders import docx
 
 OFFICE_RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 PPTX = "http://schemas.openxmlformats.org/presentationml/2006/main"

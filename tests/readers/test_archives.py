@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from eyespan import Workspace
+from eyespan.context import CallContext
 from eyespan.errors import (
     Binary,
     Cancelled,
@@ -35,10 +36,11 @@ from eyespan.errors import (
     Unreadable,
     WindowTooLarge,
 )
-from eyespan.lines import store
+from eyespan.lines import cache
 from eyespan.lines.index import RACY_NS
-from eyespan.model import MIB, Block, Limits, Lines, Pulse, ReadRequest, Tail
-from eyespan.sources import inside, kept, members, streams
+from eyespan.model import MIB, Block, Limits, Lines, ReadRequest, Tail
+from eyespan.sources import cache as source_cache
+from eyespan.sources import members, nested, streams
 
 DOCUMENTS = frozenset(["archive", "compressed"])
 
@@ -46,8 +48,8 @@ DOCUMENTS = frozenset(["archive", "compressed"])
 @pytest.fixture(autouse=True)
 def forgetful():
     """Nothing that one test learned of a file is known to the next."""
-    kept.forget()
-    store.shared().forget()
+    source_cache.forget()
+    cache.shared().forget()
 
 
 ALL = Lines()
@@ -223,8 +225,8 @@ def test_any_window_of_any_member_in_any_order(data, tmp_path):
 def test_bytes_are_the_same_wherever_one_jumps(container, tmp_path, monkeypatch):
     """Small steps, so that every way of going back and forth is taken."""
     for name, value in (("STEP_BYTES", 1000), ("MARK_EVERY_BYTES", 5000), ("RECENT_BYTES", 3000), ("MARKS", 6)):
-        monkeypatch.setattr(inside, name, value)
-    monkeypatch.setattr(inside, "LOOK_BACK_BYTES", 2000)
+        monkeypatch.setattr(nested, name, value)
+    monkeypatch.setattr(nested, "LOOK_BACK_BYTES", 2000)
     dice = random.Random(7)
     data = dice.randbytes(40_000) + bytes(60_000) + lines(3000)
     pack, member = CONTAINERS[container]
@@ -232,7 +234,7 @@ def test_bytes_are_the_same_wherever_one_jumps(container, tmp_path, monkeypatch)
     settle()
     for _ in range(3):  # from nothing, then with what the reads before have learned
         with Workspace(tmp_path) as workspace:
-            source = workspace.engine._open(workspace.engine.guard, request("packed", member=member), Pulse())
+            source = workspace.engine._open(workspace.engine.guard, request("packed", member=member), CallContext())
             with source:
                 for _ in range(60):
                     offset, size = dice.randrange(len(data) + 10), dice.choice((1, 10, 999, 20_000))
@@ -333,7 +335,7 @@ def test_streaming_gives_the_same_lines(tmp_path):
     data = lines(30_000)
     (tmp_path / "a.zip").write_bytes(in_zip(data))
     with Workspace(tmp_path) as workspace:
-        parts = list(workspace.engine.stream(request("a.zip", Lines(), "member.txt"), Pulse()))
+        parts = list(workspace.engine.stream(request("a.zip", Lines(), "member.txt"), CallContext()))
 
     assert b"".join(bytes(part.data) for part in parts) == data
     assert len(parts) > 3
@@ -583,7 +585,7 @@ def test_a_picture_in_an_archive_is_shown(tmp_path):
 
 
 def test_a_document_in_an_archive_has_a_largest_size(tmp_path, monkeypatch):
-    monkeypatch.setattr(inside, "MAX_SPOOL_BYTES", 1000)
+    monkeypatch.setattr(nested, "MAX_SPOOL_BYTES", 1000)
     (tmp_path / "a.zip").write_bytes(in_zip(b"\x89PNG\r\n\x1a\n" + bytes(2000), "red.png"))
 
     error = fails(tmp_path, "a.zip", "red.png", documents=DOCUMENTS | {"image"})
@@ -688,7 +690,7 @@ def test_the_sharper_bombs_of_other_formats(pack, tmp_path):
 
 
 def test_what_lies_too_far_is_not_looked_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(inside, "MAX_DECODED_BYTES", MIB)
+    monkeypatch.setattr(nested, "MAX_DECODED_BYTES", MIB)
     (tmp_path / "a.gz").write_bytes(gzip.compress(lines(200_000)))
 
     assert text_of(read(tmp_path, "a.gz", Lines(1, 1), total="no")) == lines(1)
@@ -707,11 +709,11 @@ def test_decoding_can_be_stopped(tmp_path):
     (tmp_path / "a.tgz").write_bytes(in_tar(lines(500_000), mode="w:gz"))
     with Workspace(tmp_path) as workspace:
         with pytest.raises(TimedOut):
-            workspace.engine.read(request("a.tgz", Tail(1), "member.txt"), Pulse(0))
-        pulse = Pulse()
-        pulse.cancelled = True
+            workspace.engine.read(request("a.tgz", Tail(1), "member.txt"), CallContext(0))
+        context = CallContext()
+        context.cancelled = True
         with pytest.raises(Cancelled):
-            workspace.engine.read(request("a.tgz"), pulse)
+            workspace.engine.read(request("a.tgz"), context)
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress], ids=["gz", "xz"])
@@ -720,7 +722,7 @@ def test_padding_without_end_ends_with_the_deadline(tmp_path, pack):
     packed.write_bytes(pack(lines(10)))
     os.truncate(packed, 1 << 40)  # zeros behind the last part, in a file that takes no room
     with Workspace(tmp_path) as workspace, pytest.raises(TimedOut):
-        workspace.engine.read(request("a.packed", Tail(1)), Pulse(0.2))
+        workspace.engine.read(request("a.packed", Tail(1)), CallContext(0.2))
 
 
 def test_a_directory_of_too_many_members_is_cut(tmp_path, monkeypatch):

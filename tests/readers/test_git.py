@@ -12,6 +12,7 @@ import zlib
 import pytest
 
 from eyespan import Policy, Workspace
+from eyespan.context import CallContext
 from eyespan.errors import (
     Binary,
     Cancelled,
@@ -24,7 +25,7 @@ from eyespan.errors import (
     TimedOut,
     Unreadable,
 )
-from eyespan.model import Lines, Pulse, ReadRequest, Tail
+from eyespan.model import Lines, ReadRequest, Tail
 from eyespan.sources import git as past
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="repositories are made with git")
@@ -359,11 +360,11 @@ def test_it_can_be_stopped(odd):
     with Workspace(odd) as workspace:
         request = ReadRequest("large", Tail(1), revision="HEAD")
         with pytest.raises(TimedOut):
-            workspace.engine.read(request, Pulse(0))
-        pulse = Pulse()
-        pulse.cancelled = True
+            workspace.engine.read(request, CallContext(0))
+        context = CallContext()
+        context.cancelled = True
         with pytest.raises(Cancelled):
-            workspace.engine.read(request, pulse)
+            workspace.engine.read(request, context)
 
 
 # --- damaged and hostile ---------------------------------------------------------------------------------------------

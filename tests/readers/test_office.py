@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from eyespan import Workspace, kinds
+from eyespan.decoders import ooxml, sheet
 from eyespan.errors import Missing, Unreadable
 from eyespan.model import Lines, ReadRequest, Tail
-from eyespan.readers.office import package, sheet
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "office"
 ENGINE = Workspace("/").engine
@@ -206,7 +206,7 @@ def test_html_and_mails_are_text_to_dialects_that_do_not_ask_for_them(tmp_path):
 
 
 def test_without_the_extra_the_install_command_is_named(monkeypatch):
-    from eyespan.readers.office import html
+    from eyespan.decoders import html
 
     monkeypatch.setattr(sheet, "calamine", None)
     monkeypatch.setattr(html, "LexborHTMLParser", None)
@@ -285,12 +285,12 @@ def test_parts_that_are_too_large_or_too_many_are_refused(tmp_path):
 
 
 def test_all_parts_together_are_bounded(monkeypatch):
-    monkeypatch.setattr(package, "MAX_READ_BYTES", 1000)
+    monkeypatch.setattr(ooxml, "MAX_READ_BYTES", 1000)
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as parts:
         parts.writestr("a", "x" * 600)
         parts.writestr("b", "x" * 600)
-    found = package.Package(data, "docx")
+    found = ooxml.Package(data, "docx")
     found.read("a")
 
     with pytest.raises(Unreadable, match="hold 1200 bytes, the limit is 1000"):

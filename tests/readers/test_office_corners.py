@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from packing import DRAWING, OFFICE_RELATIONS, PPTX, packed, paragraph, relations, word
 
+from eyespan.decoders import docx, html, markdown, ooxml, pptx, scan, sheet
 from eyespan.errors import Missing, Unreadable
-from eyespan.readers.office import docx, html, markdown, package, pptx, scan, sheet
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "office"
 
@@ -25,7 +25,7 @@ FIXTURES = Path(__file__).parent.parent / "fixtures" / "office"
 @pytest.mark.parametrize(("decoder", "name"), [(docx, "harbor.docx"), (pptx, "talk.pptx"), (pptx, "talk_office.pptx")])
 def test_a_decoder_that_has_rehearsed_makes_no_expression_for_a_plain_document(decoder, name, monkeypatch):
     """Each takes milliseconds; made before the fork, they are made once for all jobs. (Notes take one more.)"""
-    for tags in (docx._TAGS, pptx._TAGS, pptx._ORDER, package._RELATIONS):
+    for tags in (docx._TAGS, pptx._TAGS, pptx._ORDER, ooxml._RELATIONS):
         monkeypatch.setattr(tags, "_plans", {})
     re.purge()
     decoder.rehearse()
@@ -59,20 +59,20 @@ def test_a_reader_whose_package_is_not_installed_is_loaded_all_the_same_and_says
 
 
 def found_in(data: bytes) -> bytes:
-    return package.Package(io.BytesIO(data), "docx").read("a.xml")
+    return ooxml.Package(io.BytesIO(data), "docx").read("a.xml")
 
 
 def test_a_directory_that_only_the_library_knows_is_read_by_it(monkeypatch):
     plain = packed(**{"a.xml": "<a/>"})
-    assert package._directory(plain.getvalue())
+    assert ooxml._directory(plain.getvalue())
     commented, named = packed(**{"a.xml": "<a/>"}), packed(**{"a.xml": "<a/>", "ä.xml": "<b/>"})
     with zipfile.ZipFile(commented, "a") as archive:
         archive.comment = b"made by hand"
 
     for other in (commented.getvalue(), named.getvalue()):
-        assert package._directory(other) == []
+        assert ooxml._directory(other) == []
         assert found_in(other) == b"<a/>"
-    monkeypatch.setattr(package, "MAX_HELD_BYTES", 1)
+    monkeypatch.setattr(ooxml, "MAX_HELD_BYTES", 1)
     assert found_in(plain.getvalue()) == b"<a/>"
 
 
@@ -80,14 +80,14 @@ def test_a_directory_with_fewer_entries_than_it_says_is_the_library_s_too():
     data = bytearray(packed(**{"a.xml": "<a/>"}).getvalue())
     struct.pack_into("<2H", data, len(data) - 14, 2, 2)
 
-    assert package._directory(bytes(data)) == []
+    assert ooxml._directory(bytes(data)) == []
     assert found_in(bytes(data)) == b"<a/>"
 
 
 def test_a_large_part_is_unpacked_no_further_than_it_says():
     text = "".join(f"<a>{number * 7919 % 99991}</a>" for number in range(9000))
     data = packed(**{"a.xml": text}).getvalue()
-    assert package._directory(data)[0].packed_bytes > package.SMALL_BYTES
+    assert ooxml._directory(data)[0].packed_bytes > ooxml.SMALL_BYTES
     assert found_in(data) == text.encode()
     lying = bytearray(data)
     struct.pack_into("<L", lying, data.rindex(b"PK\1\2") + 24, 10)
@@ -98,7 +98,7 @@ def test_a_large_part_is_unpacked_no_further_than_it_says():
 
 def test_a_relation_that_leads_nowhere_is_nothing():
     rows = relations(a=("slide", "one.xml"), b=("slide", "../two.xml"), c=("slide", ""), d=("slide", "/x/%41.xml"))
-    found = package.Package(packed(**{"ppt/_rels/show.xml.rels": rows}), "pptx").relations("ppt/show.xml")
+    found = ooxml.Package(packed(**{"ppt/_rels/show.xml.rels": rows}), "pptx").relations("ppt/show.xml")
 
     assert [target for _, target in found.values()] == ["ppt/one.xml", "two.xml", "", "x/A.xml"]
 
@@ -135,8 +135,8 @@ def some_tags():
     ],
 )
 def test_what_is_left_out_or_empty_is_so_for_a_parser_too(body):
-    assert scan.scan(part(body), some_tags(), package._prefix)
-    assert walked(package.walk_xml, part(body), some_tags()) == walked(package.parse_xml, part(body), some_tags())
+    assert scan.scan(part(body), some_tags(), ooxml._prefix)
+    assert walked(ooxml.walk_xml, part(body), some_tags()) == walked(ooxml.parse_xml, part(body), some_tags())
 
 
 @pytest.mark.parametrize(
@@ -152,19 +152,19 @@ def test_what_is_left_out_or_empty_is_so_for_a_parser_too(body):
 )
 def test_tags_that_do_not_pair_are_damage_and_told_as_that(body):
     """The first three once passed: as many ends as starts, but not of the same elements."""
-    assert walked(package.parse_xml, part(body), some_tags()) is Unreadable
+    assert walked(ooxml.parse_xml, part(body), some_tags()) is Unreadable
     if body != "<w:del><w:p></w:del>":  # nobody looks into what is left out
-        assert walked(package.walk_xml, part(body), some_tags()) is Unreadable
+        assert walked(ooxml.walk_xml, part(body), some_tags()) is Unreadable
 
 
 def test_a_part_too_large_to_be_searched_at_once_is_parsed(monkeypatch):
     data = part("<w:p><w:t>a</w:t></w:p>")
-    expected = walked(package.walk_xml, data, some_tags())
+    expected = walked(ooxml.walk_xml, data, some_tags())
     monkeypatch.setattr(scan, "MAX_BYTES", len(data) - 1)
 
     with pytest.raises(scan.Intricate):
-        scan.scan(data, some_tags(), package._prefix)
-    assert walked(package.walk_xml, data, some_tags()) == expected
+        scan.scan(data, some_tags(), ooxml._prefix)
+    assert walked(ooxml.walk_xml, data, some_tags()) == expected
 
 
 def test_what_is_remembered_of_parts_is_bounded_and_changes_nothing(monkeypatch):
@@ -174,9 +174,9 @@ def test_what_is_remembered_of_parts_is_bounded_and_changes_nothing(monkeypatch)
     for number in range(5):
         body = f'<w:p a="{number}" xmlns:w{number}="urn:x"/><w:tab b="{number}"/>'
         data = f'<w:document xmlns:w="{WORD}" n="{number}">{body}</w:document>'.encode()
-        assert walked(package.walk_xml, data, tags) == walked(package.parse_xml, data, tags)
+        assert walked(ooxml.walk_xml, data, tags) == walked(ooxml.parse_xml, data, tags)
         same = f'<w:document xmlns:w="{WORD}">{"".join(f"<w:tab c={chr(34)}{n}{chr(34)}/>" for n in range(5))}'
-        assert len(walked(package.walk_xml, f"{same}</w:document>".encode(), tags)) == 5
+        assert len(walked(ooxml.walk_xml, f"{same}</w:document>".encode(), tags)) == 5
 
     assert len(tags.heads) == len(tags._plans) == 2
     assert {len(plan.kept) for plan in tags._plans.values()} == {2}
@@ -262,7 +262,7 @@ def test_no_text_of_a_table_on_a_slide_is_lost():
 def test_text_around_a_comment_is_none_of_it():
     comments = '<p:cmLst xmlns:p="urn:p">\n  <p:cm authorId="0">\n    <p:text>why</p:text>\n  </p:cm>\n</p:cmLst>'
 
-    found = pptx._comments(package.Package(packed(**{"a.xml": comments}), "pptx"), "a.xml", {"0": "Ada"})
+    found = pptx._comments(ooxml.Package(packed(**{"a.xml": comments}), "pptx"), "a.xml", {"0": "Ada"})
 
     assert found == ["> Comment by Ada: why"]
 
@@ -301,7 +301,7 @@ def test_comments_of_sheets_are_told_where_there_are_any():
         "xl/comments1.xml": f"<comments {space}>{note}</comment></commentList></comments>",
     }
 
-    assert sheet._comments(package.Package(packed(**files), "sheet")) == {"1": ["Comments:", "- B2 (Ada): hm"]}
+    assert sheet._comments(ooxml.Package(packed(**files), "sheet")) == {"1": ["Comments:", "- B2 (Ada): hm"]}
 
 
 # --- pages ----------------------------------------------------------------------------------------------------------

@@ -14,15 +14,16 @@ import pytest
 from packing import DRAWING, OFFICE_RELATIONS, PPTX, packed, paragraph, relations, word
 
 from eyespan import Workspace, worker
+from eyespan.context import CallContext
+from eyespan.decoders import eml, epub, html, markdown, ooxml, pptx, scan, sheet, tabular
 from eyespan.errors import Cancelled, Missing, NoMember, ScanLimit, TimedOut, Unreadable, WindowTooLarge
-from eyespan.model import ImagePart, Limits, Pulse, ReadRequest
-from eyespan.readers import notebook, tables, tabular
-from eyespan.readers.office import eml, epub, html, markdown, package, pptx, scan, sheet
+from eyespan.model import ImagePart, Limits, ReadRequest
+from eyespan.readers import notebook, tables
 
 
-def read(folder, name, documents, *, pulse=None, **more):
+def read(folder, name, documents, *, context=None, **more):
     with Workspace(folder) as workspace:
-        return workspace.engine.read(ReadRequest(name, documents=frozenset(documents), **more), pulse)
+        return workspace.engine.read(ReadRequest(name, documents=frozenset(documents), **more), context)
 
 
 def fake_worker(monkeypatch, facts, blobs=()):
@@ -79,7 +80,7 @@ def test_breaks_hyphens_boxes_and_tables_in_tables():
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED, zipfile.ZIP_BZIP2])
 def test_parts_are_read_however_they_are_compressed(method):
-    assert package.Package(packed(method, **{"a.xml": "<a/>" * 50}), "docx").read("A.xml") == b"<a/>" * 50
+    assert ooxml.Package(packed(method, **{"a.xml": "<a/>" * 50}), "docx").read("A.xml") == b"<a/>" * 50
 
 
 def test_a_part_that_is_not_what_its_entry_says_is_damaged(monkeypatch):
@@ -89,11 +90,11 @@ def test_a_part_that_is_not_what_its_entry_says_is_damaged(monkeypatch):
 
     for broken in (moved, other):
         with pytest.raises(Unreadable):
-            package.Package(io.BytesIO(broken), "docx").read("a.xml")
+            ooxml.Package(io.BytesIO(broken), "docx").read("a.xml")
     with pytest.raises(Unreadable, match="lacks the part b"):
-        package.Package(io.BytesIO(bytes(data)), "docx").read("b.xml")
-    monkeypatch.setattr(package, "MAX_READ_BYTES", 6)
-    twice = package.Package(io.BytesIO(bytes(data)), "docx")
+        ooxml.Package(io.BytesIO(bytes(data)), "docx").read("b.xml")
+    monkeypatch.setattr(ooxml, "MAX_READ_BYTES", 6)
+    twice = ooxml.Package(io.BytesIO(bytes(data)), "docx")
     twice.read("a.xml")
     with pytest.raises(Unreadable, match="more than 6 bytes"):
         twice.read("a.xml")
@@ -104,7 +105,7 @@ def test_xml_in_an_encoding_that_nobody_takes_is_told_as_that(encoding):
     data = f'<?xml version="1.0" encoding="{encoding}"?><a>x</a>'.encode()
 
     with pytest.raises(Unreadable, match="its part a"):
-        package.walk_xml(data, "docx", "a.xml", lambda *_: None)
+        ooxml.walk_xml(data, "docx", "a.xml", lambda *_: None)
 
 
 def test_comments_on_slides_old_and_new():
@@ -117,7 +118,7 @@ def test_comments_on_slides_old_and_new():
         '<a:p><a:r><a:t>two</a:t></a:r></a:p><n:reply authorId="0"><a:t>back</a:t></n:reply></n:cm></n:cmLst>'
     )
     authors = '<p:cmAuthorLst xmlns:p="urn:p"><p:cmAuthor id="0" name="Ada"/><p:cmAuthor name="none"/></p:cmAuthorLst>'
-    parts = package.Package(packed(**{"old.xml": old, "new.xml": new, "authors.xml": authors}), "pptx")
+    parts = ooxml.Package(packed(**{"old.xml": old, "new.xml": new, "authors.xml": authors}), "pptx")
     known = pptx._authors(
         parts, {"a": ("commentAuthors", "authors.xml"), "b": ("authors", "missing.xml"), "c": ("x", "y")}
     )
@@ -243,12 +244,12 @@ def test_pages_with_odd_marks():
 
 def test_a_file_of_no_kind_is_no_document(tmp_path):
     from eyespan.guard.source import Source
-    from eyespan.readers import office
+    from eyespan.readers import converted
 
     (tmp_path / "file").write_bytes(b"plain")
     fd = os.open(tmp_path / "file", os.O_RDONLY)
     with Source(fd, os.fstat(fd), asked="file", path="file", canonical="file") as source, pytest.raises(Unreadable):
-        office.read(source, ReadRequest("file"), Pulse())
+        converted.read(source, ReadRequest("file"), CallContext())
 
 
 # --- what a decoder answers ----------------------------------------------------------------------------------------
@@ -351,7 +352,7 @@ def test_a_notebook_that_grows_while_it_is_read_is_too_large(tmp_path, monkeypat
         read_at = staticmethod(lambda offset, size: b"x" * 10)
 
     with pytest.raises(Unreadable):
-        notebook._bytes(Grows(), Pulse())
+        notebook._bytes(Grows(), CallContext())
 
 
 def test_sheets_without_cells_and_empty_outputs_are_passed_over(tmp_path):
@@ -473,10 +474,10 @@ def test_a_page_too_large_or_without_its_library_says_so(monkeypatch):
 
 
 def test_a_part_larger_than_any_may_be_is_not_read(monkeypatch):
-    monkeypatch.setattr(package, "MAX_PART_BYTES", 3)
+    monkeypatch.setattr(ooxml, "MAX_PART_BYTES", 3)
 
     with pytest.raises(Unreadable, match="the limit is 3"):
-        package.Package(packed(**{"a.xml": "<a/>"}), "docx").read("a.xml")
+        ooxml.Package(packed(**{"a.xml": "<a/>"}), "docx").read("a.xml")
 
 
 def test_a_table_whose_rows_break_inside_is_taken_apart_by_what_is_left(tmp_path):
@@ -539,4 +540,4 @@ def test_a_slide_whose_usual_prefix_stands_for_something_else_goes_to_the_parser
     data = b'<p:sld xmlns:p="urn:presentationml" xmlns:a="urn:other"><a:p>x</a:p></p:sld>'
 
     with pytest.raises(scan.Intricate):
-        scan.scan(data, pptx._TAGS, package._prefix)
+        scan.scan(data, pptx._TAGS, ooxml._prefix)

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eyespan.decoders.ooxml import _prefix, parse_xml, walk_xml
+from eyespan.decoders.scan import Intricate, Tags, scan
 from eyespan.errors import Unreadable
-from eyespan.readers.office.package import _prefix, parse_xml, walk_xml
-from eyespan.readers.office.scan import Intricate, Tags, scan
 
 WORD, DRAWING = "urn:wordprocessingml", "urn:drawingml"
 TAGS = Tags(

@@ -15,10 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from eyespan import Workspace
+from eyespan.context import CallContext
+from eyespan.decoders import sqlite as sqlite_decoder
+from eyespan.decoders import tabular
 from eyespan.errors import Binary, Missing, NoMember, ReadError, TimedOut, Unreadable
-from eyespan.model import MIB, Pulse, ReadRequest
-from eyespan.readers import tables, tabular
-from eyespan.worker import sqlite as sqlite_decoder
+from eyespan.model import MIB, ReadRequest
+from eyespan.readers import tables
 from eyespan.worker.client import JobLimits, Worker
 
 DOCUMENTS = frozenset(["archive", "compressed", "csv", "sqlite", "parquet"])
@@ -440,7 +442,7 @@ def test_a_parquet_file_in_an_archive(tmp_path):
 
 def test_without_its_package_it_says_what_to_install(tmp_path):
     (tmp_path / "hidden.py").write_text(
-        "import sys\nsys.modules['duckdb'] = None\nfrom eyespan.worker.parquet import decode, rehearse\n"
+        "import sys\nsys.modules['duckdb'] = None\nfrom eyespan.decoders.parquet import decode, rehearse\n"
     )
     parquet(tmp_path / "a.parquet", "select 1 as one")
     worker = Worker(decoders={"parquet": "hidden:decode"}, path=[str(tmp_path)])
@@ -502,7 +504,7 @@ def test_damage_never_does_more_than_fail(kind, database):
 def test_it_can_be_stopped(tmp_path):
     (tmp_path / "a.csv").write_text("a,b\n" + "1,2\n" * 200_000)
     with Workspace(tmp_path) as workspace, pytest.raises(TimedOut):
-        workspace.engine.read(ReadRequest("a.csv", documents=DOCUMENTS), Pulse(0))
+        workspace.engine.read(ReadRequest("a.csv", documents=DOCUMENTS), CallContext(0))
 
 
 def test_the_worker_has_what_it_needs_within_its_limits(database):

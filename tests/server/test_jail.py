@@ -22,17 +22,19 @@ from pathlib import Path
 
 import pytest
 
-from eyespan import Workspace, walls
+from eyespan import Workspace
 from eyespan.cli import main as cli_main
-from eyespan.server import audit_main, jail, parse
+from eyespan.sandbox import kernel
+from eyespan.sandbox import server as jail
+from eyespan.server import audit_main, parse
 from eyespan.server.options import ServeOptions
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="these walls are made of Linux system calls")
-landlock = pytest.mark.skipif(walls.landlock_version() < 1, reason="this kernel has no Landlock")
+landlock = pytest.mark.skipif(kernel.landlock_version() < 1, reason="this kernel has no Landlock")
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 OUTLINES = Path(__file__).parent.parent / "outline" / "fixtures"
 ALL_UP = "jailed: files, network, scopes, calls, privileges, dumps"
-WHOLE = walls.landlock_version() >= walls.SCOPES_SINCE and os.uname().machine in walls.ARCHITECTURES
+WHOLE = kernel.landlock_version() >= kernel.SCOPES_SINCE and os.uname().machine in kernel.ARCHITECTURES
 whole = pytest.mark.skipif(not WHOLE, reason="this kernel lacks a layer")
 
 
@@ -40,8 +42,10 @@ def inside(body, root, *, before="", options=(), enter=True, **environment):
     """Runs a program that goes to jail, as a server of `root` would, and then tries things; what it printed as JSON."""
     code = f"""
 import errno, json, os, socket, sys
-from eyespan import Workspace, walls
-from eyespan.server import jail, parse
+from eyespan import Workspace
+from eyespan.sandbox import kernel
+from eyespan.server import parse
+from eyespan.sandbox import server as jail
 def tried(act):
     try:
         act()
@@ -285,7 +289,7 @@ def test_what_mimetypes_reads_can_be_read():
 
 @linux
 def test_the_folder_one_stands_in_is_not_part_of_the_interpreter(tmp_path):
-    code = "import json; from eyespan.server import jail; print(json.dumps(jail.readable()))"
+    code = "import json; from eyespan.sandbox import server; print(json.dumps(server.readable()))"
     for argv in ([sys.executable, "-c", code], [sys.executable, str(tmp_path / "script.py")]):
         (tmp_path / "script.py").write_text(code)
         told = json.loads(subprocess.run(argv, cwd=tmp_path, capture_output=True, check=True).stdout)
@@ -312,13 +316,13 @@ FILTERED = """
         program = [step(0x20, 0)]
         for number in numbers:
             program += [step(0x15, number, 0, 1), step(0x06, 0x00050000 | answer)]
-        walls.no_new_privileges()
-        assert walls.install_filter(b"".join([*program, step(0x06, 0x7FFF0000)]))
+        kernel.no_new_privileges()
+        assert kernel.install_filter(b"".join([*program, step(0x06, 0x7FFF0000)]))
 """
 
 
 @linux
-@pytest.mark.skipif(os.uname().machine not in walls.ARCHITECTURES, reason="no call numbers for it")
+@pytest.mark.skipif(os.uname().machine not in kernel.ARCHITECTURES, reason="no call numbers for it")
 @pytest.mark.parametrize("answer", ["ENOSYS", "EOPNOTSUPP", "EPERM"])
 def test_without_landlock_the_rest_stands_and_the_reason_is_told(tree, answer):
     body = """
@@ -339,7 +343,7 @@ def test_without_landlock_the_rest_stands_and_the_reason_is_told(tree, answer):
 @linux
 @landlock
 def test_without_seccomp_the_rest_stands(tree):
-    before = "walls.install_filter = lambda code: False"
+    before = "kernel.install_filter = lambda code: False"
     missing = inside("print(json.dumps(report.missing))", tree, before=before)
 
     assert missing["calls"] == "the system takes no seccomp filter"
@@ -358,9 +362,9 @@ def test_without_seccomp_the_rest_stands(tree):
     ],
 )
 def test_older_landlock_gives_what_it_has(tree, version, missing):
-    if walls.landlock_version() < version:
+    if kernel.landlock_version() < version:
         pytest.skip("this kernel is older still")
-    before = f"walls.landlock_version = lambda: {version}"
+    before = f"kernel.landlock_version = lambda: {version}"
     body = """
         print(json.dumps([report.missing, tried(lambda: open("/etc/passwd").close()),
             workspace.tool("workspace").call({"path": "hello.txt"}).is_error]))
@@ -398,7 +402,7 @@ def test_a_thread_that_ends_is_waited_for(tree):
 
 
 def test_elsewhere_there_is_no_jail(monkeypatch):
-    monkeypatch.setattr(walls, "LINUX", False)
+    monkeypatch.setattr(kernel, "LINUX", False)
     monkeypatch.setattr(sys, "platform", "plan9")
 
     report = jail.enter(jail.Needs())

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from eyespan import walls
+from eyespan.sandbox import kernel
 from hung_fuse import hung_mount, why_not
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "a mount that hangs can be made")
@@ -92,7 +92,7 @@ def test_resources_and_completion_have_the_same_deadline(lines, tree, mount, tmp
     assert len(log.read_text().splitlines()) == 2, "a read that had to be begun again is one read"
 
 
-@pytest.mark.skipif(walls.landlock_version() < 1, reason="this kernel has no Landlock: /proc stays open")
+@pytest.mark.skipif(kernel.landlock_version() < 1, reason="this kernel has no Landlock: /proc stays open")
 def test_from_inside_its_jail_a_server_sees_a_mount_that_was_made_after_its_start(lines, tree):
     """Eight files of it hang: so it is busy for the ninth, which was never asked for."""
     (tree / "net").mkdir()

@@ -510,7 +510,8 @@ def _is_zombie(pid: int) -> bool:
 
 
 def test_no_answer_waits_for_an_acknowledgement():
-    from eyespan.server import http, parse
+    from eyespan.server import parse
+    from eyespan.server.http import app as http
 
     async def accepted():
         found = asyncio.Queue()
@@ -530,19 +531,19 @@ def test_no_answer_waits_for_an_acknowledgement():
 
 @pytest.mark.parametrize("late", [False, True])
 def test_a_caller_who_has_gone_stops_reads_that_start_late_too(late):
-    from eyespan.model import Pulse
-    from eyespan.server.gate import _Link
+    from eyespan.context import CallContext
+    from eyespan.server.http.checks import _Link
 
     async def gone():
         async def disconnect():
             return {"type": "http.disconnect"}
 
-        link, pulse = _Link(b"", disconnect), Pulse()
+        link, context = _Link(b"", disconnect), CallContext()
         if not late:
-            link.watch_over(pulse)
+            link.watch_over(context)
         await link.watch()
         if late:
-            link.watch_over(pulse)
-        return pulse.cancelled
+            link.watch_over(context)
+        return context.cancelled
 
     assert asyncio.run(gone())

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from eyespan.server import memory
+from eyespan.server.http import memory
 
 
 class Library:

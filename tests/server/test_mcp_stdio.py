@@ -237,7 +237,7 @@ def test_a_picture_is_a_picture(lines, tree):
 @pytest.mark.parametrize("rich", [False, True])
 def test_a_document_is_a_note_unless_rich_blocks_were_asked_for(tree, rich):
     from eyespan import Workspace
-    from eyespan.model import Pulse
+    from eyespan.context import CallContext
     from eyespan.server.protocol import Service
 
     data = (Path(__file__).parents[1] / "fixtures" / "pdfs/book.pdf").read_bytes()
@@ -245,7 +245,7 @@ def test_a_document_is_a_note_unless_rich_blocks_were_asked_for(tree, rich):
     service = Service(Workspace(tree), ["claude"], rich=rich, settings={"claude": {"pdf": "document"}})
 
     params = {"name": "Read", "arguments": {"file_path": str(tree / "a b.pdf")}}
-    block = service.handler("tools/call")(params, "", Pulse())["content"][0]
+    block = service.handler("tools/call")(params, "", CallContext())["content"][0]
 
     resource = {"uri": "file:///a%20b.pdf", "mimeType": "application/pdf", "blob": data}
     note = f"[A document of type application/pdf, {len(data)} bytes, which is not sent over MCP.]"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyespan.server import wire
+from eyespan.server import json_lines
 
 VALUES = st.recursive(
     st.none()
@@ -24,16 +24,16 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_what_is_written_is_read_back_by_anyone(value):
-    line = b"".join(wire.dumps(value))
+    line = b"".join(json_lines.dumps(value))
 
     assert json.loads(line) == value
-    assert wire.loads(line) == value
+    assert json_lines.loads(line) == value
     assert b"\n" not in line
 
 
 @given(VALUES)
 def test_what_json_writes_is_read(value):
-    assert wire.loads(json.dumps(value).encode()) == value
+    assert json_lines.loads(json.dumps(value).encode()) == value
 
 
 @given(st.binary(max_size=60))
@@ -41,17 +41,17 @@ def test_any_bytes_are_a_value_or_malformed_as_json_has_it(data):
     try:
         wanted = json.loads(data.decode("utf-8"), parse_constant=lambda name: (_ for _ in ()).throw(ValueError(name)))
     except (ValueError, RecursionError):
-        with pytest.raises(wire.Malformed):
-            wire.loads(data)
+        with pytest.raises(json_lines.Malformed):
+            json_lines.loads(data)
     else:
-        assert wire.loads(data) == wanted
+        assert json_lines.loads(data) == wanted
 
 
 @given(st.text(max_size=50), st.integers(0, 6000))
 def test_lone_surrogates_are_told_as_text(text, padding):
     text = "x" * padding + text + "\ud800" + text
 
-    line = b"".join(wire.dumps({"text": text}))
+    line = b"".join(json_lines.dumps({"text": text}))
 
     read = json.loads(line.decode("utf-8"))["text"]
     assert read.encode("utf-8")
@@ -62,7 +62,7 @@ def test_lone_surrogates_are_told_as_text(text, padding):
 def test_long_strings_are_pieces_of_their_own(size):
     value = {"a": "é\n" * size, "b": [1, "x" * size]}
 
-    pieces = wire.dumps(value)
+    pieces = json_lines.dumps(value)
 
     assert json.loads(b"".join(pieces)) == value
     assert len(pieces) <= 5
@@ -70,11 +70,11 @@ def test_long_strings_are_pieces_of_their_own(size):
 
 def test_bytes_are_base64():
     assert (
-        json.loads(b"".join(wire.dumps({"data": b"\0\xff" * 100})))["data"]
+        json.loads(b"".join(json_lines.dumps({"data": b"\0\xff" * 100})))["data"]
         == base64.b64encode(b"\0\xff" * 100).decode()
     )
 
 
 def test_depth_ends_in_an_error_not_in_the_process():
-    with pytest.raises(wire.Malformed):
-        wire.loads(b'{"a":' * 200_000)
+    with pytest.raises(json_lines.Malformed):
+        json_lines.loads(b'{"a":' * 200_000)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from eyespan import Workspace
-from eyespan.model import Pulse
-from eyespan.server.witness import facts, watched
+from eyespan.context import CallContext
+from eyespan.server.recorder import facts, watched
 
 
 def test_every_file_of_a_call_is_told(tmp_path):
@@ -14,7 +14,7 @@ def test_every_file_of_a_call_is_told(tmp_path):
     (tmp_path / ".env").write_text("SECRET\n")
     with Workspace(tmp_path) as workspace:
         asked = {"files": ["a.py:2-3", ".env", "none.py", "link.py"]}
-        reply, witness, _ = watched(workspace.tool("native"), asked, Pulse())
+        reply, witness, _ = watched(workspace.tool("native"), asked, CallContext())
         line = facts(witness)
 
     assert not reply.is_error
@@ -29,6 +29,6 @@ def test_every_file_of_a_call_is_told(tmp_path):
 def test_a_call_for_one_file_has_no_list(tmp_path):
     (tmp_path / "a.py").write_text("1\n2\n3\n")
     with Workspace(tmp_path) as workspace:
-        _, witness, _ = watched(workspace.tool("native"), {"files": "a.py:1"}, Pulse())
+        _, witness, _ = watched(workspace.tool("native"), {"files": "a.py:1"}, CallContext())
 
     assert facts(witness) == {"path": "a.py", "canonical": "a.py", "range": "1-1", "rule": None}

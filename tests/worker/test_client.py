@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from eyespan import worker as shared
+from eyespan.context import CallContext
 from eyespan.errors import Cancelled, Internal, Missing, TimedOut, Unreadable
-from eyespan.model import Pulse
 from eyespan.worker import client
 from eyespan.worker.client import JobLimits, Worker
 
@@ -279,15 +279,17 @@ def test_a_job_that_fails_on_this_side_ends_neither_the_process_nor_the_jobs_of_
 ):
     begun = threading.Event()
 
-    class Watched(Pulse):
-        def beat(self, done_bytes, total_bytes):
+    class Watched(CallContext):
+        def advance(self, done_bytes, total_bytes):
             if done_bytes:
                 begun.set()
 
     answers = []
     echo(worker, file)
     process = worker._process.pid
-    other = threading.Thread(target=lambda: answers.append(worker.run("nap", file, {}, asked="data", pulse=Watched())))
+    other = threading.Thread(
+        target=lambda: answers.append(worker.run("nap", file, {}, asked="data", context=Watched()))
+    )
     other.start()
     begun.wait()
     with monkeypatch.context() as patch:
@@ -319,18 +321,18 @@ def test_after_half_a_message_the_process_is_replaced(worker, file, monkeypatch)
 @linux
 def test_cancelling_ends_the_job_at_once(worker, file):
     echo(worker, file)
-    pulse = Pulse()
-    threading.Timer(0.3, setattr, (pulse, "cancelled", True)).start()
+    context = CallContext()
+    threading.Timer(0.3, setattr, (context, "cancelled", True)).start()
 
     with pytest.raises(Cancelled):
-        worker.run("loop", file, {}, asked="data", pulse=pulse)
+        worker.run("loop", file, {}, asked="data", context=context)
 
-    zygote = worker._process.pid
+    fork_server = worker._process.pid
     for _ in range(100):
-        if not children(zygote):
+        if not children(fork_server):
             break
         time.sleep(0.02)
-    assert children(zygote) == []
+    assert children(fork_server) == []
 
 
 @pytest.mark.parametrize("backend", client.BACKENDS)
@@ -338,7 +340,7 @@ def test_a_deadline_of_the_call_counts_too(backend, file):
     worker = bad_worker(backend, seconds=30)
 
     with pytest.raises(TimedOut, match=r"0\.2 s"):
-        worker.run("sleep", file, {}, asked="data", pulse=Pulse(0.2))
+        worker.run("sleep", file, {}, asked="data", context=CallContext(0.2))
 
     worker.stop()
 
@@ -350,7 +352,7 @@ def test_no_descriptor_is_left_open_here(worker, file):
 
     for task in ("echo", "crash", "flood", "refuse", "lacks", "loop"):
         try:
-            worker.run(task, file, {}, asked="data", pulse=Pulse(1 if task == "loop" else 30))
+            worker.run(task, file, {}, asked="data", context=CallContext(1 if task == "loop" else 30))
         except (Unreadable, Missing, TimedOut):
             pass
 
@@ -426,10 +428,10 @@ def test_the_process_and_its_jobs_end_with_the_one_that_started_it(end):
             except Exception:
                 pass
         threading.Thread(target=busy, daemon=True).start()
-        zygote = worker._process.pid
-        while not (found := open(f"/proc/{{zygote}}/task/{{zygote}}/children").read().split()):
+        fork_server = worker._process.pid
+        while not (found := open(f"/proc/{{fork_server}}/task/{{fork_server}}/children").read().split()):
             time.sleep(0.01)
-        print(zygote, found[0], flush=True)
+        print(fork_server, found[0], flush=True)
         {end}
     """)
 
@@ -468,9 +470,9 @@ def test_standard_input_and_output_are_the_callers_alone():
 @linux
 def test_a_started_worker_serves_a_process_that_has_gone_behind_walls():
     out = script("""
-        from eyespan import walls
+        from eyespan.sandbox import kernel
         worker.start(["echo"])
-        walled = walls.landlock_version() > 0 and walls.no_new_privileges() and walls.Ruleset().restrict()
+        walled = kernel.landlock_version() > 0 and kernel.no_new_privileges() and kernel.Ruleset().restrict()
         try:
             open("/etc/passwd")
         except PermissionError:
@@ -494,7 +496,7 @@ def test_the_shared_worker_takes_other_limits():
 
 def test_the_tasks_of_the_shared_worker_are_those_of_the_table_alone(file):
     with pytest.raises(Unreadable, match="KeyError"):
-        shared.run("bad_decoders:echo", file, {}, asked="data", pulse=Pulse())
+        shared.run("bad_decoders:echo", file, {}, asked="data", context=CallContext())
 
 
 def test_a_worker_without_jobs_starts_no_process():

@@ -9,34 +9,34 @@ import sys
 
 import pytest
 
-from eyespan import walls
 from eyespan import worker as shared
-from eyespan.worker import jail
+from eyespan.sandbox import decoder as jail
+from eyespan.sandbox import kernel
 
 from .conftest import BAD, bad_worker
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="these walls are made of Linux system calls")
-known_machine = pytest.mark.skipif(platform.machine() not in walls.ARCHITECTURES, reason="no call numbers for it")
+known_machine = pytest.mark.skipif(platform.machine() not in kernel.ARCHITECTURES, reason="no call numbers for it")
 
 
 @linux
 def test_all_walls_stand_where_the_kernel_has_them():
     layers = shared.layers()
 
-    has_landlock = walls.landlock_version() > 0
+    has_landlock = kernel.landlock_version() > 0
     assert layers == {
         "process": True,
         "limits": True,
         "no_new_privs": True,
         "capabilities": True,
         "landlock": has_landlock,
-        "seccomp": platform.machine() in walls.ARCHITECTURES,
+        "seccomp": platform.machine() in kernel.ARCHITECTURES,
     }
 
 
 @linux
 @known_machine
-@pytest.mark.parametrize("backend", ["zygote", "plain"])
+@pytest.mark.parametrize("backend", ["fork_server", "plain"])
 def test_nothing_that_a_decoder_has_no_business_with_works(backend, file, tmp_path):
     worker = bad_worker(backend, seconds=10)
     try:
@@ -90,8 +90,8 @@ ALLOW, REFUSE, ABSENT, KILL = 0x7FFF0000, 0x00050001, 0x00050026, 0x80000000
 @pytest.mark.parametrize(("machine", "column"), [("x86_64", 0), ("aarch64", 1)])
 def test_the_filter_refuses_what_the_table_lists_and_lets_the_rest_pass(machine, column):
     program = jail.job_filter(machine)
-    architecture = walls.ARCHITECTURES[machine][1]
-    numbers = set(walls.calls(jail.REFUSED, machine))
+    architecture = kernel.ARCHITECTURES[machine][1]
+    numbers = set(kernel.calls(jail.REFUSED, machine))
     special = {pair[column] for pair, _, _ in jail.REFUSED_UNLESS} | {pair[column] for pair in jail.ABSENT.values()}
 
     refused = {n for n in range(600) if answer(program, architecture, n) == REFUSE}
@@ -115,7 +115,7 @@ to start, trace or signal processes, to mount, to lift a limit or a filter."""
 @pytest.mark.parametrize("machine", MUST_NOT)
 def test_what_no_job_may_ever_call_is_refused(machine):
     program = jail.job_filter(machine)
-    architecture = walls.ARCHITECTURES[machine][1]
+    architecture = kernel.ARCHITECTURES[machine][1]
 
     numbers = [int(number) for number in MUST_NOT[machine].split()]
 
@@ -127,7 +127,7 @@ def test_landlock_alone_keeps_files_out_of_reach():
     """Behind the filter nobody would notice that it is missing."""
     code = (
         "import os\n"
-        "from eyespan.worker.jail import Jail\n"
+        "from eyespan.sandbox.decoder import Jail\n"
         "layers = Jail(memory_bytes=1 << 40, seconds=60).apply_all_but_filter()\n"
         "try:\n"
         "    os.open('/', os.O_RDONLY)\n"

@@ -236,7 +236,7 @@ class Decoder(Target):
         return self.document.unavailable()
 
     def open(self) -> None:
-        from eyespan.worker.decoders import DECODERS
+        from eyespan.decoders.table import DECODERS
 
         module, _, function = DECODERS[self.task].partition(":")
         self.decode = getattr(import_module(module), function)

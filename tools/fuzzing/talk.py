@@ -346,15 +346,15 @@ class Wire(Target):
         return [damage.dumps(value) for value in values]
 
     def check(self, data: bytes) -> str:
-        from eyespan.server import wire
+        from eyespan.server import json_lines
 
         try:
             wanted = json.loads(data.decode("utf-8"), parse_constant=_no_constant)
         except (ValueError, RecursionError) as error:
             wanted = error
         try:
-            value = wire.loads(data)
-        except wire.Malformed:
+            value = json_lines.loads(data)
+        except json_lines.Malformed:
             if isinstance(wanted, Exception) or data[:3] == b"\xef\xbb\xbf":
                 return "malformed"
             raise Broken("json reads it, wire does not") from None
@@ -362,7 +362,7 @@ class Wire(Target):
             return "deep"
         if isinstance(wanted, Exception):
             raise Broken(f"wire reads it, json does not: {wanted}")
-        line = b"".join(wire.dumps(value))
+        line = b"".join(json_lines.dumps(value))
         line.decode("utf-8")
         if b"\n" in line:
             raise Broken("more than one line")
@@ -520,8 +520,8 @@ class Gate(Target):
         from hashlib import sha256
 
         from eyespan.server.auth import Caller, Tokens
-        from eyespan.server.gate import Gate as Door
-        from eyespan.server.metrics import Metrics
+        from eyespan.server.http.checks import Gate as Door
+        from eyespan.server.http.metrics import Metrics
         from eyespan.server.options import parse
 
         self.passed = False
@@ -609,7 +609,7 @@ class Answers(Target):
     how = damage.TEXT
 
     def seeds(self) -> list[bytes]:
-        from eyespan.worker.zygote import pack
+        from eyespan.worker.fork_server import pack
 
         heads = (
             {"facts": {"width": 3}, "layers": {}},

@@ -72,7 +72,7 @@ class Text(FileTarget):
     def check(self, data: bytes) -> str:
         from eyespan.errors import ReadError
         from eyespan.lines.encodings import choose
-        from eyespan.model import ANY_IS_TEXT, EXACT_TOTAL, Lines, ReadRequest, Stretch, Tail
+        from eyespan.model import ANY_IS_TEXT, EXACT_TOTAL, CharRange, Lines, ReadRequest, Tail
 
         dice = dice_of(data)
         path = self.write(data, "input.txt")
@@ -89,7 +89,7 @@ class Text(FileTarget):
             selection, wanted, first = Tail(count), lines[-count:], max(1, len(lines) - count + 1)
         else:
             column, most = dice.choice((1, 1, 2, 9)), dice.choice((1, 5, 60, 10_000))
-            selection = Stretch(first, column, None, most)
+            selection = CharRange(first, column, None, most)
             wanted = lines[first - 1 :]
         request = ReadRequest(path, selection, text_rule=ANY_IS_TEXT, encoding=rule, total=EXACT_TOTAL)
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from eyespan.model import DEADLINE_SECONDS, Pulse, as_seconds
+from eyespan.context import DEADLINE_SECONDS, CallContext, as_seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,12 +113,12 @@ class Options:
                 return None
         from eyespan.config import BadConfig, load
         from eyespan.errors import ReadError
-        from eyespan.guard import patience
+        from eyespan.guard import blocking
 
         roots = [root.path for root in workspace.roots]
         try:
             # In a thread: a file that does not answer must not keep the command from saying so.
-            return patience.within(Pulse(self.timeout_seconds), lambda _: load(roots, self.config), key="config")
+            return blocking.within(CallContext(self.timeout_seconds), lambda _: load(roots, self.config), key="config")
         except BadConfig as error:
             raise Usage(str(error)) from None
         except ReadError as error:
@@ -190,8 +190,8 @@ def _tell(code: int) -> None:
 
 
 def _is_stuck() -> bool:
-    patience = sys.modules.get("eyespan.guard.patience")
-    return patience is not None and patience.stuck() > 0
+    blocking = sys.modules.get("eyespan.guard.blocking")
+    return blocking is not None and blocking.stuck() > 0
 
 
 def main(argv: list[str]) -> int:

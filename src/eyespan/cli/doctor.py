@@ -54,7 +54,7 @@ def checks(options: Options) -> Iterator[tuple[str, bool, str]]:
 
     from eyespan import __version__, _native, worker
     from eyespan.guard import choose_backend
-    from eyespan.lines.store import cache_folder
+    from eyespan.lines.cache import cache_folder
 
     yield (
         "eyespan",
@@ -84,7 +84,7 @@ def checks(options: Options) -> Iterator[tuple[str, bool, str]]:
 
 def _jail(roots: list[str]) -> tuple[bool, str]:
     """What `eyespan serve` of these roots would have around it."""
-    from eyespan.server import jail
+    from eyespan.sandbox import server as jail
 
     try:
         report, decodes = jail.probe(roots)

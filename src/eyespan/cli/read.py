@@ -8,7 +8,8 @@ import sys
 from eyespan import errors, kinds
 from eyespan._native import number
 from eyespan.cli import Options, Usage
-from eyespan.model import ImagePart, Limits, Lines, NotePart, Pulse, ReadRequest, Tail, TextPart
+from eyespan.context import CallContext
+from eyespan.model import ImagePart, Limits, Lines, NotePart, ReadRequest, Tail, TextPart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -196,7 +197,7 @@ class _Show:
             max_line_chars=TERMINAL_LINE_CHARS if self._terminal else None,
         )
         with _Progress(text) as progress:
-            pulse = progress.pulse = Pulse(self._workspace.engine.deadline_seconds, progress)
+            context = progress.context = CallContext(self._workspace.engine.deadline_seconds, progress)
             options: dict[str, Any] = {"pictures": False, "max_pages": 10_000}
             if table:
                 options.update(table=table, sheet=table)
@@ -212,7 +213,7 @@ class _Show:
                     member=member,
                     revision=revision,
                 )
-                for part in self._workspace.engine.stream(request, pulse):
+                for part in self._workspace.engine.stream(request, context):
                     progress.clear()
                     if headed and at == 0:
                         self._head(text)
@@ -321,7 +322,7 @@ class _Progress:
         self._on = sys.stderr.isatty()
         self._start = self._now() if self._on else 0.0
         self._renewed_bytes = 0
-        self.pulse: Pulse | None = None
+        self.context: CallContext | None = None
         """Of the read that is watched; with enough progress its time starts anew."""
 
     @staticmethod
@@ -337,9 +338,9 @@ class _Progress:
         self.clear()
 
     def __call__(self, done_bytes: int, total_bytes: int) -> None:
-        if self.pulse is not None and not 0 <= done_bytes - self._renewed_bytes < RENEWING_BYTES:
+        if self.context is not None and not 0 <= done_bytes - self._renewed_bytes < RENEWING_BYTES:
             self._renewed_bytes = done_bytes
-            self.pulse.renew()
+            self.context.renew()
         if not self._on or total_bytes <= 0:
             return
         now = self._now()

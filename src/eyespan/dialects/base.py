@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
     from typing import Any
 
+    from eyespan.context import CallContext
     from eyespan.engine import Engine
-    from eyespan.model import Pulse, TextPart
+    from eyespan.model import TextPart
 
     Admit = Callable[[str, bool], str]
 
@@ -54,13 +55,13 @@ class Dialect:
     def _spec(self) -> ToolSpec:
         raise NotImplementedError
 
-    def run(self, arguments: Any, engine: Engine, pulse: Pulse | None) -> Reply:
+    def run(self, arguments: Any, engine: Engine, context: CallContext | None) -> Reply:
         """One call from arguments to answer. One file is one request; a dialect that reads several does its own way.
 
         Raises: BadArguments, ReadError.
         """
         args = self.parse(arguments, engine.admit)
-        return self.render(args, engine.read(self.plan(args), pulse))
+        return self.render(args, engine.read(self.plan(args), context))
 
     def parse(self, arguments: Any, admit: Admit) -> Any:
         """The dialect's own arguments, judged. `admit(path, lexical)` judges a path's name without looking at the disk.

@@ -13,20 +13,20 @@ import errno
 import os
 import stat
 
+from eyespan.context import WouldBlock
 from eyespan.errors import NotFound, NotRegular, OutsideRoot, PermissionRefused, ReadError, from_os_error
-from eyespan.guard import names, openat
+from eyespan.guard import openat, paths
 from eyespan.guard.closing import close
 from eyespan.guard.roots import Root
 from eyespan.guard.source import Found, SlowSource, Source
-from eyespan.model import MayWait
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from eyespan.context import CallContext
     from eyespan.guard.listing import Listing
     from eyespan.guard.source import Status
-    from eyespan.model import Pulse
     from eyespan.policy import Policy
 
     Find = Callable[..., Found | Source]
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 BACKENDS = ("openat2", "openat2-by-ctypes", "walk", "walk-by-name", "portable")
 """From the strongest to the weakest; the first that works here is taken."""
 
-STAYING_BACKENDS = ("openat2", "openat2-by-ctypes")
+NON_BLOCKING_BACKENDS = ("openat2", "openat2-by-ctypes")
 """Those that can be told to keep to one mount; the others find out what a thing is by touching it."""
 
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -57,12 +57,11 @@ def choose_backend() -> str:
 class Guard:
     """Roots, the rules about names, and the backend that opens.
 
-    With `stays` it meets nothing that could make it wait: a file that may lie on another mount than its root, or on one
-    that may not answer, is not looked for but answered with `MayWait`. With a `pulse` it works for a call that can be
-    given up, and what it opens reads no further then.
+    With `never_blocks=True` nothing blocks: a path that may leave the root's mount, or whose mount may hang, raises
+    `WouldBlock`. With a `context` the guard works for a call that can be given up; what it opens then stops reading.
     """
 
-    __slots__ = ("_direct", "_find", "_stays", "backend", "policy", "pulse", "roots")
+    __slots__ = ("_direct", "_find", "_never_blocks", "backend", "context", "policy", "roots")
 
     def __init__(
         self,
@@ -70,8 +69,8 @@ class Guard:
         policy: Policy,
         backend: str = "auto",
         *,
-        stays: bool = False,
-        pulse: Pulse | None = None,
+        never_blocks: bool = False,
+        context: CallContext | None = None,
     ) -> None:
         self.roots = tuple(roots)
         self.policy = policy
@@ -79,18 +78,18 @@ class Guard:
         self._find = _backend(self.backend)
         if self.backend in ("openat2", "walk"):
             openat.hold_handles()
-        self._stays = stays
-        self.pulse = pulse
-        self._direct = self.backend == "openat2" and pulse is None
+        self._never_blocks = never_blocks
+        self.context = context
+        self._direct = self.backend == "openat2" and context is None
         """The backend may say that a file is to be read as it is, without being judged once more."""
 
-    def staying(self) -> Guard:
+    def non_blocking(self) -> Guard:
         """The same guard, but one that never waits for a file system."""
-        return Guard(self.roots, self.policy, self.backend, stays=True)
+        return Guard(self.roots, self.policy, self.backend, never_blocks=True)
 
-    def patient(self, pulse: Pulse) -> Guard:
+    def blocking(self, context: CallContext) -> Guard:
         """The same guard, for a call that may be given up while it waits."""
-        return Guard(self.roots, self.policy, self.backend, pulse=pulse)
+        return Guard(self.roots, self.policy, self.backend, context=context)
 
     def admit(self, path: str, *, lexical: bool = False) -> tuple[Root, str]:
         """Judges the name alone, before anything on disk is looked at: first the rules, then the roots.
@@ -98,9 +97,9 @@ class Guard:
         Raises: PolicyDenied, OutsideRoot, InvalidPath, SystemFailure.
         """
         try:
-            root, rest = names.locate(path, self.roots, lexical=lexical)
+            root, rest = paths.locate(path, self.roots, lexical=lexical)
         except ReadError as error:
-            if len(path) <= names.MAX_PATH_BYTES:  # nothing has a longer name, and rules take time by its length
+            if len(path) <= paths.MAX_PATH_BYTES:  # nothing has a longer name, and rules take time by its length
                 self.policy.admit(path, path)
             error.path = path
             raise
@@ -116,11 +115,11 @@ class Guard:
         """
         root, rest = self.admit(path, lexical=lexical)
         try:
-            if self._stays and not (root.plain and self.backend in STAYING_BACKENDS):
-                raise MayWait
+            if self._never_blocks and not (root.plain and self.backend in NON_BLOCKING_BACKENDS):
+                raise WouldBlock
             if self._direct:
-                found = self._find(self.roots, root, rest, follow, self._stays, path)
-            elif self._stays:
+                found = self._find(self.roots, root, rest, follow, self._never_blocks, path)
+            elif self._never_blocks:
                 found = self._find(self.roots, root, rest, follow, True)
             else:
                 found = self._find(self.roots, root, rest, follow)
@@ -144,8 +143,8 @@ class Guard:
 
         Raises: ReadError; NotRegular(what="file") if it is no folder.
         """
-        if self._stays:
-            raise MayWait
+        if self._never_blocks:
+            raise WouldBlock
         from eyespan.guard.listing import list_beneath
 
         return list_beneath(self, path)
@@ -163,13 +162,13 @@ class Guard:
             fd, found.fd = found.fd, -1
         else:
             fd, status = _reopen(found, path)
-        if self.pulse is None:
+        if self.context is None:
             # The state that is told of a file is never newer than what is shown of it.
             head = found.head if status is found.status else None
             return Source(fd, status, asked=path, path=rest, canonical=found.canonical, head=head)
         plain = found.root.plain and status.st_dev == found.root.device
         return SlowSource(
-            fd, status, asked=path, path=rest, canonical=found.canonical, pulse=self.pulse, copies=not plain
+            fd, status, asked=path, path=rest, canonical=found.canonical, context=self.context, copies=not plain
         )
 
 

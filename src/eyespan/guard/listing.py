@@ -106,8 +106,8 @@ def _scan(guard: Guard, folder: int | str, below: str) -> Listing:
             if seen >= MAX_SEEN:
                 partial = True
                 break
-            if guard.pulse is not None:
-                guard.pulse.check()
+            if guard.context is not None:
+                guard.context.check()
             what = _what(entry)
             name = f"{lead}{entry.name}"
             # A rule for what is in a folder (`secrets/**`) speaks of the folder too.

@@ -13,9 +13,9 @@ import stat
 import sys
 
 from eyespan import _native
+from eyespan.context import WouldBlock
 from eyespan.guard.closing import close
 from eyespan.guard.source import Found, Source
-from eyespan.model import MayWait
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def find(
     `stay` finds only what lies on the mount of the root itself, and touches no other. With what was `asked` for, a
     file of a real file system that is called just that, and of whose name no more is to be judged, is a source already.
 
-    Raises: OSError, OutsideRoot; with `stay` MayWait, where it is not the kernel alone that decides.
+    Raises: OSError, OutsideRoot; with `stay` WouldBlock, where it is not the kernel alone that decides.
     """
     open_beneath = _native.open_beneath
     if open_beneath is None:
@@ -229,7 +229,7 @@ def find(
 
 def _walk(roots: Sequence[Root], root: Root, rest: str, follow: bool, stay: bool) -> Found:
     if stay:
-        raise MayWait  # the walk looks at whatever it meets, on any mount
+        raise WouldBlock  # the walk looks at whatever it meets, on any mount
     from eyespan.guard import walk
 
     return walk.find(roots, root, rest, follow=follow)
@@ -238,7 +238,7 @@ def _walk(roots: Sequence[Root], root: Root, rest: str, follow: bool, stay: bool
 def find_by_ctypes(roots: Sequence[Root], root: Root, rest: str, follow: bool = True, stay: bool = False) -> Found:
     """The same, as a descriptor that only names what was found.
 
-    Raises: OSError, OutsideRoot; with `stay` MayWait.
+    Raises: OSError, OutsideRoot; with `stay` WouldBlock.
     """
     from eyespan.guard.syscalls import is_pseudo, openat2
 

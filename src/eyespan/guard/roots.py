@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from eyespan.context import CallContext, WouldBlock
 from eyespan.guard.closing import close
-from eyespan.model import MayWait, Pulse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ class Root:
 
     __slots__ = ("canonical", "device", "fd", "path", "plain", "prefix", "spellings")
 
-    def __init__(self, path: str | os.PathLike[str], *, patient: bool = True) -> None:
-        """Raises: NotADirectoryError, OSError; without patience MayWait, where it may take long to say."""
+    def __init__(self, path: str | os.PathLike[str], *, may_block: bool = True) -> None:
+        """Raises: NotADirectoryError, OSError; without patience WouldBlock, where it may take long to say."""
         self.fd = -1
         given = os.path.abspath(os.fspath(path))
         self.path = given
@@ -36,8 +36,8 @@ class Root:
                 self.fd, self.canonical = found
                 self.plain = True
         if found is None:
-            if not patient:
-                raise MayWait
+            if not may_block:
+                raise WouldBlock
             self.canonical = os.path.realpath(given)
             if not os.path.isdir(self.canonical):
                 raise NotADirectoryError(f"a root must be an existing folder: {given}")
@@ -83,23 +83,23 @@ def open_roots(paths: Sequence[str | os.PathLike[str]], deadline_seconds: float 
     """
     from eyespan.errors import Stuck, TimedOut
 
-    pulse = Pulse(deadline_seconds)
+    context = CallContext(deadline_seconds)
     opened: list[Root] = []
     try:
         for path in paths:
             try:
-                opened.append(Root(path, patient=False))
-            except MayWait:
-                from eyespan.guard import patience  # a process that never waits does without it
+                opened.append(Root(path, may_block=False))
+            except WouldBlock:
+                from eyespan.guard import blocking  # a process that never waits does without it
 
                 # One that comes too late closes itself, like any root that nobody holds.
-                opened.append(patience.within(pulse, _opener(path), key=("root", os.fspath(path))))
+                opened.append(blocking.within(context, _opener(path), key=("root", os.fspath(path))))
         return tuple(opened)
     except (TimedOut, Stuck) as error:
         raise TimeoutError(f"the root {os.fspath(paths[len(opened)])!r} cannot be opened: {error}") from None
 
 
-def _opener(path: str | os.PathLike[str]) -> Callable[[Pulse], Root]:
+def _opener(path: str | os.PathLike[str]) -> Callable[[CallContext], Root]:
     return lambda _: Root(path)
 
 

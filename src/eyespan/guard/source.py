@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Protocol
 
+    from eyespan.context import CallContext
     from eyespan.guard.roots import Root
-    from eyespan.model import Pulse
 
     class Status(Protocol):
         """What is looked at of an os.stat_result; the accelerator tells only this."""
@@ -198,7 +198,7 @@ class SlowSource(Source):
     descriptor of a hung mount may wait as long as whoever reads from it, and the decoding process serves others too.
     """
 
-    __slots__ = ("_copies", "_copy", "_pulse")
+    __slots__ = ("_context", "_copies", "_copy")
 
     def __init__(
         self,
@@ -208,11 +208,11 @@ class SlowSource(Source):
         asked: str,
         path: str,
         canonical: str,
-        pulse: Pulse,
+        context: CallContext,
         copies: bool,
     ) -> None:
         super().__init__(fd, status, asked=asked, path=path, canonical=canonical)
-        self._pulse = pulse
+        self._context = context
         self._copies = copies and hasattr(os, "memfd_create")
         self._copy = -1
 
@@ -244,7 +244,7 @@ class SlowSource(Source):
         return copy
 
     def read_at(self, offset: int, size_bytes: int) -> bytes:
-        self._pulse.check()
+        self._context.check()
         return super().read_at(offset, size_bytes)
 
     def close(self) -> None:

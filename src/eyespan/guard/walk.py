@@ -13,7 +13,7 @@ import stat
 
 from eyespan.errors import OutsideRoot
 from eyespan.guard.closing import close
-from eyespan.guard.names import beneath
+from eyespan.guard.paths import beneath
 from eyespan.guard.source import Found
 
 TYPE_CHECKING = False

@@ -22,10 +22,10 @@ from eyespan.hashes import blake2b
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from eyespan.context import CallContext
     from eyespan.guard import Source
     from eyespan.guard.source import Status
     from eyespan.lines.encodings import Encoding
-    from eyespan.model import Pulse
 
 STRIDE = 65536
 """The length of a block, at first; always a power of two."""
@@ -171,10 +171,10 @@ def fingerprint(source: Source, covered: int) -> bytes:
 class Indexer:
     """One read's way through a large file, by the index as far as it goes and by scanning from there."""
 
-    def __init__(self, source: Source, encoding: Encoding, pulse: Pulse, index: LineIndex | None) -> None:
+    def __init__(self, source: Source, encoding: Encoding, context: CallContext, index: LineIndex | None) -> None:
         self._source = source
         self._encoding = encoding
-        self._pulse = pulse
+        self._context = context
         self._grows = index is None
         self.index = index or LineIndex()
         self._scan_bytes = FIRST_SCAN_BYTES if source.direct else INSIDE_SCAN_BYTES
@@ -218,7 +218,7 @@ class Indexer:
         end -= end % stride
         if end <= start or self.broken:
             return False
-        self._pulse.beat(start, self._source.size_bytes)
+        self._context.advance(start, self._source.size_bytes)
         began = time.monotonic()
         counts = self._count(start, end, stride)
         took = time.monotonic() - began

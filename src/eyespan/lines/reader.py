@@ -16,11 +16,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from eyespan.context import CallContext
     from eyespan.guard import Source
+    from eyespan.lines.cache import Store
     from eyespan.lines.encodings import Encoding
     from eyespan.lines.index import Indexer
-    from eyespan.lines.store import Store
-    from eyespan.model import Pulse, ReadRequest
+    from eyespan.model import ReadRequest
 
 LINE_BYTES = 16
 """What a line weighs in a window beside its text: its number and what is put around it."""
@@ -51,14 +52,14 @@ class LineReader:
     index_min_bytes = 4 * MIB
     """Smaller files are read through more quickly than an index is kept."""
 
-    def __init__(self, source: Source, request: ReadRequest, encoding: Encoding, pulse: Pulse) -> None:
+    def __init__(self, source: Source, request: ReadRequest, encoding: Encoding, context: CallContext) -> None:
         self._source = source
         self._store: Store | None = None
         self._indexer: Indexer | None = None
         self._started_ns = 0
         self._request = request
         self._encoding = encoding
-        self._pulse = pulse
+        self._context = context
         self.start = len(encoding.bom)
         """Where the text begins."""
         self._held = b""
@@ -185,13 +186,13 @@ class LineReader:
         if self._indexer is None and self._source.size_bytes >= self.index_min_bytes and self._source.indexed:
             import time
 
+            from eyespan.lines.cache import shared
             from eyespan.lines.index import Indexer
-            from eyespan.lines.store import shared
 
             self._store = shared()
             self._started_ns = time.time_ns()
             known = self._store.find(self._source, self._encoding.newline)
-            self._indexer = Indexer(self._source, self._encoding, self._pulse, known)
+            self._indexer = Indexer(self._source, self._encoding, self._context, known)
         return self._indexer
 
     def _end_of_scan(self) -> int:
@@ -225,7 +226,7 @@ class LineReader:
             count -= feeds
             position -= size
             block_bytes = self.block_bytes
-            self._pulse.beat(position, end)
+            self._context.advance(position, end)
         return start
 
     # --- collecting ------------------------------------------------------------------------------------------------
@@ -350,7 +351,7 @@ class LineReader:
                 break  # the file ends inside a unit: decoding tells it
             block += rest
             extra = len(block) % self._encoding.unit_bytes
-        self._pulse.beat(position, self._source.size_bytes)
+        self._context.advance(position, self._source.size_bytes)
         return block
 
     def _read(self, position: int, size: int) -> bytes:

@@ -13,10 +13,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from eyespan.context import CallContext
     from eyespan.guard import Source
     from eyespan.lines.encodings import Encoding
     from eyespan.lines.reader import LineReader
-    from eyespan.model import Pulse
 
 TAB_COLUMNS = 4
 MOST_HELD_BYTES = 64 * 1024 * 1024
@@ -52,7 +52,7 @@ class Rows:
         source: Source,
         lines: LineReader,
         encoding: Encoding,
-        pulse: Pulse,
+        context: CallContext,
         max_line_bytes: int,
         block_bytes: int,
     ) -> None:
@@ -62,7 +62,7 @@ class Rows:
         self._unit = encoding.unit_bytes
         self._cr = "\r".encode(encoding.name)
         self._start = lines.start
-        self._pulse = pulse
+        self._context = context
         self._max_line = max_line_bytes
         self._block_bytes = max(self._unit, block_bytes - block_bytes % self._unit)
         # Enough of any encoding for the bytes of UTF-8 that are shown: none needs more than 4 for a character.
@@ -94,7 +94,7 @@ class Rows:
                 size = min(self._block_bytes, scanned - self._start)
                 scanned -= size
                 piece = self._read(scanned, size)
-                self._pulse.beat(scanned, self._source.size_bytes)
+                self._context.advance(scanned, self._source.size_bytes)
                 at = find(piece, max(0, min(size, end - unit - scanned)))
                 low, block = scanned, piece
             start = low + at + unit if at >= 0 else self._start
@@ -117,7 +117,7 @@ class Rows:
             end, terminated = (low + at + unit, True) if at >= 0 else self._end_of(position + len(block))
             whole = block[position - low : end - low] if end - low <= len(block) else b""
             yield self._row(number, position, end, whole, terminated)
-            self._pulse.beat(end, self._source.size_bytes)
+            self._context.advance(end, self._source.size_bytes)
             position = end
             number += 1
 
@@ -131,7 +131,7 @@ class Rows:
             if at >= 0:
                 return position + at + self._unit, True
             position += len(block)
-            self._pulse.beat(position, self._source.size_bytes)
+            self._context.advance(position, self._source.size_bytes)
 
     def _row(self, number: int, start: int, end: int, whole: bytes, terminated: bool) -> Row:
         """Measures the line at [start, end); `whole` are its bytes if they are at hand."""
@@ -195,7 +195,7 @@ class Rows:
                 return
             seen += len(piece)
             yield piece if transcoder is None else transcoder.feed(piece, final=seen >= size)
-            self._pulse.beat(start + seen, self._source.size_bytes)
+            self._context.advance(start + seen, self._source.size_bytes)
 
     def _read(self, position: int, size: int) -> bytes:
         """`size` bytes; fewer only at the end of the file, so that blocks stay aligned."""

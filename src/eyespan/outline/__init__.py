@@ -21,7 +21,7 @@ from eyespan.outline.render import render
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from eyespan.model import Pulse
+    from eyespan.context import CallContext
 
 __all__ = ["MAX_BYTES", "Outline", "Symbol", "find", "language_of", "nearest", "outline", "render"]
 
@@ -121,16 +121,16 @@ def language_of(name: str, head: bytes = b"") -> str:
     return ""
 
 
-def outline(data: bytes, name: str, *, isolated: bool = True, pulse: Pulse | None = None) -> Outline:
+def outline(data: bytes, name: str, *, isolated: bool = True, context: CallContext | None = None) -> Outline:
     """What this file is made of.
 
     `isolated`: grammars, which are C code, run in the jailed worker; False runs them here, which saves some
     milliseconds and trusts them with this process.
 
-    Raises: Cancelled, TimedOut, and only where `pulse` says so.
+    Raises: Cancelled, TimedOut, and only where `context` says so.
     """
-    if pulse is not None:
-        pulse.check()
+    if context is not None:
+        context.check()
     whole = len(data) <= MAX_BYTES
     if not whole:
         cut = data.rfind(b"\n", 0, MAX_BYTES) + 1
@@ -142,12 +142,12 @@ def outline(data: bytes, name: str, *, isolated: bool = True, pulse: Pulse | Non
     if room is None:
         from eyespan.outline.source import look
 
-        found = look(data, language, isolated, pulse)
+        found = look(data, language, isolated, context)
     else:
         from importlib import import_module
 
         found = import_module(f"eyespan.outline.{room}").look(data, language)
-        if pulse is not None:
-            pulse.check()  # half a second or so for 2 MB made for the purpose; nothing in it can wait
+        if context is not None:
+            context.check()  # half a second or so for 2 MB made for the purpose; nothing in it can wait
     stem = name.replace("\\", "/").rsplit("/", 1)[-1].partition(".")[0]
     return Outline(found.symbols, found.how, language, found.complete and whole, stem, found.hint)

@@ -8,9 +8,9 @@ is checked as if it came from anywhere.
 
 from __future__ import annotations
 
+from eyespan.context import CallContext
 from eyespan.errors import Cancelled, Missing, ReadError
 from eyespan.guard.closing import close
-from eyespan.model import Pulse
 from eyespan.outline.model import MAX_SYMBOLS, Find, build, text_of
 from eyespan.outline.shape import finds_by_shape
 
@@ -40,12 +40,12 @@ SECONDS = 8.0
 _rowers: dict[str, Any] = {}
 
 
-def look(data: bytes, language: str, isolated: bool, pulse: Pulse | None) -> Outline:
-    """Raises: Cancelled, TimedOut, where `pulse` says so."""
+def look(data: bytes, language: str, isolated: bool, context: CallContext | None) -> Outline:
+    """Raises: Cancelled, TimedOut, where `context` says so."""
     source = text_of(data).encode("utf-8", "replace")
     hint = ""
     try:
-        rows, whole = _by_worker(source, language, pulse) if isolated else _here(source, language)
+        rows, whole = _by_worker(source, language, context) if isolated else _here(source, language)
         finds = _checked(rows, source.count(b"\n") + 1)
         if finds or whole:
             return build(finds, "tree-sitter", whole)
@@ -54,26 +54,26 @@ def look(data: bytes, language: str, isolated: bool, pulse: Pulse | None) -> Out
     except Missing as missing:
         hint = missing.install
     except ReadError:
-        if pulse is not None:
-            pulse.beat(0, 0)  # its deadline is the caller's affair; any other failure is the grammar's
+        if context is not None:
+            context.advance(0, 0)  # its deadline is the caller's affair; any other failure is the grammar's
     return build(finds_by_shape(source.decode("utf-8", "replace"), language), "shape", False, hint)
 
 
-class _Deadline(Pulse):
-    """The caller's pulse, and an end of our own: past it the job is killed."""
+class _Deadline(CallContext):
+    """The caller's context, and an end of our own: past it the job is killed."""
 
-    def __init__(self, outer: Pulse | None) -> None:
+    def __init__(self, outer: CallContext | None) -> None:
         super().__init__(SECONDS)
         self._outer = outer
 
-    def beat(self, done_bytes: int, total_bytes: int) -> None:
+    def advance(self, done_bytes: int, total_bytes: int) -> None:
         if self._outer is not None:
-            self._outer.beat(done_bytes, total_bytes)
-        super().beat(done_bytes, total_bytes)
+            self._outer.advance(done_bytes, total_bytes)
+        super().advance(done_bytes, total_bytes)
 
 
 def _here(source: bytes, language: str) -> tuple[Any, Any]:
-    from eyespan.outline.grammars import find_rows
+    from eyespan.decoders.grammars import find_rows
 
     if language not in _rowers:
         _rowers[language] = find_rows(language)
@@ -81,12 +81,12 @@ def _here(source: bytes, language: str) -> tuple[Any, Any]:
     return rows, whole
 
 
-def _by_worker(source: bytes, language: str, pulse: Pulse | None) -> tuple[Any, Any]:
+def _by_worker(source: bytes, language: str, context: CallContext | None) -> tuple[Any, Any]:
     from eyespan import worker
 
     fd = worker.spool((source,), asked="")
     try:
-        facts, _ = worker.run(f"outline-{language}", fd, {}, asked="", pulse=_Deadline(pulse))
+        facts, _ = worker.run(f"outline-{language}", fd, {}, asked="", context=_Deadline(context))
     finally:
         close(fd)
     return facts.get("rows"), facts.get("whole")

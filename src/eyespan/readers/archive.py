@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from eyespan.model import NotePart
 from eyespan.sources import read_directory
-from eyespan.sources.inside import Inside
 from eyespan.sources.members import FILE, FOLDER, HARD_LINK, LINK, normal
+from eyespan.sources.nested import Inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from eyespan.context import CallContext
     from eyespan.guard import Source
-    from eyespan.model import Part, Pulse, ReadRequest
+    from eyespan.model import Part, ReadRequest
     from eyespan.policy import Policy
     from eyespan.sources.members import Entry
 
@@ -25,7 +26,7 @@ MAX_NAME_CHARS = 300
 
 
 def read(
-    source: Source, request: ReadRequest, pulse: Pulse, policy: Policy
+    source: Source, request: ReadRequest, context: CallContext, policy: Policy
 ) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
     """One note: a line for each member, with its size in bytes.
 
@@ -36,7 +37,7 @@ def read(
     Raises: Unreadable.
     """
     folder = source.folder if isinstance(source, Inside) else None
-    directory = read_directory(source, pulse)
+    directory = read_directory(source, context)
     prefix = normal(folder) + "/" if folder and normal(folder) else ""
     where = source.path.removesuffix(f"!/{folder}").replace("!/", "/")
     entries = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eyespan.errors import Binary
-from eyespan.kinds import detect, picture_type
+from eyespan.kinds import detect, image_type
 from eyespan.model import BytesPart
 
 TYPE_CHECKING = False
@@ -11,12 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from eyespan.context import CallContext
     from eyespan.guard import Source
     from eyespan.kinds import Kind
-    from eyespan.model import Part, Pulse, ReadRequest
+    from eyespan.model import Part, ReadRequest
 
 
-def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
+def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
     """As many bytes as the dialect may hand out.
 
     Raises: Binary, if the dialect hands out none.
@@ -33,11 +34,11 @@ def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part
         if not block:
             break
         data += block
-        pulse.beat(len(data), source.size_bytes)
+        context.advance(len(data), source.size_bytes)
     return (BytesPart(bytes(data[:limit]), len(data) > limit, _media_type(kind, source.head)),), {}
 
 
 def _media_type(kind: Kind | None, head: bytes) -> str:
     if kind is not None and kind.name == "image":
-        return picture_type(head) or "application/octet-stream"
+        return image_type(head) or "application/octet-stream"
     return "application/pdf" if kind is not None and kind.name == "pdf" else "application/octet-stream"

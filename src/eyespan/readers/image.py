@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from eyespan import worker
 from eyespan.errors import Unreadable
-from eyespan.kinds import image_type, picture_type
+from eyespan.kinds import api_image_type, image_type
 from eyespan.model import MIB, ImagePart, NotePart
 
 TYPE_CHECKING = False
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from eyespan.context import CallContext
     from eyespan.guard import Source
-    from eyespan.model import Part, Pulse, ReadRequest
+    from eyespan.model import Part, ReadRequest
 
 MAX_BASE64_BYTES = 5 * MIB
 MAX_BYTES = MAX_BASE64_BYTES // 4 * 3
@@ -27,12 +28,12 @@ SHOWN_PX = 1568
 other side, where nobody can tell the scale."""
 
 
-def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
+def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
     """One picture, and a note if it is not the file as it is.
 
     Raises: Unreadable, Missing, TimedOut, Cancelled.
     """
-    media_type = picture_type(source.head)
+    media_type = image_type(source.head)
     params = {
         "media_type": media_type,
         "max_px": request.options.get("max_px", SHOWN_PX),
@@ -40,19 +41,19 @@ def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part
         "max_bytes": MAX_BYTES,
         "crop": request.options.get("crop"),
     }
-    facts, blobs = worker.run("image", source.fd, params, asked=source.asked, pulse=pulse)
-    picture = shown_picture(blobs, facts.get("media_type"), source.asked, "image")
+    facts, blobs = worker.run("image", source.fd, params, asked=source.asked, context=context)
+    picture = checked_image(blobs, facts.get("media_type"), source.asked, "image")
     note = _note(facts)
     parts: tuple[Part, ...] = (picture, NotePart(note)) if note else (picture,)
     return parts, {"media_type": picture.media_type, "size_bytes": source.size_bytes, **facts}
 
 
-def shown_picture(blobs: list[bytes], media_type: Any, asked: str, kind: str) -> ImagePart:
+def checked_image(blobs: list[bytes], media_type: Any, asked: str, kind: str) -> ImagePart:
     """The first blob as a picture, if it is one: what comes back from a decoder is believed only as far as it shows.
 
     Raises: Unreadable.
     """
-    if not blobs or len(blobs[0]) > MAX_BYTES or media_type is None or image_type(blobs[0]) != media_type:
+    if not blobs or len(blobs[0]) > MAX_BYTES or media_type is None or api_image_type(blobs[0]) != media_type:
         raise Unreadable(asked, kind=kind, reason="the decoder's answer makes no sense")
     return ImagePart(blobs[0], media_type)
 

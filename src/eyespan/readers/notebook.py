@@ -27,7 +27,8 @@ from eyespan.model import MIB, ImagePart, NotePart
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from eyespan.model import Part, Pulse, ReadRequest
+    from eyespan.context import CallContext
+    from eyespan.model import Part, ReadRequest
 
 MAX_BYTES = 32 * MIB
 MAX_DEPTH = 100
@@ -56,15 +57,15 @@ OLD_FORMS = {
 """What the keys of an output meant before nbformat 4."""
 
 
-def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
+def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
     """The cells of a notebook; `options["cells"]` = (first, last), from 1 and both included, picks some of them.
 
     Raises: Unreadable, if it is no notebook or too large for one; WindowTooLarge, if the cells hold too much source.
     """
-    tree = parse(_bytes(source, pulse))
+    tree = parse(_bytes(source, context))
     notebook = Notebook(tree, source.asked)
     first, last = request.options.get("cells") or (1, sys.maxsize)
-    show = _Show(notebook, request, pulse)
+    show = _Show(notebook, request, context)
     parts = tuple(show.cells(first, last))
     facts = {
         "total_cells": len(notebook.cells),
@@ -75,7 +76,7 @@ def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part
     return parts, facts
 
 
-def _bytes(source: Source, pulse: Pulse) -> bytes:
+def _bytes(source: Source, context: CallContext) -> bytes:
     if source.size_bytes > MAX_BYTES:
         raise _too_large(source.size_bytes)
     data = bytearray()
@@ -83,7 +84,7 @@ def _bytes(source: Source, pulse: Pulse) -> bytes:
         data += block
         if len(data) > MAX_BYTES:
             raise _too_large(len(data))
-        pulse.beat(len(data), source.size_bytes)
+        context.advance(len(data), source.size_bytes)
     return bytes(data)
 
 
@@ -169,12 +170,12 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 class _Show:
     """One pass over the cells asked for, within the limits of one answer."""
 
-    def __init__(self, notebook: Notebook, request: ReadRequest, pulse: Pulse) -> None:
+    def __init__(self, notebook: Notebook, request: ReadRequest, context: CallContext) -> None:
         self.shown = 0
         self.truncated = False
         self._notebook = notebook
         self._request = request
-        self._pulse = pulse
+        self._context = context
         self._source_left = request.limits.max_window_bytes
         self._chars_left = MAX_OUTPUTS_CHARS
         self._pictures_left = MAX_PICTURES
@@ -184,7 +185,7 @@ class _Show:
         for index, (where, cell) in enumerate(self._notebook.cells):
             if first <= index + 1 <= last:
                 self.shown += 1
-                self._pulse.beat(self.shown, len(self._notebook.cells))
+                self._context.advance(self.shown, len(self._notebook.cells))
                 yield from self._cell(index, where, cell)
 
     def _cell(self, index: int, where: str, cell: Any) -> Iterator[Part]:
@@ -281,15 +282,17 @@ class _Show:
         except (binascii.Error, ValueError):
             yield NotePart("[picture left out: its base64 is damaged]")
             return
-        if kinds.image_type(data) is None:
+        if kinds.api_image_type(data) is None:
             yield NotePart("[picture left out: its data is no PNG, JPEG, GIF or WebP picture]")
             return
         try:
-            parts = _seen(data, self._notebook.asked, self._request, self._pulse)
+            parts = _seen(data, self._notebook.asked, self._request, self._context)
         except Cancelled:
             raise
         except ReadError as error:
-            self._pulse.beat(self.shown, len(self._notebook.cells))  # the deadline of the whole call is another matter
+            self._context.advance(
+                self.shown, len(self._notebook.cells)
+            )  # the deadline of the whole call is another matter
             if isinstance(error, TimedOut):
                 self._pictures_left = 0  # one that took all its time is one too many
             yield NotePart(f"[picture left out: {error}]")
@@ -301,7 +304,7 @@ class _Show:
         yield from parts
 
 
-def _seen(data: bytes, asked: str, request: ReadRequest, pulse: Pulse) -> tuple[Part, ...]:
+def _seen(data: bytes, asked: str, request: ReadRequest, context: CallContext) -> tuple[Part, ...]:
     """A picture inside the notebook, treated as a picture file would be.
 
     Raises: ReadError.
@@ -315,7 +318,7 @@ def _seen(data: bytes, asked: str, request: ReadRequest, pulse: Pulse) -> tuple[
         close(fd)
         raise from_os_error(error, asked) from None
     with Source(fd, status, asked=asked, path="", canonical="") as source:
-        parts: tuple[Part, ...] = image.read(source, request, pulse)[0]
+        parts: tuple[Part, ...] = image.read(source, request, context)[0]
         return parts
 
 

@@ -10,15 +10,16 @@ from eyespan import worker
 from eyespan.errors import Unreadable
 from eyespan.kinds import is_pdf
 from eyespan.model import MIB, BytesPart, NotePart
-from eyespan.readers.image import SHOWN_PX, shown_picture
+from eyespan.readers.image import SHOWN_PX, checked_image
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from eyespan.context import CallContext
     from eyespan.guard import Source
-    from eyespan.model import Part, Pulse, ReadRequest
+    from eyespan.model import Part, ReadRequest
 
 MAX_PAGES = 20
 MAX_REPLY_BYTES = 12 * MIB
@@ -30,7 +31,7 @@ MAX_DOCUMENT_PAGES = 100
 of the conversation its share."""
 
 
-def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
+def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
     """Pages as notes and pictures in turn, or the file as bytes. No parts: the pages asked for lie beyond the end.
 
     Facts: `total_pages`, `pages_returned`, `truncated`, `pages` (one dict a page), and, when pages that were asked for
@@ -41,11 +42,11 @@ def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part
     if not is_pdf(source.head):
         raise Unreadable(source.asked, kind="pdf", reason="it is named .pdf but its contents are no PDF")
     if request.options.get("pdf") == "document" and request.options.get("pages") is None:
-        return _document(source, pulse)
-    return _pages(source, request.options, pulse)
+        return _document(source, context)
+    return _pages(source, request.options, context)
 
 
-def _document(source: Source, pulse: Pulse) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
+def _document(source: Source, context: CallContext) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
     advice = 'ask for some of its pages with the argument pages, as in "1-5"'
     if source.size_bytes > MAX_DOCUMENT_BYTES:
         reason = (
@@ -54,7 +55,7 @@ def _document(source: Source, pulse: Pulse) -> tuple[tuple[Part, ...], Mapping[s
         )
         raise Unreadable(source.asked, kind="pdf", reason=reason)
     params = {"whole": True, "max_bytes": MAX_DOCUMENT_BYTES}
-    facts, blobs = worker.run("pdf", source.fd, params, asked=source.asked, pulse=pulse)
+    facts, blobs = worker.run("pdf", source.fd, params, asked=source.asked, context=context)
     total = _whole_number(facts.get("total_pages"), source.asked)
     if total > MAX_DOCUMENT_PAGES:
         reason = f"it has {total} pages, more than the {MAX_DOCUMENT_PAGES} that can be handed on whole; {advice}"
@@ -65,7 +66,9 @@ def _document(source: Source, pulse: Pulse) -> tuple[tuple[Part, ...], Mapping[s
     return (BytesPart(blobs[0], False, "application/pdf"),), extra
 
 
-def _pages(source: Source, options: Mapping[str, Any], pulse: Pulse) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
+def _pages(
+    source: Source, options: Mapping[str, Any], context: CallContext
+) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
     first, last = options.get("pages") or (1, None)
     params = {
         "first": first,
@@ -76,7 +79,7 @@ def _pages(source: Source, options: Mapping[str, Any], pulse: Pulse) -> tuple[tu
         "max_bytes": MAX_REPLY_BYTES,
         "max_text_chars": MAX_PAGE_CHARS,
     }
-    facts, blobs = worker.run("pdf", source.fd, params, asked=source.asked, pulse=pulse)
+    facts, blobs = worker.run("pdf", source.fd, params, asked=source.asked, context=context)
     total = _whole_number(facts.get("total_pages"), source.asked)
     pages = facts.get("pages")
     if not isinstance(pages, list) or sum(map(len, blobs)) > 2 * MAX_REPLY_BYTES:
@@ -121,7 +124,7 @@ def _page(page: dict[str, Any], blobs: list[bytes], total: int, asked: str) -> l
         text = f"{heading}:\n\n{text}"
     if picture is None:
         return [NotePart(text)]
-    part = shown_picture(blobs, picture, asked, "pdf")
+    part = checked_image(blobs, picture, asked, "pdf")
     del blobs[0]
     return [NotePart(text), part]
 

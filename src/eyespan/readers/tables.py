@@ -12,17 +12,18 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from eyespan import kinds, worker
+from eyespan.decoders import tabular
 from eyespan.errors import NoMember, ScanLimit, Unreadable
 from eyespan.lines.encodings import Transcoder, choose
 from eyespan.model import MIB, NotePart
-from eyespan.readers import tabular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from eyespan.context import CallContext
     from eyespan.guard import Source
     from eyespan.lines.encodings import Encoding
-    from eyespan.model import Part, Pulse, ReadRequest
+    from eyespan.model import Part, ReadRequest
 
 SAMPLE_ROWS = 10
 TYPED_ROWS = 1000
@@ -34,7 +35,7 @@ MAX_LINE_BYTES = MIB
 DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 
 
-def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
+def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
     """One note: columns with their types, and rows.
 
     Facts: `columns` (name, type), `total_rows` (None where counting is not cheap) and `rows_returned` ((first, last) or
@@ -44,8 +45,8 @@ def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part
     """
     kind = kinds.detect(source.head, source.name)
     if kind is not None and kind.name in ("sqlite", "parquet"):
-        return _decoded(kind.name, source, request, pulse)
-    return _Csv(source, request, pulse).read()
+        return _decoded(kind.name, source, request, context)
+    return _Csv(source, request, context).read()
 
 
 def _window(options: Mapping[str, Any], default: int) -> tuple[int, int]:
@@ -54,12 +55,12 @@ def _window(options: Mapping[str, Any], default: int) -> tuple[int, int]:
 
 
 def _decoded(
-    kind: str, source: Source, request: ReadRequest, pulse: Pulse
+    kind: str, source: Source, request: ReadRequest, context: CallContext
 ) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
     table = request.options.get("table")
     first, count = _window(request.options, SAMPLE_ROWS)
     params = {"table": table, "first": first, "count": count, "windowed": request.options.get("rows") is not None}
-    facts, blobs = worker.run(kind, source.fd, params, asked=source.asked, pulse=pulse)
+    facts, blobs = worker.run(kind, source.fd, params, asked=source.asked, context=context)
     if facts.get("no_table"):
         near = tuple([str(name) for name in facts.get("near", ())][:10])
         raise NoMember(source.asked, member=str(table), near=near, what="table")
@@ -72,9 +73,9 @@ def _decoded(
 class _Csv:
     """One pass over one file of separated values."""
 
-    def __init__(self, source: Source, request: ReadRequest, pulse: Pulse) -> None:
+    def __init__(self, source: Source, request: ReadRequest, context: CallContext) -> None:
         self._source = source
-        self._pulse = pulse
+        self._context = context
         self._first, self._count = _window(request.options, SAMPLE_ROWS)
         rule = "bom" if request.encoding == "utf-8" else request.encoding
         self._encoding: Encoding = choose(rule, source.head, source.read_at)
@@ -186,7 +187,7 @@ class _Csv:
         while True:
             block = self._source.read_fully(position, 256 * 1024)
             position += len(block)
-            self._pulse.beat(position, self._source.size_bytes)
+            self._context.advance(position, self._source.size_bytes)
             if position > MAX_SCAN_BYTES:
                 raise ScanLimit(self._source.asked, limit_bytes=MAX_SCAN_BYTES)
             *lines, rest = (rest + transcoder.feed(block, final=not block)).split(b"\n")

@@ -5,19 +5,20 @@ from __future__ import annotations
 from eyespan import _native
 from eyespan.lines.encodings import UTF8, choose, transcode
 from eyespan.lines.reader import LineReader
-from eyespan.model import Block, Lines, RowsPart, Stretch, Tail, TextPart
+from eyespan.model import Block, CharRange, Lines, RowsPart, Tail, TextPart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
+    from eyespan.context import CallContext
     from eyespan.guard import Source
     from eyespan.lines.encodings import Encoding
-    from eyespan.model import Part, Pulse, ReadRequest
+    from eyespan.model import Part, ReadRequest
 
 
-def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
+def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
     """The lines of a text file. A selection that lies beyond its end gives a part without lines.
 
     Where the request `tells_encoding`, the facts say how the bytes were decoded and how many could not be.
@@ -30,14 +31,14 @@ def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part
         part = _at_hand(source, request, selection)
         if part is not None:
             return (part,), _told(request, encoding, None, bytes(part.data))
-    if isinstance(selection, Stretch) or (isinstance(selection, Tail) and selection.max_bytes is not None):
-        from eyespan.lines.stretch import read_stretch
+    if isinstance(selection, CharRange) or (isinstance(selection, Tail) and selection.max_bytes is not None):
+        from eyespan.lines.char_range import read_stretch
 
-        return read_stretch(source, request, selection, encoding, pulse)
-    lines = LineReader(source, request, encoding, pulse)
+        return read_stretch(source, request, selection, encoding, context)
+    lines = LineReader(source, request, encoding, context)
     try:
         if isinstance(selection, Block):
-            return _block(source, request, selection, encoding, lines, pulse)
+            return _block(source, request, selection, encoding, lines, context)
         if isinstance(selection, Tail):
             part = lines.tail(selection.count, selection.numbered)
         else:
@@ -47,17 +48,17 @@ def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part
         lines.keep_index()
 
 
-def stream(source: Source, request: ReadRequest, pulse: Pulse) -> Iterator[TextPart]:
+def stream(source: Source, request: ReadRequest, context: CallContext) -> Iterator[TextPart]:
     """The same lines, part after part; at least one part, if only an empty one."""
     selection = request.selection
-    lines = LineReader(source, request, choose(request.encoding, source.head, source.read_at), pulse)
+    lines = LineReader(source, request, choose(request.encoding, source.head, source.read_at), context)
     if isinstance(selection, Lines):
         try:
             yield from lines.stream(selection.first, selection.count)
         finally:
             lines.keep_index()
     else:
-        parts, _ = read(source, request, pulse)
+        parts, _ = read(source, request, context)
         yield from [part for part in parts if isinstance(part, TextPart)]
 
 
@@ -99,13 +100,13 @@ def _at_hand(source: Source, request: ReadRequest, selection: Lines) -> TextPart
 
 
 def _block(
-    source: Source, request: ReadRequest, block: Block, encoding: Encoding, lines: LineReader, pulse: Pulse
+    source: Source, request: ReadRequest, block: Block, encoding: Encoding, lines: LineReader, context: CallContext
 ) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
     from eyespan.lines.block import grow
     from eyespan.lines.rows import Rows
 
     most = request.limits.max_line_bytes or request.limits.max_window_bytes
-    rows = Rows(source, lines, encoding, pulse, most, lines.block_bytes)
+    rows = Rows(source, lines, encoding, context, most, lines.block_bytes)
     part = grow(rows, block, request.limits.max_window_bytes) or RowsPart((), past_end=True)
     if encoding.name != "utf-8":
         return (part,), _told(request, encoding, rows.replaced)

@@ -36,7 +36,7 @@ def main(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
         return 0
     try:
         if options.http is not None:
-            from eyespan.server.http import serve as serve_http
+            from eyespan.server.http.app import serve as serve_http
 
             return serve_http(workspace_factory, options)
         from eyespan.server.stdio import serve

@@ -14,7 +14,7 @@ import sys
 import time
 from _thread import allocate_lock
 
-from eyespan.server import wire
+from eyespan.server import json_lines
 from eyespan.tool import valid_tree
 
 TYPE_CHECKING = False
@@ -41,7 +41,7 @@ class Audit:
         """Raises: OSError when the line did not get into the file whole."""
         now = time.time()
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03d}Z"
-        data = b"".join(wire.dumps(valid_tree({"time": stamp, **line}))) + b"\n"
+        data = b"".join(json_lines.dumps(valid_tree({"time": stamp, **line}))) + b"\n"
         with self._lock:
             self._follow(len(data))
             if os.write(self._fd, data) != len(data):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from eyespan.context import DEADLINE_SECONDS, as_seconds
 from eyespan.dialects import DIALECTS
-from eyespan.model import DEADLINE_SECONDS, as_seconds
 from eyespan.record import record
 
 TYPE_CHECKING = False

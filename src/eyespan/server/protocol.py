@@ -8,9 +8,10 @@ Results are plain dicts; bytes in them stand for base64 text. Both doors (stdio,
 from __future__ import annotations
 
 import eyespan
+from eyespan.context import WouldBlock
 from eyespan.dialects import DIALECTS
 from eyespan.errors import ReadError
-from eyespan.model import DocumentContent, ImageContent, MayWait, TextContent
+from eyespan.model import DocumentContent, ImageContent, TextContent
 from eyespan.tool import valid_text, valid_tree
 
 TYPE_CHECKING = False
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from eyespan.model import Content, Pulse, Reply
+    from eyespan.context import CallContext
+    from eyespan.model import Content, Reply
     from eyespan.server.audit import Audit
-    from eyespan.server.witness import Witness
+    from eyespan.server.recorder import Witness
     from eyespan.tool import Tool
     from eyespan.workspace import Workspace
 
@@ -132,12 +134,12 @@ class Service:
                 self._tools.setdefault(name, tool)
         self.instructions = _instructions(workspace, [name for name, _ in self._listed])
 
-    def handler(self, method: str) -> Callable[[Mapping[str, Any], str, Pulse], dict[str, Any]]:
-        """What answers a method: `(params, caller, pulse) -> result`. Raises: KeyError."""
+    def handler(self, method: str) -> Callable[[Mapping[str, Any], str, CallContext], dict[str, Any]]:
+        """What answers a method: `(params, caller, context) -> result`. Raises: KeyError."""
         return {
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
-            "resources/list": lambda params, caller, pulse: {"resources": []},
+            "resources/list": lambda params, caller, context: {"resources": []},
             "resources/templates/list": self._list_templates,
             "resources/read": self._read_resource,
             "completion/complete": self._complete,
@@ -145,10 +147,10 @@ class Service:
 
     # --- tools -----------------------------------------------------------------------------------------------------
 
-    def _list_tools(self, params: Mapping[str, Any], caller: str, pulse: Pulse) -> dict[str, Any]:
+    def _list_tools(self, params: Mapping[str, Any], caller: str, context: CallContext) -> dict[str, Any]:
         return {"tools": [definition(name, tool) for name, tool in self._listed]}
 
-    def _call_tool(self, params: Mapping[str, Any], caller: str, pulse: Pulse) -> dict[str, Any]:
+    def _call_tool(self, params: Mapping[str, Any], caller: str, context: CallContext) -> dict[str, Any]:
         """Raises: Refused for a tool that is not there; whatever else goes wrong is the tool's own answer."""
         name = params.get("name")
         tool = self._tools.get(name) if isinstance(name, str) else None
@@ -163,12 +165,12 @@ class Service:
         if arguments is None:
             arguments = {}
         if self.audit is None and not self._rich:
-            return self._result(tool, tool.call(arguments, pulse=pulse), None)
-        from eyespan.server.witness import facts, watched
+            return self._result(tool, tool.call(arguments, context=context), None)
+        from eyespan.server.recorder import facts, watched
 
-        reply, witness, seconds = watched(tool, arguments, pulse)
+        reply, witness, seconds = watched(tool, arguments, context)
         if self.audit is not None:
-            verdict = "cancelled" if pulse.cancelled else "read" if reply.error is None else "refused"
+            verdict = "cancelled" if context.cancelled else "read" if reply.error is None else "refused"
             line = {"caller": caller, "dialect": tool.dialect.name, **facts(witness)}
             line |= {"bytes": _weight(reply.content) if reply.error is None else 0, "verdict": verdict}
             line |= {"code": None if reply.error is None else reply.error.code, "ms": round(seconds * 1000, 3)}
@@ -217,7 +219,7 @@ class Service:
         if isinstance(block, ImageContent):
             return {"type": "image", "data": block.data, "mimeType": block.media_type}
         if self._rich:
-            from eyespan.server.resources import uri_of
+            from eyespan.dialects.resource import uri_of
 
             path = witness.document.facts.canonical if witness is not None and witness.document is not None else ""
             resource = {"uri": uri_of(path), "mimeType": block.media_type, "blob": block.data}
@@ -228,7 +230,7 @@ class Service:
 
     # --- files as resources ----------------------------------------------------------------------------------------
 
-    def _list_templates(self, params: Mapping[str, Any], caller: str, pulse: Pulse) -> dict[str, Any]:
+    def _list_templates(self, params: Mapping[str, Any], caller: str, context: CallContext) -> dict[str, Any]:
         template = {
             "uriTemplate": TEMPLATE,
             "name": "file",
@@ -238,11 +240,11 @@ class Service:
         }
         return {"resourceTemplates": [template]}
 
-    def _read_resource(self, params: Mapping[str, Any], caller: str, pulse: Pulse) -> dict[str, Any]:
+    def _read_resource(self, params: Mapping[str, Any], caller: str, context: CallContext) -> dict[str, Any]:
         import time
 
-        from eyespan.server import resources
-        from eyespan.server.witness import Witness, facts
+        from eyespan.dialects import resource
+        from eyespan.server.recorder import Witness, facts
 
         uri = params.get("uri")
         if not isinstance(uri, str):
@@ -253,24 +255,24 @@ class Service:
         waits = False
         contents: dict[str, Any] = {}
         try:
-            contents = resources.read(witness, self.workspace.roots, uri, pulse, self._max_answer_bytes)
+            contents = resource.read(witness, self.workspace.roots, uri, context, self._max_answer_bytes)
         except ReadError as error:
             code = error.code
             raise Refused(RESOURCE_NOT_FOUND, valid_text(str(error)), {"uri": uri}) from None
-        except MayWait:
+        except WouldBlock:
             waits = True
             raise
         finally:
             if self.audit is not None and not waits:
                 size = len(contents.get("text", "").encode()) if "text" in contents else len(contents.get("blob", b""))
-                verdict = "cancelled" if pulse.cancelled else "read" if contents else "refused"
+                verdict = "cancelled" if context.cancelled else "read" if contents else "refused"
                 line = {"caller": caller, "dialect": "resource", **facts(witness), "bytes": size, "verdict": verdict}
                 line |= {"code": code, "ms": round((time.perf_counter() - start) * 1000, 3)}
                 if not self._recorded(line):
                     raise Refused(INTERNAL_ERROR, "the audit log cannot be written, so nothing is read", {"uri": uri})
         return {"contents": [contents]}
 
-    def _complete(self, params: Mapping[str, Any], caller: str, pulse: Pulse) -> dict[str, Any]:
+    def _complete(self, params: Mapping[str, Any], caller: str, context: CallContext) -> dict[str, Any]:
         ref, argument = params.get("ref"), params.get("argument")
         if not isinstance(ref, dict) or not isinstance(argument, dict):
             raise Refused(INVALID_PARAMS, "ref and argument must be objects")
@@ -281,9 +283,9 @@ class Service:
             raise Refused(INVALID_PARAMS, "argument.value must be a string")
         if argument.get("name") != "path":
             return {"completion": {"values": [], "total": 0, "hasMore": False}}
-        from eyespan.server.resources import complete
+        from eyespan.dialects.resource import complete
 
-        return {"completion": complete(self.workspace.engine, value, pulse)}
+        return {"completion": complete(self.workspace.engine, value, context)}
 
 
 class Session:
@@ -296,14 +298,14 @@ class Session:
         self.version: str | None = None
         self.caller = caller
 
-    def answer(self, method: str, params: Mapping[str, Any], pulse: Pulse) -> dict[str, Any]:
+    def answer(self, method: str, params: Mapping[str, Any], context: CallContext) -> dict[str, Any]:
         """The result of one request.
 
         Raises: Refused.
         """
         meta = params.get("_meta")
         if method != "initialize" and isinstance(meta, dict) and VERSION_KEY in meta:
-            return self._modern(method, params, meta, pulse)
+            return self._modern(method, params, meta, context)
         if method == "initialize":
             if isinstance(meta, dict) and VERSION_KEY in meta and "protocolVersion" not in params:
                 raise Refused(METHOD_NOT_FOUND, "Method not found", method)  # of a revision without handshake
@@ -316,7 +318,7 @@ class Session:
             raise Refused(METHOD_NOT_FOUND, "Method not found", method)
         if self.version is None:
             raise Refused(INVALID_PARAMS, f"send initialize first, or {VERSION_KEY} in params._meta")
-        return self.service.handler(method)(params, self.caller, pulse)
+        return self.service.handler(method)(params, self.caller, context)
 
     def _initialize(self, params: Mapping[str, Any]) -> dict[str, Any]:
         asked = params.get("protocolVersion")
@@ -331,7 +333,9 @@ class Session:
             "instructions": self.service.instructions,
         }
 
-    def _modern(self, method: str, params: Mapping[str, Any], meta: Mapping[str, Any], pulse: Pulse) -> dict[str, Any]:
+    def _modern(
+        self, method: str, params: Mapping[str, Any], meta: Mapping[str, Any], context: CallContext
+    ) -> dict[str, Any]:
         version = meta[VERSION_KEY]
         if CAPABILITIES_KEY not in meta:
             raise Refused(INVALID_PARAMS, f"params._meta lacks {CAPABILITIES_KEY}")
@@ -348,7 +352,7 @@ class Session:
             }
         elif method in COMMON_METHODS:
             try:
-                result = self.service.handler(method)(params, caller_of(meta.get(CLIENT_KEY)) or self.caller, pulse)
+                result = self.service.handler(method)(params, caller_of(meta.get(CLIENT_KEY)) or self.caller, context)
             except Refused as refused:
                 if refused.code == RESOURCE_NOT_FOUND:  # retired in this revision
                     refused.code = INVALID_PARAMS

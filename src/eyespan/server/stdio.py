@@ -12,8 +12,9 @@ import sys
 import time
 from _thread import allocate_lock, start_new_thread
 
-from eyespan.model import DEADLINE_SECONDS, MayWait, Pulse
-from eyespan.server import jail, protocol, wire
+from eyespan.context import DEADLINE_SECONDS, CallContext, WouldBlock
+from eyespan.sandbox import server as jail
+from eyespan.server import json_lines, protocol
 from eyespan.server.protocol import Refused, Service, Session
 
 TYPE_CHECKING = False
@@ -100,7 +101,7 @@ class Job:
 
     __slots__ = ("batch", "requests")
 
-    def __init__(self, requests: list[tuple[str | int, str, dict[str, Any], Pulse]], batch: bool) -> None:
+    def __init__(self, requests: list[tuple[str | int, str, dict[str, Any], CallContext]], batch: bool) -> None:
         self.requests = requests
         self.batch = batch
 
@@ -121,7 +122,7 @@ class Door:
         self._parked = 0
         """Calls that wait for a file system, each in a thread that is not one of the eight."""
         self._waiting: list[Job] = []
-        self._running: dict[str | int, Pulse] = {}
+        self._running: dict[str | int, CallContext] = {}
         self._buffer = bytearray()
         self._searched = 0
         self._ended = False
@@ -133,8 +134,8 @@ class Door:
             while (self._busy or self._parked) and not self._broken():
                 time.sleep(0.002)
         except KeyboardInterrupt:
-            for pulse in list(self._running.values()):
-                pulse.cancelled = True
+            for context in list(self._running.values()):
+                context.cancelled = True
             raise
         return 0
 
@@ -196,8 +197,8 @@ class Door:
     def _take(self, line: bytes) -> Job | None:
         """Answers a message, or gives the job that will."""
         try:
-            message = wire.loads(line)
-        except wire.Malformed as error:
+            message = json_lines.loads(line)
+        except json_lines.Malformed as error:
             self._send(_error(None, Refused(protocol.PARSE_ERROR, f"Parse error: {error}")))
             return None
         if isinstance(message, list):
@@ -224,7 +225,9 @@ class Door:
             self._send_all(answers, True)
         return Job(requests, True) if requests else None
 
-    def _judge(self, message: Any) -> tuple[dict[str, Any] | None, tuple[str | int, str, dict[str, Any], Pulse] | None]:
+    def _judge(
+        self, message: Any
+    ) -> tuple[dict[str, Any] | None, tuple[str | int, str, dict[str, Any], CallContext] | None]:
         """The answer to a message, or the request that has to be worked on; neither for a notice."""
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
             return _error(None, Refused(protocol.INVALID_REQUEST, "Invalid request: no JSON-RPC 2.0 message")), None
@@ -246,25 +249,25 @@ class Door:
         assert isinstance(request_id, (str, int))
         if not isinstance(params, dict):
             return _error(request_id, Refused(protocol.INVALID_PARAMS, "params must be an object")), None
-        pulse = Pulse(self._timeout, self._progress(params), patient=False)
+        context = CallContext(self._timeout, self._progress(params), may_block=False)
         if method in protocol.READING_METHODS:
-            self._running[request_id] = pulse
-            return None, (request_id, method, params, pulse)
-        return self._answer(request_id, method, params, pulse), None
+            self._running[request_id] = context
+            return None, (request_id, method, params, context)
+        return self._answer(request_id, method, params, context), None
 
     def _cancel(self, request_id: Any) -> None:
-        pulse = self._running.get(request_id) if protocol.is_id(request_id) else None
-        if pulse is not None:
-            pulse.cancelled = True
+        context = self._running.get(request_id) if protocol.is_id(request_id) else None
+        if context is not None:
+            context.cancelled = True
 
     def _do(self, job: Job) -> None:
         try:
             self._work(job)
-        except MayWait:
+        except WouldBlock:
             # Sixty of these must not keep a plain read waiting: each gets a thread of its own for as long as it takes.
             # How many there can be at once is patience's business, which turns the rest away.
-            for _, _, _, pulse in job.requests:
-                pulse.patient = True
+            for _, _, _, context in job.requests:
+                context.may_block = True
             with self._counting:
                 self._parked += 1
             try:
@@ -283,18 +286,20 @@ class Door:
 
     def _work(self, job: Job) -> None:
         answers = []
-        for request_id, method, params, pulse in job.requests:
-            if not pulse.cancelled:
-                answers.append(self._answer(request_id, method, params, pulse))
-            if self._running.get(request_id) is pulse:
+        for request_id, method, params, context in job.requests:
+            if not context.cancelled:
+                answers.append(self._answer(request_id, method, params, context))
+            if self._running.get(request_id) is context:
                 self._running.pop(request_id, None)
-            if pulse.cancelled and answers and answers[-1]["id"] == request_id:
+            if context.cancelled and answers and answers[-1]["id"] == request_id:
                 answers.pop()  # whoever cancels waits for no answer
         self._send_all(answers, job.batch)
 
-    def _answer(self, request_id: str | int, method: str, params: dict[str, Any], pulse: Pulse) -> dict[str, Any]:
+    def _answer(
+        self, request_id: str | int, method: str, params: dict[str, Any], context: CallContext
+    ) -> dict[str, Any]:
         try:
-            result = self._session.answer(method, params, pulse)
+            result = self._session.answer(method, params, context)
         except Refused as refused:
             return _error(request_id, refused)
         except Exception as error:
@@ -375,7 +380,7 @@ class Door:
             self._send(answers)
 
     def _send(self, message: Any) -> None:
-        pieces = wire.dumps(message)
+        pieces = json_lines.dumps(message)
         pieces.append(b"\n")
         with self._writing:
             if not self._broken():
@@ -384,8 +389,8 @@ class Door:
                 except OSError:
                     # Nobody listens any more: nothing to do but to stop what still runs.
                     self._out = -1
-                    for pulse in list(self._running.values()):
-                        pulse.cancelled = True
+                    for context in list(self._running.values()):
+                        context.cancelled = True
 
 
 def _write(fd: int, pieces: list[bytes]) -> None:

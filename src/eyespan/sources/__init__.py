@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from eyespan.errors import NoMember, NotRegular, Unreadable
 from eyespan.kinds import archive, compression
-from eyespan.sources import kept, streams, tars, zips
-from eyespan.sources.inside import Decoded, Inside
+from eyespan.sources import cache, streams, tars, zips
 from eyespan.sources.members import FILE, FOLDER, HARD_LINK, LINK, Directory, Entry, split_member
+from eyespan.sources.nested import Decoded, Inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from eyespan.context import CallContext
     from eyespan.guard import Source
-    from eyespan.model import Pulse
     from eyespan.policy import Policy
 
 MAX_DEPTH = 3
@@ -26,7 +26,13 @@ MAX_LINKS = 8
 
 
 def open_inside(
-    source: Source, member: str, policy: Policy, pulse: Pulse, *, decode: bool = True, decode_archives: bool = True
+    source: Source,
+    member: str,
+    policy: Policy,
+    context: CallContext,
+    *,
+    decode: bool = True,
+    decode_archives: bool = True,
 ) -> Source:
     """What `member` names inside an opened file, or without one what a compressed file holds, or the file itself.
 
@@ -36,37 +42,37 @@ def open_inside(
 
     Raises: NoMember, PolicyDenied, NotRegular, Unreadable, Missing, and what reading raises.
     """
-    here = _decoded(source, pulse) if member or decode or decode_archives else source
+    here = _decoded(source, context) if member or decode or decode_archives else source
     if not member:
         wanted = decode if archive(here.head) is None else decode_archives
         return here if wanted else source
     for _ in range(MAX_DEPTH):
         if archive(here.head) is None:
             raise Unreadable(source.asked, kind="archive", reason="it is no archive that can be looked into")
-        directory = read_directory(here, pulse)
+        directory = read_directory(here, context)
         found = split_member(member, directory)
         if found is None or (found[0].what == FOLDER and not found[1]):
             return _folder(here, member, directory, policy)
         entry, member = found
-        here = _decoded(_member(here, entry, directory, policy, pulse), pulse)
+        here = _decoded(_member(here, entry, directory, policy, context), context)
         if not member:
             return here
     raise Unreadable(source.asked, kind="archive", reason=f"archives in archives are read {MAX_DEPTH} deep, no deeper")
 
 
-def read_directory(source: Source, pulse: Pulse) -> Directory:
+def read_directory(source: Source, context: CallContext) -> Directory:
     """The members of a source that is an archive.
 
     Raises: Unreadable, and what reading raises.
     """
-    found = kept.find_directory(source)
+    found = cache.find_directory(source)
     if found is None:
-        found = (zips if archive(source.head) == "zip" else tars).read_directory(source, pulse)
-        kept.keep_directory(source, found)
+        found = (zips if archive(source.head) == "zip" else tars).read_directory(source, context)
+        cache.keep_directory(source, found)
     return found
 
 
-def _decoded(source: Source, pulse: Pulse) -> Source:
+def _decoded(source: Source, context: CallContext) -> Source:
     """What a compressed source holds; any other as it is."""
     for _ in range(MAX_LAYERS):
         how = compression(source.head)
@@ -74,7 +80,7 @@ def _decoded(source: Source, pulse: Pulse) -> Source:
             return source
         inner = streams.inner_name(source.name)
         source = Decoded(
-            source, streams.STREAMS[how], name=source.path, mark=how, pulse=pulse, kind="compressed", inner=inner
+            source, streams.STREAMS[how], name=source.path, mark=how, context=context, kind="compressed", inner=inner
         )
     return source
 
@@ -92,7 +98,7 @@ def _folder(here: Source, member: str, directory: Directory, policy: Policy) -> 
     return view
 
 
-def _member(here: Source, entry: Entry, directory: Directory, policy: Policy, pulse: Pulse) -> Source:
+def _member(here: Source, entry: Entry, directory: Directory, policy: Policy, context: CallContext) -> Source:
     """The bytes of one member. Raises: PolicyDenied, NotRegular, NoMember, Unreadable."""
     for _ in range(MAX_LINKS):
         name = f"{here.path}!/{entry.name}"
@@ -114,7 +120,7 @@ def _member(here: Source, entry: Entry, directory: Directory, policy: Policy, pu
     if entry.what != FILE:
         raise NotRegular(here.asked, what="device")
     if directory.format == "zip":
-        return zips.open_member(here, entry, name, pulse)
+        return zips.open_member(here, entry, name, context)
     return tars.open_member(here, entry, name)
 
 

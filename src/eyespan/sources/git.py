@@ -14,14 +14,15 @@ import os
 
 from eyespan.errors import NoRevision, NotFound, NotRegular, OutsideRoot, ReadError, Unreadable
 from eyespan.sources import streams
-from eyespan.sources.inside import Decoded, Held, Inside
+from eyespan.sources.nested import Decoded, Held, Inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from eyespan.context import CallContext
     from eyespan.guard import Guard, Source
-    from eyespan.model import Pulse, ReadRequest
+    from eyespan.model import ReadRequest
 
 MAX_OBJECT_BYTES = 16 << 20
 """Of what has to be held whole: commits, folders, and files that are kept as differences."""
@@ -42,7 +43,7 @@ _NOT_THERE = "an object of this revision is not in the repository"
 _HEX = frozenset("0123456789abcdef")
 
 
-def open_at(guard: Guard, request: ReadRequest, pulse: Pulse) -> Source:
+def open_at(guard: Guard, request: ReadRequest, context: CallContext) -> Source:
     """The file as it was in a revision.
 
     Raises: NoRevision, PolicyDenied, OutsideRoot, NotRegular, Unreadable, and what opening and reading raise.
@@ -53,7 +54,7 @@ def open_at(guard: Guard, request: ReadRequest, pulse: Pulse) -> Source:
         raise OutsideRoot(request.path) if path != "." else NotRegular(request.path, what="directory")
     guard.policy.admit(path, request.path)
     try:
-        repository, inner = _Repository.find(guard, root.path, path, request.path, request.revision, pulse)
+        repository, inner = _Repository.find(guard, root.path, path, request.path, request.revision, context)
         with repository:
             return repository.fetch(inner, request.revision, f"{path}@{request.revision}", path)
     except ReadError as error:
@@ -64,12 +65,12 @@ def open_at(guard: Guard, request: ReadRequest, pulse: Pulse) -> Source:
 class _Repository:
     """The files of one repository, opened as they are needed."""
 
-    def __init__(self, guard: Guard, folder: str, asked: str, pulse: Pulse) -> None:
+    def __init__(self, guard: Guard, folder: str, asked: str, context: CallContext) -> None:
         self._guard = guard
         self._folder = folder
         """Of this working copy: HEAD and what else is its own."""
         self._asked = asked
-        self._pulse = pulse
+        self._context = context
         common = self._text("commondir")
         self._common = os.path.join(folder, common) if common else folder
         config = (self._text("config", self._common, 1 << 20) or "").lower().replace(" ", "").replace("\t", "")
@@ -80,7 +81,7 @@ class _Repository:
 
     @classmethod
     def find(
-        cls, guard: Guard, root: str, path: str, asked: str, revision: str, pulse: Pulse
+        cls, guard: Guard, root: str, path: str, asked: str, revision: str, context: CallContext
     ) -> tuple[_Repository, str]:
         """The repository of the innermost folder that has one, and the file's path in it. Raises: NoRevision."""
         folder = path
@@ -89,13 +90,13 @@ class _Repository:
             place = os.path.join(root, folder, ".git")
             inner = path[len(folder) + 1 :] if folder else path
             if _exists(guard, f"{place}/HEAD"):
-                return cls(guard, place, asked, pulse), inner
+                return cls(guard, place, asked, context), inner
             pointer = _small(guard, place, MAX_REF_BYTES)
             if pointer is not None and pointer.startswith("gitdir:"):
                 target = os.path.join(root, folder, pointer[7:].strip())
                 try:
                     if _exists(guard, f"{target}/HEAD"):
-                        return cls(guard, target, asked, pulse), inner
+                        return cls(guard, target, asked, context), inner
                 except OutsideRoot:
                     reason = "the repository of this working copy lies outside the workspace"
                     raise NoRevision(asked, revision=revision, reason=reason) from None
@@ -206,7 +207,7 @@ class _Repository:
             position, rest = 0, b""
             while position < MAX_PACKED_REFS_BYTES and (block := source.read_at(position, 1 << 20)):
                 position += len(block)
-                self._pulse.beat(position, source.size_bytes)
+                self._context.advance(position, source.size_bytes)
                 *lines, rest = (rest + block).split(b"\n")
                 for line in lines:
                     if line.endswith(wanted) and len(line) == 2 * self._hash_bytes + len(wanted):
@@ -288,7 +289,7 @@ class _Repository:
 
     def _object(self, digest: str) -> tuple[str, bytes]:
         """Kind and contents of an object that is held whole."""
-        self._pulse.beat(0, 0)
+        self._context.advance(0, 0)
         loose = self._loose(digest)
         if loose is not None:
             with loose:
@@ -304,7 +305,7 @@ class _Repository:
 
     def _kind(self, digest: str) -> str:
         """What an object is; "" if that cannot be told."""
-        self._pulse.check()
+        self._context.check()
         try:
             loose = self._loose(digest)
             if loose is not None:
@@ -343,7 +344,13 @@ class _Repository:
                 piece = Inside(pack, start, max(0, pack.size_bytes - start), name=name, mark=start, kind="git")
                 make = lambda below, state: streams.Inflate(below, state, 15)  # noqa: E731  # one use, one line
                 return Decoded(
-                    *(piece, make), name=name, mark=mark, pulse=self._pulse, kind="git", declared=size, inner=plain_name
+                    *(piece, make),
+                    name=name,
+                    mark=mark,
+                    context=self._context,
+                    kind="git",
+                    declared=size,
+                    inner=plain_name,
                 )
             kind, data = self._packed(pack, offset)
             if kind != "blob":
@@ -358,7 +365,7 @@ class _Repository:
             source = self._source(f"{digest[:2]}/{digest[2:]}", store)
             if source is not None:
                 make = lambda below, state: streams.Inflate(below, state, 15)  # noqa: E731
-                return Decoded(source, make, name=source.path, mark="loose", pulse=self._pulse, kind="git")
+                return Decoded(source, make, name=source.path, mark="loose", context=self._context, kind="git")
         return None
 
     def _loose_head(self, loose: Source) -> tuple[str, int, int]:
@@ -373,7 +380,7 @@ class _Repository:
         """Kind and contents of an object in a pack, put together from its differences."""
         deltas: list[tuple[int, int]] = []
         while True:
-            self._pulse.beat(len(deltas), MAX_DELTAS)
+            self._context.advance(len(deltas), MAX_DELTAS)
             number, size, start, base = self._pack_head(pack, offset)
             self._check_size(size)
             if base is None:
@@ -387,7 +394,7 @@ class _Repository:
             raise self._unreadable(_DAMAGED)
         data = self._inflate(pack, start, size)
         for delta_start, delta_size in reversed(deltas):
-            self._pulse.beat(0, 0)
+            self._context.advance(0, 0)
             data = self._apply(data, self._inflate(pack, delta_start, delta_size))
         return kind, data
 
@@ -454,7 +461,7 @@ class _Repository:
         while at < end:
             steps += 1
             if not steps & 0xFFF:
-                self._pulse.check()
+                self._context.check()
             order = delta[at]
             at += 1
             if order & 0x80:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from eyespan.errors import Cancelled, ReadError, TimedOut, Unreadable
 from eyespan.kinds import tar_checksum_fits
 from eyespan.record import record
-from eyespan.sources.inside import Inside
 from eyespan.sources.members import (
     FILE,
     FOLDER,
@@ -22,11 +21,12 @@ from eyespan.sources.members import (
     Entry,
     entry_mark,
 )
+from eyespan.sources.nested import Inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from eyespan.context import CallContext
     from eyespan.guard import Source
-    from eyespan.model import Pulse
 
 BLOCK = 512
 _DAMAGED = "it is damaged: a header makes no sense"
@@ -46,7 +46,7 @@ class _BadHeader(Exception):
     """The text says what is wrong, for a person."""
 
 
-def read_directory(source: Source, pulse: Pulse) -> Directory:
+def read_directory(source: Source, context: CallContext) -> Directory:
     """Every member up to the end, or up to where the archive cannot be read any further.
 
     Raises: TimedOut, Cancelled.
@@ -54,7 +54,7 @@ def read_directory(source: Source, pulse: Pulse) -> Directory:
     entries: list[Entry] = []
     complaint = ""
     try:
-        _walk(source, pulse, entries)
+        _walk(source, context, entries)
     except (TimedOut, Cancelled):
         raise
     except _BadHeader as error:
@@ -79,7 +79,7 @@ class _Header:
     size_bytes: int
 
 
-def _walk(source: Source, pulse: Pulse, entries: list[Entry]) -> None:
+def _walk(source: Source, context: CallContext, entries: list[Entry]) -> None:
     position = 0
     everywhere: dict[str, str] = {}
     once: dict[str, str] = {}
@@ -89,7 +89,7 @@ def _walk(source: Source, pulse: Pulse, entries: list[Entry]) -> None:
         if not block.strip(b"\0"):
             return  # the end, marked or not
         header = _header(block)
-        pulse.beat(position, source.size_bytes)
+        context.advance(position, source.size_bytes)
         position += BLOCK
         if header.kind in (b"x", b"g", b"X", b"L", b"K"):
             body = _body(source, position, header.size_bytes)

@@ -10,15 +10,15 @@ from struct import Struct
 
 from eyespan.errors import Unreadable
 from eyespan.sources import streams
-from eyespan.sources.inside import Decoded, Inside
 from eyespan.sources.members import FILE, FOLDER, LINK, MAX_DIRECTORY_BYTES, MAX_MEMBERS, Directory, Entry, entry_mark
+from eyespan.sources.nested import Decoded, Inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from eyespan.context import CallContext
     from eyespan.guard import Source
-    from eyespan.model import Pulse
 
 _END = Struct("<4s4H2LH")
 _END64 = Struct("<4sQ2H2L4Q")
@@ -38,13 +38,13 @@ _METHODS = {
 _NAMES = {1: "shrunk", 6: "imploded", 9: "deflate64", 19: "LZ77", 95: "xz", 98: "PPMd"}
 
 
-def read_directory(source: Source, pulse: Pulse) -> Directory:
+def read_directory(source: Source, context: CallContext) -> Directory:
     """Raises: Unreadable."""
     start, size, shift, told = _find_directory(source)
     if size > MAX_DIRECTORY_BYTES:
         raise _unreadable(source, f"its directory is larger than {MAX_DIRECTORY_BYTES >> 20} MiB")
     entries: list[Entry] = []
-    for fields, name, extra in _central(source, start, size, pulse):
+    for fields, name, extra in _central(source, start, size, context):
         if len(entries) >= MAX_MEMBERS:
             return Directory("zip", tuple(entries), f"it has more than {MAX_MEMBERS} members")
         entries.append(_entry(fields, name, extra, shift))
@@ -52,7 +52,7 @@ def read_directory(source: Source, pulse: Pulse) -> Directory:
     return Directory("zip", tuple(entries), complaint)
 
 
-def open_member(source: Source, entry: Entry, name: str, pulse: Pulse) -> Inside:
+def open_member(source: Source, entry: Entry, name: str, context: CallContext) -> Inside:
     """The bytes of a member that is a file. Raises: Unreadable."""
     if entry.encrypted:
         raise _unreadable(source, "the member is encrypted")
@@ -78,7 +78,7 @@ def open_member(source: Source, entry: Entry, name: str, pulse: Pulse) -> Inside
         raise _unreadable(source, f"the member is compressed in a way that is not supported ({how})")
     packed = Inside(source, start, entry.packed_bytes, name=name, mark=entry_mark(entry))
     return Decoded(
-        packed, make, name=name, mark="decoded", pulse=pulse, declared=entry.size_bytes, checksum=entry.checksum
+        packed, make, name=name, mark="decoded", context=context, declared=entry.size_bytes, checksum=entry.checksum
     )
 
 
@@ -131,7 +131,9 @@ def _length(source: Source) -> int:
     return source.size_bytes
 
 
-def _central(source: Source, start: int, size: int, pulse: Pulse) -> Iterator[tuple[tuple[int, ...], bytes, bytes]]:
+def _central(
+    source: Source, start: int, size: int, context: CallContext
+) -> Iterator[tuple[tuple[int, ...], bytes, bytes]]:
     """The records of the directory: numbers, name and extra fields of each."""
     end = start + size
     block, low = b"", start
@@ -139,7 +141,7 @@ def _central(source: Source, start: int, size: int, pulse: Pulse) -> Iterator[tu
     while position + _CENTRAL.size <= end:
         at = position - low
         if at + _CENTRAL.size + 3 * 65535 > len(block) and low + len(block) < end:
-            pulse.beat(position - start, size)
+            context.advance(position - start, size)
             low, at = position, 0
             block = source.read_fully(position, min(end - position, _BLOCK_BYTES))
             if not block:

@@ -7,7 +7,7 @@ comes back is a dict of facts (plain JSON) and a list of byte strings. A crash, 
 
 **A decoder** is a function `decode(file, params) -> (facts, blobs)` in a module that is imported only in the worker:
 `file` is the opened file (binary, unbuffered, at its start), `params` and `facts` are dicts that JSON can hold, `blobs`
-a list of bytes; `params["seconds"]` is the time it has. It has one row in `eyespan.worker.decoders`. Heavy libraries
+a list of bytes; `params["seconds"]` is the time it has. It has one row in `eyespan.decoders.table`. Heavy libraries
 are imported at the top of its module: behind the walls nothing can be opened any more, so whatever it imports or opens
 lazily must be touched at import. It says what is wrong with a file by raising `Unreadable("", kind=..., reason=...)` or
 `Missing("", what=..., install=...)`; the path is filled in on this side.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from eyespan.model import Pulse
+    from eyespan.context import CallContext
     from eyespan.worker.client import JobLimits, Worker
 
 _worker: Worker | None = None
@@ -59,14 +59,14 @@ def configure(limits: JobLimits) -> None:
 
 
 def run(
-    task: str, fd: int, params: Mapping[str, Any], *, asked: str, pulse: Pulse
+    task: str, fd: int, params: Mapping[str, Any], *, asked: str, context: CallContext
 ) -> tuple[dict[str, Any], list[bytes]]:
     """What the decoder of `task` makes of the file behind `fd`, whose position is the decoder's while it runs.
 
     Raises: Unreadable for a file the decoder refuses, crashes on or needs too much memory for; TimedOut; Missing;
         Cancelled.
     """
-    return worker().run(task, fd, params, asked=asked, pulse=pulse)
+    return worker().run(task, fd, params, asked=asked, context=context)
 
 
 def spool(pieces: Iterable[bytes], *, asked: str) -> int:

@@ -21,13 +21,14 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from eyespan.context import CallContext
+from eyespan.decoders.table import DECODERS
 from eyespan.errors import Internal, Missing, SystemFailure, TimedOut, Unreadable, shortage
 from eyespan.guard.closing import close
-from eyespan.model import MIB, Pulse
+from eyespan.model import MIB
 from eyespan.record import record
 from eyespan.worker import module_path
-from eyespan.worker.decoders import DECODERS
-from eyespan.worker.zygote import ENDED, STARTED
+from eyespan.worker.fork_server import ENDED, STARTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +40,7 @@ START_SECONDS = 30.0
 _BEAT_SECONDS = 0.05
 _MAX_HEAD_BYTES = 8 * MIB
 _CHUNK_BYTES = 256 * 1024
-BACKENDS = ("zygote", "plain")
+BACKENDS = ("fork_server", "plain")
 
 
 @record
@@ -67,7 +68,7 @@ class Worker:
     """The process in which files are decoded, as seen from here.
 
     `decoders` is the table of tasks, `path` what is added to the module path over there; both are for tests that bring
-    decoders of their own. `backend` is "zygote" where processes can be forked, "plain" (a new process for each
+    decoders of their own. `backend` is "fork_server" where processes can be forked, "plain" (a new process for each
     job, fewer walls) elsewhere.
     """
 
@@ -80,7 +81,7 @@ class Worker:
         backend: str = "auto",
     ) -> None:
         self.limits = limits or JobLimits()
-        self.backend = ("zygote" if hasattr(os, "fork") else "plain") if backend == "auto" else backend
+        self.backend = ("fork_server" if hasattr(os, "fork") else "plain") if backend == "auto" else backend
         self._decoders = dict(DECODERS if decoders is None else decoders)
         self._path = tuple(path)
         self._reset()
@@ -97,14 +98,14 @@ class Worker:
     # --- what callers use ---
 
     def run(
-        self, task: str, fd: int, params: Mapping[str, Any], *, asked: str, pulse: Pulse | None = None
+        self, task: str, fd: int, params: Mapping[str, Any], *, asked: str, context: CallContext | None = None
     ) -> tuple[dict[str, Any], list[bytes]]:
         """What the decoder of `task` makes of the file behind `fd`, whose position is the decoder's while it runs.
 
         Raises: Unreadable, TimedOut, Missing, Cancelled.
         """
-        pulse = pulse or Pulse()
-        head, blobs = self._answer(task, fd, params, asked, pulse)
+        context = context or CallContext()
+        head, blobs = self._answer(task, fd, params, asked, context)
         if "error" in head:
             raise _error(head, asked, task)
         facts = head.get("facts")
@@ -118,7 +119,7 @@ class Worker:
         found: dict[str, bool] = dict.fromkeys(("process", *names), False)
         here, there = os.pipe()
         try:
-            head, _ = self._answer("", here, {}, "", Pulse())
+            head, _ = self._answer("", here, {}, "", CallContext())
         except (Unreadable, TimedOut, Internal, SystemFailure):
             return found
         finally:
@@ -145,20 +146,20 @@ class Worker:
     # --- one job ---
 
     def _answer(
-        self, task: str, fd: int, params: Mapping[str, Any], asked: str, pulse: Pulse
+        self, task: str, fd: int, params: Mapping[str, Any], asked: str, context: CallContext
     ) -> tuple[dict[str, Any], list[bytes]]:
         while not self._turn.acquire(timeout=_BEAT_SECONDS):
-            pulse.beat(0, 0)
+            context.advance(0, 0)
         try:
             if self.backend == "plain":
-                data = self._plain_job(task, fd, params, asked, pulse)
+                data = self._plain_job(task, fd, params, asked, context)
             else:
-                data = self._forked_job(task, fd, params, asked, pulse)
+                data = self._forked_job(task, fd, params, asked, context)
         finally:
             self._turn.release()
         return _parse(data, asked, task)
 
-    def _forked_job(self, task: str, fd: int, params: Mapping[str, Any], asked: str, pulse: Pulse) -> bytes:
+    def _forked_job(self, task: str, fd: int, params: Mapping[str, Any], asked: str, context: CallContext) -> bytes:
         message = {"task": task, "params": {"seconds": self.limits.seconds, **params}}
         for last in (False, True):
             process = None
@@ -169,7 +170,7 @@ class Worker:
                     control, process = self._ready(), self._process
                     _send(control, message, (fd, there.fileno()))
                 _let_go(there)  # else this process would be the one that holds it open for ever
-                return self._collect(here, asked, task, pulse)
+                return self._collect(here, asked, task, context)
             except (_GoneError, BrokenPipeError, ConnectionResetError):
                 with self._lock:
                     if process is not None and self._process is process:
@@ -186,7 +187,7 @@ class Worker:
                     _let_go(end)
         raise AssertionError("the second try always ends the loop")
 
-    def _collect(self, here: socket.socket, asked: str, task: str, pulse: Pulse) -> bytes:
+    def _collect(self, here: socket.socket, asked: str, task: str, context: CallContext) -> bytes:
         """Everything the child writes, without the frame around it.
 
         Leaving this early closes the socket, which is what makes the other side kill the child.
@@ -204,7 +205,7 @@ class Worker:
         while True:
             ready = poll.poll(_BEAT_SECONDS * 1000)
             try:
-                pulse.beat(len(data), 0)
+                context.advance(len(data), 0)
             except BaseException:
                 self._judge_silence(begun)
                 raise
@@ -259,7 +260,10 @@ class Worker:
 
     def _launch(self) -> None:
         here, there = socket.socketpair()
-        code = "import sys; sys.path[:] = sys.argv[2:]; from eyespan.worker.zygote import main; main(int(sys.argv[1]))"
+        code = (
+            "import sys; sys.path[:] = sys.argv[2:]; "
+            "from eyespan.worker.fork_server import main; main(int(sys.argv[1]))"
+        )
         try:
             here.settimeout(START_SECONDS)
             process = self._spawn(code, [str(there.fileno())], pass_fds=(there.fileno(),))
@@ -335,7 +339,7 @@ class Worker:
 
     # --- without fork ---
 
-    def _plain_job(self, task: str, fd: int, params: Mapping[str, Any], asked: str, pulse: Pulse) -> bytes:
+    def _plain_job(self, task: str, fd: int, params: Mapping[str, Any], asked: str, context: CallContext) -> bytes:
         job = {
             "task": task,
             "params": {"seconds": self.limits.seconds, **params},
@@ -343,7 +347,7 @@ class Worker:
             "memory_bytes": self.limits.memory_bytes,
             "seconds": self.limits.seconds,
         }
-        code = "import sys; sys.path[:] = sys.argv[2:]; from eyespan.worker.zygote import once; once(sys.argv[1])"
+        code = "import sys; sys.path[:] = sys.argv[2:]; from eyespan.worker.fork_server import once; once(sys.argv[1])"
         try:
             process = self._spawn(code, [json.dumps(job)], stdin=fd, stdout=subprocess.PIPE)
         except (OSError, subprocess.SubprocessError) as error:
@@ -356,7 +360,7 @@ class Worker:
         try:
             while reader.is_alive():
                 reader.join(_BEAT_SECONDS)
-                pulse.beat(len(data), 0)
+                context.advance(len(data), 0)
                 if time.monotonic() > end:
                     raise TimedOut(asked, seconds=self.limits.seconds)
             if len(data) > most:

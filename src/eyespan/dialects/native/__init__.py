@@ -7,13 +7,15 @@ it, so nothing is cut in silence and reading on always makes progress. docs/nati
 
 from __future__ import annotations
 
-from eyespan import layout, selectors, versions
+from eyespan import selectors
+from eyespan.context import CallContext
 from eyespan.dialects.arguments import BadArguments, as_whole, shown
 from eyespan.dialects.base import Dialect
+from eyespan.dialects.native import gutter, versions
 from eyespan.dialects.native.call import Call
+from eyespan.dialects.native.gutter import SEPARATORS, Style
 from eyespan.dialects.native.parts import in_words
-from eyespan.layout import SEPARATORS, Style
-from eyespan.model import Pulse, ReplyError, ToolSpec
+from eyespan.model import ReplyError, ToolSpec
 from eyespan.record import record
 from eyespan.selectors import Target
 
@@ -55,7 +57,7 @@ class Native(Dialect):
     summary = (
         "eyespan's own: many files and ranges in one call, selectors, a token budget, symbols, hashes, honest facts"
     )
-    settings = {"budget": DEFAULT_BUDGET, "separator": "tab", "numbers": layout.EVERY, "redact": False}
+    settings = {"budget": DEFAULT_BUDGET, "separator": "tab", "numbers": gutter.EVERY, "redact": False}
 
     def _configure(self, settings: Mapping[str, Any]) -> None:
         budget, every = settings["budget"], settings["numbers"]
@@ -77,8 +79,10 @@ class Native(Dialect):
     def _spec(self) -> ToolSpec:
         return ToolSpec("read", _description(self.style), _schema(self.budget))
 
-    def run(self, arguments: Any, engine: Engine, pulse: Pulse | None) -> Reply:
-        return Call(self, self.parse(arguments, engine.admit), engine, pulse or Pulse(engine.deadline_seconds)).reply()
+    def run(self, arguments: Any, engine: Engine, context: CallContext | None) -> Reply:
+        return Call(
+            self, self.parse(arguments, engine.admit), engine, context or CallContext(engine.deadline_seconds)
+        ).reply()
 
     # --- arguments -------------------------------------------------------------------------------------------------
 

@@ -5,19 +5,10 @@ from __future__ import annotations
 import errno
 
 from eyespan import errors, tokens
-from eyespan.dialects.native.misses import Misses, differing
 from eyespan.dialects.native.parts import Failure, Folder, NoSuchPart, Part, Shown
+from eyespan.dialects.native.suggestions import Suggestions, differing
 from eyespan.dialects.native.text import OutlineOnly, TextFile
-from eyespan.model import (
-    CHEAP_TOTAL,
-    NUL_IS_BINARY,
-    ReadRequest,
-    Reply,
-    ReplyError,
-    Stretch,
-    TextContent,
-    TextPart,
-)
+from eyespan.model import CHEAP_TOTAL, NUL_IS_BINARY, CharRange, ReadRequest, Reply, ReplyError, TextContent, TextPart
 from eyespan.selectors import Area, Named, Ranges, Symbol, Target
 
 TYPE_CHECKING = False
@@ -25,10 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from eyespan.context import CallContext
     from eyespan.dialects.native import Ask, Native, NativeArgs
     from eyespan.engine import Engine
     from eyespan.errors import ReadError
-    from eyespan.model import Document, Pulse, Selection
+    from eyespan.model import Document, Selection
     from eyespan.selectors import Piece
 
 CHARS_PER_TOKEN = 8
@@ -46,13 +38,13 @@ NO_SUCH_NAME = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 class Call:
     """One call, from targets to the answer."""
 
-    def __init__(self, dialect: Native, args: NativeArgs, engine: Engine, pulse: Pulse) -> None:
+    def __init__(self, dialect: Native, args: NativeArgs, engine: Engine, context: CallContext) -> None:
         self.dialect = dialect
         self.args = args
         self.engine = engine
-        self.pulse = pulse
+        self.context = context
         self.max_chars = max(LEAST_CHARS, args.budget * CHARS_PER_TOKEN)
-        self._misses = Misses(engine, pulse)
+        self._suggestions = Suggestions(engine, context)
 
     def reply(self) -> Reply:
         parts = self._parts()
@@ -81,7 +73,7 @@ class Call:
     # --- from targets to parts -------------------------------------------------------------------------------------
 
     def _shown(self, part: Part, share: int) -> Shown:
-        self.pulse.check()
+        self.context.check()
         return part.show(share)
 
     def _parts(self) -> list[Part]:
@@ -103,7 +95,7 @@ class Call:
         return [self._loaded(part) for part in parts]
 
     def _loaded(self, part: Part) -> Part:
-        self.pulse.check()
+        self.context.check()
         if isinstance(part, TextFile):
             try:
                 part.load()
@@ -125,7 +117,7 @@ class Call:
                 return self.resolved(target)
             except (errors.NoMember, errors.NoRevision) as error:
                 # A missing name with an @ in it is no question about the past.
-                if inside is None and (isinstance(error, errors.NoMember) or self._misses.is_there(target.path)):
+                if inside is None and (isinstance(error, errors.NoMember) or self._suggestions.is_there(target.path)):
                     inside = error
             except (errors.SystemFailure, errors.InvalidPath) as error:
                 # Text with a long selector is no name that a file could have.
@@ -141,23 +133,23 @@ class Call:
         """
         paths = list(dict.fromkeys([target.path for target in ask.readings if not target.revision]))[:MAX_TRIED]
         for path in paths:
-            found = self._misses.alike(path)
+            found = self._suggestions.alike(path)
             if found is not None:
                 target = next(target for target in ask.readings if target.path == path)
                 real = Target(found, target.piece, target.member, target.revision)
                 return self.resolved(real, note=f"the name as asked has other characters: {differing(path, found)}")
         # Of several readings the one that a person would mean: with the selector taken off.
         likely = [t.path for t in ask.readings[1:] if isinstance(t.piece, (Ranges, Symbol)) and not t.member]
-        return Failure(ask.written, missing, self._misses.near([*likely, *paths][0]))
+        return Failure(ask.written, missing, self._suggestions.near([*likely, *paths][0]))
 
     def resolved(self, target: Target, note: str = "") -> Part:
         """Raises: ReadError."""
         try:
-            document = self.engine.look(self.request(target), self.pulse)
+            document = self.engine.look(self.request(target), self.context)
         except errors.NotRegular as error:
             if error.what != "directory" or target.member or target.revision:
                 raise
-            return Folder(target, self.engine.list(target.path, self.pulse))
+            return Folder(target, self.engine.list(target.path, self.context))
         if document.kind == "binary":
             raise errors.Binary(target.path)
         if document.kind != "text":
@@ -191,7 +183,7 @@ class Call:
     ) -> ReadRequest:
         return ReadRequest(
             target.path,
-            selection or Stretch(),
+            selection or CharRange(),
             text_rule=NUL_IS_BINARY,
             documents=documents,
             options=_options(target.piece),
@@ -203,7 +195,7 @@ class Call:
 
     def read(self, target: Target, selection: Selection, total: str = CHEAP_TOTAL) -> tuple[TextPart, Document]:
         """Text of a file, or of a document that was made text. Raises: ReadError."""
-        document = self.engine.read(self.request(target, selection, total), self.pulse)
+        document = self.engine.read(self.request(target, selection, total), self.context)
         part: Any = document.parts[0]
         if not isinstance(part, TextPart):
             raise errors.Binary(target.path, kind=document.kind)

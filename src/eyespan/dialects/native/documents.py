@@ -8,12 +8,22 @@ from __future__ import annotations
 
 from eyespan import tokens
 from eyespan.dialects.native.call import DOCUMENTS
+from eyespan.dialects.native.gutter import Style
 from eyespan.dialects.native.parts import LEAST_TOKENS, LEFT_TOKENS, NoSuchPart, Part, Shown
 from eyespan.dialects.native.text import TextFile
 from eyespan.errors import ReadError
 from eyespan.hashes import blake2b
-from eyespan.layout import Style
-from eyespan.model import CHEAP_TOTAL, Document, ImageContent, ImagePart, NotePart, ReadRequest, Stretch, Tail, TextPart
+from eyespan.model import (
+    CHEAP_TOTAL,
+    CharRange,
+    Document,
+    ImageContent,
+    ImagePart,
+    NotePart,
+    ReadRequest,
+    Tail,
+    TextPart,
+)
 from eyespan.selectors import Area, Cells, Named, Pages, Ranges, Target, write_target
 
 TYPE_CHECKING = False
@@ -24,9 +34,9 @@ if TYPE_CHECKING:
     from eyespan.dialects.native.call import Call
     from eyespan.model import Content
 
-PICTURE_TOKENS = 1600
+IMAGE_TOKENS = 1600
 """What a picture of the largest size that models look at costs them, about."""
-PICTURED_PAGES = 4
+IMAGE_PAGES = 4
 """So many pages that are asked for by number come with their pictures; of more there is the text."""
 MAX_PAGES = 20
 TABLE_ROWS = 1000
@@ -77,15 +87,15 @@ class HeldText(TextFile):
         self._text = text
         self._blocks = tuple(blocks)
 
-    def _get(self, selection: Stretch | Tail, total: str = CHEAP_TOTAL) -> tuple[TextPart, Document]:
+    def _get(self, selection: CharRange | Tail, total: str = CHEAP_TOTAL) -> tuple[TextPart, Document]:
         return cut_out(self._text, selection), self._document
 
     def need(self) -> int:
-        return self.text_need() + PICTURE_TOKENS * len(self._blocks)
+        return self.text_need() + IMAGE_TOKENS * len(self._blocks)
 
     def show(self, allotted: int) -> Shown:
         """Pictures come if there is room for them, or if a single cell or page was asked for and nothing less."""
-        cost = PICTURE_TOKENS * len(self._blocks)
+        cost = IMAGE_TOKENS * len(self._blocks)
         piece = self.target.piece
         single = isinstance(piece, (Cells, Pages)) and piece.first == piece.last
         if not cost or self.need() <= allotted:
@@ -98,7 +108,7 @@ class HeldText(TextFile):
         return Shown(text, shown.facts, shown.left, shown.error)
 
 
-def cut_out(text: str, selection: Stretch | Tail) -> TextPart:
+def cut_out(text: str, selection: CharRange | Tail) -> TextPart:
     """What `lines.stretch` would read of a file with this text."""
     lines = text.split("\n")
     ends_open = bool(lines[-1])
@@ -111,7 +121,7 @@ def cut_out(text: str, selection: Stretch | Tail) -> TextPart:
         while first > max(1, total - selection.count + 1) and size + len(lines[first - 2]) + 1 <= room:
             first -= 1
             size += len(lines[first - 1]) + 1
-        selection = Stretch(max(1, first), 1, None, room)
+        selection = CharRange(max(1, first), 1, None, room)
     wanted = lines[selection.first - 1 : selection.last]
     if not wanted:
         return TextPart(b"", selection.first, 0, total, False, ends_open=ends_open)
@@ -161,7 +171,7 @@ class Picture(Part):
 
     def __init__(self, call: Call, target: Target) -> None:
         self._target = target
-        document = call.engine.read(_request(call, target, {}), call.pulse)
+        document = call.engine.read(_request(call, target, {}), call.context)
         self._document = document
         self._picture = next(part for part in document.parts if isinstance(part, ImagePart))
         self._said = " ".join([part.text for part in document.parts if isinstance(part, NotePart)])
@@ -174,7 +184,7 @@ class Picture(Part):
         return write_target(self._target)
 
     def need(self) -> int:
-        return tokens.estimate(self._text()) + 1 + PICTURE_TOKENS * (not self._known)
+        return tokens.estimate(self._text()) + 1 + IMAGE_TOKENS * (not self._known)
 
     def _text(self) -> str:
         facts = self._document.extra
@@ -220,7 +230,7 @@ def _table(call: Call, target: Target, document: Document, note: str) -> Part:
         base, within = Named(CSV_TABLE), piece.within if piece is not None else ()
     elif piece is not None and not isinstance(piece, Ranges):
         raise NoSuchPart(target.path, piece, kind)
-    found = call.engine.read(_request(call, target, options), call.pulse)
+    found = call.engine.read(_request(call, target, options), call.context)
     text, _ = _joined(found, target)
     file = HeldText(call, _bare(target, base), found, text, ())
     file.want(within)
@@ -230,9 +240,9 @@ def _table(call: Call, target: Target, document: Document, note: str) -> Part:
 class CsvLines(TextFile):
     """The lines of a file of separated values, as they are written."""
 
-    def _get(self, selection: Stretch | Tail, total: str = CHEAP_TOTAL) -> tuple[TextPart, Document]:
+    def _get(self, selection: CharRange | Tail, total: str = CHEAP_TOTAL) -> tuple[TextPart, Document]:
         request = self.call.request(self.target, selection, total, documents=DOCUMENTS - {"csv"})
-        document = self.call.engine.read(request, self.call.pulse)
+        document = self.call.engine.read(request, self.call.context)
         part = document.parts[0]
         assert isinstance(part, TextPart)
         return part, document
@@ -250,7 +260,7 @@ def _notebook(call: Call, target: Target, document: Document) -> Part:
     elif piece is not None and not isinstance(piece, Ranges):
         raise NoSuchPart(target.path, piece, "notebook")
     options = {} if base is None else {"cells": (base.first, base.last if base.last is not None else 1 << 30)}
-    found = call.engine.read(_request(call, target, options), call.pulse)
+    found = call.engine.read(_request(call, target, options), call.context)
     total = found.extra["total_cells"]
     if base is not None and base.first > total:
         raise _Beyond(target.path, f"no cell {base.first}: the notebook has {total}")
@@ -281,9 +291,9 @@ def _pdf(call: Call, target: Target, document: Document) -> Part:
     if piece is not None and not isinstance(piece, Pages):
         raise NoSuchPart(target.path, piece, "pdf")
     first, last = (1, None) if piece is None else (piece.first, piece.last)
-    asked = piece is not None and last is not None and not piece.within and last - first < PICTURED_PAGES
+    asked = piece is not None and last is not None and not piece.within and last - first < IMAGE_PAGES
     options = {"pages": (first, last), "max_pages": MAX_PAGES, "pictures": asked}
-    found = call.engine.read(_request(call, target, options), call.pulse)
+    found = call.engine.read(_request(call, target, options), call.context)
     total = found.extra["total_pages"]
     if not found.parts:
         raise _Beyond(target.path, f"no page {first}: the PDF has {total}")
@@ -320,7 +330,7 @@ class PdfPages(Part):
     def _costs(self, count: int) -> int:
         pictures = sum(map(len, self._pictures[:count]))
         text = "\n".join(self._guttered("\n".join(self._texts[:count])))
-        return tokens.estimate(text) + PICTURE_TOKENS * pictures
+        return tokens.estimate(text) + IMAGE_TOKENS * pictures
 
     def need(self) -> int:
         if self._numbers[-1] < self._last:
@@ -352,7 +362,7 @@ class PdfPages(Part):
             facts.update(unchanged=True, tokens=tokens.estimate(head) + 1)
             return Shown(f"{head} unchanged", facts, left)
         shown_text = "\n".join([head, *self._guttered(text), *self._unseen(count)])
-        facts["tokens"] = tokens.estimate(shown_text) + PICTURE_TOKENS * len(blocks)
+        facts["tokens"] = tokens.estimate(shown_text) + IMAGE_TOKENS * len(blocks)
         return Shown(shown_text, facts, left, None, tuple(blocks))
 
     def _guttered(self, text: str) -> list[str]:
@@ -390,7 +400,7 @@ class PdfPages(Part):
 
 
 def _hash(*values: str) -> str:
-    from eyespan.versions import Digest
+    from eyespan.dialects.native.versions import Digest
 
     digest = Digest(values[0])
     for value in values[1:]:

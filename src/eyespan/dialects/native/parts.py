@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eyespan import errors, tokens
-from eyespan.layout import fitting
+from eyespan.dialects.native.gutter import fitting
 from eyespan.model import Lines, ReplyError
 from eyespan.record import record
 from eyespan.selectors import Area, Cells, Pages, Ranges, Symbol, Target, write_target

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eyespan.layout import Row
+from eyespan.dialects.native.gutter import Row
 from eyespan.model import Lines, TextPart
 from eyespan.record import record
 from eyespan.selectors import Chars

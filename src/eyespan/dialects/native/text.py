@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from eyespan import errors, fidelity, redaction, tokens
+from eyespan import errors, tokens
+from eyespan.dialects.native import redaction, text_facts
+from eyespan.dialects.native.gutter import Row, fitting, fitting_end
 from eyespan.dialects.native.parts import LEAST_TOKENS, LEFT_TOKENS, NOTE, Part, Shown, counted, visible
 from eyespan.dialects.native.spans import Span, behind, extent, merged, rows_of, stretches
-from eyespan.layout import Row, fitting, fitting_end
-from eyespan.model import CHEAP_TOTAL, EXACT_TOTAL, MIB, Lines, Stretch, Tail
+from eyespan.dialects.native.versions import Digest
+from eyespan.model import CHEAP_TOTAL, EXACT_TOTAL, MIB, CharRange, Lines, Tail
 from eyespan.record import record
 from eyespan.selectors import Chars, Place, write_range, write_target
-from eyespan.versions import Digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -119,12 +120,12 @@ class TextFile(Part):
         self._notes += [note for note in other._notes if note not in self._notes]
 
     def _last_lines(self, count: int) -> Span:
-        part, _ = self._get(Stretch(1, 1, 1, 1), EXACT_TOTAL)
+        part, _ = self._get(CharRange(1, 1, 1, 1), EXACT_TOTAL)
         return Span(max(1, (part.total_lines or 0) - count + 1))
 
     def _around(self, line: int, column: int) -> Span:
         """A few lines around a place, or of a long line a few characters."""
-        part, _ = self._get(Stretch(line, 1, line, LONG_LINE_CHARS + 1))
+        part, _ = self._get(CharRange(line, 1, line, LONG_LINE_CHARS + 1))
         chars = len(part.data.decode("utf-8", "replace").rstrip("\r\n"))
         if chars > LONG_LINE_CHARS:
             return Span(line, max(1, column - AROUND_CHARS), line, 2 * AROUND_CHARS)
@@ -134,16 +135,16 @@ class TextFile(Part):
             self._notes.append(f"line {line} has {counted(chars, 'character')}")
         return Span(max(1, line - AROUND_LINES), 1, line + AROUND_LINES)
 
-    def _get(self, selection: Stretch | Tail, total: str = CHEAP_TOTAL) -> tuple[TextPart, Document]:
+    def _get(self, selection: CharRange | Tail, total: str = CHEAP_TOTAL) -> tuple[TextPart, Document]:
         return self.call.read(self.target, selection, total)
 
     def outline(self) -> Outline:
         if self._outline is None:
             from eyespan.outline import outline
 
-            part, _ = self._get(Stretch(1, 1, None, OUTLINE_BYTES))
+            part, _ = self._get(CharRange(1, 1, None, OUTLINE_BYTES))
             name = self.target.member or self.target.path
-            self._outline = outline(bytes(part.data), name, pulse=self.call.pulse)
+            self._outline = outline(bytes(part.data), name, context=self.call.context)
         return self._outline
 
     # --- what is there ---------------------------------------------------------------------------------------------
@@ -168,7 +169,7 @@ class TextFile(Part):
                     self._all = False
                     break
                 most = left if span.max_chars is None else min(left, span.max_chars)
-                part = self._read(Stretch(span.first, span.column, span.last, most))
+                part = self._read(CharRange(span.first, span.column, span.last, most))
                 left -= len(part.data)
                 if not part.line_count:
                     self._nothing(span.first, part.total_lines or 0)
@@ -177,7 +178,7 @@ class TextFile(Part):
                     break
         self._texts = self._shown_texts()
 
-    def _read(self, selection: Stretch | Tail) -> TextPart:
+    def _read(self, selection: CharRange | Tail) -> TextPart:
         part, document = self._get(selection)
         self._rows += rows_of(part)
         self._total = part.total_lines if part.total_lines is not None else self._total
@@ -355,19 +356,19 @@ class TextFile(Part):
             said.append("byte order mark")
         ended = [row for row in rows if row.closed]
         said.append(
-            fidelity.line_ends_in_words(
+            text_facts.line_ends_in_words(
                 [row.number for row in ended if row.carriage], [row.number for row in ended if not row.carriage]
             )
         )
         last = rows[-1] if rows else None
         if last is not None and not last.open and not last.closed:
             said.append("no newline at the end")
-        said.append(fidelity.indentation_in_words([(row.number, row.text) for row in rows if row.column == 1]))
-        said.append(fidelity.hidden_in_words(fidelity.hidden([(row.number, row.column, row.text) for row in rows])))
+        said.append(text_facts.indentation_in_words([(row.number, row.text) for row in rows if row.column == 1]))
+        said.append(text_facts.hidden_in_words(text_facts.hidden([(row.number, row.column, row.text) for row in rows])))
         if self._extra.get("replaced"):
             lost = [row.number for row in rows if "\ufffd" in row.text]
             if lost:
-                said.append(f"bytes that are no {encoding} shown as U+FFFD on {fidelity.spans(lost)}")
+                said.append(f"bytes that are no {encoding} shown as U+FFFD on {text_facts.spans(lost)}")
         if facts.hard_links > 1:
             said.append(f"{facts.hard_links} hard links")
         if self._changed:
@@ -436,7 +437,7 @@ class TextFile(Part):
         before = ""
         if first is not None and first.column > 1:
             start = max(1, first.column - redaction.MAX_SECRET_CHARS)
-            part, _ = self._get(Stretch(first.number, start, first.number, first.column - start))
+            part, _ = self._get(CharRange(first.number, start, first.number, first.column - start))
             before = part.data.decode("utf-8", "replace")
             lines[0] = before + lines[0]
         self._marks = redaction.secrets(lines)

@@ -30,7 +30,7 @@ except ImportError:  # Windows: only `once` is of use there
     pass
 
 from eyespan.errors import Missing, ReadError, Unreadable
-from eyespan.worker.jail import Jail
+from eyespan.sandbox.decoder import Jail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

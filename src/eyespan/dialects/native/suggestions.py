@@ -5,15 +5,15 @@ Folders are listed through the guard, so only names inside the roots that no rul
 
 from __future__ import annotations
 
-from eyespan import errors, nearby
+from eyespan import errors, suggest
 from eyespan.dialects.native.parts import visible
 from eyespan.model import ReadRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from eyespan.context import CallContext
     from eyespan.engine import Engine
     from eyespan.guard.listing import Listing
-    from eyespan.model import Pulse
 
 MAX_PATH_CHARS = 4096
 """Nothing has a longer name, so nothing is near one."""
@@ -24,12 +24,12 @@ MAX_LOOKS = 200
 answer up."""
 
 
-class Misses:
+class Suggestions:
     """What is near wrong paths, for one call: every folder is listed once."""
 
-    def __init__(self, engine: Engine, pulse: Pulse) -> None:
+    def __init__(self, engine: Engine, context: CallContext) -> None:
         self._engine = engine
-        self._pulse = pulse
+        self._context = context
         self._listings: dict[str, Listing | None] = {}
         self._looks = 0
 
@@ -39,7 +39,7 @@ class Misses:
         while found is not None:
             folder, (name, *rest) = found
             names = self._names(folder)
-            alike = [name] if name in names and rest else nearby.lookalikes(name, names)
+            alike = [name] if name in names and rest else suggest.lookalikes(name, names)
             if len(alike) != 1:
                 return None
             if not rest:
@@ -61,13 +61,13 @@ class Misses:
         if descent is not None:
             folder, (name, *rest) = descent
             entries = self._names(folder)
-            for near in nearby.nearest(name, entries):
+            for near in suggest.nearest(name, entries):
                 whole = "/".join([folder + near, *rest])
                 if not rest:
                     found.append(whole + ("/" if entries[near] == "folder" else ""))
                 elif entries[near] != "file":
                     found.append(whole if self.is_there(whole) else f"{folder}{near}/")
-        return list(dict.fromkeys(found))[: nearby.MAX_NEAR]
+        return list(dict.fromkeys(found))[: suggest.MAX_NEAR]
 
     def _descent(self, path: str) -> tuple[str, list[str]] | None:
         """The deepest folder of a path that is there, with a slash behind, and the names that are not."""
@@ -92,7 +92,7 @@ class Misses:
             if self._spent():
                 return None
             try:
-                self._listings[folder] = self._engine.list(folder or ".", self._pulse)
+                self._listings[folder] = self._engine.list(folder or ".", self._context)
             except (errors.Cancelled, errors.TimedOut):
                 raise
             except errors.ReadError:
@@ -107,7 +107,7 @@ class Misses:
     def is_there(self, path: str) -> bool:
         """Whether a file has this name."""
         try:
-            self._engine.look(ReadRequest(path), self._pulse)
+            self._engine.look(ReadRequest(path), self._context)
         except (errors.Cancelled, errors.TimedOut):
             raise
         except errors.ReadError:

@@ -15,7 +15,7 @@ from eyespan.errors import Missing, ReadError, ScanLimit, Unreadable
 from eyespan.guard import Source
 from eyespan.guard.closing import close
 from eyespan.model import MIB
-from eyespan.sources import kept
+from eyespan.sources import cache
 from eyespan.sources.streams import Broken, NoCodec
 
 TYPE_CHECKING = False
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
     from typing import Any
 
+    from eyespan.context import CallContext
     from eyespan.guard.source import Status
-    from eyespan.model import Pulse
     from eyespan.sources.streams import Stream
 
 MAX_DECODED_BYTES = 4096 * MIB
@@ -169,7 +169,7 @@ class Decoded(Inside):
         *,
         name: str,
         mark: Hashable,
-        pulse: Pulse,
+        context: CallContext,
         kind: str = "archive",
         declared: int | None = None,
         checksum: int | None = None,
@@ -177,7 +177,7 @@ class Decoded(Inside):
     ) -> None:
         super().__init__(below, 0, declared or 0, name=name, mark=mark, kind=kind, inner=inner)
         self._make = make
-        self._pulse = pulse
+        self._context = context
         self._declared = declared
         self._checksum = checksum
         self._stream: Stream | None = None
@@ -191,8 +191,8 @@ class Decoded(Inside):
         self._reached = 0
         """The furthest that was decoded, and the input it took."""
         self._reached_input = 0
-        found = kept.find(self)
-        self._known = kept.Known()
+        found = cache.find(self)
+        self._known = cache.Known()
         self._learned = False
         if found is not None:
             self._known.marks, self._known.end = list(found.marks), found.end
@@ -234,7 +234,7 @@ class Decoded(Inside):
         if self._learned:
             self._learned = False
             self._known.end = self._end
-            kept.keep(self, self._known)
+            cache.keep(self, self._known)
         self._recent = bytearray()
         self._stream = None
         super().close()
@@ -260,7 +260,7 @@ class Decoded(Inside):
     def _open(self, state: Any | None) -> Stream:
         try:
             stream = self._make(self.below, state)
-            stream.check = self._pulse.check
+            stream.check = self._context.check
             return stream
         except Broken as error:
             raise self.unreadable(str(error)) from None
@@ -283,7 +283,7 @@ class Decoded(Inside):
                 return False
         if position >= MAX_DECODED_BYTES or self._work >= MAX_WORK_BYTES:
             raise ScanLimit(self.asked, limit_bytes=MAX_DECODED_BYTES)
-        self._pulse.beat(position, self.size_bytes)
+        self._context.advance(position, self.size_bytes)
         try:
             data = stream.read(most)
         except Broken as error:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 from xml.parsers import expat
 
+from eyespan.decoders.scan import MAX_DEPTH, Intricate, Plan, Tags, scan
 from eyespan.errors import Unreadable
-from eyespan.readers.office.scan import MAX_DEPTH, Intricate, Plan, Tags, scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

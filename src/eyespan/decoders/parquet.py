@@ -14,8 +14,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from eyespan.decoders import tabular
 from eyespan.errors import Missing, Unreadable
-from eyespan.readers import tabular
 
 try:
     import duckdb

@@ -23,7 +23,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from eyespan.server.auth import FREE_FAILURES, Caller, Issuer, Meter, Tokens
-from eyespan.server.metrics import Metrics
+from eyespan.server.http.metrics import Metrics
 from eyespan.server.options import ServeOptions, is_loopback
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.types import Message, Receive, Scope, Send
 
-    from eyespan.model import Pulse
+    from eyespan.context import CallContext
 
 MAX_HEADER_BYTES = 16 * 1024
 HEADER_SECONDS = 5.0
@@ -249,19 +249,19 @@ class _Link:
         self._receive = receive
         self._given = False
         self._gone = asyncio.Event()
-        self._pulses: list[Pulse] = []
+        self._pulses: list[CallContext] = []
 
-    def watch_over(self, pulse: Pulse) -> None:
-        """Takes the pulse of a read for this request, which may start after the caller has gone."""
-        self._pulses.append(pulse)
-        pulse.cancelled = pulse.cancelled or self._gone.is_set()
+    def watch_over(self, context: CallContext) -> None:
+        """Takes the context of a read for this request, which may start after the caller has gone."""
+        self._pulses.append(context)
+        context.cancelled = context.cancelled or self._gone.is_set()
 
     async def watch(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass
         self._gone.set()
-        for pulse in self._pulses:
-            pulse.cancelled = True
+        for context in self._pulses:
+            context.cancelled = True
 
     async def receive(self) -> Message:
         if not self._given:

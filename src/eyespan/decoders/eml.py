@@ -10,8 +10,8 @@ import email.policy
 import functools
 from typing import TYPE_CHECKING, Any
 
+from eyespan.decoders import html, markdown
 from eyespan.errors import Unreadable
-from eyespan.readers.office import html, markdown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,9 +13,10 @@ import socket
 import sys
 import time
 
-from eyespan.model import MayWait, Pulse
-from eyespan.server import auth, jail, protocol
-from eyespan.server.memory import keep_little
+from eyespan.context import CallContext, WouldBlock
+from eyespan.sandbox import server as jail
+from eyespan.server import auth, protocol
+from eyespan.server.http.memory import keep_little
 from eyespan.server.options import ServeOptions, Usage
 from eyespan.server.protocol import Refused, Service
 from eyespan.tool import valid_text
@@ -29,8 +30,8 @@ try:
     from mcp.server.caching import CacheHint
     from mcp.server.lowlevel import Server
 
-    from eyespan.server.gate import Gate, SteadyProtocol
-    from eyespan.server.metrics import Metrics
+    from eyespan.server.http.checks import Gate, SteadyProtocol
+    from eyespan.server.http.metrics import Metrics
 except ImportError as error:
     raise Usage(f"HTTP needs a part that is not installed ({error.name}): pip install 'eyespan[mcp]'") from None
 
@@ -176,13 +177,13 @@ class Bridge:
         if info:
             name = f"{name} ({info})"
         handler = self._desks.of(caller).handler(method)
-        pulse = Pulse(self._options.timeout_seconds, self._progress(ctx, params), patient=False)
-        ctx.request.scope["eyespan.link"].watch_over(pulse)
+        context = CallContext(self._options.timeout_seconds, self._progress(ctx, params), may_block=False)
+        ctx.request.scope["eyespan.link"].watch_over(context)
         try:
             if method in protocol.READING_METHODS:
-                result = await self._read(lambda: handler(params, name, pulse), pulse)
+                result = await self._read(lambda: handler(params, name, context), context)
             else:
-                result = handler(params, name, pulse)
+                result = handler(params, name, context)
         except Refused as refused:
             code = refused.code
             if code == protocol.RESOURCE_NOT_FOUND and ctx.protocol_version in protocol.MODERN_VERSIONS:
@@ -194,13 +195,13 @@ class Bridge:
             plain["resultType"] = "complete"
         return plain
 
-    async def _read(self, work: Any, pulse: Pulse) -> dict[str, Any]:
+    async def _read(self, work: Any, context: CallContext) -> dict[str, Any]:
         """Runs a read in a thread, when it is its turn; giving up stops it at its next block.
 
         One that may wait for a file system gives its turn back first: no number of them keeps a plain read waiting.
         """
         with anyio.move_on_after(BUSY_SECONDS) as waiting:
-            await self._limiter.acquire_on_behalf_of(pulse)
+            await self._limiter.acquire_on_behalf_of(context)
         if waiting.cancelled_caught:
             self._metrics.turned_away("busy")
             raise Refused(protocol.BUSY, "too many calls at once; try again later")
@@ -212,7 +213,7 @@ class Bridge:
         def at_once() -> dict[str, Any] | None:
             try:
                 found: dict[str, Any] = work()
-            except MayWait:
+            except WouldBlock:
                 return None
             return found
 
@@ -221,12 +222,12 @@ class Bridge:
                 at_once, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1)
             )
             if result is None:
-                self._limiter.release_on_behalf_of(pulse)
+                self._limiter.release_on_behalf_of(context)
                 has_turn = False
-                pulse.patient = True
+                context.may_block = True
                 result = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1))
             assert result is not None
-            if pulse.cancelled:  # the caller hung up
+            if context.cancelled:  # the caller hung up
                 verdict = "cancelled"
             else:
                 verdict, size = ("refused", 0) if result.get("isError") else ("read", _size(result))
@@ -235,12 +236,12 @@ class Bridge:
             verdict = "refused"
             raise
         except anyio.get_cancelled_exc_class():
-            pulse.cancelled = True
+            context.cancelled = True
             verdict = "cancelled"
             raise
         finally:
             if has_turn:
-                self._limiter.release_on_behalf_of(pulse)
+                self._limiter.release_on_behalf_of(context)
             self._metrics.add("running", -1)
             self._metrics.called(verdict, time.perf_counter() - start, size)
 
@@ -262,7 +263,7 @@ class Bridge:
 def _plain(value: Any) -> Any:
     """The same with base64 text for bytes, as the SDK wants it."""
     if isinstance(value, (bytes, bytearray)):
-        from eyespan.server.wire import base64
+        from eyespan.server.json_lines import base64
 
         return base64(value).decode()
     if isinstance(value, dict):

@@ -19,7 +19,8 @@ from eyespan.readers import text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eyespan.model import Part, Pulse
+    from eyespan.context import CallContext
+    from eyespan.model import Part
 
 OPTIONS = ("sheet", "range")
 """What of a request's options the converters understand."""
@@ -41,7 +42,7 @@ class Converted(Source):
         return self._data[offset : offset + size_bytes]
 
 
-def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
+def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
     """The lines that the selection names, of the document's text.
 
     Raises: Unreadable, Missing, TimedOut, and what reading lines raises.
@@ -50,7 +51,7 @@ def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part
     if kind is None:
         raise Unreadable(source.asked, kind="document", reason="it is of no kind that is known")
     params = {name: request.options[name] for name in OPTIONS if request.options.get(name) is not None}
-    facts, blobs = worker.run(kind.name, source.fd, params, asked=source.asked, pulse=pulse)
+    facts, blobs = worker.run(kind.name, source.fd, params, asked=source.asked, context=context)
     converted = Converted(blobs[0] if blobs else b"", source)
     plain = ReadRequest(
         request.path,
@@ -59,5 +60,5 @@ def read(source: Source, request: ReadRequest, pulse: Pulse) -> tuple[tuple[Part
         total=request.total,
         counts_cut_chars=request.counts_cut_chars,
     )
-    parts, _ = text.read(converted, plain, pulse)
+    parts, _ = text.read(converted, plain, context)
     return parts, facts

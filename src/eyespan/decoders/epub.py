@@ -6,8 +6,8 @@ import posixpath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from eyespan.readers.office import html, markdown
-from eyespan.readers.office.package import Package, local
+from eyespan.decoders import html, markdown
+from eyespan.decoders.ooxml import Package, local
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

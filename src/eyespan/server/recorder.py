@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 from eyespan.errors import PolicyDenied, ReadError
-from eyespan.model import Lines, Stretch, Tail, TextPart
+from eyespan.model import CharRange, Lines, Tail, TextPart
 from eyespan.tool import Tool
 
 TYPE_CHECKING = False
@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from eyespan.context import CallContext
+
     # What a witness is to the type checker: it answers to everything an engine does.
     from eyespan.engine import Engine as _Engine
-    from eyespan.model import Document, Pulse, ReadRequest, Reply
+    from eyespan.model import Document, ReadRequest, Reply
 else:
     _Engine = object
 
@@ -48,11 +50,11 @@ class Witness(_Engine):
             self.error = error
             raise
 
-    def read(self, request: ReadRequest, pulse: Pulse | None = None) -> Document:
-        return self._seen(request, lambda: self._engine.read(request, pulse))
+    def read(self, request: ReadRequest, context: CallContext | None = None) -> Document:
+        return self._seen(request, lambda: self._engine.read(request, context))
 
-    def look(self, request: ReadRequest, pulse: Pulse | None = None) -> Document:
-        return self._seen(request, lambda: self._engine.look(request, pulse))
+    def look(self, request: ReadRequest, context: CallContext | None = None) -> Document:
+        return self._seen(request, lambda: self._engine.look(request, context))
 
     def _seen(self, request: ReadRequest, act: Callable[[], Document]) -> Document:
         self.asked = request.path
@@ -72,11 +74,11 @@ class Witness(_Engine):
         return document
 
 
-def watched(tool: Tool, arguments: Any, pulse: Pulse) -> tuple[Reply, Witness, float]:
+def watched(tool: Tool, arguments: Any, context: CallContext) -> tuple[Reply, Witness, float]:
     """The tool's answer to one call, what was seen on the way, and the seconds it took."""
     witness = Witness(tool.engine)
     start = time.perf_counter()
-    reply = Tool(tool.dialect, witness).call(arguments, pulse=pulse)
+    reply = Tool(tool.dialect, witness).call(arguments, context=context)
     return reply, witness, time.perf_counter() - start
 
 
@@ -103,6 +105,6 @@ def _range(witness: Witness) -> str | None:
     selection = witness.request.selection
     if isinstance(selection, Lines):
         return f"{selection.first}-{'' if selection.count is None else selection.first + selection.count - 1}"
-    if isinstance(selection, Stretch):
+    if isinstance(selection, CharRange):
         return f"{selection.first}-{'' if selection.last is None else selection.last}"
     return f"last {selection.count}" if isinstance(selection, Tail) else f"around {selection.anchor}"

@@ -20,9 +20,9 @@ from __future__ import annotations
 import os
 from _thread import allocate_lock, start_new_thread
 
+from eyespan.context import CallContext
 from eyespan.errors import Cancelled, Stuck, TimedOut
 from eyespan.guard import mounts
-from eyespan.model import Pulse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,15 +65,15 @@ class _Job:
         self.done.acquire()
 
 
-class Relay(Pulse):
-    """The caller's pulse, felt from another thread: the caller itself is told of progress, while it waits."""
+class Relay(CallContext):
+    """The caller's context, felt from another thread: the caller itself is told of progress, while it waits."""
 
-    def __init__(self, outer: Pulse) -> None:
+    def __init__(self, outer: CallContext) -> None:
         super().__init__()
         self._outer = outer
         self.progress: tuple[int, int] | None = None
 
-    def beat(self, done_bytes: int, total_bytes: int) -> None:
+    def advance(self, done_bytes: int, total_bytes: int) -> None:
         self._outer.check()
         self.progress = (done_bytes, total_bytes)
 
@@ -241,32 +241,32 @@ def stuck() -> int:
 
 
 def within(
-    pulse: Pulse,
-    work: Callable[[Pulse], T],
+    context: CallContext,
+    work: Callable[[CallContext], T],
     *,
     key: Hashable = None,
     path: str = "",
     late: Callable[[Any], None] | None = None,
     relay: Relay | None = None,
 ) -> T:
-    """What `work` makes of a pulse of its own, in a thread; no later than `pulse` allows.
+    """What `work` makes of a context of its own, in a thread; no later than `context` allows.
 
     `key` is the mount that is meant. `late(value)` is called in the thread when it comes back too late, with None if it
-    failed: for what must be put away. Progress is told to `pulse` from the calling thread. `relay` is the pulse that
-    the work feels already, where it is the rest of something.
+    failed: for what must be put away. Progress is reported to `context` from the calling thread. `relay` is the
+    context that the work holds already, where it continues earlier work.
 
     Raises: TimedOut, Stuck, Cancelled, and what `work` raises.
     """
-    pulse.check()
+    context.check()
     act, mounts.before_waiting = mounts.before_waiting, None
     if act is not None:
         act()
     crew = _crew
-    felt = relay or Relay(pulse)
+    felt = relay or Relay(context)
     job = _Job(key, lambda: work(felt), late)
     crew.submit(job, path)
     try:
-        _wait(crew, job, pulse, felt, path)
+        _wait(crew, job, context, felt, path)
     except BaseException as why:
         became = crew.give_up(job)
         if became == "waiting" and isinstance(why, TimedOut):
@@ -280,20 +280,20 @@ def within(
     return value
 
 
-def _wait(crew: _Crew, job: _Job, pulse: Pulse, relay: Relay, path: str) -> None:
+def _wait(crew: _Crew, job: _Job, context: CallContext, relay: Relay, path: str) -> None:
     """Raises: TimedOut, Stuck, Cancelled, what telling of progress raises, KeyboardInterrupt: then it is not done."""
     told = None
     while True:
-        left = pulse.left()
+        left = context.left()
         wait = _SLICE_SECONDS if left is None else min(_SLICE_SECONDS, left)
         if job.done.acquire(timeout=max(0.0, wait)):
             return
-        if pulse.cancelled:
+        if context.cancelled:
             raise Cancelled(path)
         if left is not None and left <= wait:
-            raise TimedOut(path, seconds=pulse.seconds or 0.0, hangs=True)
+            raise TimedOut(path, seconds=context.seconds or 0.0, hangs=True)
         if not job.started and (count := crew.hangs(job.key)):
             raise Stuck(path, count=count)
         if relay.progress is not told and relay.progress is not None:
             told = relay.progress
-            pulse.beat(*told)
+            context.advance(*told)

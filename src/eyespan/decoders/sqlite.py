@@ -12,8 +12,8 @@ import sqlite3
 import time
 from typing import TYPE_CHECKING, Any
 
+from eyespan.decoders import tabular
 from eyespan.errors import Unreadable
-from eyespan.readers import tabular
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,9 +12,9 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from eyespan.decoders import markdown
+from eyespan.decoders.ooxml import Package
 from eyespan.errors import Missing, Unreadable
-from eyespan.readers.office import markdown
-from eyespan.readers.office.package import Package
 
 try:
     import python_calamine as calamine

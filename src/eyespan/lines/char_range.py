@@ -9,30 +9,31 @@ from __future__ import annotations
 
 from eyespan.lines.encodings import Transcoder
 from eyespan.lines.reader import LineReader
-from eyespan.model import Stretch, TextPart
+from eyespan.model import CharRange, TextPart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
+    from eyespan.context import CallContext
     from eyespan.guard import Source
     from eyespan.lines.encodings import Encoding
-    from eyespan.model import Part, Pulse, ReadRequest, Tail
+    from eyespan.model import Part, ReadRequest, Tail
 
 BLOCK_BYTES = 64 * 1024
 
 
 def read_stretch(
-    source: Source, request: ReadRequest, selection: Stretch | Tail, encoding: Encoding, pulse: Pulse
+    source: Source, request: ReadRequest, selection: CharRange | Tail, encoding: Encoding, context: CallContext
 ) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
     """The text that the selection names, and how it was decoded.
 
     Raises: what reading raises.
     """
-    reader = StretchReader(source, request, encoding, pulse)
+    reader = CharRangeReader(source, request, encoding, context)
     try:
-        if isinstance(selection, Stretch):
+        if isinstance(selection, CharRange):
             part = reader.stretch(selection)
         else:
             part = reader.ending(selection.count, selection.max_bytes or 1)
@@ -48,11 +49,11 @@ def read_stretch(
     return (part,), told
 
 
-class StretchReader(LineReader):
+class CharRangeReader(LineReader):
     """One pass over one source for one piece of its text."""
 
-    def __init__(self, source: Source, request: ReadRequest, encoding: Encoding, pulse: Pulse) -> None:
-        super().__init__(source, request, encoding, pulse)
+    def __init__(self, source: Source, request: ReadRequest, encoding: Encoding, context: CallContext) -> None:
+        super().__init__(source, request, encoding, context)
         self.block_bytes = BLOCK_BYTES
         self._read_to = 0
         self._line = 0
@@ -62,7 +63,7 @@ class StretchReader(LineReader):
         self.line_chars: int | None = None
         """How long the first line is, where it ends before the character asked for."""
 
-    def stretch(self, wanted: Stretch) -> TextPart:
+    def stretch(self, wanted: CharRange) -> TextPart:
         """The text from a character on; no lines if the file ends before its line, an empty one if its line does."""
         position, line = self.seek(self.start, 1, wanted.first)
         if line < wanted.first:
@@ -86,9 +87,9 @@ class StretchReader(LineReader):
                 position = low + at + unit
                 lines = self._encoding.count(block[at + unit :]) + self._ends_open
         self._limit, self._over = end, None  # what was appended since is another file's business
-        return self._from(position, Stretch(total - lines + 1, 1, None, max_bytes), (total, self._ends_open))
+        return self._from(position, CharRange(total - lines + 1, 1, None, max_bytes), (total, self._ends_open))
 
-    def _from(self, position: int, wanted: Stretch, known: tuple[int, bool] | None = None) -> TextPart:
+    def _from(self, position: int, wanted: CharRange, known: tuple[int, bool] | None = None) -> TextPart:
         """The text from character `wanted.column` of the line `wanted.first`, which starts at `position`.
 
         `known` are the number of lines and whether the last one is open, where they were found before.

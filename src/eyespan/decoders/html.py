@@ -6,8 +6,8 @@ import codecs
 import re
 from typing import TYPE_CHECKING, Any
 
+from eyespan.decoders import markdown
 from eyespan.errors import Missing, Unreadable
-from eyespan.readers.office import markdown
 
 try:
     from selectolax.lexbor import LexborHTMLParser

@@ -22,9 +22,9 @@ import os
 import sys
 import time
 
-from eyespan import walls
 from eyespan.guard import mounts
 from eyespan.record import record
+from eyespan.sandbox import kernel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ ALONE_SECONDS = 3.0
 """How long other threads have to end before the jail is given up: more than one that is idle stays."""
 LAYERS = ("files", "network", "scopes", "calls", "privileges", "dumps")
 
-READ = walls.READ_FILE | walls.READ_DIR
-RUN = walls.READ_FILE | walls.EXECUTE
-APPEND = walls.WRITE_FILE | walls.MAKE_FILE | walls.REMOVE_FILE
+READ = kernel.READ_FILE | kernel.READ_DIR
+RUN = kernel.READ_FILE | kernel.EXECUTE
+APPEND = kernel.WRITE_FILE | kernel.MAKE_FILE | kernel.REMOVE_FILE
 """What a log needs that is turned over: renaming takes a name away and makes one."""
 
 REFUSED = (
@@ -161,7 +161,7 @@ def confine(options: ServeOptions, roots: Iterable[Root], audit: Audit | None) -
 
 def needs_of(options: ServeOptions, roots: Iterable[Root]) -> Needs:
     """What a server with these options has to reach. Makes the cache folder, which could not be made from inside."""
-    from eyespan.lines.store import shared
+    from eyespan.lines.cache import shared
 
     # Asked for here, where the home folder can still be looked up.
     cache = shared().folder
@@ -188,34 +188,34 @@ def needs_of(options: ServeOptions, roots: Iterable[Root]) -> Needs:
 
 def enter(needs: Needs) -> Report:
     """Goes behind the walls, for good. To be called before the process has a second thread."""
-    if not walls.LINUX:
+    if not kernel.LINUX:
         return Report(dict.fromkeys(LAYERS, f"{sys.platform} has no such walls"))
     missing: dict[str, str] = {}
     if not _no_dumps():
         missing["dumps"] = "the system refused"
-    if not walls.no_new_privileges():
+    if not kernel.no_new_privileges():
         missing["privileges"] = "the system refused"
     if not _alone():
         # Landlock and seccomp hold for one thread; half a jail would be told as a whole one.
         reason = "other threads run already"
         missing.update(dict.fromkeys(("files", "network", "scopes", "calls"), reason))
         return _report(missing, needs)
-    version = walls.landlock_version()
+    version = kernel.landlock_version()
     reason = _landlock(needs)
     if reason:
         missing.update({"files": reason, "network": reason, "scopes": reason})
     else:
         told = f"Landlock is at version {version}, that came with"
-        if version < walls.NETWORK_SINCE:
-            missing["network"] = f"{told} {walls.NETWORK_SINCE} (Linux 6.7)"
-        if version < walls.SCOPES_SINCE:
-            missing["scopes"] = f"{told} {walls.SCOPES_SINCE} (Linux 6.12)"
+        if version < kernel.NETWORK_SINCE:
+            missing["network"] = f"{told} {kernel.NETWORK_SINCE} (Linux 6.7)"
+        if version < kernel.SCOPES_SINCE:
+            missing["scopes"] = f"{told} {kernel.SCOPES_SINCE} (Linux 6.12)"
     machine = os.uname().machine
     groups = [group for group in REFUSED if group != "sockets" or needs.ports is None]
-    code = walls.calls_filter(machine, groups)
+    code = kernel.calls_filter(machine, groups)
     if code is None:
         missing["calls"] = f"the calls of {machine} are not known"
-    elif not walls.install_filter(code):
+    elif not kernel.install_filter(code):
         missing["calls"] = "the system takes no seccomp filter"
     elif needs.ports is None:
         missing.pop("network", None)  # without a socket there is nothing to connect
@@ -242,14 +242,14 @@ def _no_dumps() -> bool:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     except (OSError, ValueError):
         return False
-    return walls.not_dumpable()
+    return kernel.not_dumpable()
 
 
 def _alone() -> bool:
     """Whether this is the only thread; those that are about to end are waited for."""
-    from eyespan.guard import patience
+    from eyespan.guard import blocking
 
-    patience.renew()  # a thread that waited for a slow root would be given more work, outside of the walls
+    blocking.renew()  # a thread that waited for a slow root would be given more work, outside of the walls
     until = time.monotonic() + ALONE_SECONDS
     while _threads() > 1:
         if time.monotonic() > until:
@@ -270,7 +270,7 @@ def _threads() -> int:
 def _landlock(needs: Needs) -> str:
     """Puts Landlock up; why not, or "" when it stands."""
     try:
-        rules = walls.Ruleset()
+        rules = kernel.Ruleset()
     except OSError as error:
         return f"this kernel has no Landlock ({error.strerror})"
     try:
@@ -280,7 +280,7 @@ def _landlock(needs: Needs) -> str:
             rules.allow_path(path, READ)
         for path in executable():
             rules.allow_path(path, RUN)
-        rules.allow_path(os.devnull, walls.READ_FILE | walls.WRITE_FILE)
+        rules.allow_path(os.devnull, kernel.READ_FILE | kernel.WRITE_FILE)
         for path in needs.append:
             rules.allow_path(path, APPEND)
         for path in needs.keep:
@@ -288,9 +288,9 @@ def _landlock(needs: Needs) -> str:
         if needs.ports is not None:
             for path in (*_RESOLVING, *_certificates()):
                 rules.allow_path(path, READ)
-            if rules.version >= walls.NETWORK_SINCE:
+            if rules.version >= kernel.NETWORK_SINCE:
                 for port in needs.ports:
-                    rules.allow_port(port, walls.CONNECT_TCP)
+                    rules.allow_port(port, kernel.CONNECT_TCP)
         mounts.hold()  # /proc cannot be opened from inside
         return "" if rules.restrict() else "the system refused"
     except OSError as error:
@@ -373,7 +373,8 @@ def probe(roots: Iterable[str]) -> tuple[Report, bool]:
     import subprocess
 
     code = (
-        "import sys; sys.path[:] = sys.argv[1].split(chr(10)); from eyespan.server.jail import tell; tell(sys.argv[2:])"
+        "import sys; sys.path[:] = sys.argv[1].split(chr(10)); "
+        "from eyespan.sandbox.server import tell; tell(sys.argv[2:])"
     )
     path = "\n".join([entry for entry in sys.path if entry])
     done = subprocess.run([sys.executable, "-c", code, path, *roots], capture_output=True, timeout=60, check=False)

@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 import signal
 
-from eyespan import walls
-from eyespan.walls import LINUX
+from eyespan.sandbox import kernel
+from eyespan.sandbox.kernel import LINUX
 
 try:
     import resource
@@ -22,7 +22,7 @@ except ImportError:  # Windows has no such limits
 _CLONE_THREAD = 0x00010000
 _AT_EMPTY_PATH = 0x1000
 
-REFUSED = walls.GROUPS
+REFUSED = kernel.GROUPS
 """Calls that a decoder never needs: all that the table knows. The socket at hand is written with write()."""
 REFUSED_UNLESS: tuple[tuple[tuple[int, int], int, int | None], ...] = (
     ((56, 220), 0, _CLONE_THREAD),  # clone: a thread, no process
@@ -38,10 +38,10 @@ class Jail:
     def __init__(self, *, memory_bytes: int, seconds: float) -> None:
         self._memory_bytes = memory_bytes
         self._seconds = seconds
-        self._ruleset: walls.Ruleset | None = None
+        self._ruleset: kernel.Ruleset | None = None
         self._filter = job_filter(os.uname().machine) if LINUX else None
         try:
-            self._ruleset = walls.Ruleset() if LINUX else None
+            self._ruleset = kernel.Ruleset() if LINUX else None
         except OSError:
             pass  # no Landlock: told by `apply`
 
@@ -54,20 +54,20 @@ class Jail:
         layers = {"limits": self._limit()}
         if not LINUX:
             return layers
-        walls.not_dumpable()
-        layers["no_new_privs"] = walls.no_new_privileges()
+        kernel.not_dumpable()
+        layers["no_new_privs"] = kernel.no_new_privileges()
         layers["landlock"] = self._ruleset is not None and self._ruleset.restrict()
-        layers["capabilities"] = walls.drop_capabilities()
+        layers["capabilities"] = kernel.drop_capabilities()
         return layers
 
     def keep_memory(self) -> None:
         """Freed memory is kept for the next use: the process is short."""
-        walls.keep_memory()
+        kernel.keep_memory()
 
     def die_with_parent(self) -> None:
         """The calling process is killed when the thread that forked it ends."""
         if LINUX:
-            walls.die_with_parent(signal.SIGKILL)
+            kernel.die_with_parent(signal.SIGKILL)
 
     def _limit(self) -> bool:
         if resource is None:
@@ -90,9 +90,9 @@ class Jail:
 
     def install_filter(self) -> bool:
         """The last wall: after it, nothing is opened and no limit is changed."""
-        return self._filter is not None and walls.install_filter(self._filter)
+        return self._filter is not None and kernel.install_filter(self._filter)
 
 
 def job_filter(machine: str) -> bytes | None:
     """The seccomp program of a job; None where the machine's call numbers are not known."""
-    return walls.calls_filter(machine, REFUSED, unless=REFUSED_UNLESS, absent=ABSENT.values())
+    return kernel.calls_filter(machine, REFUSED, unless=REFUSED_UNLESS, absent=ABSENT.values())

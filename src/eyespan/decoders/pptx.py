@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eyespan.readers.office import markdown
-from eyespan.readers.office.package import Package, local, rehearse_relations, rehearse_xml
-from eyespan.readers.office.scan import Tags
+from eyespan.decoders import markdown
+from eyespan.decoders.ooxml import Package, local, rehearse_relations, rehearse_xml
+from eyespan.decoders.scan import Tags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,8 +7,8 @@ from mimetypes import guess_type
 from urllib.parse import parse_qsl, quote_from_bytes, unquote_to_bytes
 
 from eyespan.errors import InvalidPath
-from eyespan.guard import names
-from eyespan.kinds import image_type
+from eyespan.guard import paths
+from eyespan.kinds import api_image_type
 from eyespan.model import MIB, NUL_IS_BINARY, BytesPart, Limits, Lines, ReadRequest, TextPart
 from eyespan.tool import valid_text
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from eyespan.context import CallContext
     from eyespan.engine import Engine
     from eyespan.guard import Root
-    from eyespan.model import Pulse
 
 MAX_RESOURCE_BYTES = 8 * MIB
 MAX_COMPLETIONS = 100  # of the protocol
@@ -41,7 +41,7 @@ def path_of(uri: str, roots: Sequence[Root]) -> tuple[str, dict[str, int]]:
     path, _, query = rest.partition("?")
     name = os.fsdecode(unquote_to_bytes(path.partition("#")[0]))
     absolute = "/" + name.lstrip("/")
-    chosen = absolute if names.beneath(absolute, roots) is not None else name
+    chosen = absolute if paths.beneath(absolute, roots) is not None else name
     wanted: dict[str, int] = {}
     for key, value in parse_qsl(query.partition("#")[0], keep_blank_values=True):
         if key not in ("start", "limit") or not value.isascii() or not value.isdigit() or not 0 < len(value) < 16:
@@ -53,7 +53,7 @@ def path_of(uri: str, roots: Sequence[Root]) -> tuple[str, dict[str, int]]:
 
 
 def read(
-    engine: Engine, roots: Sequence[Root], uri: str, pulse: Pulse, limit_bytes: int | None = None
+    engine: Engine, roots: Sequence[Root], uri: str, context: CallContext, limit_bytes: int | None = None
 ) -> dict[str, Any]:
     """The contents of one resource: text by lines, or bytes.
 
@@ -64,7 +64,7 @@ def read(
     limits = Limits(max_window_bytes=limit)
     selection = Lines(wanted.get("start", 1), wanted.get("limit"))
     request = ReadRequest(path, selection, limits, NUL_IS_BINARY, encoding="bom", wants_bytes=True)
-    document = engine.read(request, pulse)
+    document = engine.read(request, context)
     part = document.parts[0]
     guessed = guess_type(document.facts.canonical)[0]
     if isinstance(part, TextPart):
@@ -75,20 +75,20 @@ def read(
         text = valid_text(part.data.decode("utf-8", "replace"))
         return {"uri": uri, "mimeType": media, "text": text, "_meta": {"eyespan/facts": facts}}
     assert isinstance(part, BytesPart)
-    media = image_type(part.data) or guessed or part.media_type
+    media = api_image_type(part.data) or guessed or part.media_type
     contents: dict[str, Any] = {"uri": uri, "mimeType": media, "blob": part.data}
     if part.truncated:
         contents["_meta"] = {"eyespan/facts": {"truncated": True, "size_bytes": document.facts.size_bytes}}
     return contents
 
 
-def complete(engine: Engine, value: str, pulse: Pulse) -> dict[str, Any]:
+def complete(engine: Engine, value: str, context: CallContext) -> dict[str, Any]:
     """Paths that begin with `value`: folders with a slash behind. Hidden names only when a dot was typed."""
     from eyespan.errors import ReadError
 
     folder, slash, start = value.rpartition("/")
     try:
-        found = engine.list(folder + slash or ".", pulse).entries
+        found = engine.list(folder + slash or ".", context).entries
     except ReadError:
         found = ()
     hits = sorted(
