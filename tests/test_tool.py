@@ -16,8 +16,8 @@ from eyespan import Workspace
 from eyespan.context import CallContext
 from eyespan.dialects import DIALECTS
 from eyespan.dialects.base import CHANGED
-from eyespan.guard.source import Source
 from eyespan.lines.reader import LineReader
+from eyespan.source import Source
 
 NAMES = ["file_path", "path", "offset", "limit", "mode", "indentation", "start_line", "end_line", "max_lines", "head"]
 NAMES += ["tail", "show_line_numbers", "anchor_line", "max_levels", "include_siblings", "include_header", "pages"]
@@ -403,7 +403,7 @@ def test_reads_that_bring_less_than_was_asked_for_change_nothing(dialect, most, 
         if dialect.startswith("codex"):
             calls.append({"file_path": str(file), "mode": "indentation", "offset": 90})
         whole = [tool.call(arguments) for arguments in calls]
-        monkeypatch.setattr(Source, "head_bytes", 100)
+        monkeypatch.setattr(Source, "max_first_bytes", 100)
         monkeypatch.setattr("eyespan.kinds.SNIFF_BYTES", 100)
         monkeypatch.setattr(os, "pread", lambda fd, size, offset: real(fd, min(size, most), offset))
 

@@ -230,8 +230,8 @@ DEFECTS = [
     Defect(
         "the size that is told is believed",
         "src/eyespan/guard/source.py",
-        "if len(head) != self.size_bytes and len(head) < self.head_bytes:",
-        "if len(head) < self.size_bytes and len(head) < self.head_bytes:",
+        "if len(head) != self.size_bytes and len(head) < self.max_first_bytes:",
+        "if len(head) < self.size_bytes and len(head) < self.max_first_bytes:",
         FAULTS,
     ),
     Defect(

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Hashable, Iterator, Mapping
     from typing import Any, TypeVar
 
-    from eyespan.guard import Guard, Source
+    from eyespan.guard import Guard
     from eyespan.guard.listing import Listing
     from eyespan.kinds import Kind
     from eyespan.model import Part, ReadRequest
+    from eyespan.source import Source
 
     T = TypeVar("T")
 
@@ -194,7 +195,7 @@ class Engine:
         if not request.member and "archive" not in documents and "compressed" not in documents:
             return source
         try:
-            if not request.member and kinds.compression(source.head) is None:
+            if not request.member and kinds.compression(source.first_bytes) is None:
                 return source
             from eyespan.sources import open_inside
 
@@ -223,7 +224,7 @@ class Engine:
         return Document(kind.name, _facts(source), parts, extra)
 
     def _kind(self, source: Source, request: ReadRequest) -> Kind:
-        head = source.head
+        head = source.first_bytes
         if request.documents or request.refuses:
             kind = kinds.detect(head, source.name, request.documents | request.refuses)
             if kind is not None:
@@ -257,5 +258,5 @@ def _facts(source: Source) -> Facts:
         status.st_mtime_ns,
         status.st_nlink,
         source.changed(),
-        source.exact,
+        source.has_exact_size,
     )

@@ -358,9 +358,9 @@ def test_a_legacy_encoding_is_found_and_told(root, call):
 
 
 def test_a_change_during_the_read_is_told(root, call, monkeypatch):
-    from eyespan.guard.source import Source
+    from eyespan.guard.source import LocalFile
 
-    monkeypatch.setattr(Source, "changed", lambda self: True)
+    monkeypatch.setattr(LocalFile, "changed", lambda self: True)
 
     assert "note: changed while it was read, read it again" in call("a.py:1").text
 

@@ -105,11 +105,11 @@ def test_a_line_of_200_megabytes_and_a_file_of_a_gigabyte_answer_from_what_they_
     with (tmp_path / "big.txt").open("wb") as file:
         file.write(b"line\n" * 1_000_000)
         file.truncate(1 << 30)
-    from eyespan.guard.source import Source
+    from eyespan.guard.source import LocalFile
 
     seen = []
-    whole = Source.read_at
-    monkeypatch.setattr(Source, "read_at", lambda self, at, size: seen.append(size) or whole(self, at, size))
+    whole = LocalFile.read_at
+    monkeypatch.setattr(LocalFile, "read_at", lambda self, at, size: seen.append(size) or whole(self, at, size))
     with Workspace(tmp_path) as workspace:
         tool = workspace.tool("native")
         for name in ("line.txt", "big.txt"):

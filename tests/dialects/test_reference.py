@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 
 from eyespan import Workspace, kinds
 from eyespan.dialects import claude, codex, workspace
-from eyespan.guard.source import Source
 from eyespan.lines import cache, index
 from eyespan.lines.reader import LineReader
 from eyespan.model import Limits
+from eyespan.source import Source
 
 SNIFF = 16
 CODEX_LINE_BYTES = 20
@@ -89,7 +89,7 @@ sizes = st.fixed_dictionaries(
 @contextlib.contextmanager
 def shrunk(sizes):
     with (
-        mock.patch.object(Source, "head_bytes", sizes["head"]),
+        mock.patch.object(Source, "max_first_bytes", sizes["head"]),
         mock.patch.multiple(
             LineReader,
             block_bytes=sizes["block"],

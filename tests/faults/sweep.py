@@ -333,13 +333,13 @@ def name_of(fd: str) -> str:
 def be_careless() -> None:
     """Makes of the reader one that this sweep must find fault with."""
     import eyespan.guard
-    from eyespan.guard import Source
     from eyespan.lines.reader import LineReader
+    from eyespan.source import Source
 
     block = LineReader._block
-    Source.head = property(lambda self: self.read_at(0, self.head_bytes))
+    Source.first_bytes = property(lambda self: self.read_at(0, self.max_first_bytes))
     LineReader._block = lambda self, position, probe=False: b"" if position else block(self, position, probe)
-    eyespan.guard.close = eyespan.guard.source.close = lambda fd: None
+    eyespan.guard.close_fd = eyespan.guard.source.close_fd = lambda fd: None
 
 
 def take_the_long_way() -> None:

@@ -28,7 +28,7 @@ def ask(guard, path, **how):
     def read():
         try:
             with guard.open(path, **how) as source:
-                return source.head
+                return source.first_bytes
         except ReadError as error:
             return error
 

@@ -14,10 +14,11 @@ from asking import answer, ask, patiently
 
 import eyespan.guard as guards
 from eyespan import Workspace, _native
+from eyespan import source as source_module
 from eyespan.context import CallContext, WouldBlock
 from eyespan.errors import Cancelled, InvalidPath, PolicyDenied, SystemFailure
-from eyespan.guard import Root, blocking, closing, listing, mounts, openat, portable, roots, syscalls, walk
-from eyespan.guard.source import SlowSource, Source
+from eyespan.guard import Root, blocking, listing, mounts, openat, portable, roots, syscalls, walk
+from eyespan.guard.source import BlockingFile, LocalFile
 from eyespan.policy import Policy
 
 
@@ -425,7 +426,7 @@ def test_an_entry_that_vanishes_while_it_is_listed_is_something_else():
 
 def source_of(path):
     fd = os.open(path, os.O_RDONLY)
-    return Source(fd, os.fstat(fd), asked="asked", path="file", canonical="file")
+    return LocalFile(fd, os.fstat(fd), asked="asked", path="file", canonical="file")
 
 
 def test_a_read_that_fails_is_told_as_what_the_system_says(tmp_path, monkeypatch):
@@ -441,9 +442,9 @@ def test_a_read_that_fails_is_told_as_what_the_system_says(tmp_path, monkeypatch
 def test_a_file_that_its_server_lost_has_changed(tmp_path, monkeypatch):
     (tmp_path / "file").write_bytes(b"text")
     with source_of(tmp_path / "file") as source:
-        monkeypatch.setattr(Source, "status_now", fails(errno.ESTALE))
+        monkeypatch.setattr(LocalFile, "status_now", fails(errno.ESTALE))
         assert source.changed()
-        monkeypatch.setattr(Source, "status_now", fails(errno.EIO))
+        monkeypatch.setattr(LocalFile, "status_now", fails(errno.EIO))
         with pytest.raises(SystemFailure):
             source.changed()
     source.close()  # once more is no error
@@ -462,7 +463,7 @@ def slow(tmp_path):
         fd = os.open(tmp_path / "file", os.O_RDONLY)
         context = context or CallContext()
         made.append(
-            SlowSource(fd, os.fstat(fd), asked="a", path="file", canonical="file", context=context, copies=copies)
+            BlockingFile(fd, os.fstat(fd), asked="a", path="file", canonical="file", context=context, copies=copies)
         )
         return made[-1]
 
@@ -536,7 +537,7 @@ def test_a_patient_guard_opens_what_any_other_does(make_guard, tmp_path, backend
     guard = make_guard(tmp_path, backend=backend)
 
     with guard.blocking(CallContext()).open("file") as source:
-        assert (type(source), source.head, source._copies) == (SlowSource, b"text", not guard.roots[0].plain)
+        assert (type(source), source.first_bytes, source._copies) == (BlockingFile, b"text", not guard.roots[0].plain)
 
 
 def test_a_folder_is_listed_without_a_call_that_could_be_given_up(make_guard, tmp_path):
@@ -558,11 +559,11 @@ def test_a_descriptor_whose_close_fails_is_closed_and_only_a_wrong_number_is_a_m
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "close", close_and_fail)
-        closing.close(here)
-    closing.close(there)
+        source_module.close_fd(here)
+    source_module.close_fd(there)
 
     with pytest.raises(OSError, match="Bad file descriptor"):
-        closing.close(here)
+        source_module.close_fd(here)
 
 
 # --- what is gone ---------------------------------------------------------------------------------------------------
@@ -592,7 +593,7 @@ def test_a_small_file_is_read_along_with_its_opening(size, make_guard, tmp_path,
     monkeypatch.setattr(os, "pread", lambda *where: reads.append(where) or pread(*where))
 
     with make_guard(tmp_path, backend="openat2").open("file") as source:
-        assert source.head == data[: source.head_bytes]
+        assert source.first_bytes == data[: source.max_first_bytes]
 
     assert bool(reads) == (size == 0 or size >= 16_384)
 
@@ -615,7 +616,7 @@ def test_a_file_that_changes_once_it_is_read_is_told_as_it_was_and_as_changed(wh
     monkeypatch.setattr(_native, "open_beneath", then_changed)
 
     with guard.open("file") as source:
-        assert (source.head, source.size_bytes) == (b"old", 3)
+        assert (source.first_bytes, source.size_bytes) == (b"old", 3)
         assert source.status.st_mtime_ns != 1
         assert source.changed()
 

@@ -43,7 +43,7 @@ def test_a_status_says_what_the_system_says(changed_ns, size, strong, make_guard
     with make_guard(tmp_path, backend=strong).open("file") as source:
         assert [getattr(source.status, name) for name in FIELDS] == [getattr(wanted, name) for name in FIELDS]
         assert source.identity == (wanted.st_dev, wanted.st_ino)
-        assert source.head == b"x" * min(size, source.head_bytes)
+        assert source.first_bytes == b"x" * min(size, source.max_first_bytes)
         assert not source.changed()
 
 
@@ -106,7 +106,7 @@ def test_what_a_source_holds_is_not_read_again(strong, make_guard, tmp_path, mon
     """But behind its end the file may have grown."""
     (tmp_path / "file").write_bytes(b"0123456789")
     with make_guard(tmp_path, backend=strong).open("file") as source:
-        assert source.head == b"0123456789"
+        assert source.first_bytes == b"0123456789"
         with open(tmp_path / "file", "ab") as file:
             file.write(b"abc")
         reads = []
@@ -127,7 +127,7 @@ def test_what_a_source_holds_is_not_read_again(strong, make_guard, tmp_path, mon
 def test_of_a_large_file_as_much_is_read_at_once_as_is_asked_for(strong, make_guard, tmp_path):
     (tmp_path / "file").write_bytes(bytes(200_000))
     with make_guard(tmp_path, backend=strong).open("file") as source:
-        assert len(source.head) == source.head_bytes
+        assert len(source.first_bytes) == source.max_first_bytes
         assert len(source.read_at(10, 150_000)) == 150_000
 
 

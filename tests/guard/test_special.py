@@ -461,7 +461,7 @@ def test_odd_names_are_read_as_they_are(strong, name, make_guard, tmp_path):
 
     for path in (name, f"./{name}", f"folder/../{name}", str(tmp_path / name), "folder/link"):
         with guard.open(path) as source:
-            assert source.head == name.encode("utf-8", "surrogateescape")
+            assert source.first_bytes == name.encode("utf-8", "surrogateescape")
             # As bytes: what is no Unicode cannot be told by a failing test either.
             assert os.fsencode(source.canonical) == os.fsencode(name)
 
@@ -515,7 +515,7 @@ def test_a_file_deeper_than_a_name_can_tell_is_read(strong, make_guard, tmp_path
     guard = make_guard(tmp_path, backend=strong)
 
     with guard.open(f"half/{half}/file") as source:
-        assert source.head == b"text"
+        assert source.first_bytes == b"text"
         assert source.canonical == f"{half}/{half}/file"
 
 
@@ -543,9 +543,9 @@ def test_of_several_roots_the_deepest_is_taken_and_links_lead_from_one_to_anothe
     guard = make_guard(one, deep, other, backend=backend)
 
     with guard.open(str(deep / "file")) as source:
-        assert (source.path, source.canonical, source.head) == ("file", "file", b"deep")
+        assert (source.path, source.canonical, source.first_bytes) == ("file", "file", b"deep")
     with guard.open("deep/file") as source:
-        assert (source.path, source.head) == ("deep/file", b"deep")
+        assert (source.path, source.first_bytes) == ("deep/file", b"deep")
     assert answer(guard, str(other / "file")) == b"other"
     assert answer(guard, "link") == b"other"
     if backend != "portable":  # which resolves names as the system does
@@ -564,7 +564,7 @@ def test_a_root_stays_the_folder_it_was_when_it_was_opened(strong, make_guard, t
 
     for path in ("folder/file", f"{root}/folder/file"):
         with guard.open(path) as source:
-            assert source.head == b"the first"
+            assert source.first_bytes == b"the first"
             assert source.canonical == "folder/file"
 
 

@@ -288,10 +288,10 @@ def small_blocks(monkeypatch):
     from eyespan.guard import source
     from eyespan.lines import reader
 
-    def use(block_bytes: int, head_bytes: int) -> None:
+    def use(block_bytes: int, max_first_bytes: int) -> None:
         monkeypatch.setattr(reader.LineReader, "block_bytes", block_bytes)
         monkeypatch.setattr(reader.LineReader, "squeeze_bytes", 4 * block_bytes)
-        monkeypatch.setattr(source.Source, "head_bytes", head_bytes)
+        monkeypatch.setattr(source.Source, "max_first_bytes", max_first_bytes)
 
     return use
 

@@ -39,7 +39,7 @@ def small_blocks(request, monkeypatch, tmp_path):
     monkeypatch.setattr(reader_module.LineReader, "index_min_bytes", 1)
     monkeypatch.setattr(reader_module.LineReader, "block_bytes", 2 * STRIDE)
     monkeypatch.setattr(reader_module.LineReader, "cheap_bytes", STRIDE)
-    monkeypatch.setattr("eyespan.guard.source.Source.head_bytes", STRIDE)
+    monkeypatch.setattr("eyespan.source.Source.max_first_bytes", STRIDE)
     monkeypatch.setattr(store_module, "DISK_MIN_BYTES", 4 * STRIDE)
     monkeypatch.setattr(store_module, "DISK_STEP_BYTES", 4 * STRIDE)
     monkeypatch.setattr(store_module, "RACY_NS", 0)

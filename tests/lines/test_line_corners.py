@@ -12,7 +12,7 @@ import pytest
 from eyespan import Workspace
 from eyespan.context import CallContext
 from eyespan.errors import Missing, ReadError, SystemFailure, TooLarge, WindowTooLarge
-from eyespan.guard.source import Source
+from eyespan.guard.source import LocalFile
 from eyespan.lines import cache, detect, encodings
 from eyespan.lines.block import ROW_BYTES, _Upward
 from eyespan.lines.cache import Store
@@ -58,7 +58,7 @@ def file(tmp_path):
 
 def opened(path):
     fd = os.open(path, os.O_RDONLY)
-    return Source(fd, os.fstat(fd), asked="file", path="file", canonical="file")
+    return LocalFile(fd, os.fstat(fd), asked="file", path="file", canonical="file")
 
 
 # --- windows -------------------------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ def test_limits_of_a_small_file_are_those_of_a_large_one(file):
 def test_long_lines_in_a_heavy_window_are_shortened_on_the_way(counts, file, monkeypatch):
     monkeypatch.setattr(LineReader, "squeeze_bytes", 100)
     monkeypatch.setattr(LineReader, "block_bytes", 64)
-    monkeypatch.setattr("eyespan.guard.source.Source.head_bytes", 16)
+    monkeypatch.setattr("eyespan.source.Source.max_first_bytes", 16)
     long = b"x" * 90
     data = b"short\n" + long + b"\r\n" + long + b"\nshort\n" + long * 5
     limits = Limits(max_line_bytes=20, max_line_chars=3)
@@ -208,7 +208,7 @@ def test_blank_rows_that_were_too_many_to_hold_are_not_skipped_in_silence():
 def test_a_line_that_starts_with_more_white_space_than_is_held_is_measured_all_the_same(encoding, file, monkeypatch):
     monkeypatch.setattr("eyespan.lines.rows.MOST_HELD_BYTES", 64)
     monkeypatch.setattr(LineReader, "block_bytes", 32)
-    monkeypatch.setattr("eyespan.guard.source.Source.head_bytes", 16)
+    monkeypatch.setattr("eyespan.source.Source.max_first_bytes", 16)
     deep = " " * 300
     text = f"top\n{deep}one\n{deep}# two\n{deep}\u2003\u2003x\n{deep}\n{deep}\u3000\nend\n"
 
@@ -224,9 +224,9 @@ def test_a_line_that_ends_before_its_time_is_measured_as_far_as_it_goes(file, mo
     with opened(folder / "file") as source:
         lines = LineReader(source, ReadRequest("file"), UTF8, CallContext())
         made = Rows(source, lines, UTF8, CallContext(), 100, 64)
-        source.head  # noqa: B018  (read now, before the file is cut)
+        source.first_bytes  # noqa: B018  (read now, before the file is cut)
         os.truncate(folder / "file", 200)
-        source._head = b""
+        source._first_bytes = b""
 
         assert list(made._pieces(0, 500)) == [b" " * 64] * 3 + [b" " * 8]
         assert made._first_text(0, 500) == ""
@@ -237,7 +237,7 @@ def test_short_reads_are_gone_on_with(file, monkeypatch):
     whole = read(folder, selection=Block(3, 50))
     real = os.pread
     monkeypatch.setattr(os, "pread", lambda fd, size, offset: real(fd, min(size, 3), offset))
-    monkeypatch.setattr("eyespan.guard.source.Source.head_bytes", 8)
+    monkeypatch.setattr("eyespan.source.Source.max_first_bytes", 8)
 
     assert read(folder, selection=Block(3, 50)).parts == whole.parts
 
@@ -307,7 +307,7 @@ def test_what_changed_under_the_scan_and_not_by_growing_is_not_kept(kept):
 
 def test_an_index_whose_file_is_gone_from_its_server_is_not_kept(kept, monkeypatch):
     made, source, found = kept
-    monkeypatch.setattr(Source, "status_now", fails(errno.ESTALE))
+    monkeypatch.setattr(LocalFile, "status_now", fails(errno.ESTALE))
 
     made.keep(source, b"\n", found, 2**62)
 
@@ -433,7 +433,7 @@ def test_the_store_is_made_once(monkeypatch):
 def test_a_single_long_line_that_is_cut_ends_the_window_at_its_end(file, monkeypatch):
     monkeypatch.setattr(LineReader, "squeeze_bytes", 100)
     monkeypatch.setattr(LineReader, "block_bytes", 64)
-    monkeypatch.setattr("eyespan.guard.source.Source.head_bytes", 16)
+    monkeypatch.setattr("eyespan.source.Source.max_first_bytes", 16)
     limits = Limits(max_line_bytes=20, max_line_chars=3)
 
     part = read(file(b"x" * 1000 + b"\nnext\n"), selection=Lines(1, 1), limits=limits, total=EXACT_TOTAL).parts[0]

@@ -23,7 +23,7 @@ class Pieces:
         self.data = data
         self.size_bytes = len(data)
         self.asked = "file"
-        self.head = data[:head]
+        self.first_bytes = data[:head]
         self.most = most
         self.reached = 0
 

@@ -106,10 +106,10 @@ def test_of_a_gigabyte_only_the_piece_is_read(tmp_path, monkeypatch):
         file.seek((1 << 30) - 5)
         file.write(b"\nend\n")
     seen = []
-    from eyespan.guard.source import Source
+    from eyespan.guard.source import LocalFile
 
-    whole = Source.read_at
-    monkeypatch.setattr(Source, "read_at", lambda self, at, size: seen.append(size) or whole(self, at, size))
+    whole = LocalFile.read_at
+    monkeypatch.setattr(LocalFile, "read_at", lambda self, at, size: seen.append(size) or whole(self, at, size))
     with Workspace(tmp_path) as workspace:
         document = workspace.engine.read(ReadRequest("big", CharRange(1, 60_001, None, 5000), text_rule="any"))
 

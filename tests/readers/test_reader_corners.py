@@ -243,12 +243,12 @@ def test_pages_with_odd_marks():
 
 
 def test_a_file_of_no_kind_is_no_document(tmp_path):
-    from eyespan.guard.source import Source
+    from eyespan.guard.source import LocalFile
     from eyespan.readers import converted
 
     (tmp_path / "file").write_bytes(b"plain")
     fd = os.open(tmp_path / "file", os.O_RDONLY)
-    with Source(fd, os.fstat(fd), asked="file", path="file", canonical="file") as source, pytest.raises(Unreadable):
+    with LocalFile(fd, os.fstat(fd), asked="file", path="file", canonical="file") as source, pytest.raises(Unreadable):
         converted.read(source, ReadRequest("file"), CallContext())
 
 

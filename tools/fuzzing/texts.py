@@ -52,11 +52,11 @@ class Text(FileTarget):
         return _texts()
 
     def open(self) -> None:
-        from eyespan.guard.source import Source
         from eyespan.lines.reader import LineReader
+        from eyespan.source import Source
 
         super().open()
-        self._kept = (LineReader.block_bytes, Source.head_bytes)
+        self._kept = (LineReader.block_bytes, Source.max_first_bytes)
 
     def close(self) -> None:
         self._sizes(*self._kept)
@@ -64,10 +64,10 @@ class Text(FileTarget):
 
     @staticmethod
     def _sizes(block: int, head: int) -> None:
-        from eyespan.guard.source import Source
         from eyespan.lines.reader import LineReader
+        from eyespan.source import Source
 
-        LineReader.block_bytes, Source.head_bytes = block, head
+        LineReader.block_bytes, Source.max_first_bytes = block, head
 
     def check(self, data: bytes) -> str:
         from eyespan.errors import ReadError

@@ -16,9 +16,9 @@ import stat
 from eyespan.context import WouldBlock
 from eyespan.errors import NotFound, NotRegular, OutsideRoot, PermissionRefused, ReadError, from_os_error
 from eyespan.guard import openat, paths
-from eyespan.guard.closing import close
 from eyespan.guard.roots import Root
-from eyespan.guard.source import Found, SlowSource, Source
+from eyespan.guard.source import BlockingFile, Found, LocalFile
+from eyespan.source import close_fd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
     from eyespan.context import CallContext
     from eyespan.guard.listing import Listing
-    from eyespan.guard.source import Status
     from eyespan.policy import Policy
+    from eyespan.source import Status
 
-    Find = Callable[..., Found | Source]
+    Find = Callable[..., Found | LocalFile]
 
 BACKENDS = ("openat2", "openat2-by-ctypes", "walk", "walk-by-name", "portable")
 """From the strongest to the weakest; the first that works here is taken."""
@@ -106,7 +106,7 @@ class Guard:
         self.policy.admit(rest, path)
         return root, rest
 
-    def open(self, path: str, *, lexical: bool = False, follow: bool = True) -> Source:
+    def open(self, path: str, *, lexical: bool = False, follow: bool = True) -> LocalFile:
         """Opens the regular file that `path` names, for reading by position.
 
         `follow=False` refuses a link as the last component; links before it are followed inside the roots either way.
@@ -123,13 +123,13 @@ class Guard:
                 found = self._find(self.roots, root, rest, follow, True)
             else:
                 found = self._find(self.roots, root, rest, follow)
-            if isinstance(found, Source):
+            if isinstance(found, LocalFile):
                 return found
             try:
                 return self._admit_found(found, path, rest)
             finally:
                 if found.fd >= 0:
-                    close(found.fd)
+                    close_fd(found.fd)
         except OSError as error:
             failure = from_os_error(error, path)
             failure.relative = rest
@@ -149,7 +149,7 @@ class Guard:
 
         return list_beneath(self, path)
 
-    def _admit_found(self, found: Found, path: str, rest: str) -> Source:
+    def _admit_found(self, found: Found, path: str, rest: str) -> LocalFile:
         """Judges the thing itself, then opens it for reading. Takes `found.fd` over when it is readable already."""
         if not stat.S_ISREG(found.mode):
             raise NotRegular(path, what=_what(found.mode))
@@ -164,10 +164,10 @@ class Guard:
             fd, status = _reopen(found, path)
         if self.context is None:
             # The state that is told of a file is never newer than what is shown of it.
-            head = found.head if status is found.status else None
-            return Source(fd, status, asked=path, path=rest, canonical=found.canonical, head=head)
+            first_bytes = found.first_bytes if status is found.status else None
+            return LocalFile(fd, status, asked=path, path=rest, canonical=found.canonical, first_bytes=first_bytes)
         plain = found.root.plain and status.st_dev == found.root.device
-        return SlowSource(
+        return BlockingFile(
             fd, status, asked=path, path=rest, canonical=found.canonical, context=self.context, copies=not plain
         )
 
@@ -190,7 +190,7 @@ def _reopen(found: Found, path: str) -> tuple[int, Status]:
         if not stat.S_ISREG(status.st_mode) or (status.st_dev, status.st_ino) != (before.st_dev, before.st_ino):
             raise NotFound(path)  # what was found is no longer what can be opened
     except BaseException:
-        close(fd)
+        close_fd(fd)
         raise
     return fd, status
 
@@ -217,7 +217,7 @@ def _open_handle(found: Found) -> int:
     try:
         return os.open(name, _READ | os.O_NOFOLLOW, dir_fd=again.fd)
     finally:
-        close(again.fd)
+        close_fd(again.fd)
 
 
 def _backend(name: str) -> Find:
@@ -259,4 +259,4 @@ def _what(mode: int) -> str:
     return "device"
 
 
-__all__ = ["BACKENDS", "Guard", "OutsideRoot", "Root", "Source", "choose_backend"]
+__all__ = ["BACKENDS", "Guard", "LocalFile", "OutsideRoot", "Root", "choose_backend"]

@@ -12,8 +12,8 @@ import stat
 
 from eyespan.errors import NotRegular, PermissionRefused, ReadError, from_os_error
 from eyespan.guard import is_pseudo, walk
-from eyespan.guard.closing import close
 from eyespan.record import record
+from eyespan.source import close_fd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,10 +60,10 @@ def list_beneath(guard: Guard, path: str) -> Listing:
             try:
                 return _scan(guard, here, found.canonical)
             finally:
-                close(here)
+                close_fd(here)
         finally:
             if found.fd >= 0:
-                close(found.fd)
+                close_fd(found.fd)
     except OSError as error:
         failure = from_os_error(error, path)
         failure.relative = rest
@@ -88,7 +88,7 @@ def _list_portable(guard: Guard, path: str, rest: str) -> Listing:
     root, _ = guard.admit(path)
     before = portable.find(guard.roots, root, rest)
     if before.fd >= 0:
-        close(before.fd)
+        close_fd(before.fd)
         raise NotRegular(path, what="file")
     _judge(guard, before, path)
     listing = _scan(guard, os.path.join(before.root.canonical, before.canonical), before.canonical)

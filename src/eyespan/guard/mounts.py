@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import time
 
-from eyespan.guard.closing import close
+from eyespan.source import close_fd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def let_go() -> None:
     global _held
     fd, _held = _held, -1
     if fd >= 0:
-        close(fd)
+        close_fd(fd)
 
 
 def mount_of(path: str) -> Hashable:
@@ -118,7 +118,7 @@ def _read_table() -> bytes:
             data += piece
         return data
     finally:
-        close(fd)
+        close_fd(fd)
 
 
 def _held_table() -> bytes:

@@ -14,8 +14,8 @@ import sys
 
 from eyespan import _native
 from eyespan.context import WouldBlock
-from eyespan.guard.closing import close
-from eyespan.guard.source import Found, Source
+from eyespan.guard.source import Found, LocalFile
+from eyespan.source import close_fd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,14 +100,14 @@ def hold_handles() -> None:
     if handles < 0:
         handles = fd
     else:
-        close(fd)  # another thread was faster
+        close_fd(fd)  # another thread was faster
 
 
 def _hold_own_handles() -> None:
     global handles
     parents, handles = handles, -1
     if parents >= 0:
-        close(parents)
+        close_fd(parents)
         hold_handles()
 
 
@@ -129,16 +129,16 @@ def available() -> bool:
         return False
     try:
         if _native.open_beneath is not None:
-            close(_native.open_beneath(here, b".", True, _TYPES, True, 0, -1, -1).fd)
+            close_fd(_native.open_beneath(here, b".", True, _TYPES, True, 0, -1, -1).fd)
         else:
             from eyespan.guard.syscalls import openat2
 
-            close(openat2(here, b".", True))
+            close_fd(openat2(here, b".", True))
             os.readlink(f"/proc/self/fd/{here}")
     except OSError:
         return False
     finally:
-        close(here)
+        close_fd(here)
     return True
 
 
@@ -150,7 +150,7 @@ def is_plain(fd: int) -> bool:
 
             return type_of(fd) in PLAIN_TYPES
         found = _native.open_beneath(fd, b".", True, b"", True, 0, -1, -1)
-        close(found.fd)
+        close_fd(found.fd)
     except OSError:
         return False
     return found.type in PLAIN_TYPES
@@ -178,20 +178,20 @@ def open_plain(path: str) -> tuple[int, str] | None:
             found = _native.open_beneath(base, raw, True, b"", True, 0, -1, -1)
             fd = found.fd
         finally:
-            close(base)
+            close_fd(base)
         real = path if found.name is None else os.fsdecode(found.name)
         if fd >= 0 and stat.S_ISDIR(found.st_mode) and found.type in PLAIN_TYPES and not real.endswith(" (deleted)"):
             return fd, real
     except OSError:
         return None
     if fd >= 0:
-        close(fd)
+        close_fd(fd)
     return None
 
 
 def find(
     roots: Sequence[Root], root: Root, rest: str, follow: bool = True, stay: bool = False, asked: str | None = None
-) -> Found | Source:
+) -> Found | LocalFile:
     """As `walk.find`; a regular file to which no link led is opened for reading already.
 
     `stay` finds only what lies on the mount of the root itself, and touches no other. With what was `asked` for, a
@@ -205,23 +205,23 @@ def find(
     try:
         raw = rest if rest.isascii() else os.fsencode(rest)
         device = root.device if root.plain else -1
-        opened = open_beneath(root.fd, raw or ".", follow, _TYPES, stay, Source.head_bytes, device, handles)
+        opened = open_beneath(root.fd, raw or ".", follow, _TYPES, stay, LocalFile.max_first_bytes, device, handles)
     except OSError as error:
         # ENAMETOOLONG: /proc tells no name longer than a page, counted from the top of the machine.
         if error.errno in (*_UNDECIDED, errno.ENAMETOOLONG):
             return _walk(roots, root, rest, follow, stay)
         raise
     if asked is not None and opened.plain:
-        return Source(opened.fd, opened, asked, rest, rest, opened.head)
+        return LocalFile(opened.fd, opened, asked, rest, rest, opened.head)
     try:
         canonical = _plain(rest) if opened.name is None else _below(os.fsdecode(opened.name), root)
     except BaseException:
         if opened.fd >= 0:
-            close(opened.fd)
+            close_fd(opened.fd)
         raise
     if canonical is None:
         if opened.fd >= 0:
-            close(opened.fd)
+            close_fd(opened.fd)
         return _walk(roots, root, rest, follow, stay)
     status = opened if opened.readable else None
     return Found(opened.fd, root, canonical, opened.st_mode, opened.readable, opened.pseudo, opened.head, status)
@@ -253,11 +253,11 @@ def find_by_ctypes(roots: Sequence[Root], root: Root, rest: str, follow: bool = 
         if canonical is not None:
             return Found(fd, root, canonical, os.fstat(fd).st_mode, False, is_pseudo(fd))
     except BaseException as error:
-        close(fd)
+        close_fd(fd)
         if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
             return _walk(roots, root, rest, follow, stay)
         raise
-    close(fd)
+    close_fd(fd)
     return _walk(roots, root, rest, follow, stay)
 
 

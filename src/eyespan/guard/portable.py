@@ -12,9 +12,9 @@ import os
 import stat
 
 from eyespan.errors import InvalidPath, OutsideRoot
-from eyespan.guard.closing import close
 from eyespan.guard.paths import beneath
 from eyespan.guard.source import Found
+from eyespan.source import close_fd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def find(roots: Sequence[Root], root: Root, rest: str, follow: bool = True) -> F
         if again != real or not os.path.samestat(status, os.stat(again)):
             raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
     except BaseException:
-        close(fd)
+        close_fd(fd)
         raise
     return Found(fd, inside, below, status.st_mode, True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from eyespan.context import CallContext, WouldBlock
-from eyespan.guard.closing import close
+from eyespan.source import close_fd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Root:
     def close(self) -> None:
         fd, self.fd = self.fd, -1
         if fd >= 0:
-            close(fd)
+            close_fd(fd)
 
     def __del__(self) -> None:
         try:

@@ -12,9 +12,9 @@ import os
 import stat
 
 from eyespan.errors import OutsideRoot
-from eyespan.guard.closing import close
 from eyespan.guard.paths import beneath
 from eyespan.guard.source import Found
+from eyespan.source import close_fd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class _Walker:
 
     def close(self) -> None:
         for fd in self._fds:
-            close(fd)
+            close_fd(fd)
         self._fds, self._names = [], []
 
     def walk(self, rest: str) -> Found:
@@ -83,7 +83,7 @@ class _Walker:
             if name == "..":
                 if not self._fds:
                     raise OutsideRoot("")
-                close(self._fds.pop())
+                close_fd(self._fds.pop())
                 self._names.pop()
                 continue
             here = self._fds[-1] if self._fds else self._root.fd
@@ -164,7 +164,7 @@ class _Look:
     def close(self) -> None:
         fd, self.fd = self.fd, -1
         if fd >= 0:
-            close(fd)
+            close_fd(fd)
 
 
 class _look_by_handle(_Look):  # noqa: N801  (used as the function it is)

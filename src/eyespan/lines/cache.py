@@ -12,14 +12,14 @@ import sys
 from _thread import allocate_lock
 
 from eyespan.errors import ReadError
-from eyespan.guard.closing import close
 from eyespan.lines.index import RACY_NS, STRIDE, TRUST_GROWTH_BYTES, LineIndex, digest, fingerprint, stamp_of
+from eyespan.source import close_fd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from eyespan.guard import Source
+    from eyespan.source import Source
 
 MEMORY_BYTES = 16 << 20
 MEMORY_ENTRIES = 256
@@ -64,12 +64,12 @@ class Store:
             return
         was = source.status
         same = now.st_size == was.st_size and stamp_of(now) == stamp_of(was)
-        if not same and (now.st_size <= was.st_size or not source.direct):
+        if not same and (now.st_size <= was.st_size or not source.is_file):
             return  # changed under the scan, and not by growing
         stamp = None if max(stamp_of(was)) > started_ns - RACY_NS else stamp_of(was)
         try:
             # Samples are for files that grow; out of something compressed they would cost another pass.
-            samples = fingerprint(source, index.covered) if source.direct else b""
+            samples = fingerprint(source, index.covered) if source.is_file else b""
             index = index.stamped(was.st_size, stamp, samples)
         except ReadError:
             return
@@ -95,7 +95,7 @@ class Store:
     # --- on disk ---------------------------------------------------------------------------------------------------
 
     def _on_disk(self, source: Source) -> bool:
-        return self.folder is not None and source.direct and source.size_bytes >= DISK_MIN_BYTES
+        return self.folder is not None and source.is_file and source.size_bytes >= DISK_MIN_BYTES
 
     def _name(self, key: Key) -> str:
         device, inode, newline = _numbers(key)
@@ -120,7 +120,7 @@ class Store:
         except OSError:
             return None
         finally:
-            close(fd)
+            close_fd(fd)
 
     def _save(self, key: Key, index: LineIndex) -> None:
         """Best effort: a cache that cannot be written is no reason to fail a read."""
@@ -179,7 +179,7 @@ def _numbers(key: Key) -> tuple[int, int, bytes]:
 
 def _fits(index: LineIndex, source: Source) -> bool:
     """Whether an index was made from the file as it is now, or from a beginning of it."""
-    if not source.direct:
+    if not source.is_file:
         return index.stamp == stamp_of(source.status) and index.file_bytes == source.status.st_size
     if source.size_bytes == index.file_bytes:
         return index.stamp is not None and index.stamp == stamp_of(source.status)

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eyespan.context import CallContext
-    from eyespan.guard import Source
     from eyespan.lines.encodings import Encoding
     from eyespan.model import Part, ReadRequest, Tail
+    from eyespan.source import Source
 
 BLOCK_BYTES = 64 * 1024
 

@@ -23,9 +23,8 @@ from eyespan.hashes import blake2b
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eyespan.context import CallContext
-    from eyespan.guard import Source
-    from eyespan.guard.source import Status
     from eyespan.lines.encodings import Encoding
+    from eyespan.source import Source, Status
 
 STRIDE = 65536
 """The length of a block, at first; always a power of two."""
@@ -177,8 +176,8 @@ class Indexer:
         self._context = context
         self._grows = index is None
         self.index = index or LineIndex()
-        self._scan_bytes = FIRST_SCAN_BYTES if source.direct else INSIDE_SCAN_BYTES
-        self._most_bytes = LARGEST_SCAN_BYTES if source.direct else INSIDE_SCAN_BYTES
+        self._scan_bytes = FIRST_SCAN_BYTES if source.is_file else INSIDE_SCAN_BYTES
+        self._most_bytes = LARGEST_SCAN_BYTES if source.is_file else INSIDE_SCAN_BYTES
         self.grown = False
         """The index knows more than it did when this read began."""
         self.broken = False
@@ -200,7 +199,7 @@ class Indexer:
 
     def _guess_bytes(self, feeds: int) -> int:
         """How much to scan first for this many line feeds, judging by the head: only a matter of speed."""
-        head = self._source.head
+        head = self._source.first_bytes
         each = len(head) / max(1, self._encoding.count(head))
         return int(min(max(feeds * each * 1.05, FIRST_SCAN_BYTES), max(BLIND_SCAN_BYTES, self._scan_bytes)))
 
@@ -222,7 +221,7 @@ class Indexer:
         began = time.monotonic()
         counts = self._count(start, end, stride)
         took = time.monotonic() - began
-        if len(counts) // 4 * stride < end - start and self._source.direct:
+        if len(counts) // 4 * stride < end - start and self._source.is_file:
             self.broken = True  # what is decoded on the way may well end before its guessed length
         if not self._grows:
             # Others may be looking things up in it.
@@ -238,7 +237,7 @@ class Indexer:
 
     def _count(self, start: int, end: int, stride: int) -> bytes:
         """The counts of the whole blocks from `start` to `end`; fewer if the file ends before."""
-        if self._encoding.unit_bytes == 1 and self._source.direct:
+        if self._encoding.unit_bytes == 1 and self._source.is_file:
             try:
                 packed, stopped = _native.scan(self._source.fd, start, end, stride)
             except OSError as error:

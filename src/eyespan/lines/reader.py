@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eyespan.context import CallContext
-    from eyespan.guard import Source
     from eyespan.lines.cache import Store
     from eyespan.lines.encodings import Encoding
     from eyespan.lines.index import Indexer
     from eyespan.model import ReadRequest
+    from eyespan.source import Source
 
 LINE_BYTES = 16
 """What a line weighs in a window beside its text: its number and what is put around it."""
@@ -120,7 +120,7 @@ class LineReader:
         Raises: as `window`.
         """
         start = self.start
-        if numbered or not self._source.exact:  # nobody knows where the end of a compressed file is
+        if numbered or not self._source.has_exact_size:  # nobody knows where the end of a compressed file is
             self._bound_scan()
             end, total = self._count()
             lines = min(count, total)
@@ -173,7 +173,7 @@ class LineReader:
     def _jump(self, position: int, line: int, wanted: int) -> tuple[int, int]:
         """As far towards line `wanted` as the index of a large file leads: an offset and the line that holds it."""
         indexer = self._index()
-        if indexer is None or (position < len(self._source.head) and not indexer.index.covered):
+        if indexer is None or (position < len(self._source.first_bytes) and not indexer.index.covered):
             return position, line  # small, or not known yet: look at what is at hand before scanning
         place, number = indexer.block_of(wanted, self._end_of_scan())
         if place <= position:
@@ -183,7 +183,7 @@ class LineReader:
 
     def _index(self) -> Indexer | None:
         """The way through a large file; None for a small one."""
-        if self._indexer is None and self._source.size_bytes >= self.index_min_bytes and self._source.indexed:
+        if self._indexer is None and self._source.size_bytes >= self.index_min_bytes and self._source.is_indexable:
             import time
 
             from eyespan.lines.cache import shared
@@ -357,7 +357,7 @@ class LineReader:
     def _read(self, position: int, size: int) -> bytes:
         if self._held_at <= position < self._held_at + len(self._held):
             return self._held[position - self._held_at : position - self._held_at + size]
-        head = self._source.head
+        head = self._source.first_bytes
         if position < len(head):
             return head[position : position + size]
         return self._source.read_at(position, size)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eyespan.context import CallContext
-    from eyespan.guard import Source
     from eyespan.lines.encodings import Encoding
     from eyespan.lines.reader import LineReader
+    from eyespan.source import Source
 
 TAB_COLUMNS = 4
 MOST_HELD_BYTES = 64 * 1024 * 1024
@@ -199,7 +199,7 @@ class Rows:
 
     def _read(self, position: int, size: int) -> bytes:
         """`size` bytes; fewer only at the end of the file, so that blocks stay aligned."""
-        head = self._source.head
+        head = self._source.first_bytes
         if position + size <= len(head):
             return head[position : position + size]
         block = self._source.read_at(position, size)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from eyespan.context import CallContext
 from eyespan.errors import Cancelled, Missing, ReadError
-from eyespan.guard.closing import close
 from eyespan.outline.model import MAX_SYMBOLS, Find, build, text_of
 from eyespan.outline.shape import finds_by_shape
+from eyespan.source import close_fd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _by_worker(source: bytes, language: str, context: CallContext | None) -> tup
     try:
         facts, _ = worker.run(f"outline-{language}", fd, {}, asked="", context=_Deadline(context))
     finally:
-        close(fd)
+        close_fd(fd)
     return facts.get("rows"), facts.get("whole")
 
 

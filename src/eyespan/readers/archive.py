@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eyespan.context import CallContext
-    from eyespan.guard import Source
     from eyespan.model import Part, ReadRequest
     from eyespan.policy import Policy
+    from eyespan.source import Source
     from eyespan.sources.members import Entry
 
 MAX_LISTED = 1000

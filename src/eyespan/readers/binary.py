@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eyespan.context import CallContext
-    from eyespan.guard import Source
     from eyespan.kinds import Kind
     from eyespan.model import Part, ReadRequest
+    from eyespan.source import Source
 
 
 def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
@@ -22,20 +22,20 @@ def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tu
 
     Raises: Binary, if the dialect hands out none.
     """
-    kind = detect(source.head, "")  # by its bytes alone: a name makes nothing of a file that is not text
+    kind = detect(source.first_bytes, "")  # by its bytes alone: a name makes nothing of a file that is not text
     if not request.wants_bytes:
         raise Binary(source.asked, kind=kind.name if kind is not None else "binary")
     limits = request.limits
     limit = limits.max_window_bytes if limits.max_whole_bytes is None else limits.max_whole_bytes
     limit = min(limit, limits.max_window_bytes)
-    data = bytearray(source.head[: limit + 1])
+    data = bytearray(source.first_bytes[: limit + 1])
     while len(data) <= limit:
         block = source.read_at(len(data), min(1 << 20, limit + 1 - len(data)))
         if not block:
             break
         data += block
         context.advance(len(data), source.size_bytes)
-    return (BytesPart(bytes(data[:limit]), len(data) > limit, _media_type(kind, source.head)),), {}
+    return (BytesPart(bytes(data[:limit]), len(data) > limit, _media_type(kind, source.first_bytes)),), {}
 
 
 def _media_type(kind: Kind | None, head: bytes) -> str:

@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from eyespan import kinds, worker
 from eyespan.errors import Unreadable
-from eyespan.guard.source import Source
 from eyespan.model import ReadRequest
 from eyespan.readers import text
+from eyespan.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Mapping
 
     from eyespan.context import CallContext
     from eyespan.model import Part
+    from eyespan.source import Status
 
 OPTIONS = ("sheet", "range")
 """What of a request's options the converters understand."""
@@ -29,17 +30,32 @@ OPTIONS = ("sheet", "range")
 class Converted(Source):
     """The text that a document was converted to, read like a file."""
 
-    __slots__ = ("_data",)
-    indexed = False
+    __slots__ = ("_data", "_document")
+    is_indexable = False
 
-    def __init__(self, data: bytes, source: Source) -> None:
-        super().__init__(-1, source.status, asked=source.asked, path=source.path, canonical=source.canonical)
-        self.size_bytes = len(data)
+    def __init__(self, data: bytes, document: Source) -> None:
+        self._document = document
         self._data = data
-        self._head = data
+        self._first_bytes = data
+        self.size_bytes = len(data)
+        self.asked, self.path, self.canonical = document.asked, document.path, document.canonical
+
+    @property
+    def identity(self) -> tuple[Hashable, ...]:
+        return (*self._document.identity, "converted")
+
+    @property
+    def status(self) -> Status:
+        return self._document.status
+
+    def changed(self) -> bool:
+        return self._document.changed()
 
     def read_at(self, offset: int, size_bytes: int) -> bytes:
         return self._data[offset : offset + size_bytes]
+
+    def close(self) -> None:
+        """Do nothing: the document belongs to the caller."""
 
 
 def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
@@ -47,7 +63,7 @@ def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tu
 
     Raises: Unreadable, Missing, TimedOut, and what reading lines raises.
     """
-    kind = kinds.detect(source.head, source.name)
+    kind = kinds.detect(source.first_bytes, source.name)
     if kind is None:
         raise Unreadable(source.asked, kind="document", reason="it is of no kind that is known")
     params = {name: request.options[name] for name in OPTIONS if request.options.get(name) is not None}

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eyespan.context import CallContext
-    from eyespan.guard import Source
     from eyespan.model import Part, ReadRequest
+    from eyespan.source import Source
 
 MAX_BASE64_BYTES = 5 * MIB
 MAX_BYTES = MAX_BASE64_BYTES // 4 * 3
@@ -33,7 +33,7 @@ def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tu
 
     Raises: Unreadable, Missing, TimedOut, Cancelled.
     """
-    media_type = image_type(source.head)
+    media_type = image_type(source.first_bytes)
     params = {
         "media_type": media_type,
         "max_px": request.options.get("max_px", SHOWN_PX),

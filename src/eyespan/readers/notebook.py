@@ -20,15 +20,16 @@ from typing import TYPE_CHECKING, Any
 
 from eyespan import kinds, worker
 from eyespan.errors import Cancelled, ReadError, TimedOut, Unreadable, WindowTooLarge, from_os_error
-from eyespan.guard.closing import close
-from eyespan.guard.source import Source
+from eyespan.guard.source import LocalFile
 from eyespan.model import MIB, ImagePart, NotePart
+from eyespan.source import close_fd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eyespan.context import CallContext
     from eyespan.model import Part, ReadRequest
+    from eyespan.source import Source
 
 MAX_BYTES = 32 * MIB
 MAX_DEPTH = 100
@@ -315,9 +316,9 @@ def _seen(data: bytes, asked: str, request: ReadRequest, context: CallContext) -
     try:
         status = os.fstat(fd)
     except OSError as error:
-        close(fd)
+        close_fd(fd)
         raise from_os_error(error, asked) from None
-    with Source(fd, status, asked=asked, path="", canonical="") as source:
+    with LocalFile(fd, status, asked=asked, path="", canonical="") as source:
         parts: tuple[Part, ...] = image.read(source, request, context)[0]
         return parts
 

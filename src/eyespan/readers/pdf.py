@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eyespan.context import CallContext
-    from eyespan.guard import Source
     from eyespan.model import Part, ReadRequest
+    from eyespan.source import Source
 
 MAX_PAGES = 20
 MAX_REPLY_BYTES = 12 * MIB
@@ -39,7 +39,7 @@ def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tu
 
     Raises: Unreadable, TimedOut, Cancelled.
     """
-    if not is_pdf(source.head):
+    if not is_pdf(source.first_bytes):
         raise Unreadable(source.asked, kind="pdf", reason="it is named .pdf but its contents are no PDF")
     if request.options.get("pdf") == "document" and request.options.get("pages") is None:
         return _document(source, context)

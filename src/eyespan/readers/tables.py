@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eyespan.context import CallContext
-    from eyespan.guard import Source
     from eyespan.lines.encodings import Encoding
     from eyespan.model import Part, ReadRequest
+    from eyespan.source import Source
 
 SAMPLE_ROWS = 10
 TYPED_ROWS = 1000
@@ -43,7 +43,7 @@ def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tu
 
     Raises: Unreadable, Missing, NoMember (no such table), ScanLimit, TimedOut, Cancelled.
     """
-    kind = kinds.detect(source.head, source.name)
+    kind = kinds.detect(source.first_bytes, source.name)
     if kind is not None and kind.name in ("sqlite", "parquet"):
         return _decoded(kind.name, source, request, context)
     return _Csv(source, request, context).read()
@@ -78,9 +78,9 @@ class _Csv:
         self._context = context
         self._first, self._count = _window(request.options, SAMPLE_ROWS)
         rule = "bom" if request.encoding == "utf-8" else request.encoding
-        self._encoding: Encoding = choose(rule, source.head, source.read_at)
+        self._encoding: Encoding = choose(rule, source.first_bytes, source.read_at)
         if rule == "bom" and self._encoding.name == "utf-8":
-            self._encoding = choose("utf-8-sig", source.head)
+            self._encoding = choose("utf-8-sig", source.first_bytes)
 
     def read(self) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
         delimiter = self._delimiter()
@@ -158,7 +158,7 @@ class _Csv:
 
     def _delimiter(self) -> str:
         """The separator that cuts the first lines most evenly; a file named so is separated by tabs."""
-        sample = Transcoder(self._encoding).feed(self._aligned(self._source.head[len(self._encoding.bom) :]))
+        sample = Transcoder(self._encoding).feed(self._aligned(self._source.first_bytes[len(self._encoding.bom) :]))
         lines = sample.decode("utf-8", "replace").split("\n")[:50]
         if len(lines) > 1:
             lines.pop()  # it may go on

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eyespan.context import CallContext
-    from eyespan.guard import Source
     from eyespan.lines.encodings import Encoding
     from eyespan.model import Part, ReadRequest
+    from eyespan.source import Source
 
 
 def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
@@ -26,7 +26,7 @@ def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tu
     Raises: ScanLimit, TooLarge, WindowTooLarge, and what reading raises.
     """
     selection = request.selection
-    encoding = UTF8 if request.encoding == "utf-8" else choose(request.encoding, source.head, source.read_at)
+    encoding = UTF8 if request.encoding == "utf-8" else choose(request.encoding, source.first_bytes, source.read_at)
     if type(selection) is Lines and encoding.name == "utf-8" and not encoding.bom:
         part = _at_hand(source, request, selection)
         if part is not None:
@@ -51,7 +51,7 @@ def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tu
 def stream(source: Source, request: ReadRequest, context: CallContext) -> Iterator[TextPart]:
     """The same lines, part after part; at least one part, if only an empty one."""
     selection = request.selection
-    lines = LineReader(source, request, choose(request.encoding, source.head, source.read_at), context)
+    lines = LineReader(source, request, choose(request.encoding, source.first_bytes, source.read_at), context)
     if isinstance(selection, Lines):
         try:
             yield from lines.stream(selection.first, selection.count)
@@ -77,7 +77,7 @@ def _told(request: ReadRequest, encoding: Encoding, replaced: int | None, data: 
 
 def _at_hand(source: Source, request: ReadRequest, selection: Lines) -> TextPart | None:
     """The window of a small file in UTF-8 that was read whole already; None where the long way is needed."""
-    data = source.head
+    data = source.first_bytes
     limits = request.limits
     if len(data) != source.size_bytes:
         return None

@@ -15,8 +15,8 @@ from eyespan.sources.nested import Decoded, Inside
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eyespan.context import CallContext
-    from eyespan.guard import Source
     from eyespan.policy import Policy
+    from eyespan.source import Source
 
 MAX_DEPTH = 3
 """Archives within archives."""
@@ -44,10 +44,10 @@ def open_inside(
     """
     here = _decoded(source, context) if member or decode or decode_archives else source
     if not member:
-        wanted = decode if archive(here.head) is None else decode_archives
+        wanted = decode if archive(here.first_bytes) is None else decode_archives
         return here if wanted else source
     for _ in range(MAX_DEPTH):
-        if archive(here.head) is None:
+        if archive(here.first_bytes) is None:
             raise Unreadable(source.asked, kind="archive", reason="it is no archive that can be looked into")
         directory = read_directory(here, context)
         found = split_member(member, directory)
@@ -67,7 +67,7 @@ def read_directory(source: Source, context: CallContext) -> Directory:
     """
     found = cache.find_directory(source)
     if found is None:
-        found = (zips if archive(source.head) == "zip" else tars).read_directory(source, context)
+        found = (zips if archive(source.first_bytes) == "zip" else tars).read_directory(source, context)
         cache.keep_directory(source, found)
     return found
 
@@ -75,7 +75,7 @@ def read_directory(source: Source, context: CallContext) -> Directory:
 def _decoded(source: Source, context: CallContext) -> Source:
     """What a compressed source holds; any other as it is."""
     for _ in range(MAX_LAYERS):
-        how = compression(source.head)
+        how = compression(source.first_bytes)
         if how is None:
             return source
         inner = streams.inner_name(source.name)

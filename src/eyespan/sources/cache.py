@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
     from typing import Any, TypeVar
 
-    from eyespan.guard import Source
+    from eyespan.source import Source
     from eyespan.sources.members import Directory
 
     T = TypeVar("T")

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eyespan.context import CallContext
-    from eyespan.guard import Guard, Source
+    from eyespan.guard import Guard
     from eyespan.model import ReadRequest
+    from eyespan.source import Source
 
 MAX_OBJECT_BYTES = 16 << 20
 """Of what has to be held whole: commits, folders, and files that are kept as differences."""

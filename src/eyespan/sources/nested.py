@@ -12,9 +12,8 @@ import os
 import zlib
 
 from eyespan.errors import Missing, ReadError, ScanLimit, Unreadable
-from eyespan.guard import Source
-from eyespan.guard.closing import close
 from eyespan.model import MIB
+from eyespan.source import Source, close_fd
 from eyespan.sources import cache
 from eyespan.sources.streams import Broken, NoCodec
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eyespan.context import CallContext
-    from eyespan.guard.source import Status
+    from eyespan.source import Status
     from eyespan.sources.streams import Stream
 
 MAX_DECODED_BYTES = 4096 * MIB
@@ -52,7 +51,7 @@ class Inside(Source):
     Takes the source below over: closing this closes it.
     """
 
-    direct = False
+    is_file = False
 
     def __init__(
         self,
@@ -77,7 +76,7 @@ class Inside(Source):
         """For an archive that was asked for one of its folders: the folder's name."""
         self._mark = mark
         self._inner = name if inner is None else inner
-        self._head: bytes | None = None
+        self._first_bytes: bytes | None = None
         self._spool = -1
 
     @property
@@ -118,7 +117,7 @@ class Inside(Source):
     def close(self) -> None:
         spool, self._spool = self._spool, -1
         if spool >= 0:
-            close(spool)
+            close_fd(spool)
         self.below.close()
 
     def unreadable(self, reason: str) -> Unreadable:
@@ -158,7 +157,7 @@ class Decoded(Inside):
     """What the stream that `make` opens over the source below decodes to.
 
     `declared` is its length, where a header tells it; more is never given and less is an error. `checksum` is its CRC,
-    compared when the end is reached. Otherwise the length is not known before the end was seen (`exact`), and
+    compared when the end is reached. Otherwise the length is not known before the end was seen (`has_exact_size`), and
     `size_bytes` is a guess that is always larger than what was seen so far.
     """
 
@@ -197,15 +196,15 @@ class Decoded(Inside):
         if found is not None:
             self._known.marks, self._known.end = list(found.marks), found.end
         self._end = self._known.end
-        self.exact = declared is not None or self._end is not None
+        self.has_exact_size = declared is not None or self._end is not None
         if self._end is not None:
             self.size_bytes = self._end
 
     @property
-    def head(self) -> bytes:
-        if self._head is None:
-            self._head = self.read_fully(0, self.head_bytes)
-        return self._head
+    def first_bytes(self) -> bytes:
+        if self._first_bytes is None:
+            self._first_bytes = self.read_fully(0, self.max_first_bytes)
+        return self._first_bytes
 
     @property
     def format(self) -> str:
@@ -314,7 +313,7 @@ class Decoded(Inside):
         if position > FREE_BYTES and position > MAX_RATIO * max(used, 1):
             reason = f"it decodes to more than {MAX_RATIO} times its size; such a file is made to do harm"
             raise self._damaged(reason)
-        if not self.exact:
+        if not self.has_exact_size:
             left = max(0, self.below.size_bytes - used)
             # At the start a codec may have taken far more than it gave: text shrinks to an eighth, more or less.
             ratio = max(position // max(used, 1), GUESSED_RATIO if position <= STEP_BYTES else 1)
@@ -343,5 +342,5 @@ class Decoded(Inside):
             if self._checksum is not None and self._crc != self._checksum:
                 raise self._damaged("its checksum is wrong")
             self._end = self.size_bytes = position
-            self.exact = True
+            self.has_exact_size = True
             self._learned = True

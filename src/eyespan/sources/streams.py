@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Protocol
 
-    from eyespan.guard import Source
+    from eyespan.source import Source
 
     class Codec(Protocol):
         """What bz2, lzma and zstd of the standard library have in common."""

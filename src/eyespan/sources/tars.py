@@ -26,7 +26,7 @@ from eyespan.sources.nested import Inside
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eyespan.context import CallContext
-    from eyespan.guard import Source
+    from eyespan.source import Source
 
 BLOCK = 512
 _DAMAGED = "it is damaged: a header makes no sense"

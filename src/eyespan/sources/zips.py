@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eyespan.context import CallContext
-    from eyespan.guard import Source
+    from eyespan.source import Source
 
 _END = Struct("<4s4H2LH")
 _END64 = Struct("<4sQ2H2L4Q")
@@ -125,8 +125,8 @@ def _find_directory(source: Source) -> tuple[int, int, int, int]:
 
 def _length(source: Source) -> int:
     """The exact length: a compressed archive is decoded to its end, where its directory is."""
-    position = source.size_bytes if source.exact else 0
-    while not source.exact:
+    position = source.size_bytes if source.has_exact_size else 0
+    while not source.has_exact_size:
         position += len(source.read_at(position, _BLOCK_BYTES))
     return source.size_bytes
 

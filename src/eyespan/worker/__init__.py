@@ -77,7 +77,7 @@ def spool(pieces: Iterable[bytes], *, asked: str) -> int:
     import os
 
     from eyespan.errors import from_os_error
-    from eyespan.guard.closing import close
+    from eyespan.source import close_fd
 
     fd = -1
     try:
@@ -95,7 +95,7 @@ def spool(pieces: Iterable[bytes], *, asked: str) -> int:
         os.lseek(fd, 0, os.SEEK_SET)
     except BaseException as error:
         if fd >= 0:
-            close(fd)
+            close_fd(fd)
         if isinstance(error, OSError):
             raise from_os_error(error, asked) from None
         raise

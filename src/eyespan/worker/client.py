@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any
 from eyespan.context import CallContext
 from eyespan.decoders.table import DECODERS
 from eyespan.errors import Internal, Missing, SystemFailure, TimedOut, Unreadable, shortage
-from eyespan.guard.closing import close
 from eyespan.model import MIB
 from eyespan.record import record
+from eyespan.source import close_fd
 from eyespan.worker import module_path
 from eyespan.worker.fork_server import ENDED, STARTED
 
@@ -123,8 +123,8 @@ class Worker:
         except (Unreadable, TimedOut, Internal, SystemFailure):
             return found
         finally:
-            close(here)
-            close(there)
+            close_fd(here)
+            close_fd(there)
         reported = head.get("layers")
         if isinstance(reported, dict):
             found.update({name: reported.get(name) is True for name in names}, process=True)
@@ -293,11 +293,11 @@ class Worker:
         if not sys.executable or getattr(sys, "frozen", False):
             raise OSError(0, "no Python interpreter is known")
         nothing_in, filler = os.pipe()
-        close(filler)
+        close_fd(filler)
         nothing_out = -1
         try:
             sink, nothing_out = os.pipe()
-            close(sink)
+            close_fd(sink)
             streams.setdefault("stdin", nothing_in)
             streams.setdefault("stdout", nothing_out)
             return subprocess.Popen(
@@ -309,9 +309,9 @@ class Worker:
                 **streams,
             )
         finally:
-            close(nothing_in)
+            close_fd(nothing_in)
             if nothing_out >= 0:
-                close(nothing_out)
+                close_fd(nothing_out)
 
     def _drop(self) -> None:
         """Lets the process end. Called with the lock held."""
@@ -399,7 +399,7 @@ def _let_go(end: socket.socket) -> None:
     """Closes a socket, whatever the system says of it; twice does no harm."""
     fd = end.detach()
     if fd >= 0:
-        close(fd)
+        close_fd(fd)
 
 
 def _drain(process: subprocess.Popen[bytes], data: bytearray, most: int) -> None:
