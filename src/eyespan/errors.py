@@ -1,29 +1,34 @@
-"""Everything that can go wrong with a read, as classes with fields.
+"""Every error that a read can end with, as classes with fields.
 
     ReadError
-    ├── InvalidPath          the name itself cannot be a path here (NUL, a URI, a drive, too long)
-    ├── OutsideRoot          the path leaves the roots, by itself or through a link
-    ├── PolicyDenied         the host's rules forbid this name, or the whole tool
-    ├── SystemFailure        the operating system said no: `errno`
-    │   ├── NotFound         nothing has this name
-    │   │   ├── NoMember     the file is there, but nothing inside it has this name: `member`
-    │   │   └── NoRevision   the revision is not known, or the file was not there then: `revision`
-    │   ├── NotRegular       a directory, pipe, socket, device or pseudo file: `what`
+    ├── InvalidPath           the text cannot be a path here: a NUL byte, a URI, a drive letter, too long
+    ├── OutsideRoot           the path leaves the roots, directly or through a link
+    ├── PolicyDenied          a rule of the host forbids the name, or the whole tool: `rule`
+    ├── SystemFailure         a system call failed: `errno`
+    │   ├── NotFound          no file has this name
+    │   │   ├── NoMember      the file exists, but has no member or table of this name: `member`, `suggestions`
+    │   │   └── NoRevision    unknown revision, or the file did not exist in it: `revision`
+    │   ├── NotRegular        a directory, pipe, socket or device: `what`
     │   ├── PermissionRefused
-    │   └── Busy             it could be read only by waiting
-    │       └── Stuck        its file system does not answer, and enough reads wait for it: `count`
-    ├── TooLarge             the file is bigger than this request may read
-    ├── ScanLimit            the lines asked for lie beyond what may be scanned
-    ├── WindowTooLarge       the answer itself would be too big to hold
-    ├── Binary               the file is not text and the dialect shows only text
-    ├── Unreadable           a document of a known kind that cannot be decoded: `kind`, `reason`
-    ├── Missing              an optional part of eyespan is not installed: `what`, `install`
-    ├── TimedOut             the deadline passed
-    ├── Cancelled            the caller no longer wants the answer
-    └── Internal             a fault of eyespan's own
+    │   └── Busy              reading would have to wait
+    │       └── Stuck         the file system does not respond, and enough reads wait for it: `count`
+    ├── TooLarge              the file exceeds the limit of this request: `size_bytes`, `limit_bytes`
+    ├── ScanLimit             the requested lines lie beyond the bytes that may be scanned: `limit_bytes`
+    ├── WindowTooLarge        the requested lines exceed the limit of one answer: `limit_bytes`
+    ├── Binary                not text, and the dialect shows only text: `kind`
+    ├── Unreadable            a document of a known kind that cannot be decoded: `kind`, `reason`
+    ├── NoSuchPart            the file's kind has no such parts, for example no pages: `document`, `part`
+    ├── PastEnd               the requested line, page or cell lies after the last: `part`, `wanted`, `total`
+    ├── NoSymbol              the file defines no symbol of this name: `symbol`, `suggestions`
+    ├── Missing               an optional package is not installed: `what`, `install`
+    ├── TimedOut              the deadline passed: `seconds`, `hangs`
+    ├── Cancelled             the caller cancelled the call
+    └── Internal              a bug in eyespan
 
-Code looks at the class and its fields; the words a caller sees are made by the dialect. `path` is spelled as the caller
-spelled it. No error carries a path outside the roots, nor tells whether one exists.
+    BadArguments              a dialect refuses the arguments before anything is read: its own `code` and `message`
+
+Code checks the class and its fields; the dialect writes the text that a caller sees. `path` is the path as the caller
+wrote it. No error contains a path outside the roots or reveals whether one exists.
 """
 
 from __future__ import annotations
@@ -31,9 +36,13 @@ from __future__ import annotations
 import errno as _errno
 import os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 class ReadError(Exception):
-    """A read that cannot be answered with content."""
+    """Base class: a read that ends without content."""
 
     code = "error"
 
@@ -42,7 +51,7 @@ class ReadError(Exception):
         self.path = path
         self.reason = reason
         self.relative = ""
-        """The path below its root, where that is known, for dialects that show no other."""
+        """The path below its root, if known; some dialects show only this."""
 
     def __str__(self) -> str:
         return self.reason or self.code.replace("_", " ")
@@ -55,7 +64,7 @@ class InvalidPath(ReadError):
 
 
 class OutsideRoot(ReadError):
-    """The path leaves every root, whether or not anything is there."""
+    """The path leaves every root. Raised whether or not the file exists."""
 
     code = "outside_root"
 
@@ -64,7 +73,7 @@ class OutsideRoot(ReadError):
 
 
 class PolicyDenied(ReadError):
-    """A rule of the host forbids this name; `rule` is that rule, or "" when the whole tool is denied."""
+    """A rule of the host forbids this name. `rule` is "" if the whole tool is denied."""
 
     code = "policy_denied"
 
@@ -74,7 +83,7 @@ class PolicyDenied(ReadError):
 
 
 class SystemFailure(ReadError):
-    """A system call failed; `errno` says how."""
+    """A system call failed with `errno`."""
 
     code = "io"
 
@@ -84,7 +93,7 @@ class SystemFailure(ReadError):
 
 
 class NotFound(SystemFailure):
-    """Nothing has this name."""
+    """No file has this name."""
 
     code = "not_found"
 
@@ -93,19 +102,21 @@ class NotFound(SystemFailure):
 
 
 class NoMember(NotFound):
-    """The file is there, but it holds nothing with the name `member`; `near` are names that may have been meant."""
+    """The file exists but contains no `member`. `suggestions` are similar names."""
 
     code = "no_member"
 
-    def __init__(self, path: str, *, member: str, near: tuple[str, ...] = (), what: str = "member") -> None:
+    def __init__(self, path: str, *, member: str, suggestions: tuple[str, ...] = (), what: str = "member") -> None:
         super().__init__(path)
         self.member = member
-        self.near = near
-        self.reason = f"it has no {what} {member!r}" + (f"; there is {', '.join(map(repr, near))}" if near else "")
+        self.suggestions = suggestions
+        self.reason = f"no {what} {member!r}"
+        if suggestions:
+            self.reason += f"; there is {', '.join(map(repr, suggestions))}"
 
 
 class NoRevision(NotFound):
-    """The repository has no such revision, or no such file in it; `reason` says which."""
+    """The repository has no such revision, or the revision has no such file; `reason` gives which."""
 
     code = "no_revision"
 
@@ -116,7 +127,7 @@ class NoRevision(NotFound):
 
 
 class NotRegular(SystemFailure):
-    """Something is there, but not a file with contents; `what` is "directory", "pipe", "socket", "device", "link"..."""
+    """The path names no regular file; `what` is "directory", "pipe", "socket", "device", "link" or "file"."""
 
     code = "not_regular"
 
@@ -126,7 +137,7 @@ class NotRegular(SystemFailure):
 
 
 class PermissionRefused(SystemFailure):
-    """The file may not be opened by this user, or is no file of a real file system."""
+    """This user may not open the file, or it belongs to a file system of kernel state."""
 
     code = "permission"
 
@@ -135,7 +146,7 @@ class PermissionRefused(SystemFailure):
 
 
 class Busy(SystemFailure):
-    """Opening or reading would have had to wait."""
+    """Opening or reading would have to wait."""
 
     code = "busy"
 
@@ -144,22 +155,22 @@ class Busy(SystemFailure):
 
 
 class Stuck(Busy):
-    """Its file system hangs: `count` reads of it were given up and have not come back, so no other is tried."""
+    """The file system hangs: `count` abandoned reads have not returned, so this read was not started."""
 
     def __init__(self, path: str, *, count: int, of: str = "this mount") -> None:
         super().__init__(path)
         self.count = count
         if count:
             self.reason = (
-                f"{count} reads of {of} wait for an answer already, so this one was not tried; "
-                "read files of other folders, and tell the user that this one does not answer"
+                f"{count} reads of {of} are already waiting for a response, so this one was not started; "
+                "read files in other directories, and report to the user that this one does not respond"
             )
         else:
-            self.reason = "the system gives no thread to read it in; try again later"
+            self.reason = "no thread available to read it; try again later"
 
 
 class TooLarge(ReadError):
-    """The file is bigger than this request may read."""
+    """The file exceeds the limit of this request."""
 
     code = "too_large"
 
@@ -170,7 +181,7 @@ class TooLarge(ReadError):
 
 
 class ScanLimit(ReadError):
-    """The lines asked for end beyond the first `limit_bytes` bytes."""
+    """The requested lines end after the first `limit_bytes` bytes."""
 
     code = "scan_limit"
 
@@ -180,7 +191,7 @@ class ScanLimit(ReadError):
 
 
 class WindowTooLarge(ReadError):
-    """The lines asked for hold more than `limit_bytes` bytes of text."""
+    """The requested lines contain more than `limit_bytes` bytes of text."""
 
     code = "window_too_large"
 
@@ -190,7 +201,7 @@ class WindowTooLarge(ReadError):
 
 
 class Binary(ReadError):
-    """The file is not text; `kind` is what it is, as far as its first bytes tell."""
+    """The file is not text. `kind` is the kind that its first bytes indicate."""
 
     code = "binary"
 
@@ -200,7 +211,7 @@ class Binary(ReadError):
 
 
 class Unreadable(ReadError):
-    """A document of kind `kind` that cannot be shown; `reason` says why, in words for a person."""
+    """A document of kind `kind` that cannot be decoded, with the reason in words for a person."""
 
     code = "unreadable"
 
@@ -209,19 +220,53 @@ class Unreadable(ReadError):
         self.kind = kind
 
 
+class NoSuchPart(ReadError):
+    """The file's kind has no parts of the requested sort: `document` ("a PDF") has no `part` ("cells")."""
+
+    code = "no_such_part"
+
+    def __init__(self, path: str, *, document: str, part: str) -> None:
+        super().__init__(path, f"{document} has no {part}")
+        self.document = document
+        self.part = part
+
+
+class PastEnd(ReadError):
+    """The first requested `part` ("line", "page", "cell"), `wanted`, lies after the last of `total`."""
+
+    code = "past_end"
+
+    def __init__(self, path: str, *, part: str, wanted: str, document: str, total: int) -> None:
+        super().__init__(path, f"no {part} {wanted}: {document} has {total} {part}{'' if total == 1 else 's'}")
+        self.part = part
+        self.wanted = wanted
+        self.total = total
+
+
+class NoSymbol(ReadError):
+    """The file defines no symbol of this name. `suggestions` are selectors of similar symbols."""
+
+    code = "no_symbol"
+
+    def __init__(self, path: str, *, symbol: str, suggestions: Sequence[str] = ()) -> None:
+        super().__init__(path, f"no symbol {symbol}")
+        self.symbol = symbol
+        self.suggestions = suggestions
+
+
 class Missing(ReadError):
-    """An optional part is not installed; `install` is the command that gets it."""
+    """An optional package is not installed; `install` is the command that installs it."""
 
     code = "missing_part"
 
     def __init__(self, path: str, *, what: str, install: str) -> None:
-        super().__init__(path, f"{what} needs a part that is not installed: {install}")
+        super().__init__(path, f"{what} needs an optional package: {install}")
         self.what = what
         self.install = install
 
 
 class TimedOut(ReadError):
-    """The deadline passed before the answer was complete; `hangs`: it was the file system that did not answer."""
+    """The deadline passed before the answer was complete. `hangs`: the file system did not respond."""
 
     code = "timeout"
 
@@ -230,39 +275,49 @@ class TimedOut(ReadError):
         self.seconds = seconds
         self.hangs = hangs
         if hangs:
-            self.reason += ": its file system does not answer; read files of other folders, or try again later"
+            self.reason += ": the file system does not respond; read files in other directories, or try again later"
         else:
             self.reason += "; ask for less of the file at once"
 
 
 class Cancelled(ReadError):
-    """The caller gave up."""
+    """The caller cancelled the call."""
 
     code = "cancelled"
 
 
 class Internal(ReadError):
-    """A fault of eyespan's own; the log has the details."""
+    """A bug in eyespan. The log has the details."""
 
     code = "internal"
 
 
+class BadArguments(Exception):
+    """A dialect refuses the arguments before anything is read, with its own code and text."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(code, message)
+        self.code = code
+        self.message = message
+
+
 def system_text(number: int) -> str:
-    """What the system calls this error."""
+    """Return the system's text for an errno."""
     return os.strerror(number)
 
 
 UNLOADED = (ImportError, MemoryError, OSError, SyntaxError)
-"""What loading a part of eyespan at first use raises, when the system has no descriptor or no memory left."""
-_SHORTAGES = (_errno.ENFILE, _errno.EMFILE, _errno.ENOMEM)  # the words of the first hold those of the second
+"""The exceptions of a lazy import that fails because the system has no descriptor or no memory left."""
+# ENFILE first: its message contains EMFILE's ("Too many open files").
+_SHORTAGES = (_errno.ENFILE, _errno.EMFILE, _errno.ENOMEM)
 
 
 def shortage(error: BaseException) -> int:
-    """The errno of what the system had none left of (descriptors, memory) when this error came about; 0 if not so.
+    """Return the errno if the system had no descriptor or no memory left when this error was raised, else 0.
 
-    For what is no read itself: most of eyespan is loaded when it is first needed, and a module that cannot be loaded
-    now can be later. The loader of shared libraries says why in words only, the compiler and the standard library at
-    times not at all: of an import that failed for no reason given, the system is asked whether it has any left now.
+    For lazy imports: a module that cannot be imported because no descriptors are free may import later, so report a
+    shortage, not a bug. The dynamic loader gives the reason only in its text; the compiler and the standard library
+    sometimes give none. After an import that failed without a reason, try whether a descriptor is free.
     """
     cause: BaseException | None = error
     for _ in range(8):
@@ -287,13 +342,13 @@ def shortage(error: BaseException) -> int:
 
 
 def short_of(error: BaseException, path: str) -> SystemFailure | None:
-    """What to tell of an error that is due to a shortage; None for any other."""
+    """Return the failure to report for an error due to a shortage, or None for any other error."""
     number = shortage(error)
     return SystemFailure(path, number) if number else None
 
 
 def from_os_error(error: OSError, path: str) -> ReadError:
-    """The one table from errno to class."""
+    """Return the error class for an errno. This is the only such table."""
     number = error.errno or _errno.EIO
     if number == _errno.EXDEV:
         return OutsideRoot(path)

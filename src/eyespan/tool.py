@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from eyespan.context import CallContext, WouldBlock
-from eyespan.dialects.arguments import BadArguments
-from eyespan.errors import UNLOADED, Internal, PolicyDenied, ReadError, short_of
+from eyespan.errors import UNLOADED, BadArguments, Internal, PolicyDenied, ReadError, short_of
 from eyespan.model import Reply, ReplyError, TextContent
 
 TYPE_CHECKING = False

@@ -69,8 +69,8 @@ def test_a_page_without_text_says_how_to_see_it(call):
 
 
 def test_what_is_beyond_the_end_is_told_by_how_much_there_is(call):
-    assert call("pdfs/book.pdf:p26").text == "pdfs/book.pdf:p26: no page 26: the PDF has 25"
-    assert call("notebooks/tides.ipynb:c9").text == "notebooks/tides.ipynb:c9: no cell 9: the notebook has 8"
+    assert call("pdfs/book.pdf:p26").text == "pdfs/book.pdf:p26: no page 26: the PDF has 25 pages"
+    assert call("notebooks/tides.ipynb:c9").text == "notebooks/tides.ipynb:c9: no cell 9: the notebook has 8 cells"
     assert "there are Ledger, Notes" in call("office/ledger.xlsx:Nowhere").text
 
 

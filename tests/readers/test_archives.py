@@ -420,7 +420,7 @@ def test_a_missing_member_is_told_with_what_is_near(tmp_path):
 
     assert isinstance(error, NoMember)
     assert isinstance(error, NotFound)
-    assert (error.member, error.near, error.path) == ("today.log", ("app/today.log",), "a.zip")
+    assert (error.member, error.suggestions, error.path) == ("today.log", ("app/today.log",), "a.zip")
     assert "app/today.log" in str(error)
 
 
@@ -460,7 +460,7 @@ def test_rules_hold_for_members_too(tmp_path):
     assert isinstance(fails(tmp_path, "c.zip", "inner.zip!/app/.env"), PolicyDenied)
     listed = [member["name"] for member in read(tmp_path, "a.zip").extra["members"]]
     assert listed == ["app/readme"]
-    assert fails(tmp_path, "a.zip", ".env").near == ()
+    assert fails(tmp_path, "a.zip", ".env").suggestions == ()
 
 
 def test_a_hard_link_does_not_get_around_a_rule(tmp_path):

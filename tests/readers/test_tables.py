@@ -258,7 +258,7 @@ def test_a_table_that_is_not_there(name, database):
     error = fails(database, "app.sqlite", table=name)
 
     assert isinstance(error, NoMember)
-    assert "users" in error.near
+    assert "users" in error.suggestions
     assert "no table" in str(error)
 
 

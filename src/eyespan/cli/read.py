@@ -232,7 +232,10 @@ class _Show:
     def _lines(self, part: TextPart, selection: Selection) -> None:
         if not part.line_count:
             if part.total_lines:
-                raise _NoSuchLines(selection, part.total_lines)
+                from eyespan import selectors
+
+                wanted = selectors.write("", selection)[1:]
+                raise errors.PastEnd("", part="line", wanted=wanted, document="the file", total=part.total_lines)
             if self._terminal:
                 print("eyespan: the file is empty", file=sys.stderr)
             return
@@ -301,16 +304,6 @@ class _Show:
 
         found = selectors.split(path)
         return "" if found is None else f" (nor {_escaped(found[0])!r})"
-
-
-class _NoSuchLines(errors.ReadError):
-    """The file ends before the lines asked for."""
-
-    def __init__(self, selection: Selection, total_lines: int) -> None:
-        from eyespan import selectors
-
-        asked = selectors.write("", selection)[1:]
-        super().__init__("", f"no line {asked}: the file has {total_lines} line{'s' * (total_lines != 1)}")
 
 
 class _Progress:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from eyespan.errors import BadArguments
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 
-class BadArguments(Exception):
-    """Arguments that the dialect refuses before anything is read: its own code and text."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(code, message)
-        self.code = code
-        self.message = message
-
+__all__ = ["BadArguments", "as_whole", "is_integer", "shown"]
 
 _MOST_BITS = 1024
 """No number of a line is longer, and Python writes no number of more than 4,300 digits."""

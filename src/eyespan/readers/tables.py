@@ -63,7 +63,7 @@ def _decoded(
     facts, blobs = worker.run(kind, source.fd, params, asked=source.asked, context=context)
     if facts.get("no_table"):
         near = tuple([str(name) for name in facts.get("near", ())][:10])
-        raise NoMember(source.asked, member=str(table), near=near, what="table")
+        raise NoMember(source.asked, member=str(table), suggestions=near, what="table")
     if len(blobs) != 1:
         raise Unreadable(source.asked, kind=kind, reason="the decoder's answer makes no sense")
     text = blobs[0].decode("utf-8", "replace")

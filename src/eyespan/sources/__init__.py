@@ -91,7 +91,7 @@ def _folder(here: Source, member: str, directory: Directory, policy: Policy) -> 
     if not directory.has_folder(member):
         if directory.complaint:
             raise Unreadable(here.asked, kind="archive", reason=directory.complaint)
-        raise NoMember(here.asked, member=member, near=_near(member, directory, here, policy))
+        raise NoMember(here.asked, member=member, suggestions=_near(member, directory, here, policy))
     policy.admit(name.replace("!/", "/"), here.asked)
     view = Inside(here, 0, here.size_bytes, name=name, mark="folder")
     view.folder = member

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 
 from eyespan import errors, tokens
-from eyespan.dialects.native.parts import Failure, Folder, NoSuchPart, Part, Shown
+from eyespan.dialects.native.parts import Failure, Folder, Part, Shown, no_such_part
 from eyespan.dialects.native.suggestions import Suggestions, differing
 from eyespan.dialects.native.text import OutlineOnly, TextFile
 from eyespan.model import CHEAP_TOTAL, NUL_IS_BINARY, CharRange, ReadRequest, Reply, ReplyError, TextContent, TextPart
@@ -85,7 +85,7 @@ class Call:
             except (errors.Cancelled, errors.TimedOut):
                 raise
             except errors.ReadError as error:
-                part = Failure(ask.written, error, getattr(error, "near", ()))
+                part = Failure(ask.written, error, getattr(error, "suggestions", ()))
             if isinstance(part, TextFile):
                 known = texts.setdefault(part.key, part)
                 if known is not part:
@@ -171,7 +171,7 @@ class Call:
             case Symbol(name) | Named(name, ()):
                 file.want_symbol(name)
             case _:
-                raise NoSuchPart(target.path, piece, document.kind)
+                raise no_such_part(target.path, piece, document.kind)
         return file
 
     def request(

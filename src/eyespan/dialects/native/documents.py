@@ -9,9 +9,9 @@ from __future__ import annotations
 from eyespan import tokens
 from eyespan.dialects.native.call import DOCUMENTS
 from eyespan.dialects.native.gutter import Style
-from eyespan.dialects.native.parts import LEAST_TOKENS, LEFT_TOKENS, NoSuchPart, Part, Shown
+from eyespan.dialects.native.parts import LEAST_TOKENS, LEFT_TOKENS, Part, Shown, no_such_part
 from eyespan.dialects.native.text import TextFile
-from eyespan.errors import ReadError
+from eyespan.errors import PastEnd
 from eyespan.hashes import blake2b
 from eyespan.model import (
     CHEAP_TOTAL,
@@ -56,7 +56,7 @@ def open_document(call: Call, target: Target, document: Document, note: str) -> 
     piece, kind = target.piece, document.kind
     if kind == "image":
         if piece is not None:
-            raise NoSuchPart(target.path, piece, kind)
+            raise no_such_part(target.path, piece, kind)
         return Picture(call, target)
     if kind == "pdf":
         return _pdf(call, target, document)
@@ -70,7 +70,7 @@ def open_document(call: Call, target: Target, document: Document, note: str) -> 
         base = Area(piece.sheet, piece.cells) if isinstance(piece, Area) else Named(piece.name)
         within = piece.within
     elif piece is not None and not isinstance(piece, Ranges):
-        raise NoSuchPart(target.path, piece, kind)
+        raise no_such_part(target.path, piece, kind)
     file = TextFile(call, Target(target.path, base, target.member, target.revision), document.facts, note)
     file.want(within)
     return file
@@ -145,12 +145,6 @@ def cut_out(text: str, selection: CharRange | Tail) -> TextPart:
         selection.column,
         short,
     )
-
-
-class _Beyond(ReadError):
-    """A page or cell behind the last one."""
-
-    code = "past_end"
 
 
 def _request(call: Call, target: Target, options: Mapping[str, Any]) -> ReadRequest:
@@ -229,7 +223,7 @@ def _table(call: Call, target: Target, document: Document, note: str) -> Part:
     elif kind == "csv" and (piece is None or (isinstance(piece, Named) and piece.name == CSV_TABLE)):
         base, within = Named(CSV_TABLE), piece.within if piece is not None else ()
     elif piece is not None and not isinstance(piece, Ranges):
-        raise NoSuchPart(target.path, piece, kind)
+        raise no_such_part(target.path, piece, kind)
     found = call.engine.read(_request(call, target, options), call.context)
     text, _ = _joined(found, target)
     file = HeldText(call, _bare(target, base), found, text, ())
@@ -258,12 +252,12 @@ def _notebook(call: Call, target: Target, document: Document) -> Part:
     if isinstance(piece, Cells):
         base, within = Cells(piece.first, piece.last), piece.within
     elif piece is not None and not isinstance(piece, Ranges):
-        raise NoSuchPart(target.path, piece, "notebook")
+        raise no_such_part(target.path, piece, "notebook")
     options = {} if base is None else {"cells": (base.first, base.last if base.last is not None else 1 << 30)}
     found = call.engine.read(_request(call, target, options), call.context)
     total = found.extra["total_cells"]
     if base is not None and base.first > total:
-        raise _Beyond(target.path, f"no cell {base.first}: the notebook has {total}")
+        raise PastEnd(target.path, part="cell", wanted=str(base.first), document="the notebook", total=total)
     text, pictures = _joined(found, target)
     file = HeldText(call, _bare(target, base), found, text, pictures if not within else ())
     file.want(within)
@@ -289,14 +283,14 @@ def _joined(document: Document, target: Target) -> tuple[str, list[Content]]:
 def _pdf(call: Call, target: Target, document: Document) -> Part:
     piece = target.piece
     if piece is not None and not isinstance(piece, Pages):
-        raise NoSuchPart(target.path, piece, "pdf")
+        raise no_such_part(target.path, piece, "pdf")
     first, last = (1, None) if piece is None else (piece.first, piece.last)
     asked = piece is not None and last is not None and not piece.within and last - first < IMAGE_PAGES
     options = {"pages": (first, last), "max_pages": MAX_PAGES, "pictures": asked}
     found = call.engine.read(_request(call, target, options), call.context)
     total = found.extra["total_pages"]
     if not found.parts:
-        raise _Beyond(target.path, f"no page {first}: the PDF has {total}")
+        raise PastEnd(target.path, part="page", wanted=str(first), document="the PDF", total=total)
     if piece is not None and piece.within:
         text, _ = _joined(found, target)
         file = HeldText(call, _bare(target, Pages(first, last)), found, text, ())

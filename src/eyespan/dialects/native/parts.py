@@ -117,16 +117,11 @@ def in_words(error: ReadError) -> str:
     return str(error)
 
 
-class NoSuchPart(errors.ReadError):
-    """This kind of file has no pages, cells, sheets or whatever else was asked for."""
-
-    code = "no_such_part"
-
-    def __init__(self, path: str, piece: Piece | None, kind: str) -> None:
-        what = {Pages: "pages", Cells: "cells", Area: "sheets", Symbol: "symbols", Ranges: "lines"}
-        super().__init__(
-            path, f"{KINDS.get(kind, f'a file of kind {kind}')} has no {what.get(type(piece), 'such part')}"
-        )
+def no_such_part(path: str, piece: Piece | None, kind: str) -> errors.NoSuchPart:
+    """Return the error for a piece that files of this kind do not have."""
+    parts = {Pages: "pages", Cells: "cells", Area: "sheets", Symbol: "symbols", Ranges: "lines"}
+    document = KINDS.get(kind, f"a file of kind {kind}")
+    return errors.NoSuchPart(path, document=document, part=parts.get(type(piece), "such part"))
 
 
 class Folder(Part):

@@ -101,8 +101,8 @@ class TextFile(Part):
         outline = self.outline()
         found = find(outline, name)
         if not found:
-            near = [f"{self.base}::{symbol.qualified}" for symbol in nearest(outline, name)]
-            raise NoSymbol(self.target.path, name, near)
+            suggestions = [f"{self.base}::{symbol.qualified}" for symbol in nearest(outline, name)]
+            raise errors.NoSymbol(self.target.path, symbol=name, suggestions=suggestions)
         self.wanted += [Span(symbol.first, 1, symbol.last) for symbol in found]
         self.symbol = found[0].qualified if len(found) == 1 else name
         if len(found) > 1:
@@ -449,16 +449,6 @@ class TextFile(Part):
             # A secret may go on behind what was read: the last of it waits for the next call.
             self._rows[-1] = Row(last.number, last.column, last.text[: -redaction.MAX_SECRET_CHARS], False, True, False)
         return [redaction.redacted(row.text, marks) for row, marks in zip(self._rows, self._marks, strict=True)]
-
-
-class NoSymbol(errors.ReadError):
-    """The file has no symbol of this name."""
-
-    code = "no_symbol"
-
-    def __init__(self, path: str, name: str, near: Sequence[str]) -> None:
-        super().__init__(path, f"no symbol {name}")
-        self.near = near
 
 
 class OutlineOnly(Part):
