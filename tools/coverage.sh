@@ -2,7 +2,7 @@
 # Line and branch coverage of guard, lines and readers, by their own tests: prints what is missing and the two shares.
 # Fails if a test fails, if a line is missing, or if fewer than 98 of 100 branches were taken: docs/security.md says so.
 # Three runs are added up: the tests as they are; those of documents with the decoders in the tests' own process, since
-# a jailed child can write nothing down; and those of guard and lines without the C accelerator.
+# a sandboxed child can write no file; and those of guard and lines without the C accelerator.
 # Needs `pip install coverage`. PYTHON chooses the interpreter.
 set -eu
 

@@ -568,7 +568,7 @@ class Server:
         self.root = folder / "work"
         argv = [sys.executable, "-m", "eyespan", "--root", str(self.root), "serve", "--http", "127.0.0.1:0"]
         argv += ["--tokens", str(folder / "tokens.toml"), "--workers", str(options.workers)]
-        argv += ["--calls", str(options.calls), *(["--no-jail"] if options.no_jail else [])]
+        argv += ["--calls", str(options.calls), *(["--no-sandbox"] if options.no_sandbox else [])]
         for dialect in DIALECTS:
             argv += ["--dialect", dialect]
         self.log = folder / "stderr"
@@ -675,7 +675,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--hostile", type=float, default=0.05, help="the share of hostile requests")
     parser.add_argument("--workers", type=int, default=1, help="of the server")
     parser.add_argument("--calls", type=int, default=8, help="at once, in each worker of the server")
-    parser.add_argument("--no-jail", action="store_true", help="to compare")
+    parser.add_argument("--no-sandbox", action="store_true", help="to compare")
     parser.add_argument("--seed", default=None)
     options = parser.parse_args(argv)
     seed = options.seed if options.seed is not None else str(random.randrange(10**9))

@@ -39,17 +39,23 @@ def mounted(point: Path):
         libc.umount2(os.fsencode(point), MNT_DETACH)
 
 
+def close_table():
+    fd, mounts._held = mounts._held, -1
+    if fd >= 0:
+        os.close(fd)
+
+
 @pytest.fixture
 def held(monkeypatch):
     monkeypatch.setattr(mounts, "_table", (float("-inf"), []))
-    mounts.hold()
+    mounts.keep_table_open()
     yield
-    mounts.let_go()
+    close_table()
 
 
 @pytest.fixture
 def no_proc(monkeypatch):
-    """From now on the table cannot be opened, as from inside a jail."""
+    """Make the table impossible to open, as from inside a sandbox."""
     monkeypatch.setattr(mounts, "_TABLE", "/proc/self/no such table")
 
 
@@ -59,19 +65,19 @@ def test_what_is_held_is_the_same_table(held):
 
 def test_nothing_is_open_before_it_is_held_nor_after():
     before = sorted(os.listdir("/proc/self/fd"))
-    mounts.hold()
-    mounts.hold()
+    mounts.keep_table_open()
+    mounts.keep_table_open()
     kept = len(os.listdir("/proc/self/fd"))
     assert os.get_inheritable(mounts._held) is False
-    mounts.let_go()
-    mounts.let_go()
+    close_table()
+    close_table()
 
     assert kept == len(before) + 1
     assert sorted(os.listdir("/proc/self/fd")) == before
 
 
 def test_where_there_is_no_table_nothing_is_held(no_proc):
-    mounts.hold()
+    mounts.keep_table_open()
 
     assert mounts._held == -1
 

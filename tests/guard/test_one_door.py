@@ -15,11 +15,11 @@ ELSEWHERE = {
     "decoders/ooxml.py": "a member of an archive that the guard has opened",
     "server/audit.py": "the audit log that the host named",
     "server/auth.py": "the server's own token and the host's list of tokens",
-    "sandbox/server.py": "the header of the interpreter's own program",
+    "sandbox/interpreter.py": "the header of the interpreter's own program",
     "server/http/metrics.py": "memory shared by the workers, not a file",
     "server/stdio.py": "the null device, in place of standard input and output",
     "server/summary.py": "the audit log that a person named",
-    "sandbox/kernel.py": "what a rule of the jail is about, named (O_PATH) and not read",
+    "sandbox/landlock.py": "the paths of Landlock rules, opened with O_PATH and never read",
     "decoders/image.py": "a picture from the descriptor that was handed over",
     "worker/fork_server.py": "the descriptor that was handed over",
 }

@@ -218,7 +218,7 @@ def test_a_forked_process_starts_threads_of_its_own():
 def test_work_after_a_renewal_is_done_by_new_threads():
     before = blocking.within(CallContext(HANG_SECONDS), lambda _: threading.get_ident())
 
-    blocking.renew()
+    blocking.retire_threads()
     after = blocking.within(CallContext(HANG_SECONDS), lambda _: threading.get_ident())
 
     assert before != after
@@ -261,7 +261,7 @@ class Asking:
 @pytest.fixture
 def crew(monkeypatch):
     """Threads of the test's own, none yet. Those of before end by themselves."""
-    blocking.renew()
+    blocking.retire_threads()
     monkeypatch.setattr(blocking, "IDLE_SECONDS", 0.05)
     return blocking._crew
 

@@ -312,7 +312,7 @@ def test_a_picture_for_which_memory_does_not_suffice_is_an_error_of_its_own(monk
     ],
 )
 def test_a_decoder_that_fails_badly_is_one_error_reply_and_the_next_read_works(monkeypatch, task, seconds, words):
-    folder = str(Path(__file__).parent.parent / "worker")
+    folder = str(Path(__file__).parent.parent)
     bad = Worker(JobLimits(seconds=seconds), decoders={"image": f"bad_decoders:{task}"}, path=[folder])
     monkeypatch.setattr(worker, "_worker", bad)
 

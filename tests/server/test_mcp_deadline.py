@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from eyespan.sandbox import kernel
+from eyespan.sandbox import landlock
 from hung_fuse import hung_mount, why_not
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "a mount that hangs can be made")
@@ -92,8 +92,8 @@ def test_resources_and_completion_have_the_same_deadline(lines, tree, mount, tmp
     assert len(log.read_text().splitlines()) == 2, "a read that had to be begun again is one read"
 
 
-@pytest.mark.skipif(kernel.landlock_version() < 1, reason="this kernel has no Landlock: /proc stays open")
-def test_from_inside_its_jail_a_server_sees_a_mount_that_was_made_after_its_start(lines, tree):
+@pytest.mark.skipif(landlock.version() < 1, reason="this kernel has no Landlock: /proc stays open")
+def test_from_inside_its_sandbox_a_server_sees_a_mount_that_was_made_after_its_start(lines, tree):
     """Eight files of it hang: so it is busy for the ninth, which was never asked for."""
     (tree / "net").mkdir()
     (tree / "way").symlink_to(tree / "hello.txt")
@@ -124,7 +124,7 @@ def test_from_inside_its_jail_a_server_sees_a_mount_that_was_made_after_its_star
     assert waited == dict.fromkeys(hostile, "timeout")
     assert ninth == ("net/read-9", "busy")
     assert plain == ("hello.txt", "L1: hello\nL2: world")
-    assert "jailed: files" in server.errors
+    assert "sandboxed: files" in server.errors
 
 
 def test_a_server_whose_root_hangs_says_so_and_does_not_start(tree, mount):

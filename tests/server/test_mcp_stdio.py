@@ -450,7 +450,7 @@ def test_what_anything_prints_does_not_reach_the_wire(tree):
     )
     ping = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
     done = subprocess.run(
-        [sys.executable, "-c", code, "--root", str(tree), "--no-jail"], input=ping, capture_output=True
+        [sys.executable, "-c", code, "--root", str(tree), "--no-sandbox"], input=ping, capture_output=True
     )
 
     assert done.stdout == b'{"jsonrpc":"2.0","id":1,"result":{}}\n'

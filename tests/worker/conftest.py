@@ -1,42 +1,15 @@
+from __future__ import annotations
+
 import os
-from pathlib import Path
 
 import pytest
 
-from eyespan.model import MIB
-from eyespan.worker.client import JobLimits, Worker
-
-BAD = Path(__file__).with_name("bad_decoders.py")
-TASKS = (
-    *(
-        "echo",
-        "crash",
-        "abort",
-        "leave",
-        "loop",
-        "sleep",
-        "nap",
-        "drip",
-        "eat",
-        "flood",
-        "deep",
-        "refuse",
-        "lacks",
-        "odd",
-    ),
-    *("lie", "environment", "attempts"),
-)
-TABLE = {**{name: f"bad_decoders:{name}" for name in TASKS}, "absent": "no_such_module:decode"}
-
-
-def bad_worker(backend="auto", **limits):
-    """A worker whose tasks are the decoders that misbehave."""
-    wanted = {"seconds": 30, "output_bytes": 32 * MIB, **limits}
-    return Worker(JobLimits(**wanted), decoders=TABLE, path=[str(BAD.parent)], backend=backend)
+from bad_worker import bad_worker
 
 
 @pytest.fixture
 def worker():
+    """A worker whose decoders misbehave."""
     made = bad_worker()
     yield made
     made.stop()

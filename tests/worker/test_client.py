@@ -14,13 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from bad_worker import DECODERS, bad_worker
 from eyespan import worker as shared
 from eyespan.context import CallContext
 from eyespan.errors import Cancelled, Internal, Missing, TimedOut, Unreadable
 from eyespan.worker import client
 from eyespan.worker.client import JobLimits, Worker
-
-from .conftest import BAD, bad_worker
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 
@@ -385,10 +384,10 @@ def script(body):
     """Runs a program of its own that has a worker of bad decoders; what it printed."""
     head = f"""
         import os, signal, sys, threading, time
-        sys.path.insert(0, {str(BAD.parent.parent)!r})
-        from worker.conftest import bad_worker
+        sys.path.insert(0, {str(DECODERS.parent)!r})
+        from bad_worker import bad_worker
         worker = bad_worker()
-        fd = os.open({str(BAD)!r}, os.O_RDONLY)
+        fd = os.open({str(DECODERS)!r}, os.O_RDONLY)
         def works(): return worker.run("echo", fd, {{}}, asked="")[1][2] == b"second"
     """
     code = textwrap.dedent(head) + textwrap.dedent(body)
@@ -470,9 +469,9 @@ def test_standard_input_and_output_are_the_callers_alone():
 @linux
 def test_a_started_worker_serves_a_process_that_has_gone_behind_walls():
     out = script("""
-        from eyespan.sandbox import kernel
+        from eyespan.sandbox import landlock, process
         worker.start(["echo"])
-        walled = kernel.landlock_version() > 0 and kernel.no_new_privileges() and kernel.Ruleset().restrict()
+        walled = landlock.version() > 0 and process.no_new_privileges() and landlock.Ruleset().restrict()
         try:
             open("/etc/passwd")
         except PermissionError:

@@ -1,4 +1,4 @@
-"""Documents that are decoded in the jailed worker, and their decoders alone where these are Python."""
+"""Documents that are decoded in the sandboxed worker, and their decoders alone where these are Python."""
 
 from __future__ import annotations
 

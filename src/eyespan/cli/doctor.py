@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 HELP = """\
 usage: eyespan doctor [--json]
 
-Tells which parts of eyespan are on here: how files are opened, the accelerator, the walls around decoders and around
+Tells which parts of eyespan are on here: how files are opened, the accelerator, the sandboxes of decoders and of
 the server, and which optional readers are installed. A line that starts with `!` names something that could be better,
 and how.
 """
@@ -67,13 +67,13 @@ def checks(options: Options) -> Iterator[tuple[str, bool, str]]:
     yield "inner loops", fast, "C" if fast else "Python; a C compiler at install time makes them several times faster"
     folder = cache_folder()
     yield "index cache", folder is not None, folder or "off: in memory only (EYESPAN_CACHE)"
-    walls = worker.layers()
-    missing = [name for name, stands in walls.items() if not stands]
-    told = f"up: {', '.join(walls)}" if not missing else f"without {', '.join(missing)}: this system lacks them"
-    yield "decoder's walls", not missing, told
+    layers = worker.layers()
+    missing = [name for name, is_up in layers.items() if not is_up]
+    state = f"up: {', '.join(layers)}" if not missing else f"without {', '.join(missing)}: this system lacks them"
+    yield "decoder sandbox", not missing, state
     workspace, _ = options.workspace()
     with workspace:
-        yield "server's jail", *_jail([root.path for root in workspace.roots])
+        yield "server sandbox", *_server_sandbox([root.path for root in workspace.roots])
     for module, what, install in OPTIONAL:
         found = find_spec(module) is not None
         yield what, found, "on" if found else f"off: {install}"
@@ -82,14 +82,14 @@ def checks(options: Options) -> Iterator[tuple[str, bool, str]]:
         yield "root", root.canonical != "/", f"{root.path}{slow}"
 
 
-def _jail(roots: list[str]) -> tuple[bool, str]:
-    """What `eyespan serve` of these roots would have around it."""
-    from eyespan.sandbox import server as jail
+def _server_sandbox(roots: list[str]) -> tuple[bool, str]:
+    """Return the state of the sandbox that `eyespan serve` of these roots would enter."""
+    from eyespan.server import sandboxing
 
     try:
-        report, decodes = jail.probe(roots)
+        report, decodes = sandboxing.probe(roots)
     except (OSError, ValueError) as error:
         return False, f"cannot be tried here: {error}"
     if not decodes:
-        return False, f"{report.line()}; documents cannot be decoded behind it: `eyespan serve --no-jail` can"
-    return not report.missing, f"{report.line()} (`eyespan serve --no-jail` does without)"
+        return False, f"{report.line()}; documents cannot be decoded inside it: `eyespan serve --no-sandbox` can"
+    return not report.missing, f"{report.line()} (`eyespan serve --no-sandbox` runs without)"

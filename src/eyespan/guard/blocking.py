@@ -213,7 +213,7 @@ class _Crew:
 _crew = _Crew()
 
 
-def renew() -> None:
+def retire_threads() -> None:
     """Gives no more work to the threads there are, and lets those at rest end; the next job gets a new one.
 
     For a process that goes behind walls which only threads made afterwards stand behind.

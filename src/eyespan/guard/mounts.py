@@ -2,10 +2,9 @@
 
 A mount that never answers keeps whoever touches it waiting; `patience` does that in threads.
 
-The table is read when a path is asked about, and again when it is older than a second. A process that goes behind walls
-which hide /proc holds it open from before (`hold`): then it is also read again as soon as the system says that it has
-changed. (Processes forked from such a one share what the system has told: one of them hears of a change, the others
-read it within the second.)
+The table is read when a mount is looked up, and again when it is older than a second. A process that is about to enter
+a sandbox without /proc keeps it open (`keep_table_open`); then it is also read again as soon as the kernel signals a
+change. Forked processes share that signal: one of them sees it, the others read the table within the second.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _TORN_TRIES = 4
 """A table that changes while it is read is read again; it is not worth more than this, whoever mounts all the time."""
 
 
-def hold() -> None:
+def keep_table_open() -> None:
     """Keeps the table open, for a process that is about to lose sight of /proc; what it reads later is that of then."""
     global _held
     if _held < 0:
@@ -45,14 +44,6 @@ def hold() -> None:
             _held = os.open(_TABLE, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             pass  # another system, or no /proc: each path will stand for itself
-
-
-def let_go() -> None:
-    """Closes what `hold` keeps open."""
-    global _held
-    fd, _held = _held, -1
-    if fd >= 0:
-        close_fd(fd)
 
 
 def mount_of(path: str) -> Hashable:

@@ -1,9 +1,9 @@
-"""The walls around one decoding job, put up by the job itself before it sees a byte of the file.
+"""The sandbox of one decoding job. The job enters it before it reads a byte of the file.
 
-On Linux: limits (address space, CPU seconds, no file writes, no core), NO_NEW_PRIVS, no capabilities, Landlock with no
-path allowed, and a seccomp filter that refuses what a decoder never needs: opening and naming files, sockets, new
-processes, programs, signals, changing limits. Each wall is tried on its own and `apply` tells which stand; a kernel
-that lacks one leaves the others in place. Elsewhere only the system's own limits hold.
+On Linux: resource limits (address space, CPU seconds, no file writes, no core dump), NO_NEW_PRIVS, no capabilities,
+Landlock without any allowed path, and a seccomp filter that refuses what a decoder never needs: opening and naming
+files, sockets, processes, programs, signals, changing limits. Each layer is tried on its own, and `apply` returns which
+are up; a kernel that lacks one leaves the others in place. Other systems have only the resource limits.
 """
 
 from __future__ import annotations
@@ -11,88 +11,76 @@ from __future__ import annotations
 import os
 import signal
 
-from eyespan.sandbox import kernel
-from eyespan.sandbox.kernel import LINUX
-
-try:
-    import resource
-except ImportError:  # Windows has no such limits
-    resource = None  # type: ignore[assignment]  # told by `apply`
+from eyespan.sandbox import landlock, process, seccomp
+from eyespan.sandbox.process import LINUX
 
 _CLONE_THREAD = 0x00010000
 _AT_EMPTY_PATH = 0x1000
 
-REFUSED = kernel.GROUPS
-"""Calls that a decoder never needs: all that the table knows. The socket at hand is written with write()."""
+REFUSED = seccomp.GROUPS
+"""The groups of calls that a decoder never needs: all of them. It writes to its open socket with write()."""
 REFUSED_UNLESS: tuple[tuple[tuple[int, int], int, int | None], ...] = (
-    ((56, 220), 0, _CLONE_THREAD),  # clone: a thread, no process
-    ((262, 79), 3, _AT_EMPTY_PATH),  # newfstatat: how newer C libraries spell fstat
-    ((302, 261), 2, None),  # prlimit64: only to look
+    ((56, 220), 0, _CLONE_THREAD),  # clone: a thread, not a process
+    ((262, 79), 3, _AT_EMPTY_PATH),  # newfstatat: newer C libraries use it for fstat
+    ((302, 261), 2, None),  # prlimit64: only to read a limit
 )
 ABSENT: dict[str, tuple[int, int]] = {"clone3": (435, 435), "statx": (332, 291)}
 
 
-class Jail:
-    """Prepared once, by the process that forks the jobs; `apply` is called by each job."""
+class DecoderSandbox:
+    """The sandbox of decoding jobs: prepared once by the fork server, entered by each forked job."""
 
     def __init__(self, *, memory_bytes: int, seconds: float) -> None:
         self._memory_bytes = memory_bytes
         self._seconds = seconds
-        self._ruleset: kernel.Ruleset | None = None
+        self._ruleset: landlock.Ruleset | None = None
         self._filter = job_filter(os.uname().machine) if LINUX else None
         try:
-            self._ruleset = kernel.Ruleset() if LINUX else None
+            self._ruleset = landlock.Ruleset() if LINUX else None
         except OSError:
-            pass  # no Landlock: told by `apply`
+            pass  # no Landlock: `apply` reports it
 
     def apply(self) -> dict[str, bool]:
-        """Puts the walls up around the calling process, for good; which of them stand."""
-        return {**self.apply_all_but_filter(), "seccomp": self.install_filter()}
+        """Enter the sandbox, for good. Return which layers are up."""
+        return {**self.apply_without_filter(), "seccomp": self.install_filter()}
 
-    def apply_all_but_filter(self) -> dict[str, bool]:
-        """As `apply`, for a process that still has descriptors to put in order before the filter stands."""
-        layers = {"limits": self._limit()}
+    def apply_without_filter(self) -> dict[str, bool]:
+        """Enter all layers but the filter, for a process that still has to arrange its descriptors."""
+        layers = {"limits": self._set_limits()}
         if not LINUX:
             return layers
-        kernel.not_dumpable()
-        layers["no_new_privs"] = kernel.no_new_privileges()
+        process.not_dumpable()
+        layers["no_new_privs"] = process.no_new_privileges()
         layers["landlock"] = self._ruleset is not None and self._ruleset.restrict()
-        layers["capabilities"] = kernel.drop_capabilities()
+        layers["capabilities"] = process.drop_capabilities()
         return layers
 
-    def keep_memory(self) -> None:
-        """Freed memory is kept for the next use: the process is short."""
-        kernel.keep_memory()
+    def install_filter(self) -> bool:
+        """Install the seccomp filter, the last layer. After it, nothing can be opened and no limit changed."""
+        return self._filter is not None and seccomp.install(self._filter)
 
     def die_with_parent(self) -> None:
-        """The calling process is killed when the thread that forked it ends."""
+        """Have the calling process killed when the thread that forked it ends."""
         if LINUX:
-            kernel.die_with_parent(signal.SIGKILL)
+            process.die_with_parent(signal.SIGKILL)
 
-    def _limit(self) -> bool:
-        if resource is None:
-            return False
+    def _set_limits(self) -> bool:
+        if not hasattr(signal, "setitimer"):
+            return False  # Windows
         seconds = max(1, round(self._seconds + 0.5))
-        wanted = [(resource.RLIMIT_CPU, seconds), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_CORE, 0)]
-        # macOS accepts a limit on address space and ignores it.
-        wanted.append((resource.RLIMIT_AS, self._memory_bytes))
-        done = True
-        for what, most in wanted:
-            try:
-                # At the hard limit of CPU time the answer is SIGKILL, which tells nothing; SIGXCPU comes before it.
-                resource.setrlimit(what, (most, most + (what == resource.RLIMIT_CPU)))
-            except (OSError, ValueError):
-                done = False
-        # A second clock that nothing in the job can stop once the filter stands: the default for SIGALRM is to die.
+        are_set = [
+            # At the hard limit the kernel sends SIGKILL, which has many causes; SIGXCPU at the soft limit has only one.
+            process.limit("CPU", seconds, seconds + 1),
+            process.limit("FSIZE", 0),
+            process.limit("CORE", 0),
+            process.limit("AS", self._memory_bytes),  # macOS accepts this one and ignores it
+        ]
+        # A second clock: the default action of SIGALRM ends the job, and the filter keeps it from stopping the timer.
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, self._seconds + 1)
-        return done and LINUX
-
-    def install_filter(self) -> bool:
-        """The last wall: after it, nothing is opened and no limit is changed."""
-        return self._filter is not None and kernel.install_filter(self._filter)
+        return all(are_set) and LINUX
 
 
 def job_filter(machine: str) -> bytes | None:
-    """The seccomp program of a job; None where the machine's call numbers are not known."""
-    return kernel.calls_filter(machine, REFUSED, unless=REFUSED_UNLESS, absent=ABSENT.values())
+    """Return the seccomp program of a job, or None if the machine's call numbers are unknown."""
+    return seccomp.build_filter(machine, REFUSED, unless=REFUSED_UNLESS, absent=ABSENT.values())

@@ -7,7 +7,7 @@ half a second to import; `http` stands on that SDK. Both answer from `protocol`,
     protocol   methods, both eras, results          audit      one line a call; `summary` for people
     resources  files by URI, completion             auth       tokens, and what each caller gets
     wire       JSON without the json module         gate       what a request must pass; socket rules
-    jail       what the process gives up at start
+    sandboxing the sandbox that the process enters at start
     stdio      the lean door                        http       the door for many; `metrics` of it
 """
 

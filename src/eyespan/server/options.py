@@ -29,7 +29,7 @@ What is offered
   --audit FILE          one JSON line for each call: who, what, how much; never contents
   --audit-required      refuse to read while that line cannot be written
   --audit-bytes N       start a new file behind N bytes, keeping four old ones (16777216)
-  --no-jail             do without the kernel's walls around this process (`eyespan doctor` tells which there are)
+  --no-sandbox          run without the kernel sandbox (`eyespan doctor` lists its layers)
 
 Over HTTP (pip install 'eyespan[mcp]')
   --http HOST:PORT      streamable HTTP at /mcp, health at /healthz, Prometheus figures at /metrics
@@ -77,7 +77,7 @@ class ServeOptions:
     workers: int = 1
     calls: int = 8
     rate: int = 600
-    no_jail: bool = False
+    no_sandbox: bool = False
     help: bool = False
 
 
@@ -86,7 +86,7 @@ _FLAGS = {
     "--audit-required": "audit_required",
     "--allow-remote": "allow_remote",
     "--no-token": "no_token",
-    "--no-jail": "no_jail",
+    "--no-sandbox": "no_sandbox",
     "--help": "help",
     "-h": "help",
 }

@@ -13,8 +13,7 @@ import time
 from _thread import allocate_lock, start_new_thread
 
 from eyespan.context import DEADLINE_SECONDS, CallContext, WouldBlock
-from eyespan.sandbox import server as jail
-from eyespan.server import json_lines, protocol
+from eyespan.server import json_lines, protocol, sandboxing
 from eyespan.server.protocol import Refused, Service, Session
 
 TYPE_CHECKING = False
@@ -51,10 +50,10 @@ def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
         audit=audit,
         audit_required=options.audit_required,
     )
-    told = jail.confine(options, service.workspace.roots, audit)
+    told = sandboxing.confine(options, service.workspace.roots, audit)
     sys.stderr.write(f"eyespan serve: standard input and output; {told}\n")
-    if options.no_jail:
-        sys.stderr.write(f"eyespan serve: {jail.OFF_LINE}\n")
+    if options.no_sandbox:
+        sys.stderr.write(f"eyespan serve: {sandboxing.OFF_LINE}\n")
     sys.stderr.flush()
     try:
         return Door(service, fd_in, fd_out, options.timeout_seconds).run()

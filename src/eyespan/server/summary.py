@@ -96,8 +96,8 @@ class Summary:
         self.bytes = 0
         self.first = self.last = ""
         self.unreadable = 0
-        self.unjailed: list[str] = []
-        """When a server was started with `--no-jail`."""
+        self.unsandboxed: list[str] = []
+        """When a server was started with `--no-sandbox`."""
         self._refusals: list[str] = []
 
     def take(self, line: str, caller: str = "") -> None:
@@ -107,7 +107,7 @@ class Summary:
         try:
             entry: dict[str, Any] = json.loads(line)
             if entry.get("event") == "start":
-                self.unjailed.append(str(entry["time"]))
+                self.unsandboxed.append(str(entry["time"]))
                 return
             stamp, who = str(entry["time"]), str(entry["caller"])
             verdict, path = str(entry["verdict"]), str(entry["canonical"] or entry["path"])
@@ -176,11 +176,11 @@ class Summary:
         return shown
 
     def _warnings(self) -> list[str]:
-        if not self.unjailed:
+        if not self.unsandboxed:
             return []
-        last = _safe(max(self.unjailed)[:19].replace("T", " "))
-        times = "once" if len(self.unjailed) == 1 else f"{len(self.unjailed)} times"
-        return [f"! started {times} without the jail (--no-jail), last at {last} UTC"]
+        last = _safe(max(self.unsandboxed)[:19].replace("T", " "))
+        times = "once" if len(self.unsandboxed) == 1 else f"{len(self.unsandboxed)} times"
+        return [f"! started {times} without the sandbox (--no-sandbox), last at {last} UTC"]
 
     def refusals(self) -> list[str]:
         return self._refusals or ["Nothing was refused."]
@@ -199,7 +199,7 @@ class Summary:
                 {"path": path, "why": why, "calls": count} for (path, why), count in self.refused.most_common(SHOWN)
             ],
             "unreadable_lines": self.unreadable,
-            "starts_without_jail": len(self.unjailed),
+            "starts_without_sandbox": len(self.unsandboxed),
         }
 
     def _chart(self) -> list[str]:

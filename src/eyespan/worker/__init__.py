@@ -107,25 +107,6 @@ def start(tasks: Sequence[str] | None = None) -> None:
     worker().start(tasks)
 
 
-def module_path() -> list[str]:
-    """Where modules are found: the folder of eyespan itself, then those of `sys.path`, without the one that Python puts
-    first: the script's, or the one it was started in.
-
-    eyespan needs nothing from there, and it may be anything: a home folder, a workspace full of someone's modules.
-    """
-    import os
-    import sys
-
-    entries = sys.path
-    if entries and not sys.flags.safe_path:
-        first = os.path.realpath(entries[0] or os.curdir)
-        script = os.path.dirname(os.path.realpath(sys.argv[0])) if sys.argv and sys.argv[0] else ""
-        if first in (os.path.realpath(os.curdir), script):
-            entries = entries[1:]
-    own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    return [own, *[entry for entry in entries if os.path.isabs(entry)]]
-
-
 def layers() -> dict[str, bool]:
     """Which walls stand around a job on this machine: `process`, `limits`, `no_new_privs`, `landlock`, `capabilities`,
     `seccomp`."""

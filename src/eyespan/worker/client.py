@@ -26,8 +26,8 @@ from eyespan.decoders.table import DECODERS
 from eyespan.errors import Internal, Missing, SystemFailure, TimedOut, Unreadable, shortage
 from eyespan.model import MIB
 from eyespan.record import record
+from eyespan.sandbox.interpreter import module_path
 from eyespan.source import close_fd
-from eyespan.worker import module_path
 from eyespan.worker.fork_server import ENDED, STARTED
 
 if TYPE_CHECKING:

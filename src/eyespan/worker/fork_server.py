@@ -30,7 +30,8 @@ except ImportError:  # Windows: only `once` is of use there
     pass
 
 from eyespan.errors import Missing, ReadError, Unreadable
-from eyespan.sandbox.decoder import Jail
+from eyespan.sandbox import process
+from eyespan.sandbox.decoder import DecoderSandbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -122,7 +123,7 @@ class _Zygote:
     def __init__(self, control: socket.socket, config: Mapping[str, Any]) -> None:
         self.control = control
         self.decoders: dict[str, str] = {**config["decoders"], "": f"{__name__}:nothing"}
-        self.jail = Jail(memory_bytes=config["memory_bytes"], seconds=config["seconds"])
+        self.sandbox = DecoderSandbox(memory_bytes=config["memory_bytes"], seconds=config["seconds"])
         self.loaded: dict[str, Decoder] = {}
         self.answers: dict[int, socket.socket] = {}
         """By the child that writes to it."""
@@ -205,8 +206,8 @@ class _Zygote:
         """Never returns."""
         status = 1
         try:
-            self.jail.die_with_parent()
-            self.jail.keep_memory()
+            self.sandbox.die_with_parent()
+            process.keep_memory()
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             # A process of a second: looking for garbage in circles after every 700 objects takes a tenth of it.
@@ -219,12 +220,12 @@ class _Zygote:
 
     def settle(self, file: int, answer: int) -> dict[str, bool]:
         """Puts up the walls and lets go of every descriptor but the job's own two."""
-        layers = self.jail.apply_all_but_filter()
+        layers = self.sandbox.apply_without_filter()
         above = [fcntl.fcntl(fd, fcntl.F_DUPFD, _ANSWER + 1) for fd in (file, answer)]
         os.dup2(above[0], _FILE)
         os.dup2(above[1], _ANSWER)
         os.closerange(_ANSWER + 1, _MOST_FDS)
-        layers["seccomp"] = self.jail.install_filter()
+        layers["seccomp"] = self.sandbox.install_filter()
         return layers
 
     def hang_up(self, fd: int) -> None:
@@ -302,5 +303,5 @@ def once(arguments: str) -> None:
     except Exception as error:
         _write(answer, pack(failure(error, job["task"])))
         return
-    jail = Jail(memory_bytes=job["memory_bytes"], seconds=job["seconds"])
-    work(decoder, job["task"], job["params"], 0, answer, jail.apply())
+    sandbox = DecoderSandbox(memory_bytes=job["memory_bytes"], seconds=job["seconds"])
+    work(decoder, job["task"], job["params"], 0, answer, sandbox.apply())

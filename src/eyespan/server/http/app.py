@@ -14,8 +14,7 @@ import sys
 import time
 
 from eyespan.context import CallContext, WouldBlock
-from eyespan.sandbox import server as jail
-from eyespan.server import auth, protocol
+from eyespan.server import auth, protocol, sandboxing
 from eyespan.server.http.memory import keep_little
 from eyespan.server.options import ServeOptions, Usage
 from eyespan.server.protocol import Refused, Service
@@ -69,10 +68,10 @@ def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
     shown = f"[{host}]" if ":" in host else host
     if options.workers > 1 and not hasattr(os, "fork"):
         raise Usage("--workers needs a system that can fork; start several servers instead")
-    told = jail.confine(options, desks.roots, desks.audit)
+    told = sandboxing.confine(options, desks.roots, desks.audit)
     sys.stderr.write(f"eyespan serve: http://{shown}:{port}/mcp ({where}); {told}\n")
-    if options.no_jail:
-        sys.stderr.write(f"eyespan serve: {jail.OFF_LINE}\n")
+    if options.no_sandbox:
+        sys.stderr.write(f"eyespan serve: {sandboxing.OFF_LINE}\n")
     sys.stderr.flush()
     if options.workers == 1:
         metrics.take_row(0)

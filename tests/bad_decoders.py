@@ -1,4 +1,4 @@
-"""Decoders that misbehave, reachable only through the table that the tests hand to their own worker."""
+"""Decoders that misbehave. Only the table of `bad_worker` names them."""
 
 import ctypes
 import os
@@ -47,9 +47,9 @@ def drip(file, params):
 
 
 def eat(file, params):
-    held = []
+    blocks = []
     while True:
-        held.append(bytearray(16 << 20))
+        blocks.append(bytearray(16 << 20))
 
 
 def flood(file, params):
@@ -93,12 +93,12 @@ def _open_files():
 
 
 def attempts(file, params):
-    """Everything a decoder has no business with, tried; the names of what worked."""
+    """Try everything that a decoder must not be able to do; return the names of what succeeded."""
     libc = ctypes.CDLL(None, use_errno=True)
     tries = {
         "open": lambda: os.open("/etc/passwd", os.O_RDONLY),
         "open root": lambda: os.open("/", os.O_RDONLY),
-        "create": lambda: os.open(params["folder"] + "/made", os.O_CREAT | os.O_WRONLY),
+        "create": lambda: os.open(params["directory"] + "/made", os.O_CREAT | os.O_WRONLY),
         "stat": lambda: os.stat("/etc/passwd"),
         "readlink": lambda: os.readlink("/proc/self/exe"),
         "list": lambda: os.listdir("/"),
@@ -108,15 +108,15 @@ def attempts(file, params):
         "fork": lambda: os.fork() or os._exit(0),
         "exec": lambda: os.execv("/bin/true", ["true"]),
         "signal parent": lambda: os.kill(os.getppid(), 0),
-        "signal asker": lambda: os.kill(params["pid"], 0),
+        "signal caller": lambda: os.kill(params["pid"], 0),
         "memfd": lambda: os.memfd_create("x"),
         "chmod file": lambda: os.fchmod(file.fileno(), 0o777),
         "change times": lambda: os.utime(file.fileno()),
         "raise limit": lambda: _raise_limit(),
         "stop the clock": lambda: signal.setitimer(signal.ITIMER_REAL, 0),
-        "ptrace": lambda: _checked(libc.ptrace(16, params["pid"], 0, 0)),
-        "prctl": lambda: _checked(libc.prctl(1, 0, 0, 0, 0)),
-        "unshare": lambda: _checked(libc.unshare(0x10000000)),
+        "ptrace": lambda: _raise_on_error(libc.ptrace(16, params["pid"], 0, 0)),
+        "prctl": lambda: _raise_on_error(libc.prctl(1, 0, 0, 0, 0)),
+        "unshare": lambda: _raise_on_error(libc.unshare(0x10000000)),
     }
     worked = []
     for name, act in tries.items():
@@ -126,7 +126,7 @@ def attempts(file, params):
             act()
         except OSError:
             continue
-        except ValueError:  # how setrlimit words it
+        except ValueError:  # raised by setrlimit
             continue
         worked.append(name)
     return {"worked": worked}, []
@@ -137,6 +137,6 @@ def _raise_limit():
     resource.setrlimit(resource.RLIMIT_CPU, (hard, hard))
 
 
-def _checked(result):
+def _raise_on_error(result):
     if result == -1:
         raise OSError(ctypes.get_errno(), "refused")

@@ -1,0 +1,69 @@
+"""What one process can give up on its own: privileges, core dumps, resource limits.
+
+What a process gives up here it never regains, and neither do its children. The calls are Linux only (`LINUX`), except
+for the resource limits, which every Unix has.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import sys
+
+try:
+    import resource
+except ImportError:  # Windows has no such limits: `limit` returns False
+    resource = None  # type: ignore[assignment]  # mypy knows only the module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+LINUX = sys.platform == "linux"
+libc: Any = ctypes.CDLL(None, use_errno=True) if LINUX else None
+# ctypes creates a function object at first use: create them here, so that forked children inherit them.
+prctl: Any = libc.prctl if LINUX else None
+_capset: Any = libc.capset if LINUX else None
+
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
+
+
+def no_new_privileges() -> bool:
+    """Keep programs started from here on from gaining rights by a set-user-id bit. Landlock and seccomp require it."""
+    return bool(prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
+
+
+def not_dumpable() -> bool:
+    """Keep other processes of this user from reading the memory and the environment of this one."""
+    return bool(prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0) == 0)
+
+
+def die_with_parent(number: int) -> None:
+    """Have this signal sent to the calling process when the thread that forked it ends."""
+    prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
+
+
+def drop_capabilities() -> bool:
+    """Give up every capability of the calling thread."""
+    header = struct.pack("Ii", 0x20080522, 0)  # version 3, the calling thread
+    return bool(_capset(header, bytes(24)) == 0)
+
+
+def keep_memory() -> None:
+    """Configure malloc to keep freed memory. A process of a second saves the page faults."""
+    if LINUX and hasattr(libc, "mallopt"):
+        trim_threshold, top_pad, mmap_threshold = -1, -2, -3
+        libc.mallopt(trim_threshold, 128 << 20)
+        libc.mallopt(top_pad, 1 << 20)
+        libc.mallopt(mmap_threshold, 16 << 20)
+
+
+def limit(name: str, soft: int, hard: int | None = None) -> bool:
+    """Set the resource limit `name` ("CPU", "AS", "CORE", ...). Without `hard` it equals `soft`."""
+    if resource is None:
+        return False
+    try:
+        resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (soft, soft if hard is None else hard))
+    except (OSError, ValueError):
+        return False
+    return True

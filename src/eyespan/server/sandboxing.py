@@ -1,0 +1,114 @@
+"""The sandbox around a server with given options, and a test of it for `eyespan doctor`."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from eyespan.sandbox.server import Needs, Report, enter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from eyespan.guard import Root
+    from eyespan.server.audit import Audit
+    from eyespan.server.options import ServeOptions
+
+OFF_LINE = "WARNING: no sandbox (--no-sandbox): only the guard keeps this process from other files and the network"
+
+
+def confine(options: ServeOptions, roots: Iterable[Root], audit: Audit | None) -> str:
+    """Enter the sandbox that a server with these options needs, or record in its log that it runs without.
+
+    Return the text for the start message. Raises: OSError, if the record is required and cannot be written.
+    """
+    if not options.no_sandbox:
+        return enter(needs_of(options, roots)).line()
+    if audit is not None:
+        from eyespan.server.audit import complain
+
+        try:
+            audit.write({"event": "start", "sandbox": "off"})
+        except OSError as error:
+            if options.audit_required:
+                raise
+            complain(error)
+    return "no sandbox"
+
+
+def needs_of(options: ServeOptions, roots: Iterable[Root]) -> Needs:
+    """Return the needs of a server with these options. Create the cache directory, which is impossible from inside."""
+    from eyespan.lines.cache import shared
+
+    # Look the cache up here, while the home directory can still be read.
+    cache = shared().folder
+    if cache is not None:
+        try:
+            os.makedirs(cache, mode=0o700, exist_ok=True)
+        except OSError:
+            pass  # then indexes are cached in memory only
+    ports = None
+    if options.oauth_issuer is not None:
+        ports = ports_of([options.oauth_issuer, os.environ.get("EYESPAN_OAUTH_JWKS", options.oauth_issuer)])
+    append: tuple[str, ...] = ()
+    if options.audit is not None:
+        log = os.path.abspath(options.audit)
+        # A device or a pipe is never rotated, so it needs no access to its directory.
+        append = (os.path.dirname(log) if os.path.isfile(log) or not os.path.exists(log) else log,)
+    return Needs(
+        roots=tuple(roots),
+        append=append,
+        cache=(cache,) if cache is not None else (),
+        ports=ports,
+    )
+
+
+def ports_of(addresses: Iterable[str]) -> tuple[int, ...]:
+    """Return the ports of these addresses, and those of HTTPS and of DNS over TCP."""
+    from urllib.parse import urlsplit
+
+    ports = {443, 53}
+    for address in addresses:
+        try:
+            parts = urlsplit(address)
+            ports.add(parts.port or (80 if parts.scheme == "http" else 443))
+        except ValueError:
+            pass  # reported when the issuer is asked
+    return tuple(sorted(ports))
+
+
+def probe(roots: Iterable[str]) -> tuple[Report, bool]:
+    """Return the layers that a server of these roots would have, and whether documents can be decoded inside.
+
+    A child process enters the sandbox to find out. Raises: OSError, ValueError, if it fails.
+    """
+    import json
+    import subprocess
+
+    code = (
+        "import sys; sys.path[:] = sys.argv[1].split(chr(10)); "
+        "from eyespan.server.sandboxing import answer_probe; answer_probe(sys.argv[2:])"
+    )
+    path = "\n".join([entry for entry in sys.path if entry])
+    done = subprocess.run([sys.executable, "-c", code, path, *roots], capture_output=True, timeout=60, check=False)
+    found = json.loads(done.stdout)
+    return Report(found["missing"], tuple(found["writable_roots"])), found["decodes"]
+
+
+def answer_probe(roots: list[str]) -> None:
+    """Enter the sandbox and write the result for `probe` to standard output, as JSON."""
+    import json
+
+    from eyespan import worker
+    from eyespan.server.options import ServeOptions
+    from eyespan.workspace import Workspace
+
+    workspace = Workspace(*roots)
+    report = enter(needs_of(ServeOptions(), workspace.roots))
+    found = {
+        "missing": report.missing,
+        "writable_roots": report.writable_roots,
+        "decodes": worker.layers()["process"],
+    }
+    sys.stdout.write(json.dumps(found))
