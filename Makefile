@@ -1,19 +1,19 @@
-# Two commands do all the set-up on a machine with python3, pip and make: `make run` and `make test`.
+# `make run` and `make test` set up everything they need on a machine with python3, pip and make.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test lint fuzz soak mutate coverage promises bench bench-quick bench-documents hosts clean help
+.PHONY: run test lint proof soak promises fuzz mutate coverage bench bench-quick bench-documents hosts clean help
 
-run: $(READY)  ## show eyespan at work: the same lines in each dialect
+run: $(READY)  ## show the same lines of a file in each dialect
 	@$(BIN)/python examples/tour.py
 
-test: $(READY)  ## lint, type check and run every test
+test: $(READY)  ## lint, type check and run every test in its short form; two minutes on two cores
 	@$(BIN)/ruff check -q . && $(BIN)/ruff format --check -q . && echo "lint: ok"
 	@$(BIN)/mypy && $(BIN)/python -m pytest -n 2 --dist worksteal
 
-lint: $(READY)  ## put the code in shape
+lint: $(READY)  ## format the code and fix what ruff can fix
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
 $(READY): pyproject.toml constraints.txt $(wildcard src/eyespan/_native/*.c hatch_build.py)
@@ -23,43 +23,47 @@ $(READY): pyproject.toml constraints.txt $(wildcard src/eyespan/_native/*.c hatc
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-fuzz: $(READY)  ## 2,000 inputs for each of 41 targets, the accelerator under sanitizers; some ten minutes
-	@$(BIN)/python tools/fuzz.py --target all --runs 2000 --jobs 2
-	@PYTHON=$(BIN)/python tools/fuzz_native.sh
+proof: $(READY)  ## every proof of docs/security.md at full length, one after the other; some three hours
+	@for each in soak promises fuzz mutate coverage; do $(MAKE) --no-print-directory $$each || exit; done
 
-soak: $(READY)  ## the proofs of docs/security.md at full length: races, agreement, faults, exact data, load; an hour and a half
+soak: $(READY)  ## races, agreement, long tests, exact data, load; an hour and a half
 	@EYESPAN_RACE_READS=5000000 $(BIN)/python -m pytest -s tests/guard/test_race.py
 	@EYESPAN_AGREEMENT_PATHS=1000000 $(BIN)/python -m pytest -s tests/guard/test_agreement.py
-	@$(BIN)/python -m pytest -m soak
-	@$(BIN)/python tools/exact.py
-	@$(BIN)/python tools/load.py
+	@EYESPAN_TESTS=long $(BIN)/python -m pytest -n 2 --dist worksteal
+	@EYESPAN_TESTS=long $(BIN)/python -m pytest -m soak
+	@$(BIN)/python -m proof exact
+	@$(BIN)/python -m proof load
 
-promises: $(READY)  ## what docs/security.md promises in figures, measured on this machine; two minutes
-	@$(BIN)/python tools/promises.py
+promises: $(READY)  ## measure the figures of docs/security.md on this machine; one minute
+	@$(BIN)/python -m proof promises
 
-mutate: $(READY)  ## 73 deliberate defects, each must turn a test red; some ten minutes
-	@$(BIN)/python tools/mutate.py
+fuzz: $(READY)  ## 2,000 inputs for each target, and the accelerator under sanitizers; ten minutes
+	@$(BIN)/python -m proof fuzz --target all --runs 2000 --jobs 2
+	@$(BIN)/python -m proof sanitizers
 
-coverage: $(READY)  ## lines and branches of guard, lines and readers that the tests run: all, or it fails; some ten minutes
+mutate: $(READY)  ## deliberate defects, each of which must make a test fail; ten minutes
+	@$(BIN)/python -m proof mutate
+
+coverage: $(READY)  ## lines and branches of guard, lines and readers that the tests run; ten minutes
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check coverage
-	@PYTHON=$(BIN)/python tools/coverage.sh
+	@$(BIN)/python -m proof coverage
 
-bench: $(READY)  ## every figure of the README, beside the peers; installs them, some 40 minutes
+bench: $(READY)  ## measure every figure of the README, compared with other tools; installs them, some 40 minutes
 	@$(BIN)/python bench/run.py && $(BIN)/python bench/readme.py
 	@$(BIN)/python bench/documents.py
 
-bench-quick: $(READY)  ## the same on small sizes, two minutes
+bench-quick: $(READY)  ## the same with small sizes; two minutes
 	@$(BIN)/python bench/run.py --quick
 
-bench-documents: $(READY)  ## documents beside pypdf, pdfminer.six, markitdown and Pillow; some seven minutes
+bench-documents: $(READY)  ## measure documents, compared with pypdf, pdfminer.six, markitdown and Pillow; some seven minutes
 	@$(BIN)/python bench/documents.py
 
-hosts: $(READY)  ## real Claude Code, Codex, agent frameworks and the MCP conformance suite as judges
+hosts: $(READY)  ## test with real Claude Code, Codex, agent frameworks and the MCP conformance suite
 	@tools/hosts.sh && tools/hosts_frameworks.sh && tools/mcp_conformance.sh
 
-clean:  ## remove what the other commands made
+clean:  ## remove everything that the other commands made
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-help:  ## these lines
+help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

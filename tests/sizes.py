@@ -1,0 +1,23 @@
+"""The sizes of tests that have a short and a long form.
+
+`make test` runs the short form. EYESPAN_TESTS=long selects the long form, which `make proof` runs.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
+FORM = os.environ.get("EYESPAN_TESTS", "short")
+if FORM not in ("short", "long"):
+    raise ValueError(f"EYESPAN_TESTS is {FORM!r}; it can be short or long")
+
+
+def size(*, short: T, long: T) -> T:
+    """Return the value for the selected form."""
+    return long if FORM == "long" else short
