@@ -165,10 +165,10 @@ def _kind(path):
 
 def decoder_text(path):
     from eyespan.decoders.table import DECODERS
-    from eyespan.worker.fork_server import find
+    from eyespan.worker.job import load_decoder
 
     with open(path, "rb", buffering=0) as file:
-        return find(DECODERS[_kind(path)])(file, {})[1][0].decode()
+        return load_decoder(_kind(path), DECODERS)(file, {})[1][0].decode()
 
 
 def empty_job(path):

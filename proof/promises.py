@@ -204,7 +204,7 @@ def measure_hostile(table: Table, directory: Path, root: Path, made: dict[str, s
     promise = "memory of the main process above idle, all of them"
     table.add(promise, f"{peak_mb:.1f} MB", f"{MEMORY_MB} MB", peak_mb <= MEMORY_MB)
     more_threads = status("Threads") - base_threads
-    worker.worker().stop()  # a warm worker keeps its socket open
+    worker.shared().stop()  # a warm worker keeps its socket open
     more_fds = descriptors() - base_fds
     table.add("descriptors more than before", str(more_fds), "0", more_fds <= 0)
     table.add("threads more than before", str(more_threads), str(MORE_THREADS), more_threads <= MORE_THREADS)

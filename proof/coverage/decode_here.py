@@ -9,24 +9,24 @@ from __future__ import annotations
 import json
 import os
 
-from eyespan.worker import client, fork_server
+from eyespan.worker import client, job, protocol
 
 
 def _run(self, task, fd, params, *, asked, context=None):
     """Replace `Worker.run`: pack the answer and parse it with the same code, without the worker."""
     given = json.loads(json.dumps({"seconds": self.limits.seconds, **params}))
     try:
-        decoder = fork_server.find(self._decoders[task])
+        decoder = job.load_decoder(task, self.decoders)
         os.lseek(fd, 0, os.SEEK_SET)
         with open(fd, "rb", buffering=0, closefd=False) as file:
             facts, blobs = decoder(file, given)
-        head = fork_server.pack({"facts": facts}, blobs)
+        header = protocol.pack({"facts": facts}, blobs)
     except Exception as error:
-        head, blobs = fork_server.pack(fork_server.failure(error, task)), []
-    head, blobs = client._parse(head + b"".join(blobs), asked, task)
-    if "error" in head:
-        raise client._error(head, asked, task)
-    return head["facts"], blobs
+        header, blobs = protocol.pack(protocol.error_header(error, task)), []
+    header, blobs = protocol.parse(header + b"".join(blobs), asked, task)
+    if "error" in header:
+        raise protocol.error_from(header, asked, task)
+    return header["facts"], blobs
 
 
 def pytest_configure(config):

@@ -374,7 +374,7 @@ class Answers(Target):
     how = damage.TEXT
 
     def seeds(self) -> list[bytes]:
-        from eyespan.worker.fork_server import pack
+        from eyespan.worker.protocol import pack
 
         heads = (
             {"facts": {"width": 3}, "layers": {}},
@@ -392,16 +392,16 @@ class Answers(Target):
 
     def check(self, data: bytes) -> str:
         from eyespan.errors import ReadError, Unreadable
-        from eyespan.worker import client
+        from eyespan.worker import protocol
 
         try:
-            head, blobs = client._parse(data, "asked", "image")
+            head, blobs = protocol.parse(data, "asked", "image")
         except Unreadable:
             return "unreadable"
         if sum(map(len, blobs)) > len(data):
             raise Broken("more bytes than were sent")
         if "error" in head:
-            error = client._error(head, "asked", "image")
+            error = protocol.error_from(head, "asked", "image")
             if not isinstance(error, ReadError) or not str(error):
                 raise Broken(f"not a ReadError with a message: {error!r}")
             return error.code

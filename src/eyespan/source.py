@@ -8,9 +8,11 @@ from __future__ import annotations
 import errno
 import os
 
+from eyespan.errors import from_os_error
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Iterable
     from types import TracebackType
     from typing import Protocol, Self
 
@@ -142,3 +144,31 @@ def close_fd(fd: int) -> None:
     except OSError as error:
         if error.errno == errno.EBADF:
             raise
+
+
+def spool(pieces: Iterable[bytes], *, asked: str) -> int:
+    """Return a descriptor of a file without a name that contains these bytes. The caller closes it.
+
+    Raises: ReadError if a system call fails, and everything that `pieces` raises.
+    """
+    fd = -1
+    try:
+        if hasattr(os, "memfd_create"):
+            fd = os.memfd_create("eyespan", os.MFD_CLOEXEC)
+        else:
+            import tempfile
+
+            with tempfile.TemporaryFile() as file:
+                fd = os.dup(file.fileno())
+        for piece in pieces:
+            view = memoryview(piece)
+            while view:
+                view = view[os.write(fd, view) :]
+        os.lseek(fd, 0, os.SEEK_SET)
+    except BaseException as error:
+        if fd >= 0:
+            close_fd(fd)
+        if isinstance(error, OSError):
+            raise from_os_error(error, asked) from None
+        raise
+    return fd

@@ -21,7 +21,7 @@ ELSEWHERE = {
     "server/summary.py": "the audit log that a person named",
     "sandbox/landlock.py": "the paths of Landlock rules, opened with O_PATH and never read",
     "decoders/image.py": "a picture from the descriptor that was handed over",
-    "worker/fork_server.py": "the descriptor that was handed over",
+    "worker/job.py": "the descriptor that was handed over",
 }
 """Modules that open files which are none of the workspace's (logs, tokens, configuration), each with its reason."""
 

@@ -19,6 +19,7 @@ from eyespan.decoders import eml, epub, html, markdown, ooxml, pptx, scan, sheet
 from eyespan.errors import Cancelled, Missing, NoMember, ScanLimit, TimedOut, Unreadable, WindowTooLarge
 from eyespan.model import ImagePart, Limits, ReadRequest
 from eyespan.readers import notebook, tables
+from eyespan.source import spool
 
 
 def read(folder, name, documents, *, context=None, **more):
@@ -425,7 +426,7 @@ def test_a_read_that_is_cancelled_at_a_picture_is_cancelled(tmp_path, monkeypatc
 
 def test_a_picture_has_a_descriptor_where_the_system_has_no_nameless_memory(monkeypatch):
     monkeypatch.delattr(os, "memfd_create", raising=False)
-    fd = worker.spool((b"data",), asked="")
+    fd = spool((b"data",), asked="")
 
     assert os.pread(fd, 10, 0) == b"data"
     os.close(fd)

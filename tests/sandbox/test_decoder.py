@@ -34,7 +34,7 @@ def test_every_layer_of_this_kernel_is_up():
 
 @linux
 @known_machine
-@pytest.mark.parametrize("backend", ["fork_server", "plain"])
+@pytest.mark.parametrize("backend", ["fork_server", "no_fork"])
 def test_a_decoder_can_reach_nothing_but_its_file(backend, tmp_path):
     (tmp_path / "data").write_bytes(b"some bytes")
     file = os.open(tmp_path / "data", os.O_RDONLY)

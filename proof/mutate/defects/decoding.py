@@ -99,14 +99,14 @@ DEFECTS = (
     # --- the worker and its sandbox ---
     Defect(
         name="a worker's answer is not checked",
-        file=f"{SRC}/worker/client.py",
+        file=f"{SRC}/worker/protocol.py",
         old="if 4 + size + sum(lengths) != len(data):",
         new="if False:",
-        tests="tests/worker/test_client.py -k no_sense",
+        tests="tests/worker/test_protocol.py -k invalid",
     ),
     Defect(
         name="a crash of a decoder is an answer",
-        file=f"{SRC}/worker/client.py",
+        file=f"{SRC}/worker/protocol.py",
         old="    if number:\n",
         new="    if False:\n",
         tests="tests/worker/test_client.py -k misbehaves",
@@ -142,8 +142,8 @@ DEFECTS = (
     Defect(
         name="a job inherits descriptors",
         file=f"{SRC}/worker/fork_server.py",
-        old="        os.closerange(_ANSWER + 1, _MOST_FDS)\n",
+        old="        os.closerange(_RESPONSE + 1, _MAX_FDS)\n",
         new="",
-        tests="tests/worker/test_client.py -k two_descriptors",
+        tests="tests/worker/test_launch.py -k two_descriptors",
     ),
 )

@@ -6,11 +6,11 @@ import errno
 import os
 
 from eyespan.errors import from_os_error
-from eyespan.source import Source, close_fd
+from eyespan.source import Source, close_fd, spool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Iterator
 
     from eyespan.context import CallContext
     from eyespan.guard.roots import Root
@@ -148,26 +148,14 @@ class BlockingFile(LocalFile):
         if not self._copies or self.size_bytes > MAX_COPY_BYTES:
             return self._fd
         if self._copy < 0:
-            self._copy = self._copied()
+            self._copy = spool(self._pieces(), asked=self.asked)
         return self._copy
 
-    def _copied(self) -> int:
-        """Return a descriptor of a complete copy. Raises: ReadError, also when the file ends early."""
-        try:
-            copy = os.memfd_create("eyespan", os.MFD_CLOEXEC)
-            try:
-                offset = 0
-                while offset < MAX_COPY_BYTES and (data := self.read_at(offset, 1 << 20)):
-                    offset += len(data)
-                    view = memoryview(data)
-                    while view:
-                        view = view[os.write(copy, view) :]
-            except BaseException:
-                os.close(copy)
-                raise
-        except OSError as error:
-            raise from_os_error(error, self.asked) from None
-        return copy
+    def _pieces(self) -> Iterator[bytes]:
+        offset = 0
+        while offset < MAX_COPY_BYTES and (data := self.read_at(offset, 1 << 20)):
+            offset += len(data)
+            yield data
 
     def read_at(self, offset: int, size_bytes: int) -> bytes:
         self._context.check()

@@ -12,7 +12,7 @@ from eyespan.context import CallContext
 from eyespan.errors import Cancelled, Missing, ReadError
 from eyespan.outline.model import MAX_SYMBOLS, Find, build, text_of
 from eyespan.outline.shape import finds_by_shape
-from eyespan.source import close_fd
+from eyespan.source import close_fd, spool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _here(source: bytes, language: str) -> tuple[Any, Any]:
 def _by_worker(source: bytes, language: str, context: CallContext | None) -> tuple[Any, Any]:
     from eyespan import worker
 
-    fd = worker.spool((source,), asked="")
+    fd = spool((source,), asked="")
     try:
         facts, _ = worker.run(f"outline-{language}", fd, {}, asked="", context=_Deadline(context))
     finally:

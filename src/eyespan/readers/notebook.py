@@ -18,11 +18,11 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
-from eyespan import kinds, worker
+from eyespan import kinds
 from eyespan.errors import Cancelled, ReadError, TimedOut, Unreadable, WindowTooLarge, from_os_error
 from eyespan.guard.source import LocalFile
 from eyespan.model import MIB, ImagePart, NotePart
-from eyespan.source import close_fd
+from eyespan.source import close_fd, spool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -312,7 +312,7 @@ def _seen(data: bytes, asked: str, request: ReadRequest, context: CallContext) -
     """
     from eyespan.readers import image
 
-    fd = worker.spool((data,), asked=asked)
+    fd = spool((data,), asked=asked)
     try:
         status = os.fstat(fd)
     except OSError as error:

@@ -13,7 +13,7 @@ import zlib
 
 from eyespan.errors import Missing, ReadError, ScanLimit, Unreadable
 from eyespan.model import MIB
-from eyespan.source import Source, close_fd
+from eyespan.source import Source, close_fd, spool
 from eyespan.sources import cache
 from eyespan.sources.streams import Broken, NoCodec
 
@@ -126,9 +126,7 @@ class Inside(Source):
     def _make_spool(self) -> int:
         if not hasattr(os, "memfd_create"):
             raise self.unreadable("documents inside other files can only be shown on Linux")
-        from eyespan import worker
-
-        return worker.spool(self._pieces(), asked=self.asked)
+        return spool(self._pieces(), asked=self.asked)
 
     def _pieces(self) -> Iterator[bytes]:
         offset = 0

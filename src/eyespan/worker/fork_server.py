@@ -1,307 +1,186 @@
-"""The other side: a small process that waits for jobs and forks a jailed child for each.
+"""The fork server: a small process that waits for jobs and forks a sandboxed child for each.
 
-Started by `client` as `python -I -S -c ... FD PATH...`, with nothing of its parent but one socket: its standard streams
-lead nowhere, its environment is empty, its session is its own. It imports a task's decoder when the task first comes
-(so every later child has it), and never looks into a file itself; only the children do, behind the walls of `jail`.
+`fork_client` starts it as `python -I -S -c ... FD PATH...`. It shares nothing with its parent but one socket: its
+standard streams are closed pipes, its environment is empty, its session is its own. It imports the decoder of a task
+with the first job of that task, so that every later child has it, and never reads a file itself; only the children do,
+inside their sandbox.
 
-A job arrives as one framed JSON message with two descriptors: the file and the socket for the answer. On that socket go
-`STARTED`, the child's answer, and, when the child is gone, `ENDED` and its wait status. When the other end of it is
-closed, nobody wants the answer any more and the child is killed. When the control socket is closed, or the
-parent is gone, this process ends, and the kernel ends its children.
+If the socket for a response is closed by the client, the child is killed. If the control socket is closed or the parent
+ends, the fork server ends, and the kernel kills its children.
 """
 
 from __future__ import annotations
 
-import array
 import contextlib
+import fcntl
 import gc
-import json
 import os
+import resource
 import select
 import signal
 import socket
-import sys
 from typing import TYPE_CHECKING, Any
 
-try:
-    import fcntl
-    import resource
-except ImportError:  # Windows: only `once` is of use there
-    pass
-
-from eyespan.errors import Missing, ReadError, Unreadable
 from eyespan.sandbox import process
 from eyespan.sandbox.decoder import DecoderSandbox
+from eyespan.worker import job, protocol
+from eyespan.worker.protocol import ENDED, STARTED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import BinaryIO
+    from collections.abc import Mapping
 
-    Decoder = Callable[[BinaryIO, Mapping[str, Any]], tuple[Mapping[str, Any], list[bytes]]]
+    from eyespan.worker.job import Decoder
 
-STARTED = b"S"
-ENDED = b"\xffEND"
-_FILE, _ANSWER = 3, 4  # where a child finds its two descriptors
-_MOST_FDS = 256
+_FILE, _RESPONSE = 3, 4  # the two descriptors of a child
+_MAX_FDS = 256
 
 
-# --- the answer, as it is written and read ---------------------------------------------------------------------------
+class ForkServer:
+    """The state of this process: the loaded decoders and the running children."""
 
-
-def pack(head: Mapping[str, Any], blobs: list[bytes] | tuple[()] = ()) -> bytes:
-    """What precedes the blobs of an answer: the length of the JSON, then the JSON with the lengths of the blobs."""
-    text = json.dumps({**head, "blobs": [len(blob) for blob in blobs]}).encode("ascii")
-    return len(text).to_bytes(4, "big") + text
-
-
-def failure(error: BaseException, task: str) -> dict[str, Any]:
-    """An exception of a decoder as the answer tells it."""
-    match error:
-        case Missing():
-            return {"error": "missing", "what": error.what, "install": error.install}
-        case Unreadable():
-            return {"error": "unreadable", "kind": error.kind, "reason": error.reason}
-        case ReadError():
-            return {"error": "unreadable", "kind": task, "reason": str(error)}
-        case MemoryError():
-            return {"error": "memory"}
-        case RecursionError():
-            return {"error": "unreadable", "kind": task, "reason": "it is nested too deeply"}
-    # The text of a library's exception may quote the file; its first words say enough.
-    return {"error": "unreadable", "kind": task, "reason": f"the decoder failed: {type(error).__name__}: {error}"[:300]}
-
-
-# --- one job ----------------------------------------------------------------------------------------------------------
-
-
-def find(where: str) -> Decoder:
-    """The decoder named `module:function`, imported and rehearsed. Raises: ImportError, AttributeError.
-
-    Libraries import modules when they first need them, and behind the walls nothing can be imported: a decoder's module
-    may have a `rehearse()` that does once, on data of its own, all that it will do there.
-    """
-    module, _, name = where.partition(":")
-    known = module in sys.modules
-    __import__(module)
-    decoder: Decoder = getattr(sys.modules[module], name)
-    rehearse = getattr(sys.modules[module], "rehearse", None)
-    if rehearse is not None and not known:
-        rehearse()
-    return decoder
-
-
-def work(decoder: Decoder, task: str, params: Mapping[str, Any], fd: int, answer: int, layers: dict[str, bool]) -> None:
-    """Decodes the file behind `fd` and writes the answer. Called behind the walls."""
-    try:
-        with contextlib.suppress(OSError):
-            os.lseek(fd, 0, os.SEEK_SET)
-        with open(fd, "rb", buffering=0, closefd=False) as file:
-            facts, blobs = decoder(file, params)
-        head = pack({"facts": facts, "layers": layers}, blobs)
-    except BaseException as error:
-        head, blobs = pack({**failure(error, task), "layers": layers}), []
-    _write(answer, head)
-    for blob in blobs:
-        _write(answer, blob)
-
-
-def _write(fd: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
-
-
-def nothing(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-    """The decoder behind `layers()`: the walls are put up, and that is all."""
-    return {}, []
-
-
-# --- the process ------------------------------------------------------------------------------------------------------
-
-
-class _Zygote:
     def __init__(self, control: socket.socket, config: Mapping[str, Any]) -> None:
-        self.control = control
-        self.decoders: dict[str, str] = {**config["decoders"], "": f"{__name__}:nothing"}
-        self.sandbox = DecoderSandbox(memory_bytes=config["memory_bytes"], seconds=config["seconds"])
-        self.loaded: dict[str, Decoder] = {}
-        self.answers: dict[int, socket.socket] = {}
-        """By the child that writes to it."""
-        self.poll = select.poll()
+        self._control = control
+        self._decoders: dict[str, str] = config["decoders"]
+        self._sandbox = DecoderSandbox(memory_bytes=config["memory_bytes"], seconds=config["seconds"])
+        self._loaded: dict[str, Decoder] = {}
+        self._channels: dict[int, socket.socket] = {}
+        """The socket for the response, by the process id of the child."""
+        self._poll = select.poll()
 
     def serve(self, parent: int) -> None:
-        wakeup, self._woken = os.pipe()
-        os.set_blocking(self._woken, False)
+        """Run jobs until the control socket is closed or the parent ends."""
+        wakeup, signalled = os.pipe()
+        os.set_blocking(signalled, False)
         os.set_blocking(wakeup, False)
-        signal.set_wakeup_fd(self._woken, warn_on_full_buffer=False)
+        signal.set_wakeup_fd(signalled, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        self.poll.register(self.control, select.POLLIN)
-        self.poll.register(wakeup, select.POLLIN)
-        watched = _watch(parent)
-        if watched >= 0:
-            self.poll.register(watched, select.POLLIN)
+        self._poll.register(self._control, select.POLLIN)
+        self._poll.register(wakeup, select.POLLIN)
+        parent_fd = _pidfd(parent)
+        if parent_fd >= 0:
+            self._poll.register(parent_fd, select.POLLIN)
         while True:
-            for fd, _ in self.poll.poll(None if watched >= 0 else 1000):
-                if fd == self.control.fileno():
-                    if not self.take():
+            for fd, _ in self._poll.poll(None if parent_fd >= 0 else 1000):
+                if fd == self._control.fileno():
+                    if not self._accept():
                         return
                 elif fd == wakeup:
                     with contextlib.suppress(BlockingIOError):
                         os.read(wakeup, 4096)
-                elif fd == watched:
+                elif fd == parent_fd:
                     return
                 else:
-                    self.hang_up(fd)
-            self.reap()
+                    self._kill_child_of(fd)
+            self._reap()
             if os.getppid() != parent:
                 return
 
-    def take(self) -> bool:
-        """Starts the next job; False when there will be none."""
-        message, fds = receive(self.control, 2)
+    def _accept(self) -> bool:
+        """Start the next job. Return False if the client is gone."""
+        message, fds = protocol.receive(self._control, 2)
         if message is None:
             return False
-        if "preload" in message:
-            for task in message["preload"]:
-                with contextlib.suppress(Exception):
-                    self.load(task)
-            return True
-        file, answer = fds
-        with socket.socket(fileno=answer) as channel:
+        file, response = fds
+        with socket.socket(fileno=response) as channel:
             try:
-                decoder = self.load(message["task"])
+                decoder = self._load(message["task"])
             except Exception as error:
-                self.refuse(channel, {**failure(error, message["task"])})
+                _respond(channel, STARTED, protocol.error_header(error, message["task"]))
             else:
-                self.start(decoder, message, file, channel)
+                self._fork(decoder, message, file, channel)
         os.close(file)
         return True
 
-    def load(self, task: str) -> Decoder:
-        if task not in self.loaded:
-            self.loaded[task] = find(self.decoders[task])
+    def _load(self, task: str) -> Decoder:
+        if task not in self._loaded:
+            self._loaded[task] = job.load_decoder(task, self._decoders)
             gc.collect()
-            gc.freeze()  # the children share these pages as long as nobody counts through them
-        return self.loaded[task]
+            gc.freeze()  # the children share these pages as long as the collector does not write to them
+        return self._loaded[task]
 
-    def refuse(self, channel: socket.socket, head: Mapping[str, Any]) -> None:
-        with contextlib.suppress(OSError):
-            channel.sendall(STARTED + pack(head) + ENDED + bytes(4))
-
-    def start(self, decoder: Decoder, message: Mapping[str, Any], file: int, channel: socket.socket) -> None:
+    def _fork(self, decoder: Decoder, message: Mapping[str, Any], file: int, channel: socket.socket) -> None:
         with contextlib.suppress(OSError):
             channel.send(STARTED)
         try:
             child = os.fork()
         except OSError as error:
-            self.refuse(channel, {"error": "process", "reason": os.strerror(error.errno or 0)})
+            _respond(channel, b"", {"error": "process", "reason": os.strerror(error.errno or 0)})
             return
         if child == 0:
-            self.child(decoder, message, file, channel.fileno())
-        kept = channel.dup()
-        self.answers[child] = kept
-        self.poll.register(kept, select.POLLHUP)
+            self._run_child(decoder, message, file, channel.fileno())
+        copy = channel.dup()
+        self._channels[child] = copy
+        self._poll.register(copy, select.POLLHUP)
 
-    def child(self, decoder: Decoder, message: Mapping[str, Any], file: int, answer: int) -> None:
-        """Never returns."""
+    def _run_child(self, decoder: Decoder, message: Mapping[str, Any], file: int, response: int) -> None:
+        """Run the job in the forked child. Never returns."""
         status = 1
         try:
-            self.sandbox.die_with_parent()
+            self._sandbox.die_with_parent()
             process.keep_memory()
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            # A process of a second: looking for garbage in circles after every 700 objects takes a tenth of it.
+            # The process lives for a second: collecting cycles after every 700 objects would take a tenth of it.
             gc.set_threshold(100_000, 20, 100)
-            layers = self.settle(file, answer)
-            work(decoder, message["task"], message["params"], _FILE, _ANSWER, layers)
+            layers = self._enter_sandbox(file, response)
+            job.run(decoder, message["task"], message["params"], fd=_FILE, response=_RESPONSE, layers=layers)
             status = 0
         finally:
             os._exit(status)
 
-    def settle(self, file: int, answer: int) -> dict[str, bool]:
-        """Puts up the walls and lets go of every descriptor but the job's own two."""
-        layers = self.sandbox.apply_without_filter()
-        above = [fcntl.fcntl(fd, fcntl.F_DUPFD, _ANSWER + 1) for fd in (file, answer)]
+    def _enter_sandbox(self, file: int, response: int) -> dict[str, bool]:
+        """Enter the sandbox and close every descriptor but the two of the job."""
+        layers = self._sandbox.apply_without_filter()
+        above = [fcntl.fcntl(fd, fcntl.F_DUPFD, _RESPONSE + 1) for fd in (file, response)]
         os.dup2(above[0], _FILE)
-        os.dup2(above[1], _ANSWER)
-        os.closerange(_ANSWER + 1, _MOST_FDS)
-        layers["seccomp"] = self.sandbox.install_filter()
+        os.dup2(above[1], _RESPONSE)
+        os.closerange(_RESPONSE + 1, _MAX_FDS)
+        layers["seccomp"] = self._sandbox.install_filter()
         return layers
 
-    def hang_up(self, fd: int) -> None:
-        """The one who asked has gone: so does the child."""
-        for child, channel in self.answers.items():
+    def _kill_child_of(self, fd: int) -> None:
+        """Kill the child that writes to a socket, because its reader is gone."""
+        for child, channel in self._channels.items():
             if channel.fileno() == fd:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(child, signal.SIGKILL)
 
-    def reap(self) -> None:
-        while self.answers:
+    def _reap(self) -> None:
+        """Report the wait status of every child that has ended."""
+        while self._channels:
             try:
                 child, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
                 return
             if child == 0:
                 return
-            channel = self.answers.pop(child)
-            self.poll.unregister(channel)
+            channel = self._channels.pop(child)
+            self._poll.unregister(channel)
             with contextlib.suppress(OSError):
                 channel.send(ENDED + (status & 0xFFFF).to_bytes(4, "big"), getattr(socket, "MSG_DONTWAIT", 0))
             channel.close()
 
 
-def receive(control: socket.socket, fds: int) -> tuple[dict[str, Any] | None, list[int]]:
-    """The next framed message and its descriptors; None when the other side is gone."""
-    room = array.array("i", bytes(4 * fds))
-    start, ancillary, _, _ = control.recvmsg(4, socket.CMSG_SPACE(len(room) * room.itemsize))
-    if len(start) < 4:
-        return None, []
-    found = array.array("i")
-    for level, kind, data in ancillary:
-        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-            found.frombytes(data[: len(data) - len(data) % found.itemsize])
-    for fd in found:
-        os.set_inheritable(fd, False)
-    left = int.from_bytes(start, "big")
-    body = bytearray()
-    while left > len(body):
-        more = control.recv(left - len(body))
-        if not more:
-            return None, []
-        body += more
-    message: dict[str, Any] = json.loads(body)
-    return message, list(found)
+def _respond(channel: socket.socket, start: bytes, header: Mapping[str, Any]) -> None:
+    """Send the response for a job that has no child."""
+    with contextlib.suppress(OSError):
+        channel.sendall(start + protocol.pack(header) + ENDED + bytes(4))
 
 
-def _watch(parent: int) -> int:
-    """A descriptor that becomes readable when the parent is gone; -1 where there is none."""
+def _pidfd(pid: int) -> int:
+    """Return a descriptor that becomes readable when a process ends, or -1 if the system has none."""
     try:
-        return os.pidfd_open(parent) if hasattr(os, "pidfd_open") else -1
+        return os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
     except OSError:
         return -1
 
 
-def main(control_fd: int) -> None:
-    """Serves jobs until the control socket closes or the parent is gone."""
-    # Few descriptors are ever open here; a low ceiling makes closing all of them in a child cheap.
-    resource.setrlimit(resource.RLIMIT_NOFILE, (_MOST_FDS, _MOST_FDS))
-    with socket.socket(fileno=control_fd) as control:
-        config, _ = receive(control, 0)
+def main(control_fd: str) -> None:
+    """Serve jobs until the control socket is closed or the parent ends."""
+    # Few descriptors are ever open here, and a low limit makes it cheap to close all of them in a child.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_MAX_FDS, _MAX_FDS))
+    with socket.socket(fileno=int(control_fd)) as control:
+        config, _ = protocol.receive(control, 0)
         if config is not None:
-            _Zygote(control, config).serve(config["parent"])
+            ForkServer(control, config).serve(config["parent"])
     os._exit(0)
-
-
-def once(arguments: str) -> None:
-    """One job without a fork, for systems that have none: the file is standard input, the answer standard output."""
-    job = json.loads(arguments)
-    answer = os.dup(1)
-    os.dup2(2, 1)
-    decoder: Decoder
-    try:
-        decoder = find({**job["decoders"], "": f"{__name__}:nothing"}[job["task"]])
-    except Exception as error:
-        _write(answer, pack(failure(error, job["task"])))
-        return
-    sandbox = DecoderSandbox(memory_bytes=job["memory_bytes"], seconds=job["seconds"])
-    work(decoder, job["task"], job["params"], 0, answer, sandbox.apply())

@@ -1,0 +1,80 @@
+"""One job, in the process that decodes: load the decoder, run it, write the response."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from eyespan.worker import protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import BinaryIO
+
+    Decoder = Callable[[BinaryIO, Mapping[str, Any]], tuple[Mapping[str, Any], list[bytes]]]
+
+NO_OP_TASK = ""
+"""The task that decodes nothing: its response has only the layers of the sandbox."""
+
+
+def load_decoder(task: str, decoders: Mapping[str, str]) -> Decoder:
+    """Import the decoder of a task and rehearse it. Raises: KeyError, ImportError, AttributeError.
+
+    Libraries import modules when they first need them, and inside the sandbox no module can be imported. So a decoder's
+    module may have a `rehearse()` that does everything once, on data of its own.
+    """
+    if task == NO_OP_TASK:
+        return _decode_nothing
+    module, _, name = decoders[task].partition(":")
+    is_known = module in sys.modules
+    __import__(module)
+    decoder: Decoder = getattr(sys.modules[module], name)
+    rehearse = getattr(sys.modules[module], "rehearse", None)
+    if rehearse is not None and not is_known:
+        rehearse()
+    return decoder
+
+
+def _decode_nothing(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
+    return {}, []
+
+
+def run(
+    decoder: Decoder, task: str, params: Mapping[str, Any], *, fd: int, response: int, layers: dict[str, bool]
+) -> None:
+    """Decode the file of `fd` and write the response to the descriptor `response`. Called inside the sandbox."""
+    try:
+        with contextlib.suppress(OSError):
+            os.lseek(fd, 0, os.SEEK_SET)
+        with open(fd, "rb", buffering=0, closefd=False) as file:
+            facts, blobs = decoder(file, params)
+        header = protocol.pack({"facts": facts, "layers": layers}, blobs)
+    except BaseException as error:
+        header, blobs = protocol.pack({**protocol.error_header(error, task), "layers": layers}), []
+    for data in (header, *blobs):
+        _write_all(response, data)
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def main(arguments: str) -> None:
+    """Run one job in this process, for `no_fork`: the file is standard input, the response standard output."""
+    from eyespan.sandbox.decoder import DecoderSandbox
+
+    job = json.loads(arguments)
+    response = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        decoder = load_decoder(job["task"], job["decoders"])
+    except Exception as error:
+        _write_all(response, protocol.pack(protocol.error_header(error, job["task"])))
+        return
+    sandbox = DecoderSandbox(memory_bytes=job["memory_bytes"], seconds=job["seconds"])
+    run(decoder, job["task"], job["params"], fd=0, response=response, layers=sandbox.apply())

@@ -1,0 +1,178 @@
+"""Messages between the client and the decoding process.
+
+    job        4 bytes of length, JSON; with it two descriptors: the file, and the socket for the response
+    response   4 bytes of length, JSON (the header, with the lengths of the blobs), the blobs
+
+On the socket of a job the fork server writes `STARTED` before the response and, once the child has ended, `ENDED` and
+the child's wait status after it.
+
+A decoder that an attacker controls can write any response. So a response is JSON and bytes only, and its size and
+lengths are checked before it is used.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import os
+import signal
+import socket
+from typing import TYPE_CHECKING, Any
+
+from eyespan.errors import Internal, Missing, ReadError, TimedOut, Unreadable
+from eyespan.model import MIB
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+STARTED = b"S"
+ENDED = b"\xffEND"
+MAX_HEADER_BYTES = 8 * MIB
+_MAX_REASON_CHARS = 500
+
+
+class PartlySent(OSError):
+    """Part of a message was sent, so the receiver would take the next message for the rest of it."""
+
+
+# --- jobs -------------------------------------------------------------------------------------------------------------
+
+
+def send(control: socket.socket, message: Mapping[str, Any], fds: tuple[int, ...]) -> None:
+    """Send one message with its descriptors.
+
+    Raises: OSError. Nothing was sent then, except for PartlySent and TimeoutError.
+    """
+    data = json.dumps(message).encode("ascii")
+    data = len(data).to_bytes(4, "big") + data
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds).tobytes())] if fds else []
+    sent = control.sendmsg([data], rights)
+    if sent < len(data):
+        try:
+            control.sendall(data[sent:])
+        except (BrokenPipeError, ConnectionResetError):
+            raise
+        except OSError as error:
+            raise PartlySent(error.errno, error.strerror) from None
+
+
+def receive(control: socket.socket, max_fds: int) -> tuple[dict[str, Any] | None, list[int]]:
+    """Return the next message and its descriptors, or None if the sender is gone."""
+    space = array.array("i", bytes(4 * max_fds))
+    start, ancillary, _, _ = control.recvmsg(4, socket.CMSG_SPACE(len(space) * space.itemsize))
+    if len(start) < 4:
+        return None, []
+    fds = array.array("i")
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            fds.frombytes(data[: len(data) - len(data) % fds.itemsize])
+    for fd in fds:
+        os.set_inheritable(fd, False)
+    size = int.from_bytes(start, "big")
+    body = bytearray()
+    while size > len(body):
+        more = control.recv(size - len(body))
+        if not more:
+            return None, []
+        body += more
+    message: dict[str, Any] = json.loads(body)
+    return message, list(fds)
+
+
+# --- responses --------------------------------------------------------------------------------------------------------
+
+
+def pack(header: Mapping[str, Any], blobs: Sequence[bytes] = ()) -> bytes:
+    """Return the start of a response, to be followed by the blobs."""
+    text = json.dumps({**header, "blobs": [len(blob) for blob in blobs]}).encode("ascii")
+    return len(text).to_bytes(4, "big") + text
+
+
+def parse(data: bytes, asked: str, task: str) -> tuple[dict[str, Any], list[bytes]]:
+    """Return the header and the blobs of a response. Raises: Unreadable, if it is not valid."""
+    size = int.from_bytes(data[:4], "big")
+    if len(data) < 4 or size > MAX_HEADER_BYTES or 4 + size > len(data):
+        raise invalid_response(asked, task)
+    try:
+        header = json.loads(data[4 : 4 + size], parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        raise invalid_response(asked, task) from None
+    lengths = header.get("blobs") if isinstance(header, dict) else None
+    if not isinstance(lengths, list) or any(type(length) is not int or length < 0 for length in lengths):
+        raise invalid_response(asked, task)
+    if 4 + size + sum(lengths) != len(data):
+        raise invalid_response(asked, task)
+    blobs, at = [], 4 + size
+    for length in lengths:
+        blobs.append(data[at : at + length])
+        at += length
+    return header, blobs
+
+
+def response_size(data: bytearray) -> int:
+    """Return the size of a complete response that starts like `data`, or 0 if it is not yet known or not valid."""
+    size = int.from_bytes(data[:4], "big")
+    if len(data) < 4 + size or not 0 < size <= MAX_HEADER_BYTES:
+        return 0
+    try:
+        header = json.loads(data[4 : 4 + size], parse_constant=_refuse_constant)
+        blobs: int = sum(header["blobs"])
+    except (ValueError, RecursionError, TypeError, KeyError):
+        return 0  # `parse` reports it once the child has ended
+    return 4 + size + blobs
+
+
+def _refuse_constant(name: str) -> Any:
+    """Refuse NaN and Infinity, which are not JSON."""
+    raise ValueError(name)
+
+
+def invalid_response(asked: str, task: str) -> Unreadable:
+    return Unreadable(asked, kind=task, reason="the decoder returned an invalid response; the file may be malicious")
+
+
+# --- errors in responses ----------------------------------------------------------------------------------------------
+
+
+def error_header(error: BaseException, task: str) -> dict[str, Any]:
+    """Return the header that reports an exception of a decoder."""
+    match error:
+        case Missing():
+            return {"error": "missing", "what": error.what, "install": error.install}
+        case Unreadable():
+            return {"error": "unreadable", "kind": error.kind, "reason": error.reason}
+        case ReadError():
+            return {"error": "unreadable", "kind": task, "reason": str(error)}
+        case MemoryError():
+            return {"error": "memory"}
+        case RecursionError():
+            return {"error": "unreadable", "kind": task, "reason": "it is nested too deeply"}
+    # The text of a library's exception may quote the file, so it is cut.
+    return {"error": "unreadable", "kind": task, "reason": f"the decoder failed: {type(error).__name__}: {error}"[:300]}
+
+
+def error_from(header: Mapping[str, Any], asked: str, task: str) -> ReadError:
+    """Return the error that a header reports."""
+    fields = {name: str(header.get(name, ""))[:_MAX_REASON_CHARS] for name in ("kind", "reason", "what", "install")}
+    match header["error"]:
+        case "missing":
+            return Missing(asked, what=fields["what"], install=fields["install"])
+        case "memory":
+            return Unreadable(asked, kind=task, reason="decoding it takes more memory than is allowed")
+        case "process":
+            return Internal(asked, f"the decoding process cannot be started: {fields['reason']}")
+    return Unreadable(asked, kind=fields["kind"] or task, reason=fields["reason"] or "it cannot be decoded")
+
+
+def check_status(status: int, asked: str, task: str, seconds: float) -> None:
+    """Raise the error for the wait status of a child that ended without a response. Raises: TimedOut, Unreadable."""
+    number = status & 0x7F
+    if number in (getattr(signal, "SIGXCPU", -1), getattr(signal, "SIGALRM", -1)):
+        raise TimedOut(asked, seconds=seconds)
+    if number == getattr(signal, "SIGKILL", -1):
+        raise Unreadable(asked, kind=task, reason="the decoding process was killed by the system")
+    if number:
+        reason = f"the decoder crashed on it (signal {number}); the file is damaged or malicious"
+        raise Unreadable(asked, kind=task, reason=reason)
+    if status:
+        raise Unreadable(asked, kind=task, reason="the decoder exited without a response")
