@@ -4,8 +4,10 @@ import os
 
 import hypothesis
 
-os.environ.setdefault("EYESPAN_CACHE", "off")  # no test leaves anything in the user's cache folder
+from sizes import examples
 
-# Nothing in the tests is timed: a busy machine must not turn them red.
-hypothesis.settings.register_profile("eyespan", deadline=None)
+os.environ.setdefault("EYESPAN_CACHE", "off")  # No test writes to the user's cache directory.
+
+# No deadline: nothing in the tests is timed, so that a busy machine cannot make them fail.
+hypothesis.settings.register_profile("eyespan", deadline=None, max_examples=examples(100))
 hypothesis.settings.load_profile("eyespan")

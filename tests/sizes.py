@@ -21,3 +21,8 @@ if FORM not in ("short", "long"):
 def size(*, short: T, long: T) -> T:
     """Return the value for the selected form."""
     return long if FORM == "long" else short
+
+
+def examples(count: int) -> int:
+    """Return the number of examples of a property test: `count` in the long form, a fifth of it in the short one."""
+    return size(short=max(20, count // 5), long=count)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from native_answers import characters, follow, shown
 
 from eyespan import Workspace, tokens
+from sizes import examples
 
 pieces = st.one_of(
     st.text("abc xyz_(){}", max_size=30),
@@ -44,7 +45,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("budget")
 
 
-@settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=examples(120), suppress_health_check=[HealthCheck.too_slow])
 @given(
     texts.filter(len), st.integers(50, 2000), st.sampled_from(["", ":1-", ":2-", ":1:3-", ":-3", ":-100", ":2-4,1-2"])
 )
@@ -72,7 +73,7 @@ def test_reading_on_behind_an_outline_shows_every_line_once(tmp_path, budget):
     assert characters(rows) == expected(text)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(texts.filter(len), st.integers(50, 3000))
 def test_an_answer_stays_within_the_budget(folder, text, budget):
     (folder / "f.txt").write_text(text, encoding="utf-8", newline="")

@@ -25,6 +25,7 @@ from eyespan.lines import cache, index
 from eyespan.lines.reader import LineReader
 from eyespan.model import Limits
 from eyespan.source import Source
+from sizes import examples
 
 SNIFF = 16
 CODEX_LINE_BYTES = 20
@@ -32,7 +33,7 @@ CLAUDE_LINE_CHARS = 12
 WORKSPACE_BYTES = 260
 
 often = settings(
-    max_examples=int(os.environ.get("EYESPAN_EXAMPLES", "300")),
+    max_examples=int(os.environ.get("EYESPAN_EXAMPLES", examples(300))),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -1,14 +1,14 @@
 """First reads, each in a new process that has loaded little yet, with no descriptor left from one of its imports on.
 
-    python cold.py FOLDER DIALECT [--all] [--once]
+    python cold.py FOLDER DIALECT [--all | --every=N] [--once]
 
 FOLDER is a tree made by `tree.py`. The shortage is real: at the n-th import of the call the limit on descriptors is
 lowered, so that neither modules nor shared libraries can be opened, nor anything else; n = 0 is before the call. After
 the call the limit is lifted, and the same is asked again. Prints a Python literal for each import: what was read, when
 the shortage began, how the first answer was ("same", a code, or "WRONG..."), and what was wrong with the second ("").
 
-Without `--all` a choice: of the imports that were not tried with another read, those of shared libraries and a fourth
-of the others. `--once`: the shortage ends with the next import.
+Without `--all` a choice: of the imports that were not tried with another read, those of shared libraries and one of N
+others (4). `--once`: the shortage ends with the next import.
 """
 
 from __future__ import annotations
@@ -178,11 +178,12 @@ def main() -> None:
     workspace = Workspace(root)
     tool = workspace.tool(dialect)
     known: set[str] = set()
+    every = next((int(option[8:]) for option in options if option.startswith("--every=")), 4)
     for arguments in reads(root, dialect):
         _, expected, _, imports = in_a_new_process(lambda: try_one(tool, arguments, NEVER, False))  # noqa: B023  (done now)
         for nth, name in enumerate(["nothing", *imports]):
             if nth and "--all" not in options:
-                if name in known or (not name.startswith("_") and len(known) % 4):
+                if name in known or (not name.startswith("_") and len(known) % every):
                     known.add(name)
                     continue
                 known.add(name)

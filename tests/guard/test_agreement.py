@@ -17,9 +17,10 @@ import pytest
 from eyespan.errors import ReadError
 from eyespan.guard import Guard, Root
 from eyespan.policy import Policy
+from sizes import size
 
 SEED = int(os.environ.get("EYESPAN_SEED", "20250117"))
-PATHS = int(os.environ.get("EYESPAN_AGREEMENT_PATHS", "100000"))
+PATHS = int(os.environ.get("EYESPAN_AGREEMENT_PATHS", size(short=12_000, long=100_000)))
 TREES = max(40, PATHS // 2500)
 WEAK_SHARE = 0.25
 """Of the paths that the weaker backend is asked for too: it is slower than all others together."""

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from eyespan import _native
 from eyespan._native import pure
+from sizes import examples
 
 try:
     from eyespan._native import _fast
@@ -144,7 +145,7 @@ def test_an_index_that_is_no_number_is_a_type_error(backend, call):
 
 
 @both
-@settings(untimed, max_examples=600)
+@settings(untimed, max_examples=examples(600))
 @given(data=dirty, style=styles)
 def test_numbering_is_as_spelled(backend, data, style):
     assert backend.number(data, **style) == spelled(data, **style)
@@ -282,11 +283,14 @@ def test_scan_counts_every_stride(backend, scratch, data, offset, length, stride
     assert stopped == max(offset, min(end, len(data)))
 
 
+SQUARES = b"".join(b"%d\n" % (i * i) for i in range(330_000))
+
+
 @both
 @pytest.mark.parametrize("stride", [1000, 65536, 1 << 20, (1 << 20) + 7, 5 << 20])
 @pytest.mark.parametrize("offset", [0, 1, 65536, 1_234_567])
 def test_strides_need_not_fit_the_blocks_read(backend, scratch, offset, stride):
-    data = b"".join(b"%d\n" % (i * i) for i in range(330_000))
+    data = SQUARES
     os.ftruncate(scratch.fileno(), 0)
     os.pwrite(scratch.fileno(), data, 0)
 
@@ -422,7 +426,7 @@ print(sorted(heavy & (set(sys.modules) - before)))
 
 
 @pytest.mark.skipif(_native.quote is None, reason="the accelerator was not built")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.text(st.one_of(st.characters(), st.sampled_from('"\\\n\r\t\b\f\x00\x1f\x7f\ud800é漢😀')), max_size=400))
 def test_quote_is_what_the_standard_library_writes(text):
     try:

@@ -12,6 +12,7 @@ import pytest
 
 from eyespan.outline import MAX_BYTES, Outline, find, language_of, nearest, outline, render
 from eyespan.tokens import estimate
+from sizes import size
 
 from .support import EXPECTED, FIXTURES, check_shape, listing, mutated
 
@@ -145,7 +146,8 @@ def test_hardly_a_file_is_no_trouble(path, data):
 )
 def test_time_grows_with_the_size_and_not_with_its_square(name, unit):
     """Each of these made some pattern start over at every place; 300 KB of it would then take minutes."""
-    data = (unit * (300_000 // len(unit)))[:300_000]
+    length = size(short=150_000, long=300_000)
+    data = (unit * (length // len(unit)))[:length]
     check = "import sys; from eyespan.outline import outline; outline(sys.stdin.buffer.read(), sys.argv[1])"
 
     done = subprocess.run([sys.executable, "-c", check, name], input=data, timeout=60, env={**os.environ})

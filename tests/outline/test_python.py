@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyespan.outline import find, outline, render
+from sizes import examples, size
 
 from .support import check_shape, mutated
 
 FIXTURE = (Path(__file__).parent / "fixtures" / "harbour.py").read_bytes()
 STDLIB = Path(sysconfig.get_paths()["stdlib"])
 MODULES = sorted(path for path in STDLIB.rglob("*.py") if "site-packages" not in path.parts)
-SAMPLE = random.Random(6).sample(MODULES, 80)
+SAMPLE = random.Random(6).sample(MODULES, size(short=25, long=80))
 
 
 def rows(found):
@@ -112,7 +113,7 @@ def test_broken_at_its_end_a_module_still_gives_nearly_all(path):
     assert len(wanted & found) >= 0.95 * len(wanted)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(1, 8))
 def test_no_mutation_breaks_it(rnd, count):
     data = mutated(FIXTURE, rnd, count)

@@ -14,6 +14,7 @@ from eyespan.errors import Cancelled, Missing, TimedOut, Unreadable
 from eyespan.outline import find, language_of, outline, source
 from eyespan.outline.model import build
 from eyespan.outline.shape import finds_by_shape
+from sizes import examples, size
 
 from .support import EXPECTED, FIXTURES, check_shape, mutated
 
@@ -132,7 +133,7 @@ JUNK = st.recursive(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(JUNK | st.lists(st.lists(JUNK, min_size=8, max_size=8), max_size=4))
 def test_an_answer_that_makes_no_sense_is_not_believed(rows):
     check_shape(build(source._checked(rows, 40), "tree-sitter"), b"\n" * 39)
@@ -174,8 +175,11 @@ def test_no_mutation_breaks_the_guess(path):
         check_shape(build(finds_by_shape(text, language_of(path.name)), "shape"), data)
 
 
+LENGTH = size(short=40_000, long=100_000)
+
+
 @pytest.mark.parametrize("language", ["javascript", "go", "rust", "c", "cpp", "bash", "php", "ruby", "lua", "swift"])
 @pytest.mark.parametrize("unit", ["{", "/*", '"\\"', "f(){", "a\n", "(", "'\\'", "`\\`", "f(\n", "#", "}\n", "class "])
 def test_the_guess_takes_time_in_proportion(language, unit):
     """Some pattern starting over at every place would take minutes here."""
-    finds_by_shape((unit * 100_000)[:100_000], language)
+    finds_by_shape((unit * LENGTH)[:LENGTH], language)

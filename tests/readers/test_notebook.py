@@ -15,6 +15,7 @@ from eyespan import Workspace
 from eyespan.errors import Unreadable
 from eyespan.model import Lines, ReadRequest
 from eyespan.readers import notebook
+from sizes import examples
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "notebooks"
 PNG = base64.b64decode(
@@ -292,7 +293,7 @@ anything = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(cells=st.lists(anything, max_size=4), top=st.dictionaries(st.sampled_from(["metadata", "worksheets"]), anything))
 def test_any_tree_is_shown_or_refused(tmp_path_factory, cells, top):
     path = tmp_path_factory.getbasetemp() / "any.ipynb"

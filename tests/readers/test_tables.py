@@ -22,6 +22,7 @@ from eyespan.errors import Binary, Missing, NoMember, ReadError, TimedOut, Unrea
 from eyespan.model import MIB, ReadRequest
 from eyespan.readers import tables
 from eyespan.worker.client import JobLimits, Worker
+from sizes import examples, size
 
 DOCUMENTS = frozenset(["archive", "compressed", "csv", "sqlite", "parquet"])
 
@@ -174,7 +175,7 @@ def test_the_name_makes_no_table_of_something_else(tmp_path):
     assert isinstance(fails(tmp_path, "a.csv"), Binary)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.lists(st.text(alphabet='ab1,;\t|"\n é', max_size=6), min_size=2, max_size=4), max_size=8))
 def test_every_table_that_python_writes_is_read_back(rows, tmp_path):
     width = max(map(len, rows), default=2)
@@ -475,7 +476,7 @@ def test_damage_never_does_more_than_fail(kind, database):
     data = path.read_bytes()
     dice = random.Random(f"tables {kind}")
     seen = set()
-    for _ in range(200):
+    for _ in range(size(short=40, long=200)):
         damaged = bytearray(data)
         for _ in range(dice.choice((1, 4, 40))):
             at = dice.randrange(len(damaged))
