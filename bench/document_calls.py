@@ -76,23 +76,27 @@ def markitdown(path):
 
 def _read(path, kind, **options):
     from eyespan import Workspace
-    from eyespan.model import ReadRequest
+    from eyespan.model import DocumentOptions, ReadRequest
 
     if _kept.get("folder") != path.parent:
         _kept["workspace"], _kept["folder"] = Workspace(path.parent), path.parent
-    request = ReadRequest(path.name, documents=frozenset([kind]), options=options)
+    request = ReadRequest(path.name, documents=frozenset([kind]), options=DocumentOptions(**options))
     return _kept["workspace"].engine.read(request)
 
 
 def eyespan_pdf(path):
     """Every page without the line that says which it is."""
-    parts = _read(path, "pdf", pictures=False, max_pages=10_000).parts
+    from eyespan.model import PdfOptions
+
+    parts = _read(path, "pdf", pdf=PdfOptions(max_pages=10_000, has_images=False)).parts
     return "\n".join(part.text.partition("\n")[2] for part in parts)
 
 
 def eyespan_page(path, number=250):
     number = _page(path, number) + 1
-    return _read(path, "pdf", pictures=False, pages=(number, number)).parts[0].text.partition("\n")[2]
+    from eyespan.model import PdfOptions
+
+    return _read(path, "pdf", pdf=PdfOptions(number, number, has_images=False)).parts[0].text.partition("\n")[2]
 
 
 def eyespan_page_5(path):
@@ -139,7 +143,9 @@ WHOLE = (0, 0, 10_000, 10_000)
 
 
 def eyespan_picture(path):
-    return _read(path, "image", crop=WHOLE).parts[0].data
+    from eyespan.model import ImageOptions
+
+    return _read(path, "image", image=ImageOptions(crop=WHOLE)).parts[0].data
 
 
 def decoder_picture(path):
@@ -164,8 +170,8 @@ def _kind(path):
 
 
 def decoder_text(path):
-    from eyespan.decoders.table import DECODERS
     from eyespan.worker.job import load_decoder
+    from eyespan.worker.tasks import DECODERS
 
     with open(path, "rb", buffering=0) as file:
         return load_decoder(_kind(path), DECODERS)(file, {})[1][0].decode()

@@ -120,7 +120,7 @@ def test_looking_listing_and_streaming_have_the_same_deadline(place):
     with Workspace(place.root, deadline_seconds=SHORT) as workspace:
         engine = workspace.engine
         acts = [
-            lambda: engine.look(ReadRequest("net/read-1")),
+            lambda: engine.open(ReadRequest("net/read-1")),
             lambda: engine.list("net/list"),
             lambda: list(engine.stream(ReadRequest("net/read-2"), CallContext(SHORT))),
             lambda: engine.read(ReadRequest("net/read-3", revision="HEAD")),
@@ -273,12 +273,12 @@ def test_both_errors_say_what_to_do_next(place, dialect):
 
     assert (first.error.code, first.error.message.startswith(lead)) == (timeout, True)
     assert "no answer within 0.3 s" in first.error.message
-    assert "read files of other folders" in first.error.message
+    assert "read files in other directories" in first.error.message
     assert first.content[0].text == first.error.message
     error = tool.dialect.render_error(Stuck("net/read-1", count=8))
     assert (error.code, error.message.startswith(lead)) == (busy, True)
-    assert "8 reads of this mount wait" in error.message
-    assert "read files of other folders" in error.message
+    assert "8 reads of this mount are already waiting" in error.message
+    assert "read files in other directories" in error.message
 
 
 # --- many at once -----------------------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyespan import selectors
-from eyespan.model import Block, Lines, Tail
-from eyespan.selectors import Area, Cells, Chars, Named, Pages, Place, Ranges, Symbol, Target, readings, write_target
+from eyespan.model import CharRange, Lines, Tail
+from eyespan.selectors import Area, Cells, Named, Pages, Place, Ranges, Symbol, Target, readings, write_target
 
 DOC = Path(__file__).parent.parent / "docs" / "selectors.md"
 
@@ -22,7 +22,7 @@ ranges = st.one_of(
     st.builds(Lines, numbers, st.none() | numbers),
     st.builds(Tail, numbers),
     st.builds(Place, numbers, numbers),
-    st.tuples(spans, numbers).map(lambda s: Chars(s[0][0], s[1], s[0][1])),
+    st.tuples(spans, numbers).map(lambda s: CharRange(s[0][0], s[1], s[0][1])),
 )
 names = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), min_size=1, max_size=40)
 columns = st.text("ABCXYZ", min_size=1, max_size=3)
@@ -93,11 +93,6 @@ def test_areas_have_two_corners_of_one_shape(text, is_area):
     assert selectors.is_area(text) is is_area
 
 
-def test_a_selection_that_no_selector_says_is_refused():
-    with pytest.raises(ValueError, match="no selector says"):
-        selectors.write("a.py", Block(1, 5))
-
-
 # --- the table of the documentation --------------------------------------------------------------------------------
 
 
@@ -136,7 +131,7 @@ def range_in_words(one):
             return f"the last {count} lines"
         case Place(line, column):
             return f"around character {column} of line {line}"
-        case Chars(first, column, last):
+        case CharRange(first, column, last):
             return f"from character {column} of line {first} to {f'line {last}' if last else 'the end'}"
         case Lines(first, None):
             return f"lines {first} to the end"

@@ -187,7 +187,8 @@ def test_a_tool_that_is_denied_reads_nothing(root):
 
 
 def test_a_fault_of_our_own_is_an_answer_and_a_line_in_the_log(tool, root, monkeypatch, caplog):
-    monkeypatch.setattr(type(tool.engine), "read", lambda *_: 1 / 0)
+    for name in ("read", "open"):
+        monkeypatch.setattr(type(tool.engine), name, lambda *_: 1 / 0)
     name = "path" if tool.dialect.name.startswith(("workspace", "forge")) else "file_path"
 
     reply = tool.call({name: str(root / "a.txt")})

@@ -198,11 +198,9 @@ class Selectors(Target):
             again = selectors.readings(written)
             if target not in again and len(again) < selectors.MAX_READINGS:
                 raise Broken(f"{target!r} is written as {written!r} and read as {again!r}")
-        lines = selectors.parse(text)
-        if lines is not None:
-            for selection in lines:
-                if selectors.split(selectors.write("p", selection)) != ("p", (selection,)):
-                    raise Broken(f"{selection!r} does not come back")
+        for selection in selectors.parse_ranges(text) or ():
+            if selectors.parse_ranges(selectors.write_range(selection)) != (selection,):
+                raise Broken(f"{selection!r} does not come back")
         return str(len({type(target.piece) for target in found}))
 
 

@@ -56,10 +56,12 @@ class DocumentTarget(FileTarget):
     def documents(self) -> frozenset[str]:
         from eyespan import kinds
 
-        return kinds.OFFICE | {"sqlite", "parquet"}
+        return frozenset(kind.name for kind in kinds.KINDS if kind.decoder) - {"image", "pdf"}
 
-    def options(self, dice) -> dict:
-        return {}
+    def options(self, dice):
+        from eyespan.model import DocumentOptions
+
+        return DocumentOptions()
 
 
 class Claude(DocumentTarget):
@@ -71,8 +73,11 @@ class Claude(DocumentTarget):
 
     def ask(self, path: str, data: bytes):
         dice = dice_of(data)
-        arguments = {"file_path": path, **self.options(dice)}
+        arguments = {"file_path": path, **self.arguments(dice)}
         return self.tools[dice.random() < 0.1].call(arguments)
+
+    def arguments(self, dice) -> dict:
+        return {}
 
 
 class Image(Claude):
@@ -100,7 +105,7 @@ class Pdf(Claude):
     name = "pdf"
     patterns = ("pdfs/*.pdf",)
 
-    def options(self, dice) -> dict:
+    def arguments(self, dice) -> dict:
         return dice.choice(({"pages": "1-2"}, {"pages": "1"}, {"pages": "2-3"}))
 
     def seeds(self) -> list[bytes]:
@@ -145,8 +150,11 @@ class Sheet(Package):
     name, suffix = "sheet", "xlsx"
     patterns = ("office/*.xlsx", "office/*.ods", "office/*.xls")
 
-    def options(self, dice) -> dict:
-        return dice.choice(({}, {}, {"sheet": "Ledger"}, {"range": "A1:C3"}, {"sheet": "Notes", "range": "B:B"}))
+    def options(self, dice):
+        from eyespan.model import DocumentOptions, SheetOptions
+
+        chosen = dice.choice((("", ""), ("", ""), ("Ledger", ""), ("", "A1:C3"), ("Notes", "B:B")))
+        return DocumentOptions(sheet=SheetOptions(*chosen))
 
 
 class Epub(Package):
@@ -164,8 +172,11 @@ class Eml(DocumentTarget):
 class Sqlite(DocumentTarget):
     name = "sqlite"
 
-    def options(self, dice) -> dict:
-        return dice.choice(({}, {}, {"table": "ships"}, {"table": "ships", "rows": (2, 3)}, {"table": "no such"}))
+    def options(self, dice):
+        from eyespan.model import DocumentOptions, TableOptions
+
+        chosen = dice.choice(((None,), (None,), ("ships",), ("ships", 2, 3), ("no such",)))
+        return DocumentOptions(table=TableOptions(*chosen))
 
     def seeds(self) -> list[bytes]:
         return [_database(page) for page in (512, 4096)]
@@ -189,8 +200,11 @@ def _database(page_bytes: int) -> bytes:
 class Parquet(DocumentTarget):
     name = "parquet"
 
-    def options(self, dice) -> dict:
-        return dice.choice(({}, {}, {"rows": (2, 3)}, {"rows": (1, 0)}))
+    def options(self, dice):
+        from eyespan.model import DocumentOptions, TableOptions
+
+        chosen = dice.choice(((1, None), (1, None), (2, 3), (1, 0)))
+        return DocumentOptions(table=TableOptions(None, *chosen))
 
     def unavailable(self) -> str:
         try:
@@ -236,7 +250,7 @@ class Decoder(Target):
         return self.document.unavailable()
 
     def open(self) -> None:
-        from eyespan.decoders.table import DECODERS
+        from eyespan.worker.tasks import DECODERS
 
         module, _, function = DECODERS[self.task].partition(":")
         self.decode = getattr(import_module(module), function)
@@ -244,7 +258,7 @@ class Decoder(Target):
     def check(self, data: bytes) -> str:
         from eyespan.errors import Missing, Unreadable
 
-        params = {"seconds": 10.0, **self.document.options(dice_of(data))}
+        params = {"seconds": 10.0}
         try:
             facts, blobs = self.decode(_File(data), params)
         except (Unreadable, Missing) as error:

@@ -258,13 +258,14 @@ class Csv(FileTarget):
 
     def check(self, data: bytes) -> str:
         from eyespan.errors import ReadError
-        from eyespan.model import ReadRequest
+        from eyespan.model import DocumentOptions, ReadRequest, TableOptions
 
         dice = dice_of(data)
         path = self.write(data, dice.choice(("input.csv", "input.tsv")))
         if dice.random() < 0.4:
             return self.outcome(self.tool.call({"files": [path]}))
-        options = dice.choice(({}, {"rows": (2, 3)}, {"rows": (1, 0)}, {"rows": (10**9, 10**9)}))
+        rows = dice.choice(((1, None), (2, 3), (1, 0), (10**9, 10**9)))
+        options = DocumentOptions(table=TableOptions(None, *rows))
         encoding = dice.choice(("utf-8", "auto", "utf-16", "cp1252"))
         request = ReadRequest(path, documents=frozenset(("csv",)), options=options, encoding=encoding)
         try:
@@ -295,11 +296,12 @@ class Outline(FileTarget):
         ]
 
     def check(self, data: bytes) -> str:
+        from eyespan.opened import decode_bytes
         from eyespan.outline import find, nearest, outline, render
 
         dice = dice_of(data)
         name = dice.choice(self.NAMES)
-        found = outline(data, name, isolated=True)
+        found = outline(data, name, decode=decode_bytes)
         lines = data.count(b"\n") + 1
         stack = list(found.symbols)
         seen = 0

@@ -1,37 +1,34 @@
-"""The walk through the rooms: admit, open, detect, read.
+"""The engine: admit a name, open the file, detect its kind, read it.
 
-The engine says what is there; it knows no dialect. It is synchronous and keeps nothing between reads. What may have to
-wait for a file system is done in a thread that can be left behind (`guard.patience`), all else where it is asked for.
+It knows no dialect, works synchronously and keeps nothing between calls. A read that may block on a file system runs in
+a thread that can be abandoned (`guard.blocking`), every other read in the caller's thread.
 """
 
 from __future__ import annotations
 
 import os
-import sys
-from errno import ENOMEM
 
 from eyespan import kinds
 from eyespan.context import DEADLINE_SECONDS, CallContext, WouldBlock
-from eyespan.errors import UNLOADED, Binary, ReadError, SystemFailure, TooLarge, short_of
-from eyespan.model import Document, Facts
-from eyespan.readers import text
+from eyespan.errors import UNLOADED, Binary, ReadError, TooLarge, short_of
+from eyespan.opened import Opened, Thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Hashable, Iterator, Mapping
-    from typing import Any, TypeVar
+    from collections.abc import Callable, Hashable, Iterator
+    from typing import TypeVar
 
     from eyespan.guard import Guard
     from eyespan.guard.listing import Listing
     from eyespan.kinds import Kind
-    from eyespan.model import Part, ReadRequest
+    from eyespan.model import Document, Part, ReadRequest
     from eyespan.source import Source
 
     T = TypeVar("T")
 
 
 class Engine:
-    """Reads files of one workspace. Whoever brings no context gets one of `deadline_seconds`."""
+    """Reads the files of one workspace. A call without a context gets one with a deadline of `deadline_seconds`."""
 
     __slots__ = ("_non_blocking", "deadline_seconds", "guard")
 
@@ -41,150 +38,108 @@ class Engine:
         self.deadline_seconds = deadline_seconds
 
     def admit(self, path: str, lexical: bool = False) -> str:
-        """Judges a name by policy and roots, without looking at the disk; what it is called below its root.
+        """Check a name against policy and roots, without access to the disk; return the path below its root.
 
         Raises: PolicyDenied, OutsideRoot, InvalidPath, SystemFailure.
         """
         return self.guard.admit(path, lexical=lexical)[1]
 
     def list(self, path: str, context: CallContext | None = None) -> Listing:
-        """The names in a folder, as far as the rules let them be known.
+        """Return the names in a directory, without those that the policy denies.
 
-        Raises: ReadError; NotRegular(what="file") if it is no folder.
+        Raises: ReadError; NotRegular(what="file") if it is not a directory.
         """
-        return self._in_time(path, context, lambda guard, _: guard.list_beneath(path))
+        context = context or CallContext(self.deadline_seconds)
+        # Always in a thread: no backend can promise that a directory answers.
+        with _Loading(path):
+            return self._wait(path, context, lambda guard, _: guard.list_beneath(path))
+
+    def open(self, request: ReadRequest, context: CallContext | None = None) -> Opened:
+        """Open the file that a request names, for any number of reads of that one version. The caller closes it.
+
+        Raises: ReadError.
+        """
+        context = context or CallContext(self.deadline_seconds)
+        with _Loading(request.path):
+            return self._open(request, context)
 
     def read(self, request: ReadRequest, context: CallContext | None = None) -> Document:
-        """What the request selects of the file it names.
+        """Read the requested part of a file: open, read, close.
 
         Raises: ReadError.
         """
-        return self._in_time(request.path, context, lambda guard, context: self._read_now(guard, request, context))
+        context = context or CallContext(self.deadline_seconds)
 
-    def look(self, request: ReadRequest, context: CallContext | None = None) -> Document:
-        """What the file is, without its contents: a document of no parts.
+        def work(guard: Guard, inner: CallContext) -> Document:
+            with self._opened(guard, request, inner) as opened:
+                return opened.read_now(request.selection, inner)
 
-        Raises: ReadError.
-        """
-
-        def look(guard: Guard, context: CallContext) -> Document:
-            with self._open(guard, request, context) as source:
-                return Document(self._kind(source, request).name, _facts(source), ())
-
-        return self._in_time(request.path, context, look)
+        with _Loading(request.path):
+            # A revision is spread over files that no backend can promise to open without blocking.
+            if not request.revision:
+                try:
+                    return work(self._non_blocking, context)
+                except WouldBlock:
+                    pass
+            return self._wait(request.path, context, work)
 
     def stream(self, request: ReadRequest, context: CallContext) -> Iterator[Part]:
-        """The same parts one after the other; lines of a text come in small ones, however many are selected.
+        """Yield the requested parts one after the other: see `Opened.stream`.
 
-        Each part may take as long as the context allows: its time is counted anew after every one.
-
-        Raises: ReadError; Binary for what is neither text nor a document the request takes.
+        Raises: ReadError; Binary for a file that is neither text nor a document of the request.
         """
-        try:
+        with _Loading(request.path), self.open(request, context) as opened:
+            yield from opened.stream()
+
+    def _open(self, request: ReadRequest, context: CallContext) -> Opened:
+        if not request.revision:
             try:
-                for part in self._parts(self._non_blocking, request, context):
-                    yield part
-                    context.renew()
-            except WouldBlock:  # nothing was given yet: it is known when the file is opened
-                yield from self._stream_slowly(request, context)
-        except UNLOADED as error:
-            short = short_of(error, request.path)
-            if short is None:
-                raise
-            raise short from None
-
-    def _stream_slowly(self, request: ReadRequest, context: CallContext) -> Iterator[Part]:
-        """As `stream`, a part at a time from a thread."""
-        from eyespan.guard import blocking
-
-        felt = blocking.Relay(context)
-        parts = self._parts(self.guard.blocking(felt), request, felt)
-        key = self._mount(request.path)
-
-        def more(_relay: CallContext) -> Part | None:
-            return next(parts, None)
-
-        def put_away(_relay: CallContext) -> None:
-            parts.close()
-
-        try:
-            while True:
-                part = blocking.within(
-                    context, more, key=key, path=request.path, late=lambda _: parts.close(), relay=felt
-                )
-                if part is None:
-                    return
-                yield part
-                context.renew()
-        except GeneratorExit:
-            # Closing may wait as well, and nobody wants to know.
-            try:
-                blocking.within(CallContext(1.0), put_away, key=key)
-            except ReadError:
-                pass
-            raise
-
-    def _parts(self, guard: Guard, request: ReadRequest, context: CallContext) -> Generator[Part, None, None]:
-        with self._open(guard, request, context) as source:
-            kind = self._kind(source, request)
-            if kind is kinds.TEXT:
-                yield from text.stream(source, request, context)
-            else:
-                yield from self._read(kind, source, request, context)[0]
-
-    def _read_now(self, guard: Guard, request: ReadRequest, context: CallContext) -> Document:
-        with self._open(guard, request, context) as source:
-            try:
-                return self._document(source, request, context)
-            except MemoryError:
-                failure = SystemFailure(source.asked, ENOMEM)
-                failure.relative = source.path
-                raise failure from None
-            except ReadError as error:
-                error.path, error.relative = source.asked, source.path
-                raise
-
-    def _in_time(self, path: str, context: CallContext | None, work: Callable[[Guard, CallContext], T]) -> T:
-        """Does it here where nothing can wait, else in a thread."""
-        context = context or CallContext(self.deadline_seconds)
-        try:
-            try:
-                return work(self._non_blocking, context)
+                return self._opened(self._non_blocking, request, context)
             except WouldBlock:
-                return self._wait(path, context, work)
-        except UNLOADED as error:
-            short = short_of(error, path)
-            if short is None:
-                raise
-            raise short from None
-
-    def _wait(self, path: str, context: CallContext, work: Callable[[Guard, CallContext], T]) -> T:
-        """Raises: TimedOut, Stuck, Cancelled, and what `work` raises; WouldBlock where the caller has no patience."""
+                pass
         if not context.may_block:
             raise WouldBlock
         from eyespan.guard import blocking
 
-        guard = self.guard
+        relay = blocking.Relay(context)
+        key = self._mount(request.path)
+
+        def work(inner: CallContext) -> Opened:
+            opened = self._opened(self.guard.blocking(inner), request, inner)
+            return Opened(opened.source, request, opened.kind, opened.policy, context, Thread(context, relay, key))
+
+        def close_late(opened: Opened | None) -> None:
+            if opened is not None:
+                opened.source.close()
+
         try:
-            return blocking.within(
-                context, lambda relay: work(guard.blocking(relay), relay), key=self._mount(path), path=path
-            )
+            return blocking.within(context, work, key=key, path=request.path, late=close_late, relay=relay)
         except ReadError as error:
-            error.path = error.path or path
+            error.path = error.path or request.path
             raise
 
-    def _mount(self, path: str) -> Hashable:
-        """What stands for the mount that a path leads to. Raises: ReadError for what is no path of the workspace."""
-        from eyespan.guard import mounts, paths
+    def _opened(self, guard: Guard, request: ReadRequest, context: CallContext) -> Opened:
+        """Open in the calling thread. Raises: ReadError, WouldBlock."""
+        source = self._source(guard, request, context)
+        try:
+            limit = request.limits.max_file_bytes
+            if limit is not None and source.size_bytes > limit:
+                raise TooLarge(source.asked, size_bytes=source.size_bytes, limit_bytes=limit)
+            return Opened(source, request, _kind(source, request), guard.policy, context)
+        except ReadError as error:
+            error.path, error.relative = source.asked, source.path
+            source.close()
+            raise
+        except BaseException:
+            source.close()
+            raise
 
-        root, rest = paths.locate(path, self.guard.roots)
-        return mounts.mount_of(os.path.join(root.canonical, rest))
+    def _source(self, guard: Guard, request: ReadRequest, context: CallContext) -> Source:
+        """Open the file that the request names, or what it names in that file or in a git revision.
 
-    def _open(self, guard: Guard, request: ReadRequest, context: CallContext) -> Source:
-        """The file that the request names, or what it names inside that file or in the past.
-
-        Raises: ReadError.
+        Raises: ReadError, WouldBlock.
         """
+        source: Source
         if request.revision:
             from eyespan.sources.git import open_at
 
@@ -202,7 +157,7 @@ class Engine:
             return open_inside(
                 source,
                 request.member,
-                self.guard.policy,
+                guard.policy,
                 context,
                 decode="compressed" in documents,
                 decode_archives="archive" in documents,
@@ -215,48 +170,60 @@ class Engine:
             source.close()
             raise
 
-    def _document(self, source: Source, request: ReadRequest, context: CallContext) -> Document:
-        limit = request.limits.max_file_bytes
-        if limit is not None and source.size_bytes > limit:
-            raise TooLarge(source.asked, size_bytes=source.size_bytes, limit_bytes=limit)
-        kind = self._kind(source, request)
-        parts, extra = self._read(kind, source, request, context)
-        return Document(kind.name, _facts(source), parts, extra)
+    def _wait(self, path: str, context: CallContext, work: Callable[[Guard, CallContext], T]) -> T:
+        """Do `work` in a thread.
 
-    def _kind(self, source: Source, request: ReadRequest) -> Kind:
-        head = source.first_bytes
-        if request.documents or request.refuses:
-            kind = kinds.detect(head, source.name, request.documents | request.refuses)
-            if kind is not None:
-                if kind.name in request.refuses:
-                    raise Binary(source.asked, kind=kind.name)
-                if kind.name in request.documents:
-                    return kind
-        whole = len(head) >= source.size_bytes
-        return kinds.BINARY if kinds.is_binary(head, request.text_rule, request.encoding, whole) else kinds.TEXT
+        Raises: TimedOut, Stuck, Cancelled, and what `work` raises; WouldBlock if the context may not block.
+        """
+        if not context.may_block:
+            raise WouldBlock
+        from eyespan.guard import blocking
 
-    def _read(
-        self, kind: Kind, source: Source, request: ReadRequest, context: CallContext
-    ) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
-        if kind is kinds.TEXT:
-            return text.read(source, request, context)
-        if kind.name == "archive":
-            from eyespan.readers import archive
+        guard = self.guard
+        try:
+            return blocking.within(
+                context, lambda relay: work(guard.blocking(relay), relay), key=self._mount(path), path=path
+            )
+        except ReadError as error:
+            error.path = error.path or path
+            raise
 
-            return archive.read(source, request, context, self.guard.policy)
-        __import__(kind.reader)
-        parts: tuple[tuple[Part, ...], Mapping[str, Any]] = sys.modules[kind.reader].read(source, request, context)
-        return parts
+    def _mount(self, path: str) -> Hashable:
+        """Return the key of the mount that a path leads to. Raises: ReadError for a path outside the workspace."""
+        from eyespan.guard import mounts, paths
+
+        root, rest = paths.locate(path, self.guard.roots)
+        return mounts.mount_of(os.path.join(root.canonical, rest))
 
 
-def _facts(source: Source) -> Facts:
-    status = source.status
-    return Facts(
-        source.path,
-        source.canonical,
-        source.size_bytes,
-        status.st_mtime_ns,
-        status.st_nlink,
-        source.changed(),
-        source.has_exact_size,
-    )
+class _Loading:
+    """Turns the failure to import a module, for lack of descriptors or memory, into the error of a read."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, UNLOADED):
+            short = short_of(error, self._path)
+            if short is not None:
+                raise short from None
+
+
+def _kind(source: Source, request: ReadRequest) -> Kind:
+    """Return the kind of a file for this request. Raises: Binary, if the request refuses it."""
+    first_bytes = source.first_bytes
+    if request.documents or request.refuses:
+        kind = kinds.detect(first_bytes, source.name, request.documents | request.refuses)
+        if kind is not None:
+            if kind.name in request.refuses:
+                raise Binary(source.asked, kind=kind.name)
+            if kind.name in request.documents:
+                return kind
+    is_whole = len(first_bytes) >= source.size_bytes
+    is_binary = kinds.is_binary(first_bytes, request.text_rule, request.encoding, is_whole)
+    return kinds.BINARY if is_binary else kinds.TEXT

@@ -1,6 +1,7 @@
-"""What a file is: decided by its first bytes, then, for kinds that have no mark of their own, by its name.
+"""Kinds of files, detected by their first bytes or, for kinds without a signature, by their names.
 
-A new kind is one row in `KINDS` and one reader module, which is imported on first use.
+A row of `KINDS` says everything about a kind. A new kind is one row and one reader module, imported on first use, and
+one decoder module if its files are decoded in the worker.
 """
 
 from __future__ import annotations
@@ -12,31 +13,59 @@ from eyespan.record import record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Literal
+
+    from eyespan.model import TextRule
+
+    Layout = Literal["text", "notes", "image", "pages", "cells"]
+    Parts = Literal["", "pages", "cells", "sheets", "tables", "table"]
+    Surface = Literal["native", "terminal", "claude"]
 
 
 @record
 class Kind:
-    """One kind of file: how it is known and which module reads it."""
+    """One kind of file: its detection, its reader and decoder, and how it is shown."""
 
     name: str
     reader: str
-    says: Callable[[bytes], bool] | None = None
-    """Whether the first bytes are of this kind."""
+    """The module whose `read(opened, selection, context)` returns the document."""
+    noun: str = "a document"
+    """The kind in messages, with its article."""
+    matches: Callable[[bytes], bool] | None = None
+    """A function that returns True if the first bytes are of this kind."""
     starts: bytes | None = None
-    """The bytes that one of this kind can begin with, which spares the question for all others; None: any."""
+    """All bytes that a file of this kind can begin with, so that `matches` is not called for others; None: any."""
     suffixes: tuple[str, ...] = ()
-    """Names that make a file of this kind when no row claims its bytes."""
+    """Names that make a file of this kind when no row matches its bytes."""
+    decoder: str = ""
+    """The function that decodes it in the worker, as `module:function`."""
+    needs: str = ""
+    """The module that the decoder imports, if it does not come with Python."""
+    extra: str = ""
+    """The extra of this package that installs `needs`; "": a dependency of the package itself."""
+    layout: Layout = "notes"
+    """The form of what the reader returns: lines of text, notes, one image, or pages or cells with images."""
+    is_text: bool = False
+    """Its bytes are readable text as well, so people may want to see them as they are."""
+    shown_in: tuple[Surface, ...] = ("native", "terminal")
+    """The surfaces that show it as a document unless they are asked for its source; elsewhere it is text or binary."""
+    parts: Parts = ""
+    """The parts that a selector can name: pages, cells, sheets, tables of a database, or the one table that it is."""
+    source_bytes: int = 0
+    """A file of at most this size is shown as its source, if it is text."""
+    is_fallback: bool = False
+    """A file is of this kind only if no other row claims it: many documents are zip archives, too."""
 
 
-def api_image_type(head: bytes) -> str | None:
+def api_image_type(first_bytes: bytes) -> str | None:
     """The media type of a picture that model APIs take as it is, by its first bytes."""
-    if head.startswith(b"\x89PNG\r\n\x1a\n"):
+    if first_bytes.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
-    if head.startswith(b"\xff\xd8\xff"):
+    if first_bytes.startswith(b"\xff\xd8\xff"):
         return "image/jpeg"
-    if head.startswith((b"GIF87a", b"GIF89a")):
+    if first_bytes.startswith((b"GIF87a", b"GIF89a")):
         return "image/gif"
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+    if first_bytes[:4] == b"RIFF" and first_bytes[8:12] == b"WEBP":
         return "image/webp"
     return None
 
@@ -44,24 +73,25 @@ def api_image_type(head: bytes) -> str | None:
 # Header sizes that a BMP can have behind its first 14 bytes: the two letters "BM" alone begin many a text.
 _BMP_HEADERS = (12, 40, 52, 56, 64, 108, 124)
 _HEIF_BRANDS = (b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"hevm", b"hevs", b"mif1", b"msf1")
-_PDF_MARK = b"%PDF-"
+_PDF_SIGNATURE = b"%PDF-"
 
 
-def image_type(head: bytes) -> str | None:
+def image_type(first_bytes: bytes) -> str | None:
     """The media type of a picture that can be shown, if need be as another type, by its first bytes."""
-    known = api_image_type(head)
+    known = api_image_type(first_bytes)
     if known is not None:
         # These six letters can begin a text, and then no byte of the header behind them is out of the ordinary.
-        return None if known == "image/gif" and _is_plain_text(head) else known
-    if head[:2] == b"BM":
-        return "image/bmp" if int.from_bytes(head[14:18], "little") in _BMP_HEADERS else None
-    if head[:4] in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"):
+        return None if known == "image/gif" and _is_plain_text(first_bytes) else known
+    if first_bytes[:2] == b"BM":
+        return "image/bmp" if int.from_bytes(first_bytes[14:18], "little") in _BMP_HEADERS else None
+    if first_bytes[:4] in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"):
         return "image/tiff"
-    if head[:4] == b"\0\0\1\0" and len(head) >= 22 and head[4:6] != b"\0\0" and head[9] == 0:
+    is_icon = first_bytes[:4] == b"\0\0\1\0" and len(first_bytes) >= 22
+    if is_icon and first_bytes[4:6] != b"\0\0" and first_bytes[9] == 0:
         return "image/x-icon"
-    if head[4:8] == b"ftyp":
-        size = min(int.from_bytes(head[:4], "big"), 256)
-        brands = (head[8:12], *[head[at : at + 4] for at in range(16, size, 4)])
+    if first_bytes[4:8] == b"ftyp":
+        size = min(int.from_bytes(first_bytes[:4], "big"), 256)
+        brands = (first_bytes[8:12], *[first_bytes[at : at + 4] for at in range(16, size, 4)])
         if b"avif" in brands or b"avis" in brands:
             return "image/avif"
         if any(brand in _HEIF_BRANDS for brand in brands):
@@ -69,22 +99,24 @@ def image_type(head: bytes) -> str | None:
     return None
 
 
-def _is_image(head: bytes) -> bool:
-    return image_type(head) is not None
+def _is_image(first_bytes: bytes) -> bool:
+    return image_type(first_bytes) is not None
 
 
-def is_pdf(head: bytes) -> bool:
+def is_pdf(first_bytes: bytes) -> bool:
     """Whether a PDF's mark is near the start, where its readers look for it."""
-    return _PDF_MARK in head[:1024]
+    return _PDF_SIGNATURE in first_bytes[:1024]
 
 
-def _says_pdf(head: bytes) -> bool:
+def _is_pdf_file(first_bytes: bytes) -> bool:
     # Behind other bytes the mark counts only where these are no text: a text may well speak of it.
-    return head.startswith((_PDF_MARK, b"\xef\xbb\xbf" + _PDF_MARK)) or (is_pdf(head) and not _is_plain_text(head))
+    if first_bytes.startswith((_PDF_SIGNATURE, b"\xef\xbb\xbf" + _PDF_SIGNATURE)):
+        return True
+    return is_pdf(first_bytes) and not _is_plain_text(first_bytes)
 
 
-def _is_plain_text(head: bytes) -> bool:
-    sample = head[:SNIFF_BYTES]
+def _is_plain_text(first_bytes: bytes) -> bool:
+    sample = first_bytes[:SNIFF_BYTES]
     if b"\0" in sample:
         return False
     try:
@@ -94,35 +126,36 @@ def _is_plain_text(head: bytes) -> bool:
     return True
 
 
-def _is_sqlite(head: bytes) -> bool:
-    return head.startswith(b"SQLite format 3\0")
+def _is_sqlite(first_bytes: bytes) -> bool:
+    return first_bytes.startswith(b"SQLite format 3\0")
 
 
-def _is_parquet(head: bytes) -> bool:
+def _is_parquet(first_bytes: bytes) -> bool:
     # Behind the mark comes a page header, which no text can be: its first field is a number of one byte.
-    return head.startswith(b"PAR1") and not _is_plain_text(head)
+    return first_bytes.startswith(b"PAR1") and not _is_plain_text(first_bytes)
 
 
 _TAR_BLOCK = 512
 
 
-def compression(head: bytes) -> str | None:
+def compression(first_bytes: bytes) -> str | None:
     """What a file is compressed with, by its first bytes."""
-    if head[:3] == b"\x1f\x8b\x08":
+    if first_bytes[:3] == b"\x1f\x8b\x08":
         return "gzip"
     # Behind the three letters a digit for the block size, then the mark of a block or of the end.
-    if head[:3] == b"BZh" and head[3:4] in b"123456789" and head[4:10] in (b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"):
+    is_bzip2 = first_bytes[:3] == b"BZh" and first_bytes[3:4] in b"123456789"
+    if is_bzip2 and first_bytes[4:10] in (b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"):
         return "bzip2"
-    if head[:6] == b"\xfd7zXZ\0":
+    if first_bytes[:6] == b"\xfd7zXZ\0":
         return "xz"
-    return "zstd" if head[:4] == b"\x28\xb5\x2f\xfd" else None
+    return "zstd" if first_bytes[:4] == b"\x28\xb5\x2f\xfd" else None
 
 
-def archive(head: bytes) -> str | None:
+def archive(first_bytes: bytes) -> str | None:
     """Which archive a file is, by its first bytes: "zip" or "tar"."""
-    if head[:4] in (b"PK\3\4", b"PK\5\6"):
+    if first_bytes[:4] in (b"PK\3\4", b"PK\5\6"):
         return "zip"
-    return "tar" if head[:1] != b"\0" and tar_checksum_fits(head[:_TAR_BLOCK]) else None
+    return "tar" if first_bytes[:1] != b"\0" and tar_checksum_fits(first_bytes[:_TAR_BLOCK]) else None
 
 
 def tar_checksum_fits(block: bytes) -> bool:
@@ -139,103 +172,259 @@ def tar_checksum_fits(block: bytes) -> bool:
     return told == unsigned or told == unsigned - 256 * sum([byte > 127 for byte in block[:148] + block[156:]])
 
 
-def _is_archive(head: bytes) -> bool:
-    return archive(head) is not None
+def _is_archive(first_bytes: bytes) -> bool:
+    return archive(first_bytes) is not None
 
 
-def _is_compressed(head: bytes) -> bool:
-    return compression(head) is not None
+def _is_compressed(first_bytes: bytes) -> bool:
+    return compression(first_bytes) is not None
 
 
-_OFFICE = "eyespan.readers.converted"
-
-
-def _in_zip(head: bytes, folder: bytes) -> bool:
+def _in_zip(first_bytes: bytes, directory: bytes) -> bool:
     """Whether a zip package starts with parts in this folder: by the names in front of its parts, not by chance."""
-    if not head.startswith(b"PK\x03\x04"):
+    if not first_bytes.startswith(b"PK\x03\x04"):
         return False
     at = 0
     for _ in range(64):
         name = at + 30
-        if head[name : name + len(folder)] == folder:
+        if first_bytes[name : name + len(directory)] == directory:
             return True
-        at = head.find(b"PK\x03\x04", name)
+        at = first_bytes.find(b"PK\x03\x04", name)
         if at < 0:
             return False
     return False
 
 
-def _is_sheet(head: bytes) -> bool:
-    return head[30:84] == b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet" or _in_zip(head, b"xl/")
+def _is_sheet(first_bytes: bytes) -> bool:
+    opendocument = b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet"
+    return first_bytes[30:84] == opendocument or _in_zip(first_bytes, b"xl/")
 
 
-KINDS = (
-    Kind("image", "eyespan.readers.image", _is_image, b"\x89\xffGRBIM\0"),
-    Kind("pdf", "eyespan.readers.pdf", _says_pdf, None, (".pdf",)),
-    Kind("notebook", "eyespan.readers.notebook", None, None, (".ipynb",)),
-    Kind("docx", _OFFICE, lambda head: _in_zip(head, b"word/"), b"P", (".docx", ".docm", ".dotx")),
-    Kind("pptx", _OFFICE, lambda head: _in_zip(head, b"ppt/"), b"P", (".pptx", ".pptm", ".ppsx")),
-    Kind("sheet", _OFFICE, _is_sheet, b"P", (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")),
-    Kind("epub", _OFFICE, lambda head: head[30:58] == b"mimetypeapplication/epub+zip", b"P", (".epub",)),
-    Kind("html", _OFFICE, None, None, (".html", ".htm", ".xhtml")),
-    Kind("eml", _OFFICE, None, None, (".eml",)),
-    Kind("sqlite", "eyespan.readers.tables", _is_sqlite, b"S"),
-    Kind("parquet", "eyespan.readers.tables", _is_parquet, b"P"),
+def _is_docx(first_bytes: bytes) -> bool:
+    return _in_zip(first_bytes, b"word/")
+
+
+def _is_pptx(first_bytes: bytes) -> bool:
+    return _in_zip(first_bytes, b"ppt/")
+
+
+def _is_epub(first_bytes: bytes) -> bool:
+    return first_bytes[30:58] == b"mimetypeapplication/epub+zip"
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind(
+        "image",
+        "eyespan.readers.image",
+        "an image",
+        matches=_is_image,
+        starts=b"\x89\xffGRBIM\0",
+        decoder="eyespan.decoders.image:decode",
+        needs="PIL",
+        layout="image",
+        shown_in=("native", "terminal", "claude"),
+    ),
+    Kind(
+        "pdf",
+        "eyespan.readers.pdf",
+        "a PDF",
+        matches=_is_pdf_file,
+        suffixes=(".pdf",),
+        decoder="eyespan.decoders.pdf:decode",
+        needs="pypdfium2",
+        layout="pages",
+        parts="pages",
+        shown_in=("native", "terminal", "claude"),
+    ),
+    Kind(
+        "notebook",
+        "eyespan.readers.notebook",
+        "a notebook",
+        suffixes=(".ipynb",),
+        layout="cells",
+        parts="cells",
+        shown_in=("native", "terminal", "claude"),
+    ),
+    Kind(
+        "docx",
+        "eyespan.readers.converted",
+        "a text document",
+        matches=_is_docx,
+        starts=b"P",
+        suffixes=(".docx", ".docm", ".dotx"),
+        decoder="eyespan.decoders.docx:decode",
+        layout="text",
+    ),
+    Kind(
+        "pptx",
+        "eyespan.readers.converted",
+        "a presentation",
+        matches=_is_pptx,
+        starts=b"P",
+        suffixes=(".pptx", ".pptm", ".ppsx"),
+        decoder="eyespan.decoders.pptx:decode",
+        layout="text",
+    ),
+    Kind(
+        "sheet",
+        "eyespan.readers.converted",
+        "a spreadsheet",
+        matches=_is_sheet,
+        starts=b"P",
+        suffixes=(".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
+        decoder="eyespan.decoders.sheet:decode",
+        needs="python_calamine",
+        extra="docs",
+        layout="text",
+        parts="sheets",
+    ),
+    Kind(
+        "epub",
+        "eyespan.readers.converted",
+        "a book",
+        matches=_is_epub,
+        starts=b"P",
+        suffixes=(".epub",),
+        decoder="eyespan.decoders.epub:decode",
+        needs="selectolax",
+        extra="docs",
+        layout="text",
+    ),
+    Kind(
+        "html",
+        "eyespan.readers.converted",
+        "a web page",
+        suffixes=(".html", ".htm", ".xhtml"),
+        decoder="eyespan.decoders.html:decode",
+        needs="selectolax",
+        extra="docs",
+        layout="text",
+        is_text=True,
+        shown_in=(),
+    ),
+    Kind(
+        "eml",
+        "eyespan.readers.converted",
+        "a mail",
+        suffixes=(".eml",),
+        decoder="eyespan.decoders.eml:decode",
+        needs="selectolax",
+        extra="docs",
+        layout="text",
+        is_text=True,
+        shown_in=("native",),
+    ),
+    Kind(
+        "sqlite",
+        "eyespan.readers.tables",
+        "a database",
+        matches=_is_sqlite,
+        starts=b"S",
+        decoder="eyespan.decoders.sqlite:decode",
+        parts="tables",
+    ),
+    Kind(
+        "parquet",
+        "eyespan.readers.tables",
+        "a table",
+        matches=_is_parquet,
+        starts=b"P",
+        decoder="eyespan.decoders.parquet:decode",
+        needs="duckdb",
+        extra="tables",
+    ),
+    Kind("archive", "eyespan.readers.archive", "an archive", matches=_is_archive, is_fallback=True),
+    Kind(
+        "compressed",
+        "eyespan.readers.binary",
+        "a compressed file",
+        matches=_is_compressed,
+        starts=b"\x1fB\xfd\x28",
+        is_fallback=True,
+    ),
+    Kind(
+        "csv",
+        "eyespan.readers.tables",
+        "a table",
+        suffixes=(".csv", ".tsv", ".tab"),
+        is_text=True,
+        shown_in=("native",),
+        parts="table",
+        source_bytes=2048,
+        is_fallback=True,
+    ),
 )
-LATER = (
-    Kind("archive", "eyespan.readers.archive", _is_archive),
-    Kind("compressed", "eyespan.readers.binary", _is_compressed, b"\x1fB\xfd\x28"),
-    Kind("csv", "eyespan.readers.tables", None, None, (".csv", ".tsv", ".tab")),
-)
-"""What a file is if it is nothing more special: many kinds of documents are zip archives, too."""
-OFFICE = frozenset(kind.name for kind in KINDS if kind.reader == _OFFICE)
-"""The kinds that are shown as text they were converted to. HTML and mails are plain text to a dialect without them."""
-PACKED = OFFICE - {"html", "eml"}
-"""Those of them that are no text themselves, so that nobody can want to see them as they are."""
-TEXT = Kind("text", "eyespan.readers.text")
-BINARY = Kind("binary", "eyespan.readers.binary")
+TEXT = Kind("text", "eyespan.readers.text", "a text", layout="text", is_text=True)
+BINARY = Kind("binary", "eyespan.readers.binary", "a binary file")
 
 
-def detect(head: bytes, name: str, wanted: frozenset[str] | None = None) -> Kind | None:
-    """The document kind of a file, or None if it is plain text or unknown. An empty file is of no kind.
+def shown_in(surface: Surface) -> frozenset[str]:
+    """Return the names of the kinds that a surface shows as documents."""
+    return frozenset([kind.name for kind in KINDS if surface in kind.shown_in])
 
-    Whoever needs to know of the `wanted` kinds alone may get None for others.
+
+def by_name(name: str) -> Kind:
+    """Return the row of a kind. Raises: KeyError."""
+    return _tables().names[name]
+
+
+def detect(first_bytes: bytes, name: str, wanted: frozenset[str] | None = None) -> Kind | None:
+    """Return the document kind of a file, or None if it is plain text, empty or unknown.
+
+    With `wanted`, kinds that are not in it may be returned as None.
     """
-    if not head:
+    if not first_bytes:
         return None
-    start = head[0]
+    start = first_bytes[0]
     dot = name.rfind(".")
     suffix = "" if dot < 0 else name[dot:].lower()
-    for rows, by_suffix in _TABLES:
-        for kind, says, starts in rows:
-            if (starts is None or start in starts) and says(head):
+    tables = _tables()
+    for signatures, suffixes in tables.passes:
+        for kind, matches, starts in signatures:
+            if (starts is None or start in starts) and matches(first_bytes):
                 return kind
-        if suffix in by_suffix:
-            return by_suffix[suffix]
-        if wanted is not None and _LATER_NAMES.isdisjoint(wanted):
+        if suffix in suffixes:
+            return suffixes[suffix]
+        if wanted is not None and tables.fallbacks.isdisjoint(wanted):
             break
     return None
 
 
-_TABLES = [
-    (
-        [(kind, kind.says, kind.starts) for kind in rows if kind.says is not None],
-        {suffix: kind for kind in reversed(rows) for suffix in kind.suffixes},
-    )
-    for rows in (KINDS, LATER)
-]
-_LATER_NAMES = frozenset([kind.name for kind in LATER])
+class _Tables:
+    """The rows of `KINDS` arranged for detection: ordinary kinds first, then the fallbacks."""
+
+    def __init__(self, rows: tuple[Kind, ...]) -> None:
+        self.rows = rows
+        self.names = {kind.name: kind for kind in (*rows, TEXT, BINARY)}
+        self.fallbacks = frozenset([kind.name for kind in rows if kind.is_fallback])
+        self.passes = []
+        for is_fallback in (False, True):
+            group = [kind for kind in rows if kind.is_fallback is is_fallback]
+            signatures = [(kind, kind.matches, kind.starts) for kind in group if kind.matches is not None]
+            suffixes = {suffix: kind for kind in reversed(group) for suffix in kind.suffixes}
+            self.passes.append((signatures, suffixes))
 
 
-def is_binary(head: bytes, rule: str, encoding_rule: str, whole: bool) -> bool:
+_made: _Tables | None = None
+
+
+def _tables() -> _Tables:
+    """Return the tables of `KINDS`, built again if a row was added."""
+    global _made
+    if _made is None or _made.rows is not KINDS:
+        _made = _Tables(KINDS)
+    return _made
+
+
+def is_binary(first_bytes: bytes, rule: TextRule, encoding_rule: str, whole: bool) -> bool:
     """Whether a dialect's rule takes these first bytes for binary; `whole`: they are all there is."""
     if rule == ANY_IS_TEXT:
         return False
     if encoding_rule not in ("utf-8", "utf-8-sig"):
-        wide = _reads_wide(head, encoding_rule)
+        wide = _reads_wide(first_bytes, encoding_rule)
         if wide is not None:
             return not wide
-    sample = head[:SNIFF_BYTES]
+    sample = first_bytes[:SNIFF_BYTES]
     if b"\0" in sample:
         return True
     if rule == NUL_OR_BAD_UTF8_IS_BINARY:
@@ -244,27 +433,27 @@ def is_binary(head: bytes, rule: str, encoding_rule: str, whole: bool) -> bool:
         except UnicodeDecodeError as error:
             # A character that only the end of the sample cut in two is no mistake; one that the file itself cut is.
             cut_by_us = error.reason == "unexpected end of data" and error.end == len(sample)
-            if cut_by_us and not (whole and len(head) <= SNIFF_BYTES):
+            if cut_by_us and not (whole and len(first_bytes) <= SNIFF_BYTES):
                 return False
-            return encoding_rule != "auto" or not _is_guessable(head)
+            return encoding_rule != "auto" or not _is_guessable(first_bytes)
     return False
 
 
-def _reads_wide(head: bytes, encoding_rule: str) -> bool | None:
+def _reads_wide(first_bytes: bytes, encoding_rule: str) -> bool | None:
     """Whether a wide encoding makes text of these bytes; None if the rule gives no wide encoding."""
-    if by_mark(head) is not None and encoding_rule in ("bom", "auto", "utf-16", "utf-32"):
+    if by_mark(first_bytes) is not None and encoding_rule in ("bom", "auto", "utf-16", "utf-32"):
         return True
     if encoding_rule == "auto":
-        return True if plain_wide(head[:SNIFF_BYTES]) is not None else None
+        return True if plain_wide(first_bytes[:SNIFF_BYTES]) is not None else None
     if not encoding_rule.startswith(("utf-16", "utf-32")):
         return None
     # A named encoding is the host's word, but a file of it holds no NUL characters either.
-    encoding = choose(encoding_rule, head)
-    sample = head[: SNIFF_BYTES * encoding.unit_bytes]
+    encoding = choose(encoding_rule, first_bytes)
+    sample = first_bytes[: SNIFF_BYTES * encoding.unit_bytes]
     return "\0" not in sample.decode(encoding.name, "replace")
 
 
-def _is_guessable(head: bytes) -> bool:
+def _is_guessable(first_bytes: bytes) -> bool:
     from eyespan.lines.detect import detect
 
-    return detect(head) is not None
+    return detect(first_bytes) is not None

@@ -11,7 +11,10 @@ from eyespan.record import record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import Any, Final, Literal
+
+    TextRule = Literal["any", "nul", "utf8"]
+    TotalRule = Literal["no", "cheap", "exact"]
 
 MIB = 1024 * 1024
 SNIFF_BYTES = 8192
@@ -43,12 +46,15 @@ class Tail:
 
 @record
 class CharRange:
-    """Text from character `column` of line `first` to the end of line `last`, but at most `max_chars`."""
+    """Text from character `column` of line `first` to the end of line `last`, or of the file.
+
+    At most `max_chars` characters; None is as much as one answer may hold.
+    """
 
     first: int = 1
     column: int = 1
     last: int | None = None
-    max_chars: int = MIB
+    max_chars: int | None = None
 
 
 @record
@@ -83,12 +89,84 @@ class Limits:
     """How much text one answer may hold; what keeps any request within the memory promised."""
 
 
-ANY_IS_TEXT, NUL_IS_BINARY, NUL_OR_BAD_UTF8_IS_BINARY = "any", "nul", "utf8"
-"""When a dialect takes a file for binary, looking at its first `SNIFF_BYTES`."""
+@record
+class PdfOptions:
+    """Select pages of a PDF, both ends included; `last=None` is the last page."""
+
+    first: int = 1
+    last: int | None = None
+    max_pages: int = 20
+    has_images: bool = True
+    """Return an image of each page beside its text."""
+    max_px: int | None = None
+    """The longer side of a page's image; None: the reader's default."""
+    is_whole: bool = False
+    """Return the file itself, for hosts whose model reads PDFs."""
 
 
-NO_TOTAL, CHEAP_TOTAL, EXACT_TOTAL = "no", "cheap", "exact"
-"""Whether a dialect tells how many lines a file has: never, where it costs little to know, or whatever it costs."""
+@record
+class ImageOptions:
+    """Select a region of an image: x, y, width and height in pixels of the upright original."""
+
+    crop: tuple[int, int, int, int] | None = None
+    max_px: int | None = None
+    """The longer side of a scaled image; None: the reader's default."""
+
+
+@record
+class NotebookOptions:
+    """Select cells of a notebook, both ends included; `last=None` is the last cell."""
+
+    first: int = 1
+    last: int | None = None
+
+
+@record
+class SheetOptions:
+    """Select one sheet of a spreadsheet and a range of its cells; "" is all of them."""
+
+    sheet: str = ""
+    cells: str = ""
+
+
+@record
+class TableOptions:
+    """Select rows of a table; in a database, of one table or with None of all. `count=None` is a sample."""
+
+    table: str | None = None
+    first: int = 1
+    count: int | None = None
+
+
+@record
+class ArchiveOptions:
+    """Limit the listing of an archive."""
+
+    max_members: int = 1000
+
+
+@record
+class DocumentOptions:
+    """What to read of a document, for each kind that has parts of its own."""
+
+    pdf: PdfOptions = PdfOptions()
+    image: ImageOptions = ImageOptions()
+    notebook: NotebookOptions = NotebookOptions()
+    sheet: SheetOptions = SheetOptions()
+    table: TableOptions = TableOptions()
+    archive: ArchiveOptions = ArchiveOptions()
+
+
+ANY_IS_TEXT: Final = "any"
+NUL_IS_BINARY: Final = "nul"
+NUL_OR_BAD_UTF8_IS_BINARY: Final = "utf8"
+"""The rule by which a dialect calls a file binary; it applies to the first `SNIFF_BYTES`."""
+
+
+NO_TOTAL: Final = "no"
+CHEAP_TOTAL: Final = "cheap"
+EXACT_TOTAL: Final = "exact"
+"""The rule for the total number of lines: never counted, counted where that is cheap, or always counted."""
 
 
 @record
@@ -98,20 +176,19 @@ class ReadRequest:
     path: str
     selection: Selection = Lines()
     limits: Limits = Limits()
-    text_rule: str = NUL_IS_BINARY
+    text_rule: TextRule = NUL_IS_BINARY
     documents: frozenset[str] = frozenset()
     """The document kinds this dialect shows as what they are; all others are text or binary to it."""
     refuses: frozenset[str] = frozenset()
     """The document kinds that are binary to this dialect, whatever their bytes look like."""
-    options: Mapping[str, Any] = {}
-    """What only readers of one document kind understand (`pages`, `pdf`...)."""
+    options: DocumentOptions = DocumentOptions()
     encoding: str = "utf-8"
     """What `lines.encodings.choose` understands: a rule, or a name that `checked` let pass."""
     tells_encoding: bool = False
     """The dialect has room to say how the bytes were decoded, and how many could not be."""
     wants_bytes: bool = False
     """A binary file is answered with its first bytes rather than refused."""
-    total: str = CHEAP_TOTAL
+    total: TotalRule = CHEAP_TOTAL
     counts_cut_chars: bool = False
     """The dialect tells how many characters a shortened line has."""
     lexical: bool = False

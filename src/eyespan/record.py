@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     @dataclass_transform(frozen_default=True)
     def record(cls: type[T]) -> type[T]: ...
 
+    def replace(value: T, /, **changes: object) -> T: ...
+
 else:
 
     def record(cls):
@@ -69,3 +71,7 @@ else:
     def _repr(self):
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
         return f"{type(self).__name__}({shown})"
+
+    def replace(value, /, **changes):
+        """Return a copy with some fields changed."""
+        return type(value)(**{**{name: getattr(value, name) for name in value.__slots__}, **changes})

@@ -1,6 +1,7 @@
-"""Which part of a file a person or a compiler means: `app.py:10-20`, `lib.py::Class.method`, `doc.pdf:p3-5`.
+"""Selectors: the part of a file that a person, a model or a compiler names, such as `app.py:10-20`.
 
-Pure text: from what was written to a `Target`, and back. Grammar and examples: docs/selectors.md.
+Pure text: from what was written to a `Target`, and back. `native` and the command line use the same grammar and the
+same `resolve`. Grammar and examples: docs/selectors.md.
 
     path:10-20   lines 10 to 20          path:10-          from line 10 on
     path:10+5    5 lines from line 10    path:-50          the last 50 lines
@@ -15,12 +16,20 @@ split it, from the right; whoever reads takes the first whose path is there.
 
 from __future__ import annotations
 
-from eyespan.model import Lines, Tail
+import errno
+
+from eyespan.errors import InvalidPath, NoMember, NoRevision, NotFound, SystemFailure
+from eyespan.model import CharRange, Lines, Tail
 from eyespan.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from eyespan.model import Selection
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
+
+    from eyespan.errors import ReadError
+
+    T = TypeVar("T")
 
 MAX_READINGS = 64
 MAX_SPLITS = 8
@@ -43,16 +52,7 @@ class Place:
     column: int
 
 
-@record
-class Chars:
-    """From character `column` of line `first` to the end of line `last`, or of the file."""
-
-    first: int
-    column: int
-    last: int | None = None
-
-
-Range = Lines | Tail | Place | Chars
+Range = Lines | Tail | Place | CharRange
 
 
 @record
@@ -116,6 +116,39 @@ class Target:
     member: str = ""
     """A path inside the archive; members of archives inside it follow another `!/`."""
     revision: str = ""
+
+
+# --- resolving -----------------------------------------------------------------------------------------------------
+
+
+def resolve(readings: Sequence[Target], take: Callable[[Target], T], exists: Callable[[str], bool]) -> T:
+    """Return what `take` makes of the first reading whose file exists.
+
+    `exists(path)` is asked only to tell a missing revision from a name with an "@".
+
+    Raises: NoMember or NoRevision, if a file exists that lacks them; else NotFound, or what `take` raises.
+    """
+    missing: ReadError = NotFound(readings[0].path)
+    inner: ReadError | None = None
+    for target in readings:
+        try:
+            return take(target)
+        except (NoMember, NoRevision) as error:
+            # A missing name that contains "@" is not a question about a revision.
+            if inner is None and (isinstance(error, NoMember) or exists(target.path)):
+                inner = error
+        except (SystemFailure, InvalidPath) as error:
+            if not is_missing(error):
+                raise
+            missing = error
+    raise missing if inner is None else inner
+
+
+def is_missing(error: ReadError) -> bool:
+    """Return True if no file can have the name: absent, or too long because its selector is part of it."""
+    if isinstance(error, SystemFailure):
+        return error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
+    return isinstance(error, InvalidPath)
 
 
 # --- reading -------------------------------------------------------------------------------------------------------
@@ -270,7 +303,7 @@ def _range(text: str) -> Range | None:
     if not dash:
         return Place(line, column)
     last = _number(end) if end else None
-    return None if end and (last is None or last < line) else Chars(line, column, last)
+    return None if end and (last is None or last < line) else CharRange(line, column, last)
 
 
 def _lines(text: str) -> Lines | None:
@@ -334,39 +367,10 @@ def write_range(one: Range) -> str:
         return f"-{one.count}"
     if isinstance(one, Place):
         return f"{one.line}:{one.column}"
-    if isinstance(one, Chars):
+    if isinstance(one, CharRange):
         return f"{one.first}:{one.column}-{'' if one.last is None else one.last}"
     return _span(one.first, None if one.count is None else one.first + one.count - 1)
 
 
 def _span(first: int, last: int | None) -> str:
     return f"{first}-" if last is None else f"{first}" if last == first else f"{first}-{last}"
-
-
-# --- lines alone, for people at a terminal -------------------------------------------------------------------------
-
-
-def split(text: str) -> tuple[str, tuple[Selection, ...]] | None:
-    """The path and the selections of `path:lines`, or None if the text ends in no such selector."""
-    path, colon, tail = text.rpartition(":")
-    if not colon or not path:
-        return None
-    selections = parse(tail)
-    return None if selections is None else (path, selections)
-
-
-def parse(text: str) -> tuple[Selection, ...] | None:
-    """The lines that a selector names, or None if it is none."""
-    found: list[Selection] = []
-    for one in parse_ranges(text) or ():
-        if not isinstance(one, (Lines, Tail)):
-            return None
-        found.append(one)
-    return tuple(found) or None
-
-
-def write(path: str, selection: Selection) -> str:
-    """The text that `split` reads as this path and selection."""
-    if isinstance(selection, (Lines, Tail)):
-        return f"{path}:{write_range(selection)}"
-    raise ValueError(f"no selector says {selection!r}")

@@ -80,7 +80,7 @@ def test_a_file_whose_name_looks_like_a_selector_still_opens(folder, eyespan):
         ("missing.txt", "eyespan: missing.txt: no such file"),
         ("poem.txt:9", "eyespan: poem.txt:9: no line 9: the file has 4 lines"),
         ("..", "eyespan: ..: outside the workspace"),
-        (".", "eyespan: .: is a folder"),
+        (".", "eyespan: .: is a directory"),
         ("key.pem", "eyespan: key.pem: denied by the rule '**/*.pem'"),
         ("data.bin", "eyespan: data.bin: is a binary file"),
     ],
@@ -320,7 +320,7 @@ FIXTURES = Path(__file__).parent.parent / "fixtures"
         ("office/report.docx:5", "     5\t## Arrivals"),
         ("office/ledger.xlsx", "## Ledger (A1:D4)"),
         ("notebooks/tides.ipynb", "tide = 42"),
-        ("pictures/alpha.png", "[a picture: image/png"),
+        ("pictures/alpha.png", "[an image: image/png"),
         ("office/page.html", "<"),
     ],
 )

@@ -331,7 +331,7 @@ def test_holding_all_that_one_call_can_read_gives_what_follows(root, call):
         ("a\U000e0041\n".encode(), "note: hidden U+E0041 at 1:2"),
         (b"a\x1b[31mb\n", "note: hidden U+001B at 1:2"),
         ("👨\u200d👩\n".encode(), None),
-        ("語\n".encode() * 30 + b"a\xff\n", "note: bytes that are no utf-8 shown as U+FFFD on 31"),
+        ("語\n".encode() * 30 + b"a\xff\n", "note: bytes that are not utf-8 shown as U+FFFD on 31"),
     ],
 )
 def test_facts_are_told_only_when_they_matter(root, call, data, words):
@@ -442,8 +442,8 @@ def test_nothing_is_told_of_names_outside(root):
 
     assert reply.error.code == "outside_root"
     assert [line.partition(": ")[2] for line in reply.text.split("\n")] == [
-        "outside the folders that may be read",
-        "outside the folders that may be read",
+        "outside the directories that may be read",
+        "outside the directories that may be read",
         "no such file",
     ]
     assert "a.py" not in reply.text.replace("x/../../a.py", "")
@@ -473,8 +473,8 @@ def test_a_folder_gives_its_names(root, call):
     (root / "link").symlink_to("src")
     (root / ".env").write_text("SECRET")
 
-    assert call(".").text == ".: folder, 3 names\na.py\nlink@\nsrc/"
-    assert call("src/").text == "src: folder, 1 name\nlib.py"
+    assert call(".").text == ".: directory, 3 names\na.py\nlink@\nsrc/"
+    assert call("src/").text == "src: directory, 1 name\nlib.py"
 
 
 def test_a_large_folder_is_read_on_like_a_file(root, call):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eyespan import Workspace
-from eyespan.dialects.native.documents import cut_out
+from eyespan.dialects.pieces import cut_out
 from eyespan.model import CharRange, Tail
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -106,7 +106,7 @@ def test_a_sheet_and_an_area_of_it(call):
 def test_an_office_text_is_read_like_any_text(call):
     assert "1\t# Harbor log" in call("office/harbor.docx:1-3").text
     assert call("office/harbor.docx:-1").structured["parts"][0]["total_lines"] == 19
-    assert call("office/harbor.docx:p1").text == "office/harbor.docx:p1: a file of kind docx has no pages"
+    assert call("office/harbor.docx:p1").text == "office/harbor.docx:p1: a text document has no pages"
 
 
 def test_a_picture_is_shown_and_known_again(call):

@@ -155,7 +155,7 @@ def test_eyespan_read(argument, shown, folder, capfdbinary):
 def test_eyespan_read_of_documents(folder, capfdbinary):
     for argument, words in (
         ("logs.zip", "zip archive, 3 members"),
-        ("app.sqlite:users", "rows 1-10 of 300"),
+        ("app.sqlite:users", "rows 1-300 of 300"),
         ("data.parquet", "Parquet, 2 columns"),
     ):
         assert main(["read", argument, "--root", str(folder)]) == 0
@@ -167,7 +167,7 @@ def test_eyespan_read_tells_what_is_missing(folder, capfdbinary):
         ("logs.zip!/nope:5-6", "no member 'nope'"),
         ("app.sqlite:nobody", "no table 'nobody'"),
         ("nobody@home.txt", "no such file"),
-        ("a.py:f", "no such file"),
+        ("a.py:f", "no symbol f"),
     ):
         assert main(["read", argument, "--root", str(folder)]) == 1
         assert words in capfdbinary.readouterr().err.decode()

@@ -41,7 +41,13 @@ def test_a_folder_is_listed_by_name_without_what_a_rule_forbids(tree, backend):
     with Workspace(tree, backend=backend) as workspace:
         listed = workspace.engine.list(".")
 
-    assert names(listed) == [("far", "link"), ("link", "link"), ("out", "link"), ("pipe", "other"), ("src", "folder")]
+    assert names(listed) == [
+        ("far", "link"),
+        ("link", "link"),
+        ("out", "link"),
+        ("pipe", "other"),
+        ("src", "directory"),
+    ]
     assert not listed.partial
 
 
@@ -49,7 +55,7 @@ def test_a_link_inside_the_root_is_followed_and_named_by_where_it_leads(tree, ba
     with Workspace(tree, backend=backend) as workspace:
         listed = workspace.engine.list("link")
 
-    assert (listed.path, names(listed)) == ("src", [("a.py", "file"), ("b.py", "file"), ("inner", "folder")])
+    assert (listed.path, names(listed)) == ("src", [("a.py", "file"), ("b.py", "file"), ("inner", "directory")])
 
 
 @pytest.mark.parametrize("path", ["out", "far", "..", "src/../..", "out/private", "/", "/etc"])

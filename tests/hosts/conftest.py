@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eyespan import DocumentContent, ImageContent, Reply, TextContent, Tool, ToolSpec, Workspace
-from eyespan.dialects.base import Dialect
+from eyespan.dialects.base import FileDialect
 from eyespan.model import ReadRequest, ReplyError
 
 PNG = bytes.fromhex(
@@ -17,7 +17,7 @@ PNG_BASE64 = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAA
 PDF, PDF_BASE64 = b"%PDF-1.4", "JVBERi0xLjQ="
 
 
-class Album(Dialect):
+class Album(FileDialect):
     """Answers any path it can read with a text, a picture and a PDF."""
 
     name = "album"

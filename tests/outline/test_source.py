@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from eyespan import worker
 from eyespan.context import CallContext
 from eyespan.errors import Cancelled, Missing, TimedOut, Unreadable
+from eyespan.opened import decode_bytes
 from eyespan.outline import find, language_of, outline, source
 from eyespan.outline.model import build
 from eyespan.outline.shape import finds_by_shape
@@ -37,7 +38,7 @@ def _grammars():
 def test_behind_the_walls_or_not_it_is_the_same(path):
     data = path.read_bytes()
 
-    assert outline(data, path.name) == outline(data, path.name, isolated=False)
+    assert outline(data, path.name, decode=decode_bytes) == outline(data, path.name)
 
 
 @pytest.mark.usefixtures("_grammars")
@@ -46,7 +47,7 @@ def test_no_mutation_breaks_a_grammar_or_only_its_own_outline(path):
     dice = Random(path.name)
     for _ in range(8):
         data = mutated(path.read_bytes(), dice, dice.randrange(1, 9))
-        check_shape(outline(data, path.name), data)
+        check_shape(outline(data, path.name, decode=decode_bytes), data)
 
 
 @pytest.mark.usefixtures("_grammars")
@@ -67,7 +68,7 @@ def test_other_encodings_are_parsed_too():
 def test_columns_beyond_small_numbers_do_no_harm():
     data = b"function f(){return 1};" * 4000
 
-    assert len(outline(data, "a.js", isolated=False).symbols) == 4000
+    assert len(outline(data, "a.js").symbols) == 4000
 
 
 # --- when it fails ----------------------------------------------------------------------------------------------------
@@ -79,7 +80,7 @@ def test_a_crash_or_a_hang_costs_only_exactness(monkeypatch, error):
         raise error
 
     monkeypatch.setattr(worker, "run", fail)
-    found = outline(GO, "a.go")
+    found = outline(GO, "a.go", decode=decode_bytes)
 
     assert (found.how, found.complete, found.hint) == ("shape", False, "")
     assert find(found, "Boat.Hail")
@@ -90,7 +91,7 @@ def test_without_the_grammar_the_outline_says_how_to_get_it(monkeypatch):
         raise Missing("", what="the outline of go source", install="pip install 'eyespan[outline]'")
 
     monkeypatch.setattr(worker, "run", fail)
-    found = outline(GO, "a.go")
+    found = outline(GO, "a.go", decode=decode_bytes)
 
     assert (found.how, found.complete, found.hint) == ("shape", False, "pip install 'eyespan[outline]'")
 
@@ -113,7 +114,7 @@ def test_cancelling_is_the_callers_affair(monkeypatch):
 
     monkeypatch.setattr(worker, "run", run)
     with pytest.raises(Cancelled):
-        outline(GO, "a.go", context=context)
+        outline(GO, "a.go", decode=decode_bytes, context=context)
 
 
 def test_a_deadline_of_the_caller_is_kept(monkeypatch):
@@ -123,7 +124,7 @@ def test_a_deadline_of_the_caller_is_kept(monkeypatch):
 
     monkeypatch.setattr(worker, "run", run)
     with pytest.raises(TimedOut):
-        outline(GO, "a.go", context=CallContext(deadline_seconds=-1))
+        outline(GO, "a.go", decode=decode_bytes, context=CallContext(deadline_seconds=-1))
 
 
 JUNK = st.recursive(

@@ -234,7 +234,7 @@ def test_bytes_are_the_same_wherever_one_jumps(container, tmp_path, monkeypatch)
     settle()
     for _ in range(3):  # from nothing, then with what the reads before have learned
         with Workspace(tmp_path) as workspace:
-            source = workspace.engine._open(workspace.engine.guard, request("packed", member=member), CallContext())
+            source = workspace.engine._source(workspace.engine.guard, request("packed", member=member), CallContext())
             with source:
                 for _ in range(60):
                     offset, size = dice.randrange(len(data) + 10), dice.choice((1, 10, 999, 20_000))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from eyespan import Workspace
 from eyespan.errors import Unreadable
-from eyespan.model import Lines, ReadRequest
+from eyespan.model import DocumentOptions, Lines, NotebookOptions, ReadRequest
 from eyespan.readers import notebook
 from sizes import examples
 
@@ -107,7 +107,7 @@ def test_an_output_over_the_cap_is_cut_with_a_pointer_to_the_rest():
 def test_cells_can_be_selected():
     engine = Workspace("/").engine
     path = str(FIXTURES / "tides.ipynb")
-    options = {"cells": (2, 3)}
+    options = DocumentOptions(notebook=NotebookOptions(2, 3))
 
     document = engine.read(ReadRequest(path, Lines(), documents=frozenset({"notebook"}), options=options))
 

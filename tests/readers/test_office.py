@@ -14,14 +14,21 @@ import pytest
 from eyespan import Workspace, kinds
 from eyespan.decoders import ooxml, sheet
 from eyespan.errors import Missing, Unreadable
-from eyespan.model import Lines, ReadRequest, Tail
+from eyespan.model import DocumentOptions, Lines, ReadRequest, SheetOptions, Tail
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "office"
 ENGINE = Workspace("/").engine
 
 
+OFFICE = frozenset(kind.name for kind in kinds.KINDS if kind.reader == "eyespan.readers.converted")
+
+
+def sheet_options(sheet="", range=""):  # noqa: A002  (as selectors name it)
+    return DocumentOptions(sheet=SheetOptions(sheet, range))
+
+
 def document(path, selection=None, **options):
-    request = ReadRequest(str(path), selection or Lines(), documents=kinds.OFFICE, options=options)
+    request = ReadRequest(str(path), selection or Lines(), documents=OFFICE, options=sheet_options(**options))
     return ENGINE.read(request)
 
 

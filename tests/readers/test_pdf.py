@@ -9,7 +9,7 @@ from PIL import Image
 from eyespan import Workspace, worker
 from eyespan.dialects.arguments import BadArguments
 from eyespan.dialects.claude import Claude
-from eyespan.model import DocumentContent, ReadRequest
+from eyespan.model import DocumentContent, DocumentOptions, PdfOptions, ReadRequest
 from eyespan.readers import pdf
 
 PDFS = Path(__file__).parent.parent / "fixtures" / "pdfs"
@@ -22,7 +22,7 @@ def read(path, pages=None, **settings):
 
 
 def document(path, **options):
-    request = ReadRequest(path.name, documents=frozenset(["pdf"]), options=options)
+    request = ReadRequest(path.name, documents=frozenset(["pdf"]), options=DocumentOptions(pdf=PdfOptions(**options)))
     return Workspace(path.parent).engine.read(request)
 
 
@@ -49,7 +49,7 @@ def test_the_text_of_every_page_is_what_another_program_finds(name):
 
 
 def test_the_text_of_a_whole_book_is_what_another_program_finds():
-    found = document(PDFS / "book.pdf", pictures=False, max_pages=1000)
+    found = document(PDFS / "book.pdf", has_images=False, max_pages=1000)
 
     assert [words(part.text.partition(":\n\n")[2]) for part in found.parts] == [
         words(text) for text in EXPECTED["book.pdf"]["text"]
@@ -181,7 +181,7 @@ def test_a_document_over_the_limits_of_the_apis_is_an_error_that_says_to_use_pag
     [
         ("locked.pdf", None, "This PDF cannot be read: it is encrypted and opens only with a password"),
         ("cut.pdf", b"%PDF-1.7\n1 0 obj\n<<", "This PDF cannot be read: it is damaged, or no PDF at all"),
-        ("page.pdf", b"<html></html>", "This PDF cannot be read: it is named .pdf but its contents are no PDF"),
+        ("page.pdf", b"<html></html>", "This PDF cannot be read: not a PDF, despite its name"),
     ],
 )
 def test_each_way_to_be_unreadable_has_its_own_words(tmp_path, mode, name, data, message):
@@ -295,7 +295,7 @@ def test_the_text_of_a_page_is_cut_at_a_limit_and_its_length_told(monkeypatch):
 def test_an_answer_that_makes_no_sense_is_not_handed_on(monkeypatch, facts, blobs):
     monkeypatch.setattr(worker, "run", lambda *_, **__: (facts, blobs))
 
-    assert "makes no sense" in read(PDFS / "scan.pdf").error.message
+    assert "invalid response" in read(PDFS / "scan.pdf").error.message
 
 
 def test_a_host_without_pdfs_has_no_argument_for_pages():

@@ -19,7 +19,7 @@ from eyespan.context import CallContext
 from eyespan.decoders import sqlite as sqlite_decoder
 from eyespan.decoders import tabular
 from eyespan.errors import Binary, Missing, NoMember, ReadError, TimedOut, Unreadable
-from eyespan.model import MIB, ReadRequest
+from eyespan.model import MIB, DocumentOptions, ReadRequest, TableOptions
 from eyespan.readers import tables
 from eyespan.worker.client import JobLimits, Worker
 from sizes import examples, size
@@ -29,8 +29,14 @@ DOCUMENTS = frozenset(["archive", "compressed", "csv", "sqlite", "parquet"])
 
 def read(folder, path, member="", encoding="utf-8", **options):
     with Workspace(folder) as workspace:
-        request = ReadRequest(path, documents=DOCUMENTS, member=member, encoding=encoding, options=options)
+        request = ReadRequest(
+            path, documents=DOCUMENTS, member=member, encoding=encoding, options=table_options(**options)
+        )
         return workspace.engine.read(request)
+
+
+def table_options(table=None, rows=(1, None)):
+    return DocumentOptions(table=TableOptions(table, *rows))
 
 
 def fails(folder, path, member="", **options):

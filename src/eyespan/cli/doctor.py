@@ -10,6 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from eyespan.kinds import Kind
+
 HELP = """\
 usage: eyespan doctor [--json]
 
@@ -25,14 +27,11 @@ GUARDS = {
     "portable": "names are checked before and after opening: weaker, see docs/security.md",
 }
 OPTIONAL = (
-    ("PIL", "pictures", "pip install pillow"),
-    ("pypdfium2", "PDFs", "pip install pypdfium2"),
     ("charset_normalizer", "other encodings", "pip install charset-normalizer"),
-    ("python_calamine", "spreadsheets", "pip install 'eyespan[docs]'"),
-    ("selectolax", "HTML, EPUB and mail", "pip install 'eyespan[docs]'"),
-    ("pillow_heif", "HEIC pictures", "pip install 'eyespan[heic]'"),
+    ("pillow_heif", "HEIC images", "pip install 'eyespan[heic]'"),
     ("mcp", "MCP over HTTP", "pip install 'eyespan[mcp]'"),
 )
+"""Optional parts that do not belong to one kind of document."""
 
 
 def main(options: Options) -> int:
@@ -52,7 +51,7 @@ def checks(options: Options) -> Iterator[tuple[str, bool, str]]:
     """Each part: its name, whether it is as good as it gets, and what it is."""
     from importlib.util import find_spec
 
-    from eyespan import __version__, _native, worker
+    from eyespan import __version__, _native, kinds, worker
     from eyespan.guard import choose_backend
     from eyespan.lines.cache import cache_folder
 
@@ -74,6 +73,9 @@ def checks(options: Options) -> Iterator[tuple[str, bool, str]]:
     workspace, _ = options.workspace()
     with workspace:
         yield "server sandbox", *_server_sandbox([root.path for root in workspace.roots])
+    for kind in kinds.KINDS:
+        found = not kind.needs or find_spec(kind.needs) is not None
+        yield f"kind {kind.name}", found, _kind(kind) if found else f"off: {_install(kind)}"
     for module, what, install in OPTIONAL:
         found = find_spec(module) is not None
         yield what, found, "on" if found else f"off: {install}"
@@ -93,3 +95,15 @@ def _server_sandbox(roots: list[str]) -> tuple[bool, str]:
     if not decodes:
         return False, f"{report.line()}; documents cannot be decoded inside it: `eyespan serve --no-sandbox` can"
     return not report.missing, f"{report.line()} (`eyespan serve --no-sandbox` runs without)"
+
+
+def _kind(kind: Kind) -> str:
+    """Return how files of a kind are recognised and shown."""
+    names = f" ({' '.join(kind.suffixes)})" if kind.suffixes else ""
+    surfaces = f"shown by {', '.join(kind.shown_in)}" if kind.shown_in else "shown as text unless --document is given"
+    return f"on: {kind.noun}{names}, {surfaces}"
+
+
+def _install(kind: Kind) -> str:
+    package = {"PIL": "pillow"}.get(kind.needs, kind.needs)
+    return f"pip install 'eyespan[{kind.extra}]'" if kind.extra else f"pip install {package}"

@@ -6,17 +6,32 @@ import os
 import sys
 
 from eyespan import errors, kinds
-from eyespan._native import number
 from eyespan.cli import Options, Usage
 from eyespan.context import CallContext
-from eyespan.model import ImagePart, Limits, Lines, NotePart, ReadRequest, Tail, TextPart
+from eyespan.dialects.terminal import MAX_LINE_CHARS, Terminal
+from eyespan.escape import visible
+from eyespan.model import Limits, Lines, NotePart, ReadRequest, TextPart
+from eyespan.selectors import (
+    Named,
+    Place,
+    Ranges,
+    Symbol,
+    Target,
+    is_missing,
+    readings,
+    resolve,
+    write_range,
+    write_target,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from typing import Any
 
-    from eyespan.model import Part, Selection
-    from eyespan.selectors import Target
+    from eyespan.model import CharRange, Part, Tail
+    from eyespan.opened import Opened
+    from eyespan.selectors import Range
     from eyespan.workspace import Workspace
 
 HELP = """\
@@ -50,20 +65,14 @@ everything is exact. Exit status: 0, 1 when a file could not be read, 2 for wron
 """
 
 LEAVES_AT_ONCE = True
-TERMINAL_LINE_CHARS = 2000
 RENEWING_BYTES = 1 << 20
 """Progress that counts as an answer: a person may wait for a long scan, but not for a byte a second."""
-DOCUMENTS = kinds.PACKED | {"image", "pdf", "notebook", "archive", "compressed", "sqlite", "parquet"}
-PAGES = (kinds.OFFICE - kinds.PACKED) | {"csv"}
-"""Documents that are text too: people who name one mostly want to see its source."""
-_BLANKS = "\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
-"""Blanks of other widths: not printable to Python, harmless to a terminal."""
-_DIM, _BOLD, _PLAIN = "\x1b[2m", "\x1b[1m", "\x1b[0m"
+MAX_PAGES = 10_000
 
 
 def main(options: Options) -> int:
     numbers, color = True, "auto"
-    documents = DOCUMENTS
+    documents = kinds.shown_in("terminal")
     paths: list[str] = []
     words = iter(options.rest)
     for word in words:
@@ -74,7 +83,7 @@ def main(options: Options) -> int:
         elif word == "--raw":
             documents = frozenset()
         elif word == "--document":
-            documents = DOCUMENTS | PAGES
+            documents |= {kind.name for kind in kinds.KINDS if kind.is_text}
         elif word == "--color" or word.startswith("--color="):
             color = word.partition("=")[2] or next(words, "")
             if color not in ("auto", "always", "never"):
@@ -88,222 +97,197 @@ def main(options: Options) -> int:
     terminal = sys.stdout.isatty()
     colored = color == "always" or (color == "auto" and terminal and not os.environ.get("NO_COLOR"))
     workspace, _ = options.workspace()
-    show = _Show(workspace, numbers, terminal, colored, documents)
-    return 1 if sum([not show.file(path, headed=len(paths) > 1) for path in paths]) else 0
+    reader = _Reader(workspace, numbers, terminal, colored, documents)
+    return 1 if sum([not reader.file(path, headed=len(paths) > 1) for path in paths]) else 0
 
 
-class _Show:
-    """Writes files to standard output the way the reader at the other end can use."""
+class _Reader:
+    """Reads what the arguments name and writes it to standard output."""
 
     def __init__(
         self, workspace: Workspace, numbers: bool, terminal: bool, colored: bool, documents: frozenset[str]
     ) -> None:
         self._workspace = workspace
         self._documents = documents
-        self._numbers = numbers
-        self._terminal = terminal
-        self._colored = colored
-        self._files = 0
-        self._at_line_start = True
+        self._limits = Limits()
+        if terminal:
+            self._limits = Limits(max_line_bytes=4 * (MAX_LINE_CHARS + 1), max_line_chars=MAX_LINE_CHARS)
+        self._is_terminal = terminal
+        self._terminal = Terminal(_write, has_numbers=numbers, is_terminal=terminal, is_colored=colored)
 
     def file(self, text: str, headed: bool) -> bool:
-        """Shows one argument; False (and why, on standard error) if it could not be read."""
+        """Show one argument; return False if it could not be read, with the reason on standard error."""
         try:
-            try:
-                self._parts(text, text, (Lines(),), headed)
-            except errors.NotFound:
-                self._selected(text, headed)
+            with _Progress(text) as progress:
+                context = progress.context = CallContext(self._workspace.engine.deadline_seconds, progress)
+                try:
+                    opened = self._open(Target(text), context)
+                except (errors.SystemFailure, errors.InvalidPath) as missing:
+                    self._resolve(text, missing, context, progress, headed)
+                else:
+                    with opened:
+                        self._show(opened, Target(text), text, progress, headed)
         except errors.ReadError as error:
             sys.stdout.flush()
-            print(f"eyespan: {_escaped(text)}: {self._advice(error)}", file=sys.stderr)
+            print(f"eyespan: {visible(text)}: {self._advice(error)}", file=sys.stderr)
             return False
         return True
 
-    def _selected(self, text: str, headed: bool) -> None:
-        """Shows what a path with a selector behind it means: the first reading of it whose file is there."""
-        from eyespan import selectors  # a plain name needs no reading
-
-        found = selectors.split(text)
-        missing: errors.ReadError = errors.NotFound(text)
-        if found is not None:
-            try:
-                self._parts(text, found[0], found[1], headed)
-                return
-            except errors.NotFound as error:
-                missing = error
-        for target in selectors.readings(text)[1:]:
-            if not (target.member or target.revision or isinstance(target.piece, selectors.Named)):
-                continue
-            try:
-                if self._target(text, target, headed):
-                    return
-            except (errors.NoMember, errors.NoRevision) as error:
-                # A missing name with an @ in it is no question about the past.
-                if not isinstance(missing, errors.NoMember) and (
-                    isinstance(error, errors.NoMember) or self._is_there(target.path)
-                ):
-                    missing = error
-            except errors.NotFound:
-                pass
-        raise missing
-
-    def _target(self, text: str, target: Target, headed: bool) -> bool:
-        """Shows a member, a file of the past or a table; False if the selector is none of a kind that is shown here."""
-        from eyespan import selectors
-
-        selections: tuple[Selection, ...] = (Lines(),)
-        table = ""
-        match target.piece:
-            case None:
-                pass
-            case selectors.Ranges(ranges):
-                selections = tuple([one for one in ranges if isinstance(one, (Lines, Tail))])
-                if len(selections) < len(ranges):
-                    return False
-            case selectors.Named(name, ()):
-                table = name
-                request = ReadRequest(
-                    target.path, documents=self._documents, member=target.member, revision=target.revision
-                )
-                if self._workspace.engine.look(request).kind not in ("sqlite", "sheet"):
-                    return False
-            case _:
-                return False
-        self._parts(text, target.path, selections, headed, member=target.member, revision=target.revision, table=table)
-        return True
-
-    def _is_there(self, path: str) -> bool:
-        try:
-            self._workspace.engine.look(ReadRequest(path))
-        except errors.TimedOut:
-            raise
-        except errors.ReadError:
-            return False
-        return True
-
-    def _parts(
-        self,
-        text: str,
-        path: str,
-        selections: tuple[Selection, ...],
-        headed: bool,
-        *,
-        member: str = "",
-        revision: str = "",
-        table: str = "",
+    def _resolve(
+        self, text: str, missing: errors.ReadError, context: CallContext, progress: _Progress, headed: bool
     ) -> None:
-        limits = Limits(
-            max_line_bytes=4 * (TERMINAL_LINE_CHARS + 1) if self._terminal else None,
-            max_line_chars=TERMINAL_LINE_CHARS if self._terminal else None,
+        """Show what a path followed by a selector names. Raises: ReadError."""
+        if not is_missing(missing):
+            raise missing
+        targets = readings(text)[1:]
+        if not targets:
+            raise missing
+
+        def take(target: Target) -> None:
+            with self._open(target, context) as opened:
+                self._show(opened, target, text, progress, headed)
+
+        def exists(path: str) -> bool:
+            try:
+                self._open(Target(path), context).close()
+            except errors.TimedOut:
+                raise
+            except errors.ReadError:
+                return False
+            return True
+
+        try:
+            resolve(targets, take, exists)
+        except (errors.NoMember, errors.NoRevision):
+            raise
+        except errors.ReadError as error:
+            raise (missing if is_missing(error) else error) from None
+
+    def _open(self, target: Target, context: CallContext) -> Opened:
+        request = ReadRequest(
+            target.path,
+            limits=self._limits,
+            documents=self._documents,
+            encoding="bom",
+            counts_cut_chars=self._is_terminal,
+            member=target.member,
+            revision=target.revision,
         )
-        with _Progress(text) as progress:
-            context = progress.context = CallContext(self._workspace.engine.deadline_seconds, progress)
-            options: dict[str, Any] = {"pictures": False, "max_pages": 10_000}
-            if table:
-                options.update(table=table, sheet=table)
-            for at, selection in enumerate(selections):
-                request = ReadRequest(
-                    path,
-                    selection,
-                    limits,
-                    documents=self._documents,
-                    options=options,
-                    encoding="bom",
-                    counts_cut_chars=self._terminal,
-                    member=member,
-                    revision=revision,
-                )
-                for part in self._workspace.engine.stream(request, context):
-                    progress.clear()
-                    if headed and at == 0:
-                        self._head(text)
-                        headed = False
-                    if isinstance(part, TextPart):
-                        self._lines(part, selection)
-                    else:
-                        self._note(part)
+        return self._workspace.engine.open(request, context)
 
-    def _head(self, text: str) -> None:
-        head = f"==> {_escaped(text)} <=="
-        gap = ("" if self._at_line_start else "\n") + ("\n" if self._files else "")
-        self._files += 1
-        self._write(f"{gap}{_BOLD}{head}{_PLAIN}\n" if self._colored else f"{gap}{head}\n")
+    def _show(self, opened: Opened, target: Target, text: str, progress: _Progress, headed: bool) -> None:
+        """Write what a target selects of an opened file. Raises: ReadError."""
+        is_first = True
+        for wanted, part in self._parts(opened, target):
+            progress.clear()
+            if isinstance(part, TextPart) and not part.line_count:
+                self._check_lines(part, wanted)
+                continue
+            if headed and is_first:
+                self._terminal.header(text)
+            is_first = False
+            self._terminal.part(part)
 
-    def _lines(self, part: TextPart, selection: Selection) -> None:
-        if not part.line_count:
-            if part.total_lines:
-                from eyespan import selectors
+    def _check_lines(self, part: TextPart, wanted: str) -> None:
+        """Raises: PastEnd, unless the file is empty."""
+        if part.total_lines:
+            raise errors.PastEnd("", part="line", wanted=wanted, document="the file", total=part.total_lines)
+        if self._is_terminal:
+            print("eyespan: the file is empty", file=sys.stderr)
 
-                wanted = selectors.write("", selection)[1:]
-                raise errors.PastEnd("", part="line", wanted=wanted, document="the file", total=part.total_lines)
-            if self._terminal:
-                print("eyespan: the file is empty", file=sys.stderr)
+    def _parts(self, opened: Opened, target: Target) -> Iterator[tuple[str, Part]]:
+        """Yield the parts that a target selects, each with the range it belongs to."""
+        piece = target.piece
+        if piece is None and opened.kind.layout in ("text", "notes"):
+            for part in opened.stream():
+                yield "", part
             return
-        if not self._terminal and not self._colored:
-            if self._numbers:
-                self._write(number(bytes(part.data), part.first_line, width=6, keep_ends=True))
-            else:
-                self._write_bytes(bytes(part.data))
+        from eyespan.dialects import pieces
+
+        if opened.kind in (kinds.TEXT, kinds.BINARY):
+            yield from _text_parts(opened, target, pieces)
             return
-        lines = part.data.decode("utf-8", "replace").split("\n")
-        if not lines[-1]:
-            lines.pop()
-        for line_number, line in enumerate(lines, part.first_line):
-            shown = line.removesuffix("\r")
-            if self._terminal:
-                whole = part.cuts.get(line_number, len(shown))
-                if whole > TERMINAL_LINE_CHARS:
-                    shown = f"{_escaped(shown[:TERMINAL_LINE_CHARS])}... [line of {whole} characters]"
-                else:
-                    shown = _escaped(shown)
-            lead = ""
-            if self._numbers:
-                lead = f"{_DIM}{line_number:>6}{_PLAIN}\t" if self._colored else f"{line_number:>6}\t"
-            self._write(f"{lead}{shown}\n")
-
-    def _note(self, part: Part) -> None:
-        """What is not lines of the file: text out of a document, or a word on a picture."""
-        if isinstance(part, NotePart):
-            text = part.text
-        elif isinstance(part, ImagePart):
-            text = f"[a picture: {part.media_type}, {len(part.data):,} bytes]"
-        else:
-            text = "[data that is no text]"
-        if self._terminal:
-            text = "\n".join([_escaped(line) for line in text.split("\n")])
-        self._write(text if text.endswith("\n") else text + "\n")
-
-    def _write(self, text: str) -> None:
-        self._write_bytes(text.encode("utf-8", "backslashreplace"))
-
-    def _write_bytes(self, data: bytes) -> None:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
-        self._at_line_start = data.endswith(b"\n")
+        choice = pieces.choose(target.path, opened.kind, piece, max_pages=MAX_PAGES, has_images=False)
+        if choice.as_text or opened.kind.layout == "text":
+            for one in choice.within or (Lines(),):
+                for selection in _selections(one, lambda wanted: _one(opened, wanted, choice), pieces):
+                    document = opened.read(selection, options=choice.options, as_text=choice.as_text)
+                    for part in document.parts:
+                        yield write_range(one), part
+            return
+        document = opened.read(options=choice.options)
+        if not document.parts and "total_pages" in document.extra:
+            total, first = document.extra["total_pages"], choice.options.pdf.first
+            raise errors.PastEnd("", part="page", wanted=str(first), document="the PDF", total=total)
+        if not choice.within:
+            for part in document.parts:
+                yield "", part
+            return
+        notes = [part.text for part in document.parts if isinstance(part, NotePart)]
+        whole = "".join([note if note.endswith("\n") else f"{note}\n" for note in notes])
+        for one in choice.within:
+            for selection in _selections(one, lambda wanted: pieces.cut_out(whole, wanted), pieces):
+                yield write_range(one), pieces.cut_out(whole, pieces.as_char_range(selection))
 
     def _advice(self, error: errors.ReadError) -> str:
-        """What went wrong, and what to do next."""
+        """Return what went wrong and what to do next."""
         match error:
             case errors.OutsideRoot():
                 roots = ", ".join(root.path for root in self._workspace.roots)
-                return f"outside the workspace ({roots}); give --root DIR for the folder it is in"
+                return f"outside the workspace ({roots}); give --root DIR for the directory it is in"
             case errors.PolicyDenied():
                 return f"{error}; a configuration given with --config can allow it"
             case errors.NoMember() | errors.NoRevision():
                 return str(error)
+            case errors.NoSymbol() if error.suggestions:
+                return f"{error}; similar: {', '.join([visible(name) for name in error.suggestions])}"
             case errors.NotFound():
-                return "no such file" + self._near(error.path)
+                return "no such file"
             case errors.NotRegular(what="directory"):
-                return "is a folder; name a file in it"
+                return "is a directory; name a file in it"
             case errors.Binary():
                 return "is a binary file; only text can be shown"
         return str(error)
 
-    def _near(self, path: str) -> str:
-        from eyespan import selectors
 
-        found = selectors.split(path)
-        return "" if found is None else f" (nor {_escaped(found[0])!r})"
+def _text_parts(opened: Opened, target: Target, pieces: Any) -> Iterator[tuple[str, Part]]:
+    """Yield the parts of a text file that a piece selects. Raises: ReadError."""
+    match target.piece:
+        case Ranges(ranges):
+            for one in ranges:
+                for selection in _selections(one, lambda wanted: _one(opened, wanted), pieces):
+                    for part in opened.stream(selection):
+                        yield write_range(one), part
+        case Symbol(name) | Named(name, ()):
+            base = write_target(Target(target.path, None, target.member, target.revision))
+            for found in pieces.symbol_ranges(opened, name, base)[0]:
+                for part in opened.stream(Lines(found.first, found.last - found.first + 1)):
+                    yield f"{found.first}-{found.last}", part
+        case piece:
+            raise pieces.no_such_part(target.path, opened.kind, piece)
+
+
+def _selections(one: Range, read: Callable[[CharRange], TextPart], pieces: Any) -> Iterator[Lines | Tail | CharRange]:
+    """Yield the selection that a range of a selector means; the lines around a place."""
+    if isinstance(one, Place):
+        around, _ = pieces.around_place(read, one.line, one.column)
+        yield Lines(around.first, around.last - around.first + 1) if around.max_chars is None else around
+    else:
+        yield one
+
+
+def _one(opened: Opened, wanted: CharRange, choice: Any = None) -> TextPart:
+    if choice is None:
+        part: Any = opened.read(wanted).parts[0]
+    else:
+        part = opened.read(wanted, options=choice.options, as_text=choice.as_text).parts[0]
+    found: TextPart = part
+    return found
+
+
+def _write(data: bytes) -> None:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
 
 
 class _Progress:
@@ -343,7 +327,7 @@ class _Progress:
         share = min(1.0, done_bytes / total_bytes)
         bar = "█" * int(share * 30)
         megabytes = f"{done_bytes / 1e6:,.0f} of {total_bytes / 1e6:,.0f} MB"
-        sys.stderr.write(f"\r\x1b[K{_escaped(self._name)[:40]} {bar:·<30} {share:4.0%}  {megabytes}")
+        sys.stderr.write(f"\r\x1b[K{visible(self._name)[:40]} {bar:·<30} {share:4.0%}  {megabytes}")
         sys.stderr.flush()
         self._shown = True
 
@@ -352,22 +336,3 @@ class _Progress:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
             self._shown = False
-
-
-def _escaped(text: str) -> str:
-    """Text that cannot move the cursor, change colours or turn the line around: such characters are written out."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join([c if not _is_hidden(c) else _written_out(c) for c in text])
-
-
-def _is_hidden(character: str) -> bool:
-    """Control characters, direction marks, characters without width, tags: everything but a tab that is not seen."""
-    if character == "\t" or character.isprintable():
-        return character == "\u115f" or "\U000e0000" <= character <= "\U000e0fff"
-    return character not in _BLANKS
-
-
-def _written_out(character: str) -> str:
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -6,18 +6,21 @@
 
 from __future__ import annotations
 
-from eyespan import errors
+from eyespan import errors, kinds
 from eyespan.dialects.arguments import BadArguments, as_whole, shown
-from eyespan.dialects.base import CHANGED, CHANGED_DOCUMENT, Dialect, encoding_facts, encoding_note, numbered, only_text
+from eyespan.dialects.base import CHANGED, CHANGED_DOCUMENT, FileDialect, encoding_facts, encoding_note, only_text
+from eyespan.dialects.rendering import numbered
 from eyespan.model import (
     NUL_IS_BINARY,
     BytesPart,
     DocumentContent,
+    DocumentOptions,
     ImageContent,
     ImagePart,
     Limits,
     Lines,
     NotePart,
+    PdfOptions,
     ReadRequest,
     Reply,
     ReplyError,
@@ -41,7 +44,7 @@ BASH_TOOL_NAME = "Bash"
 MAX_PAGES = 20
 MARKS = {"tab": "\t", "arrow": "→"}
 _LIMITS = Limits(max_line_bytes=4 * (MAX_LINE_LENGTH + 2), max_line_chars=MAX_LINE_LENGTH)
-_SHOWN_KINDS = frozenset(("image", "notebook", "pdf"))
+_SHOWN_KINDS = kinds.shown_in("claude")
 _PDF_ONLY = frozenset(("pdf",))
 _NO_KINDS: frozenset[str] = frozenset()
 
@@ -63,7 +66,7 @@ class ClaudeArgs:
     """First and last page asked for; only PDFs have any."""
 
 
-class Claude(Dialect):
+class Claude(FileDialect):
     name = "claude"
     summary = "cat -n, pictures, PDFs page by page, notebooks, reminders for empty files; offset from 0"
     settings = {"can_read_pdf": True, "pdf": "pages", "line_number_format": "tab"}
@@ -77,7 +80,7 @@ class Claude(Dialect):
         self.can_read_pdf = bool(settings["can_read_pdf"])
         self.pdf: str = settings["pdf"]
         self.mark = MARKS[settings["line_number_format"]]
-        self._options = {"pdf": self.pdf, "pages": None, "max_pages": MAX_PAGES}
+        self._options = DocumentOptions(pdf=PdfOptions(max_pages=MAX_PAGES, is_whole=self.pdf == "document"))
 
     def _spec(self) -> ToolSpec:
         description = "\n".join(line for line in DESCRIPTION if self.can_read_pdf or not line.startswith(PDF_LINE))
@@ -108,7 +111,7 @@ class Claude(Dialect):
             text_rule=NUL_IS_BINARY,
             documents=_SHOWN_KINDS,
             refuses=_NO_KINDS if self.can_read_pdf else _PDF_ONLY,
-            options=self._options if args.pages is None else {**self._options, "pages": args.pages},
+            options=self._options if args.pages is None else _page_options(*args.pages),
             encoding=self.encoding or "bom",
             tells_encoding=self.encoding is not None,
             counts_cut_chars=True,
@@ -192,6 +195,10 @@ class ClaudeUpstream(Claude):
     summary = "as claude, as the shipped product does: offset from 1, an arrow behind the number"
     settings = {**Claude.settings, "line_number_format": "arrow"}
     first_offset = 1
+
+
+def _page_options(first: int, last: int) -> DocumentOptions:
+    return DocumentOptions(pdf=PdfOptions(first, last, MAX_PAGES))
 
 
 def _number(value: Any, name: str, default: int) -> int:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from eyespan import errors
 from eyespan._native import cut_bytes
 from eyespan.dialects.arguments import BadArguments, is_integer, shown
-from eyespan.dialects.base import CHANGED, Dialect, encoding_note, joined, numbered, only_text, text_reply
+from eyespan.dialects.base import CHANGED, FileDialect, encoding_note, only_text, text_reply
+from eyespan.dialects.rendering import joined, numbered
 from eyespan.model import ANY_IS_TEXT, NO_TOTAL, Block, Limits, Lines, ReadRequest, ReplyError, RowsPart, ToolSpec
 from eyespan.record import record
 
@@ -37,7 +38,7 @@ class CodexArgs:
     block: Block | None
 
 
-class Codex(Dialect):
+class Codex(FileDialect):
     name = "codex"
     summary = "absolute file_path, offset/limit, `L12: ` lines, an indentation mode around an anchor line"
     max_levels = 4

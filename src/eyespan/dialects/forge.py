@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, is_integer, shown
-from eyespan.dialects.base import Dialect, encoding_facts, numbered, only_text, plain, text_reply
+from eyespan.dialects.base import FileDialect, encoding_facts, only_text, text_reply
+from eyespan.dialects.rendering import numbered, unnumbered
 from eyespan.model import (
     NUL_IS_BINARY,
     NUL_OR_BAD_UTF8_IS_BINARY,
@@ -44,7 +45,7 @@ class ForgeArgs:
     show_line_numbers: bool
 
 
-class Forge(Dialect):
+class Forge(FileDialect):
     name = "forge"
     summary = "Read with aliases, ranges, head/tail, base64 for binary files, byte and scan limits from TOML"
     settings = {"max_file_read_bytes": 204_800, "max_scan_bytes": 2_097_152, "show_line_numbers": True}
@@ -129,7 +130,7 @@ class Forge(Dialect):
             if args.show_line_numbers:
                 text = numbered(part, width=len(str(last)), mark="\t", keep_ends=True)
             else:
-                text = plain(part)
+                text = unnumbered(part)
             result = {"text": text, "binary": False, "path": facts.path}
             if part.line_count:
                 result.update(start_line=part.first_line, end_line=last)

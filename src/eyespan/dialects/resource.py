@@ -92,7 +92,7 @@ def complete(engine: Engine, value: str, context: CallContext) -> dict[str, Any]
     except ReadError:
         found = ()
     hits = sorted(
-        f"{folder}{slash}{entry.name}{'/' if entry.what == 'folder' else ''}"
+        f"{folder}{slash}{entry.name}{'/' if entry.what == 'directory' else ''}"
         for entry in found
         if entry.name.startswith(start) and (start.startswith(".") or not entry.name.startswith("."))
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, as_whole
-from eyespan.dialects.base import Dialect, encoding_facts, only_text, text_reply
+from eyespan.dialects.base import FileDialect, encoding_facts, only_text, text_reply
 from eyespan.model import EXACT_TOTAL, MIB, NUL_IS_BINARY, Limits, Lines, ReadRequest, ReplyError, ToolSpec
 from eyespan.record import record
 
@@ -34,7 +34,7 @@ class WorkspaceArgs:
     max_lines: int
 
 
-class Workspace(Dialect):
+class Workspace(FileDialect):
     name = "workspace"
     summary = "root-relative path, start_line/max_lines, a result object with meta and next_start_line, six error codes"
     follows_final_link = True

@@ -26,7 +26,7 @@ _OPEN = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0
 
 @record
 class Entry:
-    """One name in a folder. `what` is "file", "folder", "link" or "other"; links are not followed."""
+    """One name in a folder. `what` is "file", "directory", "link" or "other"; links are not followed."""
 
     name: str
     what: str
@@ -112,7 +112,7 @@ def _scan(guard: Guard, folder: int | str, below: str) -> Listing:
             name = f"{lead}{entry.name}"
             # A rule for what is in a folder (`secrets/**`) speaks of the folder too.
             if guard.policy.rule_against(name) is None and (
-                what != "folder" or guard.policy.rule_against(f"{name}/x") is None
+                what != "directory" or guard.policy.rule_against(f"{name}/x") is None
             ):
                 entries.append(Entry(entry.name, what))
     entries.sort(key=lambda entry: entry.name)
@@ -124,7 +124,7 @@ def _what(entry: os.DirEntry[str]) -> str:
         if entry.is_symlink():
             return "link"
         if entry.is_dir(follow_symlinks=False):
-            return "folder"
+            return "directory"
         return "file" if entry.is_file(follow_symlinks=False) else "other"
     except OSError:
         return "other"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from eyespan.lines.encodings import Transcoder
 from eyespan.lines.reader import LineReader
-from eyespan.model import CharRange, TextPart
+from eyespan.model import MIB, CharRange, TextPart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class CharRangeReader(LineReader):
         `known` are the number of lines and whether the last one is open, where they were found before.
         """
         pieces: list[str] = []
-        skip, left = wanted.column - 1, wanted.max_chars
+        skip, left = wanted.column - 1, MIB if wanted.max_chars is None else wanted.max_chars
         lines_left = None if wanted.last is None else wanted.last - wanted.first + 1
         self._read_to, self._line = position, wanted.first
         cut_short = at_end = False

@@ -21,7 +21,12 @@ from eyespan.outline.render import render
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
     from eyespan.context import CallContext
+
+    Decode = Callable[[str, bytes, Mapping[str, Any], CallContext], tuple[dict[str, Any], list[bytes]]]
 
 __all__ = ["MAX_BYTES", "Outline", "Symbol", "find", "language_of", "nearest", "outline", "render"]
 
@@ -121,11 +126,11 @@ def language_of(name: str, head: bytes = b"") -> str:
     return ""
 
 
-def outline(data: bytes, name: str, *, isolated: bool = True, context: CallContext | None = None) -> Outline:
-    """What this file is made of.
+def outline(data: bytes, name: str, *, decode: Decode | None = None, context: CallContext | None = None) -> Outline:
+    """Return the symbols of a file.
 
-    `isolated`: grammars, which are C code, run in the jailed worker; False runs them here, which saves some
-    milliseconds and trusts them with this process.
+    Grammars are C code and the source is untrusted: `decode` runs them in the sandboxed worker (`Opened.decode_bytes`).
+    Without it they run in this process, for source that the caller trusts.
 
     Raises: Cancelled, TimedOut, and only where `context` says so.
     """
@@ -142,7 +147,7 @@ def outline(data: bytes, name: str, *, isolated: bool = True, context: CallConte
     if room is None:
         from eyespan.outline.source import look
 
-        found = look(data, language, isolated, context)
+        found = look(data, language, decode, context)
     else:
         from importlib import import_module
 

@@ -12,12 +12,12 @@ from eyespan.context import CallContext
 from eyespan.errors import Cancelled, Missing, ReadError
 from eyespan.outline.model import MAX_SYMBOLS, Find, build, text_of
 from eyespan.outline.shape import finds_by_shape
-from eyespan.source import close_fd, spool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from eyespan.outline import Decode
     from eyespan.outline.model import Outline
 
 _KINDS = (
@@ -40,12 +40,12 @@ SECONDS = 8.0
 _rowers: dict[str, Any] = {}
 
 
-def look(data: bytes, language: str, isolated: bool, context: CallContext | None) -> Outline:
+def look(data: bytes, language: str, decode: Decode | None, context: CallContext | None) -> Outline:
     """Raises: Cancelled, TimedOut, where `context` says so."""
     source = text_of(data).encode("utf-8", "replace")
     hint = ""
     try:
-        rows, whole = _by_worker(source, language, context) if isolated else _here(source, language)
+        rows, whole = _here(source, language) if decode is None else _decoded(source, language, decode, context)
         finds = _checked(rows, source.count(b"\n") + 1)
         if finds or whole:
             return build(finds, "tree-sitter", whole)
@@ -81,14 +81,8 @@ def _here(source: bytes, language: str) -> tuple[Any, Any]:
     return rows, whole
 
 
-def _by_worker(source: bytes, language: str, context: CallContext | None) -> tuple[Any, Any]:
-    from eyespan import worker
-
-    fd = spool((source,), asked="")
-    try:
-        facts, _ = worker.run(f"outline-{language}", fd, {}, asked="", context=_Deadline(context))
-    finally:
-        close_fd(fd)
+def _decoded(source: bytes, language: str, decode: Decode, context: CallContext | None) -> tuple[Any, Any]:
+    facts, _ = decode(f"outline-{language}", source, {}, _Deadline(context))
     return facts.get("rows"), facts.get("whole")
 
 

@@ -12,22 +12,17 @@ from eyespan.sources.nested import Inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from eyespan.context import CallContext
-    from eyespan.model import Part, ReadRequest
-    from eyespan.policy import Policy
-    from eyespan.source import Source
+    from eyespan.model import Document, Selection
+    from eyespan.opened import Opened
     from eyespan.sources.members import Entry
 
-MAX_LISTED = 1000
 MAX_NAME_CHARS = 300
 
 
-def read(
-    source: Source, request: ReadRequest, context: CallContext, policy: Policy
-) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
+def read(opened: Opened, selection: Selection, context: CallContext) -> Document:
     """One note: a line for each member, with its size in bytes.
 
     Facts: `format`, `total_members`, `members` (name, size_bytes, what), `truncated`, and perhaps `folder` and
@@ -36,6 +31,7 @@ def read(
 
     Raises: Unreadable.
     """
+    source, policy = opened.source, opened.policy
     folder = source.folder if isinstance(source, Inside) else None
     directory = read_directory(source, context)
     prefix = normal(folder) + "/" if folder and normal(folder) else ""
@@ -45,7 +41,7 @@ def read(
         for entry in directory.entries
         if normal(entry.name).startswith(prefix) and policy.rule_against(f"{where}/{entry.name}") is None
     ]
-    most = request.options.get("max_members", MAX_LISTED)
+    most = opened.request.options.archive.max_members
     shown = entries[:most]
     lines = [_line(entry) for entry in shown]
     if len(entries) > len(shown):
@@ -64,7 +60,7 @@ def read(
         extra["folder"] = folder
     if directory.complaint:
         extra["complaint"] = directory.complaint
-    return (NotePart("\n".join([head, *lines])),), extra
+    return opened.document((NotePart("\n".join([head, *lines])),), extra)
 
 
 def _line(entry: Entry) -> str:

@@ -1,4 +1,4 @@
-"""Binary files, for dialects that hand them out: their first bytes."""
+"""Binary files, for dialects that return bytes."""
 
 from __future__ import annotations
 
@@ -8,20 +8,18 @@ from eyespan.model import BytesPart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
     from eyespan.context import CallContext
     from eyespan.kinds import Kind
-    from eyespan.model import Part, ReadRequest
-    from eyespan.source import Source
+    from eyespan.model import Document, Selection
+    from eyespan.opened import Opened
 
 
-def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
-    """As many bytes as the dialect may hand out.
+def read(opened: Opened, selection: Selection, context: CallContext) -> Document:
+    """Read as many bytes as the dialect may return.
 
     Raises: Binary, if the dialect hands out none.
     """
+    source, request = opened.source, opened.request
     kind = detect(source.first_bytes, "")  # by its bytes alone: a name makes nothing of a file that is not text
     if not request.wants_bytes:
         raise Binary(source.asked, kind=kind.name if kind is not None else "binary")
@@ -35,10 +33,10 @@ def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tu
             break
         data += block
         context.advance(len(data), source.size_bytes)
-    return (BytesPart(bytes(data[:limit]), len(data) > limit, _media_type(kind, source.first_bytes)),), {}
+    return opened.document((BytesPart(bytes(data[:limit]), len(data) > limit, _media_type(kind, source.first_bytes)),))
 
 
-def _media_type(kind: Kind | None, head: bytes) -> str:
+def _media_type(kind: Kind | None, first_bytes: bytes) -> str:
     if kind is not None and kind.name == "image":
-        return image_type(head) or "application/octet-stream"
+        return image_type(first_bytes) or "application/octet-stream"
     return "application/pdf" if kind is not None and kind.name == "pdf" else "application/octet-stream"

@@ -8,23 +8,19 @@ how a page looks is not. Outlook's `.msg` is not read: the one library that is k
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from eyespan import kinds, worker
-from eyespan.errors import Unreadable
 from eyespan.model import ReadRequest
 from eyespan.readers import text
 from eyespan.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Hashable
 
     from eyespan.context import CallContext
-    from eyespan.model import Part
+    from eyespan.model import Document, Selection
+    from eyespan.opened import Opened
     from eyespan.source import Status
-
-OPTIONS = ("sheet", "range")
-"""What of a request's options the converters understand."""
 
 
 class Converted(Source):
@@ -58,23 +54,20 @@ class Converted(Source):
         """Do nothing: the document belongs to the caller."""
 
 
-def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
+def read(opened: Opened, selection: Selection, context: CallContext) -> Document:
     """The lines that the selection names, of the document's text.
 
     Raises: Unreadable, Missing, TimedOut, and what reading lines raises.
     """
-    kind = kinds.detect(source.first_bytes, source.name)
-    if kind is None:
-        raise Unreadable(source.asked, kind="document", reason="it is of no kind that is known")
-    params = {name: request.options[name] for name in OPTIONS if request.options.get(name) is not None}
-    facts, blobs = worker.run(kind.name, source.fd, params, asked=source.asked, context=context)
-    converted = Converted(blobs[0] if blobs else b"", source)
+    request, sheet = opened.request, opened.request.options.sheet
+    params = {name: value for name, value in (("sheet", sheet.sheet), ("range", sheet.cells)) if value}
+    facts, blobs = opened.decode(params, context)
+    converted = Converted(blobs[0] if blobs else b"", opened.source)
     plain = ReadRequest(
         request.path,
-        request.selection,
-        request.limits,
+        limits=request.limits,
         total=request.total,
         counts_cut_chars=request.counts_cut_chars,
     )
-    parts, _ = text.read(converted, plain, context)
-    return parts, facts
+    parts, _ = text.read_parts(converted, plain, selection, context)
+    return opened.document(parts, facts)

@@ -5,19 +5,18 @@ Options: `crop` (x, y, width, height in pixels of the upright original), `max_px
 
 from __future__ import annotations
 
-from eyespan import worker
 from eyespan.errors import Unreadable
 from eyespan.kinds import api_image_type, image_type
 from eyespan.model import MIB, ImagePart, NotePart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from eyespan.context import CallContext
-    from eyespan.model import Part, ReadRequest
-    from eyespan.source import Source
+    from eyespan.model import Document, ImageOptions, Part, Selection
+    from eyespan.opened import Opened
 
 MAX_BASE64_BYTES = 5 * MIB
 MAX_BYTES = MAX_BASE64_BYTES // 4 * 3
@@ -28,24 +27,39 @@ SHOWN_PX = 1568
 other side, where nobody can tell the scale."""
 
 
-def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
+def read(opened: Opened, selection: Selection, context: CallContext) -> Document:
     """One picture, and a note if it is not the file as it is.
 
     Raises: Unreadable, Missing, TimedOut, Cancelled.
     """
-    media_type = image_type(source.first_bytes)
+    source, options = opened.source, opened.request.options.image
+    parts, facts = read_parts(source.first_bytes, source.asked, options, lambda params: opened.decode(params, context))
+    return opened.document(parts, {"size_bytes": source.size_bytes, **facts})
+
+
+def read_parts(
+    first_bytes: bytes,
+    asked: str,
+    options: ImageOptions,
+    decode: Callable[[dict[str, Any]], tuple[dict[str, Any], list[bytes]]],
+) -> tuple[tuple[Part, ...], dict[str, Any]]:
+    """Decode an image; return it with a note if it differs from the file, and its facts.
+
+    Raises: Unreadable, Missing, TimedOut, Cancelled.
+    """
+    media_type = image_type(first_bytes)
     params = {
         "media_type": media_type,
-        "max_px": request.options.get("max_px", SHOWN_PX),
+        "max_px": options.max_px or SHOWN_PX,
         "max_side_px": MAX_SIDE_PX,
         "max_bytes": MAX_BYTES,
-        "crop": request.options.get("crop"),
+        "crop": options.crop,
     }
-    facts, blobs = worker.run("image", source.fd, params, asked=source.asked, context=context)
-    picture = checked_image(blobs, facts.get("media_type"), source.asked, "image")
+    facts, blobs = decode(params)
+    picture = checked_image(blobs, facts.get("media_type"), asked, "image")
     note = _note(facts)
     parts: tuple[Part, ...] = (picture, NotePart(note)) if note else (picture,)
-    return parts, {"media_type": picture.media_type, "size_bytes": source.size_bytes, **facts}
+    return parts, {"media_type": picture.media_type, **facts}
 
 
 def checked_image(blobs: list[bytes], media_type: Any, asked: str, kind: str) -> ImagePart:
@@ -54,7 +68,7 @@ def checked_image(blobs: list[bytes], media_type: Any, asked: str, kind: str) ->
     Raises: Unreadable.
     """
     if not blobs or len(blobs[0]) > MAX_BYTES or media_type is None or api_image_type(blobs[0]) != media_type:
-        raise Unreadable(asked, kind=kind, reason="the decoder's answer makes no sense")
+        raise Unreadable(asked, kind=kind, reason="the decoder returned an invalid response")
     return ImagePart(blobs[0], media_type)
 
 

@@ -12,23 +12,21 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import os
 import re
 import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
 from eyespan import kinds
-from eyespan.errors import Cancelled, ReadError, TimedOut, Unreadable, WindowTooLarge, from_os_error
-from eyespan.guard.source import LocalFile
+from eyespan.errors import Cancelled, ReadError, TimedOut, Unreadable, WindowTooLarge
 from eyespan.model import MIB, ImagePart, NotePart
-from eyespan.source import close_fd, spool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eyespan.context import CallContext
-    from eyespan.model import Part, ReadRequest
+    from eyespan.model import Document, Part, Selection
+    from eyespan.opened import Opened
     from eyespan.source import Source
 
 MAX_BYTES = 32 * MIB
@@ -58,23 +56,23 @@ OLD_FORMS = {
 """What the keys of an output meant before nbformat 4."""
 
 
-def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
+def read(opened: Opened, selection: Selection, context: CallContext) -> Document:
     """The cells of a notebook; `options["cells"]` = (first, last), from 1 and both included, picks some of them.
 
     Raises: Unreadable, if it is no notebook or too large for one; WindowTooLarge, if the cells hold too much source.
     """
-    tree = parse(_bytes(source, context))
-    notebook = Notebook(tree, source.asked)
-    first, last = request.options.get("cells") or (1, sys.maxsize)
-    show = _Show(notebook, request, context)
-    parts = tuple(show.cells(first, last))
+    tree = parse(_bytes(opened.source, context))
+    notebook = Notebook(tree, opened.source.asked)
+    options = opened.request.options.notebook
+    show = _Show(notebook, opened, context)
+    parts = tuple(show.cells(options.first, sys.maxsize if options.last is None else options.last))
     facts = {
         "total_cells": len(notebook.cells),
         "cells_returned": show.shown,
         "language": notebook.language,
         "truncated": show.truncated or show.shown < len(notebook.cells),
     }
-    return parts, facts
+    return opened.document(parts, facts)
 
 
 def _bytes(source: Source, context: CallContext) -> bytes:
@@ -171,13 +169,13 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 class _Show:
     """One pass over the cells asked for, within the limits of one answer."""
 
-    def __init__(self, notebook: Notebook, request: ReadRequest, context: CallContext) -> None:
+    def __init__(self, notebook: Notebook, opened: Opened, context: CallContext) -> None:
         self.shown = 0
         self.truncated = False
         self._notebook = notebook
-        self._request = request
+        self._opened = opened
         self._context = context
-        self._source_left = request.limits.max_window_bytes
+        self._source_left = opened.request.limits.max_window_bytes
         self._chars_left = MAX_OUTPUTS_CHARS
         self._pictures_left = MAX_PICTURES
         self._picture_bytes_left = MAX_PICTURES_BYTES
@@ -201,7 +199,7 @@ class _Show:
             source = "#" * max(1, min(6, cell["level"])) + " " + source
         self._source_left -= 4 * len(source)
         if self._source_left < 0:
-            raise WindowTooLarge("", limit_bytes=self._request.limits.max_window_bytes)
+            raise WindowTooLarge("", limit_bytes=self._opened.request.limits.max_window_bytes)
         mark = f"<cell_type>{kind}</cell_type>" if kind != "code" else self._language(cell)
         yield NotePart(f'<cell id="{name}">{mark}{source}</cell id="{name}">')
         attachments = _dict(cell.get("attachments"))
@@ -287,13 +285,11 @@ class _Show:
             yield NotePart("[picture left out: its data is no PNG, JPEG, GIF or WebP picture]")
             return
         try:
-            parts = _seen(data, self._notebook.asked, self._request, self._context)
+            parts = self._decoded_image(data)
         except Cancelled:
             raise
         except ReadError as error:
-            self._context.advance(
-                self.shown, len(self._notebook.cells)
-            )  # the deadline of the whole call is another matter
+            self._context.check()  # raises if the deadline of the whole call has passed
             if isinstance(error, TimedOut):
                 self._pictures_left = 0  # one that took all its time is one too many
             yield NotePart(f"[picture left out: {error}]")
@@ -304,22 +300,17 @@ class _Show:
                 self._picture_bytes_left -= len(part.data)
         yield from parts
 
+    def _decoded_image(self, data: bytes) -> tuple[Part, ...]:
+        """Return an image of the notebook, treated like an image file. Raises: ReadError."""
+        from eyespan.readers import image
 
-def _seen(data: bytes, asked: str, request: ReadRequest, context: CallContext) -> tuple[Part, ...]:
-    """A picture inside the notebook, treated as a picture file would be.
-
-    Raises: ReadError.
-    """
-    from eyespan.readers import image
-
-    fd = spool((data,), asked=asked)
-    try:
-        status = os.fstat(fd)
-    except OSError as error:
-        close_fd(fd)
-        raise from_os_error(error, asked) from None
-    with LocalFile(fd, status, asked=asked, path="", canonical="") as source:
-        parts: tuple[Part, ...] = image.read(source, request, context)[0]
+        opened, context = self._opened, self._context
+        parts, _ = image.read_parts(
+            data,
+            self._notebook.asked,
+            opened.request.options.image,
+            lambda params: opened.decode_bytes("image", data, params, context),
+        )
         return parts
 
 

@@ -6,7 +6,6 @@ text alone), `max_px` (longer side of a page's picture).
 
 from __future__ import annotations
 
-from eyespan import worker
 from eyespan.errors import Unreadable
 from eyespan.kinds import is_pdf
 from eyespan.model import MIB, BytesPart, NotePart
@@ -14,14 +13,12 @@ from eyespan.readers.image import SHOWN_PX, checked_image
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from eyespan.context import CallContext
-    from eyespan.model import Part, ReadRequest
-    from eyespan.source import Source
+    from eyespan.model import Document, Part, PdfOptions, Selection
+    from eyespan.opened import Opened
 
-MAX_PAGES = 20
 MAX_REPLY_BYTES = 12 * MIB
 """Of text and pictures in one answer: 16 MiB as base64, half of what a request to a model API may hold."""
 MAX_PAGE_CHARS = 200_000
@@ -31,7 +28,7 @@ MAX_DOCUMENT_PAGES = 100
 of the conversation its share."""
 
 
-def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
+def read(opened: Opened, selection: Selection, context: CallContext) -> Document:
     """Pages as notes and pictures in turn, or the file as bytes. No parts: the pages asked for lie beyond the end.
 
     Facts: `total_pages`, `pages_returned`, `truncated`, `pages` (one dict a page), and, when pages that were asked for
@@ -39,14 +36,14 @@ def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tu
 
     Raises: Unreadable, TimedOut, Cancelled.
     """
-    if not is_pdf(source.first_bytes):
-        raise Unreadable(source.asked, kind="pdf", reason="it is named .pdf but its contents are no PDF")
-    if request.options.get("pdf") == "document" and request.options.get("pages") is None:
-        return _document(source, context)
-    return _pages(source, request.options, context)
+    options = opened.request.options.pdf
+    if not is_pdf(opened.source.first_bytes):
+        raise Unreadable(opened.source.asked, kind="pdf", reason="not a PDF, despite its name")
+    return _document(opened, context) if options.is_whole else _pages(opened, options, context)
 
 
-def _document(source: Source, context: CallContext) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
+def _document(opened: Opened, context: CallContext) -> Document:
+    source = opened.source
     advice = 'ask for some of its pages with the argument pages, as in "1-5"'
     if source.size_bytes > MAX_DOCUMENT_BYTES:
         reason = (
@@ -55,7 +52,7 @@ def _document(source: Source, context: CallContext) -> tuple[tuple[Part, ...], M
         )
         raise Unreadable(source.asked, kind="pdf", reason=reason)
     params = {"whole": True, "max_bytes": MAX_DOCUMENT_BYTES}
-    facts, blobs = worker.run("pdf", source.fd, params, asked=source.asked, context=context)
+    facts, blobs = opened.decode(params, context)
     total = _whole_number(facts.get("total_pages"), source.asked)
     if total > MAX_DOCUMENT_PAGES:
         reason = f"it has {total} pages, more than the {MAX_DOCUMENT_PAGES} that can be handed on whole; {advice}"
@@ -63,23 +60,22 @@ def _document(source: Source, context: CallContext) -> tuple[tuple[Part, ...], M
     if len(blobs) != 1 or not is_pdf(blobs[0]):
         raise _senseless(source.asked)
     extra = {"total_pages": total, "size_bytes": len(blobs[0])}
-    return (BytesPart(blobs[0], False, "application/pdf"),), extra
+    return opened.document((BytesPart(blobs[0], False, "application/pdf"),), extra)
 
 
-def _pages(
-    source: Source, options: Mapping[str, Any], context: CallContext
-) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
-    first, last = options.get("pages") or (1, None)
+def _pages(opened: Opened, options: PdfOptions, context: CallContext) -> Document:
+    source = opened.source
+    first, last = options.first, options.last
     params = {
         "first": first,
         "last": last,
-        "max_pages": options.get("max_pages", MAX_PAGES),
-        "pictures": options.get("pictures", True),
-        "max_px": options.get("max_px", SHOWN_PX),
+        "max_pages": options.max_pages,
+        "pictures": options.has_images,
+        "max_px": options.max_px or SHOWN_PX,
         "max_bytes": MAX_REPLY_BYTES,
         "max_text_chars": MAX_PAGE_CHARS,
     }
-    facts, blobs = worker.run("pdf", source.fd, params, asked=source.asked, context=context)
+    facts, blobs = opened.decode(params, context)
     total = _whole_number(facts.get("total_pages"), source.asked)
     pages = facts.get("pages")
     if not isinstance(pages, list) or sum(map(len, blobs)) > 2 * MAX_REPLY_BYTES:
@@ -103,7 +99,7 @@ def _pages(
         extra["left_out"] = [shown_last + 1, wanted_last]
         if facts.get("stopped") in ("bytes", "seconds"):
             extra["stopped"] = facts["stopped"]
-    return tuple(parts), extra
+    return opened.document(tuple(parts), extra)
 
 
 def _page(page: dict[str, Any], blobs: list[bytes], total: int, asked: str) -> list[Part]:
@@ -136,4 +132,4 @@ def _whole_number(value: Any, asked: str) -> int:
 
 
 def _senseless(asked: str) -> Unreadable:
-    return Unreadable(asked, kind="pdf", reason="the decoder's answer makes no sense")
+    return Unreadable(asked, kind="pdf", reason="the decoder returned an invalid response")

@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from eyespan import kinds, worker
 from eyespan.decoders import tabular
 from eyespan.errors import NoMember, ScanLimit, Unreadable
 from eyespan.lines.encodings import Transcoder, choose
@@ -22,7 +21,8 @@ if TYPE_CHECKING:
 
     from eyespan.context import CallContext
     from eyespan.lines.encodings import Encoding
-    from eyespan.model import Part, ReadRequest
+    from eyespan.model import Document, Part, ReadRequest, Selection, TableOptions
+    from eyespan.opened import Opened
     from eyespan.source import Source
 
 SAMPLE_ROWS = 10
@@ -35,7 +35,7 @@ MAX_LINE_BYTES = MIB
 DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 
 
-def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
+def read(opened: Opened, selection: Selection, context: CallContext) -> Document:
     """One note: columns with their types, and rows.
 
     Facts: `columns` (name, type), `total_rows` (None where counting is not cheap) and `rows_returned` ((first, last) or
@@ -43,31 +43,35 @@ def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tu
 
     Raises: Unreadable, Missing, NoMember (no such table), ScanLimit, TimedOut, Cancelled.
     """
-    kind = kinds.detect(source.first_bytes, source.name)
-    if kind is not None and kind.name in ("sqlite", "parquet"):
-        return _decoded(kind.name, source, request, context)
-    return _Csv(source, request, context).read()
+    if opened.kind.decoder:
+        return _decoded(opened, context)
+    parts, facts = _Csv(opened.source, opened.request, context).read()
+    return opened.document(parts, facts)
 
 
-def _window(options: Mapping[str, Any], default: int) -> tuple[int, int]:
-    first, count = options.get("rows") or (1, default)
-    return max(1, int(first)), max(0, min(int(count), tabular.MAX_ROWS))
+def _window(options: TableOptions) -> tuple[int, int]:
+    """Return the first row and the number of rows, within bounds."""
+    count = SAMPLE_ROWS if options.count is None else options.count
+    return max(1, options.first), max(0, min(count, tabular.MAX_ROWS))
 
 
-def _decoded(
-    kind: str, source: Source, request: ReadRequest, context: CallContext
-) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
-    table = request.options.get("table")
-    first, count = _window(request.options, SAMPLE_ROWS)
-    params = {"table": table, "first": first, "count": count, "windowed": request.options.get("rows") is not None}
-    facts, blobs = worker.run(kind, source.fd, params, asked=source.asked, context=context)
+def _decoded(opened: Opened, context: CallContext) -> Document:
+    source, options = opened.source, opened.request.options.table
+    first, count = _window(options)
+    params = {
+        "table": options.table,
+        "first": first,
+        "count": count,
+        "windowed": options.count is not None,
+    }
+    facts, blobs = opened.decode(params, context)
     if facts.get("no_table"):
-        near = tuple([str(name) for name in facts.get("near", ())][:10])
-        raise NoMember(source.asked, member=str(table), suggestions=near, what="table")
+        suggestions = tuple([str(name) for name in facts.get("near", ())][:10])
+        raise NoMember(source.asked, member=str(options.table), suggestions=suggestions, what="table")
     if len(blobs) != 1:
-        raise Unreadable(source.asked, kind=kind, reason="the decoder's answer makes no sense")
+        raise Unreadable(source.asked, kind=opened.kind.name, reason="the decoder returned an invalid response")
     text = blobs[0].decode("utf-8", "replace")
-    return (NotePart(text),), facts
+    return opened.document((NotePart(text),), facts)
 
 
 class _Csv:
@@ -76,7 +80,7 @@ class _Csv:
     def __init__(self, source: Source, request: ReadRequest, context: CallContext) -> None:
         self._source = source
         self._context = context
-        self._first, self._count = _window(request.options, SAMPLE_ROWS)
+        self._first, self._count = _window(request.options.table)
         rule = "bom" if request.encoding == "utf-8" else request.encoding
         self._encoding: Encoding = choose(rule, source.first_bytes, source.read_at)
         if rule == "bom" and self._encoding.name == "utf-8":

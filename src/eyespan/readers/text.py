@@ -14,18 +14,29 @@ if TYPE_CHECKING:
 
     from eyespan.context import CallContext
     from eyespan.lines.encodings import Encoding
-    from eyespan.model import Part, ReadRequest
+    from eyespan.model import Document, Part, ReadRequest, Selection
+    from eyespan.opened import Opened
     from eyespan.source import Source
 
 
-def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
+def read(opened: Opened, selection: Selection, context: CallContext) -> Document:
     """The lines of a text file. A selection that lies beyond its end gives a part without lines.
 
     Where the request `tells_encoding`, the facts say how the bytes were decoded and how many could not be.
 
     Raises: ScanLimit, TooLarge, WindowTooLarge, and what reading raises.
     """
-    selection = request.selection
+    parts, facts = read_parts(opened.source, opened.request, selection, context)
+    return opened.document(parts, facts)
+
+
+def read_parts(
+    source: Source, request: ReadRequest, selection: Selection, context: CallContext
+) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
+    """Read lines of any source of text; return the parts and the facts about their decoding.
+
+    Raises: ScanLimit, TooLarge, WindowTooLarge, and what reading raises.
+    """
     encoding = UTF8 if request.encoding == "utf-8" else choose(request.encoding, source.first_bytes, source.read_at)
     if type(selection) is Lines and encoding.name == "utf-8" and not encoding.bom:
         part = _at_hand(source, request, selection)
@@ -48,9 +59,9 @@ def read(source: Source, request: ReadRequest, context: CallContext) -> tuple[tu
         lines.keep_index()
 
 
-def stream(source: Source, request: ReadRequest, context: CallContext) -> Iterator[TextPart]:
-    """The same lines, part after part; at least one part, if only an empty one."""
-    selection = request.selection
+def stream(opened: Opened, selection: Selection, context: CallContext) -> Iterator[TextPart]:
+    """Yield the same lines in small parts; at least one part, which may be empty."""
+    source, request = opened.source, opened.request
     lines = LineReader(source, request, choose(request.encoding, source.first_bytes, source.read_at), context)
     if isinstance(selection, Lines):
         try:
@@ -58,7 +69,7 @@ def stream(source: Source, request: ReadRequest, context: CallContext) -> Iterat
         finally:
             lines.keep_index()
     else:
-        parts, _ = read(source, request, context)
+        parts, _ = read_parts(source, request, selection, context)
         yield from [part for part in parts if isinstance(part, TextPart)]
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from eyespan.context import CallContext
     from eyespan.model import Content, Reply
     from eyespan.server.audit import Audit
-    from eyespan.server.recorder import Witness
+    from eyespan.server.recorder import Recorder
     from eyespan.tool import Tool
     from eyespan.workspace import Workspace
 
@@ -168,15 +168,15 @@ class Service:
             return self._result(tool, tool.call(arguments, context=context), None)
         from eyespan.server.recorder import facts, watched
 
-        reply, witness, seconds = watched(tool, arguments, context)
+        reply, recorder, seconds = watched(tool, arguments, context)
         if self.audit is not None:
             verdict = "cancelled" if context.cancelled else "read" if reply.error is None else "refused"
-            line = {"caller": caller, "dialect": tool.dialect.name, **facts(witness)}
+            line = {"caller": caller, "dialect": tool.dialect.name, **facts(recorder)}
             line |= {"bytes": _weight(reply.content) if reply.error is None else 0, "verdict": verdict}
             line |= {"code": None if reply.error is None else reply.error.code, "ms": round(seconds * 1000, 3)}
             if not self._recorded(line):
                 return _failure("The audit log cannot be written, so nothing is read. Tell the user.", "audit")
-        return self._result(tool, reply, witness)
+        return self._result(tool, reply, recorder)
 
     def _recorded(self, line: dict[str, Any]) -> bool:
         """Writes an audit line; whether the answer may go out."""
@@ -190,13 +190,13 @@ class Service:
             return not self._audit_required
         return True
 
-    def _result(self, tool: Tool, reply: Reply, witness: Witness | None) -> dict[str, Any]:
+    def _result(self, tool: Tool, reply: Reply, recorder: Recorder | None) -> dict[str, Any]:
         limit = self._max_answer_bytes
         if limit is not None and (weight := _weight(reply.content)) > limit:
             text = f"The answer has {weight} bytes, this server sends at most {limit}. Ask for fewer lines or pages."
             return _failure(text, "answer_too_large")
         result: dict[str, Any] = {
-            "content": [self._block(block, witness) for block in reply.content],
+            "content": [self._block(block, recorder) for block in reply.content],
             "isError": reply.error is not None,
         }
         meta: dict[str, Any] = {}
@@ -213,7 +213,7 @@ class Service:
             result["_meta"] = meta
         return result
 
-    def _block(self, block: Content, witness: Witness | None) -> dict[str, Any]:
+    def _block(self, block: Content, recorder: Recorder | None) -> dict[str, Any]:
         if isinstance(block, TextContent):
             return {"type": "text", "text": block.text}
         if isinstance(block, ImageContent):
@@ -221,7 +221,7 @@ class Service:
         if self._rich:
             from eyespan.dialects.resource import uri_of
 
-            path = witness.document.facts.canonical if witness is not None and witness.document is not None else ""
+            path = recorder.document.facts.canonical if recorder is not None and recorder.document is not None else ""
             resource = {"uri": uri_of(path), "mimeType": block.media_type, "blob": block.data}
             return {"type": "resource", "resource": resource}
         # Hosts save such a block to disk or hand its base64 to the model as text; neither helps anyone.
@@ -244,18 +244,18 @@ class Service:
         import time
 
         from eyespan.dialects import resource
-        from eyespan.server.recorder import Witness, facts
+        from eyespan.server.recorder import Recorder, facts
 
         uri = params.get("uri")
         if not isinstance(uri, str):
             raise Refused(INVALID_PARAMS, "uri must be a string")
-        witness = Witness(self.workspace.engine)
+        recorder = Recorder(self.workspace.engine)
         start = time.perf_counter()
         code = None
         waits = False
         contents: dict[str, Any] = {}
         try:
-            contents = resource.read(witness, self.workspace.roots, uri, context, self._max_answer_bytes)
+            contents = resource.read(recorder, self.workspace.roots, uri, context, self._max_answer_bytes)
         except ReadError as error:
             code = error.code
             raise Refused(RESOURCE_NOT_FOUND, valid_text(str(error)), {"uri": uri}) from None
@@ -266,7 +266,7 @@ class Service:
             if self.audit is not None and not waits:
                 size = len(contents.get("text", "").encode()) if "text" in contents else len(contents.get("blob", b""))
                 verdict = "cancelled" if context.cancelled else "read" if contents else "refused"
-                line = {"caller": caller, "dialect": "resource", **facts(witness), "bytes": size, "verdict": verdict}
+                line = {"caller": caller, "dialect": "resource", **facts(recorder), "bytes": size, "verdict": verdict}
                 line |= {"code": code, "ms": round((time.perf_counter() - start) * 1000, 3)}
                 if not self._recorded(line):
                     raise Refused(INTERNAL_ERROR, "the audit log cannot be written, so nothing is read", {"uri": uri})

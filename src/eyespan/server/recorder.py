@@ -1,6 +1,6 @@
-"""Stands between a tool and its engine for one call and remembers what was asked for and what was opened.
+"""The recorder of one call, placed between a tool and its engine for the audit log.
 
-So the audit log knows paths, rules and ranges without the dialects or the engine knowing of an audit log.
+It records paths, rules and ranges, so that neither the dialects nor the engine need to know about the log.
 """
 
 from __future__ import annotations
@@ -8,25 +8,28 @@ from __future__ import annotations
 import time
 
 from eyespan.errors import PolicyDenied, ReadError
-from eyespan.model import CharRange, Lines, Tail, TextPart
+from eyespan.model import CharRange, Document, Lines, Tail, TextPart
 from eyespan.tool import Tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypeVar
 
     from eyespan.context import CallContext
 
-    # What a witness is to the type checker: it answers to everything an engine does.
+    # For the type checker a recorder is an engine: it forwards everything else to one.
     from eyespan.engine import Engine as _Engine
-    from eyespan.model import Document, ReadRequest, Reply
+    from eyespan.model import ReadRequest, Reply
+    from eyespan.opened import Opened
+
+    T = TypeVar("T")
 else:
     _Engine = object
 
 
-class Witness(_Engine):
-    """An engine that remembers its last read, and every file it was asked for."""
+class Recorder(_Engine):
+    """An engine that records its last read and every file it was asked for."""
 
     __slots__ = ("_engine", "asked", "document", "error", "files", "request")
 
@@ -37,7 +40,7 @@ class Witness(_Engine):
         self.document: Document | None = None
         self.error: ReadError | None = None
         self.files: dict[str, dict[str, Any]] = {}
-        """What was opened, by its name on disk, and what a rule refused, by the name asked for."""
+        """The files that were opened, by their names on disk, and those that a rule denied, by the names asked for."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
@@ -51,58 +54,64 @@ class Witness(_Engine):
             raise
 
     def read(self, request: ReadRequest, context: CallContext | None = None) -> Document:
-        return self._seen(request, lambda: self._engine.read(request, context))
+        document = self._tried(request, lambda: self._engine.read(request, context))
+        self._read(request, document)
+        return document
 
-    def look(self, request: ReadRequest, context: CallContext | None = None) -> Document:
-        return self._seen(request, lambda: self._engine.look(request, context))
+    def open(self, request: ReadRequest, context: CallContext | None = None) -> Opened:
+        opened = self._tried(request, lambda: self._engine.open(request, context))
+        self._read(request, Document(opened.kind.name, opened.facts, ()))
+        opened.observer = self._read
+        return opened
 
-    def _seen(self, request: ReadRequest, act: Callable[[], Document]) -> Document:
+    def _tried(self, request: ReadRequest, act: Callable[[], T]) -> T:
         self.asked = request.path
         self.request = request
         try:
-            self.document = document = act()
+            return act()
         except ReadError as error:
             if not isinstance(self.error, PolicyDenied):
                 self.error = error
             if isinstance(error, PolicyDenied):
                 self.files[request.path] = {"path": request.path, "canonical": None, "range": None, "rule": error.rule}
             raise
+
+    def _read(self, request: ReadRequest, document: Document) -> None:
+        self.request, self.document = request, document
         name = document.facts.canonical
-        told = {"path": request.path, "canonical": name, "range": _range(self), "rule": None}
         if document.parts or name not in self.files:
-            self.files[name] = told
-        return document
+            self.files[name] = {"path": request.path, "canonical": name, "range": _range(self), "rule": None}
 
 
-def watched(tool: Tool, arguments: Any, context: CallContext) -> tuple[Reply, Witness, float]:
-    """The tool's answer to one call, what was seen on the way, and the seconds it took."""
-    witness = Witness(tool.engine)
+def watched(tool: Tool, arguments: Any, context: CallContext) -> tuple[Reply, Recorder, float]:
+    """Call the tool; return its reply, the record of the call and the seconds it took."""
+    recorder = Recorder(tool.engine)
     start = time.perf_counter()
-    reply = Tool(tool.dialect, witness).call(arguments, context=context)
-    return reply, witness, time.perf_counter() - start
+    reply = Tool(tool.dialect, recorder).call(arguments, context=context)
+    return reply, recorder, time.perf_counter() - start
 
 
-def facts(witness: Witness) -> dict[str, Any]:
-    """The part of an audit line that is about the file."""
-    error, document = witness.error, witness.document
-    line: dict[str, Any] = {"path": witness.asked, "canonical": None, "range": _range(witness)}
+def facts(recorder: Recorder) -> dict[str, Any]:
+    """Return the part of an audit line that describes the file."""
+    error, document = recorder.error, recorder.document
+    line: dict[str, Any] = {"path": recorder.asked, "canonical": None, "range": _range(recorder)}
     if document is not None:
         line["canonical"] = document.facts.canonical
     line["rule"] = (error.rule or "tool") if isinstance(error, PolicyDenied) else None
-    if len(witness.files) > 1:
-        line["files"] = list(witness.files.values())
+    if len(recorder.files) > 1:
+        line["files"] = list(recorder.files.values())
     return line
 
 
-def _range(witness: Witness) -> str | None:
-    """What was shown of the file, or asked for where nothing was."""
-    if witness.document is not None:
-        for part in witness.document.parts:
+def _range(recorder: Recorder) -> str | None:
+    """Return the lines that were shown, or those that were asked for if nothing was."""
+    if recorder.document is not None:
+        for part in recorder.document.parts:
             if isinstance(part, TextPart):
                 return f"{part.first_line}-{part.first_line + part.line_count - 1}" if part.line_count else "none"
-    if witness.request is None:
+    if recorder.request is None:
         return None
-    selection = witness.request.selection
+    selection = recorder.request.selection
     if isinstance(selection, Lines):
         return f"{selection.first}-{'' if selection.count is None else selection.first + selection.count - 1}"
     if isinstance(selection, CharRange):

@@ -15,7 +15,7 @@ one error of `eyespan.errors`; the next call works.
 
 **A decoder** is a function `decode(file, params) -> (facts, blobs)` in a module that only the decoding process imports.
 `file` is the opened file (binary, unbuffered, at its start), `params` and `facts` are dicts that JSON can represent,
-`blobs` is a list of bytes, `params["seconds"]` is the time limit. It has one row in `eyespan.decoders.table`. Heavy
+`blobs` is a list of bytes, `params["seconds"]` is the time limit. It has one row in `eyespan.worker.tasks`. Heavy
 libraries are imported at the top of its module: inside the sandbox no file can be opened, so everything that is
 imported or opened lazily must be used once at import. A decoder reports a bad file by raising
 `Unreadable("", kind=..., reason=...)` or `Missing("", what=..., install=...)`; the client adds the path.

@@ -8,13 +8,13 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from eyespan.context import CallContext
-from eyespan.decoders.table import DECODERS
 from eyespan.errors import Internal, SystemFailure, TimedOut, Unreadable
 from eyespan.model import MIB
 from eyespan.record import record
 from eyespan.source import close_fd
 from eyespan.worker import protocol
 from eyespan.worker.job import NO_OP_TASK
+from eyespan.worker.tasks import DECODERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

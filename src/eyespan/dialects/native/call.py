@@ -1,15 +1,20 @@
-"""One call of the native tool: targets become parts, parts share the budget, what is left out gets its selector."""
+"""One call of the native tool: targets become items, items share the budget, what is left out gets its selector.
+
+Each file is opened once for the whole call, so that all pieces of it come from one version.
+"""
 
 from __future__ import annotations
 
-import errno
-
-from eyespan import errors, tokens
-from eyespan.dialects.native.parts import Failure, Folder, Part, Shown, no_such_part
+from eyespan import errors, kinds, tokens
+from eyespan.dialects.native.items import DirectoryItem, Failure, View
 from eyespan.dialects.native.suggestions import Suggestions, differing
-from eyespan.dialects.native.text import OutlineOnly, TextFile
-from eyespan.model import CHEAP_TOTAL, NUL_IS_BINARY, CharRange, ReadRequest, Reply, ReplyError, TextContent, TextPart
-from eyespan.selectors import Area, Named, Ranges, Symbol, Target
+from eyespan.dialects.native.text import FileText
+from eyespan.dialects.native.text_items import OutlineItem, TextPlan, make_item
+from eyespan.dialects.native.wanted import Wanted, want_ranges
+from eyespan.dialects.pieces import no_such_part, symbol_ranges
+from eyespan.model import NUL_IS_BINARY, ReadRequest, Reply, ReplyError, TextContent
+from eyespan.record import replace
+from eyespan.selectors import Named, Ranges, Symbol, Target, is_missing, resolve, write_target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,196 +22,221 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eyespan.context import CallContext
-    from eyespan.dialects.native import Ask, Native, NativeArgs
+    from eyespan.dialects.native import Native
+    from eyespan.dialects.native.arguments import Ask, NativeArgs
+    from eyespan.dialects.native.items import Item, Shown
     from eyespan.engine import Engine
-    from eyespan.errors import ReadError
-    from eyespan.model import Document, Selection
-    from eyespan.selectors import Piece
+    from eyespan.opened import Opened
 
 CHARS_PER_TOKEN = 8
-"""As many characters are read for each token of the budget; text that is cheaper still is read on in another call."""
+"""The characters that are read for each token of the budget; cheaper text is read on in another call."""
 LEAST_CHARS = 16 * 1024
 LEAST_SHARE = 60
-"""A part that would get less is left out whole, unless it is the first."""
-TEXTLIKE = ("docx", "pptx", "sheet", "epub", "eml", "sqlite", "parquet", "csv")
-DOCUMENTS = frozenset(("image", "pdf", "notebook", "archive", "compressed", *TEXTLIKE))
-"""Kinds that are shown as what they are. HTML is source code to whoever reads a workspace."""
+"""An item that would get less is left out, unless it is the first."""
 MAX_TRIED = 6
-NO_SUCH_NAME = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 
 
-class Call:
-    """One call, from targets to the answer."""
+def answer(dialect: Native, args: NativeArgs, engine: Engine, context: CallContext) -> Reply:
+    """Answer one call. Raises: Cancelled, TimedOut."""
+    view = View(
+        style=dialect.style,
+        budget=args.budget,
+        max_chars=max(LEAST_CHARS, args.budget * CHARS_PER_TOKEN),
+        known=args.known,
+        versions=dialect.versions,
+        redacts=dialect.redact,
+    )
+    with Files(engine, context, dialect.encoding or "auto") as files:
+        plans = [_plan_ask(ask, args, view, files) for ask in args.asks]
+        items = _items(plans, view, files)
+        needs = [item.need() for item in items]
+        shares = share(needs, args.budget, [tokens.estimate(item.selector) + 1 for item in items])
+        shown = []
+        left_out = []
+        for item, tokens_left in zip(items, shares, strict=True):
+            context.check()
+            if tokens_left:
+                shown.append(item.show(tokens_left))
+            else:
+                left_out.append(item.selector)
+    return _reply(shown, [*[selector for one in shown for selector in one.left], *left_out], args.budget)
 
-    def __init__(self, dialect: Native, args: NativeArgs, engine: Engine, context: CallContext) -> None:
-        self.dialect = dialect
-        self.args = args
+
+def _reply(shown: Sequence[Shown], left: Sequence[str], budget: int) -> Reply:
+    text = "\n".join([one.text for one in shown])
+    if left:
+        text += "\n" + "\n".join([f"left out, over the budget of {budget}:", *left])
+    structured: dict[str, Any] = {
+        "parts": [one.facts for one in shown],
+        "tokens": tokens.estimate(text),
+        "budget": budget,
+    }
+    if left:
+        structured["left_out"] = left
+    if any("changed_during_read" in one.facts for one in shown):
+        structured["changed_during_read"] = True
+    failed = shown[0].error if all(one.error is not None for one in shown) else None
+    error = None if failed is None else ReplyError(failed.code, text)
+    blocks = [block for one in shown for block in one.blocks]
+    return Reply((TextContent(text), *blocks), None if error is not None else structured, error)
+
+
+class Files:
+    """The files of one call, each opened once and closed at its end."""
+
+    def __init__(self, engine: Engine, context: CallContext, encoding: str) -> None:
         self.engine = engine
         self.context = context
-        self.max_chars = max(LEAST_CHARS, args.budget * CHARS_PER_TOKEN)
-        self._suggestions = Suggestions(engine, context)
+        self.suggestions = Suggestions(engine, context)
+        self._encoding = encoding
+        self._opened: dict[tuple[str, str, str], Opened] = {}
 
-    def reply(self) -> Reply:
-        parts = self._parts()
-        needs = [part.need() for part in parts]
-        shares = shared(needs, self.args.budget, [tokens.estimate(part.selector) + 1 for part in parts])
-        shown = [self._shown(part, share) for part, share in zip(parts, shares, strict=True) if share]
-        left = [selector for one in shown for selector in one.left]
-        left += [part.selector for part, share in zip(parts, shares, strict=True) if not share]
-        text = "\n".join([one.text for one in shown])
-        if left:
-            text += "\n" + "\n".join([f"left out, over the budget of {self.args.budget}:", *left])
-        structured: dict[str, Any] = {
-            "parts": [one.facts for one in shown],
-            "tokens": tokens.estimate(text),
-            "budget": self.args.budget,
-        }
-        if left:
-            structured["left_out"] = left
-        if any("changed_during_read" in one.facts for one in shown):
-            structured["changed_during_read"] = True
-        failed = shown[0].error if all(one.error is not None for one in shown) else None
-        error = None if failed is None else ReplyError(failed.code, text)
-        blocks = [block for one in shown for block in one.blocks]
-        return Reply((TextContent(text), *blocks), None if error is not None else structured, error)
+    def open(self, target: Target) -> Opened:
+        """Open the file of a target, or return it if it is open already. Raises: ReadError."""
+        key = (target.path, target.member, target.revision)
+        if key not in self._opened:
+            request = ReadRequest(
+                target.path,
+                text_rule=NUL_IS_BINARY,
+                documents=kinds.shown_in("native"),
+                encoding=self._encoding,
+                member=target.member,
+                revision=target.revision,
+            )
+            self._opened[key] = self.engine.open(request, self.context)
+        return self._opened[key]
 
-    # --- from targets to parts -------------------------------------------------------------------------------------
+    def close(self, opened: Opened) -> None:
+        """Close a file early: nothing more is read from it."""
+        self._opened = {key: one for key, one in self._opened.items() if one is not opened}
+        opened.close()
 
-    def _shown(self, part: Part, share: int) -> Shown:
-        self.context.check()
-        return part.show(share)
+    def __enter__(self) -> Files:
+        return self
 
-    def _parts(self) -> list[Part]:
-        parts: list[Part] = []
-        texts: dict[tuple[str, str], TextFile] = {}
-        for ask in self.args.asks:
-            try:
-                part = self._part(ask)
-            except (errors.Cancelled, errors.TimedOut):
-                raise
-            except errors.ReadError as error:
-                part = Failure(ask.written, error, getattr(error, "suggestions", ()))
-            if isinstance(part, TextFile):
-                known = texts.setdefault(part.key, part)
-                if known is not part:
-                    known.add(part)
-                    continue
-            parts.append(part)
-        return [self._loaded(part) for part in parts]
+    def __exit__(self, *_: object) -> None:
+        opened, self._opened = self._opened, {}
+        for one in opened.values():
+            one.close()
 
-    def _loaded(self, part: Part) -> Part:
-        self.context.check()
-        if isinstance(part, TextFile):
-            try:
-                part.load()
-            except (errors.Cancelled, errors.TimedOut):
-                raise
-            except errors.ReadError as error:
-                return Failure(part.selector, error)
-        return part
 
-    def _part(self, ask: Ask) -> Part:
-        """What an ask means: the first of its readings whose file is there.
+# --- from targets to items -------------------------------------------------------------------------------------------
 
-        Raises: ReadError.
-        """
-        missing: ReadError = errors.NotFound(ask.written)
-        inside: ReadError | None = None
-        for target in ask.readings:
-            try:
-                return self.resolved(target)
-            except (errors.NoMember, errors.NoRevision) as error:
-                # A missing name with an @ in it is no question about the past.
-                if inside is None and (isinstance(error, errors.NoMember) or self._suggestions.is_there(target.path)):
-                    inside = error
-            except (errors.SystemFailure, errors.InvalidPath) as error:
-                # Text with a long selector is no name that a file could have.
-                if isinstance(error, errors.SystemFailure) and error.errno not in NO_SUCH_NAME:
-                    raise
-                missing = error
-        return self._miss(ask, missing) if inside is None else Failure(ask.written, inside)
 
-    def _miss(self, ask: Ask, missing: ReadError) -> Part:
-        """The file that looks exactly like the one named, or else what is near.
+def _plan_ask(ask: Ask, args: NativeArgs, view: View, files: Files) -> Item | TextPlan:
+    """Return the item of a target or the plan of its text; a failure is an item, too.
 
-        A name that differs only in what cannot be seen is opened: nobody could type the difference.
-        """
-        paths = list(dict.fromkeys([target.path for target in ask.readings if not target.revision]))[:MAX_TRIED]
-        for path in paths:
-            found = self._suggestions.alike(path)
-            if found is not None:
-                target = next(target for target in ask.readings if target.path == path)
-                real = Target(found, target.piece, target.member, target.revision)
-                return self.resolved(real, note=f"the name as asked has other characters: {differing(path, found)}")
-        # Of several readings the one that a person would mean: with the selector taken off.
-        likely = [t.path for t in ask.readings[1:] if isinstance(t.piece, (Ranges, Symbol)) and not t.member]
-        return Failure(ask.written, missing, self._suggestions.near([*likely, *paths][0]))
-
-    def resolved(self, target: Target, note: str = "") -> Part:
-        """Raises: ReadError."""
+    Raises: Cancelled, TimedOut.
+    """
+    try:
         try:
-            document = self.engine.look(self.request(target), self.context)
-        except errors.NotRegular as error:
-            if error.what != "directory" or target.member or target.revision:
+            return resolve(ask.readings, lambda target: _plan(target, args, view, files), files.suggestions.exists)
+        except (errors.NoMember, errors.NoRevision) as error:
+            return Failure(ask.written, error)
+        except errors.ReadError as error:
+            if not is_missing(error):
                 raise
-            return Folder(target, self.engine.list(target.path, self.context))
-        if document.kind == "binary":
-            raise errors.Binary(target.path)
-        if document.kind != "text":
-            from eyespan.dialects.native.documents import open_document
-
-            return open_document(self, target, document, note)
-        return self._text(target, document, note)
-
-    def _text(self, target: Target, document: Document, note: str) -> Part:
-        piece = target.piece
-        file = TextFile(self, Target(target.path, None, target.member, target.revision), document.facts, note)
-        if self.args.outline and not isinstance(piece, (Symbol, Ranges)):
-            return OutlineOnly(file)
-        match piece:
-            case None:
-                file.want(())
-            case Ranges(ranges):
-                file.want(ranges)
-            case Symbol(name) | Named(name, ()):
-                file.want_symbol(name)
-            case _:
-                raise no_such_part(target.path, piece, document.kind)
-        return file
-
-    def request(
-        self,
-        target: Target,
-        selection: Selection | None = None,
-        total: str = CHEAP_TOTAL,
-        documents: frozenset[str] = DOCUMENTS,
-    ) -> ReadRequest:
-        return ReadRequest(
-            target.path,
-            selection or CharRange(),
-            text_rule=NUL_IS_BINARY,
-            documents=documents,
-            options=_options(target.piece),
-            encoding=self.dialect.encoding or "auto",
-            total=total,
-            member=target.member,
-            revision=target.revision,
-        )
-
-    def read(self, target: Target, selection: Selection, total: str = CHEAP_TOTAL) -> tuple[TextPart, Document]:
-        """Text of a file, or of a document that was made text. Raises: ReadError."""
-        document = self.engine.read(self.request(target, selection, total), self.context)
-        part: Any = document.parts[0]
-        if not isinstance(part, TextPart):
-            raise errors.Binary(target.path, kind=document.kind)
-        return part, document
+            return _plan_missing(ask, error, args, view, files)
+    except (errors.Cancelled, errors.TimedOut):
+        raise
+    except errors.ReadError as error:
+        return Failure(ask.written, error, getattr(error, "suggestions", ()))
 
 
-def shared(needs: Sequence[int], budget: int, names: Sequence[int]) -> list[int]:
-    """What each part gets of the budget: all it needs where that is little, an equal share of the rest otherwise.
+def _plan_missing(ask: Ask, missing: errors.ReadError, args: NativeArgs, view: View, files: Files) -> Item | TextPlan:
+    """Plan the file whose name looks exactly like the one written; without one, fail with suggestions.
 
-    0 is a part that is left out, from the end, where the shares would become too small to be of use; `names` is what
-    naming it costs then.
+    A name that differs only in characters that cannot be seen is opened: no caller could write the difference.
+
+    Raises: ReadError.
+    """
+    suggestions = files.suggestions
+    paths = list(dict.fromkeys([target.path for target in ask.readings if not target.revision]))[:MAX_TRIED]
+    for path in paths:
+        found = suggestions.lookalike(path)
+        if found is not None:
+            target = next(target for target in ask.readings if target.path == path)
+            note = f"the name as asked has other characters: {differing(path, found)}"
+            return _plan(replace(target, path=found), args, view, files, note)
+    # Of several readings the likely one is that with its selector removed.
+    likely = [t.path for t in ask.readings[1:] if isinstance(t.piece, (Ranges, Symbol)) and not t.member]
+    return Failure(ask.written, missing, suggestions.similar([*likely, *paths][0]))
+
+
+def _plan(target: Target, args: NativeArgs, view: View, files: Files, note: str = "") -> Item | TextPlan:
+    """Return the item of a target or the plan of its text. Raises: ReadError."""
+    try:
+        opened = files.open(target)
+    except errors.NotRegular as error:
+        if error.what != "directory" or target.member or target.revision:
+            raise
+        return DirectoryItem(target, files.engine.list(target.path, files.context))
+    if opened.kind is kinds.BINARY:
+        raise errors.Binary(target.path)
+    if opened.kind is not kinds.TEXT:
+        from eyespan.dialects.native.documents import plan_document
+
+        return plan_document(opened, target, view, note)
+    return _plan_text(opened, target, args, view, note)
+
+
+def _plan_text(opened: Opened, target: Target, args: NativeArgs, view: View, note: str) -> Item | TextPlan:
+    piece = target.piece
+    bare = replace(target, piece=None)
+    if args.outline and not isinstance(piece, (Symbol, Ranges)):
+        return OutlineItem(opened, bare)
+    text = FileText(opened)
+    notes = (note,) if note else ()
+    match piece:
+        case None:
+            wanted = Wanted(is_whole=True)
+        case Ranges(ranges):
+            wanted = want_ranges(text, ranges)
+        case Symbol(name) | Named(name, ()):
+            found, full_name = symbol_ranges(opened, name, write_target(bare))
+            several = (f"{len(found)} symbols are named {name}",) if len(found) > 1 else ()
+            wanted = Wanted(found, symbol=full_name, notes=several)
+        case _:
+            raise no_such_part(target.path, opened.kind, piece)
+    return TextPlan(bare, text, replace(wanted, notes=(*notes, *wanted.notes)), view.style)
+
+
+def _items(plans: Sequence[Item | TextPlan], view: View, files: Files) -> list[Item]:
+    """Read the planned texts; plans of the same text become one item, at the place of the first.
+
+    Raises: Cancelled, TimedOut.
+    """
+    groups: dict[tuple[str, str], list[TextPlan]] = {}
+    ordered: list[Item | list[TextPlan]] = []
+    for plan in plans:
+        if not isinstance(plan, TextPlan):
+            ordered.append(plan)
+        elif plan.key in groups:
+            groups[plan.key].append(plan)
+        else:
+            groups[plan.key] = [plan]
+            ordered.append(groups[plan.key])
+    return [_text_item(entry, view, files) if isinstance(entry, list) else entry for entry in ordered]
+
+
+def _text_item(plans: Sequence[TextPlan], view: View, files: Files) -> Item:
+    files.context.check()
+    try:
+        return make_item(plans, view)
+    except (errors.Cancelled, errors.TimedOut):
+        raise
+    except errors.ReadError as error:
+        return Failure(plans[0].selector, error)
+
+
+# --- the budget ------------------------------------------------------------------------------------------------------
+
+
+def share(needs: Sequence[int], budget: int, names: Sequence[int]) -> list[int]:
+    """Return the share of each item: all it needs where that is little, an equal part of the rest otherwise.
+
+    An item with the share 0 is left out, from the end, because its share would be too small to be of use; `names` are
+    the costs of naming the items.
     """
     if sum(needs) <= budget:
         return list(needs)
@@ -220,13 +250,3 @@ def shared(needs: Sequence[int], budget: int, names: Sequence[int]) -> list[int]
         shares[at] = max(1, min(needs[at], left // (kept - done)))
         left -= shares[at]
     return shares
-
-
-def _options(piece: Piece | None) -> dict[str, Any]:
-    """What of a piece the readers of documents understand."""
-    match piece:
-        case Area(sheet, cells):
-            return {"sheet": sheet or None, "range": cells}
-        case Named(name):
-            return {"sheet": name, "table": name}
-    return {}

@@ -1,402 +1,244 @@
-"""Documents in the native dialect: pictures as pictures, pages and cells as text with their pictures behind it.
+"""Documents in the native dialect: images as images, pages and cells as text followed by their images.
 
-Office files are text once they are converted, and read as any text is. The text of pages and cells is held, not read
-by lines from the file; where it does not fit, the selector that goes on names the page and the line of its text.
+Documents that are converted to lines are read like any text. The text of pages, cells, tables and listings is held
+whole; the rest of what does not fit is offered as a selector that names the part and the lines of its text.
 """
 
 from __future__ import annotations
 
 from eyespan import tokens
-from eyespan.dialects.native.call import DOCUMENTS
 from eyespan.dialects.native.gutter import Style
-from eyespan.dialects.native.parts import LEAST_TOKENS, LEFT_TOKENS, Part, Shown, no_such_part
-from eyespan.dialects.native.text import TextFile
+from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown
+from eyespan.dialects.native.text import FileText, HeldText
+from eyespan.dialects.native.text_items import IMAGE_TOKENS, TextPlan, make_item
+from eyespan.dialects.native.versions import Digest
+from eyespan.dialects.native.wanted import Wanted, want_ranges
+from eyespan.dialects.pieces import Choice, choose
 from eyespan.errors import PastEnd
+from eyespan.escape import visible
 from eyespan.hashes import blake2b
-from eyespan.model import (
-    CHEAP_TOTAL,
-    CharRange,
-    Document,
-    ImageContent,
-    ImagePart,
-    NotePart,
-    ReadRequest,
-    Tail,
-    TextPart,
-)
-from eyespan.selectors import Area, Cells, Named, Pages, Ranges, Target, write_target
+from eyespan.model import ImageContent, ImagePart, NotePart
+from eyespan.record import replace
+from eyespan.selectors import Cells, Named, Pages, Target, write_target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from eyespan.dialects.native.call import Call
-    from eyespan.model import Content
+    from eyespan.dialects.native.items import Item, View
+    from eyespan.model import Content, Document
+    from eyespan.opened import Opened
 
-IMAGE_TOKENS = 1600
-"""What a picture of the largest size that models look at costs them, about."""
 IMAGE_PAGES = 4
-"""So many pages that are asked for by number come with their pictures; of more there is the text."""
+"""At most so many pages that are selected by number come with their images; of more there is the text."""
 MAX_PAGES = 20
-TABLE_ROWS = 1000
-"""Rows of a table that is asked for by its name; what does not fit is gone on with."""
-CSV_TABLE = "table"
-SHORT_BYTES = 2048
-"""A CSV file of this size is shown as it is rather than described."""
-HELD_EVERY = 1 << 60
-"""A gutter without numbers, but for the first line: no line of a document can pass for one of eyespan's own."""
+NO_NUMBERS = 1 << 60
+"""A gutter with a number on the first line only: no line of a document can be mistaken for one of eyespan's own."""
 
 
-def open_document(call: Call, target: Target, document: Document, note: str) -> Part:
-    """The part that a target of a document kind becomes.
+def plan_document(opened: Opened, target: Target, view: View, note: str) -> Item | TextPlan:
+    """Return the item of a document, or the plan of its text.
 
     Raises: ReadError.
     """
-    piece, kind = target.piece, document.kind
-    if kind == "image":
-        if piece is not None:
-            raise no_such_part(target.path, piece, kind)
-        return Picture(call, target)
-    if kind == "pdf":
-        return _pdf(call, target, document)
-    if kind == "notebook":
-        return _notebook(call, target, document)
-    if kind in ("archive", "csv", "parquet", "sqlite"):
-        return _table(call, target, document, note)
-    within = piece.ranges if isinstance(piece, Ranges) else ()
-    base = None
-    if kind == "sheet" and isinstance(piece, (Area, Named)):
-        base = Area(piece.sheet, piece.cells) if isinstance(piece, Area) else Named(piece.name)
-        within = piece.within
-    elif piece is not None and not isinstance(piece, Ranges):
-        raise no_such_part(target.path, piece, kind)
-    file = TextFile(call, Target(target.path, base, target.member, target.revision), document.facts, note)
-    file.want(within)
-    return file
-
-
-class HeldText(TextFile):
-    """Text that was made from a document: known as a whole, its lines not those of a file, so hardly numbered."""
-
-    def __init__(self, call: Call, target: Target, document: Document, text: str, blocks: Sequence[Content]) -> None:
-        super().__init__(call, target, document.facts)
-        if self.style.every:
-            self.style = Style(self.style.separator, HELD_EVERY)
-        self._document = Document(document.kind, document.facts, ())
-        self._text = text
-        self._blocks = tuple(blocks)
-
-    def _get(self, selection: CharRange | Tail, total: str = CHEAP_TOTAL) -> tuple[TextPart, Document]:
-        return cut_out(self._text, selection), self._document
-
-    def need(self) -> int:
-        return self.text_need() + IMAGE_TOKENS * len(self._blocks)
-
-    def show(self, allotted: int) -> Shown:
-        """Pictures come if there is room for them, or if a single cell or page was asked for and nothing less."""
-        cost = IMAGE_TOKENS * len(self._blocks)
-        piece = self.target.piece
-        single = isinstance(piece, (Cells, Pages)) and piece.first == piece.last
-        if not cost or self.need() <= allotted:
-            shown = super().show(allotted - cost)
-            return Shown(shown.text, shown.facts, shown.left, shown.error, self._blocks)
-        shown = super().show(max(allotted - cost, allotted // 2) if single else allotted)
-        if single:
-            return Shown(shown.text, shown.facts, shown.left, shown.error, self._blocks)
-        text = f"{shown.text}\nnote: {len(self._blocks)} pictures are not shown; a cell alone comes with its own"
-        return Shown(text, shown.facts, shown.left, shown.error)
-
-
-def cut_out(text: str, selection: CharRange | Tail) -> TextPart:
-    """What `lines.stretch` would read of a file with this text."""
-    lines = text.split("\n")
-    ends_open = bool(lines[-1])
-    if not ends_open:
-        lines.pop()
-    total = len(lines)
-    if isinstance(selection, Tail):
-        room = len(text) + 1 if selection.max_bytes is None else selection.max_bytes
-        first, size = total, len(lines[-1]) + 1 if lines else 0
-        while first > max(1, total - selection.count + 1) and size + len(lines[first - 2]) + 1 <= room:
-            first -= 1
-            size += len(lines[first - 1]) + 1
-        selection = CharRange(max(1, first), 1, None, room)
-    wanted = lines[selection.first - 1 : selection.last]
-    if not wanted:
-        return TextPart(b"", selection.first, 0, total, False, ends_open=ends_open)
-    last = selection.first + len(wanted) - 1
-    whole = "\n".join([wanted[0][selection.column - 1 :], *wanted[1:]]) + (
-        "\n" if last < total or not ends_open else ""
+    kind, piece = opened.kind, target.piece
+    has_images = (
+        isinstance(piece, Pages)
+        and piece.last is not None
+        and not piece.within
+        and piece.last - piece.first < IMAGE_PAGES
     )
-    cut = whole[: selection.max_chars]
-    short = len(cut) < len(whole)
-    count = cut.count("\n") + (not cut.endswith("\n"))
-    more = short or last < total
-    return TextPart(
-        cut.encode("utf-8", "replace"),
-        selection.first,
-        count,
-        total,
-        more,
-        {},
-        "utf-8",
-        ends_open,
-        selection.column,
-        short,
-    )
+    choice = choose(target.path, kind, piece, max_pages=MAX_PAGES, has_images=has_images)
+    if piece is None and kind.is_text and opened.facts.size_bytes <= kind.source_bytes:
+        choice = Choice(as_text=True)
+    bare = replace(target, piece=choice.base)
+    notes = (note,) if note else ()
+    if kind.layout == "image":
+        return ImageItem(opened.read(), target, view)
+    if kind.layout == "text" or choice.as_text:
+        text = FileText(opened, choice.options, as_text=choice.as_text)
+        wanted = want_ranges(text, choice.within)
+        return TextPlan(bare, text, replace(wanted, notes=(*notes, *wanted.notes)), view.style)
+    document = opened.read(options=choice.options)
+    _check_range(target, choice, document)
+    if kind.layout == "pages" and not choice.within:
+        return PagesItem(document, target, view)
+    if choice.base is None and kind.parts == "table":
+        bare = replace(bare, piece=Named("table"))
+    return _held_plan(document, bare, choice, view)
 
 
-def _request(call: Call, target: Target, options: Mapping[str, Any]) -> ReadRequest:
-    return ReadRequest(
-        target.path, documents=DOCUMENTS, options=options, member=target.member, revision=target.revision
-    )
+def _check_range(target: Target, choice: Choice, document: Document) -> None:
+    """Raises: PastEnd, for pages and cells after the last one."""
+    extra = document.extra
+    match choice.base:
+        case Cells(first) if first > extra["total_cells"]:
+            total = extra["total_cells"]
+            raise PastEnd(target.path, part="cell", wanted=str(first), document="the notebook", total=total)
+    if "total_pages" in extra and not document.parts:
+        first = choice.options.pdf.first
+        raise PastEnd(target.path, part="page", wanted=str(first), document="the PDF", total=extra["total_pages"])
 
 
-def _bare(target: Target, piece: Pages | Cells | Named | None) -> Target:
-    return Target(target.path, piece, target.member, target.revision)
-
-
-# --- pictures ------------------------------------------------------------------------------------------------------
-
-
-class Picture(Part):
-    """A picture, with what has to be said of it."""
-
-    def __init__(self, call: Call, target: Target) -> None:
-        self._target = target
-        document = call.engine.read(_request(call, target, {}), call.context)
-        self._document = document
-        self._picture = next(part for part in document.parts if isinstance(part, ImagePart))
-        self._said = " ".join([part.text for part in document.parts if isinstance(part, NotePart)])
-        digest = blake2b()(self._picture.data, digest_size=8).digest()
-        self._value = f"{int.from_bytes(digest, 'big') % 10**12:012}"
-        self._known = self._value in call.args.known
-
-    @property
-    def selector(self) -> str:
-        return write_target(self._target)
-
-    def need(self) -> int:
-        return tokens.estimate(self._text()) + 1 + IMAGE_TOKENS * (not self._known)
-
-    def _text(self) -> str:
-        facts = self._document.extra
-        size = f" {facts['width']}x{facts['height']}" if "width" in facts else ""
-        end = " unchanged" if self._known else f"\nnote: {self._said}" if self._said else ""
-        return f"{self.selector}: {facts.get('media_type', 'picture')}{size} #{self._value}{end}"
-
-    def show(self, allotted: int) -> Shown:
-        text = self._text()
-        facts: dict[str, Any] = {
-            "path": self._target.path,
-            "selector": self.selector,
-            "hash": self._value,
-            "next": None,
-        }
-        facts["tokens"] = self.need()
-        if self._known:
-            return Shown(text, {**facts, "unchanged": True})
-        return Shown(text, facts, (), None, (ImageContent(self._picture.data, self._picture.media_type),))
-
-
-# --- tables and archives -------------------------------------------------------------------------------------------
-
-
-def _table(call: Call, target: Target, document: Document, note: str) -> Part:
-    """Schema and rows of a table, or what an archive holds; lines selected are lines of that text.
-
-    A CSV file is a text as well: by lines it is read as one, and a short one is shown as it is. What describes it has a
-    name of its own, `a.csv:table`.
-    """
-    piece, kind = target.piece, document.kind
-    if kind == "csv" and (isinstance(piece, Ranges) or (piece is None and document.facts.size_bytes <= SHORT_BYTES)):
-        lines = CsvLines(call, _bare(target, None), document.facts, note)
-        lines.want(piece.ranges if piece is not None else ())
-        return lines
-    options: dict[str, Any] = {}
-    base: Named | None = None
-    within = piece.ranges if isinstance(piece, Ranges) else ()
-    if kind == "sqlite" and isinstance(piece, Named):
-        base, within = Named(piece.name), piece.within
-        options = {"table": piece.name, "rows": (1, TABLE_ROWS)}
-    elif kind == "csv" and (piece is None or (isinstance(piece, Named) and piece.name == CSV_TABLE)):
-        base, within = Named(CSV_TABLE), piece.within if piece is not None else ()
-    elif piece is not None and not isinstance(piece, Ranges):
-        raise no_such_part(target.path, piece, kind)
-    found = call.engine.read(_request(call, target, options), call.context)
-    text, _ = _joined(found, target)
-    file = HeldText(call, _bare(target, base), found, text, ())
-    file.want(within)
-    return file
-
-
-class CsvLines(TextFile):
-    """The lines of a file of separated values, as they are written."""
-
-    def _get(self, selection: CharRange | Tail, total: str = CHEAP_TOTAL) -> tuple[TextPart, Document]:
-        request = self.call.request(self.target, selection, total, documents=DOCUMENTS - {"csv"})
-        document = self.call.engine.read(request, self.call.context)
-        part = document.parts[0]
-        assert isinstance(part, TextPart)
-        return part, document
-
-
-# --- notebooks -----------------------------------------------------------------------------------------------------
-
-
-def _notebook(call: Call, target: Target, document: Document) -> Part:
-    piece = target.piece
-    base = None
-    within = piece.ranges if isinstance(piece, Ranges) else ()
-    if isinstance(piece, Cells):
-        base, within = Cells(piece.first, piece.last), piece.within
-    elif piece is not None and not isinstance(piece, Ranges):
-        raise no_such_part(target.path, piece, "notebook")
-    options = {} if base is None else {"cells": (base.first, base.last if base.last is not None else 1 << 30)}
-    found = call.engine.read(_request(call, target, options), call.context)
-    total = found.extra["total_cells"]
-    if base is not None and base.first > total:
-        raise PastEnd(target.path, part="cell", wanted=str(base.first), document="the notebook", total=total)
-    text, pictures = _joined(found, target)
-    file = HeldText(call, _bare(target, base), found, text, pictures if not within else ())
-    file.want(within)
-    return file
+def _held_plan(document: Document, bare: Target, choice: Choice, view: View) -> TextPlan:
+    joined, images = _joined(document, bare)
+    text = HeldText(document, joined)
+    style = replace(view.style, every=NO_NUMBERS) if view.style.every else view.style
+    piece = bare.piece
+    is_one_part = isinstance(piece, (Cells, Pages)) and piece.first == piece.last
+    blocks = () if choice.within or document.kind == "pdf" else tuple(images)
+    return TextPlan(bare, text, want_ranges(text, choice.within), style, blocks, is_one_part)
 
 
 def _joined(document: Document, target: Target) -> tuple[str, list[Content]]:
-    """The notes of a document in order, with a mark where each picture belongs, and the pictures."""
+    """Return the notes of a document in order, with a line where each image belongs, and the images."""
     lines: list[str] = []
-    pictures: list[Content] = []
+    images: list[Content] = []
     for part in document.parts:
         if isinstance(part, NotePart):
             lines.append(part.text)
         elif isinstance(part, ImagePart):
-            pictures.append(ImageContent(part.data, part.media_type))
-            lines.append(f"[picture {len(pictures)} of {target.path}]")
-    return "".join([line if line.endswith("\n") else line + "\n" for line in lines]), pictures
+            images.append(ImageContent(part.data, part.media_type))
+            lines.append(f"[image {len(images)} of {visible(target.path)}]")
+    return "".join([line if line.endswith("\n") else line + "\n" for line in lines]), images
 
 
-# --- pages ---------------------------------------------------------------------------------------------------------
+class ImageItem:
+    """An image, with its facts."""
 
-
-def _pdf(call: Call, target: Target, document: Document) -> Part:
-    piece = target.piece
-    if piece is not None and not isinstance(piece, Pages):
-        raise no_such_part(target.path, piece, "pdf")
-    first, last = (1, None) if piece is None else (piece.first, piece.last)
-    asked = piece is not None and last is not None and not piece.within and last - first < IMAGE_PAGES
-    options = {"pages": (first, last), "max_pages": MAX_PAGES, "pictures": asked}
-    found = call.engine.read(_request(call, target, options), call.context)
-    total = found.extra["total_pages"]
-    if not found.parts:
-        raise PastEnd(target.path, part="page", wanted=str(first), document="the PDF", total=total)
-    if piece is not None and piece.within:
-        text, _ = _joined(found, target)
-        file = HeldText(call, _bare(target, Pages(first, last)), found, text, ())
-        file.want(piece.within)
-        return file
-    return PdfPages(call, target, found, first, min(total, total if last is None else last))
-
-
-class PdfPages(Part):
-    """Pages of a PDF: as many whole ones as fit, or the start of the first."""
-
-    def __init__(self, call: Call, target: Target, document: Document, first: int, last: int) -> None:
-        self._call = call
-        self._target = target
+    def __init__(self, document: Document, target: Target, view: View) -> None:
         self._document = document
-        self._last = last
+        self._path = target.path
+        self.selector = write_target(target)
+        self._image = next(part for part in document.parts if isinstance(part, ImagePart))
+        self._note = " ".join([part.text for part in document.parts if isinstance(part, NotePart)])
+        digest = blake2b()(self._image.data, digest_size=8).digest()
+        self._hash = f"{int.from_bytes(digest, 'big') % 10**12:012}"
+        self._is_known = self._hash in view.known
+
+    def need(self) -> int:
+        return tokens.estimate(self._text()) + 1 + IMAGE_TOKENS * (not self._is_known)
+
+    def _text(self) -> str:
+        facts = self._document.extra
+        size = f" {facts['width']}x{facts['height']}" if "width" in facts else ""
+        end = " unchanged" if self._is_known else f"\nnote: {self._note}" if self._note else ""
+        return f"{visible(self.selector)}: {facts.get('media_type', 'image')}{size} #{self._hash}{end}"
+
+    def show(self, max_tokens: int) -> Shown:
+        facts: dict[str, Any] = {
+            "path": self._path,
+            "selector": self.selector,
+            "hash": self._hash,
+            "next": None,
+            "tokens": self.need(),
+        }
+        if self._is_known:
+            return Shown(self._text(), {**facts, "unchanged": True})
+        return Shown(self._text(), facts, blocks=(ImageContent(self._image.data, self._image.media_type),))
+
+
+class PagesItem:
+    """Pages of a document: as many whole ones as fit, or the start of the first."""
+
+    def __init__(self, document: Document, target: Target, view: View) -> None:
+        self._document = document
+        self._target = target
+        self._view = view
+        self.selector = write_target(target)
+        total = document.extra["total_pages"]
+        wanted_last = target.piece.last if isinstance(target.piece, Pages) else None
+        self._last = total if wanted_last is None else min(total, wanted_last)
         self._texts: list[str] = []
-        self._pictures: list[list[Content]] = []
+        self._images: list[list[Content]] = []
         self._numbers: list[int] = list(document.extra["pages_returned"])
         for part in document.parts:
             if isinstance(part, NotePart):
                 self._texts.append(part.text)
-                self._pictures.append([])
+                self._images.append([])
             elif isinstance(part, ImagePart):
-                self._pictures[-1].append(ImageContent(part.data, part.media_type))
+                self._images[-1].append(ImageContent(part.data, part.media_type))
 
-    @property
-    def selector(self) -> str:
-        return write_target(self._target)
-
-    def _costs(self, count: int) -> int:
-        pictures = sum(map(len, self._pictures[:count]))
+    def _cost(self, count: int) -> int:
+        images = sum(map(len, self._images[:count]))
         text = "\n".join(self._guttered("\n".join(self._texts[:count])))
-        return tokens.estimate(text) + IMAGE_TOKENS * pictures
+        return tokens.estimate(text) + IMAGE_TOKENS * images
 
     def need(self) -> int:
         if self._numbers[-1] < self._last:
-            return self._call.args.budget + 1
-        return self._costs(len(self._texts)) + 32
+            return self._view.budget + 1
+        return self._cost(len(self._texts)) + 32
 
-    def show(self, allotted: int) -> Shown:
-        room = max(LEAST_TOKENS, allotted - tokens.estimate(self.selector) - 2 * LEFT_TOKENS)
+    def show(self, max_tokens: int) -> Shown:
+        room = max(LEAST_TOKENS, max_tokens - tokens.estimate(self.selector) - 2 * LEFT_TOKENS)
         count = len(self._texts)
-        while count and self._costs(count) > room and self.need() > allotted:
+        while count and self._cost(count) > room and self.need() > max_tokens:
             count -= 1
         if not count:
-            return self._start(allotted)
+            return self._first_page(max_tokens)
         shown = self._numbers[:count]
         left = self._rest(shown[-1])
         text = "\n".join(self._texts[:count])
-        blocks = [block for page in self._pictures[:count] for block in page]
-        of = f"{shown[0]}-{shown[-1]}" if len(shown) > 1 else f"{shown[0]}"
-        value = _hash(self._document.facts.canonical, of, text)
-        head = f"{self._target.path}:p{of}/{self._document.extra['total_pages']} #{value}"
+        blocks = [block for page in self._images[:count] for block in page]
+        pages = f"{shown[0]}-{shown[-1]}" if len(shown) > 1 else f"{shown[0]}"
+        value = _hash(self._document.facts.canonical, pages, text)
+        header = f"{visible(self._target.path)}:p{pages}/{self._document.extra['total_pages']} #{value}"
         facts: dict[str, Any] = {
             "path": self._target.path,
-            "selector": write_target(_bare(self._target, Pages(shown[0], shown[-1]))),
+            "selector": self._pages_selector(shown[0], shown[-1]),
             "hash": value,
             "total_pages": self._document.extra["total_pages"],
             "next": left[0] if left else None,
         }
-        if value in self._call.args.known:
-            facts.update(unchanged=True, tokens=tokens.estimate(head) + 1)
-            return Shown(f"{head} unchanged", facts, left)
-        shown_text = "\n".join([head, *self._guttered(text), *self._unseen(count)])
+        if value in self._view.known:
+            facts.update(unchanged=True, tokens=tokens.estimate(header) + 1)
+            return Shown(f"{header} unchanged", facts, left)
+        shown_text = "\n".join([header, *self._guttered(text), *self._pages_without_text(count)])
         facts["tokens"] = tokens.estimate(shown_text) + IMAGE_TOKENS * len(blocks)
-        return Shown(shown_text, facts, left, None, tuple(blocks))
+        return Shown(shown_text, facts, left, blocks=tuple(blocks))
 
     def _guttered(self, text: str) -> list[str]:
-        style = self._call.dialect.style
-        mark = style.separator if style.every else ""
-        return [f"{mark}{line}" if line else "" for line in text.split("\n")]
+        style = self._view.style
+        separator = style.separator if style.every else ""
+        return [f"{separator}{line}" if line else "" for line in text.split("\n")]
 
-    def _unseen(self, count: int) -> list[str]:
-        """How to see pages that are only pictures."""
+    def _pages_selector(self, first: int, last: int) -> str:
+        return write_target(replace(self._target, piece=Pages(first, last)))
+
+    def _pages_without_text(self, count: int) -> list[str]:
+        """Return a note on how to see the first page that has no text."""
         pages = self._document.extra["pages"][:count]
-        blank = [
+        empty = [
             page["page"]
-            for page, shown in zip(pages, self._pictures, strict=False)
-            if not shown and not page.get("has_text", True)
+            for page, images in zip(pages, self._images, strict=False)
+            if not images and not page.get("has_text", True)
         ]
-        if not blank:
+        if not empty:
             return []
-        return [
-            f"note: no text on page {blank[0]}; {write_target(_bare(self._target, Pages(blank[0], blank[0])))} shows it"
-        ]
+        return [f"note: no text on page {empty[0]}; {visible(self._pages_selector(empty[0], empty[0]))} shows it"]
 
     def _rest(self, shown: int) -> tuple[str, ...]:
-        if shown >= self._last:
-            return ()
-        return (write_target(_bare(self._target, Pages(shown + 1, self._last))),)
+        return () if shown >= self._last else (self._pages_selector(shown + 1, self._last),)
 
-    def _start(self, allotted: int) -> Shown:
-        """The beginning of a page that does not fit; the rest of it by lines, then the pages behind."""
-        page = Pages(self._numbers[0], self._numbers[0])
-        file = HeldText(self._call, _bare(self._target, page), self._document, self._texts[0] + "\n", self._pictures[0])
-        file.want(())
-        file.load()
-        shown = file.show(allotted)
-        return Shown(shown.text, shown.facts, (*shown.left, *self._rest(page.first)), None, shown.blocks)
+    def _first_page(self, max_tokens: int) -> Shown:
+        """Return the start of a page that does not fit; the rest of it by lines, then the pages after it."""
+        number = self._numbers[0]
+        text = HeldText(replace(self._document, parts=()), self._texts[0] + "\n")
+        style = self._view.style
+        plan = TextPlan(
+            target=replace(self._target, piece=Pages(number, number)),
+            text=text,
+            wanted=Wanted(is_whole=True),
+            style=Style(style.separator, NO_NUMBERS) if style.every else style,
+            blocks=tuple(self._images[0]),
+            is_one_part=True,
+        )
+        shown = make_item([plan], self._view).show(max_tokens)
+        return replace(shown, left=(*shown.left, *self._rest(number)))
 
 
-def _hash(*values: str) -> str:
-    from eyespan.dialects.native.versions import Digest
-
-    digest = Digest(values[0])
-    for value in values[1:]:
-        digest.add(value)
+def _hash(path: str, pages: str, text: str) -> str:
+    digest = Digest(path)
+    digest.add(pages)
+    digest.add(text)
     return digest.value()

@@ -1,9 +1,9 @@
-"""Lines as a model reads them, at the lowest price: a gutter, then the text exactly as it is in the file.
+"""The gutter: lines as a model reads them, at the lowest price, with the text exactly as it is in the file.
 
 The gutter is a number or nothing, then a tab. The first line of every piece and each fifth line of the file are
-numbered, the others count on; an empty line that is not numbered is an empty line. Whatever follows the first tab is
-the line, unaltered. Measured with o200k on files of Python's standard library, over the bare text: 4 %, where a number
-on every line takes 15 % and the padded forms of other tools 37 to 49 % (bench/tokens.py).
+numbered, the others count on; an empty line that is not numbered is an empty line. Everything after the first tab is
+the line, unaltered. Measured with o200k on files of Python's standard library, over the bare text: 4 %; a number on
+every line takes 15 % and the padded forms of other tools 37 to 49 % (bench/tokens.py).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SEPARATORS = {"tab": "\t", "colon": ":", "pipe": "|", "arrow": "→", "blank": " "}
 GAP = "..."
 EVERY = 5
-"""Which lines are numbered: far enough apart to cost little, near enough to count on from."""
+"""The distance of numbered lines: far enough apart to cost little, near enough to count on from."""
 
 
 @record
@@ -29,23 +29,25 @@ class Row:
     """The character it starts with."""
     text: str
     """Without its terminator."""
-    carriage: bool = False
-    """A carriage return stands before its line feed."""
-    open: bool = False
-    """The line goes on behind the text."""
-    closed: bool = True
+    has_cr: bool = False
+    """A carriage return precedes its line feed."""
+    is_cut: bool = False
+    """The line continues after the text."""
+    has_newline: bool = True
     """A line feed ends it; False also for the file's last line without one."""
 
 
 @record
 class Style:
+    """The look of the gutter."""
+
     separator: str = "\t"
     every: int = EVERY
     """Each line whose number this divides is numbered; 1: all, 0: none and no gutter."""
 
-    def drawn(self, rows: Sequence[Row], shown: Sequence[str]) -> list[str]:
-        """One string for each row: its gutter and `shown`, what stands for its text; before it `...` for a gap."""
-        every, mark = self.every, self.separator
+    def format(self, rows: Sequence[Row], shown: Sequence[str]) -> list[str]:
+        """Return one string for each row: its gutter and the text shown for it; `...` precedes a gap."""
+        every, separator = self.every, self.separator
         lines: list[str] = []
         following = 0
         for row, text in zip(rows, shown, strict=True):
@@ -54,51 +56,26 @@ class Style:
             if not every:
                 lines.append(f"{lead}{text}")
             elif row.column > 1:
-                lines.append(f"{lead}{number}:{row.column}{mark}{text}")
+                lines.append(f"{lead}{number}:{row.column}{separator}{text}")
             elif number != following or number % every == 0:
-                lines.append(f"{lead}{number}{mark}{text}")
+                lines.append(f"{lead}{number}{separator}{text}")
             else:
-                lines.append(f"{mark}{text}" if text else "")
+                lines.append(f"{separator}{text}" if text else "")
             following = number + 1
         return lines
 
 
-def fitting(lines: Sequence[str], tokens: int, estimate: Callable[[str], int]) -> int:
-    """How many of the first lines cost no more than this many tokens."""
-    if estimate("\n".join(lines)) <= tokens:
+def count_fitting(
+    lines: Sequence[str], max_tokens: int, estimate: Callable[[str], int], *, at_end: bool = False
+) -> int:
+    """Return how many of the first lines, or with `at_end` of the last, cost no more than `max_tokens`."""
+    if estimate("\n".join(lines)) <= max_tokens:
         return len(lines)
     low, high = 0, len(lines)
     while high - low > 1:
         middle = (low + high) // 2
-        if estimate("\n".join(lines[:middle])) <= tokens:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-def fitting_end(lines: Sequence[str], tokens: int, estimate: Callable[[str], int]) -> int:
-    """How many of the last lines cost no more than this many tokens."""
-    if estimate("\n".join(lines)) <= tokens:
-        return len(lines)
-    low, high = 0, len(lines)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if estimate("\n".join(lines[len(lines) - middle :])) <= tokens:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-def fitting_chars(text: str, tokens: int, estimate: Callable[[str], int]) -> int:
-    """How many of the first characters cost no more than this many tokens; at least one."""
-    if estimate(text) <= tokens:
-        return len(text)
-    low, high = 1, min(len(text), max(2, tokens * 64))
-    while high - low > 1:
-        middle = (low + high) // 2
-        if estimate(text[:middle]) <= tokens:
+        part = lines[len(lines) - middle :] if at_end else lines[:middle]
+        if estimate("\n".join(part)) <= max_tokens:
             low = middle
         else:
             high = middle

@@ -1,12 +1,12 @@
-"""Help when a path names nothing: the file that looks exactly like it, or what is near.
+"""Suggestions for a path that names no file: the file that looks exactly like it, or similar names.
 
-Folders are listed through the guard, so only names inside the roots that no rule forbids are ever told.
+Directories are listed through the guard, so only names inside the roots that no rule forbids are suggested.
 """
 
 from __future__ import annotations
 
 from eyespan import errors, suggest
-from eyespan.dialects.native.parts import visible
+from eyespan.escape import visible
 from eyespan.model import ReadRequest
 
 TYPE_CHECKING = False
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from eyespan.guard.listing import Listing
 
 MAX_PATH_CHARS = 4096
-"""Nothing has a longer name, so nothing is near one."""
+"""No file has a longer path, so none is similar to one."""
 MAX_LEVELS_UP = 32
 MAX_PREFIXES = 8
 MAX_LOOKS = 200
-"""At folders and files, for all wrong paths of a call: help is a courtesy, and a hundred deep names must not hold the
-answer up."""
+"""Directories and files that are looked at for all wrong paths of a call, so that a hundred deep names do not delay the
+answer."""
 
 
 class Suggestions:
-    """What is near wrong paths, for one call: every folder is listed once."""
+    """Suggestions for the wrong paths of one call: every directory is listed once."""
 
     def __init__(self, engine: Engine, context: CallContext) -> None:
         self._engine = engine
@@ -33,81 +33,81 @@ class Suggestions:
         self._listings: dict[str, Listing | None] = {}
         self._looks = 0
 
-    def alike(self, path: str) -> str | None:
-        """The one path that looks like this one, name by name; None if there is none or several."""
+    def lookalike(self, path: str) -> str | None:
+        """Return the one path that looks like this one, name by name; None if there is none or several."""
         found = self._descent(path)
         while found is not None:
-            folder, (name, *rest) = found
-            names = self._names(folder)
+            directory, (name, *rest) = found
+            names = self._names(directory)
             alike = [name] if name in names and rest else suggest.lookalikes(name, names)
             if len(alike) != 1:
                 return None
             if not rest:
-                return folder + alike[0]
-            found = (f"{folder}{alike[0]}/", rest)
+                return directory + alike[0]
+            found = (f"{directory}{alike[0]}/", rest)
         return None
 
-    def near(self, path: str) -> list[str]:
-        """Paths that were perhaps meant, nearest first."""
+    def similar(self, path: str) -> list[str]:
+        """Return paths that were perhaps meant, the most similar first."""
         found: list[str] = []
         if len(path) > MAX_PATH_CHARS:
             return found
         names = path.split("/")
         if not path.startswith("/"):
-            # The workspace's own folder, or one above it, named once too often.
+            # The workspace's own directory, or one above it, written once too often.
             shorter = ["/".join(names[at:]) for at in range(1, min(len(names), MAX_PREFIXES))]
-            found = [name for name in shorter if not self._spent() and self.is_there(name)]
+            found = [name for name in shorter if not self._spent() and self.exists(name)]
         descent = self._descent(path)
         if descent is not None:
-            folder, (name, *rest) = descent
-            entries = self._names(folder)
+            directory, (name, *rest) = descent
+            entries = self._names(directory)
             for near in suggest.nearest(name, entries):
-                whole = "/".join([folder + near, *rest])
+                whole = "/".join([directory + near, *rest])
                 if not rest:
-                    found.append(whole + ("/" if entries[near] == "folder" else ""))
+                    found.append(whole + ("/" if entries[near] == "directory" else ""))
                 elif entries[near] != "file":
-                    found.append(whole if self.is_there(whole) else f"{folder}{near}/")
+                    found.append(whole if self.exists(whole) else f"{directory}{near}/")
         return list(dict.fromkeys(found))[: suggest.MAX_NEAR]
 
     def _descent(self, path: str) -> tuple[str, list[str]] | None:
-        """The deepest folder of a path that is there, with a slash behind, and the names that are not."""
+        """Return the deepest directory of a path that exists, with a slash, and the names that do not."""
         if len(path) > MAX_PATH_CHARS:
             return None
         names = [name for name in path.split("/") if name]
         lead = "/" if path.startswith("/") else ""
         for depth in range(len(names) - 1, max(-1, len(names) - 1 - MAX_LEVELS_UP), -1):
-            folder = lead + "".join([f"{name}/" for name in names[:depth]])
-            if self._listing(folder) is not None:
-                return folder, names[depth:]
+            directory = lead + "".join([f"{name}/" for name in names[:depth]])
+            if self._listing(directory) is not None:
+                return directory, names[depth:]
         return None
 
-    def _names(self, folder: str) -> dict[str, str]:
-        """What is in a folder, and what each is."""
-        listing = self._listing(folder)
+    def _names(self, directory: str) -> dict[str, str]:
+        """Return the names in a directory with the type of each."""
+        listing = self._listing(directory)
         return {} if listing is None else {entry.name: entry.what for entry in listing.entries}
 
-    def _listing(self, folder: str) -> Listing | None:
-        """None if there is no such folder to list."""
-        if folder not in self._listings:
+    def _listing(self, directory: str) -> Listing | None:
+        """Return the listing of a directory; None if it cannot be listed."""
+        if directory not in self._listings:
             if self._spent():
                 return None
             try:
-                self._listings[folder] = self._engine.list(folder or ".", self._context)
+                self._listings[directory] = self._engine.list(directory or ".", self._context)
             except (errors.Cancelled, errors.TimedOut):
                 raise
             except errors.ReadError:
-                self._listings[folder] = None
-        return self._listings[folder]
+                self._listings[directory] = None
+        return self._listings[directory]
 
     def _spent(self) -> bool:
-        """Whether enough was looked at; counts one look more."""
+        """Count one look; return True if enough was looked at."""
         self._looks += 1
         return self._looks > MAX_LOOKS
 
-    def is_there(self, path: str) -> bool:
-        """Whether a file has this name."""
+    def exists(self, path: str) -> bool:
+        """Return True if a file has this name."""
         try:
-            self._engine.look(ReadRequest(path), self._context)
+            self._engine.open(ReadRequest(path), self._context).close()
         except (errors.Cancelled, errors.TimedOut):
             raise
         except errors.ReadError:
@@ -116,6 +116,6 @@ class Suggestions:
 
 
 def differing(asked: str, real: str) -> str:
-    """The real name, and which of its characters are not as asked."""
+    """Return the real name, and which of its characters differ from those asked for."""
     odd = [f"U+{ord(c):04X}" for c in dict.fromkeys(real) if not c.isascii() and c not in asked]
     return f"{visible(real)}{' with ' + ', '.join(odd[:4]) if odd else ''}"

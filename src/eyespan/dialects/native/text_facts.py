@@ -53,7 +53,7 @@ def _joins(text: str, at: int) -> bool:
     return 0 < at < len(text) - 1 and not text[at - 1].isascii() and not text[at + 1].isascii()
 
 
-def hidden_in_words(found: Sequence[tuple[int, int, int]]) -> str:
+def describe_hidden(found: Sequence[tuple[int, int, int]]) -> str:
     """`hidden U+200B at 3:14, U+202E at 7:2`, or ""."""
     if not found:
         return ""
@@ -62,17 +62,17 @@ def hidden_in_words(found: Sequence[tuple[int, int, int]]) -> str:
     return f"hidden {said}{more}"
 
 
-def line_ends_in_words(with_cr: Sequence[int], without_cr: Sequence[int]) -> str:
+def describe_line_ends(with_cr: Sequence[int], without_cr: Sequence[int]) -> str:
     """What ends the lines, if it is not a plain line feed: given the numbers of those with and without a CR."""
     if not with_cr:
         return ""
     if not without_cr:
         return "CRLF"
     few, what = (with_cr, "CRLF") if len(with_cr) <= len(without_cr) else (without_cr, "LF")
-    return f"mixed line ends, {what} on {spans(few)}"
+    return f"mixed line ends, {what} on {number_runs(few)}"
 
 
-def indentation_in_words(lines: Iterable[tuple[int, str]]) -> str:
+def describe_indentation(lines: Iterable[tuple[int, str]]) -> str:
     """Which lines are indented by tabs where others are by blanks, or ""."""
     tabs: list[int] = []
     blanks: list[int] = []
@@ -85,10 +85,10 @@ def indentation_in_words(lines: Iterable[tuple[int, str]]) -> str:
     if not tabs or not blanks:
         return ""
     few, what = (tabs, "tabs") if len(tabs) <= len(blanks) else (blanks, "blanks")
-    return f"mixed indentation, {what} on {spans(few)}"
+    return f"mixed indentation, {what} on {number_runs(few)}"
 
 
-def spans(numbers: Sequence[int]) -> str:
+def number_runs(numbers: Sequence[int]) -> str:
     """`3, 7-9, 12` for sorted numbers; the first few spans of many."""
     found: list[list[int]] = []
     for number in numbers:

@@ -1,0 +1,258 @@
+"""The third step: as many of the loaded rows as a share of the budget allows, formatted, and what is left to read."""
+
+from __future__ import annotations
+
+from eyespan import tokens
+from eyespan.dialects.native import redaction, text_facts
+from eyespan.dialects.native.gutter import Row, count_fitting
+from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, NOTE
+from eyespan.dialects.native.rows import extent, place_after
+from eyespan.dialects.native.versions import Digest
+from eyespan.escape import visible
+from eyespan.model import CharRange
+from eyespan.record import record, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eyespan.dialects.native.gutter import Style
+    from eyespan.dialects.native.items import View
+    from eyespan.dialects.native.loaded import Loaded
+    from eyespan.outline import Outline
+
+OUTLINE_SHARE = 0.5
+"""The most of a large source file's share that its outline gets; its first lines get the rest."""
+
+
+@record
+class Frame:
+    """The words around the rows of one text."""
+
+    base: str
+    """The selector of the text."""
+    key: str
+    """The file's canonical path, which hashes are made with."""
+    style: Style
+    view: View
+
+
+@record
+class Fitted:
+    """Text ready to be shown."""
+
+    lines: list[str]
+    rows: tuple[Row, ...]
+    """The rows among the lines."""
+    hash: str
+    left: list[CharRange]
+    """What is left to read."""
+    is_unchanged: bool = False
+    """The caller holds all of it."""
+
+
+def fit_all(frame: Frame, loaded: Loaded) -> Fitted:
+    """Format all rows, without those that the caller holds already."""
+    return _fit(frame, loaded, None, None)
+
+
+def fit(frame: Frame, loaded: Loaded, max_tokens: int, outline: Outline | None) -> Fitted:
+    """Format as much as `max_tokens` allow; with an outline, the symbols of the file after its first lines."""
+    return _fit(frame, loaded, max_tokens, outline)
+
+
+def _fit(frame: Frame, loaded: Loaded, max_tokens: int | None, outline: Outline | None) -> Fitted:
+    held, held_hash = _held(frame, loaded)
+    rows: Sequence[Row] = loaded.rows[held:]
+    texts: Sequence[str] = loaded.texts[held:]
+    lines: list[str] = []
+    name = visible(frame.base)
+    if held:
+        lines.append(f"{_header(frame, loaded, loaded.rows[:held], held_hash)} unchanged")
+    if not rows:
+        if not held:
+            lines.append(f"{name}: {_notes(frame, loaded, rows, held_hash).removeprefix(NOTE)}")
+        left = [] if loaded.is_complete or not held else _left_after(loaded, loaded.rows[-1])
+        return Fitted(lines, loaded.rows, held_hash, left, held > 0)
+    left = []
+    listed = ""
+    if max_tokens is not None:
+        around = [
+            *lines,
+            _header(frame, loaded, rows, "0" * 12),
+            _notes(frame, loaded, rows, held_hash),
+            frame.base,
+        ]
+        room = max(LEAST_TOKENS, max_tokens - tokens.estimate("\n".join(around)) - LEFT_TOKENS)
+        if outline is not None and not held:
+            listed = _listed(outline, int(room * OUTLINE_SHARE))
+            room = max(LEAST_TOKENS, room - tokens.estimate(listed) - LEFT_TOKENS * bool(listed))
+        rows, texts, left = _fitting_rows(frame, loaded, held, room)
+    value = digest(frame.key, rows, texts)
+    lines.append(_header(frame, loaded, rows, value))
+    lines += frame.style.format(rows, texts)
+    notes = _notes(frame, loaded, rows, held_hash)
+    if notes:
+        lines.append(notes)
+    if listed:
+        lines += [f"outline of {name}:", listed]
+    return Fitted(lines, tuple(rows), value, left)
+
+
+def _listed(outline: Outline, max_tokens: int) -> str:
+    from eyespan.outline import render
+
+    return render(outline, max_tokens) if len(outline.symbols) > 1 else ""
+
+
+# --- which rows fit --------------------------------------------------------------------------------------------------
+
+
+def _fitting_rows(
+    frame: Frame, loaded: Loaded, held: int, room: int
+) -> tuple[Sequence[Row], Sequence[str], list[CharRange]]:
+    """Return the rows that fit, the text shown for them, and what is left to read."""
+    rows, texts = loaded.rows[held:], loaded.texts[held:]
+    lines = frame.style.format(rows, texts)
+    wanted = loaded.wanted
+    if wanted.tail is not None:
+        count = count_fitting(lines, room, tokens.estimate, at_end=True) or 1
+        at = len(rows) - count
+        before = []
+        if wanted.ranges[0].first < rows[at].number:
+            before = [CharRange(wanted.ranges[0].first, 1, rows[at].number - 1)]
+        rows, texts = rows[at:], texts[at:]
+        if count == 1:
+            row, text = _cut_row(loaded, len(loaded.rows) - 1, lines[at], room)
+            rows, texts = (row,), (text,)
+        return rows, texts, [*before, *_left_after(loaded, rows[-1])]
+    count = count_fitting(lines, room, tokens.estimate)
+    if not count:
+        row, text = _cut_row(loaded, held, lines[0], room)
+        return (row,), (text,), _left_after(loaded, row)
+    return rows[:count], texts[:count], _left_after(loaded, rows[count - 1])
+
+
+def _cut_row(loaded: Loaded, at: int, line: str, room: int) -> tuple[Row, str]:
+    """Return as much of one row as fits, at least one character, and the text shown for it."""
+    row, text = loaded.rows[at], loaded.texts[at]
+    secrets = None if loaded.secrets is None else loaded.secrets[at]
+    lead = len(line) - len(text)
+    end = max(1, tokens.fit(line, room) - lead)
+    if secrets is not None:
+        end = redaction.up_to(row.text, secrets, end)
+    if end >= len(row.text):
+        return row, text
+    shown = row.text[:end] if secrets is None else redaction.redacted(row.text, secrets, 0, end)
+    return replace(row, text=row.text[:end], has_cr=False, is_cut=True, has_newline=False), shown
+
+
+def _left_after(loaded: Loaded, last: Row) -> list[CharRange]:
+    """Return what is wanted after this row."""
+    line, column = place_after(last)
+    total = loaded.total_lines
+    left: list[CharRange] = []
+    for one in loaded.wanted.ranges:
+        if one.max_chars is not None and one.first <= last.number:
+            continue
+        end = total if one.last is None else one.last
+        if end is not None and (end < line or (total is not None and line > total)):
+            continue
+        if (one.first, one.column) >= (line, column):
+            left.append(one)
+        else:
+            left.append(CharRange(line, column, one.last))
+    return left
+
+
+# --- the words around the rows ---------------------------------------------------------------------------------------
+
+
+def _header(frame: Frame, loaded: Loaded, rows: Sequence[Row], value: str) -> str:
+    name, symbol = visible(frame.base), loaded.wanted.symbol
+    if not rows:
+        return name
+    total = "?" if loaded.total_lines is None else loaded.total_lines
+    return f"{f'{name}::{symbol} ' if symbol else f'{name}:'}{extent(rows)}/{total} #{value}"
+
+
+def _notes(frame: Frame, loaded: Loaded, rows: Sequence[Row], held_hash: str) -> str:
+    """Return what cannot be seen in the text and matters, as one line; "" if there is nothing."""
+    extra = loaded.extra
+    notes = list(loaded.notes)
+    encoding, found = extra.get("encoding", "utf-8"), extra.get("encoding_found", "")
+    if encoding != "utf-8":
+        confidence = extra.get("encoding_confidence")
+        sure = "" if confidence is None else f", {confidence:.0%} sure"
+        notes.append(f"{encoding} by {'byte order mark' if found == 'bom' else found}{sure}")
+    elif extra.get("bom"):
+        notes.append("byte order mark")
+    ended = [row for row in rows if row.has_newline]
+    notes.append(
+        text_facts.describe_line_ends(
+            [row.number for row in ended if row.has_cr], [row.number for row in ended if not row.has_cr]
+        )
+    )
+    last = rows[-1] if rows else None
+    if last is not None and not last.is_cut and not last.has_newline:
+        notes.append("no newline at the end")
+    notes.append(text_facts.describe_indentation([(row.number, row.text) for row in rows if row.column == 1]))
+    notes.append(text_facts.describe_hidden(text_facts.hidden([(row.number, row.column, row.text) for row in rows])))
+    if extra.get("replaced"):
+        lost = [row.number for row in rows if "\ufffd" in row.text]
+        if lost:
+            notes.append(f"bytes that are not {encoding} shown as U+FFFD on {text_facts.number_runs(lost)}")
+    if loaded.facts.hard_links > 1:
+        notes.append(f"{loaded.facts.hard_links} hard links")
+    if loaded.has_changed:
+        notes.append("changed while it was read, read it again")
+    notes += _changes(frame, rows, held_hash)
+    shown = [note for note in notes if note]
+    return f"{NOTE}{'; '.join(shown)}" if shown else ""
+
+
+# --- what the caller holds -------------------------------------------------------------------------------------------
+
+
+def digest(key: str, rows: Sequence[Row], texts: Sequence[str]) -> str:
+    """Return the hash of these rows as they are shown."""
+    state = Digest(key)
+    following = 0
+    for row, text in zip(rows, texts, strict=True):
+        if row.number != following:
+            state.start(row.number, row.column)
+        state.add(text)
+        following = row.number + 1
+    return state.value()
+
+
+def _held(frame: Frame, loaded: Loaded) -> tuple[int, str]:
+    """Return how many of the first rows the caller holds already, unchanged, and their hash."""
+    known = frame.view.known
+    held, held_hash = 0, ""
+    if not known:
+        return held, held_hash
+    state = Digest(frame.key)
+    following = 0
+    for at, (row, text) in enumerate(zip(loaded.rows, loaded.texts, strict=True)):
+        if row.number != following:
+            state.start(row.number, row.column)
+        state.add(text)
+        following = row.number + 1
+        if (value := state.value()) in known:
+            held, held_hash = at + 1, value
+    return held, held_hash
+
+
+def _changes(frame: Frame, rows: Sequence[Row], held_hash: str) -> list[str]:
+    """Return which lines differ from those the caller holds, where the old version is remembered."""
+    view = frame.view
+    if not view.known:
+        return []
+    lines = [(row.number, row.text) for row in rows]
+    found = []
+    for value in sorted(view.known - {held_hash}):
+        changes = view.versions.changes(frame.key, value, lines)
+        if changes is not None:
+            found.append(f"changed since #{value}: {changes}")
+    return found

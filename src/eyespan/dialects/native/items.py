@@ -1,0 +1,168 @@
+"""Items of an answer: what one target, or several targets of one file, contribute within a share of the budget."""
+
+from __future__ import annotations
+
+from eyespan import errors, tokens
+from eyespan.dialects.native.gutter import count_fitting
+from eyespan.escape import short_name, visible
+from eyespan.model import Lines, ReplyError
+from eyespan.record import record
+from eyespan.selectors import Ranges, Target, write_target
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Protocol
+
+    from eyespan.dialects.native.gutter import Style
+    from eyespan.dialects.native.versions import Versions
+    from eyespan.errors import ReadError
+    from eyespan.guard.listing import Listing
+    from eyespan.model import Content
+
+    class Item(Protocol):
+        """One item of an answer."""
+
+        @property
+        def selector(self) -> str:
+            """Return the selector that reads all of it, for an item that is left out."""
+            ...
+
+        def need(self) -> int:
+            """Return the cost of all of it in tokens, or more than the budget if that is not known."""
+            ...
+
+        def show(self, max_tokens: int) -> Shown:
+            """Return as much of it as `max_tokens` allow."""
+            ...
+
+
+LEAST_TOKENS = 10
+"""The least that the text of an item gets, so that reading on always makes progress."""
+LEFT_TOKENS = 10
+"""The cost of the line above the selectors of what is left out."""
+NOTE = "note: "
+ENTRY_SUFFIXES = {"directory": "/", "file": "", "link": "@", "other": "|"}
+
+
+@record
+class Shown:
+    """An item as it goes into the answer."""
+
+    text: str
+    facts: dict[str, Any]
+    left: tuple[str, ...] = ()
+    """Selectors of what did not fit."""
+    error: ReplyError | None = None
+    blocks: tuple[Content, ...] = ()
+
+
+@record
+class View:
+    """The options of one call that items are shown by."""
+
+    style: Style
+    budget: int
+    max_chars: int
+    """The text that is read for one file; more could not be shown within the budget."""
+    known: frozenset[str]
+    versions: Versions
+    redacts: bool
+
+
+class Failure:
+    """A target that cannot be shown, and what to do about it."""
+
+    def __init__(self, written: str, error: ReadError, suggestions: Sequence[str] = ()) -> None:
+        self.selector = written
+        self._code = error.code
+        self._suggestions = suggestions
+        reason = describe(error)
+        if suggestions:
+            reason += f"; near: {', '.join([visible(name) for name in suggestions])}"
+        self._text = f"{short_name(written)}: {reason}"
+
+    def need(self) -> int:
+        return tokens.estimate(self._text) + 1
+
+    def show(self, max_tokens: int) -> Shown:
+        facts: dict[str, Any] = {"path": self.selector, "error": {"code": self._code, "message": self._text}}
+        if self._suggestions:
+            facts["near"] = list(self._suggestions)
+        return Shown(self._text, facts, error=ReplyError(self._code, self._text))
+
+
+def describe(error: ReadError) -> str:
+    """Return why a file cannot be read, and what to do next."""
+    match error:
+        case errors.NoMember() | errors.NoRevision():
+            return str(error)
+        case errors.NotFound():
+            return "no such file"
+        case errors.OutsideRoot():
+            return "outside the directories that may be read"
+        case errors.PolicyDenied(rule=""):
+            return "this tool is denied by policy"
+        case errors.PolicyDenied():
+            return f"reading it is forbidden by the rule {error.rule}"
+        case errors.NotRegular():
+            return f"not a file but a {error.what}"
+        case errors.Binary():
+            return f"binary{'' if error.kind == 'binary' else f' ({error.kind})'}, no text to show"
+        case errors.PermissionRefused():
+            return f"permission denied ({error})"
+    return str(error)
+
+
+class DirectoryItem:
+    """The names in a directory, one per line; ranges of them as of the lines of a file."""
+
+    def __init__(self, target: Target, listing: Listing) -> None:
+        self._target = target
+        self._listing = listing
+        self.selector = write_target(target)
+        names = [visible(entry.name) + ENTRY_SUFFIXES[entry.what] for entry in listing.entries]
+        first, last = 1, len(names)
+        match target.piece:
+            case None:
+                pass
+            case Ranges((Lines(start, count),)):
+                first, last = start, last if count is None else min(last, start + count - 1)
+            case _:
+                raise errors.NotRegular(target.path, what="directory")
+        self._first = first
+        self._names = names[first - 1 : last]
+
+    def need(self) -> int:
+        return tokens.estimate("\n".join([self._header(len(self._names)), *self._names])) + 1
+
+    def _header(self, count: int) -> str:
+        total = len(self._listing.entries)
+        header = f"{visible(self._target.path.rstrip('/') or '/')}: directory, {counted(total, 'name')}"
+        if self._listing.partial:
+            header += " seen of more"
+        return header if count == total else f"{header}, {self._first}-{self._first + count - 1} shown"
+
+    def show(self, max_tokens: int) -> Shown:
+        room = max(LEAST_TOKENS, max_tokens - tokens.estimate(self._header(-1) + self.selector) - LEFT_TOKENS)
+        count = len(self._names)
+        if self.need() > max_tokens:
+            count = count_fitting(self._names, room, tokens.estimate) or 1
+        text = "\n".join([self._header(count), *self._names[:count]])
+        left = []
+        if count < len(self._names):
+            following = Ranges((Lines(self._first + count, len(self._names) - count),))
+            left = [write_target(Target(self._target.path, following))]
+        facts: dict[str, Any] = {
+            "path": self._target.path,
+            "kind": "directory",
+            "names": len(self._listing.entries),
+            "tokens": tokens.estimate(text),
+            "next": left[0] if left else None,
+        }
+        return Shown(text, facts, tuple(left))
+
+
+def counted(number: int, noun: str) -> str:
+    """Return "1 line", "2 lines" and the like."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,84 @@
+"""Ranges of a text that are wanted, and the rows of it that were read. Pure functions."""
+
+from __future__ import annotations
+
+from eyespan.dialects.native.gutter import Row
+from eyespan.model import CharRange, Lines, TextPart
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eyespan.selectors import Range
+
+
+def as_selector_range(wanted: CharRange) -> Range:
+    """Return the range as a selector writes it: whole lines where it starts at the first character."""
+    if wanted.column > 1:
+        return CharRange(wanted.first, wanted.column, wanted.last)
+    return Lines(wanted.first, None if wanted.last is None else wanted.last - wanted.first + 1)
+
+
+def rows_of(part: TextPart) -> list[Row]:
+    """Return the lines of a text part, without their terminators."""
+    if not part.line_count:
+        return []
+    lines = part.data.decode("utf-8", "replace").split("\n")
+    last = lines.pop()
+    rows = []
+    number, column = part.first_line, part.column
+    for line in lines:
+        has_cr = line.endswith("\r")
+        rows.append(Row(number, column, line[:-1] if has_cr else line, has_cr))
+        number, column = number + 1, 1
+    if last or not lines:
+        rows.append(Row(number, column, last, is_cut=part.cut_short, has_newline=False))
+    return rows
+
+
+def merged(ranges: Sequence[CharRange]) -> list[CharRange]:
+    """Return the same text in file order, each piece once: ranges that overlap or touch become one."""
+    found: list[CharRange] = []
+    for one in sorted(ranges, key=lambda one: (one.first, one.column)):
+        before = found[-1] if found else None
+        if (
+            before is None
+            or before.max_chars is not None
+            or (before.last is not None and not _touches(before.last, one))
+        ):
+            found.append(one)
+        elif before.last is not None and (one.last is None or one.last > before.last):
+            found[-1] = CharRange(before.first, before.column, one.last)
+    return found
+
+
+def _touches(last: int, one: CharRange) -> bool:
+    return one.first <= last or (one.first == last + 1 and one.column == 1 and one.max_chars is None)
+
+
+def place_after(row: Row) -> tuple[int, int]:
+    """Return the line and character that follow a row."""
+    return (row.number, row.column + len(row.text)) if row.is_cut else (row.number + 1, 1)
+
+
+def runs(rows: Sequence[Row]) -> list[CharRange]:
+    """Return one range for each run of consecutive rows."""
+    found: list[CharRange] = []
+    for row in rows:
+        if found and found[-1].last == row.number - 1:
+            found[-1] = CharRange(found[-1].first, found[-1].column, row.number)
+        else:
+            found.append(CharRange(row.number, row.column, row.number))
+    return found
+
+
+def extent(rows: Sequence[Row]) -> str:
+    """Return the lines shown, with the character where a line is shown in part: `1-12`, `1:2001-1:4000`, `1-5,9`."""
+    parts = []
+    for run in runs(rows):
+        start = f"{run.first}:{run.column}" if run.column > 1 else f"{run.first}"
+        end = f"{run.last}"
+        if rows[-1].number == run.last and rows[-1].is_cut:
+            end += f":{rows[-1].column + len(rows[-1].text) - 1}"
+        parts.append(start if start == end else f"{start}-{end}")
+    return ",".join(parts)

@@ -1,0 +1,172 @@
+"""Items of text: ranges of one text, or the symbols of a file."""
+
+from __future__ import annotations
+
+from eyespan import tokens
+from eyespan.dialects.native.fitted import Fitted, Frame, fit, fit_all
+from eyespan.dialects.native.items import LEAST_TOKENS, Shown
+from eyespan.dialects.native.loaded import load
+from eyespan.dialects.native.rows import as_selector_range, runs
+from eyespan.dialects.native.wanted import combined
+from eyespan.escape import visible
+from eyespan.record import record, replace
+from eyespan.selectors import write_range, write_target
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from eyespan.dialects.native.gutter import Style
+    from eyespan.dialects.native.items import View
+    from eyespan.dialects.native.loaded import Loaded
+    from eyespan.dialects.native.text import Text
+    from eyespan.dialects.native.wanted import Wanted
+    from eyespan.model import CharRange, Content
+    from eyespan.opened import Opened
+    from eyespan.selectors import Target
+
+IMAGE_TOKENS = 1600
+"""The approximate cost of an image of the largest size that models look at."""
+
+
+@record
+class TextPlan:
+    """A target of text before anything of it is read. Plans with the same key become one item."""
+
+    target: Target
+    """The file, and the part of the document that the text is of."""
+    text: Text
+    wanted: Wanted
+    style: Style
+    blocks: tuple[Content, ...] = ()
+    """Images that belong to the text."""
+    is_one_part: bool = False
+    """A single page or cell: its images come even where they exceed the share."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.text.facts.canonical, write_target(self.target)[len(self.target.path) :]
+
+    @property
+    def selector(self) -> str:
+        return selector_of(write_target(self.target), self.wanted)
+
+
+def selector_of(base: str, wanted: Wanted) -> str:
+    """Return the selector of all that is wanted of a text."""
+    if wanted.is_whole:
+        return base
+    if wanted.symbol:
+        return f"{base}::{wanted.symbol}"
+    if wanted.tail is not None:
+        return f"{base}:-{wanted.tail}"
+    return _selector(base, wanted.ranges)
+
+
+def _selector(base: str, ranges: Sequence[CharRange]) -> str:
+    return f"{base}:{','.join([write_range(as_selector_range(one)) for one in ranges])}"
+
+
+class TextItem:
+    """Ranges of one text."""
+
+    def __init__(self, plan: TextPlan, loaded: Loaded, view: View) -> None:
+        self._plan = plan
+        self._loaded = loaded
+        self._view = view
+        self._frame = Frame(write_target(plan.target), loaded.facts.canonical, plan.style, view)
+        self.selector = selector_of(self._frame.base, loaded.wanted)
+        self._full: Fitted | None = None
+        self._text_need = view.budget + 1
+        if loaded.is_complete:
+            self._full = fit_all(self._frame, loaded)
+            self._text_need = tokens.estimate("\n".join(self._full.lines)) + 1
+
+    def need(self) -> int:
+        return self._text_need + IMAGE_TOKENS * len(self._plan.blocks)
+
+    def show(self, max_tokens: int) -> Shown:
+        blocks = self._plan.blocks
+        cost = IMAGE_TOKENS * len(blocks)
+        if not cost or self.need() <= max_tokens:
+            return replace(self._show_text(max_tokens - cost), blocks=blocks)
+        if self._plan.is_one_part:
+            return replace(self._show_text(max(max_tokens - cost, max_tokens // 2)), blocks=blocks)
+        shown = self._show_text(max_tokens)
+        note = f"note: {len(blocks)} images are not shown; a cell alone comes with its own"
+        return replace(shown, text=f"{shown.text}\n{note}")
+
+    def _show_text(self, max_tokens: int) -> Shown:
+        loaded, frame = self._loaded, self._frame
+        fitted = self._full
+        if fitted is None or self._text_need > max_tokens:
+            outline = self._plan.text.outline() if loaded.wanted.is_whole else None
+            fitted = fit(frame, loaded, max_tokens, outline)
+        text = "\n".join(fitted.lines)
+        following = _selector(frame.base, fitted.left) if fitted.left else None
+        facts: dict[str, Any] = {
+            "path": loaded.facts.path,
+            "selector": _selector(frame.base, runs(fitted.rows)) if fitted.rows else self.selector,
+            "hash": fitted.hash,
+            "total_lines": loaded.total_lines,
+            "tokens": tokens.estimate(text),
+            "next": following,
+        }
+        if loaded.has_changed:
+            facts["changed_during_read"] = True
+        if fitted.is_unchanged:
+            facts["unchanged"] = True
+        elif fitted.rows:
+            lines = [(row.number, row.text) for row in fitted.rows]
+            self._view.versions.keep(frame.key, fitted.hash, lines)
+        return Shown(text, facts, () if following is None else (following,))
+
+
+def make_item(plans: Sequence[TextPlan], view: View) -> TextItem:
+    """Read what several targets want of the same text, and make one item of it.
+
+    Raises: ReadError.
+    """
+    plan = plans[0]
+    wanted = combined(plan.text, [one.wanted for one in plans])
+    return TextItem(plan, load(plan.text, wanted, view.max_chars, redacts=view.redacts), view)
+
+
+class OutlineItem:
+    """The symbols of a file instead of its text."""
+
+    def __init__(self, opened: Opened, target: Target) -> None:
+        self._outline = opened.outline()
+        self.selector = write_target(target)
+
+    def need(self) -> int:
+        return tokens.estimate(self._text(None)) + 1
+
+    def _text(self, max_tokens: int | None) -> str:
+        from eyespan.outline import render
+
+        outline = self._outline
+        name = visible(self.selector)
+        listed = render(outline, max_tokens)
+        if not listed:
+            return f"{name}: no symbols found" + ("" if outline.language else ", its language is not known")
+        header = f"outline of {name}, by {outline.how}"
+        if not outline.complete:
+            header += ", perhaps not complete"
+        if outline.hint:
+            header += f" ({outline.hint})"
+        return f"{header}\n{listed}"
+
+    def show(self, max_tokens: int) -> Shown:
+        text = self._text(None)
+        if tokens.estimate(text) >= max_tokens:
+            header = tokens.estimate(text.partition("\n")[0])
+            text = self._text(max(LEAST_TOKENS, max_tokens - header - 1))
+        facts = {
+            "path": self.selector,
+            "outline": self._outline.how,
+            "tokens": tokens.estimate(text),
+            "next": None,
+        }
+        return Shown(text, facts)

@@ -1,0 +1,73 @@
+"""The first of three steps from a target to an answer: which ranges of a text are wanted."""
+
+from __future__ import annotations
+
+from eyespan.dialects.pieces import around_place
+from eyespan.model import EXACT_TOTAL, CharRange, Lines, Tail
+from eyespan.record import record
+from eyespan.selectors import Place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eyespan.dialects.native.text import Text
+    from eyespan.selectors import Range
+
+
+@record
+class Wanted:
+    """The ranges of one text that an item is to show."""
+
+    ranges: tuple[CharRange, ...] = ()
+    is_whole: bool = False
+    tail: int | None = None
+    """The number of last lines; they are shown from the very last one backwards."""
+    symbol: str = ""
+    """The symbol that the ranges belong to."""
+    notes: tuple[str, ...] = ()
+
+
+def want_ranges(text: Text, ranges: Sequence[Range]) -> Wanted:
+    """Return what these ranges mean in the text; without any, all of it.
+
+    Raises: ReadError.
+    """
+    if len(ranges) == 1 and isinstance(ranges[0], Tail):
+        return Wanted(tail=ranges[0].count)
+    found: list[CharRange] = []
+    notes: list[str] = []
+    for one in ranges:
+        match one:
+            case Lines(first, count):
+                found.append(CharRange(first, 1, None if count is None else first + count - 1))
+            case CharRange():
+                found.append(one)
+            case Tail(count):
+                found.append(_last_lines(text, count))
+            case Place(line, column):
+                around, note = around_place(lambda selection: text.read(selection)[0], line, column)
+                found.append(around)
+                notes += [note] if note else []
+    return Wanted(tuple(found), is_whole=not ranges, notes=tuple(notes))
+
+
+def combined(text: Text, several: Sequence[Wanted]) -> Wanted:
+    """Return all that several targets want of the same text.
+
+    Raises: ReadError.
+    """
+    if len(several) == 1:
+        return several[0]
+    ranges: list[CharRange] = []
+    for one in several:
+        ranges += one.ranges
+        if one.tail is not None:
+            ranges.append(_last_lines(text, one.tail))
+    notes = dict.fromkeys([note for one in several for note in one.notes])
+    return Wanted(tuple(ranges), is_whole=any(one.is_whole for one in several), notes=tuple(notes))
+
+
+def _last_lines(text: Text, count: int) -> CharRange:
+    part, _ = text.read(CharRange(1, 1, 1, 1), EXACT_TOTAL)
+    return CharRange(max(1, (part.total_lines or 0) - count + 1))

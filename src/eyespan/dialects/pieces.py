@@ -1,0 +1,161 @@
+"""From the piece that a selector names to what the engine reads, for `native` and the terminal alike."""
+
+from __future__ import annotations
+
+from eyespan.errors import NoSuchPart, NoSymbol
+from eyespan.model import (
+    CharRange,
+    DocumentOptions,
+    Lines,
+    NotebookOptions,
+    PdfOptions,
+    SheetOptions,
+    TableOptions,
+    Tail,
+    TextPart,
+)
+from eyespan.record import record
+from eyespan.selectors import Area, Cells, Named, Pages, Ranges, Symbol
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eyespan.kinds import Kind
+    from eyespan.opened import Opened
+    from eyespan.selectors import Piece, Range
+
+TABLE_ROWS = 1000
+"""The rows of a table that is selected by its name; a continuation selector reads on."""
+AROUND_LINES = 5
+AROUND_CHARS = 500
+LONG_LINE_CHARS = 2000
+"""A place in a longer line is shown with the characters around it, in any other with the lines around it."""
+_NOUNS = {Pages: "pages", Cells: "cells", Area: "sheets", Symbol: "symbols", Ranges: "lines"}
+
+
+@record
+class Choice:
+    """What a piece selects of a document."""
+
+    base: Piece | None = None
+    """The part of the document: pages, cells, a sheet, a table; None: all of it."""
+    within: tuple[Range, ...] = ()
+    """Lines of the text of that part; (): all of them."""
+    options: DocumentOptions = DocumentOptions()
+    as_text: bool = False
+    """The lines of the file itself are meant, not those of the document."""
+
+
+def choose(path: str, kind: Kind, piece: Piece | None, *, max_pages: int, has_images: bool) -> Choice:
+    """Return what a piece selects of a document of this kind.
+
+    `max_pages` and `has_images` hold for PDFs.
+
+    Raises: NoSuchPart.
+    """
+    pdf = PdfOptions(max_pages=max_pages, has_images=has_images)
+    if piece is None:
+        return Choice(options=DocumentOptions(pdf=pdf))
+    if isinstance(piece, Ranges) and kind.parts != "pages" and kind.layout != "image":
+        return Choice(within=piece.ranges, as_text=kind.is_text and kind.layout == "notes")
+    match kind.parts, piece:
+        case "pages", Pages(first, last, within):
+            options = DocumentOptions(pdf=PdfOptions(first, last, max_pages, has_images))
+            return Choice(Pages(first, last), within, options)
+        case "cells", Cells(first, last, within):
+            return Choice(Cells(first, last), within, DocumentOptions(notebook=NotebookOptions(first, last)))
+        case "sheets", Area(sheet, cells, within):
+            return Choice(Area(sheet, cells), within, DocumentOptions(sheet=SheetOptions(sheet, cells)))
+        case "sheets", Named(name, within):
+            return Choice(Named(name), within, DocumentOptions(sheet=SheetOptions(name)))
+        case "tables", Named(name, within):
+            return Choice(Named(name), within, DocumentOptions(table=TableOptions(name, 1, TABLE_ROWS)))
+        case "table", Named("table", within):
+            return Choice(Named("table"), within)
+    raise no_such_part(path, kind, piece)
+
+
+def no_such_part(path: str, kind: Kind, piece: Piece | None) -> NoSuchPart:
+    """Return the error for a piece that files of this kind do not have."""
+    return NoSuchPart(path, document=kind.noun, part=_NOUNS.get(type(piece), "such part"))
+
+
+def symbol_ranges(opened: Opened, name: str, base: str) -> tuple[tuple[CharRange, ...], str]:
+    """Return the lines of the symbols of this name, and the full name if there is only one.
+
+    `base` is the selector of the file, for suggestions.
+
+    Raises: NoSymbol, and what reading raises.
+    """
+    from eyespan.outline import find, nearest
+
+    outline = opened.outline()
+    found = find(outline, name)
+    if not found:
+        suggestions = [f"{base}::{symbol.qualified}" for symbol in nearest(outline, name)]
+        raise NoSymbol(opened.request.path, symbol=name, suggestions=suggestions)
+    full_name = found[0].qualified if len(found) == 1 else name
+    return tuple([CharRange(symbol.first, 1, symbol.last) for symbol in found]), full_name
+
+
+def around_place(read: Callable[[CharRange], TextPart], line: int, column: int) -> tuple[CharRange, str]:
+    """Return a few lines around a place, or a few characters of a long line, and a note if the line is shorter.
+
+    `read` reads a range of the text.
+
+    Raises: ReadError.
+    """
+    part = read(CharRange(line, 1, line, LONG_LINE_CHARS + 1))
+    chars = len(part.data.decode("utf-8", "replace").rstrip("\r\n"))
+    if chars > LONG_LINE_CHARS:
+        return CharRange(line, max(1, column - AROUND_CHARS), line, 2 * AROUND_CHARS), ""
+    if not part.line_count:
+        return CharRange(line, 1, line), ""
+    note = f"line {line} has {chars} character{'' if chars == 1 else 's'}" if column > chars + 1 else ""
+    return CharRange(max(1, line - AROUND_LINES), 1, line + AROUND_LINES), note
+
+
+def as_char_range(selection: Lines | Tail | CharRange) -> CharRange | Tail:
+    """Return a selection of lines as a range of characters."""
+    if isinstance(selection, Lines):
+        last = None if selection.count is None else selection.first + selection.count - 1
+        return CharRange(selection.first, 1, last)
+    return selection
+
+
+def cut_out(text: str, selection: CharRange | Tail) -> TextPart:
+    """Return what `lines.char_range` reads from a file with this text."""
+    lines = text.split("\n")
+    ends_open = bool(lines[-1])
+    if not ends_open:
+        lines.pop()
+    total = len(lines)
+    if isinstance(selection, Tail):
+        room = len(text) + 1 if selection.max_bytes is None else selection.max_bytes
+        first, size = total, len(lines[-1]) + 1 if lines else 0
+        while first > max(1, total - selection.count + 1) and size + len(lines[first - 2]) + 1 <= room:
+            first -= 1
+            size += len(lines[first - 1]) + 1
+        selection = CharRange(max(1, first), max_chars=room)
+    wanted = lines[selection.first - 1 : selection.last]
+    if not wanted:
+        return TextPart(
+            data=b"", first_line=selection.first, line_count=0, total_lines=total, more=False, ends_open=ends_open
+        )
+    last = selection.first + len(wanted) - 1
+    whole = "\n".join([wanted[0][selection.column - 1 :], *wanted[1:]])
+    if last < total or not ends_open:
+        whole += "\n"
+    cut = whole[: selection.max_chars]
+    is_short = len(cut) < len(whole)
+    return TextPart(
+        data=cut.encode("utf-8", "replace"),
+        first_line=selection.first,
+        line_count=cut.count("\n") + (not cut.endswith("\n")),
+        total_lines=total,
+        more=is_short or last < total,
+        ends_open=ends_open,
+        column=selection.column,
+        cut_short=is_short,
+    )

@@ -1,0 +1,107 @@
+"""Text of large windows, numbered or plain, without holding any of it twice."""
+
+from __future__ import annotations
+
+from sys import getsizeof
+
+from eyespan import _native
+from eyespan.errors import WindowTooLarge
+from eyespan.model import MIB, drained
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator, Mapping
+    from typing import Any
+
+    from eyespan.model import TextPart
+
+PIECE_BYTES = 65536
+MAX_TEXT_BYTES = 16 * MIB
+"""The memory that the text of one answer may take; one wide character makes every other take four bytes."""
+
+
+def numbered(part: TextPart, **style: Any) -> str:
+    """Return the lines of a part with numbers; `style` is that of `_native.number`.
+
+    A large window is formatted piece by piece and its bytes are released on the way, so nothing is held twice.
+
+    Raises: WindowTooLarge.
+    """
+    data = part.data
+    if (len(data) <= MIB and part.line_count <= 20_000) or not isinstance(data, bytearray):
+        return _native.number(bytes(data), part.first_line, totals=part.cuts, **style)
+    return joined(_numbered_pieces(data, part, style))
+
+
+def unnumbered(part: TextPart) -> str:
+    """Return the lines of a part as they are, with the same guarantees. Raises: WindowTooLarge."""
+    data = part.data
+    if len(data) <= MIB or not isinstance(data, bytearray):
+        return data.decode("utf-8", "replace")
+    return joined(_decoded(drained(data), one_line=False))
+
+
+def joined(pieces: Iterable[str]) -> str:
+    """Join pieces into one text, which is never held twice.
+
+    Raises: WindowTooLarge.
+    """
+    text, width = "", 1
+    for piece in pieces:
+        if not piece.isascii():
+            width = max(width, _width(piece))
+        if (len(text) + len(piece)) * width > MAX_TEXT_BYTES:
+            raise WindowTooLarge("", limit_bytes=MAX_TEXT_BYTES)
+        text += piece  # CPython appends in place to a string with one reference; join() would hold all of it twice
+    return text
+
+
+def _width(text: str) -> int:
+    """Return the bytes per character that Python needs for a text: those of its widest character."""
+    if len(text) > 1000:
+        return getsizeof(text) // len(text)  # 1, 2 or 4, and a little for the object
+    widest = ord(max(text))
+    return 1 if widest < 0x100 else 2 if widest < 0x10000 else 4
+
+
+def _numbered_pieces(data: bytearray, part: TextPart, style: Mapping[str, Any]) -> Iterator[str]:
+    line = part.first_line
+    keeps_ends = bool(style.get("keep_ends"))
+    pieces = drained(data)
+    held, at = pieces.pop(), 0
+    before = ""
+    while at < len(held) or pieces:
+        end = held.rfind(b"\n", at, at + PIECE_BYTES) + 1 or held.find(b"\n", at + PIECE_BYTES) + 1
+        if not end:
+            if pieces and not (keeps_ends and len(held) - at > MIB):
+                held, at = held[at:] + pieces.pop(), 0
+                continue
+            if pieces:
+                # A line that is shown whole, however long: its number, then the line as it is.
+                yield _native.number(b"\n", line, **style)[:-1]
+                pieces.append(held[at:])
+                held = yield from _decoded(pieces)
+                at = 0
+                line += 1
+                continue
+            end = len(held)
+        piece = held[at:end]
+        at = end
+        yield before + _native.number(piece, line, totals=part.cuts, **style)
+        line += _native.count(piece)
+        before = "" if keeps_ends else "\n"
+
+
+def _decoded(pieces: list[bytes], *, one_line: bool = True) -> Generator[str, None, bytes]:
+    """Yield the pieces as text up to the end of the first line; return what follows it in its piece."""
+    import codecs
+
+    decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+    while pieces:
+        piece = pieces.pop()
+        end = piece.find(b"\n") + 1 if one_line else 0
+        if end:
+            yield decode(piece[:end], True)
+            return piece[end:]
+        yield decode(piece, not pieces)
+    return b""

@@ -1,0 +1,88 @@
+"""What `eyespan read` prints: numbers, colours on a terminal, and exact bytes in a pipe.
+
+On a terminal, hidden characters are written as escapes and very long lines are shortened. In a pipe every byte of the
+text arrives as it is.
+"""
+
+from __future__ import annotations
+
+from eyespan._native import number
+from eyespan.escape import visible
+from eyespan.model import ImagePart, NotePart, TextPart
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eyespan.model import Part
+
+MAX_LINE_CHARS = 2000
+_DIM, _BOLD, _RESET = "\x1b[2m", "\x1b[1m", "\x1b[0m"
+
+
+class Terminal:
+    """Formats the parts of documents for a person and passes them to `write`."""
+
+    def __init__(
+        self, write: Callable[[bytes], None], *, has_numbers: bool, is_terminal: bool, is_colored: bool
+    ) -> None:
+        self._write_bytes = write
+        self._has_numbers = has_numbers
+        self._is_terminal = is_terminal
+        self._is_colored = is_colored
+        self._files = 0
+        self._at_line_start = True
+
+    def header(self, name: str) -> None:
+        """Write the line that separates several files."""
+        header = f"==> {visible(name)} <=="
+        gap = ("" if self._at_line_start else "\n") + ("\n" if self._files else "")
+        self._files += 1
+        self._write(f"{gap}{_BOLD}{header}{_RESET}\n" if self._is_colored else f"{gap}{header}\n")
+
+    def part(self, part: Part) -> None:
+        """Write one part of a document."""
+        if isinstance(part, TextPart):
+            self._lines(part)
+            return
+        if isinstance(part, NotePart):
+            text = part.text
+        elif isinstance(part, ImagePart):
+            text = f"[an image: {part.media_type}, {len(part.data):,} bytes]"
+        else:
+            text = "[data that is not text]"
+        if self._is_terminal:
+            text = "\n".join([visible(line, keeps_tabs=True) for line in text.split("\n")])
+        self._write(text if text.endswith("\n") else text + "\n")
+
+    def _lines(self, part: TextPart) -> None:
+        if not self._is_terminal and not self._is_colored:
+            # From inside a line on, the first row is no whole line: its number would be wrong.
+            if self._has_numbers and part.column == 1:
+                self._write(number(bytes(part.data), part.first_line, width=6, keep_ends=True))
+            else:
+                self._put(bytes(part.data))
+            return
+        lines = part.data.decode("utf-8", "replace").split("\n")
+        if not lines[-1]:
+            lines.pop()
+        for line_number, line in enumerate(lines, part.first_line):
+            shown = line.removesuffix("\r")
+            if self._is_terminal:
+                chars = part.cuts.get(line_number, len(shown))
+                if chars > MAX_LINE_CHARS:
+                    cut = visible(shown[:MAX_LINE_CHARS], keeps_tabs=True)
+                    shown = f"{cut}... [line of {chars} characters]"
+                else:
+                    shown = visible(shown, keeps_tabs=True)
+            lead = ""
+            if self._has_numbers:
+                lead = f"{_DIM}{line_number:>6}{_RESET}\t" if self._is_colored else f"{line_number:>6}\t"
+            self._write(f"{lead}{shown}\n")
+
+    def _write(self, text: str) -> None:
+        self._put(text.encode("utf-8", "backslashreplace"))
+
+    def _put(self, data: bytes) -> None:
+        self._write_bytes(data)
+        self._at_line_start = data.endswith(b"\n")

@@ -1,0 +1,304 @@
+"""`Opened`: one opened file of one version, from which everything in an answer is read.
+
+A dialect that needs several facts or pieces of a file opens it once and asks the same `Opened` for each. Readers get
+the `Opened` too: it holds the bytes, the request and the rules, and it is their way to the decoding process.
+"""
+
+from __future__ import annotations
+
+import sys
+from _thread import allocate_lock
+from errno import ENOMEM
+
+from eyespan import kinds
+from eyespan.context import CallContext
+from eyespan.errors import ReadError, SystemFailure
+from eyespan.model import MIB, CharRange, Document, Facts
+from eyespan.record import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator, Mapping
+    from typing import Any, TypeVar
+
+    from eyespan.guard.blocking import Relay
+    from eyespan.kinds import Kind
+    from eyespan.model import DocumentOptions, Part, ReadRequest, Selection, TotalRule
+    from eyespan.outline import Outline
+    from eyespan.policy import Policy
+    from eyespan.source import Source
+
+    T = TypeVar("T")
+
+OUTLINE_CHARS = 2 * MIB
+"""The text that an outline is made of; more of a file is not parsed."""
+
+
+class Opened:
+    """An opened file: its kind, its facts, and everything that can be read from it.
+
+    With a `thread` the file system may block. Every operation then runs in a thread that is abandoned at the deadline;
+    an abandoned operation closes the file when it returns.
+    """
+
+    __slots__ = ("_context", "_outline", "_thread", "kind", "observer", "policy", "request", "source")
+
+    def __init__(
+        self,
+        source: Source,
+        request: ReadRequest,
+        kind: Kind,
+        policy: Policy,
+        context: CallContext,
+        thread: Thread | None = None,
+    ) -> None:
+        self.source = source
+        self.request = request
+        self.kind = kind
+        self.policy = policy
+        self.observer: Callable[[ReadRequest, Document], None] | None = None
+        """Called with each document that is read."""
+        self._context = context
+        self._thread = thread
+        self._outline: Outline | None = None
+
+    @property
+    def facts(self) -> Facts:
+        """Return the facts of the file as it was opened."""
+        return self._facts(changed=False)
+
+    def read(
+        self,
+        selection: Selection | None = None,
+        *,
+        options: DocumentOptions | None = None,
+        total: TotalRule | None = None,
+        as_text: bool = False,
+    ) -> Document:
+        """Read a part of the file: the request's own selection and options unless others are given.
+
+        `as_text=True` reads the lines of a document that is text as well (a CSV file).
+
+        Raises: ReadError.
+        """
+        opened = self
+        if options is not None or total is not None or as_text:
+            opened = self._changed(options, total, as_text)
+        chosen = opened.request.selection if selection is None else selection
+        if self._thread is None:
+            document = opened.read_now(chosen, self._context)
+        else:
+            document = self._thread.run(self, lambda context: opened.read_now(chosen, context))
+        if self.observer is not None:
+            self.observer(opened.request if selection is None else replace(opened.request, selection=chosen), document)
+        return document
+
+    def read_now(self, selection: Selection, context: CallContext) -> Document:
+        """Read in the calling thread. Raises: ReadError."""
+        try:
+            reader: Any = _reader(self.kind)
+            document: Document = reader.read(self, selection, context)
+            return document
+        except MemoryError:
+            failure = SystemFailure(self.source.asked, ENOMEM)
+            failure.relative = self.source.path
+            raise failure from None
+        except ReadError as error:
+            error.path, error.relative = self.source.asked, self.source.path
+            raise
+
+    def stream(self, selection: Selection | None = None) -> Iterator[Part]:
+        """Yield the same parts one after the other; lines of a text come in small parts, however many are selected.
+
+        The deadline starts again after every part.
+
+        Raises: ReadError.
+        """
+        chosen = self.request.selection if selection is None else selection
+        if self._thread is None:
+            parts = self._stream_now(chosen, self._context)
+            following = parts.__next__
+        else:
+            thread = self._thread
+            parts = self._stream_now(chosen, thread.relay)
+
+            def following() -> Part:
+                part = thread.run(self, lambda _: next(parts, None))
+                if part is None:
+                    raise StopIteration
+                return part
+
+        while True:
+            try:
+                part = following()
+            except StopIteration:
+                return
+            yield part
+            self._context.renew()
+
+    def _stream_now(self, selection: Selection, context: CallContext) -> Iterator[Part]:
+        reader: Any = _reader(self.kind)
+        if self.kind is kinds.TEXT:
+            yield from reader.stream(self, selection, context)
+        else:
+            yield from self.read_now(selection, context).parts
+
+    def outline(self) -> Outline:
+        """Return the symbols of the text, parsed once.
+
+        Raises: Cancelled, TimedOut, and what reading raises.
+        """
+        if self._outline is None:
+            if self._thread is None:
+                self._outline = self._outline_now(self._context)
+            else:
+                self._outline = self._thread.run(self, self._outline_now)
+        return self._outline
+
+    def _outline_now(self, context: CallContext) -> Outline:
+        from eyespan.outline import outline
+
+        opened = self._changed(None, None, as_text=True)
+        part: Any = opened.read_now(CharRange(max_chars=OUTLINE_CHARS), context).parts[0]
+        return outline(bytes(part.data), self.source.name, decode=self.decode_bytes, context=context)
+
+    # --- for readers -------------------------------------------------------------------------------------------------
+
+    def document(self, parts: tuple[Part, ...], extra: Mapping[str, Any] = {}) -> Document:
+        """Return the document that a reader has read, with the facts of this moment. Raises: ReadError."""
+        return Document(self.kind.name, self._facts(changed=self.source.changed()), parts, extra)
+
+    def decode(self, params: Mapping[str, Any], context: CallContext) -> tuple[dict[str, Any], list[bytes]]:
+        """Decode the file in the worker; return facts and byte strings.
+
+        Raises: Unreadable, Missing, TimedOut, Cancelled.
+        """
+        from eyespan import worker
+
+        return worker.run(self.kind.name, self.source.fd, params, asked=self.source.asked, context=context)
+
+    def decode_bytes(
+        self, task: str, data: bytes, params: Mapping[str, Any], context: CallContext
+    ) -> tuple[dict[str, Any], list[bytes]]:
+        """Decode bytes that were found in the file; return facts and byte strings.
+
+        Raises: Unreadable, Missing, TimedOut, Cancelled, SystemFailure.
+        """
+        return decode_bytes(task, data, params, context, asked=self.source.asked)
+
+    # --- the rest ----------------------------------------------------------------------------------------------------
+
+    def _changed(self, options: DocumentOptions | None, total: TotalRule | None, as_text: bool) -> Opened:
+        """Return a view of the same file with another request."""
+        request = self.request
+        if options is not None:
+            request = replace(request, options=options)
+        if total is not None:
+            request = replace(request, total=total)
+        kind = kinds.TEXT if as_text and self.kind.is_text else self.kind
+        return Opened(self.source, request, kind, self.policy, self._context, self._thread)
+
+    def _facts(self, changed: bool) -> Facts:
+        source = self.source
+        status = source.status
+        return Facts(
+            source.path,
+            source.canonical,
+            source.size_bytes,
+            status.st_mtime_ns,
+            status.st_nlink,
+            changed,
+            source.has_exact_size,
+        )
+
+    def close(self) -> None:
+        """Close the file. Operations after it are errors of the caller."""
+        if self._thread is None:
+            self.source.close()
+        else:
+            self._thread.close(self)
+
+    def __enter__(self) -> Opened:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Thread:
+    """Runs the operations of one `Opened` in threads, because its file system may block: see `guard.blocking`."""
+
+    __slots__ = ("_busy", "_closed", "_context", "_key", "relay")
+
+    def __init__(self, context: CallContext, relay: Relay, key: Hashable) -> None:
+        self.relay = relay
+        self._context = context
+        self._key = key
+        self._busy = False
+        self._closed = allocate_lock()
+
+    def run(self, opened: Opened, work: Callable[[CallContext], T]) -> T:
+        """Do `work` in a thread, for as long as the call's context allows.
+
+        Raises: TimedOut, Stuck, Cancelled, and what `work` raises.
+        """
+        from eyespan.guard import blocking
+
+        def watched(context: CallContext) -> T:
+            self._busy = True
+            try:
+                return work(context)
+            finally:
+                self._busy = False
+
+        path = opened.request.path
+        try:
+            return blocking.within(
+                self._context,
+                watched,
+                key=self._key,
+                path=path,
+                late=lambda _: self._close_source(opened),
+                relay=self.relay,
+            )
+        except ReadError as error:
+            error.path = error.path or path
+            raise
+
+    def close(self, opened: Opened) -> None:
+        """Close the file in a thread, since closing may block too. An abandoned operation closes it by itself."""
+        if self._busy or self._closed.locked():
+            return
+        from eyespan.guard import blocking
+
+        try:
+            blocking.within(CallContext(1.0), lambda _: self._close_source(opened), key=self._key)
+        except ReadError:
+            pass  # the thread closes the file when the file system answers
+
+    def _close_source(self, opened: Opened) -> None:
+        if self._closed.acquire(False):
+            opened.source.close()
+
+
+def decode_bytes(
+    task: str, data: bytes, params: Mapping[str, Any], context: CallContext, *, asked: str = ""
+) -> tuple[dict[str, Any], list[bytes]]:
+    """Decode bytes in the worker; return facts and byte strings.
+
+    Raises: Unreadable, Missing, TimedOut, Cancelled, SystemFailure.
+    """
+    from eyespan import worker
+    from eyespan.source import close_fd, spool
+
+    fd = spool((data,), asked=asked)
+    try:
+        return worker.run(task, fd, params, asked=asked, context=context)
+    finally:
+        close_fd(fd)
+
+
+def _reader(kind: Kind) -> Any:
+    # Not sys.modules alone: another thread may be in the middle of importing it.
+    __import__(kind.reader)
+    return sys.modules[kind.reader]

@@ -1,0 +1,78 @@
+"""A new kind is one reader and one row: a toy kind, added that way, is found everywhere."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+import pytest
+
+from eyespan import Workspace, kinds
+from eyespan.cli import main
+from eyespan.model import NotePart
+
+CALENDAR = b"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:launch\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+
+
+def read(opened, selection, context):
+    """The toy reader: the summaries of a calendar."""
+    lines = opened.source.read_fully(0, 1 << 20).decode().split("\r\n")
+    events = [line.removeprefix("SUMMARY:") for line in lines if line.startswith("SUMMARY:")]
+    return opened.document((NotePart("\n".join([f"event: {event}" for event in events])),), {"events": len(events)})
+
+
+@pytest.fixture
+def calendar(tmp_path, monkeypatch):
+    module = ModuleType("toy_calendar_reader")
+    module.read = read
+    monkeypatch.setitem(sys.modules, "toy_calendar_reader", module)
+    row = kinds.Kind("calendar", "toy_calendar_reader", "a calendar", suffixes=(".ics",))
+    monkeypatch.setattr(kinds, "KINDS", (*kinds.KINDS, row))
+    (tmp_path / "team.ics").write_bytes(CALENDAR)
+    return tmp_path
+
+
+def test_native_shows_it(calendar):
+    with Workspace(calendar) as workspace:
+        reply = workspace.tool("native").call({"files": ["team.ics"]})
+
+    assert "event: launch" in reply.text
+    assert not reply.is_error
+
+
+def test_a_part_it_does_not_have_is_refused_by_its_noun(calendar):
+    with Workspace(calendar) as workspace:
+        reply = workspace.tool("native").call({"files": ["team.ics:p1"]})
+
+    assert reply.text == "team.ics:p1: a calendar has no pages"
+
+
+def test_eyespan_read_shows_it(calendar, monkeypatch, capfd):
+    monkeypatch.chdir(calendar)
+
+    assert main(["read", "team.ics"]) == 0
+    assert capfd.readouterr().out == "event: launch\n"
+
+
+def test_eyespan_read_shows_its_source_on_request(calendar, monkeypatch, capfd):
+    monkeypatch.chdir(calendar)
+
+    assert main(["read", "--raw", "-n", "team.ics"]) == 0
+    assert capfd.readouterr().out.encode() == CALENDAR
+
+
+def test_doctor_lists_it(calendar, monkeypatch, capfd):
+    monkeypatch.chdir(calendar)
+
+    assert main(["doctor"]) == 0
+    assert "on: a calendar (.ics), shown by native, terminal" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("name", [kind.name for kind in kinds.KINDS])
+def test_every_row_names_modules_that_exist(name):
+    from importlib.util import find_spec
+
+    kind = kinds.by_name(name)
+    modules = [kind.reader, *([kind.decoder.partition(":")[0]] if kind.decoder else [])]
+
+    assert [module for module in modules if find_spec(module) is None] == []
