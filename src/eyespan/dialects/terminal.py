@@ -57,8 +57,7 @@ class Terminal:
 
     def _lines(self, part: TextPart) -> None:
         if not self._is_terminal and not self._is_colored:
-            # From inside a line on, the first row is no whole line: its number would be wrong.
-            if self._has_numbers and part.column == 1:
+            if self._has_numbers:
                 self._write(number(bytes(part.data), part.first_line, width=6, keep_ends=True))
             else:
                 self._put(bytes(part.data))
