@@ -41,7 +41,7 @@ class Opened:
     an abandoned operation closes the file when it returns.
     """
 
-    __slots__ = ("_context", "_outline", "_thread", "kind", "observer", "policy", "request", "source")
+    __slots__ = ("_context", "_first_facts", "_outline", "_thread", "kind", "observer", "policy", "request", "source")
 
     def __init__(
         self,
@@ -61,11 +61,14 @@ class Opened:
         self._context = context
         self._thread = thread
         self._outline: Outline | None = None
+        self._first_facts: Facts | None = None
 
     @property
     def facts(self) -> Facts:
         """Return the facts of the file as it was opened."""
-        return self._facts(changed=False)
+        if self._first_facts is None:
+            self._first_facts = self._facts(changed=False)
+        return self._first_facts
 
     def read(
         self,
@@ -82,7 +85,8 @@ class Opened:
         Raises: ReadError.
         """
         opened = self
-        if options is not None or total is not None or as_text:
+        is_other_total = total is not None and total != self.request.total
+        if options is not None or is_other_total or (as_text and self.kind is not kinds.TEXT):
             opened = self._changed(options, total, as_text)
         chosen = opened.request.selection if selection is None else selection
         if self._thread is None:

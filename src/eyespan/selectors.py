@@ -128,7 +128,7 @@ def resolve(readings: Sequence[Target], take: Callable[[Target], T], exists: Cal
 
     Raises: NoMember or NoRevision, if a file exists that lacks them; else NotFound, or what `take` raises.
     """
-    missing: ReadError = NotFound(readings[0].path)
+    missing: ReadError | None = None
     inner: ReadError | None = None
     for target in readings:
         try:
@@ -141,7 +141,7 @@ def resolve(readings: Sequence[Target], take: Callable[[Target], T], exists: Cal
             if not is_missing(error):
                 raise
             missing = error
-    raise missing if inner is None else inner
+    raise inner or missing or NotFound("")
 
 
 def is_missing(error: ReadError) -> bool:
@@ -160,7 +160,7 @@ def readings(text: str) -> list[Target]:
     Inside an archive there may be several with the same path: whoever reads takes the first whose member is there.
     """
     found = [Target(text)]
-    if len(text) > MAX_TEXT_CHARS:
+    if len(text) > MAX_TEXT_CHARS or not (":" in text or "@" in text or "!/" in text):
         return found
     for path, piece in [*_pieces(text), (text, None)]:
         for target in _bases(path, piece):

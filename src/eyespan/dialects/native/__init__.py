@@ -8,6 +8,7 @@ describes the answer.
 
 from __future__ import annotations
 
+from eyespan import kinds
 from eyespan.context import CallContext
 from eyespan.dialects.base import Dialect
 from eyespan.dialects.native import gutter, versions
@@ -55,6 +56,7 @@ class Native(Dialect):
         self.style = Style(SEPARATORS[settings["separator"]], every)
         self.redact = bool(settings["redact"])
         self.versions = versions.Versions()
+        self.documents = kinds.shown_in("native")
 
     def _spec(self) -> ToolSpec:
         return ToolSpec("read", _description(self.style), _schema(self.budget))

@@ -18,7 +18,7 @@ from eyespan.selectors import Named, Ranges, Symbol, Target, is_missing, resolve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
     from typing import Any
 
     from eyespan.context import CallContext
@@ -46,11 +46,13 @@ def answer(dialect: Native, args: NativeArgs, engine: Engine, context: CallConte
         versions=dialect.versions,
         redacts=dialect.redact,
     )
-    with Files(engine, context, dialect.encoding or "auto") as files:
+    with Files(engine, context, dialect) as files:
         plans = [_plan_ask(ask, args, view, files) for ask in args.asks]
-        items = _items(plans, view, files)
+        items = _items(plans, view)
         needs = [item.need() for item in items]
-        shares = share(needs, args.budget, [tokens.estimate(item.selector) + 1 for item in items])
+        shares = needs
+        if sum(needs) > args.budget:
+            shares = share(needs, args.budget, [tokens.estimate(item.selector) + 1 for item in items])
         shown = []
         left_out = []
         for item, tokens_left in zip(items, shares, strict=True):
@@ -84,11 +86,12 @@ def _reply(shown: Sequence[Shown], left: Sequence[str], budget: int) -> Reply:
 class Files:
     """The files of one call, each opened once and closed at its end."""
 
-    def __init__(self, engine: Engine, context: CallContext, encoding: str) -> None:
+    def __init__(self, engine: Engine, context: CallContext, dialect: Native) -> None:
         self.engine = engine
         self.context = context
         self.suggestions = Suggestions(engine, context)
-        self._encoding = encoding
+        self._encoding = dialect.encoding or "auto"
+        self._documents = dialect.documents
         self._opened: dict[tuple[str, str, str], Opened] = {}
 
     def open(self, target: Target) -> Opened:
@@ -98,7 +101,7 @@ class Files:
             request = ReadRequest(
                 target.path,
                 text_rule=NUL_IS_BINARY,
-                documents=kinds.shown_in("native"),
+                documents=self._documents,
                 encoding=self._encoding,
                 member=target.member,
                 revision=target.revision,
@@ -182,11 +185,10 @@ def _plan(target: Target, args: NativeArgs, view: View, files: Files, note: str 
 
 def _plan_text(opened: Opened, target: Target, args: NativeArgs, view: View, note: str) -> Item | TextPlan:
     piece = target.piece
-    bare = replace(target, piece=None)
+    bare = target if piece is None else replace(target, piece=None)
     if args.outline and not isinstance(piece, (Symbol, Ranges)):
         return OutlineItem(opened, bare)
     text = FileText(opened)
-    notes = (note,) if note else ()
     match piece:
         case None:
             wanted = Wanted(is_whole=True)
@@ -198,29 +200,30 @@ def _plan_text(opened: Opened, target: Target, args: NativeArgs, view: View, not
             wanted = Wanted(found, symbol=full_name, notes=several)
         case _:
             raise no_such_part(target.path, opened.kind, piece)
-    return TextPlan(bare, text, replace(wanted, notes=(*notes, *wanted.notes)), view.style)
+    if note:
+        wanted = replace(wanted, notes=(note, *wanted.notes))
+    return TextPlan(bare, text, wanted, view.style)
 
 
-def _items(plans: Sequence[Item | TextPlan], view: View, files: Files) -> list[Item]:
+def _items(plans: Sequence[Item | TextPlan], view: View) -> list[Item]:
     """Read the planned texts; plans of the same text become one item, at the place of the first.
 
     Raises: Cancelled, TimedOut.
     """
-    groups: dict[tuple[str, str], list[TextPlan]] = {}
+    groups: dict[Hashable, list[TextPlan]] = {}
     ordered: list[Item | list[TextPlan]] = []
     for plan in plans:
         if not isinstance(plan, TextPlan):
             ordered.append(plan)
-        elif plan.key in groups:
-            groups[plan.key].append(plan)
-        else:
-            groups[plan.key] = [plan]
-            ordered.append(groups[plan.key])
-    return [_text_item(entry, view, files) if isinstance(entry, list) else entry for entry in ordered]
+            continue
+        group = groups.setdefault(plan.key, [])
+        if not group:
+            ordered.append(group)
+        group.append(plan)
+    return [_text_item(entry, view) if isinstance(entry, list) else entry for entry in ordered]
 
 
-def _text_item(plans: Sequence[TextPlan], view: View, files: Files) -> Item:
-    files.context.check()
+def _text_item(plans: Sequence[TextPlan], view: View) -> Item:
     try:
         return make_item(plans, view)
     except (errors.Cancelled, errors.TimedOut):
@@ -233,13 +236,13 @@ def _text_item(plans: Sequence[TextPlan], view: View, files: Files) -> Item:
 
 
 def share(needs: Sequence[int], budget: int, names: Sequence[int]) -> list[int]:
-    """Return the share of each item: all it needs where that is little, an equal part of the rest otherwise.
+    """Return the share of each item of a budget that does not hold all of them.
+
+    An item gets all it needs where that is little, and an equal part of the rest otherwise.
 
     An item with the share 0 is left out, from the end, because its share would be too small to be of use; `names` are
     the costs of naming the items.
     """
-    if sum(needs) <= budget:
-        return list(needs)
     kept = len(needs)
     left = budget - 12  # the line above the names of what is left out
     while kept > 1 and (left - sum(names[kept:])) // kept < min(LEAST_SHARE, max(needs[:kept])):

@@ -8,7 +8,6 @@ from eyespan.dialects.native.gutter import Row, count_fitting
 from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, NOTE
 from eyespan.dialects.native.rows import extent, place_after
 from eyespan.dialects.native.versions import Digest
-from eyespan.escape import visible
 from eyespan.model import CharRange
 from eyespan.record import record, replace
 
@@ -31,6 +30,8 @@ class Frame:
 
     base: str
     """The selector of the text."""
+    name: str
+    """The same, safe to print."""
     key: str
     """The file's canonical path, which hashes are made with."""
     style: Style
@@ -66,12 +67,11 @@ def _fit(frame: Frame, loaded: Loaded, max_tokens: int | None, outline: Outline 
     rows: Sequence[Row] = loaded.rows[held:]
     texts: Sequence[str] = loaded.texts[held:]
     lines: list[str] = []
-    name = visible(frame.base)
     if held:
         lines.append(f"{_header(frame, loaded, loaded.rows[:held], held_hash)} unchanged")
     if not rows:
         if not held:
-            lines.append(f"{name}: {_notes(frame, loaded, rows, held_hash).removeprefix(NOTE)}")
+            lines.append(f"{frame.name}: {_notes(frame, loaded, rows, held_hash).removeprefix(NOTE)}")
         left = [] if loaded.is_complete or not held else _left_after(loaded, loaded.rows[-1])
         return Fitted(lines, loaded.rows, held_hash, left, held > 0)
     left = []
@@ -95,7 +95,7 @@ def _fit(frame: Frame, loaded: Loaded, max_tokens: int | None, outline: Outline 
     if notes:
         lines.append(notes)
     if listed:
-        lines += [f"outline of {name}:", listed]
+        lines += [f"outline of {frame.name}:", listed]
     return Fitted(lines, tuple(rows), value, left)
 
 
@@ -169,7 +169,7 @@ def _left_after(loaded: Loaded, last: Row) -> list[CharRange]:
 
 
 def _header(frame: Frame, loaded: Loaded, rows: Sequence[Row], value: str) -> str:
-    name, symbol = visible(frame.base), loaded.wanted.symbol
+    name, symbol = frame.name, loaded.wanted.symbol
     if not rows:
         return name
     total = "?" if loaded.total_lines is None else loaded.total_lines

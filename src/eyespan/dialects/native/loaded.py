@@ -6,6 +6,7 @@ from eyespan.dialects.native import redaction
 from eyespan.dialects.native.gutter import Row
 from eyespan.dialects.native.items import counted
 from eyespan.dialects.native.rows import merged, rows_of
+from eyespan.dialects.native.wanted import Wanted
 from eyespan.model import CharRange, Tail
 from eyespan.record import record, replace
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eyespan.dialects.native.text import Text
-    from eyespan.dialects.native.wanted import Wanted
     from eyespan.model import Facts, TextPart
 
 
@@ -45,17 +45,18 @@ def load(text: Text, wanted: Wanted, max_chars: int, *, redacts: bool) -> Loaded
     Raises: ReadError.
     """
     reading = _Reading(text, list(wanted.notes))
+    ranges: tuple[CharRange, ...]
     if wanted.tail is not None:
         part = reading.read(Tail(wanted.tail, max_bytes=max_chars))
         total = part.total_lines or 0
         last_lines = CharRange(max(1, total - wanted.tail + 1), 1, total)
-        wanted = replace(wanted, ranges=(last_lines,))
+        ranges = (last_lines,)
         is_complete = not part.cut_short and part.first_line <= last_lines.first
         if not total:
             reading.note_empty(1, 0)
     else:
-        wanted = replace(wanted, ranges=tuple(merged([CharRange()] if wanted.is_whole else wanted.ranges)))
-        is_complete = _read_ranges(reading, wanted.ranges, max_chars)
+        ranges = (CharRange(),) if wanted.is_whole else tuple(merged(wanted.ranges))
+        is_complete = _read_ranges(reading, ranges, max_chars)
     rows = reading.rows
     secrets = _secrets(text, rows) if redacts else None
     if secrets is None:
@@ -64,7 +65,7 @@ def load(text: Text, wanted: Wanted, max_chars: int, *, redacts: bool) -> Loaded
         rows = _without_open_end(rows)
         texts = [redaction.redacted(row.text, found) for row, found in zip(rows, secrets, strict=True)]
     return Loaded(
-        wanted=wanted,
+        wanted=Wanted(ranges, wanted.is_whole, wanted.tail, wanted.symbol, wanted.notes),
         facts=text.facts,
         rows=tuple(rows),
         texts=tuple(texts),
@@ -84,7 +85,7 @@ def _read_ranges(reading: _Reading, ranges: Sequence[CharRange], max_chars: int)
         if left <= 0:
             return False
         most = left if one.max_chars is None else min(left, one.max_chars)
-        part = reading.read(replace(one, max_chars=most))
+        part = reading.read(CharRange(one.first, one.column, one.last, most))
         left -= len(part.data)
         if not part.line_count:
             reading.note_empty(one.first, part.total_lines or 0)

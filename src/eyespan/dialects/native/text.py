@@ -36,12 +36,9 @@ class FileText:
 
     def __init__(self, opened: Opened, options: DocumentOptions | None = None, *, as_text: bool = False) -> None:
         self.opened = opened
+        self.facts = opened.facts
         self._options = options
         self._as_text = as_text
-
-    @property
-    def facts(self) -> Facts:
-        return self.opened.facts
 
     def read(self, selection: CharRange | Tail, total: TotalRule = CHEAP_TOTAL) -> tuple[TextPart, Document]:
         document = self.opened.read(selection, options=self._options, total=total, as_text=self._as_text)
@@ -58,12 +55,9 @@ class HeldText:
     """Text that was made from a document and is held whole; its lines are not those of a file."""
 
     def __init__(self, document: Document, text: str) -> None:
+        self.facts = document.facts
         self._document = document
         self._text = text
-
-    @property
-    def facts(self) -> Facts:
-        return self._document.facts
 
     def read(self, selection: CharRange | Tail, total: TotalRule = CHEAP_TOTAL) -> tuple[TextPart, Document]:
         return cut_out(self._text, selection), self._document

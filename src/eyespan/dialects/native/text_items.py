@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from eyespan.dialects.native.wanted import Wanted
     from eyespan.model import CharRange, Content
     from eyespan.opened import Opened
-    from eyespan.selectors import Target
+    from eyespan.selectors import Piece, Target
 
 IMAGE_TOKENS = 1600
 """The approximate cost of an image of the largest size that models look at."""
@@ -45,8 +45,10 @@ class TextPlan:
     """A single page or cell: its images come even where they exceed the share."""
 
     @property
-    def key(self) -> tuple[str, str]:
-        return self.text.facts.canonical, write_target(self.target)[len(self.target.path) :]
+    def key(self) -> tuple[str, Piece | None, str, str]:
+        """Return what makes two targets the same text."""
+        target = self.target
+        return self.text.facts.canonical, target.piece, target.member, target.revision
 
     @property
     def selector(self) -> str:
@@ -75,7 +77,8 @@ class TextItem:
         self._plan = plan
         self._loaded = loaded
         self._view = view
-        self._frame = Frame(write_target(plan.target), loaded.facts.canonical, plan.style, view)
+        base = write_target(plan.target)
+        self._frame = Frame(base, visible(base), loaded.facts.canonical, plan.style, view)
         self.selector = selector_of(self._frame.base, loaded.wanted)
         self._full: Fitted | None = None
         self._text_need = view.budget + 1
@@ -89,7 +92,9 @@ class TextItem:
     def show(self, max_tokens: int) -> Shown:
         blocks = self._plan.blocks
         cost = IMAGE_TOKENS * len(blocks)
-        if not cost or self.need() <= max_tokens:
+        if not cost:
+            return self._show_text(max_tokens)
+        if self.need() <= max_tokens:
             return replace(self._show_text(max_tokens - cost), blocks=blocks)
         if self._plan.is_one_part:
             return replace(self._show_text(max(max_tokens - cost, max_tokens // 2)), blocks=blocks)
@@ -104,13 +109,14 @@ class TextItem:
             outline = self._plan.text.outline() if loaded.wanted.is_whole else None
             fitted = fit(frame, loaded, max_tokens, outline)
         text = "\n".join(fitted.lines)
+        cost = self._text_need - 1 if fitted is self._full else tokens.estimate(text)
         following = _selector(frame.base, fitted.left) if fitted.left else None
         facts: dict[str, Any] = {
             "path": loaded.facts.path,
             "selector": _selector(frame.base, runs(fitted.rows)) if fitted.rows else self.selector,
             "hash": fitted.hash,
             "total_lines": loaded.total_lines,
-            "tokens": tokens.estimate(text),
+            "tokens": cost,
             "next": following,
         }
         if loaded.has_changed:
