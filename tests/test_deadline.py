@@ -225,7 +225,7 @@ def test_a_mount_that_comes_back_is_read_again(place):
 
 def test_nothing_is_left_when_the_mount_is_gone(place, monkeypatch):
     monkeypatch.setattr(blocking, "IDLE_SECONDS", 0.05)
-    until(lambda: blocking._crew.threads == 0)
+    until(lambda: blocking._pool.threads == 0)
     with Workspace(place.root, deadline_seconds=SHORT) as workspace:
 
         def held():
@@ -237,7 +237,7 @@ def test_nothing_is_left_when_the_mount_is_gone(place, monkeypatch):
             in_time(lambda name=name: workspace.tool("workspace").call({"path": f"net/{name}"}))
         place.mount.remove()
 
-        until(lambda: blocking.stuck() == 0 and blocking._crew.threads == 0)
+        until(lambda: blocking.stuck() == 0 and blocking._pool.threads == 0)
         # The test's own pipes to the server are closed with it.
         assert held()[0] <= fds
         assert held()[1] == threads

@@ -32,7 +32,7 @@ RUNS: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
             *("--deselect", "tests/readers/test_tables.py::test_without_its_package_it_says_what_to_install"),
         ),
     ),
-    ({"EYESPAN_PURE": "1"}, ("tests/guard/test_special.py", "tests/guard/test_guard_corners.py", "tests/lines")),
+    ({"EYESPAN_PURE": "1"}, ("tests/guard/test_special.py", "tests/guard/test_openat.py", "tests/lines")),
 )
 """The environment and the arguments of pytest of each run."""
 

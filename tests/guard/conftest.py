@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from asking import Watch
+from guard_calls import Watch
 
 from eyespan.guard import Guard, Root
 from eyespan.policy import Policy

@@ -1,10 +1,12 @@
-"""Folders are listed through the same door as files are opened: inside the roots, and only what the rules allow."""
+"""Directories are listed with the same checks as files are opened: inside the roots, and only what the rules allow."""
 
 from __future__ import annotations
 
+import errno
 import os
 
 import pytest
+from fake_os import failing
 
 from eyespan import Policy, Workspace
 from eyespan.errors import NotFound, NotRegular, OutsideRoot, PermissionRefused, PolicyDenied
@@ -37,7 +39,7 @@ def names(listed):
     return [(entry.name, entry.what) for entry in listed.entries]
 
 
-def test_a_folder_is_listed_by_name_without_what_a_rule_forbids(tree, backend):
+def test_a_directory_is_listed_by_name_without_what_a_rule_forbids(tree, backend):
     with Workspace(tree, backend=backend) as workspace:
         listed = workspace.engine.list(".")
 
@@ -51,7 +53,7 @@ def test_a_folder_is_listed_by_name_without_what_a_rule_forbids(tree, backend):
     assert not listed.partial
 
 
-def test_a_link_inside_the_root_is_followed_and_named_by_where_it_leads(tree, backend):
+def test_a_link_inside_the_root_is_followed_and_named_by_its_target(tree, backend):
     with Workspace(tree, backend=backend) as workspace:
         listed = workspace.engine.list("link")
 
@@ -59,12 +61,12 @@ def test_a_link_inside_the_root_is_followed_and_named_by_where_it_leads(tree, ba
 
 
 @pytest.mark.parametrize("path", ["out", "far", "..", "src/../..", "out/private", "/", "/etc"])
-def test_no_folder_outside_the_root_is_listed(tree, backend, path):
+def test_no_directory_outside_the_root_is_listed(tree, backend, path):
     with Workspace(tree, backend=backend) as workspace, pytest.raises(OutsideRoot):
         workspace.engine.list(path)
 
 
-def test_what_is_no_folder_says_so(tree, backend):
+def test_what_is_no_directory_is_refused(tree, backend):
     with Workspace(tree, backend=backend) as workspace:
         with pytest.raises(NotRegular) as caught:
             workspace.engine.list("src/a.py")
@@ -76,7 +78,7 @@ def test_what_is_no_folder_says_so(tree, backend):
     assert caught.value.what == "file"
 
 
-def test_a_forbidden_folder_is_neither_named_nor_listed(tree, backend):
+def test_a_forbidden_directory_is_neither_named_nor_listed(tree, backend):
     with Workspace(tree, policy=Policy(["src/**"]), backend=backend) as workspace:
         assert "src" not in dict(names(workspace.engine.list(".")))
         for path in ("src/inner", "link/inner", ".ssh/x"):
@@ -84,8 +86,8 @@ def test_a_forbidden_folder_is_neither_named_nor_listed(tree, backend):
                 workspace.engine.list(path)
 
 
-def test_a_large_folder_is_listed_in_part(tree, backend, monkeypatch):
-    monkeypatch.setattr(listing, "MAX_SEEN", 2)
+def test_a_large_directory_is_listed_in_part(tree, backend, monkeypatch):
+    monkeypatch.setattr(listing, "MAX_SCANNED", 2)
     with Workspace(tree, backend=backend) as workspace:
         listed = workspace.engine.list("src")
 
@@ -109,3 +111,10 @@ def test_no_descriptor_is_left_open(tree, backend):
             except (OutsideRoot, NotFound, NotRegular):
                 pass
         assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_an_entry_that_vanishes_while_it_is_listed_is_other():
+    class Gone:
+        is_symlink = staticmethod(failing(errno.ENOENT))
+
+    assert listing._type_name(Gone()) == "other"

@@ -1,5 +1,3 @@
-"""The table of mounts, held open by a process that soon cannot open it. Which mount a path leads to: test_patience."""
-
 from __future__ import annotations
 
 import contextlib
@@ -8,6 +6,7 @@ import errno
 import os
 import select
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -15,8 +14,70 @@ import pytest
 from eyespan.guard import mounts
 
 TABLE = Path("/proc/self/mountinfo")
-pytestmark = pytest.mark.skipif(not TABLE.exists(), reason="no table of mounts here")
+pytestmark = pytest.mark.skipif(not TABLE.exists(), reason="no mount table here")
 MNT_DETACH = 2
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    """Writes the table that is read."""
+    monkeypatch.setattr(mounts, "_table", (float("-inf"), []))
+    monkeypatch.setattr(mounts, "_TABLE", str(tmp_path / "mountinfo"))
+    monkeypatch.setattr(mounts, "_FRESH_SECONDS", -1.0)
+    return tmp_path / "mountinfo"
+
+
+def test_the_table_is_parsed_as_the_kernel_writes_it(table):
+    table.write_bytes(
+        b"22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
+        b"36 22 0:50 / /net/a\\040b rw - nfs4 server:/a rw\n"
+        b"cut off\n"
+    )
+
+    assert mounts._mounts() == [("/", "8:1", True), ("/net/a b", "0:50", False)]
+
+
+def test_without_a_table_each_path_is_its_own_key_and_the_last_table_counts(table):
+    """As on other systems, without /proc, and when no descriptor is left."""
+    assert (mounts.mount_of("/net/x/../y"), mounts.local_mount_point("/net/x")) == ("/net/y", None)
+    table.write_bytes(b"22 1 8:1 / / rw - ext4 /dev/sda1 rw\n")
+    assert mounts.mount_of("/a") == ("8:1", "/a")
+    table.unlink()
+
+    assert (mounts.mount_of("/a"), mounts.local_mount_point("/a")) == (("8:1", "/a"), "/")
+
+
+def test_the_mount_of_a_path_follows_from_its_text(monkeypatch):
+    table = [("/", "8:1", True), ("/net", "0:50", False), ("/net/a b", "0:51", False), ("/home", "8:2", True)]
+    monkeypatch.setattr(mounts, "_mounts", lambda: table)
+
+    asked = ["/net/x", "/net/a b/c", "/network", "/home/me", "/net", "/net/a b/../x", "/home/../net/x"]
+
+    assert [mounts.mount_of(path) for path in asked] == [
+        "0:50",
+        "0:51",
+        ("8:1", "/network"),
+        ("8:2", "/home/me"),
+        "0:50",
+        "0:50",
+        "0:50",
+    ]
+    assert [mounts.local_mount_point(path) for path in ("/home/me", "/x", "/net/x")] == ["/home", "/", None]
+
+
+def test_the_topmost_of_several_mounts_counts(monkeypatch):
+    monkeypatch.setattr(mounts, "_mounts", lambda: [("/", "8:1", True), ("/a", "8:2", True), ("/a", "0:9", False)])
+
+    assert (mounts.mount_of("/a/b"), mounts.local_mount_point("/a/b")) == ("0:9", None)
+
+
+def test_the_table_of_this_machine_contains_the_root():
+    points = [point for point, _, _ in mounts._mounts()]
+
+    assert "/" in points
+
+
+# --- the open table ------------------------------------------------------------------------------------------------
 
 
 def may_mount() -> bool:
@@ -40,7 +101,7 @@ def mounted(point: Path):
 
 
 def close_table():
-    fd, mounts._held = mounts._held, -1
+    fd, mounts._table_fd = mounts._table_fd, -1
     if fd >= 0:
         os.close(fd)
 
@@ -59,16 +120,16 @@ def no_proc(monkeypatch):
     monkeypatch.setattr(mounts, "_TABLE", "/proc/self/no such table")
 
 
-def test_what_is_held_is_the_same_table(held):
-    assert mounts._held_table() == TABLE.read_bytes()
+def test_the_open_table_is_the_same_table(held):
+    assert mounts._read_open_table() == TABLE.read_bytes()
 
 
-def test_nothing_is_open_before_it_is_held_nor_after():
+def test_the_table_is_kept_open_by_one_descriptor():
     before = sorted(os.listdir("/proc/self/fd"))
     mounts.keep_table_open()
     mounts.keep_table_open()
     kept = len(os.listdir("/proc/self/fd"))
-    assert os.get_inheritable(mounts._held) is False
+    assert os.get_inheritable(mounts._table_fd) is False
     close_table()
     close_table()
 
@@ -76,64 +137,85 @@ def test_nothing_is_open_before_it_is_held_nor_after():
     assert sorted(os.listdir("/proc/self/fd")) == before
 
 
-def test_where_there_is_no_table_nothing_is_held(no_proc):
+def test_without_a_table_nothing_is_kept_open(no_proc):
     mounts.keep_table_open()
 
-    assert mounts._held == -1
+    assert mounts._table_fd == -1
 
 
 @mounting
-def test_a_mount_is_seen_at_once_though_the_table_cannot_be_opened_any_more(held, no_proc, tmp_path):
+def test_a_new_mount_is_seen_at_once_through_the_open_table(held, no_proc, tmp_path):
     file = str(tmp_path / "file")
-    before = mounts.plain_point(file)
+    before = mounts.local_mount_point(file)
     with mounted(tmp_path):
-        during = mounts.plain_point(file)
-    after = mounts.plain_point(file)
+        during = mounts.local_mount_point(file)
+    after = mounts.local_mount_point(file)
 
     assert during == str(tmp_path)
     assert before == after != during
 
 
 @mounting
-def test_without_it_a_mount_is_not_seen(no_proc, tmp_path, monkeypatch):
+def test_without_the_open_table_a_new_mount_is_not_seen(no_proc, tmp_path, monkeypatch):
     """Why it is held."""
     monkeypatch.setattr(mounts, "_FRESH_SECONDS", 0.0)
-    before = mounts.plain_point(str(tmp_path))
+    before = mounts.local_mount_point(str(tmp_path))
     with mounted(tmp_path):
-        assert mounts.plain_point(str(tmp_path)) == before
+        assert mounts.local_mount_point(str(tmp_path)) == before
 
 
 @mounting
-def test_a_forked_process_reads_it_too_and_takes_nothing_away_from_its_parent(held, no_proc, tmp_path, monkeypatch):
+def test_a_forked_process_and_its_parent_both_read_the_open_table(held, no_proc, tmp_path, monkeypatch):
     monkeypatch.setattr(mounts, "_FRESH_SECONDS", 0.0)
     file = str(tmp_path / "file")
     with mounted(tmp_path):
         child = os.fork()
         if child == 0:
-            os._exit(0 if mounts.plain_point(file) == str(tmp_path) else 1)
-        here = mounts.plain_point(file)
+            os._exit(0 if mounts.local_mount_point(file) == str(tmp_path) else 1)
+        here = mounts.local_mount_point(file)
         _, status = os.waitpid(child, 0)
 
     assert (here, status) == (str(tmp_path), 0)
 
 
+def test_two_threads_that_look_at_once_both_see_a_change(held, monkeypatch):
+    """The kernel signals a change to one of them."""
+    mounts._mounts()
+    seen = []
+    other = threading.Thread(target=lambda: seen.append(mounts._mounts()))
+
+    def has_changed():
+        if other.ident is not None:
+            return False
+        other.start()
+        other.join(0.2)  # long enough for the other thread to return the old table, if nothing stops it
+        return True
+
+    monkeypatch.setattr(mounts, "_has_changed", has_changed)
+    monkeypatch.setattr(mounts, "_read_open_table", lambda: b"22 1 8:1 / /new rw - ext4 /dev/sda1 rw\n")
+
+    assert mounts._mounts() == [("/new", "8:1", True)]
+    other.join()
+    assert seen == [[("/new", "8:1", True)]]
+
+
 def test_a_table_that_changes_while_it_is_read_is_read_again(held, monkeypatch):
     answers = iter([True, True, False])
-    monkeypatch.setattr(mounts, "_changed", lambda: next(answers))
+    monkeypatch.setattr(mounts, "_has_changed", lambda: next(answers))
 
-    assert mounts._held_table() == TABLE.read_bytes()
+    assert mounts._read_open_table() == TABLE.read_bytes()
     assert list(answers) == []
 
 
-def test_a_table_that_changes_all_the_time_is_not_read_for_ever(held, monkeypatch):
+def test_a_table_that_changes_all_the_time_is_read_a_limited_number_of_times(held, monkeypatch):
     asked = []
-    monkeypatch.setattr(mounts, "_changed", lambda: asked.append(1) or True)
+    monkeypatch.setattr(mounts, "_has_changed", lambda: asked.append(1) or True)
 
-    assert mounts._held_table() == TABLE.read_bytes()
-    assert len(asked) == mounts._TORN_TRIES
+    assert mounts._read_open_table() == TABLE.read_bytes()
+    assert len(asked) == mounts._MAX_READS
 
 
-def test_a_table_that_can_no_longer_be_read_is_as_it_was(held, monkeypatch):
+def test_a_table_that_cannot_be_read_keeps_its_last_contents(held, monkeypatch):
     known = mounts._mounts()
 
     def fails(*_):
@@ -145,7 +227,7 @@ def test_a_table_that_can_no_longer_be_read_is_as_it_was(held, monkeypatch):
     assert mounts._mounts() == known != []
 
 
-def test_a_system_that_cannot_say_whether_it_changed_is_believed_for_a_second(held, monkeypatch):
+def test_a_poll_that_fails_counts_as_no_change(held, monkeypatch):
     class Poll:
         def register(self, *_):
             pass
@@ -155,5 +237,5 @@ def test_a_system_that_cannot_say_whether_it_changed_is_believed_for_a_second(he
 
     monkeypatch.setattr(select, "poll", Poll)
 
-    assert not mounts._changed()
-    assert mounts._held_table() == TABLE.read_bytes()
+    assert not mounts._has_changed()
+    assert mounts._read_open_table() == TABLE.read_bytes()

@@ -1,13 +1,22 @@
-"""A root owns an open descriptor: whoever copies a tool must not end up closing it twice."""
+"""A root owns an open descriptor: a copy of a tool must not close it."""
+
+from __future__ import annotations
 
 import copy
 import os
 import pickle
+import time
 
 import pytest
+from any_type import AnyType
+from fake_os import FakeOs
+from guard_calls import answer, in_time
 
+import eyespan.guard as guards
 from eyespan import Workspace
-from eyespan.guard import blocking, choose_backend, mounts, openat
+from eyespan.context import WouldBlock
+from eyespan.guard import Root, blocking, choose_backend, mounts, openat, roots
+from eyespan.policy import Policy
 
 
 @pytest.fixture
@@ -18,7 +27,7 @@ def workspace(tmp_path):
 
 
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
-def test_a_copy_that_dies_leaves_the_original_reading(workspace, duplicate):
+def test_a_copy_that_is_deleted_leaves_the_original_open(workspace, duplicate):
     tool = workspace.tool("forge")
 
     twins = [duplicate(thing) for thing in (tool, workspace, workspace.roots[0])]
@@ -27,7 +36,7 @@ def test_a_copy_that_dies_leaves_the_original_reading(workspace, duplicate):
     assert tool.call({"path": "a"}).text == "1\ta\n"
 
 
-def test_a_pickled_root_opens_the_folder_again(workspace):
+def test_a_pickled_root_opens_the_directory_again(workspace):
     (root,) = workspace.roots
 
     again = pickle.loads(pickle.dumps(root))
@@ -37,9 +46,67 @@ def test_a_pickled_root_opens_the_folder_again(workspace):
     again.close()
 
 
+def test_a_root_has_a_repr_and_is_copied_as_itself_and_pickled_by_path(tmp_path):
+    root = Root(tmp_path)
+    sent = pickle.loads(pickle.dumps(root))
+
+    assert repr(root) == f"Root({str(tmp_path)!r})"
+    assert copy.deepcopy(root) is root
+    assert (sent.path, sent.fd != root.fd) == (root.path, True)
+    os.close(root.fd)  # somebody else closes it first; letting go of it then is no error
+    root.__del__()
+    sent.close()
+    sent.close()
+
+
+def test_a_root_must_exist(tmp_path):
+    with pytest.raises(NotADirectoryError, match="must be an existing directory"):
+        Root(tmp_path / "missing")
+
+
+def test_a_root_on_a_system_without_o_path(tmp_path, monkeypatch):
+    (tmp_path / "file").write_bytes(b"text")
+    monkeypatch.setattr(roots, "os", FakeOs("O_PATH"))
+
+    root = Root(tmp_path)
+
+    assert (root.canonical, root.never_hangs) == (os.path.realpath(tmp_path), False)
+    assert answer(guards.Guard([root], Policy(), "walk-by-name"), "file") == b"text"
+    root.close()
+    with pytest.raises(WouldBlock):
+        Root(tmp_path, may_block=False)
+
+
+def test_a_root_that_may_block_is_opened_in_a_thread(tmp_path, monkeypatch):
+    monkeypatch.setattr(openat, "open_local_directory", lambda path: None)
+
+    (root,) = roots.open_roots([tmp_path], 60)
+
+    assert os.path.samestat(os.stat(root.fd), os.stat(tmp_path))
+    root.close()
+
+
+def test_a_root_whose_file_system_does_not_respond_times_out(tmp_path, monkeypatch):
+    here, there = os.pipe()
+    monkeypatch.setattr(openat, "open_local_directory", lambda path: None)
+    monkeypatch.setattr(roots, "_opener", lambda path: lambda _context: os.read(here, 1))
+
+    with pytest.raises(TimeoutError, match=r"cannot be opened: no answer within 0\.05 s"):
+        roots.open_roots([tmp_path], 0.05)
+    os.write(there, b"x")
+    in_time(lambda: wait_for(lambda: blocking.stuck() == 0))
+    os.close(here)
+    os.close(there)
+
+
+def wait_for(true):
+    while not true():
+        time.sleep(0.005)
+
+
 @pytest.mark.skipif(choose_backend() != "openat2", reason="only the kernel can be told to keep to one mount")
 @pytest.mark.parametrize("path", ["a.txt", "folder/b.txt", "link", "missing.txt", "folder"])
-def test_nothing_on_the_mount_of_the_root_needs_a_thread(tmp_path, monkeypatch, path):
+def test_reads_on_the_mount_of_the_root_start_no_thread(tmp_path, monkeypatch, path):
     def no_thread(*_):
         raise AssertionError("a thread was started")
 
@@ -48,9 +115,9 @@ def test_nothing_on_the_mount_of_the_root_needs_a_thread(tmp_path, monkeypatch, 
     (tmp_path / "folder" / "b.txt").write_text("b\n")
     (tmp_path / "link").symlink_to("folder/b.txt")
     monkeypatch.setattr(blocking, "start_new_thread", no_thread)
-    monkeypatch.setattr(blocking._crew, "idle", [])
-    monkeypatch.setattr(openat, "PLAIN_TYPES", _any_type())
-    monkeypatch.setattr(mounts, "PLAIN_NAMES", _any_type())
+    monkeypatch.setattr(blocking._pool, "idle", [])
+    monkeypatch.setattr(openat, "LOCAL_TYPES", AnyType())
+    monkeypatch.setattr(mounts, "LOCAL_NAMES", AnyType())
 
     with Workspace(tmp_path) as workspace:
         reply = workspace.tool("claude").call({"file_path": str(tmp_path / path)})
@@ -58,17 +125,7 @@ def test_nothing_on_the_mount_of_the_root_needs_a_thread(tmp_path, monkeypatch, 
     assert reply.is_error == (path in ("missing.txt", "folder"))
 
 
-def _any_type():
-    """Whatever file system the tests run on counts as plain."""
-
-    class Any:
-        def __contains__(self, _kind):
-            return True
-
-    return Any()
-
-
 @pytest.mark.parametrize("seconds", [0, -1, float("nan")])
-def test_a_deadline_that_makes_no_sense_is_refused(tmp_path, seconds):
+def test_a_deadline_of_zero_or_less_is_refused(tmp_path, seconds):
     with pytest.raises(ValueError, match="deadline_seconds"):
         Workspace(tmp_path, deadline_seconds=seconds)

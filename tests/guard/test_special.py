@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from asking import answer, ask
+from guard_calls import answer, ask
 
 from eyespan import Workspace
 from eyespan.errors import (
@@ -815,7 +815,7 @@ def test_no_descriptor_is_left_behind_when_the_system_fails_half_way(
 
 def test_the_folders_of_this_test_are_on_a_real_file_system(tmp_path):
     """Otherwise everything above would be refused for another reason than the one it tests."""
-    from eyespan.guard.syscalls import is_pseudo
+    from eyespan.guard.filesystems import is_pseudo
 
     fd = os.open(tmp_path, os.O_RDONLY)
     assert not is_pseudo(fd)

@@ -497,7 +497,7 @@ def test_a_root_that_is_not_there_is_told_on_standard_error(tmp_path):
     done = subprocess.run(argv, input=b"", capture_output=True)
 
     assert done.returncode == 1
-    assert b"a root must be an existing folder" in done.stderr
+    assert b"a root must be an existing directory" in done.stderr
     assert done.stdout == b""
 
 

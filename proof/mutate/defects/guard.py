@@ -3,7 +3,8 @@
 from proof.mutate.defect import SRC, Defect
 
 SPECIAL = "tests/guard/test_special.py"
-OPENED = "tests/guard/test_opened.py"
+GUARD = "tests/guard/test_guard.py"
+OPENAT = "tests/guard/test_openat.py"
 FAULTS = "tests/faults/test_faults.py::test_a_fault_is_told_or_overcome_and_nothing_is_left[openat2]"
 
 DEFECTS = (
@@ -59,7 +60,7 @@ DEFECTS = (
     ),
     Defect(
         name="kernel state is read, in Python",
-        file=f"{SRC}/guard/syscalls.py",
+        file=f"{SRC}/guard/filesystems.py",
         old="in PSEUDO_TYPES\n",
         new="in ()\n",
         tests=f"{SPECIAL} -k kernel_state",
@@ -109,8 +110,8 @@ DEFECTS = (
     Defect(
         name="the walk follows links to directories blindly",
         file=f"{SRC}/guard/walk.py",
-        old="_FOLDER = _HANDLE | _DIRECTORY",
-        new="_FOLDER = _O_PATH | _DIRECTORY",
+        old="_DIRECTORY_HANDLE = _HANDLE | _DIRECTORY",
+        new="_DIRECTORY_HANDLE = _O_PATH | _DIRECTORY",
         tests=f"{SPECIAL} -k leads_out",
     ),
     Defect(
@@ -172,7 +173,7 @@ DEFECTS = (
     Defect(
         name="listings have no end",
         file=f"{SRC}/guard/listing.py",
-        old="if seen >= MAX_SEEN:",
+        old="if count >= MAX_SCANNED:",
         new="if False:",
         tests="tests/guard/test_listing.py -k large",
     ),
@@ -214,51 +215,51 @@ DEFECTS = (
     Defect(
         name="a root of kernel state is not checked, in C",
         file=f"{SRC}/guard/openat.py",
-        old="device = root.device if root.plain else -1",
+        old="device = root.device if root.never_hangs else -1",
         new="device = root.device",
-        tests=f"{OPENED} -k kernel_state",
+        tests=f"{GUARD} -k kernel_state",
     ),
     Defect(
         name="a root of kernel state is not checked, in Python",
         file=f"{SRC}/guard/__init__.py",
-        old="if root.plain and status is not None and status.st_dev == root.device:",
+        old="if root.never_hangs and status is not None and status.st_dev == root.device:",
         new="if status is not None and status.st_dev == root.device:",
-        tests=f"{OPENED} -k kernel_state",
+        tests=f"{GUARD} -k kernel_state",
     ),
     Defect(
         name="C reads any file that it finds by a number",
         file=f"{SRC}/_native/fast.c",
         old=" || opened.st_dev != found.st_dev || opened.st_ino != found.st_ino)",
         new=")",
-        tests=f"{OPENED} -k another_folder",
+        tests=f"{OPENAT} -k wrong_descriptor",
     ),
     Defect(
         name="a forked process looks among its parent's descriptors",
         file=f"{SRC}/guard/openat.py",
         old="os.register_at_fork(after_in_child=_hold_own_handles)",
         new="pass",
-        tests=f"{OPENED} -k forked",
+        tests=f"{OPENAT} -k forked",
     ),
     Defect(
         name="every path is its own canonical form",
         file=f"{SRC}/_native/fast.c",
         old="out->plain = spells_plainly(wanted->path);",
         new="out->plain = 1;",
-        tests=f"{OPENED} tests/guard/test_agreement.py",
+        tests=f"{GUARD} tests/guard/test_agreement.py",
     ),
     Defect(
         name="a time that C cannot represent is wrong",
         file=f"{SRC}/_native/fast.c",
         old="else if (note_status(out, &opened)) {",
         new="else if (note_status(out, &opened) | 1) {",
-        tests=f"{OPENED} -k status",
+        tests=f"{GUARD} -k status",
     ),
     Defect(
         name="the first bytes are taken for the whole file",
         file=f"{SRC}/guard/source.py",
         old="and 0 <= offset < len(data)",
         new="and 0 <= offset <= len(data)",
-        tests=f"{OPENED} -k read_again",
+        tests="tests/guard/test_guard_source.py -k read_once",
     ),
     Defect(
         name="the quick check forbids no directory",

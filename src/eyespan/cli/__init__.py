@@ -106,7 +106,7 @@ class Options:
         Raises: Usage.
         """
         root = workspace.roots[0]
-        if self.config is None and root.plain:
+        if self.config is None and root.never_hangs:
             try:
                 os.stat("eyespan.toml", dir_fd=root.fd, follow_symlinks=False)
             except OSError:

@@ -80,7 +80,7 @@ def checks(options: Options) -> Iterator[tuple[str, bool, str]]:
         found = find_spec(module) is not None
         yield what, found, "on" if found else f"off: {install}"
     for root in workspace.roots:
-        slow = "" if root.plain else " (its file system may not answer: read in threads that can be given up)"
+        slow = "" if root.never_hangs else " (its file system may not respond: read in threads with a deadline)"
         yield "root", root.canonical != "/", f"{root.path}{slow}"
 
 

@@ -1,10 +1,10 @@
-"""The only door to the file system: opens regular files beneath a root, or says why not.
+"""Open regular files beneath a root. Nothing else in eyespan opens a file of the workspace.
 
-What leaves this room is an open `Source`, never a checked name, so nothing can be swapped between the check and the
-read. Promise, with the `openat2` and `walk` backends: no byte of a file outside the roots is returned, whatever links,
-renames and races happen; nothing that is no regular file is ever opened (a pipe's open would wait, a device's would
-act); no open blocks; file systems of kernel state (/proc, /sys) are refused. Not promised: hard links, bind mounts and
-folders that the same user moves out of a root while they are open.
+The result is an open `Source`, never a checked name, so nothing can be replaced between the check and the read.
+Promise, with the `openat2` and `walk` backends: no byte of a file outside the roots is returned, whatever links,
+renames and races happen; only regular files are opened (opening a pipe could block, opening a device could have an
+effect); no open blocks; file systems of kernel state (/proc, /sys) are refused. Not promised: hard links, bind mounts,
+and directories that the same user moves out of a root while they are open.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import stat
 from eyespan.context import WouldBlock
 from eyespan.errors import NotFound, NotRegular, OutsideRoot, PermissionRefused, ReadError, from_os_error
 from eyespan.guard import openat, paths
+from eyespan.guard.filesystems import is_pseudo
 from eyespan.guard.roots import Root
 from eyespan.guard.source import BlockingFile, Found, LocalFile
 from eyespan.source import close_fd
@@ -32,17 +33,17 @@ if TYPE_CHECKING:
     Find = Callable[..., Found | LocalFile]
 
 BACKENDS = ("openat2", "openat2-by-ctypes", "walk", "walk-by-name", "portable")
-"""From the strongest to the weakest; the first that works here is taken."""
+"""From the strongest to the weakest; the first that works is used."""
 
 NON_BLOCKING_BACKENDS = ("openat2", "openat2-by-ctypes")
-"""Those that can be told to keep to one mount; the others find out what a thing is by touching it."""
+"""The backends that can be restricted to one mount. The others have to touch a file to find out where it is."""
 
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
 _chosen: str | None = None
 
 
 def choose_backend() -> str:
-    """The strongest backend of this machine, found once."""
+    """Return the strongest backend of this machine. It is determined once."""
     global _chosen
     if _chosen is None:
         if os.open not in os.supports_dir_fd or os.readlink not in os.supports_dir_fd:
@@ -55,13 +56,13 @@ def choose_backend() -> str:
 
 
 class Guard:
-    """Roots, the rules about names, and the backend that opens.
+    """Opens files beneath its roots, subject to a policy.
 
     With `never_blocks=True` nothing blocks: a path that may leave the root's mount, or whose mount may hang, raises
-    `WouldBlock`. With a `context` the guard works for a call that can be given up; what it opens then stops reading.
+    `WouldBlock`. With a `context` the guard works for a call that may be abandoned; its files then stop reading.
     """
 
-    __slots__ = ("_direct", "_find", "_never_blocks", "backend", "context", "policy", "roots")
+    __slots__ = ("_find", "_never_blocks", "_returns_sources", "backend", "context", "policy", "roots")
 
     def __init__(
         self,
@@ -75,31 +76,31 @@ class Guard:
         self.roots = tuple(roots)
         self.policy = policy
         self.backend = choose_backend() if backend == "auto" else backend
-        self._find = _backend(self.backend)
+        self._find = _find_of(self.backend)
         if self.backend in ("openat2", "walk"):
             openat.hold_handles()
         self._never_blocks = never_blocks
         self.context = context
-        self._direct = self.backend == "openat2" and context is None
-        """The backend may say that a file is to be read as it is, without being judged once more."""
+        self._returns_sources = self.backend == "openat2" and context is None
+        """The backend may return an opened source that needs no further check."""
 
     def non_blocking(self) -> Guard:
-        """The same guard, but one that never waits for a file system."""
+        """Return a guard with the same roots and rules that never blocks."""
         return Guard(self.roots, self.policy, self.backend, never_blocks=True)
 
     def blocking(self, context: CallContext) -> Guard:
-        """The same guard, for a call that may be given up while it waits."""
+        """Return a guard with the same roots and rules for a call that may be abandoned while it blocks."""
         return Guard(self.roots, self.policy, self.backend, context=context)
 
     def admit(self, path: str, *, lexical: bool = False) -> tuple[Root, str]:
-        """Judges the name alone, before anything on disk is looked at: first the rules, then the roots.
+        """Check a name before anything on disk is accessed: first the rules, then the roots.
 
         Raises: PolicyDenied, OutsideRoot, InvalidPath, SystemFailure.
         """
         try:
             root, rest = paths.locate(path, self.roots, lexical=lexical)
         except ReadError as error:
-            if len(path) <= paths.MAX_PATH_BYTES:  # nothing has a longer name, and rules take time by its length
+            if len(path) <= paths.MAX_PATH_BYTES:  # no file has a longer name, and rules take time by its length
                 self.policy.admit(path, path)
             error.path = path
             raise
@@ -107,17 +108,17 @@ class Guard:
         return root, rest
 
     def open(self, path: str, *, lexical: bool = False, follow: bool = True) -> LocalFile:
-        """Opens the regular file that `path` names, for reading by position.
+        """Open the regular file that `path` names, for reading by position.
 
-        `follow=False` refuses a link as the last component; links before it are followed inside the roots either way.
+        `follow=False` refuses a link as the last component. Links before it are followed inside the roots either way.
 
         Raises: ReadError.
         """
         root, rest = self.admit(path, lexical=lexical)
         try:
-            if self._never_blocks and not (root.plain and self.backend in NON_BLOCKING_BACKENDS):
+            if self._never_blocks and not (root.never_hangs and self.backend in NON_BLOCKING_BACKENDS):
                 raise WouldBlock
-            if self._direct:
+            if self._returns_sources:
                 found = self._find(self.roots, root, rest, follow, self._never_blocks, path)
             elif self._never_blocks:
                 found = self._find(self.roots, root, rest, follow, True)
@@ -126,36 +127,35 @@ class Guard:
             if isinstance(found, LocalFile):
                 return found
             try:
-                return self._admit_found(found, path, rest)
+                return self._open_found(found, path, rest)
             finally:
                 if found.fd >= 0:
                     close_fd(found.fd)
-        except OSError as error:
-            failure = from_os_error(error, path)
-            failure.relative = rest
-            raise failure from None
-        except ReadError as error:
-            error.path, error.relative = path, rest
-            raise
+        except (OSError, ReadError) as error:
+            raise _with_paths(error, path, rest) from None
 
     def list_beneath(self, path: str) -> Listing:
-        """The names in the folder `path`, those that a rule forbids left out.
+        """List the names in the directory `path`, without those that a rule forbids.
 
-        Raises: ReadError; NotRegular(what="file") if it is no folder.
+        Raises: ReadError; NotRegular(what="file") if it is not a directory.
         """
         if self._never_blocks:
             raise WouldBlock
-        from eyespan.guard.listing import list_beneath
+        from eyespan.guard.listing import list_directory
 
-        return list_beneath(self, path)
+        root, rest = self.admit(path)
+        try:
+            return list_directory(self, root, rest, path)
+        except (OSError, ReadError) as error:
+            raise _with_paths(error, path, rest) from None
 
-    def _admit_found(self, found: Found, path: str, rest: str) -> LocalFile:
-        """Judges the thing itself, then opens it for reading. Takes `found.fd` over when it is readable already."""
+    def _open_found(self, found: Found, path: str, rest: str) -> LocalFile:
+        """Check the file itself, then open it for reading. Takes over `found.fd` if it can be read from."""
         if not stat.S_ISREG(found.mode):
-            raise NotRegular(path, what=_what(found.mode))
-        if found.pseudo or (found.pseudo is None and found.fd >= 0 and _is_pseudo(found)):
+            raise NotRegular(path, what=_type_name(found.mode))
+        if found.pseudo or (found.pseudo is None and found.fd >= 0 and _belongs_to_kernel(found)):
             raise PermissionRefused(path, errno.EPERM, "files of kernel state are not read")
-        if found.canonical != rest:  # else it was judged by this name already
+        if found.canonical != rest:  # else the rules have admitted this name already
             self.policy.admit(found.canonical, path)
         if found.readable:
             status = found.status or os.fstat(found.fd)
@@ -163,32 +163,39 @@ class Guard:
         else:
             fd, status = _reopen(found, path)
         if self.context is None:
-            # The state that is told of a file is never newer than what is shown of it.
+            # The reported status must not be newer than the contents, so contents are kept only with their own status.
             first_bytes = found.first_bytes if status is found.status else None
             return LocalFile(fd, status, asked=path, path=rest, canonical=found.canonical, first_bytes=first_bytes)
-        plain = found.root.plain and status.st_dev == found.root.device
+        is_local = found.root.never_hangs and status.st_dev == found.root.device
         return BlockingFile(
-            fd, status, asked=path, path=rest, canonical=found.canonical, context=self.context, copies=not plain
+            fd, status, asked=path, path=rest, canonical=found.canonical, context=self.context, copies=not is_local
         )
 
 
-def _is_pseudo(found: Found) -> bool:
-    """Whether it belongs to a file system of kernel state. Raises: OSError."""
+def _with_paths(error: OSError | ReadError, path: str, rest: str) -> ReadError:
+    """Return the error of a read, with the path as the caller wrote it and the path below the root."""
+    failure = from_os_error(error, path) if isinstance(error, OSError) else error
+    failure.path, failure.relative = path, rest
+    return failure
+
+
+def _belongs_to_kernel(found: Found) -> bool:
+    """Return True if a file belongs to a file system of kernel state. Raises: OSError."""
     root, status = found.root, found.status
-    # While the root is held open, no other file system has its number.
-    if root.plain and status is not None and status.st_dev == root.device:
+    # While the root is open, no other file system has its device number.
+    if root.never_hangs and status is not None and status.st_dev == root.device:
         return False
     return is_pseudo(found.fd)
 
 
 def _reopen(found: Found, path: str) -> tuple[int, Status]:
-    """From a descriptor that only names a file to one that reads it: the same file, whatever its name is by now."""
+    """Open for reading what an O_PATH descriptor refers to: the same file, whatever its present name."""
     before = found.status or os.fstat(found.fd)
     fd = _open_handle(found)
     try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode) or (status.st_dev, status.st_ino) != (before.st_dev, before.st_ino):
-            raise NotFound(path)  # what was found is no longer what can be opened
+            raise NotFound(path)  # replaced since it was found
     except BaseException:
         close_fd(fd)
         raise
@@ -196,12 +203,12 @@ def _reopen(found: Found, path: str) -> tuple[int, Status]:
 
 
 def _open_handle(found: Found) -> int:
-    """O_NONBLOCK: a lease or a pipe must not make an open wait."""
+    """Return a descriptor for reading. O_NONBLOCK: a lease or a pipe must not block the open."""
     if openat.handles >= 0:
         try:
             return os.open(str(found.fd), _READ, dir_fd=openat.handles)
         except OSError as error:
-            # As in fast.c: somebody closed what is not theirs.
+            # As in fast.c: other code of this process may have closed `handles`.
             if error.errno not in (errno.EBADF, errno.ENOTDIR, errno.ENOENT):
                 raise
     try:
@@ -209,45 +216,37 @@ def _open_handle(found: Found) -> int:
     except FileNotFoundError:
         if os.path.isdir("/proc/self/fd"):
             raise
-    # No /proc here: by name once more without following links; the caller compares what was opened.
+    # No /proc: open by name without following links; the caller compares the result with what was found.
     from eyespan.guard import walk
 
-    folder, _, name = found.canonical.rpartition("/")
-    again = walk.find((found.root,), found.root, folder, follow=False)
+    directory, _, name = found.canonical.rpartition("/")
+    parent = walk.find((found.root,), found.root, directory, follow=False)
     try:
-        return os.open(name, _READ | os.O_NOFOLLOW, dir_fd=again.fd)
+        return os.open(name, _READ | os.O_NOFOLLOW, dir_fd=parent.fd)
     finally:
-        close_fd(again.fd)
+        close_fd(parent.fd)
 
 
-def _backend(name: str) -> Find:
-    if name == "openat2":
+def _find_of(backend: str) -> Find:
+    """Return the function that finds files for a backend. Raises: ValueError."""
+    if backend == "openat2":
         return openat.find
-    if name == "openat2-by-ctypes":
+    if backend == "openat2-by-ctypes":
         return openat.find_by_ctypes
-    if name in ("walk", "walk-by-name"):
-        from eyespan.guard import walk  # others seldom need it
+    if backend in ("walk", "walk-by-name"):
+        from eyespan.guard import walk  # the others seldom need it
 
-        if name == "walk":
+        if backend == "walk":
             return walk.find
         return lambda *where, **how: walk.find(*where, by_handle=False, **how)
-    if name == "portable":
+    if backend == "portable":
         from eyespan.guard import portable
 
         return portable.find
-    raise ValueError(f"no guard backend {name!r}; there are {', '.join(BACKENDS)}")
+    raise ValueError(f"no guard backend {backend!r}; there are {', '.join(BACKENDS)}")
 
 
-def is_pseudo(fd: int) -> bool:
-    """Whether a descriptor belongs to a file system of kernel state. Raises: OSError."""
-    if not hasattr(os, "O_PATH"):
-        return False
-    from eyespan.guard import syscalls
-
-    return syscalls.is_pseudo(fd)
-
-
-def _what(mode: int) -> str:
+def _type_name(mode: int) -> str:
     if stat.S_ISDIR(mode):
         return "directory"
     if stat.S_ISFIFO(mode):

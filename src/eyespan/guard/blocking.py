@@ -1,18 +1,18 @@
-"""Work on file systems that may never answer, done in threads that can be left behind.
+"""Work on file systems that may never respond, done in threads that the caller can abandon.
 
-A system call on a dead network mount or a hung FUSE mount does not come back, and nothing takes it back. So whatever
-may meet one is done in a thread of its own while the caller waits, no longer than its deadline. A thread that was left
-behind is counted as stuck until it does come back; then it closes what it opened, and what it found is dropped.
+A system call on a dead network mount or a hung FUSE mount does not return, and nothing can cancel it. So everything
+that may touch one runs in a thread while the caller waits, at most until its deadline. An abandoned thread counts as
+stuck until its call returns; then it closes what it opened and drops its result.
 
-    `MAX_STUCK` of one mount are stuck    the next one is answered `Stuck` at once; other mounts are not affected
-    `MAX_AT_ONCE` of one mount run        the next one waits for its turn, and for its deadline
-    `MAX_THREADS` in all                  the same; when all of them are stuck, `Stuck` at once
-    `MAX_WAITING` wait for their turn     `Stuck` at once
+    `MAX_STUCK` threads stuck on one mount    the next call raises `Stuck` at once; other mounts are not affected
+    `MAX_RUNNING` threads on one mount        the next call waits for its turn, or its deadline
+    `MAX_THREADS` threads in all              the same; if all of them are stuck, `Stuck` at once
+    `MAX_WAITING` calls waiting               `Stuck` at once
 
-Which mount is meant is guessed from the path (`mounts.mount_of`).
+The mount is guessed from the path (`mounts.mount_of`).
 
-Not promised: that the process can end. A thread that waits for a FUSE server cannot be killed, and a process with such
-a thread stays until the server answers or the mount is taken away (`mounts.before_waiting` is the way around that).
+Not promised: that the process can end. A thread that waits for a FUSE server cannot be killed, and its process exists
+until the server responds or the mount is removed (`mounts.before_waiting` is the way around that).
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-MAX_STUCK = MAX_AT_ONCE = 8
-"""Of one mount: a thread each, 20 KB or so of memory, until the mount answers or is taken away."""
+MAX_STUCK = MAX_RUNNING = 8
+"""Per mount. A stuck thread holds about 20 KB of memory until the mount responds or is removed."""
 MAX_THREADS = 64
 MAX_WAITING = 128
 IDLE_SECONDS = 2.0
-"""How long a thread waits for more work: starting one takes longer than waking it."""
-_SLICE_SECONDS = 0.1
-"""How often a caller that waits looks whether it was cancelled."""
+"""The time that a thread waits for more work, because starting a thread takes longer than waking one."""
+_CHECK_SECONDS = 0.1
+"""The time between two checks for cancellation while a caller waits."""
 
 
 class _Mount:
-    """How many threads are at work on one mount, and how many of those nobody waits for any more."""
+    """The number of threads that run on one mount, and of those the number that were abandoned."""
 
     __slots__ = ("running", "stuck")
 
@@ -52,7 +52,9 @@ class _Mount:
 
 
 class _Job:
-    __slots__ = ("done", "error", "finished", "given_up", "key", "late", "started", "value", "work")
+    """One piece of work, its state and its result."""
+
+    __slots__ = ("done", "error", "is_abandoned", "is_finished", "is_started", "key", "late", "value", "work")
 
     def __init__(self, key: Hashable, work: Callable[[], Any], late: Callable[[Any], None] | None) -> None:
         self.key = key
@@ -60,13 +62,13 @@ class _Job:
         self.late = late
         self.value: Any = None
         self.error: BaseException | None = None
-        self.started = self.finished = self.given_up = False
+        self.is_started = self.is_finished = self.is_abandoned = False
         self.done = allocate_lock()
         self.done.acquire()
 
 
 class Relay(CallContext):
-    """The caller's context, felt from another thread: the caller itself is told of progress, while it waits."""
+    """The context of a caller, for use in a thread. It stores progress, and the waiting caller reports it."""
 
     def __init__(self, outer: CallContext) -> None:
         super().__init__()
@@ -79,7 +81,7 @@ class Relay(CallContext):
 
 
 class _Slot:
-    """A thread that waits for its next job."""
+    """An idle thread: `wake` is released once `job` is set."""
 
     __slots__ = ("job", "wake")
 
@@ -89,8 +91,8 @@ class _Slot:
         self.job: _Job | None = None
 
 
-class _Crew:
-    """The threads of this process."""
+class _Pool:
+    """The threads of this process and the jobs that wait for one."""
 
     def __init__(self) -> None:
         self.lock = allocate_lock()
@@ -101,20 +103,20 @@ class _Crew:
         self.stuck = 0
 
     def submit(self, job: _Job, path: str) -> None:
-        """Raises: Stuck."""
+        """Start a job, or queue it. Raises: Stuck."""
         with self.lock:
             mount = self.mounts.get(job.key)
             if mount is not None and mount.stuck >= MAX_STUCK:
                 raise Stuck(path, count=mount.stuck)
             if self.stuck >= MAX_THREADS or len(self.waiting) >= MAX_WAITING:
                 raise Stuck(path, count=self.stuck or len(self.waiting), of="the file systems of this workspace")
-            if not self._begin(job):
+            if not self._start(job):
                 self.waiting.append(job)
 
-    def _begin(self, job: _Job) -> bool:
-        """Gives a job to a thread, if it may run now. Called with the lock held."""
+    def _start(self, job: _Job) -> bool:
+        """Give a job to a thread, if it may run now. Called with the lock held."""
         mount = self.mounts.setdefault(job.key, _Mount())
-        if mount.running >= MAX_AT_ONCE:
+        if mount.running >= MAX_RUNNING:
             return False
         if self.idle:
             slot = self.idle.pop()
@@ -122,31 +124,31 @@ class _Crew:
             slot.wake.release()
         elif self.threads < MAX_THREADS:
             try:
-                start_new_thread(self._work, (job,))
-            except RuntimeError:  # the system gives no more threads
+                start_new_thread(self._serve, (job,))
+            except RuntimeError:  # the system has no more threads
                 if not self.threads:
-                    self._tidy(job.key)
-                    raise Stuck("", count=0) from None  # nor will one come free
+                    self._forget_unused_mount(job.key)
+                    raise Stuck("", count=0) from None  # and none of ours will become free
                 return False
             self.threads += 1
         else:
             return False
         mount.running += 1
-        job.started = True
+        job.is_started = True
         return True
 
-    def _tidy(self, key: Hashable) -> None:
+    def _forget_unused_mount(self, key: Hashable) -> None:
         mount = self.mounts.get(key)
         if mount is not None and not mount.running:
             del self.mounts[key]
 
-    def _work(self, job: _Job) -> None:
-        """What a thread does: one job after another, until there was none for a while."""
+    def _serve(self, job: _Job) -> None:
+        """Run one job after another in a thread, until there was none for `IDLE_SECONDS`."""
         slot = _Slot()
         while True:
             self._run(job)
-            next_job = self._finished(job, slot)
-            del job  # with what it holds, now
+            next_job = self._next_job(job, slot)
+            del job  # and what it refers to, before waiting
             if next_job is None:
                 slot.wake.acquire(timeout=IDLE_SECONDS)
                 with self.lock:
@@ -165,79 +167,80 @@ class _Crew:
         except BaseException as error:
             job.error = error
         with self.lock:
-            job.finished = True
-        if job.given_up and job.late is not None:
+            job.is_finished = True
+        if job.is_abandoned and job.late is not None:
             try:
                 job.late(job.value)
             except BaseException as error:
-                job.error = error  # nobody is there to be told
+                job.error = error  # no caller is left to report it to
         job.done.release()
 
-    def _finished(self, job: _Job, slot: _Slot) -> _Job | None:
-        """Settles the account; the next job, or None when the thread is to wait in its slot."""
+    def _next_job(self, finished: _Job, slot: _Slot) -> _Job | None:
+        """Update the counts after a job and return the next one, or None if the thread is to wait in its slot."""
         with self.lock:
-            mount = self.mounts[job.key]
+            mount = self.mounts[finished.key]
             mount.running -= 1
-            if job.given_up:
+            if finished.is_abandoned:
                 mount.stuck -= 1
                 self.stuck -= 1
-            self._tidy(job.key)
-            for at, other in enumerate(self.waiting):
-                mount = self.mounts.setdefault(other.key, _Mount())
-                if mount.running < MAX_AT_ONCE:
+            self._forget_unused_mount(finished.key)
+            for at, job in enumerate(self.waiting):
+                mount = self.mounts.setdefault(job.key, _Mount())
+                if mount.running < MAX_RUNNING:
                     mount.running += 1
-                    other.started = True
+                    job.is_started = True
                     return self.waiting.pop(at)
             self.idle.append(slot)
             return None
 
-    def give_up(self, job: _Job) -> str:
-        """Leaves a job behind; what became of it: "done" after all, "stuck", or "waiting" if it was not begun."""
+    def abandon(self, job: _Job) -> str:
+        """Stop waiting for a job. Return its state: "done" after all, "stuck", or "waiting" if it never started."""
         with self.lock:
-            if job.finished:
+            if job.is_finished:
                 return "done"
-            if not job.started:
+            if not job.is_started:
                 self.waiting.remove(job)
-                self._tidy(job.key)
+                self._forget_unused_mount(job.key)
                 return "waiting"
-            job.given_up = True
+            job.is_abandoned = True
             self.mounts[job.key].stuck += 1
             self.stuck += 1
             return "stuck"
 
-    def hangs(self, key: Hashable) -> int:
+    def hanging(self, key: Hashable) -> int:
+        """Return the number of stuck threads of a mount that accepts no more, else 0."""
         mount = self.mounts.get(key)
         return 0 if mount is None or mount.stuck < MAX_STUCK else mount.stuck
 
 
-_crew = _Crew()
+_pool = _Pool()
 
 
 def retire_threads() -> None:
-    """Gives no more work to the threads there are, and lets those at rest end; the next job gets a new one.
+    """Give no more work to the present threads and let the idle ones end. The next job gets a new thread.
 
-    For a process that goes behind walls which only threads made afterwards stand behind.
+    For a process that enters a sandbox: only threads started afterwards are inside.
     """
-    old = _crew
-    _forget()
+    old = _pool
+    _renew_pool()
     with old.lock:
         for slot in old.idle:
             slot.wake.release()
 
 
-def _forget() -> None:
-    """In a forked process: the threads are the parent's, and their lock may be held for ever."""
-    global _crew
-    _crew = _Crew()
+def _renew_pool() -> None:
+    """Start with an empty pool. In a forked process the threads are the parent's, and the lock may be held forever."""
+    global _pool
+    _pool = _Pool()
 
 
 if hasattr(os, "register_at_fork"):  # pragma: no branch  (only Windows lacks it: nothing forks there)
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=_renew_pool)
 
 
 def stuck() -> int:
-    """How many threads were left behind and have not come back."""
-    return _crew.stuck
+    """Return the number of abandoned threads that have not returned."""
+    return _pool.stuck
 
 
 def within(
@@ -249,11 +252,11 @@ def within(
     late: Callable[[Any], None] | None = None,
     relay: Relay | None = None,
 ) -> T:
-    """What `work` makes of a context of its own, in a thread; no later than `context` allows.
+    """Run `work` in a thread with a context of its own, and return its result within the limits of `context`.
 
-    `key` is the mount that is meant. `late(value)` is called in the thread when it comes back too late, with None if it
-    failed: for what must be put away. Progress is reported to `context` from the calling thread. `relay` is the
-    context that the work holds already, where it continues earlier work.
+    `key` is the mount. If the thread returns after the caller has given up, it calls `late(value)`, with None if the
+    work failed, to release what was opened. Progress is reported to `context` from the calling thread. `relay` is the
+    context that the work already uses, if it continues earlier work.
 
     Raises: TimedOut, Stuck, Cancelled, and what `work` raises.
     """
@@ -261,17 +264,17 @@ def within(
     act, mounts.before_waiting = mounts.before_waiting, None
     if act is not None:
         act()
-    crew = _crew
-    felt = relay or Relay(context)
-    job = _Job(key, lambda: work(felt), late)
-    crew.submit(job, path)
+    pool = _pool
+    inner = relay or Relay(context)
+    job = _Job(key, lambda: work(inner), late)
+    pool.submit(job, path)
     try:
-        _wait(crew, job, context, felt, path)
-    except BaseException as why:
-        became = crew.give_up(job)
-        if became == "waiting" and isinstance(why, TimedOut):
-            raise Stuck(path, count=MAX_AT_ONCE) from None  # nothing was tried: others of this mount came first
-        if became != "done" or isinstance(why, (KeyboardInterrupt, SystemExit)):
+        _wait(pool, job, context, inner, path)
+    except BaseException as reason:
+        state = pool.abandon(job)
+        if state == "waiting" and isinstance(reason, TimedOut):
+            raise Stuck(path, count=MAX_RUNNING) from None  # never started: other reads of this mount came first
+        if state != "done" or isinstance(reason, (KeyboardInterrupt, SystemExit)):
             raise
         job.done.acquire()
     if job.error is not None:
@@ -280,20 +283,20 @@ def within(
     return value
 
 
-def _wait(crew: _Crew, job: _Job, context: CallContext, relay: Relay, path: str) -> None:
-    """Raises: TimedOut, Stuck, Cancelled, what telling of progress raises, KeyboardInterrupt: then it is not done."""
-    told = None
+def _wait(pool: _Pool, job: _Job, context: CallContext, relay: Relay, path: str) -> None:
+    """Wait for a job. Raises: TimedOut, Stuck, Cancelled, KeyboardInterrupt, and what reporting progress raises."""
+    reported = None
     while True:
         left = context.left()
-        wait = _SLICE_SECONDS if left is None else min(_SLICE_SECONDS, left)
+        wait = _CHECK_SECONDS if left is None else min(_CHECK_SECONDS, left)
         if job.done.acquire(timeout=max(0.0, wait)):
             return
         if context.cancelled:
             raise Cancelled(path)
         if left is not None and left <= wait:
             raise TimedOut(path, seconds=context.seconds or 0.0, hangs=True)
-        if not job.started and (count := crew.hangs(job.key)):
+        if not job.is_started and (count := pool.hanging(job.key)):
             raise Stuck(path, count=count)
-        if relay.progress is not told and relay.progress is not None:
-            told = relay.progress
-            context.advance(*told)
+        if relay.progress is not reported and relay.progress is not None:
+            reported = relay.progress
+            context.advance(*reported)

@@ -1,6 +1,6 @@
-"""Which mount a path leads to, by its text and the system's table of mounts: none of them is touched.
+"""Find the mount of a path from its text and the system's mount table, without touching any mount.
 
-A mount that never answers keeps whoever touches it waiting; `patience` does that in threads.
+A mount that does not respond blocks every process that touches it; `blocking` does that in threads.
 
 The table is read when a mount is looked up, and again when it is older than a second. A process that is about to enter
 a sandbox without /proc keeps it open (`keep_table_open`); then it is also read again as soon as the kernel signals a
@@ -11,64 +11,63 @@ from __future__ import annotations
 
 import os
 import time
+from _thread import allocate_lock
 
+from eyespan.guard.filesystems import LOCAL_NAMES
 from eyespan.source import close_fd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
+    Mount = tuple[str, str, bool]
+    """The mount point, the device, and whether its file system is local."""
+
 before_waiting: Callable[[], None] | None = None
-"""Called once, before the first thread that may be stuck: for a program that wants to be able to end all the same."""
-PLAIN_NAMES = frozenset(
-    {
-        *("ext2", "ext3", "ext4", "xfs", "btrfs", "bcachefs", "f2fs", "zfs", "jfs", "nilfs2", "reiserfs"),
-        *("tmpfs", "ramfs", "overlay", "squashfs", "erofs", "iso9660", "udf", "vfat", "exfat", "ntfs3", "hfsplus"),
-    }
-)
-"""File systems that answer as long as the machine itself does, as the table of mounts calls them."""
+"""Called once, before the first thread that may hang: for a program that wants to be able to end all the same."""
 _TABLE = "/proc/self/mountinfo"
 _FRESH_SECONDS = 1.0
-"""Reading the table takes 50 us and more; of a mount that is newer each path stands for itself."""
-_table: tuple[float, list[tuple[str, str, bool]]] = (float("-inf"), [])
-_held = -1
-_TORN_TRIES = 4
-"""A table that changes while it is read is read again; it is not worth more than this, whoever mounts all the time."""
+"""Reading the table takes 50 us and more. A path on a newer mount is its own key until then."""
+_table: tuple[float, list[Mount]] = (float("-inf"), [])
+_table_fd = -1
+_lock = allocate_lock()
+_MAX_READS = 4
+"""A table that changes while it is read is read again, at most this often."""
 
 
 def keep_table_open() -> None:
-    """Keeps the table open, for a process that is about to lose sight of /proc; what it reads later is that of then."""
-    global _held
-    if _held < 0:
+    """Keep the mount table open, for a process that is about to lose access to /proc. Later reads are up to date."""
+    global _table_fd
+    if _table_fd < 0:
         try:
-            _held = os.open(_TABLE, os.O_RDONLY | os.O_CLOEXEC)
+            _table_fd = os.open(_TABLE, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
-            pass  # another system, or no /proc: each path will stand for itself
+            pass  # another system, or no /proc: each path will be its own key
 
 
 def mount_of(path: str) -> Hashable:
-    """What stands for the mount that an absolute path leads to, by its text alone.
+    """Return a key for the mount of an absolute path, from its text alone.
 
-    A path of a plain file system that has to wait for something leads to another one by some link, and there is no
-    telling which: it stands for itself, so that no other file of its mount is taken for stuck.
+    If a path on a local file system blocks, a symlink led to another mount and its target is unknown. Such a path is
+    its own key, so that other files on the local file system stay readable.
     """
     path = os.path.normpath(path)
-    above = _above(path)
+    above = _mounts_above(path)
     if not above:
         return path
-    _, device, plain = above[-1]
-    return (device, path) if plain else device
+    _, device, is_local = above[-1]
+    return (device, path) if is_local else device
 
 
-def plain_point(path: str) -> str | None:
-    """Where the mount of a path lies, by the path's text; None unless all mounts down to there always answer."""
-    above = _above(path)
-    return above[-1][0] if above and all(plain for _, _, plain in above) else None
+def local_mount_point(path: str) -> str | None:
+    """Return the mount point of a path, from its text alone, or None unless every mount on the way is local."""
+    above = _mounts_above(path)
+    return above[-1][0] if above and all(is_local for _, _, is_local in above) else None
 
 
-def _above(path: str) -> list[tuple[str, str, bool]]:
-    """The mounts on the way to a path, the deepest last; of those at the same place the one on top."""
-    found: dict[str, tuple[str, str, bool]] = {}
+def _mounts_above(path: str) -> list[Mount]:
+    """Return the mounts on the way to a path, the deepest last. Of several at one place, the topmost counts."""
+    found: dict[str, Mount] = {}
     for mount in _mounts():
         point = mount[0]
         if path.startswith(point) and (point == "/" or len(path) == len(point) or path[len(point)] == "/"):
@@ -76,26 +75,41 @@ def _above(path: str) -> list[tuple[str, str, bool]]:
     return sorted(found.values())
 
 
-def _mounts() -> list[tuple[str, str, bool]]:
-    """Where each mount is, its device, and whether it is of a plain type; later ones lie over earlier ones."""
+def _renew_lock() -> None:
+    """Replace the lock in a forked process: a thread of the parent may hold it forever."""
+    global _lock
+    _lock = allocate_lock()
+
+
+if hasattr(os, "register_at_fork"):  # pragma: no branch  (only Windows lacks it: nothing forks there)
+    os.register_at_fork(after_in_child=_renew_lock)
+
+
+def _mounts() -> list[Mount]:
+    """Return all mounts in the order of the table: later ones cover earlier ones."""
+    if _table_fd < 0:
+        return _parsed_table(_read_table)
+    # The kernel signals a change once. Without the lock, another thread would get neither the signal nor the new table.
+    with _lock:
+        return _parsed_table(_read_open_table, is_stale=_has_changed())
+
+
+def _parsed_table(read: Callable[[], bytes], *, is_stale: bool = False) -> list[Mount]:
     global _table
-    if _held >= 0 and _changed():
-        # Before it is read: another thread would not be told of this change any more.
-        _table = (float("-inf"), _table[1])
     now = time.monotonic()
-    if now - _table[0] > _FRESH_SECONDS:
+    if is_stale or now - _table[0] > _FRESH_SECONDS:
         try:
-            data = _held_table() if _held >= 0 else _read_table()
+            data = read()
         except OSError:
-            # Another system, no /proc, or out of reach by now: what was known before is as good a guess as any.
+            # Another system, no /proc, or out of reach: the last known table is the best guess.
             _table = (now, _table[1])
             return _table[1]
         found = []
         for line in data.decode("utf-8", "surrogateescape").split("\n"):
             fields, _, rest = line.partition(" - ")
-            words, kind = fields.split(" "), rest.partition(" ")[0]
+            words, filesystem = fields.split(" "), rest.partition(" ")[0]
             if len(words) > 4:
-                found.append((_unescaped(words[4]), words[2], kind in PLAIN_NAMES))
+                found.append((_unescape(words[4]), words[2], filesystem in LOCAL_NAMES))
         _table = (now, found)
     return _table[1]
 
@@ -112,34 +126,31 @@ def _read_table() -> bytes:
         close_fd(fd)
 
 
-def _held_table() -> bytes:
-    """By position: forked processes share the descriptor, and with it the place where a plain read would go on.
-
-    Raises: OSError.
-    """
-    for _ in range(_TORN_TRIES):
+def _read_open_table() -> bytes:
+    """Read by position, because forked processes share the descriptor and its file offset. Raises: OSError."""
+    for _ in range(_MAX_READS):
         data = b""
-        while piece := os.pread(_held, 1 << 16, len(data)):
+        while piece := os.pread(_table_fd, 1 << 16, len(data)):
             data += piece
-        if not _changed():
+        if not _has_changed():
             break
     return data
 
 
-def _changed() -> bool:
-    """Whether something was mounted or taken away since the last time this was asked."""
+def _has_changed() -> bool:
+    """Return True if something was mounted or unmounted after the last call."""
     import select
 
     poll = select.poll()
-    poll.register(_held, select.POLLPRI)
+    poll.register(_table_fd, select.POLLPRI)
     try:
         return bool(poll.poll(0))
     except OSError:
-        return False  # no memory for the question; it is read within the second all the same
+        return False  # no memory to ask; the table is read within the second all the same
 
 
-def _unescaped(text: str) -> str:
-    """Blanks, tabs, line feeds and backslashes are written as three octal digits in the table."""
+def _unescape(text: str) -> str:
+    """Replace the octal escapes of the table: blank, tab, line feed and backslash."""
     for code, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
         text = text.replace(code, character)
     return text

@@ -1,8 +1,8 @@
 """openat2(2): the kernel resolves the whole path beneath the root's descriptor, in one call and without a race.
 
-Done by the C accelerator, which also looks at what was found and opens it for reading, or by ctypes where that was not
-built. Where the kernel says EXDEV the walk decides, because openat2 refuses every absolute link, also those whose
-target lies inside the root.
+The C accelerator calls it, and also checks the file that was found and opens it for reading; without the accelerator
+ctypes does. If the kernel fails with EXDEV, `walk` decides: openat2 refuses every absolute link, even one whose target
+is inside the root.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 
 from eyespan import _native
 from eyespan.context import WouldBlock
+from eyespan.guard.filesystems import LOCAL_TYPES, PSEUDO_TYPES
 from eyespan.guard.source import Found, LocalFile
 from eyespan.source import close_fd
 
@@ -23,80 +24,23 @@ if TYPE_CHECKING:
 
     from eyespan.guard.roots import Root
 
-RACE_RETRIES = 64
-"""EAGAIN: something was renamed while `..` was resolved."""
-
-# Types of statfs(2) that hold no files but kernel state; reading some of them blocks, changes things or tells secrets.
-PSEUDO_TYPES = frozenset(
-    {
-        0x9FA0,  # proc
-        0x62656572,  # sysfs
-        0x64626720,  # debugfs
-        0x74726163,  # tracefs
-        0x27E0EB,  # cgroup
-        0x63677270,  # cgroup2
-        0xCAFE4A11,  # bpf
-        0x73636673,  # securityfs
-        0xF97CFF8C,  # selinuxfs
-        0x43415D53,  # smackfs
-        0x6165676C,  # pstore
-        0xDE5E81E4,  # efivarfs
-        0x62656570,  # configfs
-        0x1CD1,  # devpts
-        0x19800202,  # mqueue
-        0x42494E4D,  # binfmt_misc
-        0x67596969,  # rpc_pipefs
-        0x6E736673,  # nsfs
-        0x50495045,  # pipefs
-        0x534F434B,  # sockfs
-        0x09041934,  # anon_inode
-        0x65735543,  # fusectl
-    }
-)
-# Types of file systems that answer as long as the machine itself does. Whatever is not on this list (NFS, CIFS, FUSE,
-# 9p, virtiofs, autofs, ...) may never answer, and is met in a thread that can be left behind: see patience.py.
-PLAIN_TYPES = frozenset(
-    {
-        0xEF53,  # ext2, ext3, ext4
-        0x58465342,  # xfs
-        0x9123683E,  # btrfs
-        0xCA451A4E,  # bcachefs
-        0xF2F52010,  # f2fs
-        0x2FC12FC1,  # zfs
-        0x01021994,  # tmpfs
-        0x858458F6,  # ramfs
-        0x794C7630,  # overlay
-        0x73717368,  # squashfs
-        0xE0F5E1E2,  # erofs
-        0x9660,  # iso9660
-        0x15013346,  # udf
-        0x4D44,  # vfat
-        0x2011BAB0,  # exfat
-        0x7366746E,  # ntfs3
-        0x3153464A,  # jfs
-        0x3434,  # nilfs2
-        0x52654973,  # reiserfs
-        0x482B,  # hfsplus
-    }
-)
-_TYPES = b"".join([number.to_bytes(4, sys.byteorder) for number in PSEUDO_TYPES])
-"""As the accelerator takes them; the `array` module would do this too, and costs 2 ms to import."""
-
+_PSEUDO_TYPES = b"".join([number.to_bytes(4, sys.byteorder) for number in PSEUDO_TYPES])
+"""In the form that the accelerator takes. The `array` module would do the same, but takes 2 ms to import."""
 
 handles = -1
-"""/proc/self/fd, held open: opening there what a descriptor names takes a tenth less than by the whole name. -1: not
-held. A forked process must not look into its parent's, so it gets its own."""
+"""A descriptor of /proc/self/fd, or -1. Opening what a descriptor refers to through it takes a tenth less time than by
+the full path. A forked process must not look into its parent's, so it opens its own."""
 
 
 def hold_handles() -> None:
-    """Holds `handles` from now on, if it can be had."""
+    """Open `handles` if possible."""
     global handles
     if handles >= 0:
         return
     try:
         fd = os.open("/proc/self/fd", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
-        return  # no /proc here, or no descriptor left: by the whole name then
+        return  # no /proc, or no descriptor left: the full path is used instead
     if handles < 0:
         handles = fd
     else:
@@ -105,9 +49,9 @@ def hold_handles() -> None:
 
 def _hold_own_handles() -> None:
     global handles
-    parents, handles = handles, -1
-    if parents >= 0:
-        close_fd(parents)
+    inherited, handles = handles, -1
+    if inherited >= 0:
+        close_fd(inherited)
         hold_handles()
 
 
@@ -116,20 +60,20 @@ if hasattr(os, "register_at_fork"):  # pragma: no branch  (only Windows lacks it
 
 
 _UNDECIDED = (errno.EXDEV, errno.EAGAIN, errno.ELOOP)
-"""Where the walk decides. EAGAIN: folders are being renamed all the time somewhere, which the walk does not mind.
-ELOOP: before it says that a path leads out the kernel tries once more and counts its links twice, so that some twenty
-can be too many."""
+"""The errors after which `walk` decides. EAGAIN: directories are renamed all the time somewhere, which does not affect
+the walk. ELOOP: before the kernel reports that a path leads out, it tries once more and counts its links twice, so some
+twenty links can be too many."""
 
 
 def available() -> bool:
-    """Whether this kernel (and its seccomp filter) has openat2, and /proc to tell names with."""
+    """Return True if this kernel and its seccomp filter allow openat2, and /proc gives the names of descriptors."""
     try:
         here = os.open("/", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return False
     try:
         if _native.open_beneath is not None:
-            close_fd(_native.open_beneath(here, b".", True, _TYPES, True, 0, -1, -1).fd)
+            close_fd(_native.open_beneath(here, b".", True, _PSEUDO_TYPES, True, 0, -1, -1).fd)
         else:
             from eyespan.guard.syscalls import openat2
 
@@ -142,36 +86,36 @@ def available() -> bool:
     return True
 
 
-def is_plain(fd: int) -> bool:
-    """Whether a folder belongs to a file system that always answers; finding it out may wait for one that does not."""
+def never_hangs(fd: int) -> bool:
+    """Return True if a directory belongs to a local file system. The call may block on one that is not."""
     try:
         if _native.open_beneath is None:
-            from eyespan.guard.syscalls import type_of
+            from eyespan.guard.syscalls import filesystem_type
 
-            return type_of(fd) in PLAIN_TYPES
+            return filesystem_type(fd) in LOCAL_TYPES
         found = _native.open_beneath(fd, b".", True, b"", True, 0, -1, -1)
         close_fd(found.fd)
     except OSError:
         return False
-    return found.type in PLAIN_TYPES
+    return found.type in LOCAL_TYPES
 
 
-def open_plain(path: str) -> tuple[int, str] | None:
-    """A folder by its normal absolute path, and its real name, without meeting a mount that may not answer.
+def open_local_directory(path: str) -> tuple[int, str] | None:
+    """Open a directory by its normal absolute path without touching a mount that may hang.
 
-    None where that cannot be done, whatever the reason: what is there is then found out in a thread.
+    Return its descriptor and real path, or None if that fails for any reason; the caller then tries in a thread.
     """
     if _native.open_beneath is None:
         return None
-    from eyespan.guard.mounts import plain_point
+    from eyespan.guard.mounts import local_mount_point
 
-    point = plain_point(path)
+    point = local_mount_point(path)
     if point is None:
         return None
     rest = path[len(point) :].strip("/")
     fd = -1
     try:
-        # All mounts on the way to this one always answer, and a mount's own name leads through no link.
+        # Every mount on the way to this one is local, and a mount point's own path leads through no link.
         base = os.open(point, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             raw = os.fsencode(rest) or b"."
@@ -180,7 +124,7 @@ def open_plain(path: str) -> tuple[int, str] | None:
         finally:
             close_fd(base)
         real = path if found.name is None else os.fsdecode(found.name)
-        if fd >= 0 and stat.S_ISDIR(found.st_mode) and found.type in PLAIN_TYPES and not real.endswith(" (deleted)"):
+        if fd >= 0 and stat.S_ISDIR(found.st_mode) and found.type in LOCAL_TYPES and not real.endswith(" (deleted)"):
             return fd, real
     except OSError:
         return None
@@ -190,31 +134,33 @@ def open_plain(path: str) -> tuple[int, str] | None:
 
 
 def find(
-    roots: Sequence[Root], root: Root, rest: str, follow: bool = True, stay: bool = False, asked: str | None = None
+    roots: Sequence[Root], root: Root, rest: str, follow: bool = True, one_mount: bool = False, asked: str | None = None
 ) -> Found | LocalFile:
-    """As `walk.find`; a regular file to which no link led is opened for reading already.
+    """Find what `rest` names beneath `root`, like `walk.find`; open a regular file for reading if no link led to it.
 
-    `stay` finds only what lies on the mount of the root itself, and touches no other. With what was `asked` for, a
-    file of a real file system that is called just that, and of whose name no more is to be judged, is a source already.
+    `one_mount` finds only what is on the mount of the root itself and touches no other. With `asked`, a file of a real
+    file system whose canonical path is exactly `rest` is returned as an opened source, because its name was checked.
 
-    Raises: OSError, OutsideRoot; with `stay` WouldBlock, where it is not the kernel alone that decides.
+    Raises: OSError, OutsideRoot; with `one_mount` also WouldBlock, if the kernel alone cannot decide.
     """
     open_beneath = _native.open_beneath
     if open_beneath is None:
-        return find_by_ctypes(roots, root, rest, follow=follow, stay=stay)
+        return find_by_ctypes(roots, root, rest, follow=follow, one_mount=one_mount)
     try:
         raw = rest if rest.isascii() else os.fsencode(rest)
-        device = root.device if root.plain else -1
-        opened = open_beneath(root.fd, raw or ".", follow, _TYPES, stay, LocalFile.max_first_bytes, device, handles)
+        device = root.device if root.never_hangs else -1
+        opened = open_beneath(
+            root.fd, raw or ".", follow, _PSEUDO_TYPES, one_mount, LocalFile.max_first_bytes, device, handles
+        )
     except OSError as error:
-        # ENAMETOOLONG: /proc tells no name longer than a page, counted from the top of the machine.
+        # ENAMETOOLONG: /proc gives no name longer than a page, counted from the top of the machine.
         if error.errno in (*_UNDECIDED, errno.ENAMETOOLONG):
-            return _walk(roots, root, rest, follow, stay)
+            return _walk(roots, root, rest, follow, one_mount)
         raise
     if asked is not None and opened.plain:
-        return LocalFile(opened.fd, opened, asked, rest, rest, opened.head)
+        return LocalFile(opened.fd, opened, asked=asked, path=rest, canonical=rest, first_bytes=opened.head)
     try:
-        canonical = _plain(rest) if opened.name is None else _below(os.fsdecode(opened.name), root)
+        canonical = _canonical_path(rest) if opened.name is None else _path_below(root, os.fsdecode(opened.name))
     except BaseException:
         if opened.fd >= 0:
             close_fd(opened.fd)
@@ -222,66 +168,75 @@ def find(
     if canonical is None:
         if opened.fd >= 0:
             close_fd(opened.fd)
-        return _walk(roots, root, rest, follow, stay)
-    status = opened if opened.readable else None
-    return Found(opened.fd, root, canonical, opened.st_mode, opened.readable, opened.pseudo, opened.head, status)
+        return _walk(roots, root, rest, follow, one_mount)
+    return Found(
+        opened.fd,
+        root,
+        canonical,
+        mode=opened.st_mode,
+        readable=opened.readable,
+        pseudo=opened.pseudo,
+        first_bytes=opened.head,
+        status=opened if opened.readable else None,
+    )
 
 
-def _walk(roots: Sequence[Root], root: Root, rest: str, follow: bool, stay: bool) -> Found:
-    if stay:
-        raise WouldBlock  # the walk looks at whatever it meets, on any mount
+def _walk(roots: Sequence[Root], root: Root, rest: str, follow: bool, one_mount: bool) -> Found:
+    if one_mount:
+        raise WouldBlock  # the walk touches everything on its way, on any mount
     from eyespan.guard import walk
 
     return walk.find(roots, root, rest, follow=follow)
 
 
-def find_by_ctypes(roots: Sequence[Root], root: Root, rest: str, follow: bool = True, stay: bool = False) -> Found:
-    """The same, as a descriptor that only names what was found.
+def find_by_ctypes(roots: Sequence[Root], root: Root, rest: str, follow: bool = True, one_mount: bool = False) -> Found:
+    """Find what `rest` names beneath `root`, as a descriptor that cannot be read from.
 
-    Raises: OSError, OutsideRoot; with `stay` WouldBlock.
+    Raises: OSError, OutsideRoot; with `one_mount` also WouldBlock.
     """
-    from eyespan.guard.syscalls import is_pseudo, openat2
+    from eyespan.guard.filesystems import is_pseudo
+    from eyespan.guard.syscalls import openat2
 
     try:
-        fd = openat2(root.fd, os.fsencode(rest) or b".", follow, stay)
+        fd = openat2(root.fd, os.fsencode(rest) or b".", follow, one_mount)
     except OSError as error:
         if error.errno in _UNDECIDED:
-            return _walk(roots, root, rest, follow, stay)
+            return _walk(roots, root, rest, follow, one_mount)
         raise
     try:
-        canonical = _below(os.readlink(f"/proc/self/fd/{fd}"), root)
+        canonical = _path_below(root, os.readlink(f"/proc/self/fd/{fd}"))
         if canonical is not None:
-            return Found(fd, root, canonical, os.fstat(fd).st_mode, False, is_pseudo(fd))
+            return Found(fd, root, canonical, mode=os.fstat(fd).st_mode, readable=False, pseudo=is_pseudo(fd))
     except BaseException as error:
         close_fd(fd)
         if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-            return _walk(roots, root, rest, follow, stay)
+            return _walk(roots, root, rest, follow, one_mount)
         raise
     close_fd(fd)
-    return _walk(roots, root, rest, follow, stay)
+    return _walk(roots, root, rest, follow, one_mount)
 
 
-def _plain(rest: str) -> str | None:
-    """The canonical form of a path that leads through no link; None where the walk must tell, because it goes back."""
+def _canonical_path(rest: str) -> str | None:
+    """Return the canonical form of a path without links, or None if it contains `..` and the walk must resolve it."""
     if "/." not in rest and "//" not in rest and rest[:1] not in ("", ".") and rest[-1] != "/":
         return rest
     parts = [part for part in rest.split("/") if part not in ("", ".")]
     return None if ".." in parts else "/".join(parts) or "."
 
 
-def _below(name: str, root: Root) -> str | None:
-    """What /proc calls the thing that was opened, relative to the root; None where the walk must tell.
+def _path_below(root: Root, name: str) -> str | None:
+    """Return the path below the root for a name from /proc, or None if the walk must find it.
 
-    Raises: OSError (EXDEV when it was moved out of the root since).
+    Raises: OSError (EXDEV if the file was moved out of the root).
     """
     if name.endswith(" (deleted)"):
-        return None  # either its name, or what /proc says of a name that is gone: the walk knows which
+        return None  # the file's own name, or added by /proc to the name of a deleted file: the walk finds out
     base = root.canonical
     for _ in range(2):
         if base == "/":
             return name[1:] or "."
         if name.startswith(base) and (len(name) == len(base) or name[len(base)] == "/"):
             return name[len(base) + 1 :] or "."
-        # The root itself may have been renamed since it was opened: then ask for its name again.
+        # The root itself may have been renamed after it was opened: look its name up again.
         base = os.readlink(f"/proc/self/fd/{root.fd}")
     raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))

@@ -1,7 +1,7 @@
-"""From the text of a path to a root and the rest of the path. Pure text: nothing on disk is looked at.
+"""Map the text of a path to a root and the rest of the path. Nothing on disk is accessed.
 
 Nothing is expanded: `~`, `$NAME`, `*` and `%20` are ordinary characters. Nothing is normalised either, except for
-dialects that ask for it (`lexical`): `a/../b` means what the file system says it means.
+dialects that request it (`lexical`): `a/../b` means what the file system makes of it.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
     from eyespan.guard.roots import Root
 
 MAX_PATH_BYTES = 4095
-"""What Linux takes: PATH_MAX is 4096 and counts the NUL behind the path."""
+"""The limit of Linux: PATH_MAX is 4096 and includes the NUL after the path."""
 _POSIX = os.name == "posix"
 _SCHEMES = ("file:", "http:", "https:", "ftp:", "data:")
 
 
 def check(path: str) -> None:
-    """Refuses what is no path on any platform.
+    """Refuse what is not a path on any platform.
 
     Raises: InvalidPath, SystemFailure (ENAMETOOLONG).
     """
     if len(path) < 256 and path.isascii() and "\0" not in path and ":" not in path and "\\" not in path:
-        return  # as nearly all are
+        return  # nearly all paths
     if "\0" in path:
         raise InvalidPath(path, "the path contains a NUL byte")
     if len(path) > MAX_PATH_BYTES // 4:
         try:
             size = len(os.fsencode(path))
         except UnicodeEncodeError:
-            size = 0  # told below, as what it is
+            size = 0  # not Unicode: reported below
         if size > MAX_PATH_BYTES:
             raise SystemFailure(path, errno.ENAMETOOLONG)
     colon = path.find(":")
     if colon > 0:
         lower = path[: colon + 1].lower()
-        if lower in _SCHEMES or (path.startswith("//", colon + 1) and _scheme(path[:colon])):
+        if lower in _SCHEMES or (path.startswith("//", colon + 1) and _is_scheme(path[:colon])):
             raise InvalidPath(path, "a path is expected, not a URI")
         if colon == 1 and path[0].isalpha() and path[0].isascii() and path[2:3] in ("", "/", "\\"):
             raise InvalidPath(path, "a drive letter is not part of a path here")
@@ -55,15 +55,15 @@ def check(path: str) -> None:
             raise InvalidPath(path, "the path is not valid Unicode") from None
 
 
-def _scheme(text: str) -> bool:
+def _is_scheme(text: str) -> bool:
     return text[0].isalpha() and text.isascii() and all(c.isalnum() or c in "+.-" for c in text)
 
 
 def locate(path: str, roots: Sequence[Root], *, lexical: bool = False) -> tuple[Root, str]:
-    """The root a path belongs to, and the rest of the path below it, as spelled.
+    """Return the root that a path belongs to and the rest of the path below it, as written.
 
-    Relative paths belong to the first root. With `lexical`, `.` and `..` are resolved in the text first, also through
-    folders that do not exist and out of the root and back.
+    Relative paths belong to the first root. With `lexical`, `.` and `..` are resolved in the text first, even through
+    directories that do not exist and out of the root and back.
 
     Raises: OutsideRoot, InvalidPath, SystemFailure.
     """
@@ -71,7 +71,7 @@ def locate(path: str, roots: Sequence[Root], *, lexical: bool = False) -> tuple[
     first = roots[0]
     if lexical:
         path = os.path.normpath(os.path.join(first.path, path))
-    if not (path[:1] == "/" if _POSIX else os.path.isabs(path)):  # isabs takes longer than all else here
+    if not (path[:1] == "/" if _POSIX else os.path.isabs(path)):  # isabs takes longer than everything else here
         return first, path
     if len(roots) == 1 and path.startswith(first.prefix):
         return first, path[len(first.prefix) :].lstrip("/")
@@ -82,22 +82,22 @@ def locate(path: str, roots: Sequence[Root], *, lexical: bool = False) -> tuple[
 
 
 def beneath(path: str, roots: Sequence[Root]) -> tuple[Root, str] | None:
-    """The deepest root that an absolute path names or lies under, by components, and what is left of the path."""
+    """Return the deepest root that contains an absolute path, by components, and the rest of the path; or None."""
     best: tuple[Root, str] | None = None
     depth = -1
     for root in roots:
         for spelling in root.spellings:
             if len(spelling) > depth:
-                rest = _below(path, spelling)
+                rest = _rest_below(path, spelling)
                 if rest is not None:
                     best, depth = (root, rest), len(spelling)
     return best
 
 
-def _below(path: str, spelling: tuple[str, ...]) -> str | None:
-    plain = f"/{'/'.join(spelling)}/"
-    if path.startswith(plain):
-        return path[len(plain) :].lstrip("/")
+def _rest_below(path: str, spelling: tuple[str, ...]) -> str | None:
+    prefix = f"/{'/'.join(spelling)}/"
+    if path.startswith(prefix):
+        return path[len(prefix) :].lstrip("/")
     at = 0
     for part in spelling:
         while path.startswith("/", at) or path.startswith("./", at):

@@ -1,8 +1,8 @@
-"""The weaker guard for systems without directory descriptors (Windows): check, open, then check what was opened.
+"""The weaker backend for systems without directory descriptors (Windows): check, open, then check what was opened.
 
-The promise is smaller here: names are resolved by the operating system, and a link swapped in and back again within one
-call may go unseen. What was opened is compared with what the checked name leads to before a byte is read, so a plain
-swap is caught. `eyespan doctor` tells when this backend is on.
+The operating system resolves the names, so a link that is swapped in and back within one call may go unnoticed. The
+opened file is compared with what the checked name leads to before a byte is read, so a single swap is noticed.
+`eyespan doctor` reports if this backend is in use.
 """
 
 from __future__ import annotations
@@ -36,26 +36,28 @@ _DEVICES = frozenset(
 
 
 def find(roots: Sequence[Root], root: Root, rest: str, follow: bool = True) -> Found:
-    """As `walk.find`, by names.
+    """Find what `rest` names beneath `root`, like `walk.find`, by names.
 
     Raises: OSError, OutsideRoot, InvalidPath.
     """
     if os.name == "nt":
         _check_windows(rest)
     asked = os.path.join(root.canonical, rest) if rest else root.canonical
-    folder, _, name = asked.rpartition("/")
+    directory, _, name = asked.rpartition("/")
     if not follow and name not in ("", ".", ".."):
-        # A slash behind a link follows it, as everywhere. The folder is judged first: nothing is told of one outside.
-        folder, inside, below = _resolve(folder or "/", roots)
-        status = os.lstat(os.path.join(folder, name))
+        # A slash after a link follows it, as everywhere. The directory is checked first, so that one outside the roots
+        # reveals nothing.
+        directory, real_root, below = _resolve(directory or "/", roots)
+        status = os.lstat(os.path.join(directory, name))
         if stat.S_ISLNK(status.st_mode):
-            return Found(-1, inside, name if below == "." else f"{below}/{name}", status.st_mode, False)
-    real, inside, below = _resolve(asked, roots)
+            canonical = name if below == "." else f"{below}/{name}"
+            return Found(-1, real_root, canonical, mode=status.st_mode, readable=False)
+    real, real_root, below = _resolve(asked, roots)
     before = os.stat(real)
     if rest.endswith(("/", "/.")) and not stat.S_ISDIR(before.st_mode):
         raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
     if not stat.S_ISREG(before.st_mode):
-        return Found(-1, inside, below, before.st_mode, False)
+        return Found(-1, real_root, below, mode=before.st_mode, readable=False)
     fd = os.open(real, _FLAGS)
     try:
         status = os.fstat(fd)
@@ -65,31 +67,31 @@ def find(roots: Sequence[Root], root: Root, rest: str, follow: bool = True) -> F
     except BaseException:
         close_fd(fd)
         raise
-    return Found(fd, inside, below, status.st_mode, True)
+    return Found(fd, real_root, below, mode=status.st_mode, readable=True)
 
 
 def _resolve(asked: str, roots: Sequence[Root]) -> tuple[str, Root, str]:
-    """The real name, the root it is in and the name below that.
+    """Return the real path, its root and the path below that root. Raises: OSError, OutsideRoot.
 
-    A name that does not exist is judged by the deepest folder of it that does, so that nothing is told of outside.
+    A path that does not exist is judged by its deepest existing directory, so that nothing outside is revealed.
     """
     failure: OSError | None = None
     try:
         real = os.path.realpath(asked, strict=True)
     except OSError as error:
-        # A link that cannot be read now would be taken for a name here: good enough to judge by, never to open.
+        # realpath takes an unreadable link for a name. The result is only compared with the roots, never opened.
         real, failure = os.path.realpath(asked), error
     found = beneath(real.replace(os.sep, "/"), roots)
     if found is None:
         raise OutsideRoot("")
-    os.stat(asked)  # NotFound, loops and files used as folders, in the system's own words
+    os.stat(asked)  # raises the system's own error for missing files, loops and files used as directories
     if failure is not None:
         raise failure
     return real, found[0], found[1] or "."
 
 
 def _check_windows(rest: str) -> None:
-    """Refuses names that Windows reads as something else than they say: streams, devices, trailing dots and blanks."""
+    """Refuse names with a special meaning on Windows: streams, devices, trailing dots and blanks."""
     for part in rest.replace("\\", "/").split("/"):
         if ":" in part:
             raise InvalidPath(rest, "a colon is not part of a file name here")

@@ -1,4 +1,4 @@
-"""A folder that may be read beneath, held open so that it stays the same folder whatever its name becomes."""
+"""Directories that may be read beneath. Each is held open, so it stays the same directory if it is renamed."""
 
 from __future__ import annotations
 
@@ -13,42 +13,43 @@ if TYPE_CHECKING:
 
 
 class Root:
-    """An open directory with the spellings under which absolute paths may name it.
+    """An open directory and the spellings by which absolute paths may name it.
 
-    Opening one may wait for its file system without end; `open_roots` does not. Closed when nobody holds it any more.
+    Opening a root may block forever on its file system; `open_roots` has a deadline. It is closed with its last
+    reference.
     """
 
-    __slots__ = ("canonical", "device", "fd", "path", "plain", "prefix", "spellings")
+    __slots__ = ("canonical", "device", "fd", "never_hangs", "path", "prefix", "spellings")
 
     def __init__(self, path: str | os.PathLike[str], *, may_block: bool = True) -> None:
-        """Raises: NotADirectoryError, OSError; without patience WouldBlock, where it may take long to say."""
+        """Raises: NotADirectoryError, OSError; with `may_block=False` WouldBlock, if opening it may block."""
         self.fd = -1
         given = os.path.abspath(os.fspath(path))
         self.path = given
-        self.plain = False
-        """Its file system always answers. That of a mount below it may not."""
+        self.never_hangs = False
+        """Its file system is local. A mount below it may be of another type."""
         found = None
         if hasattr(os, "O_PATH"):
-            from eyespan.guard.openat import is_plain, open_plain
+            from eyespan.guard.openat import never_hangs, open_local_directory
 
-            found = open_plain(given)
+            found = open_local_directory(given)
             if found is not None:
                 self.fd, self.canonical = found
-                self.plain = True
+                self.never_hangs = True
         if found is None:
             if not may_block:
                 raise WouldBlock
             self.canonical = os.path.realpath(given)
             if not os.path.isdir(self.canonical):
-                raise NotADirectoryError(f"a root must be an existing folder: {given}")
+                raise NotADirectoryError(f"a root must be an existing directory: {given}")
             flags = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
-            # Windows opens no directories; the portable backend works with names there and says so.
+            # Windows cannot open directories; the portable backend uses names there.
             self.fd = os.open(self.canonical, flags) if os.open in os.supports_dir_fd else -1
-            self.plain = hasattr(os, "O_PATH") and is_plain(self.fd)
-        self.spellings = tuple({_parts(given), _parts(self.canonical)})
+            self.never_hangs = hasattr(os, "O_PATH") and never_hangs(self.fd)
+        self.spellings = tuple({_components(given), _components(self.canonical)})
         deepest = max(self.spellings, key=len)
         self.prefix = f"/{'/'.join(deepest)}/"
-        """What nearly all paths below it begin with."""
+        """The start of nearly all absolute paths below it."""
         self.device = os.fstat(self.fd).st_dev if self.fd >= 0 else -1
 
     def close(self) -> None:
@@ -60,16 +61,16 @@ class Root:
         try:
             self.close()
         except (AttributeError, OSError):
-            pass  # never opened, or the interpreter is going down
+            pass  # never opened, or the interpreter is shutting down
 
     def __copy__(self, _memo: object = None) -> Root:
-        """The same root. Frameworks copy what they are given; a second owner of the number would close it twice."""
+        """Return the same root. Frameworks copy their arguments; a second owner would close the descriptor twice."""
         return self
 
     __deepcopy__ = __copy__
 
     def __reduce__(self) -> tuple[type[Root], tuple[str]]:
-        """In another process the folder is opened again, by its name."""
+        """Pickle the path: another process opens the directory again, by name."""
         return Root, (self.path,)
 
     def __repr__(self) -> str:
@@ -77,9 +78,9 @@ class Root:
 
 
 def open_roots(paths: Sequence[str | os.PathLike[str]], deadline_seconds: float | None) -> tuple[Root, ...]:
-    """The roots of these paths, or TimeoutError (an OSError) if their file system does not answer in time.
+    """Open roots within a deadline.
 
-    Raises: OSError, NotADirectoryError, ValueError.
+    Raises: TimeoutError (an OSError) if a file system does not respond; OSError, NotADirectoryError, ValueError.
     """
     from eyespan.errors import Stuck, TimedOut
 
@@ -90,9 +91,9 @@ def open_roots(paths: Sequence[str | os.PathLike[str]], deadline_seconds: float 
             try:
                 opened.append(Root(path, may_block=False))
             except WouldBlock:
-                from eyespan.guard import blocking  # a process that never waits does without it
+                from eyespan.guard import blocking  # most processes never need it
 
-                # One that comes too late closes itself, like any root that nobody holds.
+                # A root that opens after the deadline has no reference, so it closes itself.
                 opened.append(blocking.within(context, _opener(path), key=("root", os.fspath(path))))
         return tuple(opened)
     except (TimedOut, Stuck) as error:
@@ -103,5 +104,5 @@ def _opener(path: str | os.PathLike[str]) -> Callable[[CallContext], Root]:
     return lambda _: Root(path)
 
 
-def _parts(path: str) -> tuple[str, ...]:
+def _components(path: str) -> tuple[str, ...]:
     return tuple([part for part in path.split(os.sep) if part])

@@ -29,6 +29,7 @@ class Found:
         fd: int,
         root: Root,
         canonical: str,
+        *,
         mode: int,
         readable: bool,
         pseudo: bool | None = None,
@@ -58,6 +59,7 @@ class LocalFile(Source):
         self,
         fd: int,
         status: Status,
+        *,
         asked: str,
         path: str,
         canonical: str,
@@ -90,7 +92,7 @@ class LocalFile(Source):
             and 0 <= offset < len(data)
             and (offset + size_bytes <= len(data) or len(data) == self.size_bytes)
         ):
-            return data[offset : offset + size_bytes]  # after the end of a small file the system is asked again
+            return data[offset : offset + size_bytes]  # reads after the end of a small file go to the system
         try:
             return os.pread(self._fd, size_bytes, offset)
         except OSError as error:

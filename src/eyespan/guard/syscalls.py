@@ -1,4 +1,4 @@
-"""Two system calls that Python does not wrap, through ctypes: for machines on which the C accelerator was not built."""
+"""Two system calls that Python does not wrap, through ctypes: for machines without the C accelerator."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import ctypes
 import errno
 import os
 
-from eyespan.guard.openat import PSEUDO_TYPES, RACE_RETRIES
+RACE_RETRIES = 64
+"""openat2 fails with EAGAIN if something was renamed while it resolved `..`."""
 
 _SYS_OPENAT2 = 437  # the same on every architecture but alpha
 _RESOLVE_NO_XDEV = 0x01
@@ -21,10 +22,10 @@ class _OpenHow(ctypes.Structure):
 _RESOLVE = _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS
 _FOLLOW = _OpenHow(getattr(os, "O_PATH", 0) | getattr(os, "O_CLOEXEC", 0), 0, _RESOLVE)
 _NOFOLLOW = _OpenHow(_FOLLOW.flags | getattr(os, "O_NOFOLLOW", 0), 0, _RESOLVE)
-_STAY = _OpenHow(_FOLLOW.flags, 0, _RESOLVE | _RESOLVE_NO_XDEV)
-_STAY_NOFOLLOW = _OpenHow(_NOFOLLOW.flags, 0, _RESOLVE | _RESOLVE_NO_XDEV)
+_ONE_MOUNT = _OpenHow(_FOLLOW.flags, 0, _RESOLVE | _RESOLVE_NO_XDEV)
+_ONE_MOUNT_NOFOLLOW = _OpenHow(_NOFOLLOW.flags, 0, _RESOLVE | _RESOLVE_NO_XDEV)
 _HOW_BYTES = ctypes.sizeof(_OpenHow)
-_STATFS_BYTES = 256  # struct statfs is 120 bytes on 64-bit Linux; room for any
+_STATFS_BYTES = 256  # struct statfs has 120 bytes on 64-bit Linux; this is enough for any system
 _libc = ctypes.CDLL(None, use_errno=True)
 _syscall = _libc.syscall
 _syscall.argtypes = (ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
@@ -32,17 +33,17 @@ _syscall.restype = ctypes.c_long
 _fstatfs = getattr(_libc, "fstatfs", None)
 
 
-def openat2(folder: int, path: bytes, follow: bool, stay: bool = False) -> int:
-    """A descriptor that names (O_PATH) what `path` leads to beneath an open folder; with `stay`, on the same mount.
+def openat2(directory: int, path: bytes, follow: bool, one_mount: bool = False) -> int:
+    """Return an O_PATH descriptor of what `path` leads to beneath an open directory; with `one_mount`, on its mount.
 
     Raises: OSError.
     """
-    if stay:
-        how = _STAY if follow else _STAY_NOFOLLOW
+    if one_mount:
+        how = _ONE_MOUNT if follow else _ONE_MOUNT_NOFOLLOW
     else:
         how = _FOLLOW if follow else _NOFOLLOW
     for _ in range(RACE_RETRIES):
-        fd: int = _syscall(_SYS_OPENAT2, folder, path, ctypes.byref(how), _HOW_BYTES)
+        fd: int = _syscall(_SYS_OPENAT2, directory, path, ctypes.byref(how), _HOW_BYTES)
         if fd >= 0:
             return fd
         number = ctypes.get_errno()
@@ -51,16 +52,8 @@ def openat2(folder: int, path: bytes, follow: bool, stay: bool = False) -> int:
     raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
 
-def is_pseudo(fd: int) -> bool:
-    """Whether a descriptor belongs to a file system of kernel state.
-
-    Raises: OSError, if the system does not say: what is not known to be harmless is not opened.
-    """
-    return type_of(fd) in PSEUDO_TYPES
-
-
-def type_of(fd: int) -> int:
-    """The type of the file system that a descriptor belongs to, as statfs(2) has it; 0 where there is no such call.
+def filesystem_type(fd: int) -> int:
+    """Return the type of a descriptor's file system, as in statfs(2), or 0 if the system has no such call.
 
     Raises: OSError.
     """

@@ -1,8 +1,8 @@
-"""The walk: from a root's descriptor one component at a time, never following a link blindly.
+"""The walk: resolve a path from a root's descriptor one component at a time, without following links blindly.
 
-Every step opens one name in one open directory without following it and looks at what was opened. Links are read and
-their targets walked in turn; `..` goes back along the descriptors already held, so no rename can move it elsewhere. An
-absolute target is taken up again from the root it lies in. Works on any Unix; also gives the canonical name for free.
+Each step opens one name in one open directory without following it, and checks what was opened. Links are read and
+their targets walked in turn; `..` returns to a descriptor that is already held, so no rename can redirect it. An
+absolute target continues from the root that contains it. Works on every Unix, and yields the canonical path.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from eyespan.source import close_fd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from eyespan.guard.roots import Root
 
 MAX_LINKS = 40
-"""What the Linux kernel follows before it says ELOOP."""
+"""The number of links that the Linux kernel follows before it fails with ELOOP."""
 MAX_STEPS = 4096
 RACE_RETRIES = 64
 
@@ -32,20 +32,20 @@ _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) 
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _DIRECTORY = getattr(os, "O_DIRECTORY", 0)
 _HANDLE = _O_PATH | _NOFOLLOW | getattr(os, "O_CLOEXEC", 0)
-_FOLDER = _HANDLE | _DIRECTORY
+_DIRECTORY_HANDLE = _HANDLE | _DIRECTORY
 
 
 def find(
     roots: Sequence[Root], root: Root, rest: str, follow: bool = True, *, by_handle: bool = bool(_O_PATH)
 ) -> Found:
-    """Opens what `rest` names beneath `root`: a descriptor of the thing itself, of whatever type it is.
+    """Return a descriptor of what `rest` names beneath `root`, of whatever type it is.
 
-    `by_handle` looks at things through O_PATH descriptors (Linux); without it, by name in an open directory and then
-    again after opening, for systems that lack O_PATH.
+    `by_handle` checks files through O_PATH descriptors (Linux). Without it, for systems that lack O_PATH, they are
+    checked by name in an open directory and again after opening.
 
     Raises: OSError, OutsideRoot.
     """
-    walker = _Walker(roots, root, follow, _look_by_handle if by_handle else _look_by_name)
+    walker = _Walker(roots, root, follow, _open_by_handle if by_handle else _open_by_name)
     try:
         return walker.walk(rest)
     finally:
@@ -53,14 +53,18 @@ def find(
 
 
 class _Walker:
-    __slots__ = ("_fds", "_follow", "_look", "_names", "_root", "_roots")
+    """The state of one walk: the present root and the open directories below it."""
 
-    def __init__(self, roots: Sequence[Root], root: Root, follow: bool, look: type[_Look]) -> None:
+    __slots__ = ("_fds", "_follow", "_names", "_open_component", "_root", "_roots")
+
+    def __init__(
+        self, roots: Sequence[Root], root: Root, follow: bool, open_component: Callable[[int, str], _Component]
+    ) -> None:
         self._roots = roots
         self._root = root
         self._follow = follow
-        self._look = look
-        self._fds: list[int] = []  # of the folders below the root, one for each of _names
+        self._open_component = open_component
+        self._fds: list[int] = []  # of the directories below the root, one for each of _names
         self._names: list[str] = []
 
     def close(self) -> None:
@@ -72,7 +76,7 @@ class _Walker:
         pending = rest.split("/")[::-1]
         links = steps = 0
         while pending:
-            if len(pending) > 1 and self._look is _look_by_handle:
+            if len(pending) > 1 and self._open_component is _open_by_handle:
                 steps += self._descend(pending)
             name = pending.pop()
             steps += 1
@@ -87,40 +91,40 @@ class _Walker:
                 self._names.pop()
                 continue
             here = self._fds[-1] if self._fds else self._root.fd
-            seen = self._look(here, name)
-            if seen.target is not None:
+            component = self._open_component(here, name)
+            if component.target is not None:
                 if not pending and not self._follow:
-                    seen.close()
-                    return self._leaf(name, seen)
+                    component.close()
+                    return self._found(name, component)
                 links += 1
                 if links > MAX_LINKS:
                     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-                pending.extend(self._enter(seen.target).split("/")[::-1])
-            elif stat.S_ISDIR(seen.status.st_mode):
-                self._fds.append(seen.fd)
+                pending.extend(self._follow_link(component.target).split("/")[::-1])
+            elif stat.S_ISDIR(component.status.st_mode):
+                self._fds.append(component.fd)
                 self._names.append(name)
             elif pending:
-                # A slash behind a file, if only at the end, says that it must be a folder.
-                seen.close()
+                # A slash after a name, even as the last character, requires a directory.
+                component.close()
                 raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
             else:
-                return self._leaf(name, seen)
+                return self._found(name, component)
         here = self._fds[-1] if self._fds else self._root.fd
         mode = os.fstat(here).st_mode
-        return Found(os.dup(here), self._root, "/".join(self._names) or ".", mode, False)
+        return Found(os.dup(here), self._root, "/".join(self._names) or ".", mode=mode, readable=False)
 
     def _descend(self, pending: list[str]) -> int:
-        """Goes down through folders, as far as there are more names behind theirs and no link comes first; how far.
+        """Open directories up to the last name or the first link. Return the number of names consumed.
 
-        A name before another must be that of a folder, or of a link to one. Opened as a folder it needs no look: the
-        system says so if it is none. (As for a whole path, what is to be mounted there on first use then is.)
+        A name before another one must be a directory, or a link to one. Opened as a directory it needs no check: the
+        system fails if it is not one. (As with a whole path, a directory that is mounted on first use is mounted.)
         """
         fds, names = self._fds, self._names
         here = fds[-1] if fds else self._root.fd
         before = len(pending)
         while len(pending) > 1 and (name := pending[-1]) not in ("", ".", ".."):
             try:
-                here = os.open(name, _FOLDER, dir_fd=here)
+                here = os.open(name, _DIRECTORY_HANDLE, dir_fd=here)
             except OSError as error:
                 if error.errno in (errno.ENOTDIR, errno.ELOOP):
                     break
@@ -130,12 +134,18 @@ class _Walker:
             pending.pop()
         return before - len(pending)
 
-    def _leaf(self, name: str, seen: _Look) -> Found:
-        canonical = "/".join([*self._names, name])
-        return Found(seen.fd, self._root, canonical, seen.status.st_mode, seen.readable, status=seen.status)
+    def _found(self, name: str, component: _Component) -> Found:
+        return Found(
+            component.fd,
+            self._root,
+            "/".join([*self._names, name]),
+            mode=component.status.st_mode,
+            readable=component.readable,
+            status=component.status,
+        )
 
-    def _enter(self, target: str) -> str:
-        """The rest to walk for a link's target; an absolute one starts again at the root it lies in."""
+    def _follow_link(self, target: str) -> str:
+        """Return the path to continue with. An absolute target starts again at the root that contains it."""
         if not target:
             raise OSError(errno.ENOENT, os.strerror(errno.ENOENT))
         if not target.startswith("/"):
@@ -148,18 +158,16 @@ class _Walker:
         return rest
 
 
-class _Look:
+class _Component:
     """One name in one open directory: its status, and a descriptor or, for a link, its target."""
 
     __slots__ = ("fd", "readable", "status", "target")
 
-    fd: int
-    status: os.stat_result
-    target: str | None
-    readable: bool
-
-    def __init__(self, here: int, name: str) -> None:
-        raise NotImplementedError
+    def __init__(self, fd: int, status: os.stat_result, *, target: str | None = None, readable: bool = False) -> None:
+        self.fd = fd
+        self.status = status
+        self.target = target
+        self.readable = readable
 
     def close(self) -> None:
         fd, self.fd = self.fd, -1
@@ -167,57 +175,44 @@ class _Look:
             close_fd(fd)
 
 
-class _look_by_handle(_Look):  # noqa: N801  (used as the function it is)
-    __slots__ = ()
+def _open_by_handle(here: int, name: str) -> _Component:
+    """Open a name with O_PATH. Raises: OSError."""
+    fd = os.open(name, _HANDLE, dir_fd=here)
+    try:
+        status = os.fstat(fd)
+        # The descriptor is the link itself, so the target read is that of the link checked.
+        target = os.readlink("", dir_fd=fd) if stat.S_ISLNK(status.st_mode) else None
+    except BaseException:
+        close_fd(fd)
+        raise
+    if target is not None:
+        close_fd(fd)
+        return _Component(-1, status, target=target)
+    return _Component(fd, status)
 
-    def __init__(self, here: int, name: str) -> None:
-        self.readable = False
-        self.target = None
-        self.fd = os.open(name, _HANDLE, dir_fd=here)
+
+def _open_by_name(here: int, name: str) -> _Component:
+    """Check a name, open it, and compare the two. Raises: OSError (EAGAIN if it changes each time)."""
+    for _ in range(RACE_RETRIES):
+        before = os.stat(name, dir_fd=here, follow_symlinks=False)
+        is_file = stat.S_ISREG(before.st_mode)
         try:
-            self.status = os.fstat(self.fd)
-            if stat.S_ISLNK(self.status.st_mode):
-                # The descriptor is the link itself, so what is read is what was looked at.
-                self.target = os.readlink("", dir_fd=self.fd)
-                self.close()
-        except BaseException:
-            self.close()
+            if stat.S_ISLNK(before.st_mode):
+                return _Component(-1, before, target=os.readlink(name, dir_fd=here))
+            if not is_file and not stat.S_ISDIR(before.st_mode):
+                return _Component(-1, before)  # pipes, sockets and devices are never opened
+            fd = os.open(name, _READ | _NOFOLLOW | (0 if is_file else _DIRECTORY), dir_fd=here)
+        except OSError as error:
+            # Replaced between the check and the open: check again.
+            if error.errno in (errno.EINVAL, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.EMLINK):
+                continue
             raise
-
-
-class _look_by_name(_Look):  # noqa: N801  (as above)
-    __slots__ = ()
-
-    def __init__(self, here: int, name: str) -> None:
-        self.fd = -1
-        self.target = None
-        self.readable = False
-        for _ in range(RACE_RETRIES):
-            before = os.stat(name, dir_fd=here, follow_symlinks=False)
-            self.status = before
-            try:
-                if stat.S_ISLNK(before.st_mode):
-                    self.target = os.readlink(name, dir_fd=here)
-                    return
-                if stat.S_ISDIR(before.st_mode):
-                    self.fd = os.open(name, _READ | _DIRECTORY | _NOFOLLOW, dir_fd=here)
-                elif stat.S_ISREG(before.st_mode):
-                    self.fd = os.open(name, _READ | _NOFOLLOW, dir_fd=here)
-                    self.readable = True
-                else:
-                    return  # pipes, sockets and devices are never opened
-            except OSError as error:
-                # Swapped between looking and opening: look again.
-                if error.errno in (errno.EINVAL, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.EMLINK):
-                    continue
-                raise
-            try:
-                self.status = os.fstat(self.fd)
-            except BaseException:
-                self.close()
-                raise
-            if os.path.samestat(self.status, before):
-                return
-            self.close()
-            self.readable = False
-        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        try:
+            status = os.fstat(fd)
+        except BaseException:
+            close_fd(fd)
+            raise
+        if os.path.samestat(status, before):
+            return _Component(fd, status, readable=is_file)
+        close_fd(fd)
+    raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))

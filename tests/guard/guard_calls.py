@@ -1,4 +1,4 @@
-"""Asking the guard without ever hanging, and watching what it opens."""
+"""Calls of a guard that fail instead of hanging, and a record of the files that it opens."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import pytest
 
 from eyespan.errors import ReadError
 
-PATIENCE_SECONDS = 60
-"""A call that takes longer hangs; nothing here waits, so no machine is that slow."""
+HANG_SECONDS = 60
+"""A call that takes longer hangs: nothing in these tests waits, so no machine is that slow."""
 
 
 def answer(guard, path, **how):
-    """What the guard says of a path: the bytes, or the error's class name. Fails instead of hanging."""
-    said = ask(guard, path, **how)
-    return type(said).__name__ if isinstance(said, ReadError) else said
+    """Return the bytes of a file, or the class name of the error."""
+    result = ask(guard, path, **how)
+    return type(result).__name__ if isinstance(result, ReadError) else result
 
 
 def ask(guard, path, **how):
-    """The same, with the error itself."""
+    """Return the bytes of a file, or the error."""
 
     def read():
         try:
@@ -32,11 +32,11 @@ def ask(guard, path, **how):
         except ReadError as error:
             return error
 
-    return patiently(read)
+    return in_time(read)
 
 
-def patiently(work):
-    """The result of `work`, or a failure if it does not come back."""
+def in_time(work):
+    """Return the result of `work`. Fail if it hangs."""
     box = []
 
     def run():
@@ -47,7 +47,7 @@ def patiently(work):
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    thread.join(PATIENCE_SECONDS)
+    thread.join(HANG_SECONDS)
     if not box:
         pytest.fail("the call hangs")
     result, error = box[0]
@@ -56,8 +56,13 @@ def patiently(work):
     return result
 
 
+def open_descriptors():
+    """Return the number of open descriptors of this process."""
+    return len(os.listdir("/proc/self/fd"))
+
+
 class Watch:
-    """Tells whether a file was opened (inotify; an O_PATH descriptor, which can do nothing, is no opening)."""
+    """Counts how often a file is opened (inotify; O_PATH descriptors do not count)."""
 
     IN_OPEN = 0x20
 
@@ -68,6 +73,7 @@ class Watch:
             raise OSError(ctypes.get_errno(), "inotify")
 
     def openings(self) -> int:
+        """Return the number of openings since the last call."""
         try:
             data = os.read(self._fd, 65536)
         except BlockingIOError:

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import errno
+import os
+
+import pytest
+
+from eyespan import source
+
+
+def test_close_ignores_every_error_but_a_wrong_descriptor(monkeypatch):
+    here, there = os.pipe()
+    real = os.close
+
+    def close_and_fail(fd):
+        real(fd)
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "close", close_and_fail)
+        source.close_fd(here)
+    source.close_fd(there)
+
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        source.close_fd(here)
