@@ -2,16 +2,22 @@
 
 A name can hold anything but "/" and NUL: line feeds, control sequences of terminals, characters that reverse the
 direction of a line or have no width. `visible` writes those out as escapes, so that a name stays on its line and shows
-all of its characters.
+all of its characters. A name can also hold bytes that are not Unicode; `valid_text` writes those out, so that every
+answer is valid UTF-8.
 """
 
 from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 BLANKS = "\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 """Blanks of other widths: not printable to Python, harmless on a line."""
 FILLERS = "\u115f\u1160\u17b4\u17b5\u3164\uffa0\u034f"
 """Letters and marks that are printable to Python and show nothing."""
 MAX_NAME_CHARS = 300
+_PIECE_CHARS = 1 << 20
 
 
 def visible(text: str, *, keeps_tabs: bool = False) -> str:
@@ -43,3 +49,49 @@ def escaped(character: str) -> str:
     """Return the escape of one character, as Python writes it."""
     code = ord(character)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def is_valid(text: str) -> bool:
+    """Return True if a string can be encoded as UTF-8."""
+    if text.isascii():
+        return True
+    try:
+        for at in range(0, len(text), _PIECE_CHARS):  # piece by piece, so that a large text is not held twice
+            text[at : at + _PIECE_CHARS].encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def valid_text(text: str) -> str:
+    """Return the text with lone surrogates, as in names of other encodings, written as escapes."""
+    return text if is_valid(text) else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def is_valid_tree(value: Any) -> bool:
+    """Return True if every string in a JSON value can be encoded as UTF-8."""
+    if isinstance(value, str):
+        return is_valid(value)
+    if isinstance(value, dict):
+        for name, item in value.items():
+            if not name.isascii() and not is_valid(name):
+                return False
+            kind = type(item)
+            if kind is not int and kind is not bool and not is_valid_tree(item):  # most values are numbers
+                return False
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            if not is_valid_tree(item):
+                return False
+    return True
+
+
+def valid_tree(value: Any) -> Any:
+    """Return a JSON value with `valid_text` applied to every string in it."""
+    if isinstance(value, str):
+        return valid_text(value)
+    if isinstance(value, dict):
+        return {valid_text(name): valid_tree(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [valid_tree(item) for item in value]
+    return value

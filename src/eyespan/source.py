@@ -39,7 +39,7 @@ class Source:
     """One opened version of some bytes.
 
     A subclass provides `fd`, `identity`, `status`, `status_now`, `changed`, `read_at` and `close`. `size_bytes` is a
-    hint: a file may grow, shrink or report a wrong size. What `read_at` returns counts, and b"" is the end.
+    hint: a file may grow, shrink or report a wrong size. The result of `read_at` counts, and b"" is the end.
     """
 
     __slots__ = ("_first_bytes", "asked", "canonical", "path", "size_bytes")

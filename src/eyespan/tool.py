@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from eyespan.context import CallContext, WouldBlock
 from eyespan.errors import UNLOADED, BadArguments, Internal, PolicyDenied, ReadError, short_of
+from eyespan.escape import is_valid, is_valid_tree, valid_text, valid_tree
 from eyespan.model import Reply, ReplyError, TextContent
 
 TYPE_CHECKING = False
@@ -112,7 +113,7 @@ def _failed(error: ReplyError) -> Reply:
 
 def _sound(reply: Reply) -> Reply:
     """The reply as it is, or with every string made valid UTF-8: one lone surrogate kills servers."""
-    sound = reply.structured is None or _is_valid_tree(reply.structured)
+    sound = reply.structured is None or is_valid_tree(reply.structured)
     if reply.error is not None and not is_valid(reply.error.message):
         sound = False
     for block in reply.content:
@@ -123,54 +124,6 @@ def _sound(reply: Reply) -> Reply:
     content = tuple([TextContent(valid_text(b.text)) if type(b) is TextContent else b for b in reply.content])
     error = reply.error and ReplyError(reply.error.code, valid_text(reply.error.message))
     return Reply(content, valid_tree(reply.structured), error, tuple(map(valid_text, reply.notes)))
-
-
-def is_valid(text: str) -> bool:
-    """Whether a string can be written as UTF-8."""
-    if text.isascii():
-        return True
-    try:
-        for at in range(0, len(text), _PIECE_CHARS):  # a large text is not held twice for this
-            text[at : at + _PIECE_CHARS].encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-_PIECE_CHARS = 1 << 20
-
-
-def valid_text(text: str) -> str:
-    """The text with what UTF-8 cannot hold (lone surrogates, as in names of other encodings) written as escapes."""
-    return text if is_valid(text) else text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _is_valid_tree(value: Any) -> bool:
-    if isinstance(value, str):
-        return is_valid(value)
-    if isinstance(value, dict):
-        for name, item in value.items():
-            if not name.isascii() and not is_valid(name):
-                return False
-            kind = type(item)
-            if kind is not int and kind is not bool and not _is_valid_tree(item):  # as most facts are
-                return False
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            if not _is_valid_tree(item):
-                return False
-    return True
-
-
-def valid_tree(value: Any) -> Any:
-    """The same value with `valid_text` applied to every string in it."""
-    if isinstance(value, str):
-        return valid_text(value)
-    if isinstance(value, dict):
-        return {valid_text(k): valid_tree(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [valid_tree(item) for item in value]
-    return value
 
 
 def _log(error: BaseException) -> None:

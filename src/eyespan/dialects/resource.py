@@ -7,10 +7,10 @@ from mimetypes import guess_type
 from urllib.parse import parse_qsl, quote_from_bytes, unquote_to_bytes
 
 from eyespan.errors import InvalidPath
+from eyespan.escape import valid_text
 from eyespan.guard import paths
 from eyespan.kinds import api_image_type
 from eyespan.model import MIB, NUL_IS_BINARY, BytesPart, Limits, Lines, ReadRequest, TextPart
-from eyespan.tool import valid_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import json
 
+from eyespan.escape import valid_text
 from eyespan.hosts import anthropic, openai
 from eyespan.hosts.schemas import without_nulls
 from eyespan.model import Reply, ReplyError, TextContent
 from eyespan.record import record
-from eyespan.tool import Tool, valid_text
+from eyespan.tool import Tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ def module_path() -> list[str]:
     """Return the directory of eyespan, then those of `sys.path` but for the one that Python puts first.
 
     That one is the directory of the script or the current one. eyespan needs nothing from it, and it may be anything:
-    a home directory, a workspace full of somebody else's modules.
+    a home directory, a workspace full of modules of other people.
     """
     entries = sys.path
     if entries and not sys.flags.safe_path:

@@ -1,6 +1,6 @@
-"""What one process can give up on its own: privileges, core dumps, resource limits.
+"""Restrictions of one process: privileges, core dumps, resource limits.
 
-What a process gives up here it never regains, and neither do its children. The calls are Linux only (`LINUX`), except
+A process cannot lift them again, and its children inherit them. The calls are Linux only (`LINUX`), except
 for the resource limits, which every Unix has.
 """
 

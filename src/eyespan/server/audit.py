@@ -14,8 +14,8 @@ import sys
 import time
 from _thread import allocate_lock
 
+from eyespan.escape import valid_tree
 from eyespan.server import json_lines
-from eyespan.tool import valid_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

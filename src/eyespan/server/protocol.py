@@ -11,8 +11,8 @@ import eyespan
 from eyespan.context import WouldBlock
 from eyespan.dialects import DIALECTS
 from eyespan.errors import ReadError
+from eyespan.escape import valid_text, valid_tree
 from eyespan.model import DocumentContent, ImageContent, TextContent
-from eyespan.tool import valid_text, valid_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

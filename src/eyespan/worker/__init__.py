@@ -10,12 +10,13 @@ one error of `eyespan.errors`; the next call works.
     fork_server   the process that waits for jobs and forks a child for each
     no_fork       the other backend: a new process for each job
     job           one job, in its own process
+    tasks         the decoders, by task
     protocol      the messages between them
     launch        starts a Python process
 
 **A decoder** is a function `decode(file, params) -> (facts, blobs)` in a module that only the decoding process imports.
 `file` is the opened file (binary, unbuffered, at its start), `params` and `facts` are dicts that JSON can represent,
-`blobs` is a list of bytes, `params["seconds"]` is the time limit. It has one row in `eyespan.worker.tasks`. Heavy
+`blobs` is a list of bytes, `params["seconds"]` is the time limit. Its kind's row in `eyespan.kinds` names it. Heavy
 libraries are imported at the top of its module: inside the sandbox no file can be opened, so everything that is
 imported or opened lazily must be used once at import. A decoder reports a bad file by raising
 `Unreadable("", kind=..., reason=...)` or `Missing("", what=..., install=...)`; the client adds the path.

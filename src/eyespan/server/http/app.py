@@ -14,11 +14,11 @@ import sys
 import time
 
 from eyespan.context import CallContext, WouldBlock
+from eyespan.escape import valid_text
 from eyespan.server import auth, protocol, sandboxing
 from eyespan.server.http.memory import keep_little
 from eyespan.server.options import ServeOptions, Usage
 from eyespan.server.protocol import Refused, Service
-from eyespan.tool import valid_text
 from eyespan.workspace import Workspace
 
 try:

@@ -1,0 +1,292 @@
+"""The layout of the package: imports point down, nothing forms a cycle, few modules open files or start processes.
+
+Only imports at run time count, at the top of a module or inside a function; imports for type checkers do not.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import eyespan
+
+PACKAGE = Path(eyespan.__file__).parent
+
+LAYERS = (
+    "errors record hashes _native",
+    "model context source",
+    "escape suggest selectors tokens policy",
+    "guard sandbox",
+    "lines kinds",
+    "sources",
+    "worker",
+    "decoders",
+    "outline",
+    "readers",
+    "opened engine",
+    "dialects",
+    "tool workspace config",
+    "hosts server",
+    "cli",
+    "__main__",
+)
+"""From the bottom to the top. A module imports from its own layer and from those below. `eyespan` itself, which exports
+the public names lazily, belongs to no layer."""
+
+UPWARD: dict[str, str] = {
+    "eyespan.decoders.grammars -> eyespan.outline.model": "the limit on symbols",
+}
+"""Imports that point up, as "module -> module", each with what it imports."""
+
+PACKAGE_CYCLES: list[list[str]] = [["decoders", "outline"]]
+
+MODULE_CYCLES: list[list[str]] = [
+    ["eyespan._native", "eyespan._native.pure"],
+    ["eyespan.lines.detect", "eyespan.lines.encodings"],
+]
+"""Cycles inside a package."""
+
+OPENING_FILES = {
+    "cli/__init__.py": "the null device, in place of a closed pipe",
+    "decoders/image.py": "an image, from the descriptor of the job",
+    "decoders/ooxml.py": "a member of an archive, from the descriptor of the job",
+    "lines/cache.py": "the index cache, in the user's cache directory",
+    "sandbox/interpreter.py": "the header of the interpreter's own program",
+    "sandbox/landlock.py": "the paths of Landlock rules, opened with O_PATH and never read",
+    "server/audit.py": "the audit log that the host named",
+    "server/auth.py": "the server's own token and the host's list of tokens",
+    "server/http/metrics.py": "memory shared by the worker processes, not a file",
+    "server/stdio.py": "the null device, in place of standard input and output",
+    "server/summary.py": "the audit log that a person named",
+    "worker/job.py": "the descriptor of the job",
+}
+"""The modules outside guard/ that open files, none of which belongs to a workspace, each with its reason."""
+
+STARTING_PROCESSES = {
+    "cli/__init__.py": "the command continues in a child while a hung mount holds this process",
+    "server/http/app.py": "the worker processes of the HTTP server",
+    "server/sandboxing.py": "a child enters the server's sandbox for `eyespan doctor`",
+}
+"""The modules outside worker/ that start processes, each with its reason."""
+
+OPENERS = {
+    "open",
+    "os.open",
+    "os.fdopen",
+    "os.popen",
+    "io.open",
+    "io.open_code",
+    "io.FileIO",
+    "codecs.open",
+    "gzip.open",
+    "bz2.open",
+    "lzma.open",
+    "tarfile.open",
+    "shelve.open",
+    "mmap.mmap",
+    "linecache.getline",
+    "linecache.getlines",
+    "fileinput.input",
+}
+PATH_METHODS = {"read_text", "read_bytes", "open"}
+OPEN_METHODS = ("guard.open", "engine.open", "files.open")
+STARTERS = (
+    *("os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.spawn", "os.system", "os.popen", "os.startfile"),
+    *("subprocess.", "multiprocessing.", "pty.", "asyncio.create_subprocess", "concurrent.futures.ProcessPool"),
+)
+"""Starts of the names of functions that start processes."""
+
+
+# --- imports ----------------------------------------------------------------------------------------------------------
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def unit(module: str) -> str:
+    """Return the package or the top-level module that a module belongs to."""
+    return module.split(".")[1] if "." in module else module
+
+
+def runtime_imports(module: str, source: str) -> set[str]:
+    """Return the modules of eyespan that a module imports at run time."""
+    found = set()
+
+    def visit(node: ast.AST) -> None:
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            for child in node.orelse:
+                visit(child)
+            return
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{module}: a relative import"
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                found.add(name if name in MODULES else node.module or "")
+        for child in ast.iter_child_nodes(node):
+            visit(child)
+
+    visit(ast.parse(source))
+    return {name for name in found if name in MODULES and name != module}
+
+
+@pytest.fixture(scope="module")
+def imports() -> dict[str, set[str]]:
+    return {name: runtime_imports(name, path.read_text("utf-8")) for name, path in MODULES.items()}
+
+
+def test_every_package_and_module_has_a_layer():
+    assert {unit(module) for module in MODULES} - {"eyespan"} == set(" ".join(LAYERS).split())
+
+
+def test_imports_point_down(imports):
+    rank = {name: number for number, layer in enumerate(LAYERS) for name in layer.split()}
+    upward = {
+        f"{module} -> {other}"
+        for module, others in imports.items()
+        for other in others
+        if "eyespan" not in (module, other) and rank[unit(module)] < rank[unit(other)]
+    }
+
+    assert upward == set(UPWARD)
+
+
+def test_packages_form_no_cycle(imports):
+    between: dict[str, set[str]] = {unit(module): set() for module in MODULES}
+    for module, others in imports.items():
+        between[unit(module)] |= {unit(other) for other in others} - {unit(module), "eyespan"}
+
+    assert cycles(between) == PACKAGE_CYCLES
+
+
+def test_modules_form_no_cycle(imports):
+    """The package `eyespan` itself is left out: every module imports it, and it imports the public names lazily."""
+    assert cycles({module: others - {"eyespan"} for module, others in imports.items()}) == MODULE_CYCLES
+
+
+def cycles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Return the groups of nodes that reach each other."""
+    reached = {node: reachable(graph, node) for node in graph}
+    groups = {tuple(sorted(other for other in seen if node in reached[other])) for node, seen in reached.items()}
+    return sorted(list(group) for group in groups if group)
+
+
+def reachable(graph: dict[str, set[str]], start: str) -> set[str]:
+    seen: set[str] = set()
+    pending = list(graph[start])
+    while pending:
+        node = pending.pop()
+        if node not in seen:
+            seen.add(node)
+            pending += graph[node]
+    return seen
+
+
+def test_the_search_finds_imports_at_the_top_and_in_functions_but_not_for_types():
+    source = """
+from eyespan import guard, policy
+import eyespan.lines.reader
+if TYPE_CHECKING:
+    from eyespan.server import stdio
+else:
+    from eyespan import tokens
+def f():
+    from eyespan.worker.client import Worker
+"""
+    assert runtime_imports("eyespan.x", source) == {
+        *("eyespan.guard", "eyespan.policy", "eyespan.lines.reader", "eyespan.tokens", "eyespan.worker.client"),
+    }
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set()}) == [["a", "b", "c"]]
+
+
+# --- files and processes ----------------------------------------------------------------------------------------------
+
+
+def calls(source: str) -> list[tuple[int, str, str]]:
+    """Return the line, the full name of the function and the last part of it as written, for every call."""
+    tree = ast.parse(source)
+    renamed = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            renamed.update({alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names})
+        elif isinstance(node, ast.Import):
+            renamed.update({alias.asname: alias.name for alias in node.names if alias.asname})
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            first, dot, rest = ast.unparse(node.func).partition(".")
+            method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+            found.append((node.lineno, renamed.get(first, first) + dot + rest, method))
+    return found
+
+
+def openings(source: str) -> list[str]:
+    """Return the calls that open files, as "line: function"."""
+    # A class with a method of such a name calls its own, and the body of that method is searched as well. The guard
+    # opens files; the engine, and the files of one call of `native`, have methods that lead to it.
+    tree = ast.parse(source)
+    own = {f"self.{node.name}" for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    return [
+        f"{line}: {name}"
+        for line, name, method in calls(source)
+        if name in OPENERS or (method in PATH_METHODS and name not in own and not name.lower().endswith(OPEN_METHODS))
+    ]
+
+
+def process_starts(source: str) -> list[str]:
+    """Return the calls that start processes, as "line: function"."""
+    return [f"{line}: {name}" for line, name, _ in calls(source) if name.startswith(STARTERS)]
+
+
+@pytest.mark.parametrize(
+    ("search", "allowed", "package"),
+    [(openings, OPENING_FILES, "guard/"), (process_starts, STARTING_PROCESSES, "worker/")],
+    ids=["files", "processes"],
+)
+def test_only_one_package_and_the_listed_modules(search, allowed, package):
+    found = {}
+    for path in MODULES.values():
+        name = path.relative_to(PACKAGE).as_posix()
+        if not name.startswith(package) and (calls := search(path.read_text("utf-8"))):
+            found[name] = calls
+
+    assert {name: calls for name, calls in found.items() if name not in allowed} == {}
+    assert sorted(allowed.keys() - found.keys()) == [], "exceptions that are not needed"
+
+
+def test_the_search_finds_every_way_to_open_a_file():
+    source = """
+import os, io as i
+from os import open as o
+from pathlib import Path
+open("x")
+os.open("x", 0)
+i.open("x")
+o("x", 0)
+Path("x").open()
+(Path("x") / "y").read_bytes()
+self.root.read_text()
+self.guard.open("x")
+"""
+    assert [int(call.split(":")[0]) for call in openings(source)] == [5, 6, 7, 8, 9, 10, 11]
+
+
+def test_the_search_finds_every_way_to_start_a_process():
+    source = """
+import os, subprocess as s
+from subprocess import Popen
+s.run(["x"])
+Popen(["x"])
+os.fork()
+os.execv("x", [])
+os.getpid()
+"""
+    assert [int(call.split(":")[0]) for call in process_starts(source)] == [4, 5, 6, 7]
