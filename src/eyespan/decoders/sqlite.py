@@ -49,6 +49,8 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
         facts, blocks = _one(database, params) if params["table"] is not None else _overview(database, params)
     except sqlite3.Error as error:
         raise _unreadable(error) from None
+    finally:
+        database.close()
     if logged and blocks:
         blocks[0] += "; what is only in its write-ahead log (-wal) is not shown"
         facts["logged"] = True
@@ -103,9 +105,14 @@ class _Database:
             for pragma in ("trusted_schema=off", "cell_size_check=on", "query_only=on", "temp_store=memory"):
                 connection.execute(f"pragma {pragma}")
         except sqlite3.Error as error:
+            connection.close()
             raise _unreadable(error) from None
         connection.set_progress_handler(self._late, _STEPS)
         connection.set_authorizer(_authorize)
+
+    def close(self) -> None:
+        """Release the memory of the database."""
+        self._connection.close()
 
     def _late(self) -> bool:
         return time.monotonic() > self._step_end
