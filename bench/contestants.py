@@ -1,9 +1,9 @@
-"""Who takes part, and how each is asked.
+"""The contestants and the commands that start them.
 
 A request is {"op": "window", "path", "start", "count"}, {"op": "tail", "path", "count"}, {"op": "count", "path"},
-{"op": "many", "paths"} or {"op": "start"}; lines count from 1. To add a tool: one entry here, and where it comes from
-in peers.py. A contestant that lacks a request is told as such, not asked for something else; one that has only a
-coarser request (the whole file for a window) is asked for that, and judged by what it returns.
+{"op": "many", "paths"} or {"op": "start"}; lines count from 1. To add a tool, add one entry here and its source in
+peers.py. A contestant that lacks a request is reported as such. One that has only a coarser request (the whole file for
+a window) gets that request, and its answer is checked as usual.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Contestant:
     """One name in the tables.
 
     `argv(request)` starts it, or is the command itself; `calls(request)` are MCP calls; None is "not offered".
-    `only` and `never` are workloads it takes part in, or does not.
+    `only` and `never` list workloads that it takes part in, or does not.
     """
 
     def __init__(self, name, role, kind, argv, *, calls=None, env=None, only=(), never=(), version="", isolated=False):
@@ -53,7 +53,7 @@ class Contestant:
 
 
 def _no_network():
-    """How a process is cut off the network, where that is allowed."""
+    """Return the command that starts a process without network; [] where that is not allowed."""
     command = ["unshare", "-n"]
     if shutil.which("unshare") and subprocess.run([*command, "true"], capture_output=True).returncode == 0:
         return command
@@ -64,7 +64,7 @@ NO_NETWORK = _no_network()
 
 
 def ours(python, script, data, settings):
-    """eyespan: in process, from the command line, over MCP."""
+    """Return eyespan in process, from the command line and over MCP."""
     worker = [python, WORKERS / "own.py"]
     folder = data.folder
     off = {"EYESPAN_CACHE": "off"}
@@ -99,7 +99,7 @@ def ours(python, script, data, settings):
 
 
 def _dialect(request):
-    """The dialect that offers a request."""
+    """Return the dialect that offers a request."""
     if request["op"] in ("tail", "count"):
         return "forge"
     return "claude" if request.get("count") == 1 else "codex"
@@ -132,13 +132,13 @@ def _serve(python, script, folder, settings):
 
 
 def servers_missing(python):
-    """Why `eyespan serve` cannot take part, or ""."""
+    """Return the reason why `eyespan serve` cannot take part, or ""."""
     known = subprocess.run([python, "-c", "import eyespan.server.stdio"], capture_output=True, text=True)
     return "" if known.returncode == 0 else "this build has no MCP server"
 
 
 def floors(python, floor, data, offsets):
-    """What the machine needs for the same bytes."""
+    """Return the floors: the least that the machine needs for the same bytes."""
     worker = [python, WORKERS / "own.py"]
 
     def bare(which, only):
@@ -175,7 +175,7 @@ def floors(python, floor, data, offsets):
 
 
 def commands():
-    """What a shell offers."""
+    """Return the commands of a shell."""
 
     def end(request):
         return request["start"] + request["count"] - 1
@@ -219,7 +219,7 @@ def commands():
 
 
 def rivals(cache, data, home):
-    """The peers that are installed."""
+    """Return the peers that are installed."""
     found = []
     for peer in peers.PEERS:
         if not peers.installed(cache, peer):
@@ -273,7 +273,7 @@ def _desktop_commander(request):
 
 
 def _quiet_commander(home, data):
-    """Its telemetry off, its cap on lines raised to what is asked for."""
+    """Turn its telemetry off and raise its limit on lines to the largest request."""
     folder = home / ".claude-server-commander"
     folder.mkdir(parents=True, exist_ok=True)
     config = {
@@ -287,7 +287,7 @@ def _quiet_commander(home, data):
 
 
 def build_floor(work):
-    """The compiled floor, or None without a compiler."""
+    """Compile the floor and return its path; None without a compiler."""
     compiler = shlex.split(sysconfig.get_config_var("CC") or "cc")
     target = work / "floor"
     source = HERE / "floor.c"

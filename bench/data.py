@@ -1,6 +1,6 @@
-"""The files that are read: made once in a folder outside the checkout, the same bytes on every machine.
+"""The files that are read: made once in a directory outside the checkout, with the same bytes on every machine.
 
-Every log line carries its own number, so that an answer with other lines than those asked for is seen.
+Every log line contains its own number, so that an answer with other lines than the requested ones is noticed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MARK = re.compile(r"#(\d{10}) ")
 
 
 class Data(NamedTuple):
-    """Where the files are, and what is known of them."""
+    """The paths of the files and their properties."""
 
     folder: Path
     source: Path
@@ -37,7 +37,7 @@ class Data(NamedTuple):
 
 
 def make(folder: Path, quick: bool) -> Data:
-    """Makes what is missing."""
+    """Make the files that are missing."""
     folder.mkdir(parents=True, exist_ok=True)
     source = _once(folder / "w1_source_50k.py", lambda path: write_source(path, 50_000))
     sizes = ("10m", "100m") if quick else ("10m", "100m", "1g", "4g")
@@ -75,7 +75,7 @@ def _once(path: Path, write) -> Path:
 
 
 def phrases(count: int, shortest: int, longest: int, seed: int) -> list[str]:
-    """Pseudo-sentences whose lengths are spread evenly."""
+    """Return random sentences of evenly distributed lengths."""
     chance = random.Random(seed)
     out = []
     for _ in range(count):
@@ -88,7 +88,7 @@ def phrases(count: int, shortest: int, longest: int, seed: int) -> list[str]:
 
 
 def log_lines(first: int, count: int, pool: list[str]) -> bytes:
-    """Lines of about 100 bytes with their numbers, counted from 1."""
+    """Return lines of about 100 bytes with their numbers, counted from 1."""
     last = len(pool) - 1
     lines = [
         f"2026-03-01T{(i // 3600) % 24:02d}:{(i // 60) % 60:02d}:{i % 60:02d}.{i % 1000:03d}Z "
@@ -113,21 +113,21 @@ def write_log(path: Path, size: int) -> None:
 
 
 def append_log(path: Path, pool: list[str], last: int) -> int:
-    """Appends a megabyte behind line `last`; the number of the new last line."""
+    """Append a megabyte after line `last` and return the number of the new last line."""
     with open(path, "ab", buffering=0) as file:
         file.write(log_lines(last + 1, APPEND_LINES, pool))
     return last + APPEND_LINES
 
 
 def last_line(path: Path) -> int:
-    """The number that the last line of a log carries: how many lines it has."""
+    """Return the number in the last line of a log, which is its number of lines."""
     with open(path, "rb") as file:
         file.seek(-4096, os.SEEK_END)
         return int(MARK.findall(file.read().decode())[-1])
 
 
 def offset_behind(path: Path, line: int) -> int:
-    """Where line `line + 1` of a log starts, found by the numbers that its lines carry."""
+    """Return the offset of line `line + 1` of a log, found by the numbers in its lines."""
     low, high = 0, path.stat().st_size
     with open(path, "rb", buffering=0) as file:
         while high - low > 4096:
@@ -146,7 +146,7 @@ def offset_behind(path: Path, line: int) -> int:
 
 
 def source_lines(count: int, chance: random.Random, pool: list[str]) -> bytes:
-    """Lines shaped like source code, 40 characters on average."""
+    """Return lines shaped like source code, 40 characters on average."""
     lines = []
     for _ in range(count):
         blank = chance.random() < 0.12

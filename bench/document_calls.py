@@ -1,10 +1,10 @@
-"""One contender with one document, in a process of its own: `documents.py` starts it and reads what it prints.
+"""Run one contender on one document in a separate process: `documents.py` starts it and reads its output.
 
     python bench/document_calls.py CONTENDER FILE SMALL CHECK CALLS SECONDS
 
-A call on the small file comes first and is not counted: whatever a library does once, it does there. Without SMALL
-("-") the first call is the figure: what one document costs someone who has just started. Times are of calls alone;
-what a contender gives back is compared with what is in the file after the last of them.
+A call on the small file comes first and is not counted: it includes the work that a library does once. Without SMALL
+("-") the first call is the figure: the cost of one document in a new process. Only calls are timed; the answer is
+compared with the contents of the file after the last of them.
 """
 
 import io
@@ -20,7 +20,7 @@ PAGES = {"page-250": 250, "page-5": 5}
 
 
 def _page(path, number):
-    """Its number from 0; the small file has fewer."""
+    """The number of the page, from 0; the small file has fewer."""
     return min(number, 12 if path.stat().st_size < 100_000 else 300) - 1
 
 
@@ -66,7 +66,7 @@ _kept = {}
 
 
 def markitdown(path):
-    """The converter is made once, as a program would; making it loads a model, which takes as long as a document."""
+    """Make the converter once, as a program would: that loads a model, which takes as long as a document."""
     if "markitdown" not in _kept:
         from markitdown import MarkItDown
 
@@ -85,7 +85,7 @@ def _read(path, kind, **options):
 
 
 def eyespan_pdf(path):
-    """Every page without the line that says which it is."""
+    """Return every page without the line of its number."""
     from eyespan.model import PdfOptions
 
     parts = _read(path, "pdf", pdf=PdfOptions(max_pages=10_000, has_images=False)).parts
@@ -114,7 +114,7 @@ def decoder_pdf(path):
 def _pillow():
     from PIL import Image
 
-    Image.MAX_IMAGE_PIXELS = None  # it warns at 89 megapixels and gives up at 178
+    Image.MAX_IMAGE_PIXELS = None  # Pillow warns at 89 megapixels and raises at 178
     return Image
 
 
@@ -139,7 +139,7 @@ def pillow_thumbnail(path):
 
 
 WHOLE = (0, 0, 10_000, 10_000)
-"""A crop of everything: without it a picture that fits the limits passes unchanged."""
+"""Crop to the whole image: without that an image within the limits is returned unchanged."""
 
 
 def eyespan_picture(path):
@@ -184,7 +184,7 @@ def empty_job(path):
 
 
 def peak_bytes():
-    """Of this process since it started: its own, not that of the one that started it."""
+    """Return the peak memory of this process, without that of the process that started it."""
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
 

@@ -1,6 +1,6 @@
-"""The documents of the benchmark, what is in them, and whether an answer holds it.
+"""The documents of the benchmark, their contents, and the checks of answers.
 
-Office files and PDFs are written by hand, so that no contender's library made them.
+Office files and PDFs are written by hand, so that they do not come from the library of a contender.
 """
 
 import io
@@ -17,7 +17,7 @@ HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 
 
 def pdf_pages(small):
-    """The lines of each page."""
+    """Return the lines of each page."""
     dice = random.Random(3)
     count = 12 if small else 300
     return [
@@ -27,7 +27,7 @@ def pdf_pages(small):
 
 
 def make_pdf(path, small):
-    """300 pages of text (12 when small), written by hand so that no contender's library made it."""
+    """Return a PDF of 300 pages of text (12 when small)."""
     pages = pdf_pages(small)
     objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"", b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
     kids = []
@@ -72,7 +72,7 @@ def make_png(path, small):
 
 
 def make_package(path, main, parts, relations=()):
-    """An Office file of these parts (name: content type, XML); `main` is the one that opens it."""
+    """Return an Office file of these parts (name: content type, XML); `main` is its main part."""
     overrides = "".join(
         f'<Override PartName="/{name}" ContentType="{TYPES}{kind}+xml"/>' for name, (kind, _) in parts.items()
     )
@@ -95,7 +95,7 @@ def make_package(path, main, parts, relations=()):
 
 
 def sheet_rows(small):
-    """Four words and six numbers a row."""
+    """Return rows of four words and six numbers."""
     dice = random.Random(5)
     return [
         [dice.choice(WORDS) for _ in range(4)] + [dice.randrange(10**6) / 100 for _ in range(6)]
@@ -104,7 +104,7 @@ def sheet_rows(small):
 
 
 def make_sheet(path, small):
-    """20,000 rows (500 when small) of 10 columns: words, in one shared table as Excel has them, and numbers."""
+    """Return 20,000 rows (500 when small) of 10 columns: words, in one shared table as in Excel, and numbers."""
     rows = []
     for row, values in enumerate(sheet_rows(small), 1):
         cells = [f'<c r="{c}{row}" t="s"><v>{WORDS.index(v)}</v></c>' for c, v in zip("ABCD", values, strict=False)]
@@ -135,7 +135,7 @@ def docx_paragraphs(small):
 
 
 def make_docx(path, small):
-    """2,000 paragraphs (100 when small), every 20th of them a heading."""
+    """Return 2,000 paragraphs (100 when small), every 20th of them a heading."""
     body = []
     for number, text in enumerate(docx_paragraphs(small)):
         style = '<w:pPr><w:pStyle w:val="Heading1"/></w:pPr>' if number % 20 == 0 else ""
@@ -153,7 +153,7 @@ def make_docx(path, small):
 
 
 def slides(small):
-    """The title, the lines and the note of each."""
+    """Return the title, the lines and the note of each slide."""
     dice = random.Random(7)
     return [
         (f"Slide {number}", [" ".join(dice.choices(WORDS, k=10)) for _ in range(8)], f"Say {dice.choice(WORDS)}.")
@@ -162,7 +162,7 @@ def slides(small):
 
 
 def make_pptx(path, small):
-    """200 slides (10 when small), each with a title, eight lines and notes; places come from a layout, as they do."""
+    """Return 200 slides (10 when small), each with a title, eight lines and notes, placed by a layout as usual."""
     show = slides(small)
     count = len(show)
     space = (
@@ -213,7 +213,7 @@ def make_pptx(path, small):
     make_package(path, "ppt/presentation.xml", parts, relations)
 
 
-# --- is an answer right? "ok", or what is wrong with it ---------------------------------------------------------------
+# --- checks of answers: "ok", or the mistake -------------------------------------------------------------------------
 
 
 def all_pages(text, path, small):
@@ -221,7 +221,7 @@ def all_pages(text, path, small):
 
 
 def page(number):
-    """A page of the large file; of the small one, its last."""
+    """Check a page of the large file, or the last page of the small one."""
 
     def check(text, path, small):
         pages = pdf_pages(small)
@@ -243,7 +243,7 @@ def _words(text, expected):
 
 
 def all_slides(text, path, small):
-    """Every title, line and note, in this order."""
+    """Check that every title, line and note is there, in this order."""
     at = 0
     for number, (title, lines, note) in enumerate(slides(small), 1):
         for line in (title, *lines, note):
@@ -255,7 +255,7 @@ def all_slides(text, path, small):
 
 
 def all_rows(text, path, small):
-    """Every row with its ten values in order. The first may have become the head of the table, names made unique."""
+    """Check that every row has its ten values in order; the first row may be the header, with unique names."""
     wanted = [[str(value) for value in row] for row in sheet_rows(small)]
     found = []
     for line in text.split("\n"):
@@ -275,7 +275,7 @@ def _number(cell):
 
 
 def picture(data, path, small):
-    """As large as asked, and the same picture: the mean of its difference in a small size is below 3 of 255."""
+    """Check the size, and that it is the same image: scaled down, the mean difference is below 3 of 255."""
     from PIL import Image, ImageChops, ImageStat
 
     Image.MAX_IMAGE_PIXELS = None

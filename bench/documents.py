@@ -1,16 +1,17 @@
-"""Documents side by side with the libraries people use today: time and memory, as ratios, in one run.
+"""Compare documents with the libraries people use today: time and memory, as ratios, in one run.
 
     python bench/documents.py                 everything: peers are installed, files made, some five minutes
     python bench/documents.py pdf-all jpeg    some rows
-    python bench/documents.py --quick         small files, one pass: whether it runs
+    python bench/documents.py --quick         small files, one pass: shows that it runs
 
-Every contender runs in a process of its own, one call on a small file before those that count; contenders take turns
-within each pass. What counts is the median of all passes. One more process for each makes a single call, imports and
-the start of our worker included: the cold figure. Every answer is compared with what is in the file: one that is wrong,
-or not there within --limit seconds, is a failure and never a time. Memory is the peak of the process; ours decodes in
-another one, so the decoder is also run alone. Peers and files are kept below the cache folder of bench/run.py.
+Every contender runs in a separate process, with one call on a small file before those that count; contenders take
+turns within each pass. The figure is the median of all passes. One more process for each makes a single call, imports
+and the start of our worker included: the cold figure. Every answer is compared with the contents of the file: one that
+is wrong, or missing after --limit seconds, is a failure and never a time. Memory is the peak of the process; ours
+decodes in another one, so the decoder also runs alone. Peers and files are kept below the cache directory of
+bench/run.py.
 
-A whole run writes documents.json and DOCUMENTS.md beside this file; any other into the cache folder.
+A whole run writes documents.json and DOCUMENTS.md beside this file; any other run writes to the cache directory.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ HERE = Path(__file__).resolve().parent
 INSTALL_SECONDS = 600
 BUSY_LOAD = 0.5
 SLOW_SECONDS = 15
-"""Whoever takes longer for a call makes one in the whole run, beside the cold one."""
+"""A contender that takes longer for a call makes one in the whole run, besides the cold one."""
 PEERS = {
-    # folder: (distribution, version, extras)
+    # directory: (distribution, version, extras)
     "pypdf": ("pypdf", "7.0.1", ""),
     "pdfminer": ("pdfminer.six", "20260107", ""),
     "markitdown": ("markitdown", "0.1.8", "[pdf,docx,pptx,xlsx]"),
@@ -46,7 +47,7 @@ OWN, DECODER = "eyespan", "eyespan, its decoder alone"
 
 
 class Contender(NamedTuple):
-    """`call` is a function of document_calls.py, `peer` what has to be installed for it."""
+    """A contender: `call` is a function of document_calls.py, `peer` the package that it needs."""
 
     name: str
     role: str
@@ -55,7 +56,7 @@ class Contender(NamedTuple):
 
 
 class Case(NamedTuple):
-    """One row: a file, its maker, what tells a right answer, who takes part."""
+    """One row: a file, the function that makes it, the check of answers, the contenders."""
 
     title: str
     file: str
@@ -138,7 +139,7 @@ CASES = {
     ),
     "worker": Case("an empty job of the worker", "text.pdf", files.make_pdf, "walls", tuple(_ours("empty_job"))),
 }
-# What `at_most` and `at_least` compare: (row, contender), by default its median in milliseconds.
+# `at_most` and `at_least` compare these: (row, contender), by default its median in milliseconds.
 GOALS = (
     ("pdf-all", "1.2 times bare pdfium", "at_most", 1.2, "times", OWN, "bare pdfium"),
     ("pdf-all", "5 times faster than pypdf", "at_least", 5, "times faster", OWN, "pypdf"),
@@ -151,7 +152,7 @@ GOALS = (
     ("worker", "10 ms", "at_most", 10, "ms", OWN, None),
 )
 REASONS = {
-    # (row, beginning of the goal): why it is missed, as far as it was measured. Shown only where it is missed.
+    # (row, beginning of the goal): the measured reason why it is missed. Shown only where it is missed.
     (
         "pdf-all",
         "5",
@@ -163,7 +164,7 @@ REASONS = {
 
 
 def judge(rows):
-    """The goals with what was measured; `held` is None where that is missing."""
+    """Return the goals with the measured values; `held` is None where one is missing."""
     found = []
     for row, text, how, limit, unit, name, other in GOALS:
         ours = _entry(rows, row, name)
@@ -202,13 +203,13 @@ def tell(text):
 
 
 def install_peer(peer, cache):
-    """Why it is not there, or ""."""
+    """Return the reason why it is not installed, or ""."""
     name, version, extras = PEERS[peer]
     place = cache / "documents" / "peers" / f"{peer}-{version}"
     if place.exists():
         return ""
     tell(f"installing {name} {version} (at most {INSTALL_SECONDS} seconds)")
-    half = place.with_suffix(".half")  # what is interrupted is not taken for an install
+    half = place.with_suffix(".half")  # an interrupted install has no such file
     shutil.rmtree(half, ignore_errors=True)
     command = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--target", str(half)]
     try:
@@ -230,7 +231,7 @@ def install_peer(peer, cache):
 
 
 class Run:
-    """Contenders taking turns, and what came out."""
+    """Contenders that take turns, and their results."""
 
     def __init__(self, cache, chosen, options, missing):
         self.cache, self.chosen, self.options, self.missing = cache, chosen, options, missing
@@ -238,7 +239,7 @@ class Run:
         self.started = time.monotonic()
 
     def run(self, passes):
-        for turn in range(passes + 1):  # the first is the cold one
+        for turn in range(passes + 1):  # the first is the cold call
             for row in self.chosen:
                 taking = [c for c in CASES[row].contenders if not self.missing.get(c.peer)]
                 shift = turn % len(taking)
@@ -319,7 +320,7 @@ def _told(entry):
     }
 
 
-# --- telling ----------------------------------------------------------------------------------------------------------
+# --- report -----------------------------------------------------------------------------------------------------------
 
 
 def markdown(results) -> str:

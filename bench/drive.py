@@ -1,4 +1,4 @@
-"""Drives one contestant: sends it requests, times them, measures its memory.
+"""Drive one contestant: send requests, time them, measure its memory.
 
 Three kinds. A worker times the call inside its own process; an MCP server is timed as a round trip at a client that
 reads a line and does nothing else; a command from its start to the end of its output. All of them answer `ask` with an
@@ -18,16 +18,16 @@ import time
 from pathlib import Path
 
 MOST_CHARS = 64_000_000
-"""A longer answer is not read to its end: no model could take it."""
+"""A longer answer is not read to its end: no model could use it."""
 PIPE_BYTES = 1 << 20
 
 
 class Failure(Exception):
-    """The contestant died, hung or answered without end."""
+    """Raised if the contestant died, hung or answered without end."""
 
 
 class Answer:
-    """What came back: times in nanoseconds, and the text unless it failed."""
+    """The result of a request: times in nanoseconds, and the text unless it failed."""
 
     def __init__(self, ns, text=None, chars=0, error="", offered=True, fatal=False, steady=True):
         self.ns = ns
@@ -36,7 +36,7 @@ class Answer:
         self.error = error
         self.offered = offered
         self.fatal = fatal
-        """The process is gone, or no use any more."""
+        """The process has ended or cannot be used again."""
         self.steady = steady
 
     @property
@@ -72,7 +72,7 @@ class Process:
             raise Failure(f"died ({error.strerror})") from None
 
     def line(self):
-        """The next line; pieces are joined once, so that a large answer costs this side little."""
+        """Return the next line; its pieces are joined once, so that a large answer costs little here."""
         end = time.monotonic() + self.limit
         pieces, self._rest, length = [self._rest], b"", len(self._rest)
         if b"\n" in pieces[0]:
@@ -113,7 +113,7 @@ class Process:
                 pass
 
     def peak_mb(self):
-        """The most memory held since the last reset, children included."""
+        """Return the peak memory since the last reset, children included."""
         total = 0
         for pid in self._family():
             try:
@@ -132,7 +132,7 @@ class Process:
         self._process.stdout.close()
 
     def kill(self):
-        """Ends the process and what it started: it has a session of its own."""
+        """End the process and its children, which share a session."""
         try:
             os.killpg(self._process.pid, signal.SIGKILL)
         except OSError:
@@ -167,7 +167,7 @@ class Worker(Process):
         return Answer(found["ns"], chars=found["chars"], steady=found["steady"])
 
     def text(self, answer):
-        """The text of the last answer."""
+        """Return the text of the last answer."""
         dump = Path(self.work, "answer.txt")
         try:
             self.send({"op": "dump", "path": str(dump)})
@@ -206,7 +206,7 @@ class Mcp(Process):
             self._answer_server(line)
 
     def _answer_server(self, line):
-        """A server may ask too, for the roots for instance."""
+        """Answer a request of the server, for the roots for instance."""
         try:
             message = json.loads(line)
         except ValueError:
@@ -245,7 +245,7 @@ class Mcp(Process):
         chars = sum(map(len, texts))
         if chars > MOST_CHARS:
             return Answer(times, error=f"unbounded answer of {chars / 1e6:,.0f} MB")
-        # The length may differ by the digits of the message's own number.
+        # The length differs with the number of digits of the id.
         return Answer(times, "\n".join(texts), chars, steady=max(lengths) - min(lengths) <= 4 * len(lines))
 
     def text(self, answer):
@@ -282,7 +282,7 @@ class Command:
         return answer.text
 
     def weigh(self, request, shim):
-        """Runs the command once more under the shim that tells its peak memory; not timed."""
+        """Run the command once more under the shim that reports its peak memory; not timed."""
         argv = self._contestant.argv(request)
         if argv is None or shim is None:
             return
@@ -307,7 +307,7 @@ class Command:
         )
         out = process.stdout.fileno()
         try:
-            fcntl.fcntl(out, fcntl.F_SETPIPE_SZ, PIPE_BYTES)  # so that a command does not wait for its reader
+            fcntl.fcntl(out, fcntl.F_SETPIPE_SZ, PIPE_BYTES)  # a command must not wait for its reader
         except (AttributeError, OSError):
             pass
         end = time.monotonic() + self.limit
@@ -347,7 +347,7 @@ class Command:
 
 
 class Floor:
-    """The compiled floor: it times itself, and shows nothing."""
+    """The compiled floor: it times itself and returns no text."""
 
     def __init__(self, contestant, request, env, limit, folder, work):
         self._contestant = contestant

@@ -1,9 +1,9 @@
-"""The goals, judged by the medians of one run.
+"""The goals, compared with the medians of one run.
 
 A goal in milliseconds is that of a reference machine: `python -c pass` takes 10.5 ms there, two threads copy 12.8 GB a
-second out of the page cache, and a thousand small files are opened, read and closed in 3.5 ms. `machine_factor` is how
-much slower this machine does these three things at its best (the median of the three), and such goals are multiplied by
-it: the best, because a busy machine must not make goals easier. Ratios compare medians of this run and need no factor.
+second from the page cache, and a thousand small files are opened, read and closed in 3.5 ms. `machine_factor` is the
+ratio of the best times of this machine to these (the median of the three), and such goals are multiplied by it. It uses
+the best times because a busy machine must not make goals easier. Ratios compare medians of this run and need no factor.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FILES = (
     "takes 18. It needs a batch in C from the names to the numbered lines."
 )
 REASONS = {
-    # (row, beginning of the goal): why it is missed and what would be needed. Shown only where it is missed.
+    # (row, beginning of the goal): the reason why it is missed. Shown only where it is missed.
     ("W1", "eyespan, claude"): "Looking for pictures, PDFs and notebooks, and the facts beside the answer: 5 us of 45.",
     ("W1", "eyespan, forge"): "The result object beside the text: 4 us of 44.",
     ("W2", "1.25"): SCAN,
@@ -54,7 +54,7 @@ REASONS = {
 
 
 def reason(goal):
-    """Why a goal is missed, as far as it is known."""
+    """Return the known reason why a goal is missed."""
     for (row, start), text in REASONS.items():
         if goal["row"] == row and goal["goal"].startswith(start):
             return text
@@ -62,14 +62,14 @@ def reason(goal):
 
 
 class Table:
-    """The rows of one run, and the questions that goals ask of them."""
+    """The rows of one run, with the lookups that goals need."""
 
     def __init__(self, rows, log_bytes):
         self.rows = rows
         self._log_bytes = log_bytes
 
     def entry(self, row, name):
-        """What `name` did in `row`, if its answers were right."""
+        """Return the entry of `name` in `row` if its answers were right."""
         entry = self.rows.get(row, {}).get("contestants", {}).get(name)
         return entry if entry and entry["ok"] and entry["calls"] else None
 
@@ -82,7 +82,7 @@ class Table:
         return entry["best_ms"] if entry else None
 
     def right(self, row, role):
-        """Those of a role that answered `row` rightly: name and entry."""
+        """Return name and entry of each contestant of a role with right answers in `row`."""
         found = self.rows.get(row, {}).get("contestants", {})
         return [(name, e) for name, e in found.items() if e["role"] == role and e["ok"] and e["calls"]]
 
@@ -100,7 +100,7 @@ class Table:
 
 
 class Goals:
-    """Collects goals with what was measured for them."""
+    """Collects goals with their measured values."""
 
     def __init__(self, table):
         self.table = table
@@ -126,7 +126,7 @@ class Goals:
         self._add(row, text, measured, limit, "ms", None if measured is None else measured <= limit)
 
     def at_most_times(self, row, name, floor, limit, text, extra_ms=0.0):
-        """No slower than `limit` times a floor, apart from `extra_ms`."""
+        """Add a goal: no slower than `limit` times a floor, plus `extra_ms`."""
         ours, bare = self.table.ms(row, name), self.table.ms(row, floor)
         measured = None if ours is None or bare is None else (ours - extra_ms * self.factor) / bare
         self._add(row, text, measured, limit, "times", None if measured is None else measured <= limit, floor)
@@ -137,17 +137,17 @@ class Goals:
         self._add(row, text, measured, limit, "times faster", None if measured is None else measured >= limit, other)
 
     def faster_than_peers(self, row, name, limit, text, keep=lambda entry: True):
-        """Than the fastest peer that answered rightly; servers are compared with our server."""
+        """Add a goal relative to the fastest peer with right answers; servers are compared with our server."""
         worst, against = None, self._without_peers(row)
         for peer, entry in self.table.right(row, "peer"):
             ours = self.table.ms(row, MCP if peer.endswith("(MCP)") else name)
             if ours and keep(entry) and (worst is None or entry["median_ms"] / ours < worst):
                 worst, against = entry["median_ms"] / ours, peer
-        held = None if worst is None else worst >= limit  # with nobody to compare with, nothing was shown
+        held = None if worst is None else worst >= limit  # without a peer to compare with, nothing was shown
         self._add(row, text, worst, limit, "times faster", held, against)
 
     def _without_peers(self, row):
-        """What is said where no peer can be compared: that, or nothing if none took part."""
+        """Return a note if no peer can be compared; "" if none took part."""
         roles = [entry["role"] for entry in self.table.rows.get(row, {}).get("contestants", {}).values()]
         return "no peer that can be compared" if "peer" in roles else ""
 
@@ -161,7 +161,7 @@ class Goals:
         self._add(row, text, measured, limit, "times less memory", held, against)
 
     def memory(self, rows, limit, text):
-        """The most that eyespan held in any of these rows, in process or as a server."""
+        """Return the peak memory of eyespan in these rows, in process or as a server."""
         peaks = [
             (entry["peak_mb"], f"{row}, {name}")
             for row in rows
@@ -174,7 +174,7 @@ class Goals:
 
 
 def judge(rows, log_bytes):
-    """All goals of the table, and the factor of this machine."""
+    """Return all goals of the table and the factor of this machine."""
     table = Table(rows, log_bytes)
     goals = Goals(table)
     pairs = (
@@ -221,7 +221,7 @@ def judge(rows, log_bytes):
 
 
 def goals_w3_first(goals):
-    """With numbers the whole file has to be counted: as W6."""
+    """Compare with W6: numbers require that the whole file is counted."""
     ours, bare = goals.table.ms("W3", OWN), goals.table.ms("W6", BARE_PREAD)
     measured = ours / bare if ours and bare else None
     text = "with numbers, the first time: as W6"
@@ -229,7 +229,7 @@ def goals_w3_first(goals):
 
 
 def growth(goals, rows):
-    """W4 flat, W2 at memory speed, whatever the size."""
+    """Add goals for scale: W4 constant and W2 at memory speed for any size."""
     sizes = [row for row in rows if row.startswith("W9/") and not row.endswith("/again")]
     for row in sizes:
         goals.at_most_times(row, OWN, BARE_PREAD, 1.25, f"{row[3:]}: 1.25 times the bare pread")

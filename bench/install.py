@@ -1,6 +1,6 @@
-"""eyespan as its users get it: built from this checkout and installed in an environment of its own.
+"""Install eyespan as its users do: built from this checkout, in a separate environment.
 
-An editable install would add what the development environment loads at start to every figure.
+An editable install would add the start-up cost of the development environment to every figure.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ WATCHED = ("src/**/*.py", "src/**/*.c", "pyproject.toml", "hatch_build.py")
 
 
 def install(cache: Path) -> Path:
-    """The environment that holds this checkout's eyespan; made anew when the sources have changed."""
+    """Return the environment with eyespan of this checkout; make it again if the sources have changed."""
     place = cache / "eyespan"
     mark = place / ".sources"
     wanted = _sources()
@@ -27,7 +27,7 @@ def install(cache: Path) -> Path:
         shutil.rmtree(place, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", place], check=True)
     mark.unlink(missing_ok=True)
-    # A copy, because building in place would replace the accelerator that the development environment has loaded.
+    # A copy: building in place would replace the accelerator that the development environment has loaded.
     copy = cache / "checkout"
     shutil.rmtree(copy, ignore_errors=True)
     copy.mkdir(parents=True)
@@ -37,7 +37,7 @@ def install(cache: Path) -> Path:
             shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
         elif source.exists():
             shutil.copy(source, copy / name)
-    # An old pip writes a command that imports `re`, half as long again as Python takes to start.
+    # The command that an old pip writes imports `re`, which takes half as long as the start of Python.
     subprocess.run([place / "bin" / "python", *PIP, "--upgrade", "pip"], check=True)
     subprocess.run([place / "bin" / "python", *PIP, "--force-reinstall", "--no-deps", copy], check=True)
     shutil.rmtree(copy)
@@ -46,7 +46,7 @@ def install(cache: Path) -> Path:
 
 
 def _sources() -> str:
-    """A digest of everything that the build depends on, this Python included."""
+    """Return a digest of everything that the build depends on, this Python included."""
     digest = hashlib.sha256(sys.version.encode())
     for pattern in WATCHED:
         for path in sorted(CHECKOUT.glob(pattern)):
@@ -55,7 +55,7 @@ def _sources() -> str:
 
 
 def revision() -> str:
-    """The commit that is measured; marked where the sources differ from it."""
+    """Return the commit that is measured, with a suffix if the sources differ from it."""
     try:
         commit = subprocess.run(
             ["git", "-C", CHECKOUT, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True

@@ -1,10 +1,10 @@
-"""`eyespan serve` over stdio beside the reference filesystem server from npm: start, memory, calls a second, latency.
+"""Compare `eyespan serve` over stdio with the reference filesystem server from npm: start, memory, calls, latency.
 
     python bench/mcp.py [--calls 400] [--starts 7] [--json FILE]
 
-Both read the same file of 2,000 lines, through the same thin client that writes a line and reads a line, so what is
-measured is the servers. Rounds alternate, so that what else the machine does falls on both. The peer is fetched from
-npm once, into a cache outside the checkout ($EYESPAN_JUDGES); the client checks every answer.
+Both read the same file of 2,000 lines through the same small client, which writes a line and reads a line. Rounds
+alternate, so that other load on the machine affects both. The peer is fetched from npm once, into a cache outside the
+checkout ($EYESPAN_JUDGES); the client checks every answer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LINES = 2000
 
 
 class Server:
-    """One server process, spoken to line by line."""
+    """One server process with requests and answers line by line."""
 
     def __init__(self, name: str, argv: list[str], tool: str, arguments: dict[str, Any]) -> None:
         self.name, self.tool, self.arguments = name, tool, arguments
@@ -53,7 +53,7 @@ class Server:
         assert self.process.stdout is not None
         mark = b'"id":%d' % self._last
         while line := self.process.stdout.readline():
-            # An answer, not a notice; whichever end of the line its id is at.
+            # An answer, not a notification; its id may be at either end of the line.
             if mark in line[:80] or mark in line[-80:]:
                 return line
         raise RuntimeError(f"{self.name} has gone")
@@ -74,7 +74,7 @@ class Server:
 
 
 def resident(pid: int) -> int:
-    """Memory of a process and its children, in bytes (Linux)."""
+    """Return the memory of a process and its children, in bytes (Linux)."""
     total = 0
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):

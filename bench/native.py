@@ -1,4 +1,4 @@
-"""How much faster is C? Every primitive of `_native`, both backends, interleaved in one run.
+"""Compare C with Python: every primitive of `_native` in both backends, interleaved in one run.
 
     python bench/native.py [rounds]
 

@@ -1,7 +1,7 @@
-"""The read tools that eyespan is measured against: where each comes from, and how it is installed.
+"""The read tools that eyespan is compared with: their sources and their installation.
 
-Everything goes below one folder outside the checkout, one folder a peer, at the version named here, so that a second
-run installs nothing. What cannot be installed is reported with the reason, and named in the results.
+Everything is below one directory outside the checkout, one directory for each peer, at the version named here, so that
+a second run installs nothing. A peer that cannot be installed is reported with the reason and named in the results.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ PEERS = (
 
 
 def place(cache: Path, peer: Peer) -> Path:
-    """Where a peer lives: the version is in the name, so another version is another install."""
+    """Return the directory of a peer; its name contains the version, so another version is another install."""
     return cache / "peers" / f"{peer.name}-{peer.version}"
 
 
@@ -83,7 +83,7 @@ def installed(cache: Path, peer: Peer) -> bool:
 
 
 def install(cache: Path, peer: Peer) -> str:
-    """Installs one peer; why not, or "" when it is there."""
+    """Install one peer and return the reason if that fails, else ""."""
     if installed(cache, peer):
         return ""
     folder = place(cache, peer)
@@ -108,7 +108,7 @@ def _npm(folder: Path, peer: Peer) -> str:
     if shutil.which("npm") is None:
         return "npm is not installed"
     (folder / "package.json").write_text(json.dumps({"private": True, "overrides": peer.overrides}))
-    # No install scripts: they fetch binaries and run code; none of these readers needs them.
+    # No install scripts: they download binaries and run code, and none of these readers needs them.
     return _run(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", *peer.packages], folder)
 
 
@@ -132,7 +132,7 @@ def _run(command: list[str], folder: Path) -> str:
 
 
 def find_python(needs: tuple[int, int]) -> str | None:
-    """A Python of at least this version: this one, one on the path, or one that pyenv keeps."""
+    """Return a Python of at least this version: this one, one on the path, or one of pyenv."""
     if sys.version_info[:2] >= needs:
         return sys.executable
     names = [f"python3.{minor}" for minor in range(needs[1], needs[1] + 4)]
@@ -147,13 +147,13 @@ def find_python(needs: tuple[int, int]) -> str | None:
 
 
 def cache_folder() -> Path:
-    """Where peers and data are kept: outside the checkout, shared by all runs of this user."""
+    """Return the directory of peers and data: outside the checkout, shared by all runs of this user."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base, "eyespan", "bench")
 
 
 def main() -> int:
-    """Installs every peer, one after the other."""
+    """Install every peer, one after the other."""
     cache = cache_folder()
     missing = 0
     for peer in PEERS:

@@ -1,7 +1,7 @@
-"""The benchmark section of README.md, made from results.json: no figure there is written by hand.
+"""Write the benchmark section of README.md from results.json: no figure there is written by hand.
 
-python bench/readme.py            rewrites what stands between the markers
-python bench/readme.py --check    only says whether it is up to date
+python bench/readme.py            rewrites the text between the markers
+python bench/readme.py --check    only checks that it is up to date
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ RESULTS = HERE / "results.json"
 START, END = "<!-- bench:start -->", "<!-- bench:end -->"
 
 ROWS = (
-    # row, what it is, the contestant of ours that the row is about
+    # row, description, our contestant in the row
     ("W1", "first 2,000 lines of a 50 KB source file", "eyespan"),
     ("W2", "2,000 lines at line 9,000,000 of a 1 GB log", "eyespan"),
     ("W4", "the same window again", "eyespan"),
@@ -32,11 +32,11 @@ SERVER = "eyespan serve (MCP)"
 
 
 class NoMarkersError(ValueError):
-    """README.md has no place for the section."""
+    """Raised if README.md has no markers for the section."""
 
 
 def section(readme: str) -> str:
-    """What stands between the markers, without the blank lines around it."""
+    """Return the text between the markers, without the blank lines around it."""
     _, start, rest = readme.partition(START)
     inside, end, _ = rest.partition(END)
     if not start or not end:
@@ -45,14 +45,14 @@ def section(readme: str) -> str:
 
 
 def with_section(readme: str, text: str) -> str:
-    """The same document with this text between the markers."""
+    """Return the document with this text between the markers."""
     section(readme)
     before, _, rest = readme.partition(START)
     return f"{before}{START}\n{text}\n{END}{rest.partition(END)[2]}"
 
 
 def render(results) -> str:
-    """The section: the chart, a table, and how many goals were held."""
+    """Return the section: the chart, a table, and the number of goals that hold."""
     lines = [
         "![Median times of eyespan, the shell and other read tools](bench/chart.svg)",
         "",
@@ -98,7 +98,7 @@ def _cells(entries, own):
 
 
 def figure(entry) -> str:
-    """A median and the peak memory beside it."""
+    """Return a median and the peak memory."""
     if entry is None or not entry["ok"] or entry["median_ms"] is None:
         return "-"
     value = entry["median_ms"]

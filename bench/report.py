@@ -23,7 +23,7 @@ MOST_BARS = 8
 
 
 def ms(value) -> str:
-    """A time in words that keep three figures."""
+    """Format a time with three significant digits."""
     if value is None:
         return ""
     if value >= 10_000:
@@ -51,7 +51,7 @@ def verdict(goal) -> str:
 
 
 def ranked(row):
-    """The contestants of a row: those with right answers by time, then the others."""
+    """Return the contestants of a row: those with right answers by time, then the others."""
     return sorted(
         row["contestants"].items(),
         key=lambda item: (not item[1]["ok"], item[1]["outcome"] == "not offered", item[1]["median_ms"] or 1e12),
@@ -59,7 +59,7 @@ def ranked(row):
 
 
 def summary(results) -> str:
-    """For a terminal."""
+    """Format a row for a terminal."""
     lines = []
     for goal in results["goals"]:
         if goal["held"] is None:
@@ -163,7 +163,7 @@ WIDTH, LEFT, RIGHT, BAR, GAP = 860, 214, 92, 16, 8
 
 
 def chart(results) -> str:
-    """Bars on a logarithmic scale, one panel a row; who gave no right answer is named below."""
+    """Draw bars on a logarithmic scale, one panel for each row; contestants without right answers are named below."""
     panels = [
         (title or _capital(results["rows"][row]["title"]), results["rows"][row])
         for row, title in CHART_ROWS
@@ -197,7 +197,7 @@ def _capital(text):
 
 
 def _bars(row):
-    """What is shown: ours, the commands, and the quickest peers with right answers."""
+    """Return the contestants to draw: ours, the commands, and the fastest peers with right answers."""
     right = [(name, e) for name, e in ranked(row) if e["ok"] and e["median_ms"] and e["role"] != "floor"]
     own = [(name, e) for name, e in right if e["role"] == "eyespan" and name in CHART_NAMES]
     shell = [(name, e) for name, e in right if e["role"] == "command"][:2]
@@ -245,7 +245,7 @@ def _panel(title, row, y):
 
 
 def _spoken(panels) -> str:
-    """The chart for those who hear it."""
+    """Return the text of the chart for screen readers."""
     told = []
     for title, row in panels:
         bars = ", ".join(f"{CHART_NAMES.get(name, name)} {ms(entry['median_ms'])}" for name, entry in _bars(row))

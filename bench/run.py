@@ -1,14 +1,14 @@
-"""Read tools side by side, on the same files and requests, in one run.
+"""Compare read tools on the same files and requests, in one run.
 
     python bench/run.py              everything: peers are installed, files made (6 GB), about half an hour
     python bench/run.py --quick      small files, the peer that installs quickly, two minutes
 
 Peers, files and work go below $XDG_CACHE_HOME/eyespan/bench (or ~/.cache/eyespan/bench). A full run writes
-results.json, RESULTS.md and chart.svg beside this file; a quick one into the cache folder.
+results.json, RESULTS.md and chart.svg beside this file; a quick one writes to the cache directory.
 
-How it is kept fair: everyone has the same files, warm in the page cache, and the same requests; contestants take turns
-within each pass; peers run with their defaults, cut off the network where that is allowed, their telemetry off, their
-home a scratch folder. An answer that is wrong, endless or not there within --limit seconds is a failure, never a time.
+The comparison is fair: all contestants have the same files, warm in the page cache, and the same requests; they take
+turns within each pass; peers run with their defaults, without network where that is allowed, with telemetry off and a
+scratch home directory. An answer that is wrong, endless or missing after --limit seconds is a failure, never a time.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ HERE = Path(__file__).resolve().parent
 SECONDS_A_TURN = 0.6
 START_SECONDS = 120
 BUSY_LOAD = 0.5
-"""Other work that shows in the figures; what the set-up itself has left counts too."""
+"""A load above this affects the figures; the load of the set-up itself counts too."""
 KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "TMPDIR")
 
 
 class Entry:
-    """What one contestant did in one row."""
+    """The results of one contestant in one row."""
 
     def __init__(self, contestant):
         self.contestant = contestant
@@ -83,7 +83,7 @@ def _round(ms):
 
 
 class Run:
-    """One benchmark: contestants, rows and what came out."""
+    """One benchmark: contestants, rows and results."""
 
     def __init__(self, data, cache, everyone, rows, limit, shim):
         self.data = data
@@ -96,7 +96,7 @@ class Run:
         self.entries = {row.name: {} for row in rows}
         self._pool = files.log_pool()
         self._broken = {}
-        """Contestants that do not start, and why."""
+        """Contestants that do not start, with the reason."""
 
     def run(self, passes):
         start = time.monotonic()
@@ -111,7 +111,7 @@ class Run:
                 for again in range(row.rounds):
                     shift = (turn * row.rounds + again) % len(taking)
                     for contestant in taking[shift:] + taking[:shift]:
-                        # A peer takes seconds to start; ours, the floors and the commands do not.
+                        # A peer takes seconds to start; eyespan, the floors and the commands do not.
                         if again == 0 or contestant.role != who.PEER:
                             self._turn(row, contestant)
                 self._tell(turn, row, time.monotonic() - start)
@@ -126,7 +126,7 @@ class Run:
         return self.entries[name].setdefault(contestant.name, Entry(contestant))
 
     def _before(self, row):
-        """What is read from memory must be there; what is a first time must be one."""
+        """Prepare the page cache and the index cache for a row."""
         if row.name == "W8":
             if not self.data.grow.exists():
                 shutil.copyfile(self.data.log, self.data.grow)
@@ -139,7 +139,7 @@ class Run:
                     self._with(contestant, row.request, lambda driver: driver.ask(row.request))
 
     def _with(self, contestant, request, use):
-        """Starts a contestant, uses it, ends it; why it does not start, or ""."""
+        """Start a contestant, use it and end it; return the reason if it does not start, else ""."""
         if contestant.name in self._broken:
             return self._broken[contestant.name]
         env = {name: value for name, value in os.environ.items() if name in KEPT_VARIABLES}
@@ -183,7 +183,7 @@ class Run:
         after = self._entry(row.then, contestant) if self._goes_on(row, contestant) else None
         measured = contestant.takes_part(row.group)
         if not row.first:
-            first = driver.ask(request)  # not timed: whatever a tool does once
+            first = driver.ask(request)  # not timed: the work that a tool does once
             if not self._judge(row, entry, driver, first, keep=False):
                 return
             repeats = self._repeats(first, row, contestant)
@@ -208,7 +208,7 @@ class Run:
             del self.entries[row.name][contestant.name]
 
     def _plain(self, error):
-        """An error without the folders of this machine, short enough for a table."""
+        """Shorten an error for a table and remove the paths of this machine."""
         text = " ".join(error.split()).replace(str(self.data.folder), "...").replace(str(self.work.parent), "...")
         return text if len(text) <= 110 else f"{text[:107]}..."
 
@@ -220,14 +220,14 @@ class Run:
         return contestant.takes_part(row.then)
 
     def _repeats(self, first, row, contestant):
-        """As many as fit into a turn. A first call of a large file says little about those after it."""
+        """Return the number of calls that fit in a turn; the first call on a large file is not representative."""
         seconds = sum(first.ns) / 1e9
         if row.then is not None and contestant.role in (who.OURS, who.FLOOR) and contestant.kind is not drive.Command:
             return 40
         return max(1, min(row.most, int(SECONDS_A_TURN / max(seconds, 1e-6))))
 
     def _judge(self, row, entry, driver, answer, keep=True, check=True):
-        """Notes an answer; whether the contestant may go on."""
+        """Record an answer and return True if the contestant may continue."""
         if not answer.offered:
             entry.outcome = "not offered"
             return False
@@ -258,7 +258,7 @@ class Run:
         try:
             row.check = rows_of.log_window(last - rows_of.TAIL_LINES + 1, last)
             if not self._judge(row, entry, driver, driver.ask(row.request), keep=False):
-                return  # the file is known now, and the answer was right
+                return  # the file is in the caches, and the answer was right
             driver.reset_peak()
             spent = 0.0
             for _ in range(row.most):
@@ -296,7 +296,7 @@ class Run:
 
 
 def _warm(path):
-    """Brings a file into the page cache, so that a first call is first for the tool and not for the disk."""
+    """Read a file into the page cache, so that a first call measures the tool and not the disk."""
     block = bytearray(1 << 20)
     with open(path, "rb", buffering=0) as file:
         while file.readinto(block):
@@ -304,7 +304,7 @@ def _warm(path):
 
 
 def machine():
-    """What these figures come from."""
+    """Describe the machine and the versions."""
 
     def first(path, pattern):
         try:
@@ -349,7 +349,7 @@ def main() -> int:
         return 2
     cache = arguments.cache.resolve()
     cache.mkdir(parents=True, exist_ok=True)
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else every start would compile everything again
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # otherwise every start would compile all modules again
     missing = install_peers(cache, arguments)
     place = install.install(cache)
     data = files.make((arguments.data or cache / "data").resolve(), arguments.quick)
@@ -399,7 +399,7 @@ def main() -> int:
 
 
 def install_peers(cache, arguments):
-    """Installs what this run needs; the peers that are not there, with the reason."""
+    """Install what this run needs and return the missing peers with the reason."""
     missing = {}
     for peer in peers.PEERS:
         if arguments.only and not any(word in peer.name for word in arguments.only.split(",")):
@@ -413,7 +413,7 @@ def install_peers(cache, arguments):
 
 
 def gather(cache, place, data, floor, arguments):
-    """The contestants of this run, and what is missing among ours."""
+    """Return the contestants of this run, and those of eyespan that are missing."""
     home = cache / "home"
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""What do the same reading tasks cost in tokens, in each dialect and in the formats of other tools?
+"""Count the tokens of the same reading tasks in each dialect and in the formats of other tools.
 
     pip install bpe-openai        # carries the o200k vocabulary; nothing is downloaded
     python bench/tokens.py        # prints the tables, writes bench/tokens.json
@@ -7,13 +7,14 @@ The corpus is the standard library of the Python that runs this. A task is count
 it writes and the answer it reads. Eyespan's dialects are called; the other formats are written out here as the survey
 of read tools describes them (`shared research, section 1`): separators, padding, wrappers and notices, not their code.
 
-Tasks that look for a symbol are done as each tool can. Who reads by symbol names it. Who does not searches for the
-line of its definition first (one `grep -n`, its call and its hit counted) and then reads a window from there, without
-knowing where the symbol ends: `WINDOW` lines, as agents do. Or the whole file, where that is cheaper.
+Each tool finds a symbol in its own way. A tool that reads by symbol names it. Any other tool first searches for the
+line of the definition (one `grep -n`, with its call and its hit counted) and then reads `WINDOW` lines from there, as
+agents do, because it does not know the end of the symbol. If the whole file is cheaper, it reads that.
 
-Leagues, because not all answers say the same. Formats with line numbers stand against native as it is; bare ones, which
-tell nothing but the text, against native with `numbers=0`, which still tells path, lines and hash; readers of symbols
-(these need a language server) too. Of text that is the same nobody can save 40 %: the goal there is to cost no more.
+There are three leagues, because answers differ in content. Formats with line numbers are compared with native. Bare
+formats, which contain only the text, are compared with native with `numbers=0`, which still contains path, lines and
+hash. So are readers of symbols, which need a language server. No format can save 40 % of the same text, so the goal
+there is to cost no more.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from eyespan.outline import find, outline
 ROOT = Path(os.__file__).parent
 WINDOW = 60
 GOAL = 0.6
-"""Of the best other format on the symbol and trace tasks."""
+"""Relative to the best other format, on the symbol and trace tasks."""
 
 _ENCODING = bpe_openai.get_encoding("o200k_base")
 
@@ -81,7 +82,7 @@ def place_of(name: str, symbol: str) -> tuple[int, int]:
 
 
 class Format:
-    """How one tool answers: a call for each window, unless it takes several."""
+    """The format of one tool: a call for each window, unless it accepts several."""
 
     def __init__(self, name, number, wrap="{body}", part="", absolute=True, numbered=True, key="file_path"):
         self.name, self.number, self.wrap, self.part = name, number, wrap, part
@@ -92,7 +93,7 @@ class Format:
         return str(ROOT / name) if self.absolute else name
 
     def read(self, name: str, first: int = 1, last: int | None = None) -> int:
-        """Tokens of one call and its answer."""
+        """Return the tokens of one call and its answer."""
         lines = lines_of(name)
         total = len(lines)
         last = min(total, last or total)
@@ -110,7 +111,7 @@ class Format:
         return cost(arguments(**asked)) + cost(answer)
 
     def grep(self, name: str, symbol: str) -> int:
-        """Finding a definition first: `grep -n`."""
+        """Return the tokens of a search for a definition: `grep -n`."""
         last = symbol.rpartition(".")[2]
         line = place_of(name, symbol)[0]
         text = lines_of(name)
@@ -123,7 +124,7 @@ class Format:
 
 
 class Ranged(Format):
-    """Several ranges of a file in one call."""
+    """A format with several ranges of a file in one call."""
 
     def ranges(self, name, spans):
         body = "\n".join(
@@ -134,14 +135,14 @@ class Ranged(Format):
 
 
 class WholeOnly(Format):
-    """All of a file or nothing."""
+    """A format that returns only whole files."""
 
     def symbol(self, name, symbol):
         return self.read(name)
 
 
 class BySymbol(Format):
-    """A language server's symbol reader: the body as a JSON string, named and placed."""
+    """The format of a language server's symbol reader: the body as a JSON string, with name and place."""
 
     def __init__(self, *args, **more):
         super().__init__(*args, **more)
@@ -185,7 +186,7 @@ FORMATS = [
 
 
 def others(task):
-    """Tokens of a task in every other format."""
+    """Return the tokens of a task in every other format."""
     for form in FORMATS:
         yield form.name, form.league, task(form)
 
@@ -208,7 +209,7 @@ def call(tool, **asked):
 
 
 def ours(workspace):
-    """Tokens of every task in each of eyespan's dialects: {task: {dialect: tokens}}."""
+    """Return the tokens of every task in each dialect: {task: {dialect: tokens}}."""
     native = {"native": workspace.tool("native"), "native, numbers=1": workspace.tool("native", numbers=1),
               "native, numbers=0": workspace.tool("native", numbers=0)}  # fmt: skip
     found = {"whole file": {}, "three ranges": {}, "one method": {}, "trace of six": {}}

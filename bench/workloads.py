@@ -1,7 +1,6 @@
-"""What is asked of everybody, and how an answer is judged.
+"""The requests of all contestants and the checks of answers.
 
-A check looks at the whole text of an answer and returns "ok" or what is wrong with it; what is not ok has no time in
-any comparison.
+A check reads the whole text of an answer and returns "ok" or the mistake. A wrong answer has no time in any comparison.
 """
 
 from __future__ import annotations
@@ -12,14 +11,14 @@ import data as files
 
 WINDOW_LINES, TAIL_LINES = 2000, 200
 TOLERATED_LINES = 10
-"""Lines more than asked for that are forgiven: one peer counts ends differently."""
+"""Extra lines that are accepted: one peer counts ends differently."""
 LINE_CHARS = 2000
 TOLERATED_CHARS = 100
 """A peer that shows 2,000 characters of a line may count its own ellipsis among them."""
 
 
 class Verdict:
-    """Whether an answer is right, in words, and whether its lines carry their numbers."""
+    """The verdict on an answer, and a flag for line numbers."""
 
     def __init__(self, outcome, numbered=False):
         self.outcome = outcome
@@ -31,10 +30,10 @@ class Verdict:
 
 
 class Workload:
-    """One row: a request, its check and how often it is made.
+    """One row: a request, its check and its number of repetitions.
 
-    `first`: each sample is the first call of a fresh process; `then` names the row for the calls after it.
-    `rounds`: how often ours, the floors and the commands take turns in a pass.
+    `first`: each sample is the first call of a new process; `then` names the row for the calls after it.
+    `rounds`: the number of turns of eyespan, the floors and the commands in a pass.
     """
 
     def __init__(self, name, title, request, check=None, *, first=False, then=None, rounds=1, most=200):
@@ -53,7 +52,7 @@ class Workload:
 
 
 def workloads(data):
-    """All rows in order. W8 needs a file that grows, which the driver takes care of."""
+    """Return all rows in order. W8 needs a file that grows; the driver appends to it."""
     log = str(data.log)
     size = _size(data.log)
     total = files.last_line(data.log)
@@ -110,7 +109,7 @@ def _size(path):
 
 
 def log_window(first, last):
-    """Exactly these log lines, in order; where the answer numbers lines, with their own numbers."""
+    """Check for exactly these log lines, in order; numbers of lines must be right."""
 
     def check(text):
         found, numbers = [], []
@@ -140,7 +139,7 @@ def log_window(first, last):
 
 
 def whole_file(path):
-    """Every line of a source file, in order."""
+    """Check for every line of a source file, in order."""
     lines = path.read_text().split("\n")
 
     def check(text):
@@ -148,7 +147,7 @@ def whole_file(path):
         for number, line in enumerate(lines, 1):
             line = line.strip()
             if len(line) < 12:
-                continue  # too short to be told from others
+                continue  # too short to be unique
             wanted += 1
             found = text.find(line, at)
             if found < 0:
@@ -165,7 +164,7 @@ def whole_file(path):
 
 
 def all_files(paths):
-    """Of each file its first, longest and last line; at least as many characters as all files have."""
+    """Check for the first, longest and last line of each file, and for at least the characters of all files."""
     probes = []
     for path in paths:
         lines = [line.strip() for line in path.read_text().split("\n") if len(line.strip()) > 12]
@@ -190,7 +189,7 @@ def has_count(total):
 
 
 def one_line(path):
-    """The first characters of an endless line, and not much more."""
+    """Check for the first characters of an endless line, and not many more."""
     with open(path, encoding="utf-8") as file:
         start = file.read(LINE_CHARS)
 

@@ -1,4 +1,4 @@
-"""Any window of any file costs at most 32 MB above the idle process: each case in a process of its own."""
+"""Any window of any file costs at most 32 MB above the idle process; each case runs in a separate process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak is told by /proc/self/status")
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak is read from /proc/self/status")
 
 MOST_BYTES = 32_000_000
 MB = 1_000_000
@@ -39,20 +39,20 @@ print(json.dumps([status("VmHWM") - idle, len(reply.text), reply.is_error]))
 """
 
 
-def peak(folder: Path, dialect: str, arguments: dict, settings: dict) -> tuple[int, int, bool]:
-    """The bytes that one call took, the characters of its answer and whether that is an error."""
-    (folder / "small").write_bytes(b"def f():\n    # note\n    return 1\n" * 3)
-    command = [sys.executable, "-c", MEASURE, str(folder), dialect, json.dumps(settings), json.dumps(arguments)]
+def peak(directory: Path, dialect: str, arguments: dict, settings: dict) -> tuple[int, int, bool]:
+    """Return the bytes that one call took, the characters of its answer, and True for an error."""
+    (directory / "small").write_bytes(b"def f():\n    # note\n    return 1\n" * 3)
+    command = [sys.executable, "-c", MEASURE, str(directory), dialect, json.dumps(settings), json.dumps(arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return tuple(json.loads(done.stdout))
 
 
 @pytest.fixture
-def folder():
-    """In memory where there is plenty: the files are large and are read once."""
+def directory():
+    """Make a directory, in memory if there is enough: the files are large and are read once."""
     shared = "/dev/shm"
-    roomy = os.access(shared, os.W_OK) and shutil.disk_usage(shared).free > 2_000 * MB
-    with tempfile.TemporaryDirectory(dir=shared if roomy else None) as made:
+    has_space = os.access(shared, os.W_OK) and shutil.disk_usage(shared).free > 2_000 * MB
+    with tempfile.TemporaryDirectory(dir=shared if has_space else None) as made:
         yield Path(made)
 
 
@@ -151,20 +151,20 @@ CASES = {
 
 
 @pytest.mark.parametrize("write", CASES)
-def test_no_window_costs_more_than_was_promised(write, folder):
-    write(folder / "file")
+def test_no_window_costs_more_memory_than_promised(write, directory):
+    write(directory / "file")
 
-    costs = {str(case): peak(folder, *case) for case in CASES[write]}
+    costs = {str(case): peak(directory, *case) for case in CASES[write]}
 
     assert {case: cost for case, cost in costs.items() if cost[0] > MOST_BYTES} == {}
 
 
 @pytest.mark.parametrize("write", [write_long_lines, write_wide_text, write_nearly_narrow_text, write_utf16])
-def test_two_thousand_lines_are_shown_however_long_they_are(write, folder):
-    """As many as claude promises by default; the limit of an answer leaves room for them."""
-    write(folder / "file")
+def test_two_thousand_long_lines_are_shown(write, directory):
+    """Read as many lines as claude promises by default; they fit in the limit of an answer."""
+    write(directory / "file")
 
     for dialect in ("codex", "claude"):
-        _, chars, failed = peak(folder, dialect, {}, {})
+        _, chars, failed = peak(directory, dialect, {}, {})
         assert not failed
         assert chars > 20_000

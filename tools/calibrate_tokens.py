@@ -1,18 +1,17 @@
-"""Measures `eyespan.tokens` against the o200k vocabulary, renews the table its test uses, and fits its weights anew.
+"""Compare `eyespan.tokens` with the o200k vocabulary, write the table of its test, and fit its weights.
 
     pip install bpe-openai==0.1.4                      # carries the vocabulary; needs no network afterwards
-    python tools/calibrate_tokens.py                   # how far off the estimate is, corpus by corpus
-    python tools/calibrate_tokens.py --write           # ... and write tests/token_counts/counts.json
-    python tools/calibrate_tokens.py --fit FOLDER...   # ... and print weights fitted to these folders of text as well
+    python tools/calibrate_tokens.py                   # print the error of the estimate for each corpus
+    python tools/calibrate_tokens.py --write           # also write tests/token_counts/counts.json
+    python tools/calibrate_tokens.py --fit DIR...      # also print weights fitted to these directories of text
 
 Corpora: the files in tests/token_counts/corpus and tests/outline/fixtures, the generated logs of
-tests/token_counts/generated.py and the standard library of the Python that runs this. Each folder given is one more
-corpus for each subfolder in it.
+tests/token_counts/generated.py and the standard library of the Python that runs this. Each subdirectory of a given
+directory is one more corpus.
 
-The weights in use were fitted with such folders made of Debian 12 packages (C headers, JavaScript, TypeScript, Go,
-Rust, shell, CSS, HTML, YAML, README files, manual pages in seven languages, a handbook in thirteen, collections of
-sayings), the message catalogues of Django 5.2 in
-eighteen languages and the Universal Declaration of Human Rights in thirteen.
+The weights in use were fitted with directories made of Debian 12 packages (C headers, JavaScript, TypeScript, Go, Rust,
+shell, CSS, HTML, YAML, README files, manual pages in seven languages, a handbook in thirteen, collections of sayings),
+the message catalogues of Django 5.2 in eighteen languages and the Universal Declaration of Human Rights in thirteen.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ Sample = tuple[str, str, str]
 
 
 def samples() -> Iterator[Sample]:
-    """Everything the test knows a true count for."""
+    """Yield every text whose true count the test knows."""
     from generated import GENERATED
 
     for path in sorted((HERE / "tests" / "token_counts" / "corpus").iterdir()):
@@ -51,7 +50,7 @@ def samples() -> Iterator[Sample]:
 
 
 def stdlib() -> Iterator[Sample]:
-    """Every ninth module of the standard library."""
+    """Yield every ninth module of the standard library."""
     folder = Path(sysconfig.get_paths()["stdlib"])
     left_out = ("site-packages", "test", "tests", "idlelib", "lib2to3", "pydoc_data", "__pycache__", "config")
     paths = [p for p in sorted(folder.rglob("*.py")) if not p.relative_to(folder).parts[0].startswith(left_out)]
@@ -74,11 +73,11 @@ def digest(text: str) -> str:
 
 
 def fitted(rows: list[tuple[str, dict[bytes, int], int]], rounds: int = 3000) -> dict[bytes, int]:
-    """Weights with the least squared relative error, by coordinate descent.
+    """Return the weights with the least squared relative error, by coordinate descent.
 
-    Each corpus counts about the same, however many files it has, and those that are promised most count double.
-    Bounds keep a weight from standing in for something it is not: hardly any single character costs more than a
-    token, no meeting of two more than 1.6, and none is free.
+    Each corpus counts about the same, however many files it has; the ones with a promised error count double. Bounds
+    keep each weight plausible: a single character hardly ever costs more than a token, a pair of characters at most
+    1.6, and neither is free.
     """
     names = [*tokens.WEIGHTS, *tokens.OTHER_WEIGHTS]
     sizes: dict[str, int] = {}

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Real hosts as judges. Installs Claude Code and Codex from npm into a cache folder (once, 700 MB) and runs each against
-# a fake model on loopback: it starts our server, calls the tool, and what reaches the model is compared with what the
-# tool said. Then the plugin, the bundle and the second distribution, each by its own validator, and run.
-# Nothing but package indexes is asked, and no account is needed.
+# Test with real hosts. Installs Claude Code and Codex from npm into a cache directory (once, 700 MB) and runs each
+# against a fake model on loopback: the host starts our server and calls the tool, and the text that reaches the model is
+# compared with the tool's answer. Then validates and runs the plugin, the bundle and the second distribution.
+# Connects only to package indexes and needs no account.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

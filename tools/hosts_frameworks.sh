@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The adapters judged by the frameworks themselves: installs them into a cache folder (once, half a minute, 360 MB),
-# checks the types of the adapters against theirs and runs tests/hosts with nothing left out.
+# Test the adapters with the frameworks themselves: installs the frameworks into a cache directory (once, half a minute,
+# 360 MB), checks the types of the adapters against theirs and runs all of tests/hosts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,7 +21,7 @@ fi
 
 export PYTHONPATH=src PYTHONDONTWRITEBYTECODE=1
 "$venv/bin/mypy" --cache-dir "$cache/mypy" src/eyespan/hosts
-# A test that is skipped here is a framework that was not judged: a failure. Real hosts have tools/hosts.sh.
+# A skipped test means an untested framework, which is a failure. tools/hosts.sh tests real hosts.
 "$venv/bin/python" -m pytest tests/hosts --ignore-glob '*_real_hosts.py' --ignore-glob '*_getting_it.py' -rs --junitxml "$cache/frameworks.xml" "$@"
 skipped="$("$venv/bin/python" -c 'import sys, xml.etree.ElementTree as t; print(next(t.parse(sys.argv[1]).iter("testsuite")).get("skipped"))' "$cache/frameworks.xml")"
 [ "$skipped" = 0 ] || { echo "hosts: $skipped tests were skipped" >&2; exit 1; }

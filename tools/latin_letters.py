@@ -1,10 +1,10 @@
-"""How often each letter beyond ASCII is used in languages of the Latin script: the table of eyespan.lines.latin.
+"""Count the letters beyond ASCII in languages of the Latin script, for the table of eyespan.lines.latin.
 
     python tools/latin_letters.py              prints the table
-    python tools/latin_letters.py --check      how often texts that were not counted are read rightly
+    python tools/latin_letters.py --check      prints how often other texts are detected rightly
 
-Counted are the translations of free programs as a Debian system has them (/usr/share/locale): every second program, in
-the order of their names. The others are what the check reads, cut to pieces of 300, 1,000 and 4,000 characters.
+Counts the translations of free programs on a Debian system (/usr/share/locale): every second program, in the order of
+their names. The check reads the others, cut to pieces of 300, 1,000 and 4,000 characters.
 """
 
 import argparse
@@ -21,11 +21,11 @@ LANGUAGES = {
     "cp1257": ("lt", "lv", "et"),
 }
 LEAST = 2
-"""Of a thousand: what is rarer is left out of the table."""
+"""Per thousand: a rarer letter is not in the table."""
 
 
 def texts(language, part, encoding):
-    """The translations of every second program (`part` 0 or 1) that the encoding can hold."""
+    """Return the translations of every second program (`part` 0 or 1) that the encoding can represent."""
     found = []
     for file in sorted(Path("/usr/share/locale", language, "LC_MESSAGES").glob("*.mo"))[part::2]:
         with file.open("rb") as stream:

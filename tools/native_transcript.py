@@ -1,9 +1,9 @@
-"""Writes docs/native-transcript.md: calls of the native tool over MCP, as a new user would make them, and the answers.
+"""Write docs/native-transcript.md: calls of the native tool over MCP, as a new user would make them, and the answers.
 
     python tools/native_transcript.py
 
-Starts the server on copies of the sample and the test fixtures, sends every call as a client does and writes down what
-came back, so that the page is what the tool does. Pictures are named, not shown.
+Starts the server on copies of the sample and the test fixtures, sends every call as a client does and writes the
+answers, so that the page shows what the tool does. Images are named, not shown.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Draws docs/tour.svg: a terminal with what `make run` really prints. Run it after changing what that prints."""
+"""Draw docs/tour.svg: a terminal with the output of `make run`. Run it after that output changes."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ STYLE = """
 KINDS = {"\x1b[1m": "bold", "\x1b[2m": "dim", "\x1b[0m": "text"}
 WIDTH = 104
 SKIPPED = ('"byte_length"', '"line_count"', '"returned_line_count"', '"mtime_ms"')
-"""Lines of the result object that say nothing in a picture."""
+"""Lines of the result object that are left out of the image."""
 
 
 def on_terminal(command: list[str]) -> str:
-    """What a command prints on a terminal, colours included."""
+    """Return the output of a command on a terminal, colours included."""
     parent, child = pty.openpty()
     process = subprocess.Popen(command, stdout=child, stderr=child, cwd=HERE)
     os.close(child)
@@ -35,13 +35,13 @@ def on_terminal(command: list[str]) -> str:
         while piece := os.read(parent, 65536):
             seen += piece
     except OSError:
-        pass  # how a terminal says that the other side is gone
+        pass  # EIO: the other side of the terminal is closed
     process.wait()
     return seen.decode().replace("\r\n", "\n")
 
 
 def row(line: str, number: int) -> str:
-    """One line of the picture; blanks that would be folded are made hard."""
+    """Draw one line of the image; spaces that would collapse become no-break spaces."""
     spans, kind = [], "text"
     for piece in re.split(r"(\x1b\[\dm)", line.expandtabs(8)):
         if piece in KINDS:

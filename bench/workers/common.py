@@ -15,11 +15,11 @@ import time
 
 
 class NotOfferedError(Exception):
-    """The tool has no such request."""
+    """Raised if the tool has no such request."""
 
 
 class Reader:
-    """What a tool can be asked for. `many` is a call for each file, unless the tool has better."""
+    """The requests of a tool. `many` is a call for each file, unless the tool has a request for several."""
 
     def window(self, path, start, count):
         raise NotOfferedError
@@ -38,7 +38,7 @@ class Reader:
 
 
 def serve(make):
-    """Answers requests until standard input closes; `make` gives the reader."""
+    """Answer requests until standard input closes; `make` returns the reader."""
     out = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a tool that prints must not disturb the protocol
     reader = make()
@@ -74,6 +74,6 @@ def _timed(reader, request):
             lengths.add(len(result) if isinstance(result, str) else sum(map(len, result)))
     except NotOfferedError:
         return {"not_offered": True}, ""
-    except BaseException as error:  # whatever a tool throws is its outcome
+    except BaseException as error:  # any exception of a tool is its result
         return {"error": f"{type(error).__name__}: {error}"[:300], "ns": [time.perf_counter_ns() - start]}, ""
     return {"ns": times, "chars": max(lengths), "steady": len(lengths) == 1}, result

@@ -1,4 +1,4 @@
-"""eyespan itself as a worker, and the floors in Python beside it: `python own.py NAME FOLDER`."""
+"""Workers of eyespan itself and of the floors in Python: `python own.py NAME DIRECTORY`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ NO_SCAN_LIMIT = 1 << 62
 
 
 class Codex(Reader):
-    """The library in a dialect, each request by the dialect that offers it: the setting a host would choose."""
+    """The library in a dialect; each request goes to the dialect that offers it, as in a host."""
 
     def __init__(self):
         from eyespan import Workspace
 
         self.workspace = Workspace(FOLDER)
         self.tool = self.workspace.tool("codex")
-        # Its own default stops a scan for lines at 2 MB.
+        # The default stops a scan for lines at 2 MB.
         self.forge = self.workspace.tool("forge", max_scan_bytes=NO_SCAN_LIMIT)
 
     def window(self, path, start, count):
@@ -49,7 +49,7 @@ class Forge(Codex):
 
 
 class Engine(Codex):
-    """Below the dialects: what no dialect offers yet. Lines come without numbers, long ones as 2,000 characters."""
+    """The engine without a dialect: lines without numbers, long ones cut to 2,000 characters."""
 
     def __init__(self):
         super().__init__()
@@ -69,7 +69,7 @@ class Engine(Codex):
 
 
 class Floor(Reader):
-    """The bare calls: a file is opened and read, its lines are numbered in C; where they are is known beforehand."""
+    """The bare calls: open and read a file, number its lines in C; the offsets of the lines are known beforehand."""
 
     style = {"lead": "L", "mark": ": ", "max_bytes": 500}
 
@@ -112,7 +112,7 @@ class Floor(Reader):
         return first, first + length
 
     def tail(self, path, count):
-        """The last 64 KiB, as they are."""
+        """The last 64 KiB, unchanged."""
         fd = os.open(path, os.O_RDONLY)
         try:
             size = os.fstat(fd).st_size
@@ -131,7 +131,7 @@ class ForgeFloor(Floor):
 
 
 class LineFloor(Floor):
-    """The first 8 KB of a file, for what one answer shows of an endless line."""
+    """The first 8 KB of a file: as much as one answer shows of an endless line."""
 
     def window(self, path, start, count):
         fd = os.open(path, os.O_RDONLY)

@@ -1,5 +1,6 @@
-"""The Python peers as workers: `python peer.py NAME FOLDER`. Each is asked by its own read function, in process,
-with the nearest request that it has.
+"""The Python peers as workers: `python peer.py NAME DIRECTORY`.
+
+Each is called by its own read function, in process, with the nearest request that it has.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ class Strands(Reader):
 
 
 class LangChain(Reader):
-    """Whole files only: a window or a tail is a read of everything."""
+    """A tool for whole files only: a window or a tail reads everything."""
 
     def __init__(self):
         import warnings

@@ -1,4 +1,4 @@
-"""The MCP server for a build whose command line has no `serve` yet: `python serve.py FOLDER DIALECT`."""
+"""The MCP server for a build without `eyespan serve`: `python serve.py DIRECTORY DIALECT`."""
 
 from __future__ import annotations
 

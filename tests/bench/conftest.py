@@ -1,4 +1,4 @@
-"""The benchmark is a set of scripts beside each other, not part of the package."""
+"""Make the scripts of the benchmark importable: they are not part of the package."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A benchmark that takes a wrong answer for a right one measures nothing."""
+"""The checks of the benchmark reject wrong answers."""
 
 import data
 import pytest
@@ -26,11 +26,11 @@ def numbered(first, lines):
         (data.log_lines(90, 60, POOL).decode(), "unbounded: 60 lines for 20"),
     ],
 )
-def test_a_window_of_a_log_is_judged_by_the_numbers_that_its_lines_carry(text, outcome):
+def test_a_window_of_a_log_is_checked_by_the_numbers_in_its_lines(text, outcome):
     assert workloads.log_window(100, 119)(text).outcome == outcome
 
 
-def test_whether_lines_are_numbered_is_seen_in_the_answer():
+def test_line_numbers_are_detected_in_the_answer():
     check = workloads.log_window(100, 119)
 
     assert [check(text).numbered for text in ("\n".join(LINES), numbered(100, LINES))] == [False, True]
@@ -48,7 +48,7 @@ def test_a_source_file_with_a_line_left_out_is_wrong(tmp_path):
     assert check("\n".join(lines[:longest] + lines[longest + 1 :])).outcome.startswith("wrong")
 
 
-def test_one_file_of_many_that_is_not_there_is_seen(tmp_path):
+def test_a_missing_file_of_many_is_noticed(tmp_path):
     paths = []
     for name in "abc":
         paths.append(tmp_path / f"{name}.txt")
@@ -60,7 +60,7 @@ def test_one_file_of_many_that_is_not_there_is_seen(tmp_path):
     assert check("".join(texts[:2])).outcome.startswith("wrong: 1 of 3 files")
 
 
-def test_an_endless_line_may_be_neither_missing_nor_endless(tmp_path):
+def test_an_endless_line_must_be_present_and_cut(tmp_path):
     path = tmp_path / "line.txt"
     data.write_one_line(path, 100_000)
     text = path.read_text()
@@ -80,7 +80,7 @@ def test_a_count_must_be_the_number_itself():
     assert not check("19900000 lines").ok
 
 
-def test_the_place_behind_a_line_is_found_by_halving(tmp_path):
+def test_the_offset_after_a_line_is_found_by_bisection(tmp_path):
     path = tmp_path / "a.log"
     data.write_log(path, 200_000)
     text = path.read_bytes()
@@ -91,7 +91,7 @@ def test_the_place_behind_a_line_is_found_by_halving(tmp_path):
         assert text[: data.offset_behind(path, line)].count(b"\n") == line
 
 
-def test_an_append_goes_on_where_the_log_ended(tmp_path):
+def test_an_append_continues_the_numbers_of_the_log(tmp_path):
     path = tmp_path / "a.log"
     data.write_log(path, 50_000)
 

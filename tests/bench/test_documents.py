@@ -1,4 +1,4 @@
-"""The benchmark of documents: a wrong answer is never a time, and what is written is what was measured."""
+"""The benchmark of documents: a wrong answer has no time, and the report contains the measured values."""
 
 import io
 import json
@@ -45,7 +45,7 @@ def test_slides_and_paragraphs_must_all_be_there():
     assert files.paragraphs("\n".join(files.docx_paragraphs(True)[1:]), None, True).startswith("wrong: word")
 
 
-def test_a_picture_must_be_the_one_and_of_the_size(tmp_path):
+def test_an_image_must_have_its_content_and_size(tmp_path):
     path = tmp_path / "a.png"
     whole = files.photo((1600, 1200))
     whole.save(path)
@@ -77,7 +77,7 @@ def entry(median_ms, role="peer", outcome="ok", peak_mb=10.0):
 @pytest.mark.parametrize(
     ("theirs", "held"), [(entry(500), True), (entry(300), False), (entry(500, outcome="wrong: 3 rows"), None)]
 )
-def test_a_goal_is_held_only_against_a_right_answer(theirs, held):
+def test_a_goal_is_compared_only_with_right_answers(theirs, held):
     rows = {"docx": {"title": "", "contestants": {"eyespan": entry(20, "eyespan"), "markitdown": theirs}}}
 
     goals = {(goal["row"], goal["goal"]): goal["held"] for goal in documents.judge(rows)}
@@ -86,7 +86,7 @@ def test_a_goal_is_held_only_against_a_right_answer(theirs, held):
     assert goals["pptx", "20 times faster than markitdown"] is None
 
 
-def test_the_committed_results_are_whole_and_shown_as_they_are():
+def test_the_report_contains_the_committed_results():
     results = json.loads((documents.HERE / "documents.json").read_text())
 
     assert not results["quick"]

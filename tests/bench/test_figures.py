@@ -1,4 +1,4 @@
-"""No figure in README.md that the committed results do not hold."""
+"""Every figure in README.md is in the committed results."""
 
 import json
 from xml.etree import ElementTree
@@ -72,7 +72,7 @@ def held(found, row, start):
     return next(goal["held"] for goal in found["goals"] if goal["row"] == row and goal["goal"].startswith(start))
 
 
-def test_the_readme_shows_what_the_committed_results_hold():
+def test_the_readme_shows_the_committed_results():
     if not readme.RESULTS.exists():
         text = readme.README.read_text()
         assert readme.START not in text or not readme.section(text), "figures in README.md, and no bench/results.json"
@@ -83,7 +83,7 @@ def test_the_readme_shows_what_the_committed_results_hold():
     assert readme.section(readme.README.read_text()) == readme.render(committed), "run python bench/readme.py"
 
 
-def test_the_table_and_the_chart_are_of_the_committed_results():
+def test_the_table_and_the_chart_show_the_committed_results():
     if not readme.RESULTS.exists():
         assert not (readme.HERE / "chart.svg").exists()
         return
@@ -93,12 +93,12 @@ def test_the_table_and_the_chart_are_of_the_committed_results():
     assert (readme.HERE / "chart.svg").read_text() == report.chart(committed)
 
 
-def test_a_readme_without_markers_is_told_so():
+def test_a_readme_without_markers_is_an_error():
     with pytest.raises(readme.NoMarkersError, match="bench:start"):
         readme.section("# eyespan\n")
 
 
-def test_only_what_is_between_the_markers_is_replaced():
+def test_only_the_text_between_the_markers_is_replaced():
     text = f"before\n{readme.START}\nold 1.23 ms\n{readme.END}\nafter\n"
 
     changed = readme.with_section(text, "new")
@@ -107,7 +107,7 @@ def test_only_what_is_between_the_markers_is_replaced():
     assert readme.section(changed) == "new"
 
 
-def test_a_wrong_answer_is_no_rival_however_quick():
+def test_a_fast_wrong_answer_is_not_compared():
     shown = readme.render(results())
 
     assert "slow-peer (python): 0.200 ms, 10 MB" in shown
@@ -126,7 +126,7 @@ def test_goals_compare_medians_of_the_same_run():
     assert held(found, "W2", "1.25 times") is None
 
 
-def test_misses_are_named():
+def test_missed_goals_are_named():
     shown = report.markdown(results())
 
     assert "Missed, and why:" in shown

@@ -1,7 +1,7 @@
-"""Logs, dumps and data as machines write them, made anew and always the same: the corpora nobody has to commit.
+"""Generated logs, dumps and data: corpora that need not be committed.
 
-`GENERATED` maps a name to a function that makes the text. The numbers come from a generator of our own, so that they
-are the same under every Python.
+`GENERATED` maps a name to a function that returns the text. The numbers come from a generator in this module, so that
+they are the same with every version of Python.
 """
 
 from __future__ import annotations
