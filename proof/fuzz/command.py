@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import signal
 import subprocess
 from pathlib import Path
 
@@ -69,7 +68,6 @@ def _run_child(target: Target, options: argparse.Namespace) -> int:
             report=lambda finding: loop.write_finding(finding, options.findings),
         )
         fault = loop.check(target, target.seeds()[-1])[0]
-        signal.alarm(0)
     finally:
         target.close()
     if fault:
@@ -93,7 +91,6 @@ def _replay(target: Target, path: Path) -> int:
     target.open()
     try:
         fault, outcome, took = loop.check(target, data)
-        signal.alarm(0)
     finally:
         target.close()
     print(f"{target.name}: {fault or outcome} ({took * 1000:.1f} ms)")

@@ -108,35 +108,31 @@ def run(
     source = inputs(target, seed, more)
     data = next(source)
     start = time.monotonic()
-    before = _install_alarm()
-    try:
-        while True:
-            if current is not None:
-                current.write(result.runs + 1, data)
-            fault, outcome, took = check(target, data)
-            result.runs += 1
-            result.slowest_ms = max(result.slowest_ms, took * 1000)
-            # An input with a new outcome reached new code, so it is damaged further.
-            is_new = outcome not in result.outcomes
-            result.outcomes[outcome] += 1
-            if fault is not None:
-                result.findings.append(Finding(target.name, data, fault))
-                report(result.findings[-1])
-            result.seconds = time.monotonic() - start
-            if (
-                (runs is not None and result.runs >= runs)
-                or (seconds is not None and result.seconds >= seconds)
-                or len(result.findings) >= MAX_FINDINGS
-            ):
-                return result
-            data = source.send(data if is_new and fault is None else None)
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+    while True:
+        if current is not None:
+            current.write(result.runs + 1, data)
+        fault, outcome, took = check(target, data)
+        result.runs += 1
+        result.slowest_ms = max(result.slowest_ms, took * 1000)
+        # An input with a new outcome reached new code, so it is damaged further.
+        is_new = outcome not in result.outcomes
+        result.outcomes[outcome] += 1
+        if fault is not None:
+            result.findings.append(Finding(target.name, data, fault))
+            report(result.findings[-1])
+        result.seconds = time.monotonic() - start
+        if (
+            (runs is not None and result.runs >= runs)
+            or (seconds is not None and result.seconds >= seconds)
+            or len(result.findings) >= MAX_FINDINGS
+        ):
+            return result
+        data = source.send(data if is_new and fault is None else None)
 
 
 def check(target: Target, data: bytes) -> tuple[str | None, str, float]:
     """Check one input and return the fault, if any, a word for the outcome, and the seconds it took."""
+    before = signal.signal(signal.SIGALRM, _raise_hang)
     signal.alarm(int(target.deadline_seconds))
     start, busy = time.monotonic(), time.process_time()
     fault, outcome = None, "broken"
@@ -151,14 +147,14 @@ def check(target: Target, data: bytes) -> tuple[str | None, str, float]:
         fault = f"no answer in {target.deadline_seconds} s"
     except Exception:
         fault = traceback.format_exc()
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
     return fault, outcome, time.monotonic() - start
 
 
-def _install_alarm():
-    def ring(number, frame):
-        raise Hang
-
-    return signal.signal(signal.SIGALRM, ring)
+def _raise_hang(number: int, frame: object) -> None:
+    raise Hang
 
 
 def write_finding(finding: Finding, directory: Path) -> Path:
