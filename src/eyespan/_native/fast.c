@@ -843,7 +843,7 @@ static PyObject *py_scan(PyObject *module, PyObject *args, PyObject *kwargs) {
     if (end > INT64_MAX / 2)
         end = INT64_MAX / 2; /* no file is as long, and sums of places stay in their range */
     if (offset >= end)
-        return Py_BuildValue("y#L", "", (Py_ssize_t)0, offset);
+        return Py_BuildValue("NL", PyBytes_FromStringAndSize("", 0), offset);
     if (offset < 0) {
         errno = EINVAL;
         return PyErr_SetFromErrno(PyExc_OSError);
@@ -869,9 +869,12 @@ static PyObject *py_scan(PyObject *module, PyObject *args, PyObject *kwargs) {
     else if (error) {
         errno = error;
         PyErr_SetFromErrno(PyExc_OSError);
-    } else
-        answer = Py_BuildValue("y#L", used ? (const char *)counts : "", (Py_ssize_t)(used * sizeof *counts),
-                               (long long)at);
+    } else {
+        /* Not "y#": built with the headers of Python 3.13, it raises SystemError in 3.11 and 3.12. */
+        const char *packed = used ? (const char *)counts : "";
+        PyObject *bytes = PyBytes_FromStringAndSize(packed, (Py_ssize_t)(used * sizeof *counts));
+        answer = Py_BuildValue("NL", bytes, (long long)at);
+    }
     free(counts);
     return answer;
 }
