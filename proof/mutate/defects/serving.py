@@ -35,7 +35,7 @@ DEFECTS = (
     # --- text ---
     Defect(
         name="lone surrogates reach the caller",
-        file=f"{SRC}/tool.py",
+        file=f"{SRC}/escape.py",
         old="    except UnicodeEncodeError:\n        return False\n",
         new="    except UnicodeEncodeError:\n        return True\n",
         tests="tests/test_tool.py -k unicode",
