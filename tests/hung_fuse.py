@@ -1,13 +1,13 @@
-"""A mount that hangs on demand: a FUSE server of a few lines that answers some requests and never others.
+"""A mount that hangs on demand: a small FUSE server that answers some requests and never others.
 
-`hung_mount(point)` mounts one and takes it away again, whatever happens. What a file does is in its name:
+`hung_mount(point)` mounts one and removes it again, whatever happens. The name of a file decides:
 
-    plain.txt      answers, as does plain.png       lookup-*       is never found nor missed; in no listing
+    plain.txt      works, as does plain.png         lookup-*       looking it up never returns; in no listing
     open-*         opening it never returns         read-*         reading it never returns
-    drip-*         a byte for each read, one after each `DRIP_SECONDS`
+    drip-*         each read returns one byte after `DRIP_SECONDS`
     list/          listing it never returns
 
-`Mount.answer()` makes the server answer what waits, and everything from then on: a mount that comes back.
+`Mount.answer()` makes the server answer the waiting requests and all later ones: the mount works again.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def why_not() -> str:
-    """Why no such mount can be made here; "" if one can."""
+    """Return the reason if no such mount can be made, else ""."""
     if sys.platform != "linux" or not os.path.exists("/dev/fuse"):
         return "no /dev/fuse here"
     try:
@@ -63,14 +63,14 @@ class Mount:
         assert self._server.stdout.readline() == b"ready\n", "the test's own FUSE server did not start"
 
     def answer(self) -> None:
-        """Answers what waits, and lets nothing wait from now on."""
+        """Answer the waiting requests, and let no later one wait."""
         assert self._server.stdin is not None
         self._server.stdin.write(b"answer\n")
         self._server.stdin.flush()
 
     def remove(self) -> None:
-        """Takes the mount away; what waits for it comes back with an error."""
-        # Its server's end is the end of the connection, which answers all that waits.
+        """Remove the mount. Waiting calls return with an error."""
+        # The end of the server ends the connection, and that fails all waiting calls.
         self._server.kill()
         self._server.wait()
         for stream in (self._server.stdin, self._server.stdout):
@@ -82,7 +82,7 @@ class Mount:
 
 @contextlib.contextmanager
 def hung_mount(point: str | os.PathLike[str]) -> Iterator[Mount]:
-    """Mounts a server on an empty folder for as long as the block runs."""
+    """Mount a server on an empty directory while the block runs."""
     mount = Mount(os.fspath(point))
     try:
         yield mount
@@ -91,7 +91,7 @@ def hung_mount(point: str | os.PathLike[str]) -> Iterator[Mount]:
 
 
 def contents(name: str) -> bytes:
-    """What is in a file: some lines, or a picture of one black dot."""
+    """Return the contents of a file: some lines, or an image of one black pixel."""
     if not name.endswith(".png"):
         return CONTENT
     dot = [(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)), (b"IDAT", zlib.compress(b"\0\0")), (b"IEND", b"")]
@@ -103,6 +103,8 @@ def contents(name: str) -> bytes:
 
 
 class Server:
+    """The FUSE server."""
+
     def __init__(self, fd: int) -> None:
         self.fd = fd
         self.names = {1: ""}
@@ -111,14 +113,14 @@ class Server:
         self.later: list[tuple[float, int, bytes]] = []
 
     def reply(self, unique: int, data: bytes = b"", error: int = 0) -> None:
-        with contextlib.suppress(OSError):  # ENOENT: whoever asked has gone
+        with contextlib.suppress(OSError):  # ENOENT: the caller is gone
             os.write(self.fd, struct.pack("<IiQ", 16 + len(data), -error, unique) + data)
 
     def attr(self, node: int) -> bytes:
         name = self.names[node]
-        folder = name in ("", "list")
-        mode = stat.S_IFDIR | 0o755 if folder else stat.S_IFREG | 0o644
-        size = 4096 if folder else DRIP_BYTES if name.startswith("drip-") else len(contents(name))
+        is_directory = name in ("", "list")
+        mode = stat.S_IFDIR | 0o755 if is_directory else stat.S_IFREG | 0o644
+        size = 4096 if is_directory else DRIP_BYTES if name.startswith("drip-") else len(contents(name))
         return struct.pack("<QQQQQQIIIIIIIIII", node, size, 8, 1, 1, 1, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
 
     def hang(self, unique: int, prefix: str, name: str) -> bool:
@@ -146,13 +148,13 @@ class Server:
                 return
             found = next((n for n, known in self.names.items() if known == wanted), len(self.names) + 1)
             self.names[found] = wanted
-            # Nothing is remembered by the kernel: it asks each time, as with a network mount.
+            # With timeouts of 0 the kernel caches nothing and asks each time, as with a network mount.
             self.reply(unique, struct.pack("<QQQQII", found, 0, 0, 0, 0, 0) + self.attr(found))
         elif opcode == GETATTR:
             self.reply(unique, struct.pack("<QII", 0, 0, 0) + self.attr(node))
         elif opcode in (OPEN, OPENDIR):
             if opcode == OPENDIR or not self.hang(unique, "open-", name):
-                self.reply(unique, struct.pack("<QII", 0, 1, 0))  # 1: every read is asked for
+                self.reply(unique, struct.pack("<QII", 0, 1, 0))  # 1: no page cache
         elif opcode == READ:
             _, offset, size = struct.unpack_from("<QQI", body)
             if self.hang(unique, "read-", name):
@@ -197,7 +199,7 @@ class Server:
                 except BlockingIOError:
                     continue
                 except OSError as error:
-                    if error.errno != errno.ENOENT:  # the request was taken back
+                    if error.errno != errno.ENOENT:  # the request was withdrawn
                         return
 
 

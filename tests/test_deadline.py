@@ -1,4 +1,4 @@
-"""No call outlives its deadline, with a real mount that never answers."""
+"""No call takes longer than its deadline, even on a real mount that never answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hung_fuse import hung_mount, why_not
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "a mount that hangs can be made")
 
 HANG_SECONDS = 30
-"""What takes so long is taken for hung. Nothing else here is timed."""
+"""A call that takes longer hangs. Nothing else here is timed."""
 SHORT = 0.3
 HOSTILE = ("open-1", "read-1", "lookup-1", "drip-1")
 ARGUMENTS = {"codex": "file_path", "claude": "file_path", "workspace": "path", "forge": "path", "native": "path"}
@@ -32,11 +32,11 @@ ARGUMENTS = {"codex": "file_path", "claude": "file_path", "workspace": "path", "
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch):
-    """A folder with a plain file, in which `net` is a mount that hangs on demand."""
+    """A directory with a plain file, in which `net` is a mount that hangs on demand."""
     (tmp_path / "plain.txt").write_text("plain\n")
     (tmp_path / "link").symlink_to("net/read-9")
     (tmp_path / "net").mkdir()
-    monkeypatch.setattr(mounts, "_FRESH_SECONDS", 0.0)  # the mount is younger than the table that is remembered
+    monkeypatch.setattr(mounts, "_FRESH_SECONDS", 0.0)  # the mount is newer than the cached table
     with hung_mount(tmp_path / "net") as mount:
         yield Place(tmp_path, mount)
     until(lambda: blocking.stuck() == 0)
@@ -48,11 +48,11 @@ class Place:
         self.mount = mount
 
     def arguments(self, dialect: str, path: str) -> dict[str, str]:
-        """What reads a file in a dialect."""
+        """Return the arguments that read a file in a dialect."""
         return {ARGUMENTS[dialect.removesuffix("-upstream")]: str(self.root / path)}
 
     def fill(self, workspace: Workspace) -> None:
-        """Lets eight reads of the mount get stuck."""
+        """Let eight reads of the mount get stuck."""
         tool = workspace.tool("workspace")
         calls = [threading.Thread(target=tool.call, args=({"path": f"net/read-{n}"},)) for n in range(8)]
         for call in calls:
@@ -70,7 +70,7 @@ def until(true) -> None:
 
 
 def in_time(act):
-    """What `act` answers; fails, instead of hanging, when it does not."""
+    """Return the result of `act`. Fail if it hangs."""
     found = []
     thread = threading.Thread(target=lambda: found.append(act()), daemon=True)
     thread.start()
@@ -95,7 +95,7 @@ def test_a_call_ends_whatever_the_mount_does(place, backend, name):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_mount_that_answers_is_read_as_anything_else(place, backend):
+def test_a_mount_that_works_is_read_like_any_other(place, backend):
     with Workspace(place.root, place.root / "net", backend=backend) as workspace:
         tool = workspace.tool("workspace")
 
@@ -104,19 +104,19 @@ def test_a_mount_that_answers_is_read_as_anything_else(place, backend):
     assert [reply.structured["content"] for reply in found] == ["one\ntwo\nthree\n"] * 2
 
 
-def test_what_lies_behind_a_link_is_no_exception(place):
+def test_a_link_to_a_hung_mount_times_out(place):
     with Workspace(place.root, deadline_seconds=SHORT) as workspace:
         assert in_time(lambda: workspace.tool("workspace").call({"path": "link"})).error.code == "TIMEOUT"
 
 
-def test_a_folder_that_cannot_be_listed_is_no_exception(place):
+def test_a_directory_that_cannot_be_listed_times_out(place):
     with Workspace(place.root, deadline_seconds=SHORT) as workspace:
         reply = in_time(lambda: workspace.tool("native").call({"files": ["net/list"]}))
 
     assert reply.error.code == "timeout"
 
 
-def test_looking_listing_and_streaming_have_the_same_deadline(place):
+def test_opening_listing_and_streaming_have_the_same_deadline(place):
     with Workspace(place.root, deadline_seconds=SHORT) as workspace:
         engine = workspace.engine
         acts = [
@@ -133,14 +133,14 @@ def test_looking_listing_and_streaming_have_the_same_deadline(place):
                 return error.code
 
         found = [in_time(lambda act=act: error_of(act)) for act in acts[:3]]
-        # No repository is looked for in the file itself, so nothing hangs there.
+        # Git reads the repository, not the file, so nothing hangs.
         past = in_time(lambda: workspace.tool("native").call({"files": ["net/read-3@HEAD"]}))
 
     assert found == ["timeout"] * 3
     assert past.is_error
 
 
-def test_a_stream_of_a_slow_mount_gives_the_same_parts(place):
+def test_a_stream_of_a_slow_mount_has_the_same_parts(place):
     with Workspace(place.root) as workspace:
         context = CallContext(HANG_SECONDS)
         parts = list(workspace.engine.stream(ReadRequest("net/plain.txt", Lines(2)), context))
@@ -159,7 +159,7 @@ def test_a_stream_that_is_not_read_to_its_end_leaves_nothing_open(place):
         assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_a_root_that_does_not_answer_is_told(place):
+def test_a_root_that_does_not_respond_is_reported(place):
     def make():
         try:
             Workspace(place.root / "net" / "lookup-1", deadline_seconds=SHORT)
@@ -170,14 +170,14 @@ def test_a_root_that_does_not_answer_is_told(place):
 
 
 def test_a_document_of_a_slow_mount_is_decoded_from_a_copy(place):
-    pytest.importorskip("PIL", reason="pictures need pillow")
+    pytest.importorskip("PIL", reason="images need pillow")
     with Workspace(place.root) as workspace:
         reply = workspace.tool("claude").call({"file_path": str(place.root / "net" / "plain.png")})
 
     assert [block.type for block in reply.content] == ["image"]
 
 
-def test_a_pulse_without_patience_is_told_and_nothing_is_begun(place):
+def test_a_context_that_may_not_block_raises_and_starts_nothing(place):
     with Workspace(place.root) as workspace:
         with pytest.raises(WouldBlock):
             workspace.tool("workspace").call({"path": "net/read-1"}, context=CallContext(HANG_SECONDS, may_block=False))
@@ -223,29 +223,29 @@ def test_a_mount_that_comes_back_is_read_again(place):
         assert not workspace.tool("workspace").call({"path": "net/read-1"}).is_error
 
 
-def test_nothing_is_left_when_the_mount_is_gone(place, monkeypatch):
+def test_no_thread_and_no_descriptor_is_left_when_the_mount_is_removed(place, monkeypatch):
     monkeypatch.setattr(blocking, "IDLE_SECONDS", 0.05)
     until(lambda: blocking._pool.threads == 0)
     with Workspace(place.root, deadline_seconds=SHORT) as workspace:
 
-        def held():
+        def in_use():
             return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
 
         workspace.tool("workspace").call({"path": "plain.txt"})
-        fds, threads = held()
+        fds, threads = in_use()
         for name in (*HOSTILE, *HOSTILE, *HOSTILE):
             in_time(lambda name=name: workspace.tool("workspace").call({"path": f"net/{name}"}))
         place.mount.remove()
 
         until(lambda: blocking.stuck() == 0 and blocking._pool.threads == 0)
-        # The test's own pipes to the server are closed with it.
-        assert held()[0] <= fds
-        assert held()[1] == threads
+        # Fewer, because the test's own pipes to the server are closed with it.
+        assert in_use()[0] <= fds
+        assert in_use()[1] == threads
 
 
 # --- what callers see -------------------------------------------------------------------------------------------------
 
-SHAPES = {
+FORMS = {
     "codex": ("timeout", "busy", "failed to read file: "),
     "codex-upstream": ("timeout", "busy", "failed to read file: "),
     "workspace": ("TIMEOUT", "BUSY", ""),
@@ -257,13 +257,13 @@ SHAPES = {
 }
 
 
-def test_every_dialect_has_a_shape_for_both():
-    assert set(SHAPES) == set(DIALECTS)
+def test_every_dialect_has_a_form_for_both_errors():
+    assert set(FORMS) == set(DIALECTS)
 
 
-@pytest.mark.parametrize("dialect", SHAPES)
-def test_both_errors_say_what_to_do_next(place, dialect):
-    timeout, busy, lead = SHAPES[dialect]
+@pytest.mark.parametrize("dialect", FORMS)
+def test_both_errors_suggest_what_to_do_next(place, dialect):
+    timeout, busy, lead = FORMS[dialect]
     with Workspace(place.root, deadline_seconds=SHORT) as workspace:
         tool = workspace.tool(dialect)
 
@@ -284,7 +284,7 @@ def test_both_errors_say_what_to_do_next(place, dialect):
 # --- many at once -----------------------------------------------------------------------------------------------------
 
 
-def test_sixty_four_hostile_calls_keep_no_plain_one_waiting(place):
+def test_sixty_four_hanging_calls_do_not_delay_plain_ones(place):
     with Workspace(place.root, deadline_seconds=5) as workspace:
         tool = workspace.tool("workspace")
         paths = [f"net/{HOSTILE[n % 4]}" for n in range(64)]
@@ -299,10 +299,10 @@ def test_sixty_four_hostile_calls_keep_no_plain_one_waiting(place):
             thread.join(HANG_SECONDS)
 
     assert {reply.structured["content"] for reply in replies} == {"plain\n"}
-    assert waiting == 64, "the plain ones were answered before any of the hostile ones"
+    assert waiting == 64, "the plain ones were answered before any of the hanging ones"
 
 
-def test_hostile_calls_off_the_event_loop_keep_no_plain_one_waiting(place):
+def test_hanging_calls_of_an_event_loop_do_not_delay_plain_ones(place):
     async def ask():
         with Workspace(place.root, deadline_seconds=5) as workspace:
             tool = workspace.tool("workspace")
@@ -343,7 +343,7 @@ def test_a_call_from_the_command_line_answers_and_ends(place):
     assert (done.returncode, json.loads(done.stdout)["error"]["code"]) == (1, "TIMEOUT")
 
 
-def test_the_command_reads_a_mount_that_answers(place):
+def test_the_command_reads_a_mount_that_works(place):
     argv = [sys.executable, "-m", "eyespan", "read", "-n", "net/plain.txt"]
 
     done = subprocess.run(argv, cwd=place.root, capture_output=True, timeout=HANG_SECONDS)
@@ -354,7 +354,7 @@ def test_the_command_reads_a_mount_that_answers(place):
 @pytest.mark.parametrize(
     "options", [["--root", "net/lookup-1"], ["--config", "net/read-1"]], ids=["a root", "a configuration"]
 )
-def test_a_command_that_cannot_even_begin_says_so_and_ends(place, options):
+def test_a_command_that_cannot_start_reports_it_and_ends(place, options):
     argv = [sys.executable, "-m", "eyespan", "read", "plain.txt", *options, "--timeout", "0.5"]
 
     done = subprocess.run(argv, cwd=place.root, capture_output=True, timeout=HANG_SECONDS)

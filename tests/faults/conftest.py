@@ -1,12 +1,12 @@
 from __future__ import annotations
 
+import fault_tree
 import pytest
 
 
 @pytest.fixture(scope="session")
 def files(tmp_path_factory):
-    import tree
-
-    folder = tmp_path_factory.mktemp("f")
-    tree.make(folder)
-    return folder
+    """A directory with the tree of `fault_tree`."""
+    directory = tmp_path_factory.mktemp("f")
+    fault_tree.make(directory)
+    return directory

@@ -1,7 +1,7 @@
-"""Every system call of a read fails in turn: the answer is right or a clean error, and nothing is left behind.
+"""Every system call of a read fails in turn: the answer is right or a clean error, and nothing stays open.
 
-The faults are put below everything, between the program and the C library (shim.c), so that they meet the C accelerator
-and ctypes as well as Python. Here a choice of reads and errors; all of them with `make soak`.
+The faults occur between the program and the C library (shim.c), so they affect the C accelerator and ctypes as well as
+Python. `make test` runs a choice of reads and errors, `make soak` all of them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.skipif(COMPILER is None, reason="no C compiler to build the shim with"),
 ]
 MEMORY_KB = 160 * 1024
-"""Of the whole process, pictures and grammars loaded; a size that lies must not become memory."""
+"""Of the whole process, with image and grammar libraries. A wrong st_size must not become memory."""
 
 
 @pytest.fixture(scope="session")
@@ -40,9 +40,9 @@ def shim(tmp_path_factory):
 
 
 def sweep(shim, files, backend, *options, shares=1):
-    """In so many processes at once, each with its share of the reads; what they tell is in files beside the tree."""
+    """Run the sweep in several processes, each with its share of the reads. Their output goes beside the tree."""
     environment = {**os.environ, "LD_PRELOAD": str(shim), "EYESPAN_CACHE": "off"}
-    command = [sys.executable, str(HERE / "sweep.py"), str(files), backend, *options]
+    command = [sys.executable, str(HERE / "fault_sweep.py"), str(files), backend, *options]
     with contextlib.ExitStack() as stack:
         names = [*[f"{backend}-{n}.jsonl" for n in range(1, shares + 1)], f"{backend}-errors.txt"]
         *outputs, errors = [stack.enter_context((files / name).open("w+")) for name in names]
@@ -68,51 +68,51 @@ def check(found, backend, full=False):
     tried = {kind: sum(one["tried"] for one in found if one["kind"] == kind) for kind in ("errors", "short", "lies")}
     assert min(tried.values()) > 20
     names = {name for one in found for name in one["names"]}
-    # Each way to open is met where it really happens: were it not, all of the above would prove nothing.
+    # Each backend makes the calls it is named for; else the checks above would prove nothing.
     assert ("openat2" in names) == backend.startswith("openat2")
     assert ("readlinkat" in names) == (backend != "portable")
     if full or backend == "openat2":
-        # So is what is kept on disk between processes: a file too small for that would be read just as well.
+        # The index is cached on disk; a file that is too small for that would be read just as well.
         assert {"rename", "write", "utimensat"} <= names
 
 
-def told(found):
-    """The figures of a sweep, for `pytest -s`."""
+def figures(found):
+    """Return the figures of a sweep, for `pytest -s`."""
     tried = {kind: sum(one["tried"] for one in found if one["kind"] == kind) for kind in ("errors", "short", "lies")}
-    same = sum(one["told"].get("same", 0) for one in found)
+    same = sum(one["results"].get("same", 0) for one in found)
     return (
         f"{len({one['scenario'] for one in found})} reads, {sum(tried.values())} faults ({tried['errors']} errors of 8 "
-        f"kinds, {tried['short']} short reads, {tried['lies']} lying sizes): {same} overcome, "
-        f"{sum(tried.values()) - same} told, {len(problems(found))} problems"
+        f"kinds, {tried['short']} short reads, {tried['lies']} wrong sizes): {same} overcome, "
+        f"{sum(tried.values()) - same} reported, {len(problems(found))} problems"
     )
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_fault_is_told_or_overcome_and_nothing_is_left(shim, files, backend):
+def test_a_fault_is_reported_or_overcome_and_nothing_stays_open(shim, files, backend):
     check(sweep(shim, files, backend), backend)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_every_fault_of_every_read_is_told_or_overcome(shim, files, backend):
+def test_every_fault_of_every_read_is_reported_or_overcome(shim, files, backend):
     started = time.monotonic()
     found = sweep(shim, files, backend, "--full", shares=min(2, os.cpu_count() or 1))
-    print("", f"{backend}: {told(found)}; {time.monotonic() - started:.0f} s", *problems(found), sep="\n")
+    print("", f"{backend}: {figures(found)}; {time.monotonic() - started:.0f} s", *problems(found), sep="\n")
     check(found, backend, full=True)
 
 
-def test_a_fault_that_is_not_met_well_would_be_seen(shim, files):
-    """The sweep itself: a reader that takes a short read for the end and forgets descriptors is found out."""
+def test_the_sweep_finds_a_broken_reader(shim, files):
+    """A reader that takes a short read for the end, and forgets descriptors."""
     found = sweep(shim, files, "openat2", "--careless", "small file, forge")
 
-    said = "\n".join(problems(found))
-    assert "another answer" in said
-    assert "descriptors left" in said
+    text = "\n".join(problems(found))
+    assert "another answer" in text
+    assert "descriptors left" in text
 
 
 @pytest.mark.parametrize("backend", ["openat2", "walk"])
-def test_a_fault_on_the_long_way_to_a_file_is_met_as_well(shim, files, backend):
-    """What a guard can do without, most of the time, is asked for here."""
+def test_a_fault_without_the_shortcuts_is_handled_too(shim, files, backend):
+    """The calls that the guard avoids most of the time."""
     short = sweep(shim, files, backend, "small file, forge", "through links")
     long = sweep(shim, files, backend, "--long-way", "small file, forge", "through links")
 

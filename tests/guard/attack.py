@@ -1,10 +1,10 @@
-"""Runs beside a reader and swaps names under it as fast as the system lets it.
+"""Swap names beside a reader as fast as possible.
 
     python attack.py COUNT LEFT RIGHT [...]
 
-Each pair is exchanged in one step (renameat2, RENAME_EXCHANGE), so a name always exists and only what it means changes.
-Says "ready" once it has begun and swaps until its standard input is closed. The file COUNT, shared, tells how often it
-has swapped so far.
+Each pair is exchanged in one step (renameat2, RENAME_EXCHANGE), so a name always exists and only its meaning changes.
+Prints "ready" after the first swaps and continues until its standard input is closed. The file COUNT, mapped into
+memory, holds the number of swaps so far.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ def main() -> None:
     pairs = list(zip(names[::2], names[1::2], strict=True))
     rename = _libc.renameat2
     with open(count, "r+b") as file:
-        told = mmap.mmap(file.fileno(), 8)
+        shared_count = mmap.mmap(file.fileno(), 8)
     swaps = 0
-    ready = False
-    while not ready or not select.select([0], [], [], 0)[0]:
+    is_ready = False
+    while not is_ready or not select.select([0], [], [], 0)[0]:
         for left, right in pairs * BATCH:
             if rename(AT_FDCWD, left, AT_FDCWD, right, RENAME_EXCHANGE) != 0:
                 number = ctypes.get_errno()
                 raise OSError(number, os.strerror(number))
         swaps += len(pairs) * BATCH
-        told[:] = swaps.to_bytes(8, "little")
-        if not ready:
-            ready = True
+        shared_count[:] = swaps.to_bytes(8, "little")
+        if not is_ready:
+            is_ready = True
             print("ready", flush=True)
 
 

@@ -14,13 +14,13 @@ def backend(request):
 
 @pytest.fixture(params=["openat2", "openat2-by-ctypes", "walk", "walk-by-name"])
 def strong(request):
-    """The backends whose answers are the same to the last errno."""
+    """The backends that give the same answers, including every errno."""
     return request.param
 
 
 @pytest.fixture
 def make_guard():
-    """Guards over roots that are let go of at the end."""
+    """Make guards; their roots are closed at the end."""
     made: list[Root] = []
 
     def make(*roots, backend="auto", policy=None):

@@ -48,7 +48,7 @@ ODD = ["", ".", "..", "..", "", "nothing", *LONG]
 
 
 class Tree:
-    """A first root, a second one, and outside of both a folder and a sibling whose name starts like the root's."""
+    """Two roots, and outside of both a directory and a sibling whose name starts like that of the first root."""
 
     def __init__(self, base: Path, dice: random.Random) -> None:
         self.dice = dice
@@ -59,14 +59,14 @@ class Tree:
         self.entries: list[str] = []
         """Everything below the first root, relative to it."""
         self._listed: dict[str, list[str]] = {}
-        for folder, mark in ((self.outside, "outside"), (f"{self.root}-evil", "outside"), (self.second, "inside")):
-            os.makedirs(f"{folder}/a/b")
+        for directory, mark in ((self.outside, "outside"), (f"{self.root}-evil", "outside"), (self.second, "inside")):
+            os.makedirs(f"{directory}/a/b")
             for name in ("c", "a/c", "a/b/a", "a/b/c"):
-                self._write(f"{folder}/{name}", f"{mark}: {folder}/{name}")
+                self._write(f"{directory}/{name}", f"{mark}: {directory}/{name}")
         os.symlink("root", f"{self.base}/alias")
         os.mkdir(self.root)
         self._fill(self.root, 0)
-        self.folders = [e for e in self.entries if os.path.isdir(f"{self.root}/{e}")] or ["."]
+        self.directories = [e for e in self.entries if os.path.isdir(f"{self.root}/{e}")] or ["."]
         for _ in range(dice.randint(8, 24)):
             self._link()
         self._chain(dice.choice([2, 10, 39, 40, 41, 60]))
@@ -76,9 +76,9 @@ class Tree:
         with open(path, "wb") as file:
             file.write(os.fsencode(text))
 
-    def _fill(self, folder: str, depth: int) -> None:
+    def _fill(self, directory: str, depth: int) -> None:
         for name in self.dice.sample(NAMES + LONG[:1], self.dice.randint(2, 5)):
-            path = f"{folder}/{name}"
+            path = f"{directory}/{name}"
             self.entries.append(os.path.relpath(path, self.root))
             if depth < 4 and self.dice.random() < 0.5:
                 os.mkdir(path)
@@ -90,9 +90,9 @@ class Tree:
 
     def _link(self) -> None:
         dice = self.dice
-        folder = dice.choice(self.folders)
+        directory = dice.choice(self.directories)
         name = dice.choice(["l1", "l2", "l3", "l4", "a", "b", "..."])
-        path = os.path.normpath(f"{self.root}/{folder}/{name}")
+        path = os.path.normpath(f"{self.root}/{directory}/{name}")
         if os.path.lexists(path):
             return
         entry = dice.choice(self.entries)
@@ -167,7 +167,7 @@ class Tree:
         return path + dice.choice([""] * 12 + ["/", "/.", "//", "/.."])
 
     def _wander(self) -> list[str]:
-        """Names one below the other, through whatever links there are, mostly down to something that is no folder."""
+        """Return names one below the other, through links, mostly down to something that is no directory."""
         parts: list[str] = []
         here = self.root
         while len(parts) < 12:
@@ -208,21 +208,21 @@ def test_backends_agree_on_random_paths_over_hostile_trees(part, tmp_path, capsy
         for _ in range(PATHS // TREES):
             path, follow = tree.path(), dice.random() < 0.8
             first = outcome(openat2, path, follow)
-            told = f"seed {SEED}, tree {number}, path {path!r}, follow {follow}"
+            context = f"seed {SEED}, tree {number}, path {path!r}, follow {follow}"
             for other in others:
-                assert outcome(other, path, follow) == first, (told, other.backend)
+                assert outcome(other, path, follow) == first, (context, other.backend)
             asked_weak = dice.random() < WEAK_SHARE
             weakly += asked_weak
             weak = outcome(portable, path, follow) if asked_weak else first
             if first[0] == "read":
                 read += 1
-                assert first[3].startswith(b"inside: "), told
-                assert weak == first, told
+                assert first[3].startswith(b"inside: "), context
+                assert weak == first, context
             else:
                 refused += 1
                 reasons.add(first[1:])
                 # The way out and back in again is refused by the others only; where it ends is inside all the same.
-                assert weak[0] == "refused" or weak[3].startswith(b"inside: "), told
+                assert weak[0] == "refused" or weak[3].startswith(b"inside: "), context
         for root in roots:
             root.close()
         shutil.rmtree(base)

@@ -18,7 +18,7 @@ HANG_SECONDS = 30
 
 @pytest.fixture
 def silent():
-    """Makes calls that do not return before the test is over, or before `answer()`."""
+    """Make calls that do not return before the test is over, or before `answer()`."""
 
     class Silent:
         def __init__(self) -> None:
@@ -166,16 +166,16 @@ def test_forty_reads_of_one_mount_all_finish():
 
 
 def test_progress_is_reported_in_the_calling_thread():
-    told = []
-    context = CallContext(HANG_SECONDS, lambda done, total: told.append((done, total, threading.get_ident())))
+    reported = []
+    context = CallContext(HANG_SECONDS, lambda done, total: reported.append((done, total, threading.get_ident())))
 
     def work(inner):
         inner.advance(5, 10)
-        until(lambda: told)
+        until(lambda: reported)
         return "done"
 
     assert blocking.within(context, work) == "done"
-    assert told == [(5, 10, threading.get_ident())]
+    assert reported == [(5, 10, threading.get_ident())]
 
 
 def test_abandoned_work_stops_at_its_next_report_of_progress():
@@ -236,7 +236,7 @@ def test_a_system_without_threads_is_reported(pool, monkeypatch):
 
 
 class Asking:
-    """A call in a thread of its own, and what came of it."""
+    """A call in a thread, and its result."""
 
     def __init__(self, work, key, seconds=HANG_SECONDS):
         self.answer = None
@@ -257,7 +257,7 @@ class Asking:
 
 @pytest.fixture
 def pool(monkeypatch):
-    """Threads of the test's own, none yet. Those of before end by themselves."""
+    """An empty pool. The threads of earlier tests end by themselves."""
     blocking.retire_threads()
     monkeypatch.setattr(blocking, "IDLE_SECONDS", 0.05)
     return blocking._pool
@@ -276,7 +276,7 @@ def test_a_read_whose_turn_never_comes_is_refused_and_forgotten(silent, pool, mo
 
 
 def test_when_every_thread_is_busy_the_next_job_waits_for_one(silent, pool, monkeypatch):
-    """And leaves nothing behind if it waits in vain: its mount had no other job."""
+    """A job that waits in vain is forgotten with its mount, which had no other."""
     monkeypatch.setattr(blocking, "MAX_THREADS", 1)
     first = Asking(silent.wait("first"), "one")
     until(lambda: silent.ends)
@@ -313,16 +313,16 @@ def test_a_job_of_a_busy_mount_does_not_delay_those_of_others(silent, pool, monk
     here, there = os.pipe()
     quick = Asking(lambda _: os.read(here, 1), "quick")
     until(lambda: pool.threads == 2)
-    behind = Asking(lambda _: "behind", "busy")
+    second = Asking(lambda _: "second", "busy")
     until(lambda: len(pool.waiting) == 1)
     passing = Asking(lambda _: "passing", "other")
     until(lambda: len(pool.waiting) == 2)
 
     os.write(there, b"x")
 
-    assert (quick.ended(), passing.ended(), behind.answer) == (b"x", "passing", None)
+    assert (quick.ended(), passing.ended(), second.answer) == (b"x", "passing", None)
     silent.answer()
-    assert (busy.ended(), behind.ended()) == ("busy", "behind")
+    assert (busy.ended(), second.ended()) == ("busy", "second")
     os.close(here)
     os.close(there)
 
@@ -383,10 +383,10 @@ def test_a_thread_survives_a_failed_release(silent, pool):
 
 
 def test_before_waiting_is_called_once_before_the_first_thread(monkeypatch):
-    told = []
-    monkeypatch.setattr(mounts, "before_waiting", lambda: told.append(threading.get_ident()))
+    reported = []
+    monkeypatch.setattr(mounts, "before_waiting", lambda: reported.append(threading.get_ident()))
 
     for _ in range(2):
         blocking.within(CallContext(HANG_SECONDS), lambda _: None)
 
-    assert told == [threading.get_ident()]
+    assert reported == [threading.get_ident()]

@@ -71,7 +71,7 @@ def test_rules_are_not_applied_to_a_name_that_no_file_can_have(make_guard, tmp_p
 )
 @pytest.mark.parametrize("size", [0, 10, 100_000])
 def test_a_status_equals_that_of_the_system(changed_ns, size, strong, make_guard, tmp_path):
-    """Also of years that nanoseconds in 64 bits do not reach."""
+    """Including years beyond the range of nanoseconds in 64 bits."""
     file = tmp_path / "file"
     file.write_bytes(b"x" * size)
     os.link(file, tmp_path / "other")
@@ -104,7 +104,7 @@ def test_a_file_has_one_canonical_path(path, strong, make_guard, tmp_path):
 
 
 def test_files_in_a_root_of_kernel_state_are_refused(strong, make_guard):
-    """The number of its file system says only that it is the same."""
+    """The device number of the root shows only that it is the same file system."""
     guard = make_guard("/proc/self", backend=strong)
 
     assert answer(guard, "status") == "PermissionRefused"
@@ -132,7 +132,7 @@ def test_a_guard_that_never_blocks_does_not_list(make_guard, tmp_path):
 
 
 def test_a_file_that_vanishes_between_finding_and_opening_is_not_found(make_guard, tmp_path, monkeypatch):
-    """With /proc there, its answer is the last word."""
+    """With /proc mounted, its error is final."""
     (tmp_path / "file").write_bytes(b"text")
 
     def no_handle(path, flags, **where):

@@ -13,7 +13,7 @@ from eyespan.guard.source import BlockingFile, LocalFile
 
 
 def test_the_first_bytes_are_read_once(strong, make_guard, tmp_path, monkeypatch):
-    """But behind its end the file may have grown."""
+    """After its end the file may have grown."""
     (tmp_path / "file").write_bytes(b"0123456789")
     with make_guard(tmp_path, backend=strong).open("file") as source:
         assert source.first_bytes == b"0123456789"

@@ -38,7 +38,7 @@ def test_the_table_is_parsed_as_the_kernel_writes_it(table):
 
 
 def test_without_a_table_each_path_is_its_own_key_and_the_last_table_counts(table):
-    """As on other systems, without /proc, and when no descriptor is left."""
+    """On other systems, without /proc, and without a free descriptor."""
     assert (mounts.mount_of("/net/x/../y"), mounts.local_mount_point("/net/x")) == ("/net/y", None)
     table.write_bytes(b"22 1 8:1 / / rw - ext4 /dev/sda1 rw\n")
     assert mounts.mount_of("/a") == ("8:1", "/a")

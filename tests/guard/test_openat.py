@@ -41,8 +41,8 @@ def test_without_the_accelerator_ctypes_makes_the_call(make_guard, tmp_path, mon
 
 @accelerated
 def test_the_accelerator_refuses_wrong_arguments(tmp_path):
-    folder = os.open(tmp_path, os.O_RDONLY)
-    good = (folder, ".", True, b"", True, 0, -1, -1)
+    directory = os.open(tmp_path, os.O_RDONLY)
+    good = (directory, ".", True, b"", True, 0, -1, -1)
     os.close(_native.open_beneath(*good).fd)
     for at, wrong, kind in (
         (0, "x", TypeError),
@@ -66,7 +66,7 @@ def test_the_accelerator_refuses_wrong_arguments(tmp_path):
     os.close(found.fd)
     with pytest.raises(TypeError):
         type(found)()
-    os.close(folder)
+    os.close(directory)
 
 
 @pytest.mark.parametrize("number", [errno.EXDEV, errno.EAGAIN, errno.ENAMETOOLONG])
@@ -78,14 +78,14 @@ def test_the_walk_decides_where_the_kernel_cannot(number, make_guard, tmp_path, 
 
 
 def opened(fd, name):
-    """A file as the accelerator tells of it."""
+    """Return a file in the form of the accelerator."""
     return SimpleNamespace(
         fd=fd, readable=True, plain=False, pseudo=False, type=0xEF53, name=name, head=None, st_mode=0o100644
     )
 
 
 def test_a_name_outside_the_root_is_not_returned(make_guard, tmp_path, monkeypatch):
-    """No descriptor stays open; what the kernel says of the file itself then does not matter."""
+    """No descriptor stays open; the answer may be any of three."""
     (tmp_path / "root").mkdir()
     (tmp_path / "root/file").write_bytes(b"text")
     made = []
@@ -97,9 +97,9 @@ def test_a_name_outside_the_root_is_not_returned(make_guard, tmp_path, monkeypat
     guard = make_guard(tmp_path / "root", backend="openat2")
     monkeypatch.setattr(_native, "open_beneath", elsewhere)
 
-    said = answer(guard, "file")
+    result = answer(guard, "file")
 
-    assert said in (b"text", "OutsideRoot", "SystemFailure")
+    assert result in (b"text", "OutsideRoot", "SystemFailure")
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(made[0])
 
@@ -144,7 +144,7 @@ def test_a_small_file_is_read_together_with_its_opening(size, make_guard, tmp_pa
 def test_a_file_that_changes_after_it_is_read_has_its_old_status_and_has_changed(
     what, make_guard, tmp_path, monkeypatch
 ):
-    """The state that is told of a file is never newer than what is shown of it."""
+    """The reported status of a file is never newer than its contents."""
     file = tmp_path / "file"
     file.write_bytes(b"old")
     opener = _native.open_beneath
@@ -166,7 +166,7 @@ def test_a_file_that_changes_after_it_is_read_has_its_old_status_and_has_changed
 
 @pytest.mark.skipif(_native.open_beneath is None, reason="done by the accelerator")
 @pytest.mark.parametrize(
-    "what", ["a file", "a pipe", "a mount of another type", "a folder that is gone", "below one that may not answer"]
+    "what", ["a file", "a pipe", "a mount of another type", "a deleted directory", "below a mount that may hang"]
 )
 def test_only_a_local_directory_is_opened_without_blocking_and_nothing_stays_open(what, tmp_path, monkeypatch):
     place = tmp_path / "place"
@@ -178,7 +178,7 @@ def test_only_a_local_directory_is_opened_without_blocking_and_nothing_stays_ope
         place.mkdir()
     monkeypatch.setattr(mounts, "local_mount_point", lambda path: None if "below" in what else str(tmp_path))
     monkeypatch.setattr(openat, "LOCAL_TYPES", frozenset() if "another" in what else AnyType())
-    if what == "a folder that is gone":
+    if what == "a deleted directory":
         real = _native.open_beneath
 
         def gone(*how):
@@ -203,14 +203,14 @@ def test_a_directory_never_hangs_if_its_file_system_is_local(backend, tmp_path, 
     monkeypatch.setattr(openat, "LOCAL_TYPES", frozenset())
     assert not openat.never_hangs(root.fd)
     root.close()
-    assert not openat.never_hangs(root.fd)  # nobody can tell
+    assert not openat.never_hangs(root.fd)  # the descriptor is closed
 
 
 # --- the descriptor directory, /proc/self/fd -----------------------------------------------------------------------
 
 
-def held(monkeypatch, fd):
-    """Another folder in place of the one that is held."""
+def replace_handles(monkeypatch, fd):
+    """Put another directory in the place of /proc/self/fd."""
     monkeypatch.setattr(openat, "handles", fd)
 
 
@@ -220,14 +220,14 @@ def test_files_open_without_the_descriptor_directory(backend, make_guard, tmp_pa
     guard = make_guard(tmp_path, backend=backend)
     gone = os.dup(0)
     os.close(gone)
-    for wrong in (-1, gone, 0):  # not held; closed by somebody; in its place something else, most often no folder
-        held(monkeypatch, wrong)
+    for wrong in (-1, gone, 0):  # not open; closed by other code; another file, most often no directory
+        replace_handles(monkeypatch, wrong)
         assert answer(guard, "file") == b"text"
 
 
 @by_handle
 def test_a_wrong_descriptor_directory_reveals_nothing(backend, make_guard, tmp_path, monkeypatch):
-    """A number that was closed and is somebody else's by now: what is opened there is not what was found."""
+    """Other code closed the descriptor and its number was used again: another file is opened there."""
     (tmp_path / "root").mkdir()
     (tmp_path / "root/file").write_bytes(b"text")
     (tmp_path / "outside").mkdir()
@@ -235,7 +235,7 @@ def test_a_wrong_descriptor_directory_reveals_nothing(backend, make_guard, tmp_p
         (tmp_path / f"outside/{number}").write_bytes(b"secret")
     guard = make_guard(tmp_path / "root", backend=backend)
     outside = os.open(tmp_path / "outside", os.O_PATH)
-    held(monkeypatch, outside)
+    replace_handles(monkeypatch, outside)
     before = sorted(os.listdir("/proc/self/fd"))
 
     assert answer(guard, "file") == "NotFound"
@@ -284,7 +284,7 @@ def test_without_proc_there_is_no_descriptor_directory(monkeypatch):
     def nothing(*_):
         raise FileNotFoundError
 
-    held(monkeypatch, -1)
+    replace_handles(monkeypatch, -1)
     monkeypatch.setattr(os, "open", nothing)
     openat.hold_handles()
 
@@ -296,7 +296,7 @@ def test_without_proc_there_is_no_descriptor_directory(monkeypatch):
 
 
 def test_the_descriptor_directory_is_opened_once(monkeypatch):
-    held(monkeypatch, -1)
+    replace_handles(monkeypatch, -1)
     before = len(os.listdir("/proc/self/fd"))
     openat.hold_handles()
     first = openat.handles
@@ -308,7 +308,7 @@ def test_the_descriptor_directory_is_opened_once(monkeypatch):
 
 
 def test_two_threads_that_open_the_descriptor_directory_keep_one(monkeypatch):
-    held(monkeypatch, -1)
+    replace_handles(monkeypatch, -1)
     real, late = os.open, []
 
     def slowly(*how):
@@ -328,7 +328,7 @@ def test_two_threads_that_open_the_descriptor_directory_keep_one(monkeypatch):
 
 def test_an_inherited_descriptor_directory_is_replaced(monkeypatch, tmp_path):
     parents = os.open(tmp_path, os.O_PATH)
-    held(monkeypatch, parents)
+    replace_handles(monkeypatch, parents)
     openat._hold_own_handles()
 
     assert os.readlink(f"/proc/self/fd/{openat.handles}") == f"/proc/{os.getpid()}/fd"

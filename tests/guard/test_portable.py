@@ -11,7 +11,7 @@ from eyespan.errors import SystemFailure
 from eyespan.guard import portable
 
 
-@pytest.mark.parametrize("name", ["a:stream", "a. ", "a.", "con", "folder/NUL.txt", "lpt1", "CONIN$"])
+@pytest.mark.parametrize("name", ["a:stream", "a. ", "a.", "con", "directory/NUL.txt", "lpt1", "CONIN$"])
 def test_names_with_a_special_meaning_on_windows_are_refused_there(name, make_guard, tmp_path, monkeypatch):
     monkeypatch.setattr(portable, "os", FakeOs(name="nt"))
     guard = make_guard(tmp_path, backend="portable")
@@ -45,7 +45,7 @@ def test_a_file_whose_path_leads_elsewhere_after_opening_is_closed(make_guard, t
 
 
 def test_a_directory_whose_path_leads_elsewhere_after_listing_is_not_returned(make_guard, tmp_path, monkeypatch):
-    (tmp_path / "folder").mkdir()
+    (tmp_path / "directory").mkdir()
     (tmp_path / "other").mkdir()
     real = portable.find
     calls = []
@@ -57,5 +57,5 @@ def test_a_directory_whose_path_leads_elsewhere_after_listing_is_not_returned(ma
     monkeypatch.setattr(portable, "find", moved)
 
     with pytest.raises(SystemFailure) as caught:
-        make_guard(tmp_path, backend="portable").list_beneath("folder")
+        make_guard(tmp_path, backend="portable").list_beneath("directory")
     assert caught.value.errno == errno.EAGAIN

@@ -1,4 +1,4 @@
-"""Reads while another process swaps links and folders under them: no byte of an outside file comes back.
+"""Reads while another process swaps links and directories under them: no byte of an outside file comes back.
 
 Four shapes of the attack, each against each backend that promises to hold. The same attack is run against a reader that
 checks a resolved name and then opens a name; that one must leak, or the attack proves nothing.
@@ -31,7 +31,7 @@ BACKENDS = ("openat2", "openat2-by-ctypes", "walk", "walk-by-name")
 SECRET = b"outside: a secret"
 PLAIN = b"inside: plain text"
 DEPTH = 12
-"""Of the folder that is moved out: the longer the way down and up again, the more often it is moved meanwhile."""
+"""Of the directory that is moved out: the longer the way down and up again, the more often it is moved meanwhile."""
 MOST_NAIVE_READS = 400_000
 """After so many reads without a leak the attack is taken not to bite."""
 
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="re
 
 
 class Scene:
-    """A root, an outside folder with a secret, the path that is read and the pairs of names that are swapped."""
+    """A root, an outside directory with a secret, the path that is read and the pairs of names that are swapped."""
 
     def __init__(self, base: Path) -> None:
         self.root = base / "root"
@@ -64,7 +64,7 @@ def leaf_swap(scene: Scene) -> None:
 
 
 def folder_swap(scene: Scene) -> None:
-    """A folder on the way is a folder now and a link to an outside folder then."""
+    """A directory on the way is a directory now and a link to an outside directory then."""
     scene.write(scene.root / "a/b/file", PLAIN)
     scene.write(scene.outside / "b/file", SECRET)
     (scene.root / "a/other").symlink_to("../../outside/b")
@@ -83,10 +83,10 @@ def link_retarget(scene: Scene) -> None:
 
 
 def folder_moved_out(scene: Scene) -> None:
-    """A folder on the way is moved out of the root while something below it is looked up, so `..` leads elsewhere."""
+    """A directory on the way is moved out of the root during the lookup below it, so `..` leads elsewhere."""
     deep = "/".join(["d"] * DEPTH)
-    for folder in (scene.root / "a", scene.outside):
-        (folder / "b" / deep).mkdir(parents=True)
+    for directory in (scene.root / "a", scene.outside):
+        (directory / "b" / deep).mkdir(parents=True)
     scene.write(scene.root / "a/file", PLAIN)
     scene.write(scene.outside / "file", SECRET)
     scene.pairs = [scene.root / "a/b", scene.outside / "b"]
@@ -97,7 +97,7 @@ SHAPES = (leaf_swap, folder_swap, link_retarget, folder_moved_out)
 
 
 class Swaps:
-    """How often the other process has swapped since it began."""
+    """Return the number of swaps so far."""
 
     def __init__(self, path: Path) -> None:
         path.write_bytes(bytes(8))
@@ -164,17 +164,17 @@ def test_no_read_leaks_while_names_are_swapped(shape, backend, tmp_path, capsys)
     assert read > 0  # a guard that refuses everything is no guard
 
 
-def unrelated_folders(scene: Scene) -> None:
-    """Folders are moved about elsewhere while `..` is resolved here."""
-    for folder in ("a/b", "x/one", "x/two"):
-        (scene.root / folder).mkdir(parents=True)
+def unrelated_directories(scene: Scene) -> None:
+    """Directories are moved about elsewhere while `..` is resolved here."""
+    for directory in ("a/b", "x/one", "x/two"):
+        (scene.root / directory).mkdir(parents=True)
     scene.write(scene.root / "a/file", PLAIN)
     scene.pairs = [scene.root / "x/one", scene.root / "x/two"]
     scene.path = f"{'a/b/../../' * 20}a/file"
 
 
 def folder_or_link(scene: Scene) -> None:
-    """A folder on the way is a folder now and a link to another one inside then."""
+    """A directory on the way is a directory now and a link to another one inside then."""
     scene.write(scene.root / "a/b/file", PLAIN)
     scene.write(scene.root / "c/file", PLAIN)
     (scene.root / "a/other").symlink_to("../c")
@@ -183,7 +183,7 @@ def folder_or_link(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("shape", [unrelated_folders, folder_or_link])
+@pytest.mark.parametrize("shape", [unrelated_directories, folder_or_link])
 def test_no_read_fails_because_of_swaps_that_do_no_harm(shape, backend, tmp_path):
     scene = Scene(tmp_path)
     shape(scene)
@@ -202,7 +202,7 @@ def test_no_read_fails_because_of_swaps_that_do_no_harm(shape, backend, tmp_path
 
 
 def naive(root: str, path: str) -> bytes:
-    """What many readers do: resolve the name, check it, open the name."""
+    """Read as many readers do: resolve the name, check it, open the name."""
     asked = os.path.join(root, path)
     real = os.path.realpath(asked)
     if os.path.commonpath([root, real]) != root:

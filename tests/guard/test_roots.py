@@ -53,7 +53,7 @@ def test_a_root_has_a_repr_and_is_copied_as_itself_and_pickled_by_path(tmp_path)
     assert repr(root) == f"Root({str(tmp_path)!r})"
     assert copy.deepcopy(root) is root
     assert (sent.path, sent.fd != root.fd) == (root.path, True)
-    os.close(root.fd)  # somebody else closes it first; letting go of it then is no error
+    os.close(root.fd)  # other code closes it first; closing it again is no error
     root.__del__()
     sent.close()
     sent.close()
@@ -104,16 +104,16 @@ def wait_for(true):
         time.sleep(0.005)
 
 
-@pytest.mark.skipif(choose_backend() != "openat2", reason="only the kernel can be told to keep to one mount")
-@pytest.mark.parametrize("path", ["a.txt", "folder/b.txt", "link", "missing.txt", "folder"])
+@pytest.mark.skipif(choose_backend() != "openat2", reason="only the kernel can resolve a path on one mount")
+@pytest.mark.parametrize("path", ["a.txt", "directory/b.txt", "link", "missing.txt", "directory"])
 def test_reads_on_the_mount_of_the_root_start_no_thread(tmp_path, monkeypatch, path):
     def no_thread(*_):
         raise AssertionError("a thread was started")
 
-    (tmp_path / "folder").mkdir()
+    (tmp_path / "directory").mkdir()
     (tmp_path / "a.txt").write_text("a\n")
-    (tmp_path / "folder" / "b.txt").write_text("b\n")
-    (tmp_path / "link").symlink_to("folder/b.txt")
+    (tmp_path / "directory" / "b.txt").write_text("b\n")
+    (tmp_path / "link").symlink_to("directory/b.txt")
     monkeypatch.setattr(blocking, "start_new_thread", no_thread)
     monkeypatch.setattr(blocking._pool, "idle", [])
     monkeypatch.setattr(openat, "LOCAL_TYPES", AnyType())
@@ -122,7 +122,7 @@ def test_reads_on_the_mount_of_the_root_start_no_thread(tmp_path, monkeypatch, p
     with Workspace(tmp_path) as workspace:
         reply = workspace.tool("claude").call({"file_path": str(tmp_path / path)})
 
-    assert reply.is_error == (path in ("missing.txt", "folder"))
+    assert reply.is_error == (path in ("missing.txt", "directory"))
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan")])

@@ -1,4 +1,4 @@
-"""What is no regular file is refused without being opened, and no open ever waits."""
+"""Only regular files are opened, and no open blocks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LEAVES = ("plain", "through a link")
 
 @pytest.fixture(params=LEAVES)
 def asked(request, tmp_path):
-    """Makes the path to ask with: the name itself, or a link beside it."""
+    """Return the path to read: the name itself, or a link beside it."""
 
     def path(name: str) -> str:
         if request.param == "plain":
@@ -45,10 +45,10 @@ def asked(request, tmp_path):
     return path
 
 
-# --- pipes, sockets, devices, folders ------------------------------------------------------------------------------
+# --- pipes, sockets, devices, directories --------------------------------------------------------------------------
 
 
-def test_a_pipe_is_refused_and_nobody_waiting_on_it_is_woken(backend, asked, make_guard, tmp_path, watch):
+def test_a_pipe_is_refused_and_no_waiting_writer_is_woken(backend, asked, make_guard, tmp_path, watch):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     opened = watch(pipe)
@@ -66,10 +66,10 @@ def test_a_pipe_is_refused_and_nobody_waiting_on_it_is_woken(backend, asked, mak
 def test_a_pipe_with_bytes_in_it_keeps_them(backend, make_guard, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     end = os.open(tmp_path / "pipe", os.O_RDWR | os.O_NONBLOCK)
-    os.write(end, b"for somebody else")
+    os.write(end, b"for another reader")
 
     assert answer(make_guard(tmp_path, backend=backend), "pipe") == "NotRegular"
-    assert os.read(end, 100) == b"for somebody else"
+    assert os.read(end, 100) == b"for another reader"
     os.close(end)
 
 
@@ -108,11 +108,11 @@ def test_devices_of_the_machine_are_refused_even_where_the_root_is_the_machine(b
 
 
 @pytest.mark.parametrize(
-    "path", ["", ".", "/", "folder", "folder/", "folder/.", "folder/..", "to-folder", "to-folder/"]
+    "path", ["", ".", "/", "directory", "directory/", "directory/.", "directory/..", "to-directory", "to-directory/"]
 )
-def test_a_folder_is_no_file(backend, path, make_guard, tmp_path):
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "to-folder").symlink_to("folder")
+def test_a_directory_is_no_file(backend, path, make_guard, tmp_path):
+    (tmp_path / "directory").mkdir()
+    (tmp_path / "to-directory").symlink_to("directory")
     asked = str(tmp_path) if path == "/" else path
 
     error = ask(make_guard(tmp_path, backend=backend), asked)
@@ -121,22 +121,22 @@ def test_a_folder_is_no_file(backend, path, make_guard, tmp_path):
     assert (error.what, error.errno) == ("directory", errno.EISDIR)
 
 
-def test_a_final_link_is_told_as_a_link_where_the_dialect_does_not_follow(backend, make_guard, tmp_path):
+def test_a_final_link_is_reported_as_a_link_if_the_dialect_does_not_follow(backend, make_guard, tmp_path):
     (tmp_path / "file").write_bytes(b"text")
     (tmp_path / "link").symlink_to("file")
-    (tmp_path / "folder").symlink_to(".")
+    (tmp_path / "directory").symlink_to(".")
     guard = make_guard(tmp_path, backend=backend)
 
     error = ask(guard, "link", follow=False)
 
     assert isinstance(error, NotRegular)
     assert error.what == "link"
-    assert answer(guard, "folder/file", follow=False) == b"text"
-    assert answer(guard, "link/", follow=False) == "NotFound"  # a slash behind it follows it: a file is no folder
+    assert answer(guard, "directory/file", follow=False) == b"text"
+    assert answer(guard, "link/", follow=False) == "NotFound"  # a slash after it follows it: a file is no directory
 
 
 @pytest.mark.parametrize("exists", [True, False])
-def test_whether_a_link_lies_outside_is_not_told(backend, exists, make_guard, tmp_path):
+def test_a_link_outside_is_not_revealed(backend, exists, make_guard, tmp_path):
     root, outside = tmp_path / "root", tmp_path / "outside"
     root.mkdir()
     outside.mkdir()
@@ -169,9 +169,9 @@ def test_a_file_under_a_write_lease_is_busy_not_waited_for(backend, make_guard, 
     guard = make_guard(tmp_path, backend=backend)
     command = [sys.executable, "-c", HOLD_A_LEASE, str(file)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
-        said = holder.stdout.readline()
-        if said != "held\n":
-            pytest.skip(f"this file system grants no lease: {said.strip()}")
+        line = holder.stdout.readline()
+        if line != "held\n":
+            pytest.skip(f"this file system grants no lease: {line.strip()}")
         first = ask(guard, "leased")
         still_held = holder.poll() is None
         holder.stdin.close()
@@ -229,7 +229,7 @@ def test_descriptors_of_the_process_are_not_read_through_proc(backend, make_guar
 
 @pytest.mark.parametrize("path", ["root", "cwd"])
 def test_magic_links_lead_nowhere_but_where_their_text_does(path, backend, make_guard, tmp_path, monkeypatch):
-    """`/proc/self/cwd` jumps past every check; taken as text it is a name like any other, and is judged as one."""
+    """`/proc/self/cwd` leads past every check; as text it is a name like any other, and is checked like one."""
     root, outside = tmp_path / "root", tmp_path / "outside"
     root.mkdir()
     outside.mkdir()
@@ -270,10 +270,10 @@ def test_the_head_of_a_sparse_file_of_a_terabyte_is_read_at_once(tmp_path):
 # --- links ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", ["self", "self/", "self/x", "one", "two", "folder/up"])
+@pytest.mark.parametrize("path", ["self", "self/", "self/x", "one", "two", "directory/up"])
 def test_links_in_a_circle_are_an_error(backend, path, make_guard, tmp_path):
-    (tmp_path / "folder").mkdir()
-    for name, target in (("self", "self"), ("one", "two"), ("two", "one"), ("folder/up", "../folder/up")):
+    (tmp_path / "directory").mkdir()
+    for name, target in (("self", "self"), ("one", "two"), ("two", "one"), ("directory/up", "../directory/up")):
         (tmp_path / name).symlink_to(target)
 
     error = ask(make_guard(tmp_path, backend=backend), path)
@@ -282,25 +282,25 @@ def test_links_in_a_circle_are_an_error(backend, path, make_guard, tmp_path):
     assert error.errno == errno.ELOOP
 
 
-@pytest.mark.parametrize(("links", "said"), [(40, b"text"), (41, "SystemFailure")])
-def test_forty_links_are_followed_as_the_kernel_does(backend, links, said, make_guard, tmp_path):
+@pytest.mark.parametrize(("links", "expected"), [(40, b"text"), (41, "SystemFailure")])
+def test_forty_links_are_followed_as_the_kernel_does(backend, links, expected, make_guard, tmp_path):
     (tmp_path / "link0").write_bytes(b"text")
     for n in range(links):
         (tmp_path / f"link{n + 1}").symlink_to(f"link{n}")
 
-    assert answer(make_guard(tmp_path, backend=backend), f"link{links}") == said
+    assert answer(make_guard(tmp_path, backend=backend), f"link{links}") == expected
 
 
 OUTSIDE_TARGETS = [
     "{outside}/there",
     "{outside}/missing",
     "{outside}/there/below",
-    "{outside}/folder",
+    "{outside}/directory",
     "{outside}/locked/x",
     "../outside/there",
     "../outside/missing",
-    "folder/../../outside/there",
-    "folder/../../outside/missing",
+    "directory/../../outside/there",
+    "directory/../../outside/missing",
     "../root-evil/there",
     "{root}-evil/there",
     "{root}/../outside/there",
@@ -315,20 +315,20 @@ OUTSIDE_TARGETS = [
 
 
 @pytest.mark.parametrize("target", OUTSIDE_TARGETS)
-def test_a_link_that_leads_out_says_nothing_of_what_is_there(backend, target, make_guard, tmp_path):
+def test_a_link_that_leads_out_reveals_nothing_about_its_target(backend, target, make_guard, tmp_path):
     root, outside = tmp_path / "root", tmp_path / "outside"
-    (root / "folder").mkdir(parents=True)
-    (outside / "folder").mkdir(parents=True)
+    (root / "directory").mkdir(parents=True)
+    (outside / "directory").mkdir(parents=True)
     (outside / "locked").mkdir(mode=0)
     (tmp_path / "root-evil").mkdir()
-    for folder in (outside, tmp_path / "root-evil"):
-        (folder / "there").write_bytes(b"outside")
+    for directory in (outside, tmp_path / "root-evil"):
+        (directory / "there").write_bytes(b"outside")
     target = target.format(root=root, outside=outside)
     (root / "leaf").symlink_to(target)
     (root / "chain").symlink_to("leaf")
     guard = make_guard(root, backend=backend)
 
-    for path in ("leaf", "chain", str(root / "leaf"), "folder/../leaf", "leaf/"):
+    for path in ("leaf", "chain", str(root / "leaf"), "directory/../leaf", "leaf/"):
         error = ask(guard, path)
 
         assert type(error) is OutsideRoot
@@ -340,8 +340,8 @@ def test_a_link_that_leads_out_says_nothing_of_what_is_there(backend, target, ma
 
 @pytest.mark.parametrize("path", ["../outside/there", "../outside/missing", "{outside}/there", "{outside}/missing"])
 @pytest.mark.parametrize("dialect", ["codex", "workspace", "workspace-upstream", "forge", "claude"])
-def test_replies_tell_neither_outside_paths_nor_whether_they_exist(dialect, path, tmp_path):
-    """The same words for what is there and for what is not, once the path as asked is taken out of them."""
+def test_replies_reveal_neither_outside_paths_nor_whether_they_exist(dialect, path, tmp_path):
+    """The text is the same whether or not the file exists, except for the path."""
     root, outside = tmp_path / "root", tmp_path / "outside"
     root.mkdir()
     outside.mkdir()
@@ -364,16 +364,16 @@ def test_replies_tell_neither_outside_paths_nor_whether_they_exist(dialect, path
         assert straight.error.message.replace(path, "P") == elsewhere.error.message.replace("/nowhere/there", "P")
 
 
-def test_a_slash_behind_a_link_follows_it_and_a_file_is_no_folder(backend, make_guard, tmp_path):
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder/file").write_bytes(b"text")
-    (tmp_path / "to-file").symlink_to("folder/file")
-    (tmp_path / "to-folder").symlink_to("folder/")
+def test_a_slash_after_a_link_follows_it_and_a_file_is_no_directory(backend, make_guard, tmp_path):
+    (tmp_path / "directory").mkdir()
+    (tmp_path / "directory/file").write_bytes(b"text")
+    (tmp_path / "to-file").symlink_to("directory/file")
+    (tmp_path / "to-directory").symlink_to("directory/")
     guard = make_guard(tmp_path, backend=backend)
 
-    assert answer(guard, "to-folder/file") == b"text"
-    assert answer(guard, "to-folder//file") == b"text"
-    for path in ("to-file/", "to-file/.", "to-file/..", "folder/file/", "to-folder/file/", "to-file/x"):
+    assert answer(guard, "to-directory/file") == b"text"
+    assert answer(guard, "to-directory//file") == b"text"
+    for path in ("to-file/", "to-file/.", "to-file/..", "directory/file/", "to-directory/file/", "to-file/x"):
         error = ask(guard, path)
         assert isinstance(error, NotFound), path
         assert error.errno == errno.ENOTDIR
@@ -455,14 +455,14 @@ def test_what_cannot_be_a_path_here_is_refused_by_name(backend, path, make_guard
 )
 def test_odd_names_are_read_as_they_are(strong, name, make_guard, tmp_path):
     (tmp_path / name).write_bytes(name.encode("utf-8", "surrogateescape"))
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder/link").symlink_to(f"../{name}")
+    (tmp_path / "directory").mkdir()
+    (tmp_path / "directory/link").symlink_to(f"../{name}")
     guard = make_guard(tmp_path, backend=strong)
 
-    for path in (name, f"./{name}", f"folder/../{name}", str(tmp_path / name), "folder/link"):
+    for path in (name, f"./{name}", f"directory/../{name}", str(tmp_path / name), "directory/link"):
         with guard.open(path) as source:
             assert source.first_bytes == name.encode("utf-8", "surrogateescape")
-            # As bytes: what is no Unicode cannot be told by a failing test either.
+            # As bytes: a failing test could not print what is not Unicode.
             assert os.fsencode(source.canonical) == os.fsencode(name)
 
 
@@ -475,7 +475,7 @@ def test_nothing_in_a_name_is_expanded(backend, name, make_guard, tmp_path, monk
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "expected"),
     [
         ("n" * 255, "NotFound"),
         ("n" * 256, "SystemFailure"),
@@ -488,19 +488,19 @@ def test_nothing_in_a_name_is_expanded(backend, name, make_guard, tmp_path, monk
         ("é" * 2048, "SystemFailure"),
     ],
 )
-def test_long_paths(backend, path, said, make_guard, tmp_path):
+def test_long_paths(backend, path, expected, make_guard, tmp_path):
     (tmp_path / "file").write_bytes(b"text")
     guard = make_guard(tmp_path, backend=backend)
-    if backend == "portable" and said != "SystemFailure":
+    if backend == "portable" and expected != "SystemFailure":
         pytest.skip("names the file from the top of the machine, so its paths may be shorter")
 
-    assert answer(guard, path) == said
-    if said == "SystemFailure":
+    assert answer(guard, path) == expected
+    if expected == "SystemFailure":
         assert ask(guard, path).errno == errno.ENAMETOOLONG
 
 
-def test_a_file_deeper_than_a_name_can_tell_is_read(strong, make_guard, tmp_path):
-    """Its name from the top of the machine is longer than a page, which is all that /proc tells."""
+def test_a_file_deeper_than_a_path_can_name_is_read(strong, make_guard, tmp_path):
+    """Its absolute path is longer than a page, the most that /proc gives."""
     here = os.open(tmp_path, os.O_RDONLY)
     name = "d" * 200
     for _ in range(30):
@@ -521,9 +521,9 @@ def test_a_file_deeper_than_a_name_can_tell_is_read(strong, make_guard, tmp_path
 
 def test_a_root_matches_by_whole_names(backend, make_guard, tmp_path):
     root, evil = tmp_path / "root", tmp_path / "root-evil"
-    for folder in (root, evil):
-        folder.mkdir()
-        (folder / "file").write_bytes(os.fsencode(folder))
+    for directory in (root, evil):
+        directory.mkdir()
+        (directory / "file").write_bytes(os.fsencode(directory))
     guard = make_guard(root, backend=backend)
 
     assert answer(guard, f"{root}/file") == os.fsencode(root)
@@ -533,11 +533,11 @@ def test_a_root_matches_by_whole_names(backend, make_guard, tmp_path):
         assert answer(guard, path) == "OutsideRoot"
 
 
-def test_of_several_roots_the_deepest_is_taken_and_links_lead_from_one_to_another(backend, make_guard, tmp_path):
+def test_the_deepest_of_several_roots_counts_and_links_lead_from_one_to_another(backend, make_guard, tmp_path):
     one, deep, other = tmp_path / "one", tmp_path / "one/deep", tmp_path / "other"
-    for folder in (one, deep, other):
-        folder.mkdir()
-        (folder / "file").write_bytes(folder.name.encode())
+    for directory in (one, deep, other):
+        directory.mkdir()
+        (directory / "file").write_bytes(directory.name.encode())
     (one / "link").symlink_to(other / "file")
     (one / "up").symlink_to("../other/file")
     guard = make_guard(one, deep, other, backend=backend)
@@ -552,20 +552,20 @@ def test_of_several_roots_the_deepest_is_taken_and_links_lead_from_one_to_anothe
         assert answer(guard, "up") == "OutsideRoot"  # `..` stops at its root; only absolute targets change roots
 
 
-def test_a_root_stays_the_folder_it_was_when_it_was_opened(strong, make_guard, tmp_path):
+def test_a_root_stays_the_directory_it_was_when_it_was_opened(strong, make_guard, tmp_path):
     root = tmp_path / "root"
-    (root / "folder").mkdir(parents=True)
-    (root / "folder/file").write_bytes(b"the first")
+    (root / "directory").mkdir(parents=True)
+    (root / "directory/file").write_bytes(b"the first")
     guard = make_guard(root, backend=strong)
     root.rename(tmp_path / "moved")
     root.mkdir()
-    (root / "folder").mkdir()
-    (root / "folder/file").write_bytes(b"the second")
+    (root / "directory").mkdir()
+    (root / "directory/file").write_bytes(b"the second")
 
-    for path in ("folder/file", f"{root}/folder/file"):
+    for path in ("directory/file", f"{root}/directory/file"):
         with guard.open(path) as source:
             assert source.first_bytes == b"the first"
-            assert source.canonical == "folder/file"
+            assert source.canonical == "directory/file"
 
 
 def test_a_root_given_by_a_link_is_known_by_both_names(backend, make_guard, tmp_path):
@@ -597,7 +597,7 @@ def test_what_was_opened_is_what_is_read(backend, change, make_guard, tmp_path):
 
 
 def test_a_file_that_loses_its_name_while_it_is_opened_is_not_found(make_guard, tmp_path, monkeypatch):
-    """/proc says "file (deleted)" then, which is a name that a file may have as well."""
+    """/proc then gives "file (deleted)", which is also a possible name of a file."""
     from eyespan.guard import openat
 
     (tmp_path / "file").write_bytes(b"text")
@@ -606,7 +606,7 @@ def test_a_file_that_loses_its_name_while_it_is_opened_is_not_found(make_guard, 
     guard = make_guard(tmp_path, backend="openat2-by-ctypes")
 
     class DeletesFirst:
-        """An `os` that loses a file in the moment its name is asked for."""
+        """An `os` that deletes a file when its name is read."""
 
         def __getattr__(self, name):
             return getattr(os, name)
@@ -620,7 +620,7 @@ def test_a_file_that_loses_its_name_while_it_is_opened_is_not_found(make_guard, 
     assert answer(guard, "link") == "NotFound"
 
 
-def test_another_file_than_the_one_that_was_judged_is_not_handed_out(make_guard, tmp_path, monkeypatch):
+def test_another_file_than_the_one_that_was_checked_is_not_returned(make_guard, tmp_path, monkeypatch):
     import eyespan.guard
 
     (tmp_path / "file").write_bytes(b"text")
@@ -634,7 +634,7 @@ def test_without_proc_a_file_is_opened_by_name_once_more(make_guard, tmp_path, m
     import eyespan.guard
 
     class NoProc:
-        """The `os` of a machine on which /proc is not mounted."""
+        """The `os` of a machine without /proc."""
 
         def __getattr__(self, name):
             return getattr(os, name)
@@ -652,16 +652,16 @@ def test_without_proc_a_file_is_opened_by_name_once_more(make_guard, tmp_path, m
             def isdir(name):
                 return False
 
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder/file").write_bytes(b"text")
+    (tmp_path / "directory").mkdir()
+    (tmp_path / "directory/file").write_bytes(b"text")
     (tmp_path / "file").write_bytes(b"top")
-    (tmp_path / "link").symlink_to("folder/file")
+    (tmp_path / "link").symlink_to("directory/file")
     guard = make_guard(tmp_path, backend="walk")
     monkeypatch.setattr(eyespan.guard.openat, "handles", -1)
     before = len(os.listdir("/proc/self/fd"))
     monkeypatch.setattr(eyespan.guard, "os", NoProc())
 
-    assert [answer(guard, path) for path in ("file", "folder/file", "link")] == [b"top", b"text", b"text"]
+    assert [answer(guard, path) for path in ("file", "directory/file", "link")] == [b"top", b"text", b"text"]
     assert len(os.listdir("/proc/self/fd")) == before
 
 
@@ -679,7 +679,7 @@ def test_a_workspace_that_was_closed_reads_nothing(strong, tmp_path):
 
 
 @pytest.mark.parametrize("strong_handle", ["openat2", "openat2-by-ctypes", "walk"])
-def test_a_denied_file_behind_an_innocent_name_is_not_even_opened(strong_handle, make_guard, tmp_path, watch):
+def test_a_denied_file_with_a_harmless_link_is_not_even_opened(strong_handle, make_guard, tmp_path, watch):
     (tmp_path / ".env").write_bytes(b"KEY=1")
     (tmp_path / "notes.txt").symlink_to(".env")
     opened = watch(tmp_path / ".env")
@@ -691,11 +691,11 @@ def test_a_denied_file_behind_an_innocent_name_is_not_even_opened(strong_handle,
     assert opened.openings() == 0
 
 
-def test_rules_are_asked_for_the_name_and_for_what_it_leads_to(backend, make_guard, tmp_path):
+def test_rules_apply_to_the_name_and_to_its_target(backend, make_guard, tmp_path):
     (tmp_path / ".ssh").mkdir()
     (tmp_path / ".ssh/config").write_bytes(b"Host x")
     (tmp_path / "plain").write_bytes(b"text")
-    (tmp_path / "folder").symlink_to(".ssh")
+    (tmp_path / "directory").symlink_to(".ssh")
     (tmp_path / "leaf").symlink_to(".ssh/config")
     (tmp_path / "id_rsa").symlink_to("plain")
     (tmp_path / "absolute").symlink_to(tmp_path / ".ssh/config")
@@ -704,7 +704,7 @@ def test_rules_are_asked_for_the_name_and_for_what_it_leads_to(backend, make_gua
     for path in (
         ".ssh/config",
         ".SSH/Config",
-        "folder/config",
+        "directory/config",
         "leaf",
         "absolute",
         "id_rsa",
@@ -715,7 +715,7 @@ def test_rules_are_asked_for_the_name_and_for_what_it_leads_to(backend, make_gua
     assert answer(guard, "plain") == b"text"
 
 
-def test_a_rule_speaks_before_the_roots_and_before_the_disk(backend, make_guard, tmp_path):
+def test_rules_apply_before_the_roots_and_before_the_disk(backend, make_guard, tmp_path):
     guard = make_guard(tmp_path, backend=backend, policy=Policy(deny=["secret/**"]))
 
     assert answer(guard, "secret/missing") == "PolicyDenied"
@@ -723,7 +723,7 @@ def test_a_rule_speaks_before_the_roots_and_before_the_disk(backend, make_guard,
     assert answer(guard, "/elsewhere/x") == "OutsideRoot"
 
 
-def test_permission_is_told_as_the_system_tells_it(backend, make_guard, tmp_path):
+def test_a_permission_error_is_that_of_the_system(backend, make_guard, tmp_path):
     if os.geteuid() == 0:
         pytest.skip("root reads everything")
     (tmp_path / "locked").write_bytes(b"text")
@@ -738,27 +738,39 @@ def test_permission_is_told_as_the_system_tells_it(backend, make_guard, tmp_path
 # --- descriptors ---------------------------------------------------------------------------------------------------
 
 
-def test_no_descriptor_is_left_behind_whatever_the_answer(backend, make_guard, tmp_path):
-    (tmp_path / "folder/deep").mkdir(parents=True)
-    (tmp_path / "folder/deep/file").write_bytes(b"text")
+def test_no_descriptor_stays_open_whatever_the_answer(backend, make_guard, tmp_path):
+    (tmp_path / "directory/deep").mkdir(parents=True)
+    (tmp_path / "directory/deep/file").write_bytes(b"text")
     (tmp_path / ".env").write_bytes(b"KEY=1")
     os.mkfifo(tmp_path / "pipe")
-    for name, target in (("in", "folder/deep/file"), ("out", "/etc/passwd"), ("self", "self"), ("env", ".env")):
+    for name, target in (("in", "directory/deep/file"), ("out", "/etc/passwd"), ("self", "self"), ("env", ".env")):
         (tmp_path / name).symlink_to(target)
-    (tmp_path / "absolute").symlink_to(tmp_path / "folder/deep/file")
+    (tmp_path / "absolute").symlink_to(tmp_path / "directory/deep/file")
     paths = [
-        *("folder/deep/file", "in", "absolute", "out", "self", "env", "pipe", "folder", "folder/deep", ".", ".env"),
+        *(
+            "directory/deep/file",
+            "in",
+            "absolute",
+            "out",
+            "self",
+            "env",
+            "pipe",
+            "directory",
+            "directory/deep",
+            ".",
+            ".env",
+        ),
         *(
             "missing",
-            "folder/missing",
-            "folder/deep/file/x",
-            "folder/../..",
-            "folder/deep/../../in",
+            "directory/missing",
+            "directory/deep/file/x",
+            "directory/../..",
+            "directory/deep/../../in",
             "in/",
             "a\0",
             "/x",
         ),
-        *("n" * 300, "folder/" + "n" * 300, "folder/deep/../deep/../deep/file"),
+        *("n" * 300, "directory/" + "n" * 300, "directory/deep/../deep/../deep/file"),
     ]
     guard = make_guard(tmp_path, backend=backend)
 
@@ -780,13 +792,11 @@ def test_no_descriptor_is_left_behind_whatever_the_answer(backend, make_guard, t
 
 @pytest.mark.parametrize("name", ["fstat", "dup", "readlink", "open", "stat"])
 @pytest.mark.parametrize("number", [errno.EIO, errno.EMFILE, errno.ESTALE])
-def test_no_descriptor_is_left_behind_when_the_system_fails_half_way(
-    strong, name, number, make_guard, tmp_path, monkeypatch
-):
-    """The n-th call of one kind fails, for every n there is."""
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder/file").write_bytes(b"text")
-    (tmp_path / "link").symlink_to(tmp_path / "folder/file")
+def test_no_descriptor_stays_open_when_a_call_fails_half_way(strong, name, number, make_guard, tmp_path, monkeypatch):
+    """The n-th call of one kind fails, for every n."""
+    (tmp_path / "directory").mkdir()
+    (tmp_path / "directory/file").write_bytes(b"text")
+    (tmp_path / "link").symlink_to(tmp_path / "directory/file")
     guard = make_guard(tmp_path, backend=strong)
     real = getattr(os, name)
     left = 0
@@ -799,7 +809,7 @@ def test_no_descriptor_is_left_behind_when_the_system_fails_half_way(
         return real(*args, **how)
 
     before = sorted(os.listdir("/proc/self/fd"))
-    for path in ("link", "folder", "folder/file"):
+    for path in ("link", "directory", "directory/file"):
         for n in range(1, 100):
             left = n
             with monkeypatch.context() as patch:
@@ -813,8 +823,8 @@ def test_no_descriptor_is_left_behind_when_the_system_fails_half_way(
         assert sorted(os.listdir("/proc/self/fd")) == before
 
 
-def test_the_folders_of_this_test_are_on_a_real_file_system(tmp_path):
-    """Otherwise everything above would be refused for another reason than the one it tests."""
+def test_the_directories_of_these_tests_are_on_a_real_file_system(tmp_path):
+    """Else the tests above would refuse files for another reason than the one they test."""
     from eyespan.guard.filesystems import is_pseudo
 
     fd = os.open(tmp_path, os.O_RDONLY)
@@ -825,12 +835,12 @@ def test_the_folders_of_this_test_are_on_a_real_file_system(tmp_path):
     os.close(proc)
 
 
-def test_a_file_system_that_does_not_say_what_it_is_is_not_read(make_guard, tmp_path, monkeypatch):
+def test_a_file_system_of_unknown_type_is_not_read(make_guard, tmp_path, monkeypatch):
     from eyespan.guard import syscalls
 
     Path(tmp_path / "file").write_bytes(b"text")
     guard = make_guard(tmp_path, backend="walk")
-    guard.roots[0].device = -1  # that of the root is known already: this is the file of another
+    guard.roots[0].device = -1  # as if the file belonged to another file system than the root
     monkeypatch.setattr(syscalls, "_fstatfs", lambda fd, buffer: -1)
     monkeypatch.setattr(syscalls.ctypes, "get_errno", lambda: errno.EIO)
 

@@ -53,10 +53,10 @@ def test_a_file_that_is_replaced_before_it_is_opened_is_checked_again(make_guard
 
 @pytest.mark.parametrize("backend", ["openat2", "openat2-by-ctypes", "walk", "walk-by-name"])
 def test_links_are_counted_once(backend, make_guard, tmp_path):
-    """The kernel tries a path that leads out twice and goes on counting: it was told as a path of too many links."""
-    (tmp_path / "folder").mkdir()
+    """The kernel tries a path that leads out twice, and counts its links twice."""
+    (tmp_path / "directory").mkdir()
     (tmp_path / "file").write_bytes(b"text")
-    target = "folder"
+    target = "directory"
     for number in range(38):
         (tmp_path / f"link{number}").symlink_to(target)
         target = f"link{number}"

@@ -5,7 +5,7 @@ from proof.mutate.defect import SRC, Defect
 SPECIAL = "tests/guard/test_special.py"
 GUARD = "tests/guard/test_guard.py"
 OPENAT = "tests/guard/test_openat.py"
-FAULTS = "tests/faults/test_faults.py::test_a_fault_is_told_or_overcome_and_nothing_is_left[openat2]"
+FAULTS = "tests/faults/test_faults.py::test_a_fault_is_reported_or_overcome_and_nothing_stays_open[openat2]"
 
 DEFECTS = (
     Defect(
@@ -70,14 +70,14 @@ DEFECTS = (
         file=f"{SRC}/guard/__init__.py",
         old="if found.canonical != rest:",
         new="if False:",
-        tests=f"{SPECIAL} -k 'denied_file or rules_are'",
+        tests=f"{SPECIAL} -k 'denied_file or rules_apply'",
     ),
     Defect(
         name="the rules do not apply to the requested name",
         file=f"{SRC}/guard/__init__.py",
         old="        self.policy.admit(rest, path)\n",
         new="",
-        tests=f"{SPECIAL} -k 'rules_are or speaks_before'",
+        tests=f"{SPECIAL} -k 'rules_apply'",
     ),
     Defect(
         name="a file swapped after it was checked is read",
@@ -126,7 +126,7 @@ DEFECTS = (
         file=f"{SRC}/guard/walk.py",
         old="            elif pending:\n",
         new="            elif False:\n",
-        tests=f"{SPECIAL} -k slash_behind",
+        tests=f"{SPECIAL} -k slash_after",
     ),
     Defect(
         name="an absolute link may leave the roots",

@@ -1,6 +1,6 @@
-"""Most of eyespan is loaded when it is first needed. While no descriptor is free it cannot be, and that is then told.
+"""Most modules are imported when they are first needed. Without a free descriptor that fails, and the reply reports it.
 
-Really no descriptor: the limit of the process is lowered at one import after another (cold.py).
+The shortage is real: the limit of the process is lowered at one import after another (`cold_start`).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from eyespan.dialects import DIALECTS
 from sizes import size
 
 HERE = Path(__file__).parent
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc for what is left open")
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for open descriptors in /proc")
 ENVIRONMENT = {**os.environ, "EYESPAN_CACHE": "off"}
 
 
-def cold(files, dialect, *options):
-    command = [sys.executable, str(HERE / "cold.py"), str(files), dialect, *options]
+def cold_start(files, dialect, *options):
+    command = [sys.executable, str(HERE / "cold_start.py"), str(files), dialect, *options]
     done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT)
     assert done.returncode == 0, done.stderr[-2000:]
     return [ast.literal_eval(line) for line in done.stdout.splitlines()]
@@ -31,27 +31,27 @@ def cold(files, dialect, *options):
 
 def check(found):
     assert [one for one in found if one[2].startswith("WRONG") or one[3]] == []
-    return Counter(how for _, _, how, _ in found)
+    return Counter(result for _, _, result, _ in found)
 
 
-# The dialects of the shipped programs load the same parts.
+# The dialects of the shipped programs import the same modules.
 @pytest.mark.parametrize("dialect", [name for name in DIALECTS if size(short="upstream" not in name, long=True)])
-def test_a_part_that_cannot_be_loaded_now_is_told_so_and_loaded_later(files, dialect):
-    told = check(cold(files, dialect, f"--every={size(short=10, long=4)}"))
+def test_an_import_that_finds_no_descriptor_is_reported_and_succeeds_later(files, dialect):
+    results = check(cold_start(files, dialect, f"--every={size(short=10, long=4)}"))
 
-    assert sum(told.values()) - told["same"] > 0
+    assert sum(results.values()) - results["same"] > 0
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("options", [[], ["--once"]], ids=["lasting", "once"])
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_import_of_every_first_read_may_find_no_descriptor(files, dialect, options):
-    told = check(cold(files, dialect, "--all", *options))
+    results = check(cold_start(files, dialect, "--all", *options))
 
-    print(f"{dialect}: {sum(told.values())} imports, {dict(told)}")
+    print(f"{dialect}: {sum(results.values())} imports, {dict(results)}")
 
 
-def test_an_event_loop_that_cannot_load_its_threads_gets_an_answer(files):
+def test_an_event_loop_without_a_free_descriptor_gets_an_answer(files):
     code = f"""
 import asyncio, resource
 from eyespan import Workspace

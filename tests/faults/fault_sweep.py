@@ -1,16 +1,16 @@
-"""Run with `shim.c` put before the C library: reads things again and again while one system call after another fails.
+"""Repeat reads while one system call after another fails. `shim.c`, loaded before the C library, makes them fail.
 
-    LD_PRELOAD=shim.so python sweep.py FOLDER BACKEND [--full] [--careless] [--long-way] [--share=1/2] [SCENARIO...]
+    LD_PRELOAD=shim.so python fault_sweep.py DIRECTORY BACKEND [--full] [--careless] [--long-way] [--share=1/2] [NAME]
 
-FOLDER is a tree made by `tree.py`. Prints one JSON object for each scenario: how many calls its read makes, how many
-faults were tried, what came of them, and `problems`, which must be empty. A fault is well met if the answer is the same
-as without it, or an error that names the fault; if no descriptor is left behind; and if the next read is right.
-`--share=1/2` does the first of every two scenarios, for a machine with two processors.
+DIRECTORY is a tree made by `fault_tree`. Prints one JSON object for each scenario: the number of system calls of its
+read, the number of faults, their results, and `problems`, which must be empty. A fault is handled well if the answer is
+the same as without it, or an error that names the fault; if no descriptor stays open; and if the next read is right.
+`--share=1/2` runs the first of every two scenarios, for a machine with two processors.
 """
 
 from __future__ import annotations
 
-import bisect  # noqa: F401  (first used where a worker cannot be; an import under a fault is no part of a read)
+import bisect  # noqa: F401  (imported here, because an import under a fault is no part of a read)
 import ctypes
 import errno
 import gc
@@ -32,22 +32,22 @@ from eyespan.worker.client import stop_all
 COUNT, FAIL, SHORT_ONCE, SHORT_ALWAYS, LIE = range(5)
 ERRORS = ("EINTR", "EAGAIN", "EMFILE", "ENOMEM", "EIO", "ESTALE", "EACCES", "ENOSYS")
 LASTING = ("EMFILE", "EIO", "ESTALE", "EACCES")
-"""What does not go away by asking again: from one call on, every call fails so."""
+"""The errors that persist: from one call on, every call fails."""
 READING = ("read", "pread", "pread64", "preadv", "preadv64")
-"""Whatever may give less than it was asked for."""
+"""The calls that may return less than requested."""
 FOREVER = 1 << 40
 SIZES = {"no size": 0, "half its size": 2, "twice its size": -2}
-SECRET = "for nobody's eyes"
+SECRET = "not to be read"
 
 
 def _peak_kb() -> int:
-    """Of this program alone: what getrusage tells begins with the peak of the process that started it."""
+    """Return the peak of this program alone: that of getrusage includes the process that started it."""
     text = Path("/proc/self/status").read_text()
     return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("VmHWM:"))
 
 
-WORKER = ("picture", "pdf", "notebook with a picture", "outline in C")
-"""Decoded in another process, which some faults end; starting the next takes its time."""
+WORKER = ("image", "pdf", "notebook with an image", "outline in C")
+"""Scenarios that decode in another process. Some faults end it, and starting the next takes time."""
 
 shim = ctypes.CDLL(None)
 shim.fault_arm.argtypes = (ctypes.c_int, ctypes.c_long, ctypes.c_long, ctypes.c_int, ctypes.c_long, ctypes.c_long)
@@ -58,7 +58,7 @@ shim.fault_name.argtypes = (ctypes.c_long,)
 
 
 class Scenario:
-    """One read: what is asked of which tool, and what must be forgotten before it is asked again."""
+    """One read: the tool, its arguments, and what must be forgotten before it is repeated."""
 
     def __init__(self, name, tool, arguments, *, forget=None, pieces=(), quick=ERRORS):
         self.name = name
@@ -66,21 +66,22 @@ class Scenario:
         self.arguments = arguments
         self.forget = forget or (lambda: None)
         self.pieces = pieces
-        """The same, asked one by one: each may fail on its own."""
+        """The targets one by one: each may fail on its own."""
         self.quick = quick
-        """The faults tried where time is short."""
+        """The errors of the short form."""
 
     def call(self) -> Reply:
         return self.tool.call(self.arguments)
 
 
-def scenarios(folder: Path, backend: str, full: bool):
-    """Everything that is read, over one workspace."""
-    # A busy machine takes more than the ten seconds of a call for a file that gives a byte at a time.
-    workspace = Workspace(folder / "root", backend=backend, policy=Policy(deny=["denied/**"]), deadline_seconds=300)
-    root = folder / "root"
-    cache_directory = folder / "cache" / f"{backend}-{os.getpid()}"
-    cache.DISK_MIN_BYTES, cache.DISK_STEP_BYTES = 8 << 20, 1 << 20  # else only of 64 MB and more is anything on disk
+def scenarios(directory: Path, backend: str, full: bool):
+    """Yield the reads, all of one workspace."""
+    # On a busy machine a file that is read byte by byte takes longer than the ten seconds of a call.
+    workspace = Workspace(directory / "root", backend=backend, policy=Policy(deny=["denied/**"]), deadline_seconds=300)
+    root = directory / "root"
+    cache_directory = directory / "cache" / f"{backend}-{os.getpid()}"
+    # By default only the indexes of files of 64 MB and more are cached on disk.
+    cache.DISK_MIN_BYTES, cache.DISK_STEP_BYTES = 8 << 20, 1 << 20
     shared = cache.shared()
     shared.folder = str(cache_directory)
     tools = {name: workspace.tool(name) for name in DIALECTS}
@@ -95,24 +96,24 @@ def scenarios(folder: Path, backend: str, full: bool):
         given = path if key in ("path", "files") else str(root / path)
         return Scenario(f"{name}, {dialect}", tools[dialect], {key: given, **more}, forget=forget, quick=quick)
 
-    # The guard's part, which each backend does in its own way.
-    yield one("small file", "forge", "folder/small.txt", quick=ERRORS)
+    # The guard, of which each backend has its own.
+    yield one("small file", "forge", "directory/small.txt", quick=ERRORS)
     yield one("through links", "forge", "link", quick=ERRORS)
     yield one("through an absolute link", "native", "absolute", quick=("EINTR", "EIO", "EMFILE", "EACCES"))
     for dialect in ("codex", "workspace", "claude", "native"):
-        yield one("small file", dialect, "folder/small.txt")
+        yield one("small file", dialect, "directory/small.txt")
     for dialect in ("forge", "workspace-upstream", "claude"):
         yield one("refused: outside", dialect, "out")
     yield one("refused: by a rule", "codex", "innocent")
     yield one("refused: a pipe", "native", "pipe")
     yield one("refused: a link", "workspace-upstream", "link")
-    yield one("back and forth", "native", "folder/../folder/./small.txt")
-    yield one("folder", "native", "folder", quick=("EINTR", "EIO", "EMFILE"))
+    yield one("back and forth", "native", "directory/../directory/./small.txt")
+    yield one("directory", "native", "directory", quick=("EINTR", "EIO", "EMFILE"))
     if not full and backend != "openat2":
         return
-    # What is behind the guard.
-    yield one("small file, with an arrow", "claude-upstream", "folder/small.txt")
-    yield one("a block of lines", "codex-upstream", "folder/code.py", mode="indentation", offset=12)
+    # Everything after the guard.
+    yield one("small file, with an arrow", "claude-upstream", "directory/small.txt")
+    yield one("a block of lines", "codex-upstream", "directory/code.py", mode="indentation", offset=12)
     late = {"codex": {"offset": 140_000, "limit": 3}, "claude": {"offset": 140_000, "limit": 3}}
     for dialect, where in late.items():
         yield one("window, no index yet", dialect, "large.txt", forget=fresh, quick=("EIO", "ENOMEM"), **where)
@@ -120,33 +121,33 @@ def scenarios(folder: Path, backend: str, full: bool):
     yield one("window, index in memory", "codex", "large.txt", **late["codex"])
     yield one("window, no index yet", "native", "large.txt:140000-140003", forget=fresh, quick=("EIO",))
     yield one("last lines, no index yet", "native", "large.txt:-3", forget=fresh, quick=("ESTALE",))
-    yield one("last lines", "forge", "folder/medium.txt", tail=2)
-    yield one("range", "forge", "folder/medium.txt", start_line=2000, end_line=2003)
-    yield one("window", "workspace", "folder/medium.txt", start_line=2000, max_lines=3)
-    yield one("bytes", "forge", "folder/binary")
+    yield one("last lines", "forge", "directory/medium.txt", tail=2)
+    yield one("range", "forge", "directory/medium.txt", start_line=2000, end_line=2003)
+    yield one("window", "workspace", "directory/medium.txt", start_line=2000, max_lines=3)
+    yield one("bytes", "forge", "directory/binary")
     yield one("wide characters", "native", "wide.txt:1000-1003", quick=("EIO",))
-    yield one("name that is nearly right", "native", "folder/smal.txt")
+    yield one("name that is nearly right", "native", "directory/smal.txt")
     yield one("member of a zip", "native", "pack.zip!/inner/one.txt")
     yield one("member of a compressed tar", "native", "pack.tar.gz!/inner/one.txt", quick=("EIO",))
     yield one("compressed", "native", "text.gz", quick=("EIO",))
     yield one("names in an archive", "native", "pack.zip", quick=("EIO",))
     yield one("table", "native", "table.csv", quick=("EIO",))
-    yield one("outline", "native", "folder/code.py", outline=True, quick=("EIO",))
+    yield one("outline", "native", "directory/code.py", outline=True, quick=("EIO",))
     if (root / "repository").exists():
         yield one("git revision", "native", "repository/file.txt@HEAD~1", quick=("EIO",))
         yield one("git revision in a pack", "native", "repository/packed.txt@v1", quick=("EMFILE",))
-    several = ["folder/small.txt", "folder/medium.txt:1990-1995", "way/code.py:6-9", "wide.txt:7-9"]
+    several = ["directory/small.txt", "directory/medium.txt:1990-1995", "way/code.py:6-9", "wide.txt:7-9"]
     yield Scenario("several, native", tools["native"], {"files": several}, pieces=several, quick=("EIO",))
     yield one("notebook", "claude", "book.ipynb")
-    yield one("picture", "claude", "picture.png", quick=("EIO",))
+    yield one("image", "claude", "image.png", quick=("EIO",))
     if full:
-        yield one("notebook with a picture", "claude", "drawn.ipynb")
+        yield one("notebook with an image", "claude", "drawn.ipynb")
         yield one("pdf", "claude", "pages.pdf")
         yield one("pdf", "native", "pages.pdf:p1")
-        yield one("picture in an archive", "native", "pack.zip!/picture.png")
-        yield one("outline in C", "native", "folder/code.c", outline=True)
+        yield one("image in an archive", "native", "pack.zip!/image.png")
+        yield one("outline in C", "native", "directory/code.c", outline=True)
     if full and backend == "openat2":
-        yield one("picture, no worker yet", "claude", "picture.png", forget=stop_all)
+        yield one("image, no worker yet", "claude", "image.png", forget=stop_all)
 
 
 class Sweep:
@@ -157,9 +158,9 @@ class Sweep:
         self.errors = errors
         self.restarts = scenario.name.startswith(WORKER)
         self.problems: list[str] = []
-        self.told: dict[str, int] = {}
+        self.results: dict[str, int] = {}
         self.tried = 0
-        for _ in range(3):  # what is imported or made at first use is no part of a read
+        for _ in range(3):  # imports and caches of the first use are no part of a read
             self.expected = scenario.call()
         self.pieces = [scenario.tool.call({"files": piece}).text for piece in scenario.pieces]
         self.descriptors = descriptors()
@@ -167,7 +168,7 @@ class Sweep:
         self.names = sorted(set(self.order))
 
     def count(self):
-        """How many calls the read makes, and which; the second of two equal counts, in case something was left."""
+        """Return the number of calls of the read and their names. Counted twice, in case the first fills a cache."""
         for _ in range(2):
             self.scenario.forget()
             shim.fault_arm(COUNT, 0, 0, 0, 0, 1)
@@ -176,13 +177,13 @@ class Sweep:
         return calls, [shim.fault_name(at).decode() for at in range(min(calls, 65536))]
 
     def step(self, full: bool) -> int:
-        """Return 1 for every call; a long read repeats most of its calls, so every third of them has to do."""
+        """Return 1 to fail every call. A long read repeats most of its calls, so every third is enough."""
         return 1 if full or self.calls < 60 else 3
 
     def run(self, full: bool) -> dict:
         for name in self.errors:
             number = getattr(errno, name)
-            for nth in range(1, self.calls + 20, self.step(full)):  # a retry makes calls of its own
+            for nth in range(1, self.calls + 20, self.step(full)):  # a retry makes more calls
                 if not self.fault(f"{name} from call {nth}", FAIL, nth, 1, number):
                     break
         for name in LASTING if full else ("EIO",) if self.calls < 40 and not self.restarts else ():
@@ -211,13 +212,13 @@ class Sweep:
             "calls": self.calls,
             "names": self.names,
             "tried": self.tried,
-            "told": self.told,
+            "results": self.results,
             "problems": self.problems[:20],
             "peak_kb": _peak_kb(),
         }
 
     def fault(self, what, mode, nth, times, number, *, most=0, divide=1, exact=False, lie=False) -> bool:
-        """One read under one fault, and one without; whether the fault was met at all."""
+        """Read once under a fault and once without. Return True if the fault occurred."""
         self.scenario.forget()
         shim.fault_arm(mode, nth, times, number, most, divide)
         try:
@@ -230,17 +231,17 @@ class Sweep:
         hit = shim.fault_hit()
         if hit is None:
             if reply != self.expected:
-                self.problems.append(f"{what}: not met, and yet {shown(reply)}")
+                self.problems.append(f"{what}: no fault, and yet {shown(reply)}")
             return False
         what = f"{what} ({hit.decode()})"
         self.tried += 1
-        kind = self.lie_met(reply) if lie else self.met(reply, number, exact)
-        self.told[kind] = self.told.get(kind, 0) + 1
+        kind = self.verdict_on_size(reply) if lie else self.verdict(reply, number, exact)
+        self.results[kind] = self.results.get(kind, 0) + 1
         if kind.startswith("WRONG"):
             self.problems.append(f"{what}: {kind}: {shown(reply)}")
         left = descriptors()
         again = self.scenario.call()
-        if self.restarts:  # the worker's socket is another one now
+        if self.restarts:  # the new worker has another socket
             gc.collect()
             left = descriptors()
         same = len(left) == len(self.descriptors) if self.restarts else left == self.descriptors
@@ -251,8 +252,8 @@ class Sweep:
             self.problems.append(f"{what}: the next read: {shown(again)}")
         return True
 
-    def met(self, reply: Reply, number: int, exact: bool) -> str:
-        """How a fault was met: "same", or the error's code; "WRONG..." for what must not be."""
+    def verdict(self, reply: Reply, number: int, exact: bool) -> str:
+        """Return "same", the code of an error that names the fault, or "WRONG..."."""
         if SECRET in reply.text:
             return "WRONG: a leak"
         if reply == self.expected:
@@ -266,20 +267,20 @@ class Sweep:
             if self.scenario.name.startswith("notebook with") and "[picture left out: " in reply.text:
                 return "a part failed" if text in reply.text else "WRONG: a part failed for no reason"
             if self.scenario.name.startswith("outline in C") and "by shape, perhaps not complete" in reply.text:
-                return "told to be less"
+                return "reported as incomplete"
             if self.pieces and composed(reply.text, self.pieces, text):
                 return "a part failed"
-            if number == errno.ESTALE and says_changed(reply) and not self.expected.is_error:
+            if number == errno.ESTALE and reports_change(reply) and not self.expected.is_error:
                 return "changed"
-            return "WRONG: neither the answer nor an error"
+            return "WRONG: neither the same answer nor an error"
         if "internal error of eyespan" in reply.error.message:
-            return "WRONG: an unforeseen error"
+            return "WRONG: an internal error"
         if text not in reply.error.message:
             return "WRONG: an error that does not name the fault"
         return reply.error.code
 
-    def lie_met(self, reply: Reply) -> str:
-        """A size is a hint: the text must not depend on it, but for what is told of the size itself."""
+    def verdict_on_size(self, reply: Reply) -> str:
+        """Return the verdict on a read with a wrong st_size. It is a hint: no text but the size itself may differ."""
         if SECRET in reply.text:
             return "WRONG: a leak"
         if reply == self.expected or body(reply) == body(self.expected):
@@ -287,12 +288,12 @@ class Sweep:
         if reply.error is None:
             return "WRONG: another answer"
         if "internal error of eyespan" in reply.error.message:
-            return "WRONG: an unforeseen error"
+            return "WRONG: an internal error"
         return reply.error.code
 
 
 def composed(text: str, pieces, fault: str) -> bool:
-    """Whether a text is made of the pieces in order, each as it is alone or a line that names the fault."""
+    """Return True if a text consists of the pieces in order, each as it is alone or a line that names the fault."""
     failed = 0
     for piece in pieces:
         text = text.removeprefix("\n")
@@ -306,16 +307,16 @@ def composed(text: str, pieces, fault: str) -> bool:
     return failed > 0 and not text
 
 
-def says_changed(reply: Reply) -> bool:
+def reports_change(reply: Reply) -> bool:
     return "changed" in json.dumps(reply.structured) or any("changed" in note for note in reply.notes)
 
 
 def body(reply: Reply):
-    """An answer without what it says of the file's size."""
+    """Return an answer without the size of the file."""
     if reply.structured and "content" in reply.structured:
         return reply.structured["content"], reply.is_error
     if reply.structured and "parts" in reply.structured:
-        return re.sub(r"/(\d+|\?) #", "/ #", reply.text), reply.is_error  # a total that is not known is told so
+        return re.sub(r"/(\d+|\?) #", "/ #", reply.text), reply.is_error  # a total may be unknown
     return reply.content, reply.is_error
 
 
@@ -335,7 +336,7 @@ def name_of(fd: str) -> str:
 
 
 def be_careless() -> None:
-    """Makes of the reader one that this sweep must find fault with."""
+    """Break the reader, so that this sweep must find problems."""
     import eyespan.guard
     from eyespan.lines.reader import LineReader
     from eyespan.source import Source
@@ -347,7 +348,7 @@ def be_careless() -> None:
 
 
 def take_the_long_way() -> None:
-    """As where /proc/self/fd is not held open and the root's file system says nothing of what lies beneath it."""
+    """Disable the shortcuts: /proc/self/fd is not kept open, and the root's device reveals nothing about its files."""
     from eyespan.guard import Root, openat
 
     opened = Root.__init__
@@ -361,9 +362,9 @@ def take_the_long_way() -> None:
 
 
 def main() -> None:
-    logging.getLogger("eyespan").addHandler(logging.NullHandler())  # what it writes is no part of a read
+    logging.getLogger("eyespan").addHandler(logging.NullHandler())  # writing the log is no part of a read
     logging.getLogger("eyespan").propagate = False
-    folder, backend, *rest = sys.argv[1:]
+    directory, backend, *rest = sys.argv[1:]
     full = "--full" in rest
     if "--careless" in rest:
         be_careless()
@@ -372,7 +373,7 @@ def main() -> None:
     wanted = [name for name in rest if not name.startswith("--")]
     share = next((option.removeprefix("--share=") for option in rest if option.startswith("--share=")), "1/1")
     mine, shares = map(int, share.split("/"))
-    for at, scenario in enumerate(scenarios(Path(folder), backend, full), 1):
+    for at, scenario in enumerate(scenarios(Path(directory), backend, full), 1):
         if at % shares != mine % shares or (wanted and not any(scenario.name.startswith(name) for name in wanted)):
             continue
         for kind in ("errors", "short", "lies"):

@@ -1,13 +1,13 @@
-"""First reads, each in a new process that has loaded little yet, with no descriptor left from one of its imports on.
+"""Run first reads in new processes that have loaded little, and let no descriptor be free from one import on.
 
-    python cold.py FOLDER DIALECT [--all | --every=N] [--once]
+    python cold_start.py DIRECTORY DIALECT [--all | --every=N] [--once]
 
-FOLDER is a tree made by `tree.py`. The shortage is real: at the n-th import of the call the limit on descriptors is
-lowered, so that neither modules nor shared libraries can be opened, nor anything else; n = 0 is before the call. After
-the call the limit is lifted, and the same is asked again. Prints a Python literal for each import: what was read, when
-the shortage began, how the first answer was ("same", a code, or "WRONG..."), and what was wrong with the second ("").
+DIRECTORY is a tree made by `fault_tree`. The shortage is real: at the n-th import of the call the limit on descriptors
+is lowered, so that neither modules nor shared libraries nor anything else can be opened; n = 0 is before the call.
+After the call the limit is lifted, and the call is repeated. Prints a Python literal for each import: the arguments,
+the import, the result of the first call ("same", a code, or "WRONG..."), and the problem with the second, or "".
 
-Without `--all` a choice: of the imports that were not tried with another read, those of shared libraries and one of N
+Without `--all`, a choice: of the imports that were not tried with another read, those of shared libraries and one of N
 others (4). `--once`: the shortage ends with the next import.
 """
 
@@ -21,21 +21,21 @@ from eyespan import Workspace
 
 TEXT = os.strerror(24)
 SHORT = 3
-"""Of descriptors, 0 to 2 are taken; a limit of none at all would also make poll(2) fail, which is another fault."""
+"""The lowered limit: 0 to 2 are in use. A limit of 0 would also make poll(2) fail, which is another fault."""
 PATHS = {
-    "claude": ("folder/small.txt", "book.ipynb", "picture.png", "pages.pdf"),
-    "codex": ("folder/small.txt",),
-    "forge": ("folder/small.txt", "folder/binary"),
-    "workspace": ("folder/small.txt",),
+    "claude": ("directory/small.txt", "book.ipynb", "image.png", "pages.pdf"),
+    "codex": ("directory/small.txt",),
+    "forge": ("directory/small.txt", "directory/binary"),
+    "workspace": ("directory/small.txt",),
     "native": (
-        "folder/small.txt",
-        "folder",
-        "folder/smal.txt",
+        "directory/small.txt",
+        "directory",
+        "directory/smal.txt",
         "latin.txt",
         "large.txt:140000-140003",
         "book.ipynb",
         "table.csv",
-        "folder/code.py::f3",
+        "directory/code.py::f3",
         "pack.zip",
         "pack.zip!/inner/one.txt",
         "pack.tar.gz!/inner/one.txt",
@@ -45,7 +45,7 @@ PATHS = {
         "text.zst",
         "repository/file.txt@HEAD~1",
         "pages.pdf:p1",
-        "picture.png",
+        "image.png",
     ),
 }
 NEVER = 1 << 30
@@ -53,7 +53,7 @@ LATE = {"codex": {"offset": 140_000, "limit": 3}, "claude": {"offset": 140_000, 
 
 
 def reads(root: str, dialect: str):
-    """What is asked, in the words of a dialect."""
+    """Yield the arguments of the reads, in a dialect."""
     name = dialect.partition("-")[0]
     key = {"codex": "file_path", "claude": "file_path", "native": "files"}.get(name, "path")
     lead = f"{root}/" if key == "file_path" else ""
@@ -65,25 +65,25 @@ def reads(root: str, dialect: str):
 
 
 class Shortage:
-    """None left from the n-th import on."""
+    """Leaves no descriptor free from the n-th import on."""
 
     def __init__(self, nth: int, once: bool) -> None:
         self.nth = nth
         self.once = once
-        self.seen: list[str] = []
-        self.on = True
+        self.imports: list[str] = []
+        self.is_active = True
         self.soft, self.hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if nth == 0:
             self.begin()
-        sys.addaudithook(self.heard)
+        sys.addaudithook(self.on_event)
 
-    def heard(self, event: str, arguments: tuple) -> None:
-        if event != "import" or not self.on:
+    def on_event(self, event: str, arguments: tuple) -> None:
+        if event != "import" or not self.is_active:
             return
-        self.seen.append(arguments[0])
-        if len(self.seen) == self.nth:
+        self.imports.append(arguments[0])
+        if len(self.imports) == self.nth:
             self.begin()
-        elif self.once and len(self.seen) == self.nth + 1:
+        elif self.once and len(self.imports) == self.nth + 1:
             self.lift()
 
     def begin(self) -> None:
@@ -93,30 +93,31 @@ class Shortage:
         resource.setrlimit(resource.RLIMIT_NOFILE, (self.soft, self.hard))
 
     def end(self) -> None:
-        self.on = False
+        self.is_active = False
         self.lift()
 
 
 def in_a_new_process(work) -> object:
+    """Return the result of `work`, run in a forked process, or None if that process fails."""
     here, there = os.pipe()
     child = os.fork()
     if child == 0:
         status = 1
         try:
             os.close(here)
-            told = repr(work()).encode()
-            while told:
-                told = told[os.write(there, told) :]
+            data = repr(work()).encode()
+            while data:
+                data = data[os.write(there, data) :]
             status = 0
         finally:
             os._exit(status)
     os.close(there)
-    told = b""
+    data = b""
     while piece := os.read(here, 1 << 16):
-        told += piece
+        data += piece
     os.close(here)
     _, status = os.waitpid(child, 0)
-    return eval(told) if status == 0 else None  # of what this file wrote itself
+    return eval(data) if status == 0 else None  # written by this file itself
 
 
 def facts(reply) -> tuple:
@@ -124,27 +125,27 @@ def facts(reply) -> tuple:
     return repr((reply.content, reply.structured, reply.notes)), error
 
 
-def asked(tool, arguments) -> tuple:
+def answer(tool, arguments) -> tuple:
     try:
         return facts(tool.call(arguments))
     except BaseException as error:
         return "", ("RAISED", repr(error))
 
 
-def open_now() -> set:
+def open_descriptors() -> set:
     return set(os.listdir("/proc/self/fd"))
 
 
 def try_one(tool, arguments, nth: int, once: bool) -> tuple:
-    before = open_now()
+    before = open_descriptors()
     shortage = Shortage(nth, once)
-    first = asked(tool, arguments)
+    first = answer(tool, arguments)
     shortage.end()
     stop_workers()
-    left = [name_of(fd) for fd in open_now() - before]
-    second = asked(tool, arguments)
+    left = [name_of(fd) for fd in open_descriptors() - before]
+    second = answer(tool, arguments)
     stop_workers()
-    return first, second, [name for name in left if name], shortage.seen
+    return first, second, [name for name in left if name], shortage.imports
 
 
 def stop_workers() -> None:
@@ -156,14 +157,15 @@ def name_of(fd: str) -> str:
     try:
         return os.readlink(f"/proc/self/fd/{fd}")
     except OSError:
-        return ""  # that of the listing itself
+        return ""  # the descriptor of the listing itself
 
 
-def met(first, expected) -> str:
+def verdict(first, expected) -> str:
+    """Return "same", the code of an error that names the shortage, or "WRONG..."."""
     if first == expected:
         return "same"
     if first[1] is None:
-        return f"WRONG: neither the answer nor an error: {first[0][:300]}"
+        return f"WRONG: neither the same answer nor an error: {first[0][:300]}"
     code, message = first[1]
     if expected[1] and code == expected[1][0]:
         return "the same error"
@@ -173,8 +175,8 @@ def met(first, expected) -> str:
 
 
 def main() -> None:
-    folder, dialect, *options = sys.argv[1:]
-    root = os.path.join(folder, "root")
+    directory, dialect, *options = sys.argv[1:]
+    root = os.path.join(directory, "root")
     workspace = Workspace(root)
     tool = workspace.tool(dialect)
     known: set[str] = set()
@@ -195,7 +197,7 @@ def main() -> None:
             wrong = "" if second == expected else f"the next answer: {second}"
             if left:
                 wrong += f" descriptors left: {left}"
-            print(repr((arguments, name, met(first, expected), wrong)), flush=True)
+            print(repr((arguments, name, verdict(first, expected), wrong)), flush=True)
 
 
 if __name__ == "__main__":
