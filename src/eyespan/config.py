@@ -1,14 +1,14 @@
-"""`eyespan.toml`: roots, rules and limits, as the host wants them.
+"""The configuration file `eyespan.toml`: roots, rules and limits.
 
-A file inside the workspace may have been written by anyone, a model included: it can only narrow (add deny rules, name
-roots inside the roots). A file outside, named with `--config`, is the host's word.
+A file inside the workspace may have been written by anyone, a model included. It can only narrow access: add deny rules
+and choose roots inside the given roots. A file outside, named with `--config`, may do more.
 """
 
 from __future__ import annotations
 
 import os
 
-from eyespan.errors import NotFound, ReadError
+from eyespan.errors import NotFound
 from eyespan.guard import Guard, Root
 from eyespan.policy import Policy
 from eyespan.record import record
@@ -21,20 +21,21 @@ if TYPE_CHECKING:
 FILE_NAME = "eyespan.toml"
 MAX_CONFIG_BYTES = 1 << 20
 
-_KNOWN: dict[str, Any] = {
+_SCHEMA: dict[str, Any] = {
     "roots": list,
     "policy": {"deny": list, "allow": list},
     "tools": {"read_file": {"max_file_read_bytes": int, "max_scan_bytes": int, "show_line_numbers": bool}},
 }
+"""The known keys: the type of a value, or a table of further keys."""
 
 
 class BadConfig(ValueError):
-    """A configuration that cannot be meant; the text says which key of which file, and what is known."""
+    """A configuration file that cannot be used. The message names the file, the key and the known keys."""
 
 
 @record
 class Config:
-    """What a configuration file says."""
+    """The contents of a configuration file."""
 
     roots: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
@@ -43,29 +44,30 @@ class Config:
     """The settings of `[tools.read_file]`, section 5 of seed 002."""
 
     def policy(self) -> Policy:
+        """Return the rules of the file, on top of the built-in ones."""
         return Policy(self.deny, self.allow)
 
 
 def load(roots: Sequence[str], path: str | None = None) -> Config:
-    """The configuration of a workspace: the file named, else `eyespan.toml` in the first root, else defaults.
+    """Load the file `path`, else `eyespan.toml` in the first root; without either, return the defaults.
 
     Raises: BadConfig, ReadError.
     """
     if path is None:
         try:
-            text = _read(roots[0], FILE_NAME)
+            data = _read(roots[0], FILE_NAME)
         except NotFound:
             return Config()
-        return _parse(text, os.path.join(roots[0], FILE_NAME), roots)
-    folder, name = os.path.split(os.path.abspath(path))
+        return _parse(data, os.path.join(roots[0], FILE_NAME), roots)
+    directory, name = os.path.split(os.path.abspath(path))
     try:
-        return _parse(_read(folder, name), path, roots)
+        return _parse(_read(directory, name), path, roots)
     except NotADirectoryError:
         raise NotFound(path) from None
 
 
-def _read(folder: str, name: str) -> bytes:
-    root = Root(folder)
+def _read(directory: str, name: str) -> bytes:
+    root = Root(directory)
     try:
         guard = Guard((root,), Policy(built_in=False))
         with guard.open(name) as source:
@@ -82,34 +84,35 @@ def _parse(data: bytes, name: str, roots: Sequence[str]) -> Config:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadConfig(f"{name}: {error}") from None
     except RecursionError:
-        raise BadConfig(f"{name}: it is nested too deeply") from None
-    _check(table, _KNOWN, "", name)
+        raise BadConfig(f"{name}: nested too deeply") from None
+    _check(table, _SCHEMA, "", name)
     base = os.path.dirname(os.path.abspath(name))
-    named = tuple([os.path.join(base, root) for root in _strings(table.get("roots", []), "roots", name)])
-    if any("\0" in root for root in named):
-        raise BadConfig(f"{name}: roots: a path has no NUL in it")
+    chosen = tuple([os.path.join(base, root) for root in _string_list(table.get("roots", []), "roots", name)])
+    if any("\0" in root for root in chosen):
+        raise BadConfig(f"{name}: roots: a path cannot contain NUL")
     policy = table.get("policy", {})
-    deny = _strings(policy.get("deny", []), "policy.deny", name)
-    allow = _strings(policy.get("allow", []), "policy.allow", name)
-    if any(_inside(os.path.abspath(name), root) for root in roots):
+    deny = _string_list(policy.get("deny", []), "policy.deny", name)
+    allow = _string_list(policy.get("allow", []), "policy.allow", name)
+    if any(_is_within(os.path.abspath(name), root) for root in roots):
         if allow:
             raise BadConfig(f"{name}: policy.allow works only in a file outside the roots, given with --config")
-        for root in named:
-            if not any(_inside(root, outer) for outer in roots):
+        for root in chosen:
+            if not any(_is_within(root, outer) for outer in roots):
                 raise BadConfig(f"{name}: roots: {root!r} is not inside the workspace; give --root for it")
-    return Config(named, deny, allow, table.get("tools", {}).get("read_file", {}))
+    return Config(roots=chosen, deny=deny, allow=allow, forge=table.get("tools", {}).get("read_file", {}))
 
 
-def _inside(path: str, root: str) -> bool:
+def _is_within(path: str, root: str) -> bool:
     real, outer = os.path.realpath(path), os.path.realpath(root)
     return os.path.commonpath([real, outer]) == outer
 
 
-def _check(table: Mapping[str, Any], known: Mapping[str, Any], prefix: str, name: str) -> None:
+def _check(table: Mapping[str, Any], schema: Mapping[str, Any], prefix: str, name: str) -> None:
     for key, value in table.items():
-        wanted = known.get(key)
+        wanted = schema.get(key)
         if wanted is None:
-            raise BadConfig(f"{name}: unknown key {prefix}{key}; known are {', '.join(prefix + k for k in known)}")
+            known = ", ".join(prefix + known for known in schema)
+            raise BadConfig(f"{name}: unknown key {prefix}{key}; the known keys are {known}")
         if isinstance(wanted, dict):
             if not isinstance(value, dict):
                 raise BadConfig(f"{name}: {prefix}{key} must be a table")
@@ -118,10 +121,7 @@ def _check(table: Mapping[str, Any], known: Mapping[str, Any], prefix: str, name
             raise BadConfig(f"{name}: {prefix}{key} must be of type {wanted.__name__}, not {value!r}")
 
 
-def _strings(values: Any, key: str, name: str) -> tuple[str, ...]:
+def _string_list(values: Any, key: str, name: str) -> tuple[str, ...]:
     if not all(isinstance(value, str) and value for value in values):
         raise BadConfig(f"{name}: {key} must be a list of non-empty strings")
     return tuple(values)
-
-
-__all__ = ["BadConfig", "Config", "ReadError", "load"]
