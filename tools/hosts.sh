@@ -24,5 +24,5 @@ fi
 
 export EYESPAN_HOSTS_UV="$cache/uv/bin/uv" UV_CACHE_DIR="$cache/uv-cache"
 export EYESPAN_HOSTS_BIN="$cache/node/node_modules/.bin"
-"$python" -m pytest tests/hosts/test_real_hosts.py tests/hosts/test_getting_it.py -rs "$@"
+"$python" -m pytest tests/hosts/test_real_hosts.py tests/hosts/test_installation.py -rs "$@"
 echo "hosts: real hosts ok"

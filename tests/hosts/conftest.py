@@ -1,4 +1,4 @@
-"""A workspace with one file, and a tool that answers with every kind of block there is."""
+"""A workspace with one file, and a tool that answers with every kind of block."""
 
 from __future__ import annotations
 
@@ -8,17 +8,11 @@ from eyespan import DocumentContent, ImageContent, Reply, TextContent, Tool, Too
 from eyespan.dialects.base import FileDialect
 from eyespan.model import ReadRequest, ReplyError
 
-PNG = bytes.fromhex(
-    "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c49444154789c63f8cfc0000003010100c9fe92ef"
-    "0000000049454e44ae426082"
-)
-"""One red pixel."""
-PNG_BASE64 = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
-PDF, PDF_BASE64 = b"%PDF-1.4", "JVBERi0xLjQ="
+from .samples import PDF, PNG
 
 
 class Album(FileDialect):
-    """Answers any path it can read with a text, a picture and a PDF."""
+    """Answers any readable path with a text, an image and a PDF."""
 
     name = "album"
 

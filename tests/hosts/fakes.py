@@ -1,12 +1,12 @@
-"""Model APIs on loopback that call tools by a script: what a real host tells its model can then be looked at.
+"""Fake model APIs on loopback that make scripted tool calls, and record what a host sends to its model.
 
-A fake answers each request with the next call of its script, found by counting the results the request already holds,
-so retries and side requests of the host do not confuse it; behind the last call it says `done`. It keeps the requests.
+A fake answers each request with the next call of its script. It finds that call by counting the results in the request,
+so retries and side requests of the host do no harm. After the last call it answers `done`. It keeps all requests.
 
     with FakeAnthropic([Call("mcp__eyespan__Read", {"file_path": "/a"})]) as model:
         ...                     # run the host with model.url as its API
-    model.results()             # what the host sent for each call, by the script's order
-    model.tool("mcp__eyespan__Read")   # the definition that the model was shown
+    model.results()             # the results that the host sent, in the order of the script
+    model.tool("mcp__eyespan__Read")   # the definition that the host sent
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Call:
-    """One tool call that the model makes."""
+    """One tool call of the model."""
 
     name: str
     arguments: dict[str, Any] = field(default_factory=dict)
@@ -28,13 +28,13 @@ class Call:
 
 
 class FakeModel:
-    """An HTTP server for one API; subclasses know its paths, its items and its stream of events."""
+    """An HTTP server for one API. Subclasses define its paths, items and events."""
 
     def __init__(self, script: list[Call]) -> None:
         self.script = script
         self.requests: list[dict[str, Any]] = []
         self.other: list[str] = []
-        """What was asked beside the model itself: method and path."""
+        """Method and path of requests that are not for the model."""
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._thread = Thread(target=self._server.serve_forever, daemon=True)
 
@@ -52,14 +52,14 @@ class FakeModel:
         self._thread.join()
 
     def results(self) -> list[Any]:
-        """The results of the calls, as the host sent them with its last request that had any."""
+        """Return the results of the calls in the last request that had any."""
         found: list[Any] = []
         for request in self.requests:
             found = self.results_in(request) or found
         return found
 
     def tool(self, name: str) -> dict[str, Any] | None:
-        """A tool's definition as the host gave it to the model."""
+        """Return the definition of a tool that the host sent to the model."""
         for request in self.requests:
             for tool in self.tools_in(request):
                 if tool.get("name") == name:
@@ -67,7 +67,7 @@ class FakeModel:
         return None
 
     def turn(self, request: dict[str, Any]) -> Call | None:
-        """The call to make next; None when the script is done, or the request is one of the host's side requests."""
+        """Return the next call; None at the end of the script, and for side requests of the host."""
         done = len(self.results_in(request))
         if done >= len(self.script) or not self.tools_in(request):
             return None
@@ -86,7 +86,7 @@ class FakeModel:
         raise NotImplementedError
 
     def whole(self, request: dict[str, Any], call: Call | None) -> dict[str, Any]:
-        """The answer to a request that wants no stream."""
+        """Return the answer to a request without streaming."""
         raise NotImplementedError
 
     def _handler(fake) -> type[BaseHTTPRequestHandler]:  # noqa: N805  # `self` is the handler's, below
@@ -197,7 +197,7 @@ class FakeOpenAI(FakeModel):
         return path == "/v1/responses"
 
     def tools_in(self, request):
-        """The functions, those in namespaces among them: `namespace` is then beside the name."""
+        """Return the functions, with their `namespace` if they have one."""
         found = []
         for tool in request.get("tools") or []:
             if tool.get("type") == "namespace":

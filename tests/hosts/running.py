@@ -1,4 +1,4 @@
-"""Real hosts as processes: nothing of this machine's user reaches them, and nothing of them leaves the machine."""
+"""Real hosts as processes, without the settings of this user and without access to other machines."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import os
 import subprocess
 
 BIN = os.environ.get("EYESPAN_HOSTS_BIN", "")
-"""The folder of the hosts' programs; tools/hosts.sh sets it."""
+"""The directory of the hosts' programs; tools/hosts.sh sets it."""
 UV = os.environ.get("EYESPAN_HOSTS_UV", "")
-"""The program uv; likewise."""
+"""The program uv; tools/hosts.sh sets it."""
 
 
 def run(arguments, project, home, **environment):
-    """Runs a host with nothing of this machine's user: no settings, no keys, no other server, no way off loopback."""
-    nowhere = {"HTTP_PROXY": "http://127.0.0.1:9", "HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
+    """Run a host without settings, keys and servers of this user, and with loopback as its only network."""
+    proxies = {"HTTP_PROXY": "http://127.0.0.1:9", "HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
     done = subprocess.run(
         arguments,
         cwd=project,
-        env={"PATH": os.pathsep.join([BIN, os.environ["PATH"]]), "HOME": str(home), **nowhere, **environment},
+        env={"PATH": os.pathsep.join([BIN, os.environ["PATH"]]), "HOME": str(home), **proxies, **environment},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

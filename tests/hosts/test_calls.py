@@ -1,4 +1,4 @@
-"""From a model's tool call to the item that answers it, in each API's own shape."""
+"""Tool calls of each API, answered with the items of that API."""
 
 import asyncio
 import json
@@ -8,7 +8,7 @@ import pytest
 
 from eyespan.hosts import afrom_tool_call, afrom_tool_calls, from_tool_call, from_tool_calls
 
-from .conftest import PDF_BASE64, PNG_BASE64
+from .samples import PDF_BASE64, PNG_BASE64
 
 VIEW = "     1\thello\n     2\tworld"
 
@@ -53,7 +53,7 @@ def test_a_call_of_anthropic_is_answered_with_a_tool_result(claude, hello):
     assert item == {"type": "tool_result", "tool_use_id": "c1", "content": VIEW, "is_error": False}
 
 
-def test_a_failed_read_is_marked_where_the_api_has_a_mark_for_it(claude):
+def test_a_failed_read_has_the_error_flag_if_the_api_has_one(claude):
     item = from_tool_call(claude, anthropic("Read", {"file_path": "/nowhere"}))
 
     assert item["is_error"] is True
@@ -71,7 +71,7 @@ def test_calls_may_be_objects_and_arguments_a_dictionary_or_text(claude, hello):
     assert from_tool_call(claude, block)["content"] == VIEW
 
 
-def test_responses_take_text_pictures_and_files(album):
+def test_responses_accept_text_images_and_files(album):
     item = from_tool_call(album, responses("look", '{"path": "hello.txt"}'))
 
     assert item["output"] == [
@@ -85,7 +85,7 @@ def test_responses_take_text_pictures_and_files(album):
     ]
 
 
-def test_anthropic_takes_text_pictures_and_documents(album):
+def test_anthropic_accepts_text_images_and_documents(album):
     item = from_tool_call(album, anthropic("look", {"path": "hello.txt"}))
 
     assert item["content"] == [
@@ -99,7 +99,7 @@ def test_anthropic_takes_text_pictures_and_documents(album):
     ]
 
 
-def test_a_tool_message_names_what_it_cannot_hold(album):
+def test_a_tool_message_describes_images_and_files(album):
     item = from_tool_call(album, chat("look", '{"path": "hello.txt"}'))
 
     assert item["content"] == [
@@ -109,17 +109,17 @@ def test_a_tool_message_names_what_it_cannot_hold(album):
     ]
 
 
-def test_a_turn_of_chat_ends_with_a_user_message_that_has_the_pictures(album):
+def test_a_turn_of_chat_ends_with_a_user_message_with_the_images(album):
     calls = [chat("look", '{"path": "hello.txt"}', "c1"), chat("look", '{"path": "none"}', "c2")]
 
-    first, second, pictures = from_tool_calls(album, calls)
+    first, second, attachments = from_tool_calls(album, calls)
 
     assert (first["tool_call_id"], second["tool_call_id"], second["content"]) == (
         "c1",
         "c2",
         "not seen: No such file or directory",
     )
-    assert pictures == {
+    assert attachments == {
         "role": "user",
         "content": [
             {"type": "text", "text": "hello.txt:"},
@@ -145,7 +145,7 @@ def test_a_turn_without_calls_adds_nothing(claude):
     assert from_tool_calls(claude, []) == []
 
 
-def test_the_awaited_forms_answer_the_same(album, claude, hello):
+def test_the_async_functions_answer_the_same(album, claude, hello):
     calls = [anthropic("Read", hello, "c1"), anthropic("look", {"path": "hello.txt"}, "c2"), anthropic("no", {}, "c3")]
     tools = [claude, album]
 
@@ -160,7 +160,7 @@ def test_a_tool_answers_to_its_aliases(workspace, alias):
     assert item["output"] == "1\thello\n"
 
 
-def test_a_name_goes_before_an_alias(workspace):
+def test_a_name_takes_precedence_over_an_alias(workspace):
     tools = [workspace.tool("forge"), workspace.tool("workspace")]
 
     item = from_tool_call(tools, responses("read_file", '{"path": "hello.txt"}'))
@@ -169,7 +169,7 @@ def test_a_name_goes_before_an_alias(workspace):
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "told"),
+    ("name", "arguments", "message"),
     [
         ("Write", "{}", "There is no tool 'Write'; there is: Read."),
         (None, "{}", "There is no tool None; there is: Read."),
@@ -185,11 +185,11 @@ def test_a_name_goes_before_an_alias(workspace):
         ("Read", 7, "the arguments must be an object with file_path"),
     ],
 )
-def test_what_the_model_got_wrong_is_told_to_it(claude, name, arguments, told):
+def test_a_mistake_of_the_model_is_answered_with_an_error(claude, name, arguments, message):
     item = from_tool_call(claude, anthropic(name, arguments))
 
     assert item["is_error"] is True
-    assert item["content"].startswith(told)
+    assert item["content"].startswith(message)
     item["content"].encode()
 
 
@@ -205,17 +205,17 @@ def test_what_the_model_got_wrong_is_told_to_it(claude, name, arguments, told):
         {"name": "Read", "arguments": "{}"},
     ],
 )
-def test_an_object_that_is_no_tool_call_is_the_callers_mistake(claude, call):
+def test_an_object_that_is_not_a_tool_call_raises(claude, call):
     with pytest.raises(TypeError, match="not a tool call"):
         from_tool_call(claude, call)
 
 
-def test_two_tools_of_one_name_cannot_be_told_apart(workspace):
-    with pytest.raises(ValueError, match="two of the tools are called 'Read'"):
+def test_two_tools_of_one_name_are_ambiguous(workspace):
+    with pytest.raises(ValueError, match="two of the tools have the name 'Read'"):
         from_tool_call([workspace.tool("claude"), workspace.tool("forge")], responses("Read", "{}"))
 
 
-def test_a_strict_call_says_null_for_what_it_leaves_out(workspace, hello):
+def test_nulls_of_a_strict_call_are_dropped(workspace, hello):
     codex = workspace.tool("codex")
     arguments = {
         **hello,

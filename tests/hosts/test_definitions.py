@@ -1,4 +1,4 @@
-"""The tool definitions that go out: the dialect's own words, byte for byte, in each API's frame."""
+"""Tool definitions: the texts and schemas of the dialect, byte for byte, in the form of each API."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from eyespan.hosts.schemas import anthropic_strict, openai_strict
 
 
 @pytest.mark.parametrize("name", DIALECTS)
-def test_each_definition_holds_the_dialects_words_and_schema_unchanged(workspace, name):
+def test_each_definition_has_the_texts_and_schema_of_the_dialect_unchanged(workspace, name):
     tool = workspace.tool(name)
     spec = tool.spec
     words = {"name": spec.name, "description": spec.description}
@@ -24,13 +24,13 @@ def test_each_definition_holds_the_dialects_words_and_schema_unchanged(workspace
         "idempotentHint": True,
         "openWorldHint": False,
     }
-    mcp.pop("_meta", None)  # words to single hosts
-    assert bool(mcp.pop("outputSchema", None)) == name.startswith("workspace")  # its result is a structure
+    mcp.pop("_meta", None)  # hints for single hosts
+    assert bool(mcp.pop("outputSchema", None)) == name.startswith("workspace")  # its result is an object
     assert mcp == {**words, "inputSchema": spec.input_schema}
 
 
 @pytest.mark.parametrize("name", DIALECTS)
-def test_strict_definitions_say_so(workspace, name):
+def test_strict_definitions_are_strict(workspace, name):
     tool = workspace.tool(name)
 
     assert to_openai(tool, strict=True)["strict"] is True
@@ -49,6 +49,6 @@ def test_a_definition_may_be_changed_without_changing_the_tool(workspace):
     assert "file_path" in tool.spec.input_schema["properties"]
 
 
-def test_an_api_that_openai_does_not_have_is_refused(workspace):
+def test_an_unknown_api_is_refused(workspace):
     with pytest.raises(ValueError, match='api must be "responses" or "chat"'):
         to_openai(workspace.tool("claude"), api="completions")

@@ -13,11 +13,11 @@ from google.genai import types
 
 from eyespan.hosts.google_adk import to_google_adk
 
-from .conftest import PDF, PNG
+from .samples import PDF, PNG
 
 
 class Model(BaseLlm):
-    """Calls the tool once, then says done; keeps the requests it got."""
+    """Calls the tool once and answers done after that. Keeps the requests."""
 
     call: types.FunctionCall
     requests: list = []
@@ -52,7 +52,7 @@ def test_text_arrives(workspace):
     assert declaration.parameters_json_schema == workspace.tool("forge").spec.input_schema
 
 
-def test_pictures_and_documents_arrive(album):
+def test_images_and_documents_arrive(album):
     response, _ = run(album, {"path": "hello.txt"})
 
     assert response.response["result"] == "seen"
@@ -62,7 +62,7 @@ def test_pictures_and_documents_arrive(album):
     ]
 
 
-def test_a_failed_read_is_told_to_the_model(workspace):
+def test_a_failed_read_reaches_the_model_as_an_error(workspace):
     response, _ = run(workspace.tool("claude"), {"file_path": "relative"})
 
     assert response.response == {"error": "file_path must be an absolute path, not a relative path"}

@@ -12,11 +12,11 @@ from langchain_core.messages import AIMessage, ToolMessage
 
 from eyespan.hosts.langchain import to_langchain
 
-from .conftest import PDF_BASE64, PNG_BASE64
+from .samples import PDF_BASE64, PNG_BASE64
 
 
 class Model(FakeMessagesListChatModel):
-    """Says what it was told to say, with the tools it was given noted."""
+    """A chat model with scripted answers. Records the tools it is given."""
 
     bound: list = []
 
@@ -45,7 +45,7 @@ def test_text_arrives(workspace, awaited):
 
 
 @pytest.mark.parametrize("awaited", [False, True])
-def test_pictures_and_documents_arrive(album, awaited):
+def test_images_and_documents_arrive(album, awaited):
     answer, _ = run(album, {"path": "hello.txt"}, awaited)
 
     assert answer.content == [

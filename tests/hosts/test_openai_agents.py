@@ -15,7 +15,7 @@ from eyespan.dialects import DIALECTS
 from eyespan.hosts.openai_agents import to_openai_agents
 from eyespan.hosts.schemas import copied, openai_strict
 
-from .conftest import PDF_BASE64, PNG_BASE64
+from .samples import PDF_BASE64, PNG_BASE64
 
 
 def run(tool, arguments, strict=False):
@@ -35,11 +35,11 @@ def test_text_arrives(workspace):
     ]
 
 
-def test_pictures_and_documents_arrive(album):
-    text, picture, document = run(album, '{"path": "hello.txt"}')
+def test_images_and_documents_arrive(album):
+    text, image, document = run(album, '{"path": "hello.txt"}')
 
     assert text == {"type": "input_text", "text": "seen"}
-    assert (picture["type"], picture["image_url"]) == ("input_image", f"data:image/png;base64,{PNG_BASE64}")
+    assert (image["type"], image["image_url"]) == ("input_image", f"data:image/png;base64,{PNG_BASE64}")
     assert document == {
         "type": "input_file",
         "file_data": f"data:application/pdf;base64,{PDF_BASE64}",
@@ -48,17 +48,17 @@ def test_pictures_and_documents_arrive(album):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ('{"path": "none"}', "Read failed: "),
         ('{"path": ', "the arguments are not valid JSON"),
         ("[]", "Bad args: arguments must be an object"),
     ],
 )
-def test_a_failed_read_is_told_to_the_model(workspace, arguments, told):
+def test_a_failed_read_is_told_to_the_model(workspace, arguments, message):
     (block,) = run(workspace.tool("forge"), arguments)
 
-    assert block["text"].startswith(told)
+    assert block["text"].startswith(message)
 
 
 def test_strict_takes_null_for_absent(workspace, tmp_path):

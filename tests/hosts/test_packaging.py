@@ -1,4 +1,4 @@
-"""What hosts and registries are told about eyespan: that it agrees with itself, and works as its documentation says."""
+"""The manifests for hosts and registries agree with each other and with the documentation."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def data(path):
     return tomllib.loads(text) if path.endswith(".toml") else json.loads(text)
 
 
-def test_every_file_tells_the_same_version():
+def test_every_file_has_the_same_version():
     project, second, bundle = (
-        data(f"{folder}pyproject.toml")["project"] for folder in ("", "packaging/eyespan-mcp/", "packaging/mcpb/")
+        data(f"{directory}pyproject.toml")["project"] for directory in ("", "packaging/eyespan-mcp/", "packaging/mcpb/")
     )
     server, marketplace = data("server.json"), data(".claude-plugin/marketplace.json")
     version = eyespan.__version__
@@ -48,7 +48,7 @@ def test_every_file_tells_the_same_version():
 
 
 def test_server_json_keeps_the_rules_of_the_registry():
-    """Its schema comes in no package; these are the rules of it that a publisher trips over."""
+    """Check the rules that matter to a publisher; no package contains the whole schema."""
     server = data("server.json")
     (package,) = server["packages"]
 
@@ -66,7 +66,7 @@ def test_server_json_keeps_the_rules_of_the_registry():
 
 
 def test_the_published_readme_proves_the_name_to_the_registry():
-    """The registry looks for this line in the description of the package that server.json names."""
+    """Check the line by which the registry recognizes the package of server.json."""
     second = data("packaging/eyespan-mcp/pyproject.toml")["project"]
     readme = (ROOT / "packaging/eyespan-mcp" / second["readme"]).read_text()
 
@@ -83,14 +83,14 @@ def test_the_published_readme_proves_the_name_to_the_registry():
         (["--http", "127.0.0.1:1"], ["serve", "--http", "127.0.0.1:1"]),
     ],
 )
-def test_the_folders_in_front_are_the_roots(monkeypatch, given, words):
+def test_leading_words_are_the_roots(monkeypatch, given, words):
     monkeypatch.setenv("HOME", "/home/me")
     module = runpy.run_path(str(ROOT / "packaging/eyespan-mcp/src/eyespan_mcp/__init__.py"))
 
     assert module["words"](given) == words
 
 
-def test_the_bundle_hands_the_chosen_folders_over_as_words_of_their_own():
+def test_the_bundle_passes_each_chosen_directory_as_one_word():
     manifest = data("packaging/mcpb/manifest.json")
 
     assert manifest["server"]["mcp_config"]["args"][-1] == "${user_config.folders}"
@@ -103,7 +103,7 @@ def snippets(language):
 
 
 def commands():
-    """Every way to start the server that the documentation names, as the words behind `eyespan-mcp`."""
+    """Return every command in the documentation that starts the server, as words."""
     found = []
     for text in snippets("json"):
         for servers in (value for key, value in json.loads(text).items() if key in ("mcpServers", "servers")):
@@ -114,12 +114,12 @@ def commands():
     return found
 
 
-def test_the_documentation_names_a_way_for_each_host():
+def test_the_documentation_has_a_command_for_each_host():
     assert len(commands()) == 7
 
 
 @pytest.mark.parametrize("words", commands(), ids=" ".join)
-def test_the_server_understands_the_options_in_the_documentation(words):
+def test_the_server_accepts_the_options_in_the_documentation(words):
     module = runpy.run_path(str(ROOT / "packaging/eyespan-mcp/src/eyespan_mcp/__init__.py"))
 
     assert words[0] == "eyespan-mcp"
@@ -131,7 +131,7 @@ def test_the_server_understands_the_options_in_the_documentation(words):
 
 
 @pytest.mark.parametrize("text", snippets("python"), ids=["anthropic", "openai"])
-def test_the_examples_in_the_documentation_compile_and_import_what_there_is(text):
+def test_the_examples_in_the_documentation_compile_and_their_imports_exist(text):
     compile(text, "docs/hosts.md", "exec")
     for names in re.findall(r"^from eyespan\.hosts import (.*)$", text, re.MULTILINE):
         for name in names.split(", "):

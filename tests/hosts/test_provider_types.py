@@ -1,4 +1,4 @@
-"""What we send, judged by the providers' own packages: their types, their schema helpers and their clients."""
+"""Definitions and answers, checked with the providers' own packages: types, schema helpers and clients."""
 
 import re
 

@@ -10,7 +10,7 @@ from pydantic_ai.models.function import FunctionModel
 
 from eyespan.hosts.pydantic_ai import to_pydantic_ai
 
-from .conftest import PDF, PNG
+from .samples import PDF, PNG
 
 
 def run(tool, *calls):
@@ -35,17 +35,17 @@ def test_text_arrives(workspace):
     assert definition.parameters_json_schema == workspace.tool("forge").spec.input_schema
 
 
-def test_pictures_and_documents_arrive(album):
+def test_images_and_documents_arrive(album):
     (answer,), _ = run(album, {"path": "hello.txt"})
-    text, picture, document = answer.content
+    text, image, document = answer.content
 
     assert text == "seen"
-    assert isinstance(picture, BinaryContent)
-    assert (picture.data, picture.media_type) == (PNG, "image/png")
+    assert isinstance(image, BinaryContent)
+    assert (image.data, image.media_type) == (PNG, "image/png")
     assert (document.data, document.media_type) == (PDF, "application/pdf")
 
 
-def test_failed_reads_are_told_to_the_model_and_use_up_no_retries(workspace):
+def test_failed_reads_reach_the_model_and_do_not_count_as_retries(workspace):
     answers, _ = run(workspace.tool("claude"), *[{"file_path": f"relative{number}"} for number in range(4)])
 
     assert [(answer.content, answer.outcome) for answer in answers] == [

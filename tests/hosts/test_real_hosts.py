@@ -1,8 +1,8 @@
-"""Real Claude Code and real Codex, against a fake model on loopback: what our server answers must reach the model.
+"""Real Claude Code and real Codex with a fake model on loopback: the server's answers must reach the model.
 
-Each host starts the server by itself, as its user would have it, in the folder it works in; the model's script calls
-the tool once for each kind of file; the host's requests show what the model got. That is compared with what the tool
-says when called directly: every block, in order, byte for byte.
+Each host starts the server itself, as for a user, in its current directory. The model's script calls the tool once for
+each kind of file, and the host's requests show what the model receives. This must equal a direct call of the tool:
+every block, in order, byte for byte.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FILES = ("hello.txt", "long.txt", "wide.txt", "empty.txt", "missing.txt", "pictu
 
 
 def png(width: int, height: int) -> bytes:
-    """A picture without a library: a gradient, so that a changed pixel would be seen."""
+    """Return an image, made without a library: a gradient, in which a changed pixel shows."""
     rows = b"".join(
         b"\0" + bytes(value % 256 for x in range(width) for value in (3 * x, 3 * y, x * y)) for y in range(height)
     )
@@ -47,7 +47,7 @@ def png(width: int, height: int) -> bytes:
 
 
 def pdf(text: str) -> bytes:
-    """One page with one line of text."""
+    """Return a PDF of one page with one line of text."""
     drawn = f"BT /F1 24 Tf 40 100 Td ({text}) Tj ET".encode()
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
@@ -68,19 +68,19 @@ def pdf(text: str) -> bytes:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("project")
-    (folder / "hello.txt").write_text("hello\nwörld ✓\n")
-    (folder / "long.txt").write_text("".join(f"line {number}\n" for number in range(1, 3001)))
-    (folder / "wide.txt").write_text("".join(f"{number} {'x' * 100}\n" for number in range(1, 1501)))
-    (folder / "empty.txt").touch()
-    (folder / "picture.png").write_bytes(png(40, 30))
-    (folder / "page.pdf").write_bytes(pdf("A page of its own"))
-    return folder
+    directory = tmp_path_factory.mktemp("project")
+    (directory / "hello.txt").write_text("hello\nwörld ✓\n")
+    (directory / "long.txt").write_text("".join(f"line {number}\n" for number in range(1, 3001)))
+    (directory / "wide.txt").write_text("".join(f"{number} {'x' * 100}\n" for number in range(1, 1501)))
+    (directory / "empty.txt").touch()
+    (directory / "picture.png").write_bytes(png(40, 30))
+    (directory / "page.pdf").write_bytes(pdf("A page of its own"))
+    return directory
 
 
 @pytest.fixture(scope="module")
 def replies(project):
-    """What the tool itself answers, by file name."""
+    """Return the answers of direct calls, by file name."""
     with Workspace(project) as workspace:
         tool = workspace.tool("claude")
         return {name: tool.call({"file_path": f"{project}/{name}"}) for name in FILES}
@@ -94,7 +94,7 @@ def spec(project):
 
 @pytest.fixture(scope="module", params=["stdio", "http"])
 def address(request, project):
-    """Where the server is: None when the host starts it, or the address of one that runs already."""
+    """Return None if the host starts the server, or the address of a running one."""
     if request.param == "stdio":
         yield None
         return
@@ -167,7 +167,7 @@ def test_codex_shows_its_model_the_dialects_own_words_and_schema(codex, spec):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_the_model_of_claude_code_gets_what_the_tool_answered(claude_code, project, replies, name):
+def test_answers_reach_the_model_of_claude_code_unchanged(claude_code, project, replies, name):
     if name == "wide.txt" and "_meta" not in to_mcp(Workspace(project).tool("claude")):
         pytest.skip("above 50,000 characters it shows 2,000, unless the listed tool has anthropic/maxResultSizeChars")
     result = claude_code.results()[FILES.index(name)]
@@ -177,22 +177,22 @@ def test_the_model_of_claude_code_gets_what_the_tool_answered(claude_code, proje
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_the_model_of_codex_gets_what_the_tool_answered(codex, replies, name):
+def test_answers_reach_the_model_of_codex_unchanged(codex, replies, name):
     first, *blocks = codex.results()[FILES.index(name)]["output"]
 
-    assert first["text"].startswith("Wall time: ")  # the host's own words
+    assert first["text"].startswith("Wall time: ")  # added by the host
     assert [_of_openai(block) for block in blocks] == list(replies[name].content)
 
 
 @pytest.mark.parametrize("name", ["picture.png", "page.pdf"])
-def test_a_picture_reaches_the_model_of_claude_code(claude_code, name):
+def test_an_image_reaches_the_model_of_claude_code(claude_code, name):
     result = claude_code.results()[FILES.index(name)]
 
     assert "image" in [block["type"] for block in _blocks(result["content"])]
 
 
 @pytest.mark.parametrize("name", ["picture.png", "page.pdf"])
-def test_a_picture_reaches_the_model_of_codex(codex, name):
+def test_an_image_reaches_the_model_of_codex(codex, name):
     blocks = codex.results()[FILES.index(name)]["output"]
 
     assert "input_image" in [block["type"] for block in blocks]

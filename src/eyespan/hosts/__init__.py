@@ -1,15 +1,15 @@
-"""Agent frameworks and model APIs: one file for each.
+"""Agent frameworks and model APIs, one file for each.
 
-Here, without any dependency: a tool as OpenAI, Anthropic and MCP define one, and the way back from a model's tool call
-to the item that answers it.
+Without any dependency: tool definitions for OpenAI, Anthropic and MCP, and `from_tool_call`, which answers a model's
+tool call.
 
     tool = Workspace(".").tool("claude")
     message = client.messages.create(..., tools=[to_anthropic(tool)], messages=messages)
     calls = [block for block in message.content if block.type == "tool_use"]
     messages += [{"role": "assistant", "content": message.content}, *from_tool_calls(tool, calls)]
 
-`hosts.langchain`, `hosts.openai_agents`, `hosts.pydantic_ai` and `hosts.google_adk` make that framework's own tool of
-one of ours; each needs the extra of its name.
+`hosts.langchain`, `hosts.openai_agents`, `hosts.pydantic_ai` and `hosts.google_adk` convert a tool into the
+framework's own type; each needs the extra of its name.
 """
 
 from __future__ import annotations

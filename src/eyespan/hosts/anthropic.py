@@ -1,11 +1,11 @@
-"""Anthropic's Messages API, in plain dictionaries: nothing of the `anthropic` package is needed."""
+"""Anthropic's Messages API, in plain dictionaries, without the `anthropic` package."""
 
 from __future__ import annotations
 
 from base64 import b64encode
 
 from eyespan.hosts.openai import as_text
-from eyespan.hosts.schemas import anthropic_strict, copied
+from eyespan.hosts.schemas import anthropic_strict, copy_json
 from eyespan.model import DocumentContent, ImageContent
 
 TYPE_CHECKING = False
@@ -15,35 +15,35 @@ if TYPE_CHECKING:
     from eyespan.model import Content, Reply
     from eyespan.tool import Tool
 
-PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-"""The pictures that the API takes."""
+IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+"""The media types of images that the API accepts."""
 
 
 def to_anthropic(tool: Tool, *, strict: bool = False) -> dict[str, Any]:
-    """The tool as `tools=[...]` of `messages.create` wants it; with `strict` the API holds the model to the schema."""
+    """Return the tool for `tools=[...]` of `messages.create`. With `strict`, the API enforces the schema."""
     spec = tool.spec
     definition = {"name": spec.name, "description": spec.description}
     if strict:
         return {**definition, "input_schema": anthropic_strict(spec.input_schema), "strict": True}
-    return {**definition, "input_schema": copied(spec.input_schema)}
+    return {**definition, "input_schema": copy_json(spec.input_schema)}
 
 
 def tool_result(reply: Reply, call_id: str, filename: str = "") -> dict[str, Any]:
-    """The reply as a `tool_result` block of a user message."""
+    """Return the reply as a `tool_result` block of a user message."""
     blocks = [_block(block, filename) for block in reply.content]
-    full = [block for block in blocks if block.get("text") != ""]  # the API refuses an empty text among blocks
-    text = full[0].get("text") if len(full) == 1 else None
-    content = text if text is not None else full or ""
+    blocks = [block for block in blocks if block.get("text") != ""]  # the API refuses an empty text among blocks
+    text = blocks[0].get("text") if len(blocks) == 1 else None
+    content = text if text is not None else blocks or ""
     return {"type": "tool_result", "tool_use_id": call_id, "content": content, "is_error": reply.is_error}
 
 
 def _block(block: Content, filename: str) -> dict[str, Any]:
-    if isinstance(block, ImageContent) and block.media_type in PICTURES:
-        return {"type": "image", "source": _base64(block)}
+    if isinstance(block, ImageContent) and block.media_type in IMAGE_TYPES:
+        return {"type": "image", "source": _base64_source(block)}
     if isinstance(block, DocumentContent) and block.media_type == "application/pdf":
-        return {"type": "document", "title": filename, "source": _base64(block)}
+        return {"type": "document", "title": filename, "source": _base64_source(block)}
     return {"type": "text", "text": as_text(block)}
 
 
-def _base64(block: ImageContent | DocumentContent) -> dict[str, Any]:
+def _base64_source(block: ImageContent | DocumentContent) -> dict[str, Any]:
     return {"type": "base64", "media_type": block.media_type, "data": b64encode(block.data).decode("ascii")}

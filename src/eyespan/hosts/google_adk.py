@@ -1,13 +1,13 @@
 """Google's Agent Development Kit: `LlmAgent(tools=[to_google_adk(tool)])`. Needs the extra `adk`.
 
-Pictures and PDFs reach the model as parts of the function response; over MCP that kit turns them into text of base64.
+Images and PDFs reach the model as parts of the function response; over MCP, the kit passes them on as base64 text.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from eyespan.hosts.schemas import copied
+from eyespan.hosts.schemas import copy_json
 from eyespan.model import TextContent
 from eyespan.tool import Tool
 
@@ -19,12 +19,12 @@ except ImportError as error:
 
 
 def to_google_adk(tool: Tool) -> BaseTool:
-    """The tool as a `BaseTool` with the dialect's own name, description and schema."""
+    """Return the tool as a `BaseTool` with the dialect's own name, description and schema."""
     return ReadTool(tool)
 
 
 class ReadTool(BaseTool):
-    """One of our tools as the kit runs it: `{"result": text, "parts": [...]}`, or `{"error": text}`."""
+    """A tool of eyespan in the kit. Its result is `{"result": text, "parts": [...]}` or `{"error": text}`."""
 
     def __init__(self, tool: Tool) -> None:
         super().__init__(name=tool.spec.name, description=tool.spec.description)
@@ -34,10 +34,11 @@ class ReadTool(BaseTool):
         return types.FunctionDeclaration(
             name=self.name,
             description=self.description,
-            parameters_json_schema=copied(self.tool.spec.input_schema),
+            parameters_json_schema=copy_json(self.tool.spec.input_schema),
         )
 
     async def run_async(self, *, args: dict[str, Any], tool_context: Any) -> dict[str, Any]:
+        """Call the tool."""
         reply = await self.tool.acall(args)
         if reply.is_error:
             return {"error": reply.text}

@@ -1,7 +1,7 @@
 """LangChain and LangGraph: `create_agent(model, tools=[to_langchain(tool)])`. Needs the extra `langchain`.
 
-Text, pictures and PDFs arrive as LangChain's standard content blocks; the whole `Reply` is the message's artifact. A
-failed read is a tool message with the status `error`, so an agent goes on.
+Text, images and PDFs become LangChain's standard content blocks; the whole `Reply` is the message's artifact. A failed
+read is a tool message with the status `error`, so the agent continues.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from base64 import b64encode
 from typing import Any
 
-from eyespan.hosts.schemas import copied, openai_strict, without_nulls
+from eyespan.hosts.schemas import copy_json, openai_strict, without_nulls
 from eyespan.model import Content, Reply, TextContent
 from eyespan.tool import Tool
 
@@ -20,15 +20,15 @@ except ImportError as error:
 
 
 def to_langchain(tool: Tool, *, strict: bool = False) -> StructuredTool:
-    """The tool as a `StructuredTool` with the dialect's own name, description and schema.
+    """Return the tool as a `StructuredTool` with the dialect's own name, description and schema.
 
-    `strict`: for models bound with `strict=True`; optional properties are then nullable, and null is absent.
+    `strict` is for models bound with `strict=True`: optional properties are nullable, and nulls are dropped.
     """
     spec = tool.spec
 
     def arguments(given: dict[str, Any]) -> dict[str, Any]:
-        found: dict[str, Any] = without_nulls(given, spec.input_schema) if strict else given
-        return found
+        sent: dict[str, Any] = without_nulls(given, spec.input_schema) if strict else given
+        return sent
 
     def read(**given: Any) -> tuple[str | list[dict[str, Any]], Reply]:
         return _answer(tool.call(arguments(given)))
@@ -39,7 +39,7 @@ def to_langchain(tool: Tool, *, strict: bool = False) -> StructuredTool:
     return StructuredTool(
         name=spec.name,
         description=spec.description,
-        args_schema=openai_strict(spec.input_schema) if strict else copied(spec.input_schema),
+        args_schema=openai_strict(spec.input_schema) if strict else copy_json(spec.input_schema),
         func=read,
         coroutine=aread,
         response_format="content_and_artifact",

@@ -1,8 +1,8 @@
-"""MCP's tool definition, in plain dictionaries: nothing of the `mcp` package is needed."""
+"""MCP's tool definition, in plain dictionaries, without the `mcp` package."""
 
 from __future__ import annotations
 
-from eyespan.hosts.schemas import copied
+from eyespan.hosts.schemas import copy_json
 from eyespan.server.protocol import definition
 
 TYPE_CHECKING = False
@@ -13,6 +13,6 @@ if TYPE_CHECKING:
 
 
 def to_mcp(tool: Tool) -> dict[str, Any]:
-    """The tool as our own server lists it in `tools/list`."""
-    found: dict[str, Any] = copied(definition(tool.spec.name, tool))
-    return found
+    """Return the definition of the tool, as `eyespan serve` lists it in `tools/list`."""
+    copy: dict[str, Any] = copy_json(definition(tool.spec.name, tool))
+    return copy

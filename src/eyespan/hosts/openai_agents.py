@@ -1,15 +1,15 @@
 """OpenAI's Agents SDK: `Agent(tools=[to_openai_agents(tool)])`. Needs the extra `openai-agents`.
 
-Text, pictures and PDFs reach the model as what they are; over MCP that SDK turns a PDF into text of base64.
+Text, images and PDFs reach the model in their own types; over MCP, the SDK passes a PDF on as base64 text.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from eyespan.hosts.calls import failed, filename, parsed
-from eyespan.hosts.openai import PICTURES, as_text, data_url
-from eyespan.hosts.schemas import copied, openai_strict, without_nulls
+from eyespan.hosts.calls import attachment_name, error_reply, parse_arguments
+from eyespan.hosts.openai import IMAGE_TYPES, as_text, data_url
+from eyespan.hosts.schemas import copy_json, openai_strict, without_nulls
 from eyespan.model import Content, DocumentContent, ImageContent
 from eyespan.tool import Tool
 
@@ -20,33 +20,33 @@ except ImportError as error:
 
 
 def to_openai_agents(tool: Tool, *, strict: bool = False) -> FunctionTool:
-    """The tool as a `FunctionTool` with the dialect's own name, description and schema.
+    """Return the tool as a `FunctionTool` with the dialect's own name, description and schema.
 
-    `strict`: the API holds the model to the schema; optional properties are then nullable, and null is absent.
+    With `strict`, the API enforces the schema: optional properties are nullable, and nulls are dropped.
     """
     spec = tool.spec
 
     async def invoke(_context: Any, text: str) -> str | list[Any]:
         arguments: Any = {}
         try:
-            arguments = parsed(text)
+            arguments = parse_arguments(text)
         except ValueError as error:
-            reply = failed("invalid_json", str(error))
+            reply = error_reply("invalid_json", str(error))
         else:
             reply = await tool.acall(without_nulls(arguments, spec.input_schema) if strict else arguments)
-        return [_output(block, filename(arguments)) for block in reply.content]
+        return [_output(block, attachment_name(arguments)) for block in reply.content]
 
     return FunctionTool(
         name=spec.name,
         description=spec.description,
-        params_json_schema=openai_strict(spec.input_schema) if strict else copied(spec.input_schema),
+        params_json_schema=openai_strict(spec.input_schema) if strict else copy_json(spec.input_schema),
         on_invoke_tool=invoke,
         strict_json_schema=strict,
     )
 
 
 def _output(block: Content, name: str) -> Any:
-    if isinstance(block, ImageContent) and block.media_type in PICTURES:
+    if isinstance(block, ImageContent) and block.media_type in IMAGE_TYPES:
         return ToolOutputImage(image_url=data_url(block))
     if isinstance(block, DocumentContent):
         return ToolOutputFileContent(file_data=data_url(block), filename=name)

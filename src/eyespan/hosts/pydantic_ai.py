@@ -1,6 +1,6 @@
 """Pydantic AI: `Agent(model, tools=[to_pydantic_ai(tool)])`. Needs the extra `pydantic-ai`.
 
-A failed read is a failed tool result (`ToolFailed`), which the model sees and which uses up none of its retries.
+A failed read is a failed tool result (`ToolFailed`): the model sees it, and it does not count as a retry.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import eyespan.tool
-from eyespan.hosts.schemas import copied
+from eyespan.hosts.schemas import copy_json
 from eyespan.model import TextContent
 
 try:
@@ -19,7 +19,7 @@ except ImportError as error:
 
 
 def to_pydantic_ai(tool: eyespan.tool.Tool) -> Tool[Any]:
-    """The tool as a `Tool` with the dialect's own name, description and schema; the `Reply` is in the metadata."""
+    """Return the tool as a `Tool` with the dialect's own name, description and schema; metadata holds the `Reply`."""
     spec = tool.spec
 
     async def read(**arguments: Any) -> ToolReturn[Any]:
@@ -32,4 +32,4 @@ def to_pydantic_ai(tool: eyespan.tool.Tool) -> Tool[Any]:
         ]
         return ToolReturn(value if len(value) > 1 else value[0], metadata=reply)
 
-    return Tool.from_schema(read, spec.name, spec.description, copied(spec.input_schema))
+    return Tool.from_schema(read, spec.name, spec.description, copy_json(spec.input_schema))

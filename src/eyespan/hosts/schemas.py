@@ -1,7 +1,7 @@
-"""The dialect's schema as the strict modes want it, and the arguments that come back from them.
+"""Schemas for the strict modes of model APIs, and the arguments of strict calls.
 
-Without strict mode a schema goes out as the dialect has it, byte for byte. With it an API holds the model to the
-schema, but knows only a part of JSON Schema; each API has another part.
+Without strict mode, a schema is sent as the dialect has it, byte for byte. In strict mode an API enforces the schema,
+but supports only a part of JSON Schema, and each API another part.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 _BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength")
 
 
-def copied(schema: Any) -> Any:
-    """A copy of plain JSON data; whoever gets a definition may change it without changing the tool."""
-    return _each(schema, copied) if isinstance(schema, (dict, list)) else schema
+def copy_json(value: Any) -> Any:
+    """Return a deep copy of JSON data, so that a caller may change a definition without changing the tool."""
+    return _map_subschemas(value, copy_json) if isinstance(value, (dict, list)) else value
 
 
 def openai_strict(schema: dict[str, Any]) -> dict[str, Any]:
-    """For OpenAI: every property required, those that were optional nullable, no property beyond them.
+    """Return the schema for OpenAI: all properties required, the optional ones nullable, no other properties.
 
-    `default` is not allowed there; where the description does not tell the default, it is put into it.
+    OpenAI does not allow `default`. The description states the default instead.
     """
-    strict = {key: value for key, value in _each(schema, openai_strict).items() if key != "default"}
+    strict = {key: value for key, value in _map_subschemas(schema, openai_strict).items() if key != "default"}
     if "oneOf" in strict:
         strict["anyOf"] = strict.pop("oneOf")
     if "default" in schema and "default" not in schema.get("description", "").lower():
-        _tell(strict, "Default", schema["default"])
+        _append_description(strict, "Default", schema["default"])
     if schema.get("type") == "object":
         required = schema.get("required", ())
         strict["properties"] = {
@@ -41,20 +41,20 @@ def openai_strict(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def anthropic_strict(schema: dict[str, Any]) -> dict[str, Any]:
-    """For Anthropic: no property beyond those named; bounds of numbers and lengths become words of the description."""
-    strict = {key: value for key, value in _each(schema, anthropic_strict).items() if key not in _BOUNDS}
+    """Return the schema for Anthropic: no other properties; descriptions state the bounds of numbers and lengths."""
+    strict = {key: value for key, value in _map_subschemas(schema, anthropic_strict).items() if key not in _BOUNDS}
     if "oneOf" in strict:
         strict["anyOf"] = strict.pop("oneOf")
     for key in _BOUNDS:
         if key in schema:
-            _tell(strict, key, schema[key])
+            _append_description(strict, key, schema[key])
     if schema.get("type") == "object":
         strict["additionalProperties"] = False
     return strict
 
 
 def without_nulls(arguments: Any, schema: dict[str, Any]) -> Any:
-    """The arguments of a strict call as the dialect knows them: null for an optional property is its absence."""
+    """Return the arguments of a strict call without the optional properties that are null."""
     if isinstance(arguments, list):
         return [without_nulls(item, schema.get("items", {})) for item in arguments]
     if not isinstance(arguments, dict):
@@ -67,19 +67,19 @@ def without_nulls(arguments: Any, schema: dict[str, Any]) -> Any:
     }
 
 
-def _each(node: Any, change: Callable[[Any], Any]) -> Any:
-    """A copy of a schema in which every schema directly below has been changed."""
+def _map_subschemas(node: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a copy of a schema in which every schema directly below is changed."""
     if isinstance(node, list):
-        return [change(item) if isinstance(item, dict) else copied(item) for item in node]
-    out: dict[str, Any] = {}
+        return [change(item) if isinstance(item, dict) else copy_json(item) for item in node]
+    changed: dict[str, Any] = {}
     for key, value in node.items():
         if key in ("properties", "$defs", "definitions") and isinstance(value, dict):
-            out[key] = {name: change(below) for name, below in value.items()}
+            changed[key] = {name: change(below) for name, below in value.items()}
         elif key in ("items", "anyOf", "oneOf", "allOf") and isinstance(value, (dict, list)):
-            out[key] = change(value) if isinstance(value, dict) else _each(value, change)
+            changed[key] = change(value) if isinstance(value, dict) else _map_subschemas(value, change)
         else:
-            out[key] = copied(value)
-    return out
+            changed[key] = copy_json(value)
+    return changed
 
 
 def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
@@ -88,8 +88,8 @@ def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
         if {"type": "null"} not in schema["anyOf"]:
             schema["anyOf"] = [*schema["anyOf"], {"type": "null"}]
     elif kind is None or kind in ("object", "array") or "const" in schema:
-        words = {"description": schema.pop("description")} if "description" in schema else {}
-        return {**words, "anyOf": [schema, {"type": "null"}]}
+        description = {"description": schema.pop("description")} if "description" in schema else {}
+        return {**description, "anyOf": [schema, {"type": "null"}]}
     else:
         kinds = kind if isinstance(kind, list) else [kind]
         schema["type"] = kinds if "null" in kinds else [*kinds, "null"]
@@ -98,8 +98,8 @@ def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def _tell(schema: dict[str, Any], what: str, value: Any) -> None:
+def _append_description(schema: dict[str, Any], label: str, value: Any) -> None:
     import json
 
-    told = f"{what}: {json.dumps(value, ensure_ascii=False)}."
-    schema["description"] = f"{schema['description']} {told}" if schema.get("description") else told
+    sentence = f"{label}: {json.dumps(value, ensure_ascii=False)}."
+    schema["description"] = f"{schema['description']} {sentence}" if schema.get("description") else sentence

@@ -1,4 +1,4 @@
-"""The plugin, the bundle and the second distribution, each judged by its own tool and then really run."""
+"""The plugin, the bundle and the second distribution: validated with their own tools, and run."""
 
 from __future__ import annotations
 
@@ -23,16 +23,18 @@ def claude(tmp_path):
 
 
 @needs_npm
-@pytest.mark.parametrize("folder", [".", "packaging/claude-plugin"])
-def test_the_plugin_and_its_marketplace_are_valid(tmp_path, folder):
-    out = run(["claude", "plugin", "validate", "--strict", str(ROOT / folder)], tmp_path, tmp_path, **claude(tmp_path))
+@pytest.mark.parametrize("directory", [".", "packaging/claude-plugin"])
+def test_the_plugin_and_its_marketplace_are_valid(tmp_path, directory):
+    out = run(
+        ["claude", "plugin", "validate", "--strict", str(ROOT / directory)], tmp_path, tmp_path, **claude(tmp_path)
+    )
 
     assert "Validation passed" in out
 
 
 @needs_npm
-def test_the_plugin_brings_the_tool_for_the_folder_at_work(tmp_path):
-    """`uvx` is ours here, since the package is not yet where the real one would look for it."""
+def test_the_plugin_offers_the_tool_for_the_current_directory(tmp_path):
+    """Use a `uvx` of the test, since the package is not published."""
     project, tools = tmp_path / "project", tmp_path / "tools"
     project.mkdir()
     tools.mkdir()
@@ -59,10 +61,10 @@ def test_the_plugin_brings_the_tool_for_the_folder_at_work(tmp_path):
 
 
 @needs_npm
-def test_the_bundle_is_valid_and_holds_what_it_needs(tmp_path):
-    folder = ROOT / "packaging/mcpb"
-    run(["mcpb", "validate", str(folder / "manifest.json")], tmp_path, tmp_path)
-    run(["mcpb", "pack", str(folder), f"{tmp_path}/eyespan.mcpb"], tmp_path, tmp_path)
+def test_the_bundle_is_valid_and_complete(tmp_path):
+    directory = ROOT / "packaging/mcpb"
+    run(["mcpb", "validate", str(directory / "manifest.json")], tmp_path, tmp_path)
+    run(["mcpb", "pack", str(directory), f"{tmp_path}/eyespan.mcpb"], tmp_path, tmp_path)
 
     with zipfile.ZipFile(tmp_path / "eyespan.mcpb") as bundle:
         assert sorted(bundle.namelist()) == ["manifest.json", "pyproject.toml", "server.py"]
@@ -72,13 +74,13 @@ def test_the_bundle_is_valid_and_holds_what_it_needs(tmp_path):
 def wheels(tmp_path_factory):
     """Both distributions, built as they would be published."""
     out = tmp_path_factory.mktemp("wheels")
-    for folder in (ROOT, ROOT / "packaging/eyespan-mcp"):
-        built = subprocess.run([UV, "build", "--quiet", "--out-dir", out, folder], capture_output=True, text=True)
+    for directory in (ROOT, ROOT / "packaging/eyespan-mcp"):
+        built = subprocess.run([UV, "build", "--quiet", "--out-dir", out, directory], capture_output=True, text=True)
         assert built.returncode == 0, built.stderr
     return out
 
 
-def listed(command, folder):
+def listed(command, directory):
     """The names of the tools that a server over standard input and output lists, and what `Read` answers there."""
     hello = {
         "protocolVersion": "2025-11-25",
@@ -91,7 +93,7 @@ def listed(command, folder):
         {
             "id": 2,
             "method": "tools/call",
-            "params": {"name": "Read", "arguments": {"file_path": f"{folder}/hello.txt"}},
+            "params": {"name": "Read", "arguments": {"file_path": f"{directory}/hello.txt"}},
         },
     ]
     lines = "".join(json.dumps({"jsonrpc": "2.0", **request}) + "\n" for request in requests)
@@ -110,7 +112,7 @@ def test_uvx_runs_the_second_distribution(wheels, tmp_path):
 
 
 @needs_uv
-def test_the_bundle_runs_as_its_manifest_says(wheels, tmp_path):
+def test_the_bundle_runs_by_its_manifest(wheels, tmp_path):
     (tmp_path / "hello.txt").write_text("hello\n")
     bundle = tmp_path / "bundle"
     bundle.mkdir()
