@@ -49,24 +49,24 @@ MODULE_CYCLES: list[list[str]] = [
 """Cycles inside a package."""
 
 OPENING_FILES = {
-    "cli/__init__.py": "the null device, in place of a closed pipe",
+    "cli/audit.py": "the audit log that a person named",
+    "cli/detach.py": "the null device, in place of a closed stream",
     "decoders/image.py": "an image, from the descriptor of the job",
     "decoders/ooxml.py": "a member of an archive, from the descriptor of the job",
     "lines/cache.py": "the index cache, in the user's cache directory",
     "sandbox/interpreter.py": "the header of the interpreter's own program",
     "sandbox/landlock.py": "the paths of Landlock rules, opened with O_PATH and never read",
     "server/audit.py": "the audit log that the host named",
-    "server/auth.py": "the server's own token and the host's list of tokens",
+    "server/auth/tokens.py": "the server's own token and the host's list of tokens",
     "server/http/metrics.py": "memory shared by the worker processes, not a file",
-    "server/stdio.py": "the null device, in place of standard input and output",
-    "server/summary.py": "the audit log that a person named",
+    "server/line_stream.py": "the null device, in place of standard input and output",
     "worker/job.py": "the descriptor of the job",
 }
 """The modules outside guard/ that open files, none of which belongs to a workspace, each with its reason."""
 
 STARTING_PROCESSES = {
-    "cli/__init__.py": "the command continues in a child while a hung mount holds this process",
-    "server/http/app.py": "the worker processes of the HTTP server",
+    "cli/detach.py": "the command continues in a child while a hung mount holds this process",
+    "server/http/supervisor.py": "the worker processes of the HTTP server",
     "server/sandboxing.py": "a child enters the server's sandbox for `eyespan doctor`",
 }
 """The modules outside worker/ that start processes, each with its reason."""

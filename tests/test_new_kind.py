@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from eyespan import Workspace, kinds
-from eyespan.cli import main
+from eyespan.cli.main import main
 from eyespan.model import NotePart
 
 CALENDAR = b"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:launch\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from eyespan import Workspace
-from eyespan.cli import main
+from eyespan.cli.main import main
 
 DOC = Path(__file__).parent.parent / "docs" / "selectors.md"
 

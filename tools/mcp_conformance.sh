@@ -67,7 +67,7 @@ echo hello >"$OUT/work/hello.txt"
 FILE=$OUT/work/hello.txt
 EYESPAN_TOKEN=$("$PYTHON" -c 'import secrets; print(secrets.token_urlsafe(32))')
 export EYESPAN_TOKEN
-"$PYTHON" -m eyespan.server --root "$OUT/work" --dialect claude --http "127.0.0.1:$PORT" 2>"$OUT/inspected.log" &
+"$PYTHON" -m eyespan serve --root "$OUT/work" --dialect claude --http "127.0.0.1:$PORT" 2>"$OUT/inspected.log" &
 pid=$!
 PIDS="$PIDS $pid"
 wait_for_port "$PORT"
@@ -80,7 +80,7 @@ inspect() { # era door arguments...
         inspector --cli "http://127.0.0.1:$PORT/mcp" --transport http --header "Authorization: Bearer $EYESPAN_TOKEN" \
             --protocol-era "$era" "$@"
     else
-        inspector --cli "$PYTHON" -m eyespan.server --root "$OUT/work" --dialect claude --protocol-era "$era" "$@"
+        inspector --cli "$PYTHON" -m eyespan serve --root "$OUT/work" --dialect claude --protocol-era "$era" "$@"
     fi
 }
 

@@ -39,7 +39,7 @@ class Server:
     """Call a tool over MCP: one server process, one JSON object a line."""
 
     def __init__(self, root: Path, dialect: str) -> None:
-        command = [sys.executable, "-m", "eyespan.server", "--root", str(root), "--dialect", dialect]
+        command = [sys.executable, "-m", "eyespan", "serve", "--root", str(root), "--dialect", dialect]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._count = 0
         hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "exact", "version": "1"}}

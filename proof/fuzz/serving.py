@@ -92,16 +92,18 @@ class Callers(FileTarget):
         return super().mutate(dice, data, other)
 
     def check(self, data: bytes) -> str:
-        from eyespan.server.auth import _read_callers
-        from eyespan.server.options import Usage, parse
+        from eyespan.cli.options import UsageError
+        from eyespan.cli.serve import parse_words
+        from eyespan.server.auth.tokens import read_callers
+        from eyespan.server.options import InvalidOptions
 
         try:
             if data.startswith(b"-"):
-                parse(data.decode("utf-8", "surrogateescape").split("\n"))
+                parse_words(data.decode("utf-8", "surrogateescape").split("\n"))
                 return "options"
             path = self.write(data, "callers.toml")
-            return f"{min(3, len(_read_callers(path)))} callers"
-        except Usage as error:
+            return f"{min(3, len(read_callers(path)))} callers"
+        except (UsageError, InvalidOptions) as error:
             return "usage" if str(error) else "usage without a message"
 
 
@@ -192,13 +194,13 @@ class Stdio(JsonTarget):
         return [damage.dumps(talk), damage.dumps(other), damage.dumps([request(9, "completion/complete", complete)])]
 
     def open(self) -> None:
-        from eyespan.server.protocol import Service
+        from eyespan.server.service import Service
 
         super().open()
         self.service = Service(self.workspace, ("native", "forge"))
 
     def check(self, data: bytes) -> str:
-        from eyespan.server.stdio import Door
+        from eyespan.server.stdio import StdioServer
 
         value = damage.loads(data)
         if isinstance(value, list):
@@ -209,7 +211,7 @@ class Stdio(JsonTarget):
         try:
             os.write(fd_in, b"\n".join(lines))
             os.lseek(fd_in, 0, os.SEEK_SET)
-            code = Door(self.service, fd_in, fd_out).run()
+            code = StdioServer(self.service, fd_in, fd_out).run()
             out = os.pread(fd_out, 100_000_000, 0)
         finally:
             os.close(fd_in)
@@ -283,9 +285,9 @@ class Gate(Target):
         from hashlib import sha256
 
         from eyespan.server.auth import Caller, Tokens
-        from eyespan.server.http.checks import Gate as Door
+        from eyespan.server.http.checks import RequestChecks
         from eyespan.server.http.metrics import Metrics
-        from eyespan.server.options import parse
+        from eyespan.server.options import ServeOptions
 
         self.passed = False
 
@@ -294,11 +296,11 @@ class Gate(Target):
             await send({"type": "http.response.start", "status": 200, "headers": []})
             await send({"type": "http.response.body", "body": b""})
 
-        options = parse(["--http", "127.0.0.1:8000"])
+        options = ServeOptions(http=("127.0.0.1", 8000))
         tokens = Tokens({sha256(self.TOKEN.encode()).digest(): Caller("one")})
-        self.gate = Door(app, app, tokens, options, 8000, Metrics())
+        self.gate = RequestChecks(app, app, authenticator=tokens, options=options, port=8000, metrics=Metrics())
         # Rate limits are per minute and caller; this loop sends thousands of requests in a minute.
-        self.gate._meter = lambda caller: _Unlimited()
+        self.gate._limiter = lambda caller: _Unlimited()
         self.gate._failures = _Unlimited()
         self.loop = asyncio.new_event_loop()
 

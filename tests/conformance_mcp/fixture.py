@@ -1,11 +1,11 @@
-"""What the official conformance suite calls, answered by the real doors.
+"""Tools and resources for the official conformance suite, served by the real servers.
 
-    python fixture.py http PORT      the HTTP door
-    python fixture.py stdio          the stdio door
-    python fixture.py bridge PORT    the stdio door behind a thin HTTP front, since the suite speaks HTTP only
+    python fixture.py http PORT      the HTTP server
+    python fixture.py stdio          the stdio server
+    python fixture.py bridge PORT    the stdio server with an HTTP adapter, since the suite uses only HTTP
 
-The suite asks for tools and resources by names of its own (`test_simple_text`, `test://static-text`). Here each name
-stands for a reply that a tool of ours could give, or for a file; how it is sent is the doors' own work.
+The suite asks for tools and resources by names of its own (`test_simple_text`, `test://static-text`). Each name stands
+for a reply that a tool could give, or for a file; the servers send it in their own way.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from queue import Queue
 from typing import Any
 
 from eyespan.model import DocumentContent, ImageContent, Reply, ReplyError, TextContent, ToolSpec
-from eyespan.server import main, parse, protocol, stdio
-from eyespan.server.protocol import Service
+from eyespan.server import ServeOptions, protocol, serve, stdio
+from eyespan.server.service import Service
 from eyespan.workspace import Workspace
 
 PNG = bytes.fromhex(
@@ -41,7 +41,7 @@ REPLIES = {
     "test_multiple_content_types": Reply((TEXT, IMAGE, DOCUMENT)),
     "test_error_handling": Reply((TextContent(FAILED.message),), None, FAILED),
     "test_tool_with_progress": Reply((TEXT,)),
-    "test_logging_tool": Reply((TEXT,)),  # a tool that could log and, as all of ours, does not
+    "test_logging_tool": Reply((TEXT,)),  # a tool that could log and does not
 }
 FILES = {
     "test://static-text": "file:///static.txt",
@@ -51,7 +51,7 @@ FILES = {
 
 
 class CannedTool:
-    """Answers as a tool does, with a reply that is known beforehand."""
+    """A tool with a fixed reply."""
 
     class dialect:  # noqa: N801  (stands for an object)
         name = "fixture"
@@ -63,7 +63,7 @@ class CannedTool:
     def call(self, arguments: Any, *, context: Any) -> Reply:
         if self.spec.name == "test_tool_with_progress":
             for done in (1, 50, 100, 100):
-                time.sleep(0.25)  # the doors tell progress at most five times a second
+                time.sleep(0.25)  # the servers report progress at most five times a second
                 context.advance(done, 100)
         return REPLIES[self.spec.name]
 
@@ -95,20 +95,20 @@ class FixtureService(Service):
         asked = params.get("uri")
         try:
             result = super()._read_resource({"uri": FILES.get(asked, asked)}, caller, context)
-        except protocol.Refused as refused:
+        except protocol.RpcError as refused:
             refused.data = {"uri": asked}
             raise
         result["contents"][0]["uri"] = asked
         return result
 
     def _complete_any(self, params: Any, caller: str, context: Any) -> dict[str, Any]:
-        """The suite completes an argument of a prompt; here it gets paths, as any other."""
-        ref = {"type": "ref/resource", "uri": protocol.TEMPLATE}
+        """Complete paths for every argument, since the suite asks for the argument of a prompt."""
+        ref = {"type": "ref/resource", "uri": protocol.RESOURCE_TEMPLATE}
         return super()._complete({"ref": ref, "argument": {"name": "path", "value": "s"}}, caller, context)
 
 
 class Bridge(BaseHTTPRequestHandler):
-    """HTTP to lines and back, with the statuses that the 2026-07-28 revision asks for. No more than that."""
+    """Converts HTTP to lines and back, with the statuses of the revision 2026-07-28."""
 
     STATUS = {-32700: 400, -32600: 400, -32602: 400, -32022: 400, -32601: 404}
     protocol_version = "HTTP/1.1"
@@ -139,14 +139,14 @@ class Bridge(BaseHTTPRequestHandler):
             assert self.child.stdin is not None
             self.child.stdin.write(json.dumps({**message, "id": number}).encode() + b"\n")
             self.child.stdin.flush()
-        told = []
+        notifications = []
         while "id" not in (answer := answers.get(timeout=60)):
-            told.append(answer)
+            notifications.append(answer)
         answer["id"] = asked
         modern = self.headers.get("MCP-Protocol-Version") not in (None, *protocol.HANDSHAKE_VERSIONS)
         status = self.STATUS.get(answer.get("error", {}).get("code"), 200) if modern else 200
-        if told:
-            events = "".join(f"event: message\ndata: {json.dumps(item)}\n\n" for item in [*told, answer])
+        if notifications:
+            events = "".join(f"event: message\ndata: {json.dumps(item)}\n\n" for item in [*notifications, answer])
             self._send(status, events.encode(), "text/event-stream")
         else:
             self._send(status, json.dumps(answer).encode())
@@ -165,11 +165,11 @@ class Bridge(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
-        """Nothing: the suite tells what it asks."""
+        """Print nothing; the suite has a log of its own."""
 
     @classmethod
     def pump(cls) -> None:
-        """Hands each line of the stdio door to the request it belongs to."""
+        """Pass each line of the stdio server to the request that it answers."""
         assert cls.child.stdout is not None
         for line in cls.child.stdout:
             message = json.loads(line)
@@ -181,25 +181,28 @@ class Bridge(BaseHTTPRequestHandler):
 
 
 def run(argv: list[str]) -> int:
-    door, port = argv[0], argv[1] if len(argv) > 1 else ""
-    if door == "bridge":
+    server, port = argv[0], argv[1] if len(argv) > 1 else ""
+    if server == "bridge":
         Bridge.child = subprocess.Popen(
             [sys.executable, __file__, "stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         threading.Thread(target=Bridge.pump, daemon=True).start()
         ThreadingHTTPServer(("127.0.0.1", int(port)), Bridge).serve_forever()
-    folder = Path(tempfile.mkdtemp(prefix="eyespan-conformance-"))
-    (folder / "static.txt").write_text("This is the content of the static text resource.\n")
-    (folder / "static.png").write_bytes(PNG)
-    (folder / "123.txt").write_text("Data for ID: 123\n")
-    arguments = ["--dialect", "workspace", "--rich"]
-    if door == "http":
-        from eyespan.server.http import app as http
+    directory = Path(tempfile.mkdtemp(prefix="eyespan-conformance-"))
+    (directory / "static.txt").write_text("This is the content of the static text resource.\n")
+    (directory / "static.png").write_bytes(PNG)
+    (directory / "123.txt").write_text("Data for ID: 123\n")
+    if server == "http":
+        from eyespan.server.http import services
 
-        http.Service = FixtureService  # type: ignore[misc]  # what the doors take for a service is the point here
-        arguments += ["--http", f"127.0.0.1:{port}", "--no-token", "--rate", "100000"]
+        services.Service = FixtureService  # type: ignore[misc]  # the servers answer from this class here
+        options = ServeOptions(
+            dialects=("workspace",), rich=True, http=("127.0.0.1", int(port)), no_token=True, rate=100_000
+        )
+    else:
+        options = ServeOptions(dialects=("workspace",), rich=True)
     stdio.Service = FixtureService  # type: ignore[misc]
-    return main(lambda roots: Workspace(folder), parse(arguments))
+    return serve(lambda roots: Workspace(directory), options)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from eyespan import Workspace
-from eyespan.cli import main
+from eyespan.cli.main import main
 
 LOG = "".join(f"line {n} of the log\n" for n in range(1, 6001))
 CODE = "def f():\n    return 1\n\n\nclass A:\n    def m(self):\n        pass\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import eyespan
-from eyespan.server import parse
+from eyespan.cli.serve import parse_words
 
 ROOT = Path(__file__).resolve().parents[2]
 MCP_NAME = "io.github.eyespan/eyespan"
@@ -127,7 +127,7 @@ def test_the_server_accepts_the_options_in_the_documentation(words):
     while rest[:1] == ["--root"]:
         rest = rest[2:]
     assert serve == "serve"
-    parse(rest)
+    parse_words(rest)
 
 
 @pytest.mark.parametrize("text", snippets("python"), ids=["anthropic", "openai"])

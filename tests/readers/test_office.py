@@ -401,16 +401,16 @@ def test_a_page_in_a_code_page_is_decoded(tmp_path):
 
 
 def test_the_command_line_shows_the_lines_of_a_document(capsys):
-    from eyespan import cli
+    from eyespan.cli.main import main
 
-    code = cli.main(["read", "--root", str(FIXTURES), f"{FIXTURES}/harbor.docx:1-3"])
+    code = main(["read", "--root", str(FIXTURES), f"{FIXTURES}/harbor.docx:1-3"])
 
     assert (code, capsys.readouterr().out) == (0, "     1\t# Harbor log\n     2\t\n     3\tFirst day: calm & clear.\n")
 
 
 def test_the_command_line_shows_a_page_as_it_is(capsys):
-    from eyespan import cli
+    from eyespan.cli.main import main
 
-    cli.main(["read", "--root", str(FIXTURES), "-n", f"{FIXTURES}/page.html:1"])
+    main(["read", "--root", str(FIXTURES), "-n", f"{FIXTURES}/page.html:1"])
 
     assert capsys.readouterr().out == "<!DOCTYPE html>\n"

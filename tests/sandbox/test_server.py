@@ -37,7 +37,7 @@ def inside(body, root, *, before="", options=(), enter=True, **environment):
 import errno, json, os, socket, sys
 from eyespan import Workspace
 from eyespan.sandbox import landlock, process, seccomp, server
-from eyespan.server import parse
+from eyespan.cli.serve import parse_words as parse
 from eyespan.server.sandboxing import needs_of
 def tried(act):
     try:

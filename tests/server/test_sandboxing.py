@@ -20,11 +20,10 @@ from pathlib import Path
 import pytest
 
 from eyespan import Workspace
-from eyespan.cli import main as cli_main
+from eyespan.cli.main import main as cli_main
 from eyespan.sandbox import landlock, seccomp
 from eyespan.sandbox.server import Report
-from eyespan.server import audit_main, parse, sandboxing
-from eyespan.server.options import ServeOptions
+from eyespan.server import sandboxing
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the layers are Linux system calls")
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -69,18 +68,18 @@ def test_without_the_sandbox_there_is_a_warning_and_a_line_in_the_log(lines, tmp
     )
     start, call = [json.loads(line) for line in log.read_text().splitlines()]
     assert (start["event"], start["sandbox"], call["verdict"]) == ("start", "off", "read")
-    audit_main([str(log)])
+    cli_main(["audit", str(log)])
     assert f"! started once without the sandbox (--no-sandbox), last at {start['time'][:19].replace('T', ' ')} UTC" in (
         capsys.readouterr().out.splitlines()
     )
-    audit_main([str(log), "--json"])
+    cli_main(["audit", str(log), "--json"])
     summary = json.loads(capsys.readouterr().out)
     assert (summary["calls"], summary["starts_without_sandbox"], summary["unreadable_lines"]) == (1, 1, 0)
 
 
 def test_without_the_sandbox_there_is_a_warning_over_http_too(tree):
     pytest.importorskip("mcp", reason="HTTP needs the extra [mcp]")
-    from http_server import HttpServer
+    from .clients import HttpServer
 
     server = HttpServer(tree, "--no-sandbox")
     assert server.rpc("tools/list")[0] == 200
@@ -90,20 +89,8 @@ def test_without_the_sandbox_there_is_a_warning_over_http_too(tree):
     assert server.errors == f"eyespan serve: {sandboxing.OFF_LINE}\n"
 
 
-def test_a_log_without_calls_lists_starts_without_the_sandbox(tmp_path, capsys):
-    log = tmp_path / "reads.jsonl"
-    log.write_text('{"time": "2026-11-15T10:00:00.000Z", "event": "start", "sandbox": "off"}\n' * 2 + "[1]\n")
-
-    audit_main([str(log)])
-
-    assert capsys.readouterr().out.splitlines() == [
-        "No calls. 1 lines are no audit lines.",
-        "! started 2 times without the sandbox (--no-sandbox), last at 2026-11-15 10:00:00 UTC",
-    ]
-
-
 def test_a_start_without_the_sandbox_needs_its_line_in_a_required_log(tree):
-    argv = [sys.executable, "-m", "eyespan.server", "--root", str(tree), "--no-sandbox", "--audit", "/dev/full"]
+    argv = [sys.executable, "-m", "eyespan", "serve", "--root", str(tree), "--no-sandbox", "--audit", "/dev/full"]
     for extra, status in (([], 0), (["--audit-required"], 1)):
         done = subprocess.run([*argv, *extra], input=b"", capture_output=True, timeout=60)
         assert done.returncode == status, done.stderr
@@ -230,9 +217,10 @@ def test_every_reader_answers_the_same_inside_over_stdio(lines, harbour):
 def test_every_reader_answers_the_same_inside_over_http(harbour, workers):
     pytest.importorskip("mcp", reason="HTTP needs the extra [mcp]")
     import httpx2
-    from http_server import HttpServer
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client
+
+    from .clients import HttpServer
 
     asked = questions(harbour)[:: 1 if workers == "1" else 4]
     server = HttpServer(harbour, "--dialect", "native", "--workers", workers)
@@ -323,9 +311,3 @@ def test_a_worktree_that_points_outside_is_refused_as_before(lines, harbour, tmp
         server.close()
 
     assert answers[0] == answers[1]
-
-
-def test_the_sandbox_is_on_by_default():
-    assert parse([]).no_sandbox is False
-    assert parse(["--no-sandbox"]).no_sandbox is True
-    assert ServeOptions().no_sandbox is False

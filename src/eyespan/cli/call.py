@@ -1,11 +1,11 @@
-"""`eyespan call`: tool calls as a model makes them, JSON in and JSON out."""
+"""`eyespan call`: tool calls as a model makes them, with arguments and replies in JSON."""
 
 from __future__ import annotations
 
 import json
 import sys
 
-from eyespan.cli import Options, Usage
+from eyespan.cli.options import COMMON, Arguments, Option, UsageError
 from eyespan.model import TextContent
 
 TYPE_CHECKING = False
@@ -18,81 +18,87 @@ if TYPE_CHECKING:
 HELP = """\
 usage: eyespan call DIALECT [JSON] [options]
 
-One tool call: the dialect's own arguments as a JSON object (as a word, or on standard input), the reply as one JSON
-object. The exit status is 1 when the reply is an error.
+Makes one tool call. The arguments of the dialect are one JSON object, given as a word or on standard input; the reply
+is one JSON object. The exit status is 1 when the reply is an error.
 
   eyespan call forge '{"path": "app.py", "head": 20}'
   eyespan call --root / codex '{"file_path": "/etc/hostname"}'
   echo '{"path": "app.py"}' | eyespan call workspace
   eyespan call forge --set max_scan_bytes=100000 '{"path": "app.log", "tail": 5}'
 
-options
-  --jsonl              many calls: one {"id": ..., "args": {...}} a line on standard input, one reply a line, in order
-  --set NAME=VALUE     a setting of the dialect (JSON, or plain text); repeat it for several
-  --root DIR           a folder that may be read (default: the current folder)
-  --config FILE        a configuration file
-  --timeout SECONDS    the longest one call may take (10)
-
 A reply: {"is_error", "content": [{"type", "text" | "data" + "media_type"}], "structured", "error": {"code", "message"}}
 """
 
 
-def main(options: Options) -> int:
-    jsonl = False
-    settings: dict[str, Any] = {}
-    words: list[str] = []
-    rest = iter(options.rest)
-    for word in rest:
-        if word == "--jsonl":
-            jsonl = True
-        elif word == "--set" or word.startswith("--set="):
-            name, equals, value = (word.partition("=")[2] or next(rest, "")).partition("=")
-            if not equals:
-                raise Usage("--set takes NAME=VALUE")
-            settings[name] = _value(value)
-        elif word == "--":
-            words.extend(rest)
-        elif word.startswith("-") and len(word) > 1:
-            raise Usage(f"call has no option {word}. Try: eyespan call --help")
-        else:
-            words.append(word)
+def _setting(text: str) -> tuple[str, Any]:
+    """Parse NAME=VALUE. The value is JSON; any other text stands for itself."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"must be NAME=VALUE, not {text!r}")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+OPTIONS = {
+    "options": (
+        Option(
+            "--jsonl",
+            text='many calls: one {"id": ..., "args": {...}} per line of standard input, one reply per line',
+        ),
+        Option(
+            "--set",
+            value="NAME=VALUE",
+            field="settings",
+            convert=_setting,
+            is_repeatable=True,
+            text="a setting of the dialect, as JSON or plain text; repeatable",
+        ),
+    ),
+    "common options": COMMON,
+}
+
+
+def main(arguments: Arguments) -> int:
+    """Make the calls. Returns 1 if a reply is an error."""
+    words = arguments.operands
     if not words:
-        raise Usage("call needs a dialect. Try: eyespan dialects")
-    tool = make_tool(options, words[0], settings)
-    if jsonl:
+        raise UsageError("call needs a dialect. Try: eyespan dialects")
+    tool = make_tool(arguments, words[0], dict(arguments.values.get("settings", ())))
+    if arguments.values.get("jsonl"):
         if len(words) > 1:
-            raise Usage("with --jsonl the calls come from standard input, one a line")
-        return _many(tool)
+            raise UsageError("with --jsonl, standard input holds the calls, one per line")
+        arguments.finish_loading()
+        return _call_lines(tool)
     if len(words) > 2:
-        raise Usage("call takes one JSON object; put it in quotes")
+        raise UsageError("call takes one JSON object; put it in quotes")
     text = words[1] if len(words) == 2 and words[1] != "-" else sys.stdin.buffer.read().decode("utf-8", "replace")
     try:
-        arguments = json.loads(text)
+        given = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise Usage(f"the arguments are not JSON: {error}") from None
-    reply = tool.call(arguments)
+        raise UsageError(f"the arguments are not JSON: {error}") from None
+    reply = tool.call(given)
     _write(reply_json(reply))
     return 1 if reply.is_error else 0
 
 
-def make_tool(options: Options, dialect: str, settings: dict[str, Any]) -> Tool:
-    """The tool of a dialect, with the settings of the configuration and, over them, those given.
-
-    Raises: Usage.
-    """
+def make_tool(arguments: Arguments, dialect: str, settings: dict[str, Any]) -> Tool:
+    """Return the tool of a dialect. `settings` override those of the configuration. Raises: UsageError."""
     from eyespan.dialects import DIALECTS
 
     if dialect not in DIALECTS:
-        raise Usage(f"no dialect {dialect!r}; there are {', '.join(DIALECTS)}")
-    workspace, limits = options.workspace()
+        raise UsageError(f"no dialect {dialect!r}; the dialects are {', '.join(DIALECTS)}")
+    workspace, limits = arguments.workspace()
     try:
         return workspace.tool(dialect, **{**(limits if dialect == "forge" else {}), **settings})
     except (TypeError, ValueError) as error:
-        raise Usage(str(error)) from None
+        raise UsageError(str(error)) from None
 
 
-def _many(tool: Tool) -> int:
-    failed = False
+def _call_lines(tool: Tool) -> int:
+    """Answer each line of standard input. Returns 1 if any reply is an error."""
+    has_failed = False
     for line in sys.stdin.buffer:
         if not line.strip():
             continue
@@ -105,20 +111,20 @@ def _many(tool: Tool) -> int:
                 answer["id"] = call["id"]
             reply = reply_json(tool.call(call["args"]))
         except (ValueError, RecursionError) as error:
-            message = f"this line is no call: {error}"
+            message = f"not a call: {error}"
             reply = {
                 "is_error": True,
                 "content": [{"type": "text", "text": message}],
                 "structured": None,
                 "error": {"code": "invalid_json", "message": message},
             }
-        failed = failed or bool(reply["is_error"])
+        has_failed = has_failed or bool(reply["is_error"])
         _write({**answer, **reply})
-    return 1 if failed else 0
+    return 1 if has_failed else 0
 
 
 def reply_json(reply: Reply) -> dict[str, Any]:
-    """A reply in the JSON form of the contract."""
+    """Return a reply as the JSON object that `call` prints."""
     content: list[dict[str, str]] = []
     for block in reply.content:
         if isinstance(block, TextContent):
@@ -138,13 +144,6 @@ def reply_json(reply: Reply) -> dict[str, Any]:
     if reply.notes:
         answer["notes"] = list(reply.notes)
     return answer
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def _write(answer: dict[str, Any]) -> None:

@@ -1,18 +1,21 @@
-"""`eyespan dialects`: which tools there are."""
+"""`eyespan dialects`: list the dialects."""
 
 from __future__ import annotations
 
-from eyespan.cli import Options
+from eyespan.cli.options import Arguments, Option
 from eyespan.dialects import DIALECTS, dialect_class
 
 HELP = """\
 usage: eyespan dialects
 
-The dialects: the name to use, the tool's own name, and what it is like. `eyespan schema DIALECT` shows one whole.
+Lists the dialects: the name to use, the name of the tool, and a summary. `eyespan schema DIALECT` prints one whole.
 """
+OPTIONS: dict[str, tuple[Option, ...]] = {}
 
 
-def main(options: Options) -> int:
+def main(arguments: Arguments) -> int:
+    """Print one line per dialect."""
+    arguments.reject_operands("dialects")
     width = max(map(len, DIALECTS))
     for name in DIALECTS:
         dialect = dialect_class(name)()

@@ -1,10 +1,10 @@
-"""`eyespan doctor`: what is on, on this machine."""
+"""`eyespan doctor`: report the state of this installation."""
 
 from __future__ import annotations
 
 import platform
 
-from eyespan.cli import Options
+from eyespan.cli.options import COMMON, Arguments, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 HELP = """\
 usage: eyespan doctor [--json]
 
-Tells which parts of eyespan are on here: how files are opened, the accelerator, the sandboxes of decoders and of
-the server, and which optional readers are installed. A line that starts with `!` names something that could be better,
-and how.
+Reports how files are opened here, the C accelerator, the sandboxes of decoders and of the server, and the optional
+readers that are installed. A line that starts with `!` can be improved, and explains how.
 """
 
 GUARDS = {
@@ -34,9 +33,14 @@ OPTIONAL = (
 """Optional parts that do not belong to one kind of document."""
 
 
-def main(options: Options) -> int:
-    rows = list(checks(options))
-    if "--json" in options.rest:
+OPTIONS = {"options": (Option("--json", text="print a JSON list"),), "common options": COMMON}
+
+
+def main(arguments: Arguments) -> int:
+    """Print one row per part."""
+    arguments.reject_operands("doctor")
+    rows = list(checks(arguments))
+    if arguments.values.get("json"):
         import json
 
         print(json.dumps([{"name": name, "ok": ok, "what": what} for name, ok, what in rows], indent=2))
@@ -47,8 +51,8 @@ def main(options: Options) -> int:
     return 0
 
 
-def checks(options: Options) -> Iterator[tuple[str, bool, str]]:
-    """Each part: its name, whether it is as good as it gets, and what it is."""
+def checks(arguments: Arguments) -> Iterator[tuple[str, bool, str]]:
+    """Yield each part: its name, True if it needs no improvement, and its state."""
     from importlib.util import find_spec
 
     from eyespan import __version__, _native, kinds, worker
@@ -70,7 +74,7 @@ def checks(options: Options) -> Iterator[tuple[str, bool, str]]:
     missing = [name for name, is_up in layers.items() if not is_up]
     state = f"up: {', '.join(layers)}" if not missing else f"without {', '.join(missing)}: this system lacks them"
     yield "decoder sandbox", not missing, state
-    workspace, _ = options.workspace()
+    workspace, _ = arguments.workspace()
     with workspace:
         yield "server sandbox", *_server_sandbox([root.path for root in workspace.roots])
     for kind in kinds.KINDS:

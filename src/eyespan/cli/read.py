@@ -6,7 +6,7 @@ import os
 import sys
 
 from eyespan import errors, kinds
-from eyespan.cli import Options, Usage
+from eyespan.cli.options import COMMON, Arguments, Option, UsageError, one_of
 from eyespan.context import CallContext
 from eyespan.dialects.terminal import MAX_LINE_CHARS, Terminal
 from eyespan.escape import visible
@@ -52,16 +52,9 @@ Shows files with line numbers: in colour on a terminal, plain in a pipe.
   eyespan read app.sqlite:users    databases and Parquet files: schema and rows
   eyespan read app.py@HEAD~3       as it was, in a git repository
 
-options
-  -n, --no-numbers     without line numbers
-  --raw                documents as the bytes they are; --document: HTML, mail and CSV as what they say
-  --color WHEN         auto (default), always or never; NO_COLOR is honoured
-  --root DIR           a folder that may be read (default: the current folder)
-  --config FILE        a configuration file
-  --timeout SECONDS    how long to wait for the file: for its first lines, and for more behind those shown (10)
-
 On a terminal, control and direction characters are shown as escapes and very long lines are shortened; in a pipe
-everything is exact. Exit status: 0, 1 when a file could not be read, 2 for wrong usage.
+everything is exact. The time of --timeout starts again whenever lines were shown. Exit status: 0, 1 when a file could
+not be read, 2 for wrong usage.
 """
 
 LEAVES_AT_ONCE = True
@@ -70,35 +63,43 @@ RENEWING_BYTES = 1 << 20
 MAX_PAGES = 10_000
 
 
-def main(options: Options) -> int:
-    numbers, color = True, "auto"
-    documents = kinds.shown_in("terminal")
-    paths: list[str] = []
-    words = iter(options.rest)
-    for word in words:
-        if word == "--":
-            paths.extend(words)
-        elif word in ("-n", "--no-numbers"):
-            numbers = False
-        elif word == "--raw":
-            documents = frozenset()
-        elif word == "--document":
-            documents |= {kind.name for kind in kinds.KINDS if kind.is_text}
-        elif word == "--color" or word.startswith("--color="):
-            color = word.partition("=")[2] or next(words, "")
-            if color not in ("auto", "always", "never"):
-                raise Usage("--color takes auto, always or never")
-        elif word.startswith("-") and word != "-":
-            raise Usage(f"read has no option {word}. Try: eyespan read --help")
-        else:
-            paths.append(word)
+OPTIONS = {
+    "options": (
+        Option("-n", "--no-numbers", field="numbers", constant=False, text="without line numbers"),
+        Option("--raw", field="documents", constant="none", text="documents as the bytes they are"),
+        Option("--document", field="documents", constant="all", text="HTML, mail and CSV as documents"),
+        Option(
+            "--color",
+            value="WHEN",
+            convert=one_of("auto", "always", "never"),
+            text="auto (default), always or never; NO_COLOR is honoured",
+        ),
+    ),
+    "common options": COMMON,
+}
+
+
+def main(arguments: Arguments) -> int:
+    """Show the files. Returns 1 when one could not be read."""
+    paths = arguments.operands
     if not paths:
-        raise Usage("read needs a path. Try: eyespan read --help")
+        raise UsageError("read needs a path. Try: eyespan read --help")
+    numbers = arguments.values.get("numbers", True)
+    color = arguments.values.get("color", "auto")
+    documents = _document_kinds(arguments.values.get("documents", ""))
     terminal = sys.stdout.isatty()
     colored = color == "always" or (color == "auto" and terminal and not os.environ.get("NO_COLOR"))
-    workspace, _ = options.workspace()
+    workspace, _ = arguments.workspace()
     reader = _Reader(workspace, numbers, terminal, colored, documents)
     return 1 if sum([not reader.file(path, headed=len(paths) > 1) for path in paths]) else 0
+
+
+def _document_kinds(choice: str) -> frozenset[str]:
+    """Return the kinds that are shown as documents: "none", "all", or those that are not text too."""
+    if choice == "none":
+        return frozenset()
+    shown = kinds.shown_in("terminal")
+    return shown | {kind.name for kind in kinds.KINDS if kind.is_text} if choice == "all" else shown
 
 
 class _Reader:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-from eyespan.cli import Options, Usage
+from eyespan.cli.options import Arguments, Option, UsageError, one_of
 from eyespan.hosts import to_anthropic, to_mcp, to_openai
 from eyespan.workspace import Workspace
 
@@ -18,37 +18,13 @@ if TYPE_CHECKING:
 HELP = """\
 usage: eyespan schema DIALECT [--for mcp|openai|anthropic]
 
-The tool definition of a dialect as JSON: name, description and input schema in the dialect's own words, in the shape
-that the host named with --for expects (default: eyespan's own, with aliases).
+Prints the tool definition of a dialect as JSON: name, description and input schema as the dialect defines them.
 
   eyespan schema claude --for anthropic
 """
 
 
-def main(options: Options) -> int:
-    host = ""
-    words: list[str] = []
-    rest = iter(options.rest)
-    for word in rest:
-        if word == "--for" or word.startswith("--for="):
-            host = word.partition("=")[2] or next(rest, "")
-            if host not in SHAPES:
-                raise Usage(f"--for takes {', '.join(sorted(filter(None, SHAPES)))}")
-        elif word.startswith("-"):
-            raise Usage(f"schema has no option {word}. Try: eyespan schema --help")
-        else:
-            words.append(word)
-    if len(words) != 1:
-        raise Usage("schema needs one dialect. Try: eyespan dialects")
-    try:
-        tool = Workspace(os.getcwd()).tool(words[0])
-    except ValueError as error:
-        raise Usage(str(error)) from None
-    print(json.dumps(SHAPES[host](tool), indent=2, ensure_ascii=False))
-    return 0
-
-
-def _own(tool: Tool) -> dict[str, Any]:
+def _with_aliases(tool: Tool) -> dict[str, Any]:
     spec = tool.spec
     return {
         "name": spec.name,
@@ -58,4 +34,28 @@ def _own(tool: Tool) -> dict[str, Any]:
     }
 
 
-SHAPES = {"": _own, "mcp": to_mcp, "openai": to_openai, "anthropic": to_anthropic}
+FORMATS = {"anthropic": to_anthropic, "mcp": to_mcp, "openai": to_openai}
+OPTIONS = {
+    "options": (
+        Option(
+            "--for",
+            value="HOST",
+            field="host",
+            convert=one_of(*FORMATS),
+            text="the format of this API: mcp, openai or anthropic (default: eyespan's own, with aliases)",
+        ),
+    ),
+}
+
+
+def main(arguments: Arguments) -> int:
+    """Print the definition."""
+    if len(arguments.operands) != 1:
+        raise UsageError("schema needs one dialect. Try: eyespan dialects")
+    try:
+        tool = Workspace(os.getcwd()).tool(arguments.operands[0])
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    definition = FORMATS.get(arguments.values.get("host", ""), _with_aliases)
+    print(json.dumps(definition(tool), indent=2, ensure_ascii=False))
+    return 0

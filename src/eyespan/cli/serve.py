@@ -2,30 +2,163 @@
 
 from __future__ import annotations
 
-from eyespan import server
-from eyespan.cli import Options, Usage
+from eyespan.cli.options import COMMON, Arguments, Option, UsageError, parse
+from eyespan.server.options import InvalidOptions, ServeOptions, validate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     from eyespan.workspace import Workspace
 
-HELP = server.HELP
-STEPS_ASIDE = False
-"""A host ends the process that it has started, and that is the server."""
+HELP = """\
+usage: eyespan serve [options]
+
+Runs the read tool as an MCP server.
+
+  eyespan serve                                    over standard input and output, for a host that starts it
+  eyespan --root ~/code serve --dialect codex      another directory, another dialect
+  eyespan serve --dialect codex --dialect claude   both, as codex_read_file and claude_Read
+  eyespan serve --http 127.0.0.1:8765              one server for many agents; it prints where its token is
+  eyespan serve --audit reads.jsonl                log every call; `eyespan audit reads.jsonl` summarizes the log
+
+In a host's configuration:  {"mcpServers": {"eyespan": {"command": "eyespan", "args": ["--root", "/work", "serve"]}}}
+"""
+IS_SERVER = True
+"""A host ends the process that it started, so that process must do the work."""
 
 
-def main(options: Options) -> int:
+def _address(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        raise ValueError(f"needs an IPv6 address in brackets: [{host}]:{port}")
+    if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise ValueError(f"must be HOST:PORT, for example 127.0.0.1:8765, not {text!r}")
+    return host, int(port)
+
+
+def _whole_number(highest: int) -> Callable[[str], int]:
+    """Return a converter for whole numbers from 1 to `highest`."""
+
+    def convert(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or len(text) > 20 or not 0 < int(text) <= highest:
+            raise ValueError(f"must be a whole number from 1 to {highest}, not {text!r}")
+        return int(text)
+
+    return convert
+
+
+_ONLY_HTTP = (
+    Option("--allow-remote", text="listen on an address that other machines reach; a token is then required"),
+    Option(
+        "--allow-host",
+        value="NAME",
+        field="allow_hosts",
+        is_repeatable=True,
+        text="accept this Host header too, with its port if it has one; repeatable",
+    ),
+    Option(
+        "--allow-origin",
+        value="URL",
+        field="allow_origins",
+        is_repeatable=True,
+        text="accept this Origin header (default: none); repeatable",
+    ),
+    Option(
+        "--token-file",
+        value="FILE",
+        text="the file of the bearer token, made on first start; EYESPAN_TOKEN takes precedence",
+    ),
+    Option(
+        "--no-token",
+        text="require no token; only on a loopback address, for users who trust every local program",
+    ),
+    Option("--tokens", value="FILE", text="TOML: several callers, each with its own token, directories and dialects"),
+    Option("--oauth-issuer", value="URL", text="accept the access tokens (signed JWTs) of this issuer instead, with"),
+    Option("--oauth-resource", value="URL", text="... the public address of this server, which the tokens must name"),
+    Option(
+        "--oauth-scope",
+        value="NAME",
+        field="oauth_scopes",
+        is_repeatable=True,
+        text="... a scope that the tokens must have; repeatable",
+    ),
+)
+OPTIONS = {
+    "options": (
+        Option(
+            "--dialect",
+            value="NAME",
+            field="dialects",
+            is_repeatable=True,
+            text="the dialect of the tool (`eyespan dialects` lists them); repeatable",
+        ),
+        Option("--rich", text="send PDFs as embedded documents too; most hosts cannot show them"),
+        Option("--audit", value="FILE", text="log one JSON line per call: caller, path, size; never contents"),
+        Option("--audit-required", text="refuse to read while that line cannot be written"),
+        Option(
+            "--audit-bytes",
+            value="N",
+            convert=_whole_number(2**40),
+            text=f"rotate the log at this size and keep four old files (default: {ServeOptions().audit_bytes})",
+        ),
+        Option(
+            "--no-sandbox",
+            aliases=("--no-jail",),
+            text="run without the kernel's sandbox around the server (`eyespan doctor` lists its layers)",
+        ),
+    ),
+    "over HTTP (pip install 'eyespan[mcp]')": (
+        Option(
+            "--http",
+            value="HOST:PORT",
+            convert=_address,
+            text="serve streamable HTTP at /mcp, health at /healthz, Prometheus metrics at /metrics",
+        ),
+        *_ONLY_HTTP,
+        Option("--workers", value="N", convert=_whole_number(64), text="processes that share the port (default: 1)"),
+        Option("--calls", value="N", convert=_whole_number(256), text="concurrent calls per process (default: 8)"),
+        Option("--rate", value="N", convert=_whole_number(10**9), text="calls per minute and caller (default: 600)"),
+    ),
+    "common options": COMMON,
+}
+
+
+def main(arguments: Arguments) -> int:
+    """Serve until the host closes the connection. Returns the exit status."""
+    from eyespan import server
+
+    serve_options(arguments)  # reports wrong usage before a root is opened
+    workspace, forge = arguments.workspace()
+
+    def open_workspace(roots: Sequence[str] | None) -> Workspace:
+        arguments.finish_loading()  # the server asks for a workspace when its modules are loaded
+        return arguments.workspace(roots)[0] if roots else workspace
+
+    return server.serve(open_workspace, serve_options(arguments, {"forge": forge}))
+
+
+def parse_words(words: Sequence[str]) -> ServeOptions:
+    """Parse the words after `eyespan serve`. Raises: UsageError."""
+    values, operands = parse("serve", words, [option for section in OPTIONS.values() for option in section])
+    values.pop("help", None)
+    return serve_options(Arguments(values, operands))
+
+
+def serve_options(arguments: Arguments, settings: Mapping[str, Mapping[str, Any]] | None = None) -> ServeOptions:
+    """Return the options of the server that a command line asks for. Raises: UsageError."""
+    arguments.reject_operands("serve")
+    values = arguments.values
+    if "http" not in values:
+        for option in _ONLY_HTTP:
+            if option.field in values:
+                raise UsageError(f"{option.names[0]} works only with --http")
+    options = ServeOptions(**values, timeout_seconds=arguments.timeout_seconds, settings=settings or {})
     try:
-        parsed = server.parse([*options.rest, f"--timeout={options.timeout_seconds}"])
-    except server.Usage as error:
-        raise Usage(str(error)) from None
-    if not parsed.help:
-        parsed.settings = {"forge": options.workspace()[1]}  # type: ignore[misc]  # ours alone until it is served
-
-    def make(roots: Sequence[str] | None) -> Workspace:
-        """The workspace of these roots, or of the command line's."""
-        return Options(list(roots or options.roots), options.config, [], options.timeout_seconds).workspace()[0]
-
-    return server.main(make, parsed)
+        validate(options)
+    except InvalidOptions as error:
+        raise UsageError(str(error)) from None
+    return options

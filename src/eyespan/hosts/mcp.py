@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eyespan.hosts.schemas import copy_json
-from eyespan.server.protocol import definition
+from eyespan.server.definitions import definition
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -26,14 +26,14 @@ def confine(options: ServeOptions, roots: Iterable[Root], audit: Audit | None) -
     if not options.no_sandbox:
         return enter(needs_of(options, roots)).line()
     if audit is not None:
-        from eyespan.server.audit import complain
+        from eyespan.server.audit import warn
 
         try:
             audit.write({"event": "start", "sandbox": "off"})
         except OSError as error:
             if options.audit_required:
                 raise
-            complain(error)
+            warn(error)
     return "no sandbox"
 
 

@@ -1,8 +1,8 @@
-"""Memory of a server that runs for weeks: what is free goes back to the system.
+"""Memory of a server that runs for weeks: free memory is returned to the system.
 
-glibc gives every thread memory of its own and keeps what they freed, in pieces: after a hundred thousand answers half
-as much again as after the first thousand, though Python itself holds no more. Two such pools are enough for threads
-that take turns anyway, and what lies idle in them is given back from time to time. Other C libraries are left alone.
+glibc gives every thread an arena of its own and keeps the memory that was freed there. After a hundred thousand answers
+a server would hold half as much again as after the first thousand, though Python itself holds no more. Two arenas
+suffice, since threads take turns anyway, and trimming returns their free memory. Other C libraries are left alone.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
 
-POOLS = 2
+MAX_ARENAS = 2
 TRIM_SECONDS = 10.0
 _M_ARENA_MAX = -8
 
 
-def keep_little(loop: asyncio.AbstractEventLoop) -> bool:
-    """From now on, as long as the loop runs; False where the C library has no such calls."""
+def return_free_memory(loop: asyncio.AbstractEventLoop) -> bool:
+    """Limit the arenas, and trim them regularly while the loop runs. Returns False if the C library cannot."""
     try:
         library = ctypes.CDLL(None)
-        choose, trim = library.mallopt, library.malloc_trim
+        mallopt, malloc_trim = library.mallopt, library.malloc_trim
     except (OSError, AttributeError, TypeError):
         return False
-    choose(_M_ARENA_MAX, POOLS)
+    mallopt(_M_ARENA_MAX, MAX_ARENAS)
 
-    def again() -> None:
-        trim(ctypes.c_size_t(0))
-        loop.call_later(TRIM_SECONDS, again)
+    def trim() -> None:
+        malloc_trim(ctypes.c_size_t(0))
+        loop.call_later(TRIM_SECONDS, trim)
 
-    loop.call_later(TRIM_SECONDS, again)
+    loop.call_later(TRIM_SECONDS, trim)
     return True

@@ -1,7 +1,7 @@
-"""Figures for Prometheus, summed over all worker processes.
+"""Prometheus metrics, summed over all worker processes.
 
-One shared piece of memory, made before the workers are, with a row of numbers for each of them. A worker writes only
-its own row, so nothing is locked; whichever worker is asked adds the rows up.
+The numbers are in shared memory that is made before the workers start, with one row per worker. A worker writes only
+its own row, so there is no lock. The worker that is asked for the metrics adds up the rows.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ VERDICTS = ("read", "error", "refused", "cancelled")
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 _NAMES = (
-    *(f"turned_away:{reason}" for reason in REASONS),
+    *(f"rejected:{reason}" for reason in REASONS),
     *(f"calls:{verdict}" for verdict in VERDICTS),
     *(f"bucket:{bucket:g}" for bucket in BUCKETS),
     "seconds",
@@ -22,12 +22,12 @@ _NAMES = (
     "running",
     "alive",
 )
-_PLACE = {name: place for place, name in enumerate(_NAMES)}
+_COLUMNS = {name: column for column, name in enumerate(_NAMES)}
 _NUMBER = struct.Struct("=d")
 
 
 class Metrics:
-    """One worker's row, and the view over all."""
+    """The row of one worker, and the sums over all rows."""
 
     def __init__(self, workers: int = 1) -> None:
         self._row_bytes = _NUMBER.size * len(_NAMES)
@@ -36,26 +36,29 @@ class Metrics:
         self._row = 0
 
     def take_row(self, number: int) -> None:
-        """Becomes worker `number`: counters go on where the one before it stopped, gauges start anew."""
+        """Use the row `number`. Its counters continue, its gauges start again."""
         self._row = number
         self._set("running", 0)
         self._set("alive", 1)
 
     def leave_row(self, number: int) -> None:
-        """What the supervisor does for a worker that has gone."""
+        """Reset the gauges of a worker that has ended."""
         row, self._row = self._row, number
         self._set("running", 0)
         self._set("alive", 0)
         self._row = row
 
     def add(self, name: str, amount: float = 1) -> None:
-        at = self._row * self._row_bytes + _PLACE[name] * _NUMBER.size
-        _NUMBER.pack_into(self._memory, at, _NUMBER.unpack_from(self._memory, at)[0] + amount)
+        """Add to one number of this worker's row."""
+        offset = self._row * self._row_bytes + _COLUMNS[name] * _NUMBER.size
+        _NUMBER.pack_into(self._memory, offset, _NUMBER.unpack_from(self._memory, offset)[0] + amount)
 
-    def turned_away(self, reason: str) -> None:
-        self.add(f"turned_away:{reason}")
+    def count_rejected(self, reason: str) -> None:
+        """Count a request that was rejected before anything was read."""
+        self.add(f"rejected:{reason}")
 
-    def called(self, verdict: str, seconds: float, answer_bytes: int) -> None:
+    def count_call(self, verdict: str, seconds: float, answer_bytes: int) -> None:
+        """Count a call that ended."""
         self.add(f"calls:{verdict}")
         self.add("seconds", seconds)
         self.add("answer_bytes", answer_bytes)
@@ -65,19 +68,19 @@ class Metrics:
                 break
 
     def text(self) -> str:
-        """All figures in Prometheus's text format."""
+        """Return all metrics in Prometheus's text format."""
         total = {name: self._sum(name) for name in _NAMES}
         lines = [
-            "# HELP eyespan_calls_total Calls that read, by how they ended.",
+            "# HELP eyespan_calls_total Calls that read, by verdict.",
             "# TYPE eyespan_calls_total counter",
             *(f'eyespan_calls_total{{verdict="{v}"}} {total[f"calls:{v}"]:.0f}' for v in VERDICTS),
-            "# HELP eyespan_turned_away_total Requests refused before anything was read, by reason.",
+            "# HELP eyespan_turned_away_total Requests rejected before anything was read, by reason.",
             "# TYPE eyespan_turned_away_total counter",
-            *(f'eyespan_turned_away_total{{reason="{r}"}} {total[f"turned_away:{r}"]:.0f}' for r in REASONS),
+            *(f'eyespan_turned_away_total{{reason="{r}"}} {total[f"rejected:{r}"]:.0f}' for r in REASONS),
             "# HELP eyespan_answer_bytes_total Bytes of contents sent.",
             "# TYPE eyespan_answer_bytes_total counter",
             f"eyespan_answer_bytes_total {total['answer_bytes']:.0f}",
-            "# HELP eyespan_call_seconds How long calls took.",
+            "# HELP eyespan_call_seconds Duration of calls.",
             "# TYPE eyespan_call_seconds histogram",
         ]
         seen = 0.0
@@ -89,22 +92,22 @@ class Metrics:
             f'eyespan_call_seconds_bucket{{le="+Inf"}} {count:.0f}',
             f"eyespan_call_seconds_sum {total['seconds']:.6f}",
             f"eyespan_call_seconds_count {count:.0f}",
-            "# HELP eyespan_calls_running Calls being worked on.",
+            "# HELP eyespan_calls_running Calls in progress.",
             "# TYPE eyespan_calls_running gauge",
             f"eyespan_calls_running {total['running']:.0f}",
-            "# HELP eyespan_workers Worker processes that are up.",
+            "# HELP eyespan_workers Running worker processes.",
             "# TYPE eyespan_workers gauge",
             f"eyespan_workers {total['alive']:.0f}",
         ]
         return "\n".join(lines) + "\n"
 
     def _set(self, name: str, value: float) -> None:
-        at = self._row * self._row_bytes + _PLACE[name] * _NUMBER.size
-        _NUMBER.pack_into(self._memory, at, value)
+        offset = self._row * self._row_bytes + _COLUMNS[name] * _NUMBER.size
+        _NUMBER.pack_into(self._memory, offset, value)
 
     def _sum(self, name: str) -> float:
-        place = _PLACE[name] * _NUMBER.size
+        offset = _COLUMNS[name] * _NUMBER.size
         total = 0.0
         for row in range(self._workers):
-            total += float(_NUMBER.unpack_from(self._memory, row * self._row_bytes + place)[0])
+            total += float(_NUMBER.unpack_from(self._memory, row * self._row_bytes + offset)[0])
         return total

@@ -1,4 +1,4 @@
-"""JSON without the json module: the same values both ways, stricter where it matters, never invalid UTF-8."""
+"""JSON without the json module: the same values, stricter rules, never invalid UTF-8."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-def test_what_is_written_is_read_back_by_anyone(value):
+def test_written_values_are_read_back_by_any_parser(value):
     line = b"".join(json_lines.dumps(value))
 
     assert json.loads(line) == value
@@ -32,12 +32,12 @@ def test_what_is_written_is_read_back_by_anyone(value):
 
 
 @given(VALUES)
-def test_what_json_writes_is_read(value):
+def test_output_of_the_json_module_is_read(value):
     assert json_lines.loads(json.dumps(value).encode()) == value
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_are_a_value_or_malformed_as_json_has_it(data):
+def test_any_bytes_are_a_value_or_malformed_just_like_in_the_json_module(data):
     try:
         wanted = json.loads(data.decode("utf-8"), parse_constant=lambda name: (_ for _ in ()).throw(ValueError(name)))
     except (ValueError, RecursionError):
@@ -48,7 +48,7 @@ def test_any_bytes_are_a_value_or_malformed_as_json_has_it(data):
 
 
 @given(st.text(max_size=50), st.integers(0, 6000))
-def test_lone_surrogates_are_told_as_text(text, padding):
+def test_lone_surrogates_are_written_as_text(text, padding):
     text = "x" * padding + text + "\ud800" + text
 
     line = b"".join(json_lines.dumps({"text": text}))
@@ -59,7 +59,7 @@ def test_lone_surrogates_are_told_as_text(text, padding):
 
 
 @pytest.mark.parametrize("size", [0, 1, 4095, 4096, 4097, 100_000])
-def test_long_strings_are_pieces_of_their_own(size):
+def test_long_strings_are_separate_pieces(size):
     value = {"a": "é\n" * size, "b": [1, "x" * size]}
 
     pieces = json_lines.dumps(value)
@@ -75,6 +75,6 @@ def test_bytes_are_base64():
     )
 
 
-def test_depth_ends_in_an_error_not_in_the_process():
+def test_deep_nesting_is_an_error_and_does_not_end_the_process():
     with pytest.raises(json_lines.Malformed):
         json_lines.loads(b'{"a":' * 200_000)

@@ -1,4 +1,4 @@
-"""The audit line of a call that reads several files names each of them, and what was refused."""
+"""The audit line of a call names every file that was read or refused."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from eyespan.context import CallContext
 from eyespan.server.recorder import facts, watched
 
 
-def test_every_file_of_a_call_is_told(tmp_path):
+def test_every_file_of_a_call_is_recorded(tmp_path):
     (tmp_path / "a.py").write_text("1\n2\n3\n")
     (tmp_path / "b.py").write_text("x\n")
     (tmp_path / "link.py").symlink_to("b.py")

@@ -1,4 +1,4 @@
-"""What is free goes back to the system."""
+"""Free memory is returned to the system."""
 
 from __future__ import annotations
 
@@ -12,48 +12,48 @@ from eyespan.server.http import memory
 
 
 class Library:
-    """A C library that counts."""
+    """A C library that records its calls."""
 
     def __init__(self):
         self.calls = []
 
-    def mallopt(self, what, number):
-        self.calls.append((what, number))
+    def mallopt(self, option, number):
+        self.calls.append((option, number))
 
     def malloc_trim(self, left):
         self.calls.append("trim")
 
 
-def test_pools_are_few_and_trimmed_again_and_again(monkeypatch):
+def test_arenas_are_few_and_trimmed_regularly(monkeypatch):
     library = Library()
     monkeypatch.setattr(ctypes, "CDLL", lambda name: library)
     monkeypatch.setattr(memory, "TRIM_SECONDS", 0.001)
 
     async def run():
-        assert memory.keep_little(asyncio.get_running_loop())
+        assert memory.return_free_memory(asyncio.get_running_loop())
         while library.calls.count("trim") < 3:
             await asyncio.sleep(0.001)
 
     asyncio.run(run())
 
-    assert library.calls[0] == (-8, memory.POOLS)
+    assert library.calls[0] == (-8, memory.MAX_ARENAS)
 
 
-def test_a_library_without_such_calls_is_left_alone(monkeypatch):
+def test_a_library_without_these_calls_is_left_alone(monkeypatch):
     monkeypatch.setattr(ctypes, "CDLL", lambda name: object())
 
     async def run():
-        return memory.keep_little(asyncio.get_running_loop())
+        return memory.return_free_memory(asyncio.get_running_loop())
 
     assert asyncio.run(run()) is False
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc has them")
-def test_the_library_of_this_machine_takes_them(monkeypatch):
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc is for Linux")
+def test_the_library_of_this_machine_accepts_the_calls(monkeypatch):
     monkeypatch.setattr(memory, "TRIM_SECONDS", 0.001)
 
     async def run():
-        known = memory.keep_little(asyncio.get_running_loop())
+        known = memory.return_free_memory(asyncio.get_running_loop())
         await asyncio.sleep(0.01)
         return known
 

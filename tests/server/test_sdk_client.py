@@ -1,9 +1,8 @@
-"""The official SDK's client against both doors, in both eras: it checks every message against the wire schema."""
+"""The client of the official SDK, which checks every message against the schema, over stdio."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
 
 import pytest
 
@@ -11,13 +10,14 @@ mcp = pytest.importorskip("mcp", reason="the SDK needs the extra [mcp]")
 
 from mcp import Client, MCPError, StdioServerParameters  # noqa: E402  (only where the extra is installed)
 
+from .clients import SERVE, TEMPLATE  # noqa: E402  (after the check for the extra)
+
 MODES = ["legacy", "auto", "2026-07-28"]
-TEMPLATE = "file:///{+path}{?start,limit}"
 
 
 def stdio(tree, *arguments):
-    argv = ["-m", "eyespan.server", "--root", str(tree), *arguments]
-    return StdioServerParameters(command=sys.executable, args=argv)
+    command, *argv = SERVE
+    return StdioServerParameters(command=command, args=[*argv, "--root", str(tree), *arguments])
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -47,7 +47,7 @@ def test_the_client_lists_calls_reads_and_completes(tree, mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_structure_fits_its_schema(tree, mode):
+def test_structured_content_matches_its_schema(tree, mode):
     async def talk():
         async with Client(stdio(tree, "--dialect", "workspace"), mode=mode) as client:
             await client.list_tools()
@@ -59,7 +59,7 @@ def test_a_structure_fits_its_schema(tree, mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_errors_reach_the_client_as_what_they_are(tree, mode):
+def test_errors_reach_the_client_as_errors(tree, mode):
     async def talk():
         async with Client(stdio(tree, "--dialect", "claude"), mode=mode) as client:
             refused = await client.call_tool("Read", {"file_path": "/etc/passwd"})
@@ -77,20 +77,20 @@ def test_errors_reach_the_client_as_what_they_are(tree, mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_giving_up_stops_the_read_and_progress_arrives(tree, mode):
+def test_cancelling_stops_the_read_and_progress_arrives(tree, mode):
     with (tree / "endless.txt").open("wb") as file:
         file.truncate(1 << 40)
     arguments = {"file_path": str(tree / "endless.txt"), "offset": 2}
-    told = asyncio.Queue()
+    reported = asyncio.Queue()
 
     async def progress(done, total, message):
-        told.put_nowait((done, total))
+        reported.put_nowait((done, total))
 
     async def talk():
         server = stdio(tree, "--dialect", "codex", "--timeout", "3600")
         async with Client(server, mode=mode) as client:
             call = asyncio.create_task(client.call_tool("read_file", arguments, progress_callback=progress))
-            seen = await told.get()
+            seen = await reported.get()
             call.cancel()
             await asyncio.wait([call])
             return seen, await client.call_tool("read_file", {"file_path": str(tree / "hello.txt")})

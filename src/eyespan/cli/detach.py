@@ -1,0 +1,95 @@
+"""The process of a command: a quick start, and an end also when a file system does not answer.
+
+A process that waits for a hung FUSE mount cannot end, not even when it is killed. `Process.detach` therefore continues
+in a child process before anything is done that may never return. The parent, which touches no file, waits for the
+child's exit status and exits with it.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+
+LOADING_GC_THRESHOLD = 10_000
+"""While modules are loaded, thousands of objects are made and hardly any garbage. With Python's default threshold the
+garbage collector would take about 3 % of the time of `eyespan read`, for nothing."""
+
+
+class Process:
+    """This process while it runs one command. Postpones garbage collection until `finish_loading`."""
+
+    __slots__ = ("_gc_threshold", "_status_fd", "can_detach", "skips_teardown")
+
+    def __init__(self) -> None:
+        self._gc_threshold = gc.get_threshold()
+        gc.set_threshold(LOADING_GC_THRESHOLD)
+        self.can_detach = hasattr(os, "fork")
+        self.skips_teardown = False
+        """Exit without finalizing the interpreter, which takes 2 ms: the command leaves nothing to finalize."""
+        self._status_fd: int | None = None
+        """In a child process: the pipe to the parent, for the exit status."""
+
+    def finish_loading(self) -> None:
+        """Collect garbage as Python does by default, in a command that may run for long."""
+        gc.set_threshold(*self._gc_threshold)
+
+    def detach(self) -> None:
+        """Continue in a child process. Returns in the child only; the parent exits with the child's status."""
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(reader)
+            self._status_fd = writer
+            self.skips_teardown = True
+            return
+        os.close(writer)
+        _exit_with(child, reader)
+
+    def exit(self, code: int) -> NoReturn:
+        """End the process; do not wait for threads that wait for a file system."""
+        if not self.skips_teardown and not _has_stuck_threads():
+            sys.exit(code)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        if self._status_fd is not None:
+            # The child may stay for as long as its file system hangs. Closing its standard streams lets a caller that
+            # reads them to their end go on.
+            null = os.open(os.devnull, os.O_RDWR)
+            for stream in (0, 1, 2):
+                os.dup2(null, stream)
+            os.write(self._status_fd, bytes([code & 255]))
+        os._exit(code)
+
+
+def discard_output() -> None:
+    """Connect standard output to the null device, so that the flush at exit cannot fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _exit_with(child: int, reader: int) -> NoReturn:
+    """Wait for the child's exit status, or its end, and exit likewise."""
+    import signal
+
+    def forward(number: int, _frame: object) -> None:
+        os.kill(child, number)
+        os._exit(128 + number)
+
+    # A terminal sends SIGINT to both processes, and the child decides.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, forward)
+    status = os.read(reader, 1)
+    if status:
+        os._exit(status[0])
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    os._exit(code if code >= 0 else 128 - code)
+
+
+def _has_stuck_threads() -> bool:
+    blocking = sys.modules.get("eyespan.guard.blocking")
+    return blocking is not None and blocking.stuck() > 0

@@ -1,0 +1,235 @@
+"""The option parser of every command.
+
+A command lists its options as rows (`Option`). `parse` reads the words of the command line by these rows, `describe`
+makes help text of them. `Arguments` is the result of a parse and opens the workspace that the common options describe.
+"""
+
+from __future__ import annotations
+
+import os
+
+from eyespan.context import DEADLINE_SECONDS, CallContext, as_seconds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+    from eyespan.cli.detach import Process
+    from eyespan.config import Config
+    from eyespan.workspace import Workspace
+
+HELP_COLUMN = 24
+"""Help text starts in this column, or two blanks after the longest option if that is further right."""
+
+
+class UsageError(Exception):
+    """A command line that cannot be run. The message names the mistake and the way out."""
+
+
+class Option:
+    """One option: its names, its value or lack of one, and its help text.
+
+    `value` is the placeholder shown in help; an option without one is a flag and sets its field to `constant`.
+    `convert` makes the value from its text; it raises ValueError with a message that continues the option's name. A
+    repeatable option collects its values in a tuple; of any other option the last value counts. The field is the
+    option's last name without dashes, unless `field` names another. Help does not show the `aliases`.
+    """
+
+    __slots__ = ("aliases", "constant", "convert", "field", "is_repeatable", "names", "text", "value")
+
+    def __init__(
+        self,
+        *names: str,
+        aliases: tuple[str, ...] = (),
+        text: str,
+        value: str = "",
+        field: str = "",
+        convert: Callable[[str], Any] | None = None,
+        is_repeatable: bool = False,
+        constant: Any = True,
+    ) -> None:
+        self.names = names
+        self.aliases = aliases
+        self.text = text
+        self.value = value
+        self.field = field or names[-1].lstrip("-").replace("-", "_")
+        self.convert = convert
+        self.is_repeatable = is_repeatable
+        self.constant = constant
+
+
+COMMON = (
+    Option(
+        "--root",
+        value="DIR",
+        field="roots",
+        is_repeatable=True,
+        text="a directory that may be read (default: the current directory); repeatable",
+    ),
+    Option(
+        "--config",
+        value="FILE",
+        text="a configuration file (default: eyespan.toml in the first root, if it exists)",
+    ),
+    Option(
+        "--timeout",
+        value="SECONDS",
+        field="timeout_seconds",
+        convert=as_seconds,
+        text=f"the longest time one call may take (default: {DEADLINE_SECONDS:g})",
+    ),
+    Option("-h", "--help", text="print this help"),
+)
+"""The options that every command accepts, before or after the command's name."""
+
+
+class Arguments:
+    """The parsed command line of one command.
+
+    `values` holds the command's own options by field, without those that were not given. `operands` are the words that
+    are no options. If the `process` can detach, a read that may block continues in a child process.
+    """
+
+    __slots__ = ("config", "operands", "process", "roots", "timeout_seconds", "values")
+
+    def __init__(self, values: Mapping[str, Any], operands: Sequence[str], process: Process | None = None) -> None:
+        own = dict(values)
+        self.roots: tuple[str, ...] = own.pop("roots", ())
+        self.config: str | None = own.pop("config", None)
+        self.timeout_seconds: float = own.pop("timeout_seconds", DEADLINE_SECONDS)
+        self.values: dict[str, Any] = own
+        self.operands = tuple(operands)
+        self.process = process
+
+    def reject_operands(self, command: str) -> None:
+        """Raise UsageError if there are operands, for a command that takes none."""
+        if self.operands:
+            raise UsageError(f"{command} takes no argument {self.operands[0]!r}. Try: eyespan {command} --help")
+
+    def finish_loading(self) -> None:
+        """Collect garbage as Python does by default, in a command that may run for long."""
+        if self.process is not None:
+            self.process.finish_loading()
+
+    def workspace(self, roots: Sequence[str] = ()) -> tuple[Workspace, Mapping[str, Any]]:
+        """Open the workspace of the common options, or of other `roots`.
+
+        Returns the workspace and the settings of `[tools.read_file]` in its configuration. Raises: UsageError.
+        """
+        given = list(roots or self.roots)
+        paths = given or [os.getcwd()]
+        if self.process is not None and self.process.can_detach:
+            from eyespan.guard import mounts
+
+            mounts.before_waiting = self.process.detach
+        workspace = self._open(paths, None)
+        config = self._load_config(workspace)
+        if config is None:
+            return workspace, {}
+        workspace.close()
+        if config.roots and not given:
+            paths = list(config.roots)
+        return self._open(paths, config), config.forge
+
+    def _open(self, roots: list[str], config: Config | None) -> Workspace:
+        from eyespan.workspace import Workspace
+
+        policy = None if config is None else config.policy()
+        try:
+            return Workspace(*roots, policy=policy, deadline_seconds=self.timeout_seconds)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"--root: {error}") from None
+
+    def _load_config(self, workspace: Workspace) -> Config | None:
+        """Load the file of `--config`, else that of the first root; None if there is none. Raises: UsageError."""
+        root = workspace.roots[0]
+        if self.config is None and root.never_hangs:
+            try:
+                os.stat("eyespan.toml", dir_fd=root.fd, follow_symlinks=False)
+            except OSError:
+                return None
+        from eyespan.config import BadConfig, load
+        from eyespan.errors import ReadError
+        from eyespan.guard import blocking
+
+        roots = [root.path for root in workspace.roots]
+        try:
+            # In a thread: a file that does not answer must not keep the command from reporting that.
+            return blocking.within(CallContext(self.timeout_seconds), lambda _: load(roots, self.config), key="config")
+        except BadConfig as error:
+            raise UsageError(str(error)) from None
+        except ReadError as error:
+            raise UsageError(f"{self.config or 'eyespan.toml'}: {error}") from None
+
+
+def parse(command: str, words: Iterable[str], options: Iterable[Option]) -> tuple[dict[str, Any], list[str]]:
+    """Return the values of the options by field, and the operands in order.
+
+    `--name VALUE` and `--name=VALUE` are the same. `--` ends the options; `-` alone is an operand.
+    Raises: UsageError.
+    """
+    known = {name: option for option in options for name in (*option.names, *option.aliases)}
+    values: dict[str, Any] = {}
+    operands: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word == "--":
+            operands.extend(rest)
+        elif word == "-" or not word.startswith("-"):
+            operands.append(word)
+        else:
+            name, equals, text = word.partition("=")
+            option = known.get(name)
+            if option is None:
+                raise UsageError(f"{command} has no option {name}. Try: eyespan {command} --help")
+            if not option.value:
+                if equals:
+                    raise UsageError(f"{name} takes no value")
+                values[option.field] = option.constant
+                continue
+            value = _convert(option, name, text if equals else next(rest, ""))
+            values[option.field] = (*values.get(option.field, ()), value) if option.is_repeatable else value
+    return values, operands
+
+
+def _convert(option: Option, name: str, text: str) -> Any:
+    if not text:
+        raise UsageError(f"{name} needs a value: {name} {option.value}")
+    if option.convert is None:
+        return text
+    try:
+        return option.convert(text)
+    except ValueError as error:
+        raise UsageError(f"{name} {error}") from None
+
+
+def one_of(*choices: str) -> Callable[[str], str]:
+    """Return a converter that accepts only these texts."""
+
+    def convert(text: str) -> str:
+        if text not in choices:
+            raise ValueError(f"must be {', '.join(choices[:-1])} or {choices[-1]}, not {text!r}")
+        return text
+
+    return convert
+
+
+def describe(sections: Mapping[str, Iterable[Option]]) -> str:
+    """Return the help text of the options, section by section."""
+    rows = {title: [(_synopsis(option), option.text) for option in options] for title, options in sections.items()}
+    longest = max([len(left) for section in rows.values() for left, _ in section], default=0)
+    column = max(HELP_COLUMN, longest + 2)
+    lines = []
+    for title, section in rows.items():
+        lines += ["", title]
+        for left, text in section:
+            first, *others = text.split("\n")
+            lines.append(f"{left:<{column}}{first}")
+            lines += [" " * column + other for other in others]
+    return "".join([f"{line}\n" for line in lines])
+
+
+def _synopsis(option: Option) -> str:
+    names = ", ".join(option.names)
+    return f"  {names} {option.value}" if option.value else f"  {names}"

@@ -1,0 +1,53 @@
+"""Tool definitions as `tools/list` returns them."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from eyespan.tool import Tool
+
+MAX_RESULT_CHARS = 500_000
+"""A hint to Claude Code, which otherwise writes results of about 50 KB to disk and shows its model 2 KB of them."""
+ANNOTATIONS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
+
+_WORKSPACE_RESULT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "path": {"type": "string"},
+        "content": {"type": "string"},
+        "truncated": {"type": "boolean"},
+        "next_start_line": {"type": ["integer", "null"]},
+        "meta": {
+            "type": "object",
+            "properties": {
+                "byte_length": {"type": "integer"},
+                "line_count": {"type": "integer"},
+                "returned_line_count": {"type": "integer"},
+                "mtime_ms": {"type": "number"},
+            },
+            "required": ["byte_length", "line_count", "returned_line_count", "mtime_ms"],
+        },
+    },
+    "required": ["path", "content", "truncated", "next_start_line", "meta"],
+}
+OUTPUT_SCHEMAS = {"workspace": _WORKSPACE_RESULT, "workspace-upstream": _WORKSPACE_RESULT}
+"""The dialects that answer with `structuredContent`: only those whose result is an object. Hosts ignore the content
+blocks of a result that has structured content."""
+
+
+def definition(name: str, tool: Tool) -> dict[str, Any]:
+    """Return the definition of a tool that is listed under `name`."""
+    spec = tool.spec
+    listed: dict[str, Any] = {
+        "name": name,
+        "description": spec.description,
+        "inputSchema": spec.input_schema,
+        "annotations": ANNOTATIONS,
+        "_meta": {"anthropic/maxResultSizeChars": MAX_RESULT_CHARS},
+    }
+    schema = OUTPUT_SCHEMAS.get(tool.dialect.name)
+    if schema is not None:
+        listed["outputSchema"] = schema
+    return listed

@@ -1,0 +1,148 @@
+"""Lines of bytes over two file descriptors: the byte level of the stdio server."""
+
+from __future__ import annotations
+
+import os
+import sys
+from _thread import allocate_lock
+
+MAX_LINE_BYTES = 4 * 1024 * 1024
+"""The longest line accepted. The official SDK has the same limit for the body of a request."""
+_READ_BYTES = 65536
+_MAX_VECTORS = 512
+_PIPE_BYTES = 1 << 20
+_F_SETPIPE_SZ = 1031
+
+
+class LineTooLong(Exception):
+    """A line of more than MAX_LINE_BYTES was skipped."""
+
+
+class LineStream:
+    """Reads lines from one descriptor and writes lines to another. One thread may read while others write."""
+
+    def __init__(self, fd_in: int, fd_out: int) -> None:
+        self._in = fd_in
+        self._out = fd_out
+        self._writing = allocate_lock()
+        self._buffer = bytearray()
+        self._searched = 0
+        """The bytes at the start of the buffer that hold no line end."""
+
+    @property
+    def is_broken(self) -> bool:
+        """True after a write failed: the peer has closed its end."""
+        return self._out < 0
+
+    def read_line(self) -> bytes | None:
+        """Return the next line that is not blank, or None at the end. Raises: LineTooLong."""
+        buffer = self._buffer
+        while True:
+            end = buffer.find(b"\n", self._searched)
+            if end >= 0:
+                line = bytes(buffer[:end])
+                del buffer[: end + 1]
+                self._searched = 0
+                if line.strip():
+                    return line
+                continue
+            self._searched = len(buffer)
+            if len(buffer) > MAX_LINE_BYTES:
+                self._skip_line()
+                raise LineTooLong
+            block = self._read_block()
+            if block:
+                buffer += block
+                continue
+            line = bytes(buffer)
+            buffer.clear()
+            self._searched = 0
+            return line if line.strip() else None
+
+    def write_line(self, pieces: list[bytes]) -> bool:
+        """Write the pieces and a line end. Returns False if this write found the stream broken."""
+        with self._writing:
+            if not self.is_broken:
+                try:
+                    _write_all(self._out, [*pieces, b"\n"])
+                except OSError:
+                    self._out = -1
+                    return False
+        return True
+
+    def _skip_line(self) -> None:
+        self._buffer.clear()
+        self._searched = 0
+        while block := self._read_block():
+            end = block.find(b"\n")
+            if end >= 0:
+                self._buffer += block[end + 1 :]
+                break
+
+    def _read_block(self) -> bytes:
+        while True:
+            try:
+                return os.read(self._in, _READ_BYTES)
+            except BlockingIOError:
+                _wait_until_ready(self._in, for_writing=False)  # some hosts pass a non-blocking pipe
+            except OSError:
+                return b""
+
+
+def take_standard_streams() -> tuple[int, int]:
+    """Return private copies of standard input and output, and redirect the originals.
+
+    Other code then reads nothing from standard input, and what it prints goes to standard error.
+    """
+    fd_in, fd_out = _private_copy(0), _private_copy(1)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    try:
+        os.dup2(2, 1)
+    except OSError:  # started without standard error
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)
+        os.close(null)
+    return fd_in, fd_out
+
+
+def _private_copy(fd: int) -> int:
+    if sys.platform == "win32":
+        import msvcrt
+
+        copy = os.dup(fd)
+        msvcrt.setmode(copy, os.O_BINARY)
+        return copy
+    import fcntl
+
+    copy = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
+    if sys.platform == "linux":
+        try:
+            # An answer of 100 KB then takes one write, instead of two waits for the host to read.
+            fcntl.fcntl(copy, _F_SETPIPE_SZ, _PIPE_BYTES)
+        except OSError:
+            pass  # a socket, a file, or a user at the limit for pipes
+    return copy
+
+
+def _write_all(fd: int, pieces: list[bytes]) -> None:
+    if not hasattr(os, "writev"):
+        pieces = [b"".join(pieces)]
+    views = [memoryview(piece) for piece in pieces]
+    while views:
+        try:
+            done = os.writev(fd, views[:_MAX_VECTORS]) if hasattr(os, "writev") else os.write(fd, views[0])
+        except BlockingIOError:
+            _wait_until_ready(fd, for_writing=True)
+            continue
+        while views and done >= len(views[0]):
+            done -= len(views.pop(0))
+        if done:
+            views[0] = views[0][done:]
+
+
+def _wait_until_ready(fd: int, *, for_writing: bool) -> None:
+    import select
+
+    select.select([] if for_writing else [fd], [fd] if for_writing else [], [])

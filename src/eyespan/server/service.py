@@ -1,0 +1,276 @@
+"""The tools and resources of one caller, over one workspace. No transport, no threads.
+
+Results are plain dicts. Bytes in them stand for base64 text, which the transports write. The stdio server and the HTTP
+server both answer from here.
+"""
+
+from __future__ import annotations
+
+from eyespan.context import WouldBlock
+from eyespan.errors import ReadError
+from eyespan.escape import valid_text
+from eyespan.model import DocumentContent, ImageContent, TextContent
+from eyespan.server.definitions import OUTPUT_SCHEMAS, definition
+from eyespan.server.protocol import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    RESOURCE_NOT_FOUND,
+    RESOURCE_TEMPLATE,
+    RpcError,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from eyespan.context import CallContext
+    from eyespan.model import Content, Reply
+    from eyespan.server.audit import Audit
+    from eyespan.server.options import ServeOptions
+    from eyespan.server.recorder import Recorder
+    from eyespan.tool import Tool
+    from eyespan.workspace import Workspace
+
+DEFAULT_DIALECT = "native"
+_CONTENT_KEYS = frozenset(("text", "content", "base64"))
+"""Keys of a structured result that repeat the content blocks. `_meta` leaves them out."""
+
+
+class Service:
+    """Tools in one or several dialects, and files as resources."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        dialects: Sequence[str] = (),
+        *,
+        settings: Mapping[str, Mapping[str, Any]] | None = None,
+        rich: bool = False,
+        audit: Audit | None = None,
+        audit_required: bool = False,
+        max_result_bytes: int | None = None,
+    ) -> None:
+        """Make the tools. Raises: ValueError, TypeError for an unknown dialect or setting."""
+        self.workspace = workspace
+        self.audit = audit
+        self._rich = rich
+        self._audit_required = audit_required
+        self._max_result_bytes = max_result_bytes
+        names = tuple(dict.fromkeys(dialects)) or (DEFAULT_DIALECT,)
+        self._tools: dict[str, Tool] = {}
+        """The tools by each name they answer to."""
+        self._listed: list[tuple[str, Tool]] = []
+        unprefixed: list[tuple[str, Tool]] = []
+        for dialect in names:
+            tool = workspace.tool(dialect, **(settings or {}).get(dialect, {}))
+            spec = tool.spec
+            prefix = f"{dialect.replace('-', '_')}_" if len(names) > 1 else ""
+            self._listed.append((prefix + spec.name, tool))
+            self._tools.update({prefix + name: tool for name in (spec.name, *spec.aliases)})
+            unprefixed += [(name, tool) for name in (spec.name, *spec.aliases)]
+        # Accept a name without prefix too, since models know it, unless two dialects have that name.
+        for name, tool in unprefixed:
+            if len({id(other) for other_name, other in unprefixed if other_name == name}) == 1:
+                self._tools.setdefault(name, tool)
+        self.instructions = _instructions(workspace, [name for name, _ in self._listed])
+
+    @classmethod
+    def from_options(
+        cls,
+        workspace: Workspace,
+        options: ServeOptions,
+        *,
+        dialects: Sequence[str] = (),
+        audit: Audit | None,
+        max_result_bytes: int | None = None,
+    ) -> Service:
+        """Make the service of a server; `dialects` override those of the options. Raises: ValueError, TypeError."""
+        return cls(
+            workspace,
+            dialects or options.dialects,
+            settings=options.settings,
+            rich=options.rich,
+            audit=audit,
+            audit_required=options.audit_required,
+            max_result_bytes=max_result_bytes,
+        )
+
+    def handler(self, method: str) -> Callable[[Mapping[str, Any], str, CallContext], dict[str, Any]]:
+        """Return the handler of a method: `(params, caller, context) -> result`. Raises: KeyError.
+
+        Handlers raise RpcError, and WouldBlock if the context may not block.
+        """
+        return {
+            "tools/list": self._list_tools,
+            "tools/call": self._call_tool,
+            "resources/list": lambda params, caller, context: {"resources": []},
+            "resources/templates/list": self._list_templates,
+            "resources/read": self._read_resource,
+            "completion/complete": self._complete,
+        }[method]
+
+    # --- tools -----------------------------------------------------------------------------------------------------
+
+    def _list_tools(self, params: Mapping[str, Any], caller: str, context: CallContext) -> dict[str, Any]:
+        return {"tools": [definition(name, tool) for name, tool in self._listed]}
+
+    def _call_tool(self, params: Mapping[str, Any], caller: str, context: CallContext) -> dict[str, Any]:
+        """Call a tool. Raises: RpcError for an unknown tool; any other failure is a result with `isError`."""
+        name = params.get("name")
+        tool = self._tools.get(name) if isinstance(name, str) else None
+        if tool is None:
+            known = ", ".join(listed for listed, _ in self._listed)
+            message = f"Unknown tool: {name}" if isinstance(name, str) else "name must be a string"
+            raise RpcError(INVALID_PARAMS, message, {"tools": known})
+        arguments = params.get("arguments")
+        if arguments is None:
+            arguments = {}
+        if self.audit is None and not self._rich:
+            return self._result(tool, tool.call(arguments, context=context), None)
+        from eyespan.server.recorder import facts, watched
+
+        reply, recorder, seconds = watched(tool, arguments, context)
+        if self.audit is not None:
+            verdict = "cancelled" if context.cancelled else "read" if reply.error is None else "refused"
+            line = {"caller": caller, "dialect": tool.dialect.name, **facts(recorder)}
+            line |= {"bytes": _size_bytes(reply.content) if reply.error is None else 0, "verdict": verdict}
+            line |= {"code": None if reply.error is None else reply.error.code, "ms": round(seconds * 1000, 3)}
+            if not self._write_audit(line):
+                text = "The audit log cannot be written, so files cannot be read. Ask the user to fix this."
+                return _error_result(text, "audit")
+        return self._result(tool, reply, recorder)
+
+    def _write_audit(self, line: dict[str, Any]) -> bool:
+        """Write an audit line. Returns False if the answer must be withheld."""
+        assert self.audit is not None
+        try:
+            self.audit.write(line)
+        except OSError as error:
+            from eyespan.server.audit import warn
+
+            warn(error)
+            return not self._audit_required
+        return True
+
+    def _result(self, tool: Tool, reply: Reply, recorder: Recorder | None) -> dict[str, Any]:
+        limit = self._max_result_bytes
+        if limit is not None and (size := _size_bytes(reply.content)) > limit:
+            text = f"The answer has {size} bytes, this server sends at most {limit}. Ask for fewer lines or pages."
+            return _error_result(text, "answer_too_large")
+        result: dict[str, Any] = {
+            "content": [self._block(block, recorder) for block in reply.content],
+            "isError": reply.error is not None,
+        }
+        meta: dict[str, Any] = {}
+        if reply.error is not None:
+            meta["eyespan/error"] = {"code": reply.error.code}
+        elif reply.structured is not None:
+            if tool.dialect.name in OUTPUT_SCHEMAS:
+                result["structuredContent"] = reply.structured
+            else:
+                meta["eyespan/facts"] = {k: v for k, v in reply.structured.items() if k not in _CONTENT_KEYS}
+        if reply.notes:
+            meta["eyespan/notes"] = list(reply.notes)
+        if meta:
+            result["_meta"] = meta
+        return result
+
+    def _block(self, block: Content, recorder: Recorder | None) -> dict[str, Any]:
+        if isinstance(block, TextContent):
+            return {"type": "text", "text": block.text}
+        if isinstance(block, ImageContent):
+            return {"type": "image", "data": block.data, "mimeType": block.media_type}
+        if self._rich:
+            from eyespan.dialects.resource import uri_of
+
+            path = recorder.document.facts.canonical if recorder is not None and recorder.document is not None else ""
+            resource = {"uri": uri_of(path), "mimeType": block.media_type, "blob": block.data}
+            return {"type": "resource", "resource": resource}
+        # Hosts write such a block to disk, or give its base64 to the model as text.
+        text = f"[A document of type {block.media_type}, {len(block.data)} bytes, which is not sent over MCP.]"
+        return {"type": "text", "text": text}
+
+    # --- files as resources ----------------------------------------------------------------------------------------
+
+    def _list_templates(self, params: Mapping[str, Any], caller: str, context: CallContext) -> dict[str, Any]:
+        template = {
+            "uriTemplate": RESOURCE_TEMPLATE,
+            "name": "file",
+            "title": "A file of the workspace",
+            "description": "path: absolute, or relative to the first root. start and limit: a range of lines, counted "
+            "from 1. Text files are returned as text, all others as base64.",
+        }
+        return {"resourceTemplates": [template]}
+
+    def _read_resource(self, params: Mapping[str, Any], caller: str, context: CallContext) -> dict[str, Any]:
+        import time
+
+        from eyespan.dialects import resource
+        from eyespan.server.recorder import Recorder, facts
+
+        uri = params.get("uri")
+        if not isinstance(uri, str):
+            raise RpcError(INVALID_PARAMS, "uri must be a string")
+        recorder = Recorder(self.workspace.engine)
+        start = time.perf_counter()
+        code = None
+        would_block = False
+        contents: dict[str, Any] = {}
+        try:
+            contents = resource.read(recorder, self.workspace.roots, uri, context, self._max_result_bytes)
+        except ReadError as error:
+            code = error.code
+            raise RpcError(RESOURCE_NOT_FOUND, valid_text(str(error)), {"uri": uri}) from None
+        except WouldBlock:
+            would_block = True  # the transport repeats the read in a thread, and that one is logged
+            raise
+        finally:
+            if self.audit is not None and not would_block:
+                size = len(contents.get("text", "").encode()) if "text" in contents else len(contents.get("blob", b""))
+                verdict = "cancelled" if context.cancelled else "read" if contents else "refused"
+                line = {"caller": caller, "dialect": "resource", **facts(recorder), "bytes": size, "verdict": verdict}
+                line |= {"code": code, "ms": round((time.perf_counter() - start) * 1000, 3)}
+                if not self._write_audit(line):
+                    message = "the audit log cannot be written, so files cannot be read"
+                    raise RpcError(INTERNAL_ERROR, message, {"uri": uri})
+        return {"contents": [contents]}
+
+    def _complete(self, params: Mapping[str, Any], caller: str, context: CallContext) -> dict[str, Any]:
+        ref, argument = params.get("ref"), params.get("argument")
+        if not isinstance(ref, dict) or not isinstance(argument, dict):
+            raise RpcError(INVALID_PARAMS, "ref and argument must be objects")
+        if ref.get("type") != "ref/resource" or ref.get("uri") != RESOURCE_TEMPLATE:
+            raise RpcError(INVALID_PARAMS, f"only the template {RESOURCE_TEMPLATE} has completions")
+        value = argument.get("value")
+        if not isinstance(value, str):
+            raise RpcError(INVALID_PARAMS, "argument.value must be a string")
+        if argument.get("name") != "path":
+            return {"completion": {"values": [], "total": 0, "hasMore": False}}
+        from eyespan.dialects.resource import complete
+
+        return {"completion": complete(self.workspace.engine, value, context)}
+
+
+def _error_result(text: str, code: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text}], "isError": True, "_meta": {"eyespan/error": {"code": code}}}
+
+
+def _size_bytes(content: Sequence[Content]) -> int:
+    """Return the size of the contents, without the overhead of JSON and base64."""
+    size = 0
+    for block in content:
+        if isinstance(block, TextContent):
+            size += len(block.text) if block.text.isascii() else len(block.text.encode())
+        elif isinstance(block, (ImageContent, DocumentContent)):
+            size += len(block.data)
+    return size
+
+
+def _instructions(workspace: Workspace, names: list[str]) -> str:
+    roots = ", ".join(root.path for root in workspace.roots)
+    return valid_text(
+        f"Reads files below {roots} with {', '.join(names)}; it never writes. Text is returned by lines: for a large "
+        "file, ask for the range you need. Images, PDF pages and notebooks are returned as such. Keys and credentials "
+        "are refused."
+    )

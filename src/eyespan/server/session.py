@@ -1,0 +1,108 @@
+"""One connection to a client: the revision in use, and the results of its requests."""
+
+from __future__ import annotations
+
+from eyespan.server.protocol import (
+    CAPABILITIES,
+    CAPABILITIES_KEY,
+    CLIENT_KEY,
+    COMMON_METHODS,
+    HANDSHAKE_VERSIONS,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    MODERN_VERSIONS,
+    RESOURCE_NOT_FOUND,
+    SERVER_KEY,
+    TTL_MS,
+    UNSUPPORTED_VERSION,
+    VERSION_KEY,
+    RpcError,
+    client_name,
+    server_info,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from eyespan.context import CallContext
+    from eyespan.server.service import Service
+
+
+class Session:
+    """One connection. `caller` names the client in the audit log until the client names itself."""
+
+    __slots__ = ("caller", "service", "version")
+
+    def __init__(self, service: Service, caller: str = "") -> None:
+        self.service = service
+        self.version: str | None = None
+        """The revision of the handshake, or None before it."""
+        self.caller = caller
+
+    def answer(self, method: str, params: Mapping[str, Any], context: CallContext) -> dict[str, Any]:
+        """Return the result of one request. Raises: RpcError, and WouldBlock if the context may not block."""
+        meta = params.get("_meta")
+        if method != "initialize" and isinstance(meta, dict) and VERSION_KEY in meta:
+            return self._answer_modern(method, params, meta, context)
+        if method == "initialize":
+            if isinstance(meta, dict) and VERSION_KEY in meta and "protocolVersion" not in params:
+                raise RpcError(METHOD_NOT_FOUND, "Method not found", method)  # the envelope's revision has no handshake
+            return self._initialize(params)
+        if method == "ping":
+            return {}
+        if method == "server/discover":
+            raise RpcError(INVALID_PARAMS, f"params._meta lacks {VERSION_KEY} and {CAPABILITIES_KEY}")
+        if method not in COMMON_METHODS:
+            raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
+        if self.version is None:
+            raise RpcError(INVALID_PARAMS, f"send initialize first, or {VERSION_KEY} in params._meta")
+        return self.service.handler(method)(params, self.caller, context)
+
+    def _initialize(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        asked = params.get("protocolVersion")
+        if not isinstance(asked, str):
+            raise RpcError(INVALID_PARAMS, "protocolVersion must be a string")
+        self.version = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
+        self.caller = client_name(params.get("clientInfo")) or self.caller
+        return {
+            "protocolVersion": self.version,
+            "capabilities": CAPABILITIES,
+            "serverInfo": server_info(),
+            "instructions": self.service.instructions,
+        }
+
+    def _answer_modern(
+        self, method: str, params: Mapping[str, Any], meta: Mapping[str, Any], context: CallContext
+    ) -> dict[str, Any]:
+        """Answer a request that carries its own envelope."""
+        version = meta[VERSION_KEY]
+        if CAPABILITIES_KEY not in meta:
+            raise RpcError(INVALID_PARAMS, f"params._meta lacks {CAPABILITIES_KEY}")
+        if not isinstance(version, str):
+            raise RpcError(INVALID_PARAMS, f"{VERSION_KEY} must be a string")
+        if version not in MODERN_VERSIONS:
+            data = {"supported": list(MODERN_VERSIONS), "requested": version}
+            raise RpcError(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
+        if method == "server/discover":
+            result: dict[str, Any] = {
+                "supportedVersions": list(MODERN_VERSIONS),
+                "capabilities": CAPABILITIES,
+                "instructions": self.service.instructions,
+            }
+        elif method in COMMON_METHODS:
+            try:
+                caller = client_name(meta.get(CLIENT_KEY)) or self.caller
+                result = self.service.handler(method)(params, caller, context)
+            except RpcError as error:
+                if error.code == RESOURCE_NOT_FOUND:  # this revision has no such code
+                    error.code = INVALID_PARAMS
+                raise
+        else:
+            raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
+        result["resultType"] = "complete"
+        if method in TTL_MS:
+            result |= {"ttlMs": TTL_MS[method], "cacheScope": "private"}
+        result["_meta"] = {**result.get("_meta", {}), SERVER_KEY: server_info()}
+        return result

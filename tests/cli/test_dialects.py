@@ -1,0 +1,9 @@
+"""`eyespan dialects`."""
+
+from __future__ import annotations
+
+from eyespan.dialects import DIALECTS
+
+
+def test_each_dialect_has_one_line(eyespan):
+    assert [line.split()[0] for line in eyespan("dialects")[1].splitlines()] == list(DIALECTS)

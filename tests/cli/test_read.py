@@ -1,0 +1,186 @@
+"""`eyespan read`: the lines it prints, on a terminal and in a pipe, and its exit status."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from eyespan.cli import read
+from eyespan.context import CallContext
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+
+
+@pytest.mark.parametrize(
+    ("selector", "shown"),
+    [
+        ("poem.txt", "     1\tone\n     2\ttwo\n     3\tthree\n     4\tfour\n"),
+        ("poem.txt:2-3", "     2\ttwo\n     3\tthree\n"),
+        ("poem.txt:3-", "     3\tthree\n     4\tfour\n"),
+        ("poem.txt:-1", "     4\tfour\n"),
+        ("poem.txt:2+2", "     2\ttwo\n     3\tthree\n"),
+        ("poem.txt:2", "     2\ttwo\n"),
+        ("poem.txt:1,4", "     1\tone\n     4\tfour\n"),
+        ("open.txt", "     1\talpha\n     2\tomega"),
+    ],
+)
+def test_read_shows_the_lines_that_a_selector_names(directory, eyespan, selector, shown):
+    assert eyespan("read", selector) == (0, shown, "")
+
+
+def test_read_without_numbers_is_exact(directory, eyespan):
+    (directory / "odd").write_bytes(b"caf\xc3\xa9\r\n\x1b[31mred\n\xe2\x80\xaeback")
+
+    assert eyespan("read", "-n", "odd") == (0, "café\r\n\x1b[31mred\n\u202eback", "")
+
+
+def test_several_files_have_headings(directory, eyespan):
+    code, out, _ = eyespan("read", "open.txt", "poem.txt:1")
+
+    assert code == 0
+    assert out == "==> open.txt <==\n     1\talpha\n     2\tomega\n\n==> poem.txt:1 <==\n     1\tone\n"
+
+
+def test_a_file_whose_name_looks_like_a_selector_still_opens(directory, eyespan):
+    (directory / "log:10-20").write_text("odd name\n")
+
+    assert eyespan("read", "log:10-20") == (0, "     1\todd name\n", "")
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("missing.txt", "eyespan: missing.txt: no such file"),
+        ("poem.txt:9", "eyespan: poem.txt:9: no line 9: the file has 4 lines"),
+        ("..", "eyespan: ..: outside the workspace"),
+        (".", "eyespan: .: is a directory"),
+        ("key.pem", "eyespan: key.pem: denied by the rule '**/*.pem'"),
+        ("data.bin", "eyespan: data.bin: is a binary file"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_reported_with_a_way_out(directory, eyespan, argument, message):
+    (directory / "key.pem").write_text("secret")
+    (directory / "data.bin").write_bytes(b"\0\1\2")
+
+    code, out, err = eyespan("read", argument, "open.txt")
+
+    assert code == 1
+    assert err.startswith(message)
+    assert "alpha" in out
+    assert "secret" not in out
+
+
+def test_a_closed_pipe_is_success(directory):
+    (directory / "long.txt").write_text("line\n" * 500_000)
+    script = f"{sys.executable} -m eyespan read long.txt | head -n 1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, cwd=directory)
+
+    assert done.stdout.decode().split("\n")[:2] == ["     1\tline", "0"]
+    assert done.stderr == b""
+
+
+def test_a_large_file_is_streamed(directory):
+    (directory / "long.txt").write_text("a line of text\n" * 2_000_000)
+    done = subprocess.run(
+        [sys.executable, "-m", "eyespan", "read", "-n", "long.txt"], stdout=subprocess.PIPE, cwd=directory
+    )
+
+    assert done.stdout == (directory / "long.txt").read_bytes()
+
+
+def on_terminal(directory, *argv, **environment):
+    """Run the command on a terminal of its own. Returns all that it shows."""
+    parent, child = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "eyespan", *argv],
+        stdout=child, stderr=child, stdin=child, cwd=directory, env={**os.environ, "TERM": "xterm", **environment},
+    )  # fmt: skip
+    os.close(child)
+    seen = b""
+    while True:
+        try:
+            piece = os.read(parent, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        seen += piece
+    os.close(parent)
+    process.wait()
+    return seen.decode().replace("\r\n", "\n")
+
+
+def test_a_terminal_gets_colour_and_escapes_instead_of_control_characters(directory):
+    (directory / "evil.txt").write_bytes("a\x1b[2Jb\u202ec\u200bd\U000e0041e\tf\x9b\n".encode())
+
+    assert on_terminal(directory, "read", "evil.txt") == (
+        "\x1b[2m     1\x1b[0m\ta\\x1b[2Jb\\u202ec\\u200bd\\U000e0041e\tf\\x9b\n"
+    )
+    assert "\x1b[2m" not in on_terminal(directory, "read", "evil.txt", NO_COLOR="1")
+
+
+def test_a_terminal_gets_long_lines_shortened(directory):
+    (directory / "wide.txt").write_text("x" * 300_000 + "\nend\n")
+
+    seen = on_terminal(directory, "read", "wide.txt", NO_COLOR="1")
+
+    assert seen == f"     1\t{'x' * 2000}... [line of 300000 characters]\n     2\tend\n"
+
+
+def test_reading_imports_no_slow_module(directory):
+    code = "import sys; old = set(sys.modules); from eyespan.cli.main import main; main(['read', 'poem.txt'])"
+    code += "; print(*sorted(set(sys.modules) - old), sep='\\n', file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=directory, text=True)
+    imported = set(done.stderr.split())
+
+    banned = {"argparse", "asyncio", "collections", "contextlib", "dataclasses", "enum", "functools", "inspect", "json"}
+    banned |= {"logging", "pathlib", "re", "threading", "tomllib", "typing", "PIL", "pypdfium2", "charset_normalizer"}
+    assert banned & imported == set()
+    outside = [name for name in imported if name.partition(".")[0] not in {*sys.stdlib_module_names, "eyespan"}]
+    assert "eyespan.engine" in imported
+    assert outside == []
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("pdfs/unicode.pdf", "second line of the page"),
+        ("office/report.docx:5", "     5\t## Arrivals"),
+        ("office/ledger.xlsx", "## Ledger (A1:D4)"),
+        ("notebooks/tides.ipynb", "tide = 42"),
+        ("pictures/alpha.png", "[an image: image/png"),
+        ("office/page.html", "<"),
+    ],
+)
+def test_documents_are_shown_as_text(eyespan, path, shown):
+    code, out, err = eyespan("read", "--root", str(FIXTURES), path)
+
+    assert (code, err) == (0, "")
+    assert shown in out
+
+
+def test_documents_can_be_shown_raw_and_pages_as_documents(eyespan):
+    assert '"cells"' in eyespan("read", "--root", str(FIXTURES), "--raw", "notebooks/tides.ipynb")[1]
+    assert "<html" not in eyespan("read", "--root", str(FIXTURES), "--document", "office/page.html")[1]
+
+
+def test_progress_renews_the_deadline():
+    watch = read._Progress("big.log")
+    watch.context = CallContext(0.05)
+    end = watch.context.left()
+
+    time.sleep(0.03)
+    watch(read.RENEWING_BYTES - 1, 1 << 40)
+    before = watch.context.left()
+    watch(read.RENEWING_BYTES, 1 << 40)
+
+    assert before is not None
+    assert end is not None
+    assert before < end
+    assert (watch.context.left() or 0) > before

@@ -1,0 +1,176 @@
+"""The checks of a request, with the status of each rejection."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import socket
+
+import pytest
+
+from eyespan.context import CallContext
+from eyespan.server.http.checks import _Connection
+from server.clients import TOKEN, HttpServer, read_response
+
+PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+
+
+def test_health_needs_no_token_and_reveals_nothing(server):
+    status, headers, body = server.request(method="GET", path="/healthz", drop=("Authorization", "Content-Type"))
+
+    assert (status, body) == (200, b"ok\n")
+    assert "server" not in headers
+
+
+REFUSALS = [
+    ("no token", 401, {}, ("Authorization",)),
+    ("a wrong token", 401, {"Authorization": "Bearer nonsense"}, ()),
+    ("the token's first half", 401, {"Authorization": f"Bearer {TOKEN[:16]}"}, ()),
+    ("another scheme", 401, {"Authorization": f"Basic {TOKEN}"}, ()),
+    ("an evil Host", 421, {"Host": "evil.example"}, ()),
+    ("no Host", 400, {}, ("Host",)),
+    ("a Host that only begins like ours", 421, {"Host": "127.0.0.1:1@evil"}, ()),
+    ("our Host with a suffix", 421, {"Host": "127.0.0.1:{port}@evil"}, ()),
+    ("our Host with a domain", 421, {"Host": "127.0.0.1.evil.example:{port}"}, ()),
+    ("another port", 421, {"Host": "127.0.0.1:1"}, ()),
+    ("an evil Origin", 403, {"Origin": "http://evil.example"}, ()),
+    ("an Origin that begins like ours", 403, {"Origin": "http://127.0.0.1:{port}.evil.example"}, ()),
+    ("a null Origin", 403, {"Origin": "null"}, ()),
+    ("plain text", 415, {"Content_Type": "text/plain"}, ()),
+    ("no type", 415, {}, ("Content-Type",)),
+    ("a form", 415, {"Content_Type": "application/x-www-form-urlencoded"}, ()),
+    ("long headers", 431, {"X_Long": "x" * 16_384}, ()),
+    ("headers past all bounds", 431, {"X_Long": "x" * 300_000}, ()),
+    ("a body said to be huge", 413, {"Content_Length": str(5_000_000)}, ()),
+    ("a body of senseless length", 400, {"Content_Length": "-1"}, ()),
+]
+
+
+@pytest.mark.parametrize(("status", "headers", "drop"), [row[1:] for row in REFUSALS], ids=[row[0] for row in REFUSALS])
+def test_a_rejected_request_gets_the_status_of_its_reason(server, status, headers, drop):
+    filled = {name: value.replace("{port}", str(server.port)) for name, value in headers.items()}
+
+    answer = server.request(PING, drop=drop, **filled)
+
+    # After five wrong tokens an address has to wait. The parser rejects headers that arrive in pieces.
+    also = {401: 429, 431: 400}.get(status)
+    assert answer[0] in (status, also)
+    assert not any(name.startswith("access-control") for name in answer[1])
+    assert TOKEN.encode() not in answer[2]
+
+
+def test_a_huge_body_in_chunks_is_rejected_before_it_is_complete(server):
+    head = (
+        f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {TOKEN}\r\n"
+        "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", server.port), 30) as link:
+        link.sendall(head.encode())
+        try:
+            for _ in range(100):
+                link.sendall(b"10000\r\n" + b" " * 0x10000 + b"\r\n")
+        except OSError:
+            pass  # the server has closed the connection
+        status, _, _ = read_response(link)
+
+    assert status in (413, 0)  # 0: the reset of the connection overtook the answer
+    assert server.request(PING)[0] != 401
+
+
+def test_slow_headers_and_bodies_hold_no_connection(server):
+    post = (
+        f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {TOKEN}\r\n"
+        "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+    )
+    get = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+    starts = {
+        "nothing": "",
+        "a byte": "P",
+        "half the headers": "POST /mcp HTTP/1.1\r\nHost: x\r\n",
+        "half the body": post,
+        "half of a second request": f"{get}\r\n{get}",
+        "half a request after a rejected one": f"GET /x HTTP/1.1\r\nHost: evil\r\n\r\n{get}",
+    }
+    links = {}
+    for name, start in starts.items():
+        links[name] = socket.create_connection(("127.0.0.1", server.port), 14)  # keep-alive alone would take 15 s
+        links[name].sendall(start.encode())
+    answers = {}
+    for name, link in links.items():
+        with link:
+            answers[name] = b""
+            while block := link.recv(4096):
+                answers[name] += block
+
+    assert {name: answer.count(b"HTTP/1.1 408") for name, answer in answers.items()} == {
+        "nothing": 1,
+        "a byte": 1,
+        "half the headers": 1,
+        "half the body": 1,
+        "half of a second request": 1,
+        "half a request after a rejected one": 0,
+    }
+    assert answers["half of a second request"].startswith(b"HTTP/1.1 200 OK")
+    assert answers["half a request after a rejected one"].startswith(b"HTTP/1.1 421")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/mcp", 405),
+        ("DELETE", "/mcp", 405),
+        ("PUT", "/mcp", 405),
+        ("OPTIONS", "/mcp", 405),
+        ("POST", "/", 404),
+        ("POST", "/mcp/", 404),
+        ("GET", "/.well-known/oauth-protected-resource/mcp", 404),
+        ("POST", "/healthz", 405),
+        ("POST", "/metrics", 405),
+    ],
+)
+def test_other_paths_and_methods(server, method, path, status):
+    assert server.request(method=method, path=path)[0] == status
+
+
+def test_wrong_tokens_never_make_a_right_one_wait(place):
+    server = HttpServer(place, "--dialect", "codex")
+    wrong = [server.request(PING, Authorization="Bearer wrong") for _ in range(8)]
+    right = server.rpc("tools/list")
+    server.end()
+
+    assert [answer[0] for answer in wrong[:5]] == [401] * 5
+    assert wrong[-1][0] == 429
+    assert int(wrong[-1][1]["retry-after"]) > 0
+    assert right[0] == 200
+
+
+def test_each_caller_has_its_own_rate_limit(place, tmp_path):
+    table = tmp_path / "callers.toml"
+    digest = {name: hashlib.sha256(f"the-token-of-{name}-here".encode()).hexdigest() for name in ("ann", "bob")}
+    table.write_text(f'[ann]\nsha256 = "{digest["ann"]}"\nrate = 3\n[bob]\nsha256 = "{digest["bob"]}"\n')
+    server = HttpServer(place, "--tokens", str(table), token="the-token-of-ann-here")
+
+    ann = [server.rpc("tools/list")[0] for _ in range(5)]
+    server.token = "the-token-of-bob-here"
+    bob = [server.rpc("tools/list")[0] for _ in range(5)]
+    server.end()
+
+    assert ann == [200, 200, 200, 429, 429]
+    assert bob == [200] * 5
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_disconnect_cancels_reads_that_start_before_or_after_it(late):
+    async def disconnected():
+        async def disconnect():
+            return {"type": "http.disconnect"}
+
+        connection, context = _Connection(b"", disconnect), CallContext()
+        if not late:
+            connection.cancel_on_disconnect(context)
+        await connection.watch()
+        if late:
+            connection.cancel_on_disconnect(context)
+        return context.cancelled
+
+    assert asyncio.run(disconnected())

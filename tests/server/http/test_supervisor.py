@@ -1,0 +1,84 @@
+"""Several workers: one that is killed is replaced, and all end with their supervisor."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from server.clients import HttpServer
+
+from .sdk import connect
+
+
+@pytest.mark.parametrize("calls", [pytest.param(100, id="100"), pytest.param(1000, id="1000", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+def test_killing_a_worker_causes_no_wrong_answer(place, mode, calls):
+    server = HttpServer(place, "--dialect", "codex", "--workers", "2", "--rate", "1000000")
+    children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
+    killed = []
+    wrong = []
+    lost = []
+
+    async def talk(numbers):
+        """Make calls over one connection, and connect again when its worker dies."""
+        left = list(numbers)
+        for _ in range(20):
+            try:
+                async with connect(server, mode) as client:
+                    while left:
+                        line = left[0] % 1000 + 1
+                        arguments = {"file_path": str(place / "app.py"), "offset": line, "limit": 1}
+                        reply = await client.call_tool("read_file", arguments)
+                        if reply.content[0].text != f"L{line}: line {line}":
+                            wrong.append((line, reply))
+                        if left.pop(0) == calls // 2:
+                            killed.append(int(children.read_text().split()[0]))
+                            os.kill(killed[0], signal.SIGKILL)
+            except (BaseExceptionGroup, Exception) as error:
+                lost.append(error)
+            if not left:
+                return
+        wrong.append((left, "no answer"))
+
+    async def all_of_them():
+        await asyncio.gather(*(talk(range(start, calls, 4)) for start in range(4)))
+
+    asyncio.run(all_of_them())
+    alive = children.read_text().split()
+    metrics = server.metrics()
+    status = server.end()
+
+    assert wrong == []
+    assert len(killed) == 1
+    assert str(killed[0]) not in alive
+    assert len(alive) == 2
+    assert "eyespan_workers 2" in metrics
+    assert status == 0
+
+
+def test_workers_end_with_their_supervisor(place):
+    server = HttpServer(place, "--workers", "2")
+    listed = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text()
+    children = [int(pid) for pid in listed.split()]
+    while "eyespan_workers 2" not in server.metrics():
+        time.sleep(0.05)
+    server.end(signal.SIGKILL)
+    for _ in range(100):
+        left = [pid for pid in children if os.path.exists(f"/proc/{pid}") and not _is_zombie(pid)]
+        if not left:
+            break
+        time.sleep(0.1)
+
+    assert left == []
+
+
+def _is_zombie(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True

@@ -1,0 +1,268 @@
+"""Tools and resources of one caller, in process."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from eyespan import Workspace
+from eyespan.context import CallContext
+from eyespan.server.protocol import COMMON_METHODS, RpcError
+from eyespan.server.service import Service
+
+from .clients import TEMPLATE
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de"
+    "0000000c4944415408d763f8cfc000000301010018dd8db00000000049454e44ae426082"
+)
+
+
+@pytest.fixture
+def service(tree):
+    """Return a function that makes services over the same workspace."""
+    with Workspace(tree) as workspace:
+        yield lambda *dialects, **settings: Service(workspace, dialects, **settings)
+
+
+def ask(service, method, **params):
+    return service.handler(method)(params, "judge", CallContext())
+
+
+def call(service, tool, **arguments):
+    return ask(service, "tools/call", name=tool, arguments=arguments)
+
+
+def listed(service):
+    return ask(service, "tools/list")["tools"]
+
+
+def test_every_common_method_has_a_handler(service):
+    made = service("codex")
+
+    assert all(callable(made.handler(method)) for method in COMMON_METHODS)
+
+
+# --- tools ---------------------------------------------------------------------------------------------------------
+
+
+def test_native_is_the_default_dialect(service):
+    assert [tool["name"] for tool in listed(service())] == ["read"]
+
+
+def test_a_definition_has_the_schema_of_the_dialect_byte_for_byte(service, tree):
+    spec = Workspace(tree).tool("codex").spec
+
+    (tool,) = listed(service("codex"))
+
+    assert json.dumps(tool["inputSchema"]) == json.dumps(spec.input_schema)
+    assert tool["description"] == spec.description
+    assert tool["annotations"] == {
+        "readOnlyHint": True,
+        "destructiveHint": False,
+        "idempotentHint": True,
+        "openWorldHint": False,
+    }
+
+
+def test_several_dialects_get_prefixed_names_and_answer_to_unique_names_without_prefix(service, tree):
+    made = service("codex", "claude", "workspace")
+
+    prefixed = call(made, "codex_read_file", file_path=str(tree / "hello.txt"))
+    unique = call(made, "Read", file_path=str(tree / "hello.txt"))
+    with pytest.raises(RpcError) as ambiguous:
+        call(made, "read_file", path="hello.txt")
+
+    assert [tool["name"] for tool in listed(made)] == ["codex_read_file", "claude_Read", "workspace_read_file"]
+    assert prefixed["content"][0]["text"] == "L1: hello\nL2: world"
+    assert unique["isError"] is False
+    assert ambiguous.value.code == -32602
+
+
+def test_only_the_workspace_dialect_answers_with_structured_content(service, tree):
+    workspace, claude = service("workspace"), service("claude")
+
+    structured = call(workspace, "read_file", path="hello.txt")
+    blocks = call(claude, "Read", file_path=str(tree / "hello.txt"))
+
+    assert set(listed(workspace)[0]["outputSchema"]["required"]) == set(structured["structuredContent"])
+    assert json.loads(structured["content"][0]["text"]) == structured["structuredContent"]
+    assert "outputSchema" not in listed(claude)[0]
+    assert "structuredContent" not in blocks
+    assert blocks["_meta"] == {"eyespan/facts": {"lines_returned": 2, "truncated": False, "total_lines": 2}}
+
+
+def test_facts_do_not_repeat_contents(service, tree):
+    made = service("forge")
+
+    result = call(made, listed(made)[0]["name"], path=str(tree / "hello.txt"))
+
+    assert "hello" not in json.dumps(result["_meta"]["eyespan/facts"]).replace("hello.txt", "")
+
+
+def test_a_refused_read_is_an_error_result(service, tree):
+    result = call(service("claude"), "Read", file_path=str(tree / ".env"))
+
+    assert result["isError"] is True
+    assert result["_meta"] == {"eyespan/error": {"code": "policy_denied"}}
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("tools/call", {}),
+        ("tools/call", {"name": "nope"}),
+        ("tools/call", {"name": ["Read"]}),
+        ("resources/read", {"uri": 7}),
+        ("completion/complete", {"ref": {"type": "ref/prompt"}}),
+        ("completion/complete", {"ref": {"type": "ref/prompt"}, "argument": {}}),
+        ("completion/complete", {"ref": {"type": "ref/resource", "uri": TEMPLATE}, "argument": {"value": 1}}),
+    ],
+)
+def test_wrong_parameters_are_a_protocol_error(service, method, params):
+    with pytest.raises(RpcError) as refused:
+        ask(service("claude"), method, **params)
+
+    assert refused.value.code == -32602
+
+
+def test_an_image_is_an_image_block(service, tree):
+    (tree / "dot.png").write_bytes(PNG)
+
+    block = call(service("claude"), "Read", file_path=str(tree / "dot.png"))["content"][0]
+
+    assert (block["type"], block["mimeType"]) == ("image", "image/png")
+    assert block["data"].startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("rich", [False, True])
+def test_a_document_is_a_note_unless_rich_blocks_were_asked_for(service, tree, rich):
+    data = (FIXTURES / "pdfs/book.pdf").read_bytes()
+    (tree / "a b.pdf").write_bytes(data)
+    made = service("claude", rich=rich, settings={"claude": {"pdf": "document"}})
+
+    block = call(made, "Read", file_path=str(tree / "a b.pdf"))["content"][0]
+
+    resource = {"uri": "file:///a%20b.pdf", "mimeType": "application/pdf", "blob": data}
+    note = f"[A document of type application/pdf, {len(data)} bytes, which is not sent over MCP.]"
+    assert block == ({"type": "resource", "resource": resource} if rich else {"type": "text", "text": note})
+
+
+def test_a_result_that_is_too_large_is_an_error_the_model_understands(service, tree):
+    result = call(service("claude", max_result_bytes=20), "Read", file_path=str(tree / "src" / "app.py"))
+
+    assert result["isError"] is True
+    assert result["_meta"] == {"eyespan/error": {"code": "answer_too_large"}}
+    assert "Ask for fewer lines" in result["content"][0]["text"]
+
+
+def test_a_name_that_is_not_utf_8_is_escaped_or_read(service, tree):
+    made = service("claude")
+    (tree / os.fsdecode(b"bad\xffname.txt")).write_text("x\n")
+
+    by_escape = call(made, "Read", file_path=str(tree) + "/\ud800.txt")
+    by_bytes = call(made, "Read", file_path=str(tree / os.fsdecode(b"bad\xffname.txt")))
+    with pytest.raises(RpcError) as unknown:
+        ask(made, "tools/call", name="\udfff")
+
+    assert by_escape["isError"] is True
+    assert by_bytes["content"][0]["text"] == "     1\tx"
+    assert unknown.value.as_json()["message"] == "Unknown tool: \\udfff"
+
+
+# --- resources -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spelling", ["{name}", "{root}/{name}"])
+def test_a_file_is_a_resource_with_ranges(service, tree, spelling):
+    uri = f"file:///{spelling.format(name='src/app.py', root=str(tree).lstrip('/'))}?start=3&limit=2"
+
+    (contents,) = ask(service(), "resources/read", uri=uri)["contents"]
+
+    assert contents["uri"] == uri
+    assert contents["text"] == "line 3\nline 4\n"
+    assert contents["mimeType"] == "text/x-python"
+    assert contents["_meta"]["eyespan/facts"]["total_lines"] == 100
+
+
+def test_a_binary_file_is_a_blob(service):
+    (contents,) = ask(service(), "resources/read", uri="file:///blob.bin")["contents"]
+
+    assert contents["blob"] == bytes(range(256))
+    assert "text" not in contents
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "file:///.env",
+        "file:///out",
+        "file:////etc/passwd",
+        "file:///../../etc/passwd",
+        "file:///%2e%2e/%2e%2e/etc/passwd",
+        "file://evil/hello.txt",
+        "http://localhost/hello.txt",
+        "hello.txt",
+        "file:///hello.txt?start=0",
+        "file:///hello.txt?start=x",
+        "file:///hello.txt?other=1",
+        "file:///pipe",
+        "file:///src",
+        "file:///none.txt",
+        "file:///a%00b",
+        "file:///",
+    ],
+)
+def test_a_resource_that_may_not_be_read_is_a_protocol_error_with_its_uri(service, uri):
+    with pytest.raises(RpcError) as refused:
+        ask(service(), "resources/read", uri=uri)
+
+    assert (refused.value.code, refused.value.data) == (-32002, {"uri": uri})
+    assert "root:" not in refused.value.message
+
+
+def complete(service, value, name="path"):
+    params = {"ref": {"type": "ref/resource", "uri": TEMPLATE}, "argument": {"name": name, "value": value}}
+    return ask(service, "completion/complete", **params)["completion"]
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("s", ["src/"]),
+        ("src/", ["src/app.py"]),
+        ("{tree}/hel", ["{tree}/hello.txt"]),
+        (".e", []),  # .env is denied, so it is not listed either
+        ("../", []),
+        ("/etc/", []),
+    ],
+)
+def test_paths_are_completed_within_the_roots(service, tree, value, found):
+    values = complete(service(), value.format(tree=tree))["values"]
+
+    assert values == [path.format(tree=tree) for path in found]
+
+
+def test_only_the_path_of_the_template_is_completed(service):
+    assert complete(service(), "s", name="start") == {"values": [], "total": 0, "hasMore": False}
+
+
+def test_a_long_completion_is_cut_and_reports_that(service, tree):
+    (tree / "many").mkdir()
+    for number in range(150):
+        (tree / "many" / f"f{number:03}").touch()
+
+    completion = complete(service(), "many/f")
+
+    assert (len(completion["values"]), completion["total"], completion["hasMore"]) == (100, 150, True)
+
+
+def test_resources_are_offered_by_a_template_and_not_listed(service):
+    made = service()
+
+    assert ask(made, "resources/templates/list")["resourceTemplates"][0]["uriTemplate"] == TEMPLATE
+    assert ask(made, "resources/list") == {"resources": []}

@@ -1,0 +1,357 @@
+"""The server over stdio, as a process: what comes back, in which order, and that nothing ends it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from eyespan.sandbox import landlock
+from hung_fuse import hung_mount, why_not
+
+from .clients import ENVELOPE, SERVE, VERSIONS
+
+HANG_SECONDS = 60
+PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+PONG = b'{"jsonrpc":"2.0","id":1,"result":{}}\n'
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_revision_lists_and_calls_the_tool(lines, tree, version):
+    server = lines("--dialect", "claude", version=version)
+
+    listed = server.ask("tools/list")["result"]["tools"]
+    result = server.call("Read", file_path=str(tree / "hello.txt"))
+
+    assert [tool["name"] for tool in listed] == ["Read"]
+    assert result["content"] == [{"type": "text", "text": "     1\thello\n     2\tworld"}]
+    assert result["isError"] is False
+
+
+def test_wrong_messages_are_refused_and_the_server_continues(lines):
+    server = lines()
+    wrong = [
+        (b"{", -32700),
+        (b"nonsense", -32700),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping"} trailing', -32700),
+        (b'{"jsonrpc":"2.0","id":NaN,"method":"ping"}', -32700),
+        (b'"\xff"', -32700),
+        (b"[" * 100_000, -32700),
+        (b"[]", -32600),
+        (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600),
+        (b"3", -32600),
+        (b'{"id":1,"method":"ping"}', -32600),
+        (b'{"jsonrpc":"2.0","id":1}', -32600),
+        (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600),
+        (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', -32600),
+        (b'{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600),
+        (b'{"jsonrpc":"2.0","id":"\\ud800","method":"ping"}', -32600),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', -32602),
+        (b'{"jsonrpc":"2.0","id":1,"method":"nothing/here"}', -32601),
+        (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nope"}}', -32602),
+        (b'{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///none.txt"}}', -32002),
+        (b"x" * (4 * 1024 * 1024 + 70_000), -32600),
+    ]
+
+    for message, code in wrong:
+        server.write(message + b"\n")
+        assert server.read()["error"]["code"] == code, message[:80]
+        assert server.ask("ping")["result"] == {}
+
+
+def test_batches_belong_to_one_revision(lines, tree):
+    server = lines("--dialect", "claude", version="2025-03-26")
+    call = {"name": "Read", "arguments": {"file_path": str(tree / "hello.txt")}}
+
+    server.send(
+        [
+            {"jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": call},
+            {"jsonrpc": "2.0", "method": "notifications/initialized"},
+            {"jsonrpc": "2.0", "id": "b", "method": "tools/call", "params": call},
+        ]
+    )
+    answers = server.read()
+
+    assert [answer["id"] for answer in answers] == ["a", "b"]
+    assert answers[0]["result"] == answers[1]["result"]
+
+
+def test_bytes_are_sent_as_base64(lines):
+    contents = lines().ask("resources/read", {"uri": "file:///blob.bin"})["result"]["contents"][0]
+
+    assert base64.b64decode(contents["blob"]) == bytes(range(256))
+
+
+def test_no_lone_surrogate_is_sent(lines, tree):
+    server = lines("--dialect", "claude")
+
+    assert server.call("Read", file_path=str(tree) + "/\ud800.txt")["isError"] is True
+    assert server.ask("tools/call", {"name": "\udfff"})["error"]["message"] == "Unknown tool: \\udfff"
+
+
+def test_a_file_of_100_mb_and_a_pipe_are_answered(lines, tree):
+    with (tree / "large.txt").open("wb") as file:
+        file.write(b"first\n")
+        file.truncate(100 * 1024 * 1024)
+    server = lines("--dialect", "codex")
+
+    first_line = server.call("read_file", file_path=str(tree / "large.txt"), limit=1)
+    pipe = server.call("read_file", file_path=str(tree / "pipe"))
+
+    assert first_line["content"][0]["text"] == "L1: first"
+    assert pipe["isError"] is True
+    assert server.ask("ping")["result"] == {}
+
+
+def test_a_cancelled_scan_stops_and_is_not_answered(lines, tree, endless):
+    server = lines("--dialect", "codex", "--timeout", "3600")
+
+    request = server.start("tools/call", {"name": "read_file", "arguments": {"file_path": str(endless), "offset": 2}})
+    assert server.ask("ping")["result"] == {}  # a slow read blocks no other request
+    assert server.call("read_file", file_path=str(tree / "hello.txt"))["isError"] is False
+    server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": request}})
+    time.sleep(0.3)
+
+    assert server.ask("ping")["result"] == {}  # `wait` fails if the cancelled call is answered
+    assert server.close() == 0  # the server ends only after all its calls
+
+
+def test_a_read_beyond_its_deadline_is_answered_with_an_error(lines, endless):
+    server = lines("--dialect", "codex", "--timeout", "0.2")
+
+    result = server.call("read_file", file_path=str(endless), offset=2)
+
+    assert result["isError"] is True
+    assert "0.2 s" in result["content"][0]["text"]
+
+
+def test_progress_is_reported_to_callers_that_ask_for_it(lines, endless):
+    server = lines("--dialect", "codex", "--timeout", "1")
+    params = {"name": "read_file", "arguments": {"file_path": str(endless), "offset": 2}}
+
+    server.ask("tools/call", params)
+    assert server.notices == []
+    server.ask("tools/call", {**params, "_meta": {"progressToken": "p"}})
+
+    progress = [notice["params"] for notice in server.notices]
+    assert progress
+    assert all(notice["method"] == "notifications/progress" for notice in server.notices)
+    assert {notice["progressToken"] for notice in progress} == {"p"}
+    assert [notice["progress"] for notice in progress] == sorted({notice["progress"] for notice in progress})
+    assert {notice["total"] for notice in progress} == {1 << 40}
+
+
+def test_many_calls_at_once_are_each_answered_once(lines, tree):
+    server = lines("--dialect", "claude")
+    wanted = {}
+    for number in range(200):
+        arguments = {"file_path": str(tree / "src" / "app.py"), "offset": number % 100, "limit": 1}
+        wanted[server.start("tools/call", {"name": "Read", "arguments": arguments})] = number % 100 + 1
+
+    answers = {}
+    for _ in wanted:
+        message = server.read()
+        answers[message["id"]] = message["result"]["content"][0]["text"]
+
+    assert answers == {request: f"{line:>6}\tline {line}" for request, line in wanted.items()}
+
+
+def test_more_slow_calls_than_threads_wait_and_block_no_other_request(lines, endless):
+    server = lines("--dialect", "codex", "--timeout", "1.5")
+    arguments = {"file_path": str(endless), "offset": 2}
+
+    slow = {server.start("tools/call", {"name": "read_file", "arguments": arguments}) for _ in range(12)}
+    ping = server.start("ping")
+    order = [server.read()["id"] for _ in range(13)]
+
+    assert order[0] == ping
+    assert set(order[1:]) == slow
+
+
+def test_nothing_else_that_prints_reaches_the_host(tree):
+    code = (
+        "import sys, os\n"
+        "from eyespan.server.stdio import StdioServer\n"
+        "receive = StdioServer._receive\n"
+        "def noisy(self, line):\n"
+        "    print('stray'); os.write(1, b'raw'); os.system('echo child'); assert sys.stdin.read() == ''\n"
+        "    return receive(self, line)\n"
+        "StdioServer._receive = noisy\n"
+        "from eyespan.cli.main import main\n"
+        "sys.exit(main(['serve', *sys.argv[1:]]))\n"
+    )
+    argv = [sys.executable, "-c", code, "--root", str(tree), "--no-sandbox"]
+    done = subprocess.run(argv, input=PING + b"\n", capture_output=True)
+
+    assert done.stdout == PONG
+    assert b"child" in done.stderr
+    assert done.returncode == 0
+
+
+def test_a_non_blocking_pipe_is_served_too(tree):
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    process = subprocess.Popen([*SERVE, "--root", str(tree)], stdin=reading, stdout=subprocess.PIPE)
+    os.close(reading)
+    assert process.stdout is not None
+    time.sleep(0.2)
+    os.write(writing, PING + b"\n")
+
+    answer = process.stdout.readline()
+    os.close(writing)
+    process.stdout.close()
+
+    assert answer == PONG
+    assert process.wait(10) == 0
+
+
+def test_a_host_that_stops_listening_ends_the_server(lines, tree):
+    server = lines("--dialect", "claude")
+    assert server.process.stdout is not None
+    server.process.stdout.close()
+    server.start("tools/call", {"name": "Read", "arguments": {"file_path": str(tree / "hello.txt")}})
+
+    assert server.close() == 0
+
+
+def test_blank_lines_are_skipped_and_the_last_line_needs_no_line_end(tree):
+    done = subprocess.run([*SERVE, "--root", str(tree)], input=b"\n \n" + PING, capture_output=True)
+
+    assert done.stdout == PONG
+
+
+def test_the_server_starts_without_heavy_modules(tree):
+    # Not with -m: runpy imports modules of its own.
+    code = "import sys; from eyespan.cli import run; run()"
+    argv = [sys.executable, "-X", "importtime", "-c", code, "serve", "--root", str(tree), "--dialect", "claude"]
+    listing = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": ENVELOPE}})
+    done = subprocess.run(argv, input=listing.encode() + b"\n", capture_output=True)
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines()}
+
+    assert b"file_path" in done.stdout
+    assert "eyespan.server.stdio" in imported
+    heavy = {"json", "re", "typing", "dataclasses", "asyncio", "logging", "threading", "enum", "contextlib", "argparse"}
+    assert imported & heavy == set()
+
+
+# --- a mount that hangs --------------------------------------------------------------------------------------------
+
+
+def test_plain_reads_are_answered_while_sixty_four_others_hang(lines, tree, mount, hostile_paths):
+    server = lines("--dialect", "codex", "--timeout", "3")
+    hostile = {
+        server.start("tools/call", {"name": "read_file", "arguments": {"file_path": path}}, f"hostile {n}")
+        for n, path in enumerate(hostile_paths)
+    }
+    answers = {}
+    plain = []
+    for n in range(20):
+        wanted = server.start(
+            "tools/call", {"name": "read_file", "arguments": {"file_path": str(tree / "hello.txt")}}, f"plain {n}"
+        )
+        while wanted not in answers:
+            answer = server.read()
+            answers[answer["id"]] = answer["result"]
+        plain.append(answers[wanted])
+    early = {key for key in answers if key in hostile and int(str(key).split()[1]) < 64}
+    while len(answers) < len(hostile) + 20:
+        answer = server.read()
+        answers[answer["id"]] = answer["result"]
+    codes = {answers[key]["_meta"]["eyespan/error"]["code"] for key in hostile}
+    mount.answer()
+
+    assert [one["content"][0]["text"] for one in plain] == ["L1: hello\nL2: world"] * 20
+    assert early == set(), "the plain reads were answered before any read that hangs"
+    assert codes <= {"timeout", "busy", "not_regular"}
+    assert {"timeout", "not_regular"} <= codes
+
+
+def test_a_hanging_call_can_be_cancelled_and_a_batch_may_hold_one(lines, tree, mount):
+    server = lines("--dialect", "codex", "--timeout", "1", version="2025-03-26")
+    slow = server.start("tools/call", {"name": "read_file", "arguments": {"file_path": str(tree / "net" / "read-1")}})
+    server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": slow}})
+    both = [
+        {
+            "jsonrpc": "2.0",
+            "id": f"b{n}",
+            "method": "tools/call",
+            "params": {"name": "read_file", "arguments": {"file_path": str(tree / name)}},
+        }
+        for n, name in enumerate(("hello.txt", "net/read-2"))
+    ]
+    server.send(both)
+    answer = server.read()
+    mount.answer()
+
+    assert [(one["id"], one["result"]["isError"]) for one in answer] == [("b0", False), ("b1", True)]
+
+
+def test_resources_and_completion_have_the_same_deadline(lines, tree, mount, tmp_path):
+    log = tmp_path / "audit.jsonl"
+    server = lines("--timeout", "0.5", "--audit", str(log))
+    read = server.ask("resources/read", {"uri": f"file://{tree}/net/read-1"})
+    fine = server.ask("resources/read", {"uri": f"file://{tree}/net/plain.txt"})
+    params = {"ref": {"type": "ref/resource", "uri": "file:///{+path}{?start,limit}"}}
+    listed = server.ask("completion/complete", {**params, "argument": {"name": "path", "value": "net/list/"}})
+    mount.answer()
+
+    assert "no answer within 0.5 s" in read["error"]["message"]
+    assert fine["result"]["contents"][0]["text"] == "one\ntwo\nthree\n"
+    assert listed["result"]["completion"]["values"] == []
+    assert len(log.read_text().splitlines()) == 2, "a read that is repeated in a thread is logged once"
+
+
+@pytest.mark.skipif(bool(why_not()), reason=why_not() or "a mount that hangs can be made")
+@pytest.mark.skipif(landlock.version() < 1, reason="this kernel has no Landlock: /proc stays open")
+def test_a_sandboxed_server_sees_a_mount_that_was_made_after_its_start(lines, tree):
+    """Let eight files of the mount hang, so that it is busy for the ninth without being asked."""
+    (tree / "net").mkdir()
+    (tree / "way").symlink_to(tree / "hello.txt")
+
+    def ask(path):
+        return server.start("tools/call", {"name": "read_file", "arguments": {"file_path": str(tree / path)}}, path)
+
+    def answer():
+        message = server.read()
+        result = message["result"]
+        shown = result["_meta"]["eyespan/error"]["code"] if result["isError"] else result["content"][0]["text"]
+        return message["id"], shown
+
+    server = lines("--dialect", "codex", "--timeout", "1")
+    ask("way")  # an absolute link is read in a thread, which loads the table of mounts
+    first = answer()
+    with hung_mount(tree / "net") as mount:
+        hostile = {ask(f"net/open-{n}") for n in range(8)}
+        waited = dict(answer() for _ in hostile)
+        ask("net/read-9")
+        ninth = answer()
+        ask("hello.txt")
+        plain = answer()
+        mount.answer()
+        server.close()
+
+    assert first == ("way", "L1: hello\nL2: world")
+    assert waited == dict.fromkeys(hostile, "timeout")
+    assert ninth == ("net/read-9", "busy")
+    assert plain == ("hello.txt", "L1: hello\nL2: world")
+    assert "sandboxed: files" in server.errors
+
+
+def test_a_server_whose_root_hangs_reports_that_and_does_not_start(tree, mount):
+    argv = [*SERVE, "--root", str(tree / "net" / "lookup-1"), "--timeout", "0.5"]
+    process = subprocess.Popen(argv, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    assert process.stdin is not None
+    message = process.stderr.readline().decode()
+    mount.answer()  # until then the process cannot end: its thread waits for the mount
+    process.stdin.close()
+    status = process.wait(HANG_SECONDS)
+    process.stderr.close()
+
+    assert "cannot be opened: no answer within 0.5 s" in message
+    assert status == 2
