@@ -18,8 +18,8 @@ RUNS: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
     (
         {},
         (
-            *("tests/guard", "tests/lines", "tests/readers", "tests/proof/test_fuzz.py", "tests/dialects"),
-            *("tests/test_conformance.py", "tests/test_kinds.py", "tests/test_deadline.py"),
+            *("tests/guard", "tests/lines", "tests/sources", "tests/readers", "tests/dialects"),
+            *("tests/proof/test_fuzz.py", "tests/test_conformance.py", "tests/test_kinds.py", "tests/test_deadline.py"),
             *("--deselect", "tests/guard/test_race.py"),
         ),
     ),

@@ -152,9 +152,9 @@ class Engine:
         try:
             if not request.member and kinds.compression(source.first_bytes) is None:
                 return source
-            from eyespan.sources import open_inside
+            from eyespan.sources import open_nested
 
-            return open_inside(
+            return open_nested(
                 source,
                 request.member,
                 guard.policy,

@@ -1,7 +1,7 @@
-"""Things that are read as if they were files: members of archives, compressed files, files of the past.
+"""Sources that are not files on disk: members of archives, compressed files, files of earlier revisions.
 
-Each is a `Source` like those of the guard, so readers know no difference. `open_inside` goes from an opened file to
-what a request names inside it. Names inside an archive are judged by the same rules as names on disk.
+Each is a `Source` like those of the guard, so readers treat all alike. `open_nested` goes from an opened file to the
+member that a request names. Names in an archive are subject to the same policy as names on disk.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from eyespan.errors import NoMember, NotRegular, Unreadable
 from eyespan.kinds import archive, compression
 from eyespan.sources import cache, streams, tars, zips
-from eyespan.sources.members import FILE, FOLDER, HARD_LINK, LINK, Directory, Entry, split_member
-from eyespan.sources.nested import Decoded, Inside
+from eyespan.sources.members import DIRECTORY, FILE, HARD_LINK, LINK, Contents, Entry, split_member
+from eyespan.sources.nested import DecodedSource, NestedSource
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from eyespan.source import Source
 
 MAX_DEPTH = 3
-"""Archives within archives."""
+"""The depth of archives in archives."""
 MAX_LAYERS = 3
-"""Compressions around one thing."""
+"""Compressions around one file."""
 MAX_LINKS = 8
 
 
-def open_inside(
+def open_nested(
     source: Source,
     member: str,
     policy: Policy,
@@ -34,107 +34,112 @@ def open_inside(
     decode: bool = True,
     decode_archives: bool = True,
 ) -> Source:
-    """What `member` names inside an opened file, or without one what a compressed file holds, or the file itself.
+    """Open `member` of an opened file. With `member=""`, open the decoded form of a compressed file.
 
-    `decode`: a compressed file that is no archive is decoded; `decode_archives`: one that is. The name of a folder of
-    an archive gives the archive, with the folder's name in `folder`. Takes `source` over; after an error it is still
-    the caller's.
+    `decode` applies to compressed files that hold no archive, `decode_archives` to those that do; a file that is not
+    compressed, or not to be decoded, is returned as it is. The name of a directory in an archive gives the archive,
+    with that name in `directory`. Takes `source` over; after an error it still belongs to the caller.
 
     Raises: NoMember, PolicyDenied, NotRegular, Unreadable, Missing, and what reading raises.
     """
-    here = _decoded(source, context) if member or decode or decode_archives else source
+    here = _decompress(source, context) if member or decode or decode_archives else source
     if not member:
-        wanted = decode if archive(here.first_bytes) is None else decode_archives
-        return here if wanted else source
+        is_wanted = decode if archive(here.first_bytes) is None else decode_archives
+        return here if is_wanted else source
     for _ in range(MAX_DEPTH):
         if archive(here.first_bytes) is None:
-            raise Unreadable(source.asked, kind="archive", reason="it is no archive that can be looked into")
-        directory = read_directory(here, context)
-        found = split_member(member, directory)
-        if found is None or (found[0].what == FOLDER and not found[1]):
-            return _folder(here, member, directory, policy)
+            raise Unreadable(source.asked, kind="archive", reason="not a known type of archive")
+        contents = read_contents(here, context)
+        found = split_member(member, contents)
+        if found is None or (found[0].what == DIRECTORY and not found[1]):
+            return _open_directory(here, member, contents, policy)
         entry, member = found
-        here = _decoded(_member(here, entry, directory, policy, context), context)
+        here = _decompress(_open_member(here, entry, contents, policy, context), context)
         if not member:
             return here
-    raise Unreadable(source.asked, kind="archive", reason=f"archives in archives are read {MAX_DEPTH} deep, no deeper")
+    raise Unreadable(source.asked, kind="archive", reason=f"more than {MAX_DEPTH} archives inside each other")
 
 
-def read_directory(source: Source, context: CallContext) -> Directory:
-    """The members of a source that is an archive.
+def read_contents(source: Source, context: CallContext) -> Contents:
+    """Read the table of contents of a source that is an archive, or return it from the cache.
 
     Raises: Unreadable, and what reading raises.
     """
-    found = cache.find_directory(source)
+    found = cache.find_contents(source)
     if found is None:
-        found = (zips if archive(source.first_bytes) == "zip" else tars).read_directory(source, context)
-        cache.keep_directory(source, found)
+        found = (zips if archive(source.first_bytes) == "zip" else tars).read_contents(source, context)
+        cache.store_contents(source, found)
     return found
 
 
-def _decoded(source: Source, context: CallContext) -> Source:
-    """What a compressed source holds; any other as it is."""
+def _decompress(source: Source, context: CallContext) -> Source:
+    """Return the decoded form of a compressed source, any other as it is."""
     for _ in range(MAX_LAYERS):
-        how = compression(source.first_bytes)
-        if how is None:
+        method = compression(source.first_bytes)
+        if method is None:
             return source
-        inner = streams.inner_name(source.name)
-        source = Decoded(
-            source, streams.STREAMS[how], name=source.path, mark=how, context=context, kind="compressed", inner=inner
+        source = DecodedSource(
+            source,
+            streams.STREAMS[method],
+            path=source.path,
+            name=streams.inner_name(source.name),
+            key=method,
+            context=context,
+            kind="compressed",
         )
     return source
 
 
-def _folder(here: Source, member: str, directory: Directory, policy: Policy) -> Source:
-    """The archive itself, to be listed below `member`. Raises: NoMember, PolicyDenied, Unreadable."""
-    name = f"{here.path}!/{member}"
-    if not directory.has_folder(member):
-        if directory.complaint:
-            raise Unreadable(here.asked, kind="archive", reason=directory.complaint)
-        raise NoMember(here.asked, member=member, suggestions=_near(member, directory, here, policy))
-    policy.admit(name.replace("!/", "/"), here.asked)
-    view = Inside(here, 0, here.size_bytes, name=name, mark="folder")
-    view.folder = member
+def _open_directory(here: Source, member: str, contents: Contents, policy: Policy) -> Source:
+    """Return the archive itself, to be listed below `member`. Raises: NoMember, PolicyDenied, Unreadable."""
+    path = f"{here.path}!/{member}"
+    if not contents.has_directory(member):
+        if contents.complaint:
+            raise Unreadable(here.asked, kind="archive", reason=contents.complaint)
+        raise NoMember(here.asked, member=member, suggestions=_similar_names(member, contents, here, policy))
+    policy.admit(path.replace("!/", "/"), here.asked)
+    view = NestedSource(here, 0, here.size_bytes, path=path, key="directory")
+    view.directory = member
     return view
 
 
-def _member(here: Source, entry: Entry, directory: Directory, policy: Policy, context: CallContext) -> Source:
-    """The bytes of one member. Raises: PolicyDenied, NotRegular, NoMember, Unreadable."""
+def _open_member(here: Source, entry: Entry, contents: Contents, policy: Policy, context: CallContext) -> Source:
+    """Open one member, through hard links. Raises: PolicyDenied, NotRegular, NoMember, Unreadable."""
     for _ in range(MAX_LINKS):
-        name = f"{here.path}!/{entry.name}"
-        policy.admit(name.replace("!/", "/"), here.asked)
+        path = f"{here.path}!/{entry.name}"
+        policy.admit(path.replace("!/", "/"), here.asked)
         if entry.what != HARD_LINK:
             break
-        target = directory.find(entry.target)
+        target = contents.find(entry.target)
         if target is None or target is entry:
-            raise Unreadable(here.asked, kind="archive", reason="the member is a link to one that is not there")
+            raise Unreadable(here.asked, kind="archive", reason="the member is a link to a missing member")
         entry = target
     if entry.what == LINK:
         to = f" to {entry.target!r}" if entry.target else ""
         reason = f"the member is a symbolic link{to}; links in archives are not followed"
         raise Unreadable(here.asked, kind="archive", reason=reason)
-    if entry.what == FOLDER:
+    if entry.what == DIRECTORY:
         raise NotRegular(here.asked, what="directory")
     if entry.what == HARD_LINK:
-        raise Unreadable(here.asked, kind="archive", reason="the member is a link to a link, and so on")
+        raise Unreadable(here.asked, kind="archive", reason=f"the member is a chain of more than {MAX_LINKS} links")
     if entry.what != FILE:
         raise NotRegular(here.asked, what="device")
-    if directory.format == "zip":
-        return zips.open_member(here, entry, name, context)
-    return tars.open_member(here, entry, name)
+    if contents.format == "zip":
+        return zips.open_member(here, entry, path, context)
+    return tars.open_member(here, entry, path)
 
 
-def _near(member: str, directory: Directory, here: Source, policy: Policy) -> tuple[str, ...]:
-    """Members with the same last name, or one that is nearly the same; at most three."""
+def _similar_names(member: str, contents: Contents, here: Source, policy: Policy) -> tuple[str, ...]:
+    """Return at most three members with the same last component, or else with a similar name."""
     last = member.rstrip("/").rpartition("/")[2].lower()
     allowed = [
         entry.name
-        for entry in directory.entries[:5000]
+        for entry in contents.entries[:5000]
         if entry.what == FILE and policy.rule_against(f"{here.path}/{entry.name}".replace("!/", "/")) is None
     ]
-    same = [name for name in allowed if name.rpartition("/")[2].lower() == last]
-    if not same:
+    similar = [name for name in allowed if name.rpartition("/")[2].lower() == last]
+    if not similar:
         from difflib import get_close_matches
 
-        same = get_close_matches(member, allowed[:500], 3)
-    return tuple(same[:3])
+        similar = get_close_matches(member, allowed[:500], 3)
+    return tuple(similar[:3])

@@ -1,7 +1,7 @@
-"""What was learned of compressed files, for the next read: marks to go on from, lengths, and archives' directories.
+"""A cache in memory of what earlier reads found out about compressed files and archives.
 
-In memory only, bounded, least recently used go first. Nothing of it is used for a file whose size or times are no
-longer those it was learned from.
+It holds decompression checkpoints, decoded lengths and tables of contents. It is bounded, and the least recently used
+entries are dropped first. An entry is used only for a file with the size and the times that it was made from.
 """
 
 from __future__ import annotations
@@ -14,53 +14,72 @@ from eyespan.lines.index import RACY_NS, stamp_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable
     from typing import Any, TypeVar
 
     from eyespan.source import Source
-    from eyespan.sources.members import Directory
+    from eyespan.sources.members import Contents
 
     T = TypeVar("T")
+    Key = tuple[Hashable, ...]
 
-MAX_MARKS = 128
-"""Of all files together; a mark of a deflate stream takes up to 64 KB."""
 MAX_FILES = 32
-MAX_LISTED = 20_000
-"""Members of all directories kept; one takes some 300 bytes."""
+MAX_CHECKPOINTS = 128
+"""The limit for all files together; a checkpoint of a deflate stream takes up to 64 KB."""
+MAX_MEMBERS = 20_000
+"""The limit for all tables of contents together; a member takes some 300 bytes."""
 
 
-class Known:
-    """What is known of one stream."""
+class CachedStream:
+    """The checkpoints of one compressed stream, and its decoded length once the end was reached."""
 
-    __slots__ = ("end", "marks")
+    __slots__ = ("checkpoints", "end")
 
-    def __init__(self) -> None:
-        self.marks: list[tuple[int, Any, int]] = []
-        """Offset in what is decoded, the stream's own mark, and the checksum so far; in order."""
-        self.end: int | None = None
+    def __init__(self, checkpoints: list[tuple[int, Any, int]] | None = None, end: int | None = None) -> None:
+        self.checkpoints = checkpoints or []
+        """Decoded offset, the stream's own state and the CRC up to there, in ascending order."""
+        self.end = end
 
 
 _lock = allocate_lock()
-_known: dict[tuple[Hashable, ...], Known] = {}  # the least recently used first
-_directories: dict[tuple[Hashable, ...], Directory] = {}
+_streams: dict[Key, CachedStream] = {}  # the least recently used first, in both tables
+_contents: dict[Key, Contents] = {}
 
 
-def key_of(source: Source) -> tuple[Hashable, ...]:
-    """What a source is, and the size and times of the file that it is in."""
+def key_of(source: Source) -> Key:
+    """Return the identity of a source with the size and the times of the file on disk."""
     return (*source.identity, source.status.st_size, *stamp_of(source.status))
 
 
-def find(source: Source) -> Known | None:
-    """What is known of a stream as it is now; None if nothing is."""
-    return _used(_known, key_of(source))
+def find_stream(source: Source) -> CachedStream | None:
+    """Return the entry of a compressed stream, if its file is unchanged."""
+    return _find(_streams, source)
 
 
-def find_directory(source: Source) -> Directory | None:
-    """The directory of an archive as it is now, if it was read before."""
-    return _used(_directories, key_of(source))
+def store_stream(source: Source, stream: CachedStream) -> None:
+    """Store the entry of a compressed stream, unless its file is too young or has changed."""
+    _store(_streams, source, stream, lambda each: len(each.checkpoints), MAX_CHECKPOINTS)
 
 
-def _used(table: dict[tuple[Hashable, ...], T], key: tuple[Hashable, ...]) -> T | None:
+def find_contents(source: Source) -> Contents | None:
+    """Return the table of contents of an archive, if its file is unchanged."""
+    return _find(_contents, source)
+
+
+def store_contents(source: Source, contents: Contents) -> None:
+    """Store the table of contents of an archive, unless it is too long or its file is too young or has changed."""
+    _store(_contents, source, contents, lambda each: len(each.entries), MAX_MEMBERS)
+
+
+def clear() -> None:
+    """Empty the cache."""
+    with _lock:
+        _streams.clear()
+        _contents.clear()
+
+
+def _find(table: dict[Key, T], source: Source) -> T | None:
+    key = key_of(source)
     with _lock:
         found = table.pop(key, None)
         if found is not None:
@@ -68,44 +87,22 @@ def _used(table: dict[tuple[Hashable, ...], T], key: tuple[Hashable, ...]) -> T 
     return found
 
 
-def keep(source: Source, known: Known) -> None:
-    """Takes what a read has learned of a stream."""
-    if not _is_settled(source):
+def _store(table: dict[Key, T], source: Source, value: T, weigh: Callable[[T], int], max_weight: int) -> None:
+    if weigh(value) > max_weight or not _is_settled(source):
         return
     key = key_of(source)
     with _lock:
-        _known.pop(key, None)
-        _known[key] = known
-        while len(_known) > 1 and (
-            len(_known) > MAX_FILES or sum([len(one.marks) for one in _known.values()]) > MAX_MARKS
-        ):
-            _known.pop(next(iter(_known)))
-
-
-def keep_directory(source: Source, directory: Directory) -> None:
-    """Takes the directory of an archive, if it is not too long to be kept."""
-    if len(directory.entries) > MAX_LISTED or not _is_settled(source):
-        return
-    key = key_of(source)
-    with _lock:
-        _directories.pop(key, None)
-        _directories[key] = directory
-        while sum([len(one.entries) for one in _directories.values()]) > MAX_LISTED or len(_directories) > MAX_FILES:
-            _directories.pop(next(iter(_directories)))
+        table.pop(key, None)
+        table[key] = value
+        while len(table) > MAX_FILES or sum(map(weigh, table.values())) > max_weight:
+            table.pop(next(iter(table)))
 
 
 def _is_settled(source: Source) -> bool:
-    """Not if the file is too young for its times to prove anything, or has changed."""
+    """Return False if the file has changed, or is so young that its times could not show a change."""
     if max(stamp_of(source.status)) > time.time_ns() - RACY_NS:
         return False
     try:
         return not source.changed()
     except ReadError:
         return False
-
-
-def forget() -> None:
-    """Empties the memory."""
-    with _lock:
-        _known.clear()
-        _directories.clear()

@@ -14,7 +14,7 @@ import os
 
 from eyespan.errors import NoRevision, NotFound, NotRegular, OutsideRoot, ReadError, Unreadable
 from eyespan.sources import streams
-from eyespan.sources.nested import Decoded, Held, Inside
+from eyespan.sources.nested import DecodedSource, HeldSource, NestedSource
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -323,16 +323,16 @@ class _Repository:
             pass
         return ""
 
-    def _open_blob(self, digest: str, name: str, plain_name: str) -> Inside:
+    def _open_blob(self, digest: str, name: str, plain_name: str) -> NestedSource:
         """A file's contents: decoded as they are read, or held where they are kept as a difference."""
-        mark = ("git", digest)
+        key = ("git", digest)
         loose = self._loose(digest)
         if loose is not None:
             try:
                 kind, size, start = self._loose_head(loose)
                 if kind != "blob":
                     raise self._unreadable(_DAMAGED)
-                return Inside(loose, start, size, name=name, mark=mark, kind="git", inner=plain_name)
+                return NestedSource(loose, start, size, path=name, key=key, kind="git", name=plain_name)
             except BaseException:
                 loose.close()
                 raise
@@ -342,31 +342,31 @@ class _Repository:
             if base is None:
                 if _KINDS.get(number) != "blob":
                     raise self._unreadable(_DAMAGED)
-                piece = Inside(pack, start, max(0, pack.size_bytes - start), name=name, mark=start, kind="git")
+                piece = NestedSource(pack, start, max(0, pack.size_bytes - start), path=name, key=start, kind="git")
                 make = lambda below, state: streams.Inflate(below, state, 15)  # noqa: E731  # one use, one line
-                return Decoded(
+                return DecodedSource(
                     *(piece, make),
-                    name=name,
-                    mark=mark,
+                    path=name,
+                    key=key,
                     context=self._context,
                     kind="git",
                     declared=size,
-                    inner=plain_name,
+                    name=plain_name,
                 )
             kind, data = self._packed(pack, offset)
             if kind != "blob":
                 raise self._unreadable(_DAMAGED)
-            return Held(pack, data, name=name, mark=mark, kind="git", inner=plain_name)
+            return HeldSource(pack, data, path=name, key=key, kind="git", name=plain_name)
         except BaseException:
             pack.close()
             raise
 
-    def _loose(self, digest: str) -> Decoded | None:
+    def _loose(self, digest: str) -> DecodedSource | None:
         for store in self._stores:
             source = self._source(f"{digest[:2]}/{digest[2:]}", store)
             if source is not None:
                 make = lambda below, state: streams.Inflate(below, state, 15)  # noqa: E731
-                return Decoded(source, make, name=source.path, mark="loose", context=self._context, kind="git")
+                return DecodedSource(source, make, path=source.path, key="loose", context=self._context, kind="git")
         return None
 
     def _loose_head(self, loose: Source) -> tuple[str, int, int]:

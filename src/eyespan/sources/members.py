@@ -1,7 +1,7 @@
-"""What an archive holds: its members, and how one is found by its name.
+"""The members of an archive, and the search for one by name.
 
-A name is looked up in the archive's directory and nowhere else; `../x` and `/etc/passwd` are names like any other. As
-unpacking would have it, of several members with one name the last counts.
+A name is looked up in the archive's table of contents and nowhere else: `../x` and `/etc/passwd` are names like any
+other. If several members have one name, the last counts, as it would after unpacking.
 """
 
 from __future__ import annotations
@@ -14,61 +14,63 @@ if TYPE_CHECKING:
 
 MAX_MEMBERS = 200_000
 MAX_HEADER_BYTES = 1 << 20
-"""Of one member: names and the extra fields around them."""
-MAX_DIRECTORY_BYTES = 64 << 20
+"""The largest tar header that is read: a name and the extra fields around it."""
+MAX_CONTENTS_BYTES = 64 << 20
+"""The largest zip central directory that is read."""
 
-FILE, FOLDER, LINK, HARD_LINK, OTHER = "file", "folder", "link", "hard link", "special"
+FILE, DIRECTORY, LINK, HARD_LINK, OTHER = "file", "directory", "link", "hard link", "special"
 
 
 @record
 class Entry:
-    """One member as the archive's directory tells it."""
+    """One member, as described by the archive's table of contents."""
 
     name: str
     what: str
+    """FILE, DIRECTORY, LINK, HARD_LINK or OTHER."""
     size_bytes: int
     offset: int
-    """Of its header (zip) or its contents (tar)."""
+    """The position of its header (zip) or of its contents (tar)."""
     packed_bytes: int = 0
     method: int = 0
     checksum: int | None = None
-    encrypted: bool = False
+    is_encrypted: bool = False
     target: str = ""
-    """Where a link leads."""
+    """The target of a link."""
     other_name: str = ""
-    """The name read another way, where it does not say how it is to be read."""
-    sparse: bool = False
+    """The name in the other possible encoding, if the archive does not declare one."""
+    is_sparse: bool = False
 
 
 @record
-class Directory:
-    """All members, in the order of the archive; `complaint` says why there may be more, or is ""."""
+class Contents:
+    """All members in archive order. `complaint` is "" or the reason why members may be missing."""
 
     format: str
     entries: tuple[Entry, ...]
     complaint: str = ""
 
     def find(self, name: str) -> Entry | None:
-        """The member with this name: exactly, or read another way, or without `./` and the like."""
-        exact = other = plain = None
-        wanted = normal(name)
+        """Find a member by its exact name, else by its other name, else by its canonical name."""
+        exact = other = canonical = None
+        wanted = canonical_name(name)
         for entry in self.entries:
             if entry.name == name:
                 exact = entry
             elif entry.other_name == name:
                 other = entry
-            elif normal(entry.name) == wanted:
-                plain = entry
-        return exact or other or plain
+            elif canonical_name(entry.name) == wanted:
+                canonical = entry
+        return exact or other or canonical
 
-    def has_folder(self, name: str) -> bool:
-        """Whether members lie below this name."""
-        prefix = normal(name) + "/" if normal(name) else ""
-        return any(normal(entry.name).startswith(prefix) for entry in self.entries)
+    def has_directory(self, name: str) -> bool:
+        """Return True if members lie below this name."""
+        prefix = canonical_name(name) + "/" if canonical_name(name) else ""
+        return any(canonical_name(entry.name).startswith(prefix) for entry in self.entries)
 
 
-def normal(name: str) -> str:
-    """A member's name without what archivers put into it: `./`, a slash at either end, backslashes for slashes."""
+def canonical_name(name: str) -> str:
+    """Return a member's name without archiver spellings: `./`, slashes at either end, backslashes for slashes."""
     if "\\" in name and "/" not in name:
         name = name.replace("\\", "/")
     if name.isascii() and "//" not in name and "./" not in name and name[:1] not in ("/", "."):
@@ -76,20 +78,23 @@ def normal(name: str) -> str:
     return "/".join([part for part in name.split("/") if part not in ("", ".")])
 
 
-def split_member(member: str, directory: Directory) -> tuple[Entry, str] | None:
-    """The member that a text names and what is left of the text: a name may contain `!/`, so the longest wins."""
-    entry = directory.find(member)
+def split_member(member: str, contents: Contents) -> tuple[Entry, str] | None:
+    """Split `member` into an entry and the rest after `!/`.
+
+    A member's name may itself contain `!/`, so the longest name that exists wins. Returns None if there is none.
+    """
+    entry = contents.find(member)
     if entry is not None:
         return entry, ""
     at = member.rfind("!/")
     while at > 0:
-        entry = directory.find(member[:at])
-        if entry is not None and entry.what != FOLDER:
+        entry = contents.find(member[:at])
+        if entry is not None and entry.what != DIRECTORY:
             return entry, member[at + 2 :]
         at = member.rfind("!/", 0, at)
     return None
 
 
-def entry_mark(entry: Entry) -> Hashable:
-    """What no other member of the same archive has."""
+def entry_key(entry: Entry) -> Hashable:
+    """Return a key that no other member of the same archive has."""
     return ("member", entry.offset, entry.size_bytes)

@@ -1,7 +1,7 @@
-"""Tar archives: one header after another, in plain, GNU and pax spelling.
+"""Tar archives: one header after another, in the old, GNU and pax formats.
 
-Contents are skipped, not read, unless the archive is compressed. Old archives without a mark are known by the checksum
-of their first header.
+Contents are skipped, not read, unless the archive is compressed. Old archives without a magic number are recognised by
+the checksum of their first header.
 """
 
 from __future__ import annotations
@@ -10,26 +10,30 @@ from eyespan.errors import Cancelled, ReadError, TimedOut, Unreadable
 from eyespan.kinds import tar_checksum_fits
 from eyespan.record import record
 from eyespan.sources.members import (
+    DIRECTORY,
     FILE,
-    FOLDER,
     HARD_LINK,
     LINK,
     MAX_HEADER_BYTES,
     MAX_MEMBERS,
     OTHER,
-    Directory,
+    Contents,
     Entry,
-    entry_mark,
+    entry_key,
 )
-from eyespan.sources.nested import Inside
+from eyespan.sources.nested import NestedSource
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from eyespan.context import CallContext
     from eyespan.source import Source
 
 BLOCK = 512
-_DAMAGED = "it is damaged: a header makes no sense"
+_CORRUPT = "corrupt archive: invalid header"
+_CUT = "the archive ends within a header"
+_HEADER_TOO_LARGE = f"it has a header larger than {MAX_HEADER_BYTES >> 20} MiB"
 _WHAT = {
     b"0": FILE,
     b"\0": FILE,
@@ -37,112 +41,139 @@ _WHAT = {
     b"S": FILE,
     b"1": HARD_LINK,
     b"2": LINK,
-    b"5": FOLDER,
-    b"D": FOLDER,
+    b"5": DIRECTORY,
+    b"D": DIRECTORY,
 }
+_LONG_NAME, _LONG_TARGET, _PAX_GLOBAL = b"L", b"K", b"g"
+_EXTENSIONS = (b"x", b"X", _PAX_GLOBAL, _LONG_NAME, _LONG_TARGET)
+"""The types of headers that describe the members after them."""
 
 
 class _BadHeader(Exception):
-    """The text says what is wrong, for a person."""
+    """A header is invalid; the message gives the reason, for a person."""
 
 
-def read_directory(source: Source, context: CallContext) -> Directory:
-    """Every member up to the end, or up to where the archive cannot be read any further.
+def read_contents(source: Source, context: CallContext) -> Contents:
+    """Read all headers up to the end, or up to one that is invalid.
 
     Raises: TimedOut, Cancelled.
     """
     entries: list[Entry] = []
     complaint = ""
     try:
-        _walk(source, context, entries)
+        for entry in _entries(source, context):
+            if len(entries) >= MAX_MEMBERS:
+                complaint = f"it has more than {MAX_MEMBERS} members"
+                break
+            entries.append(entry)
     except (TimedOut, Cancelled):
         raise
     except _BadHeader as error:
         complaint = str(error)
     except ReadError as error:
         complaint = error.reason
-    return Directory("tar", tuple(entries), complaint)
+    return Contents("tar", tuple(entries), complaint)
 
 
-def open_member(source: Source, entry: Entry, name: str) -> Inside:
-    """The bytes of a member that is a file. Raises: Unreadable."""
-    if entry.sparse:
+def open_member(source: Source, entry: Entry, path: str) -> NestedSource:
+    """Open a member that is a file. Takes `source` over on success. Raises: Unreadable."""
+    if entry.is_sparse:
         raise Unreadable(source.asked, kind="archive", reason="the member is sparse, which is not supported")
-    return Inside(source, entry.offset, entry.size_bytes, name=name, mark=entry_mark(entry))
+    return NestedSource(source, entry.offset, entry.size_bytes, path=path, key=entry_key(entry))
 
 
 @record
 class _Header:
-    kind: bytes
+    type: bytes
     name: str
     target: str
     size_bytes: int
+    has_more_sparse: bool
+    """Further blocks with the map of a sparse file follow."""
 
 
-def _walk(source: Source, context: CallContext, entries: list[Entry]) -> None:
+class _Extensions:
+    """The fields that extension headers give for the members after them."""
+
+    def __init__(self) -> None:
+        self._global: dict[str, str] = {}
+        self._next: dict[str, str] = {}
+        self._long_name = self._long_target = ""
+
+    def add(self, header: _Header, body: bytes) -> None:
+        if header.type == _LONG_NAME:
+            self._long_name = _text(body.rstrip(b"\0"))
+        elif header.type == _LONG_TARGET:
+            self._long_target = _text(body.rstrip(b"\0"))
+        elif header.type == _PAX_GLOBAL:
+            self._global.update(_pax_fields(body))
+        else:
+            self._next = _pax_fields(body)
+
+    def entry(self, header: _Header, offset: int) -> Entry:
+        """Return the member of a header, and forget the fields for one member only."""
+        fields = {**self._global, **self._next}
+        name = fields.get("path") or self._long_name or header.name
+        target = fields.get("linkpath") or self._long_target or header.target
+        size = _decimal(fields["size"]) if "size" in fields else header.size_bytes
+        what = _WHAT.get(header.type, OTHER)
+        if what == FILE and name.endswith("/") and not self._long_name and "path" not in fields:
+            what = DIRECTORY  # the spelling of archives older than the type of directories
+        if what in (LINK, DIRECTORY) or (what == HARD_LINK and "size" not in fields):
+            size = 0
+        is_sparse = header.type == b"S" or any(key.startswith("GNU.sparse.") for key in fields)
+        name = fields.get("GNU.sparse.name") or name
+        self._next, self._long_name, self._long_target = {}, "", ""
+        return Entry(name=name, what=what, size_bytes=size, offset=offset, target=target, is_sparse=is_sparse)
+
+
+def _entries(source: Source, context: CallContext) -> Iterator[Entry]:
     position = 0
-    everywhere: dict[str, str] = {}
-    once: dict[str, str] = {}
-    long_name = long_target = ""
+    extensions = _Extensions()
     while True:
         block = source.read_fully(position, BLOCK)
         if not block.strip(b"\0"):
-            return  # the end, marked or not
+            return  # the end: a block of zeros, or no block
         header = _header(block)
         context.advance(position, source.size_bytes)
         position += BLOCK
-        if header.kind in (b"x", b"g", b"X", b"L", b"K"):
-            body = _body(source, position, header.size_bytes)
+        if header.type in _EXTENSIONS:
+            extensions.add(header, _body(source, position, header.size_bytes))
             position += _padded(header.size_bytes)
-            if header.kind == b"L":
-                long_name = _text(body.rstrip(b"\0"))
-            elif header.kind == b"K":
-                long_target = _text(body.rstrip(b"\0"))
-            elif header.kind == b"g":
-                everywhere.update(_pax(body))
-            else:
-                once = _pax(body)
             continue
-        told = {**everywhere, **once}
-        size = _number(told["size"]) if "size" in told else header.size_bytes
-        name = told.get("path") or long_name or header.name
-        target = told.get("linkpath") or long_target or header.target
-        sparse = header.kind == b"S" or any(key.startswith("GNU.sparse.") for key in told)
-        what = _WHAT.get(header.kind, OTHER)
-        if what == FILE and name.endswith("/") and not long_name and "path" not in told:
-            what = FOLDER  # as archives older than the type of a folder spell it
-        if what in (LINK, HARD_LINK, FOLDER) and header.kind != b"1":
-            size = 0
-        if what == HARD_LINK and "size" not in told:
-            size = 0
-        if len(entries) >= MAX_MEMBERS:
-            raise _BadHeader(f"it has more than {MAX_MEMBERS} members")
-        entries.append(Entry(told.get("GNU.sparse.name") or name, what, size, position, target=target, sparse=sparse))
-        if header.kind == b"S" and block[482]:
+        entry = extensions.entry(header, position)
+        yield entry
+        if header.has_more_sparse:
             position = _after_sparse_headers(source, position)
-        position += _padded(size)
-        once, long_name, long_target = {}, "", ""
+        position += _padded(entry.size_bytes)
 
 
 def _header(block: bytes) -> _Header:
     if len(block) < BLOCK:
-        raise _BadHeader("it ends inside a header")
+        raise _BadHeader(_CUT)
     if not tar_checksum_fits(block):
-        raise _BadHeader(_DAMAGED)
+        raise _BadHeader(_CORRUPT)
+    kind = block[156:157]
     name = _text(_until_nul(block[:100]))
     if block[257:263] == b"ustar\0":
         prefix = _text(_until_nul(block[345:500]))
         name = f"{prefix}/{name}" if prefix else name
-    return _Header(block[156:157], name, _text(_until_nul(block[157:257])), _size(block[124:136]))
+    return _Header(
+        type=kind,
+        name=name,
+        target=_text(_until_nul(block[157:257])),
+        size_bytes=_octal_or_binary(block[124:136]),
+        has_more_sparse=kind == b"S" and bool(block[482]),
+    )
 
 
 def _body(source: Source, position: int, size: int) -> bytes:
-    """What a header that belongs to the next one says."""
+    """Return the body of an extension header."""
     if size > MAX_HEADER_BYTES:
-        raise _BadHeader("it has a header that is too large")
+        raise _BadHeader(_HEADER_TOO_LARGE)
     body = source.read_fully(position, size)
     if len(body) < size:
-        raise _BadHeader("it ends inside a header")
+        raise _BadHeader(_CUT)
     return body
 
 
@@ -152,14 +183,14 @@ def _after_sparse_headers(source: Source, position: int) -> int:
         position += BLOCK
         if len(block) < BLOCK or not block[504]:
             return position
-    raise _BadHeader("it has a header that is too large")
+    raise _BadHeader(_HEADER_TOO_LARGE)
 
 
-def _size(field: bytes) -> int:
+def _octal_or_binary(field: bytes) -> int:
     if field[0] & 0x80:
         value = int.from_bytes(field, "big") & ((1 << 94) - 1)
         if field[0] == 0xFF or value > 1 << 62:
-            raise _BadHeader(_DAMAGED)
+            raise _BadHeader(_CORRUPT)
         return value
     digits = _until_nul(field).strip()
     if not digits:
@@ -167,35 +198,35 @@ def _size(field: bytes) -> int:
     try:
         value = int(digits, 8)
     except ValueError:
-        raise _BadHeader(_DAMAGED) from None
+        raise _BadHeader(_CORRUPT) from None
     if value < 0:
-        raise _BadHeader(_DAMAGED)
+        raise _BadHeader(_CORRUPT)
     return value
 
 
-def _number(text: str) -> int:
+def _decimal(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise _BadHeader(_DAMAGED)
+        raise _BadHeader(_CORRUPT)
     return int(text)
 
 
-def _pax(body: bytes) -> dict[str, str]:
-    """The lines of a pax header: length, name, value."""
-    found: dict[str, str] = {}
+def _pax_fields(body: bytes) -> dict[str, str]:
+    """Parse the lines of a pax header: length, name, value."""
+    fields: dict[str, str] = {}
     at = 0
     while at < len(body) and body[at]:
         space = body.find(b" ", at, at + 20)
         digits = body[at:space] if space > 0 else b""
         if not digits.isdigit():
-            raise _BadHeader(_DAMAGED)
+            raise _BadHeader(_CORRUPT)
         end = at + int(digits)
         line = body[space + 1 : end]
         if end <= space or end > len(body) or not line.endswith(b"\n") or b"=" not in line:
-            raise _BadHeader(_DAMAGED)
+            raise _BadHeader(_CORRUPT)
         name, _, value = line[:-1].partition(b"=")
-        found[_text(name)] = _text(value)
+        fields[_text(name)] = _text(value)
         at = end
-    return found
+    return fields
 
 
 def _until_nul(field: bytes) -> bytes:

@@ -1,24 +1,27 @@
-"""Zip archives: the central directory, read in pieces, and the place of a member's bytes.
+"""Zip archives: the central directory, read in blocks, and the members it lists.
 
-Nothing is believed beyond its bounds: counts, lengths and offsets are checked against the file, and a local header must
-tell the same name as the directory.
+Counts, lengths and offsets are checked against the file before they are used, and a member's local header must have the
+same name as its entry in the central directory.
 """
 
 from __future__ import annotations
 
+import zlib
 from struct import Struct
 
 from eyespan.errors import Unreadable
 from eyespan.sources import streams
-from eyespan.sources.members import FILE, FOLDER, LINK, MAX_DIRECTORY_BYTES, MAX_MEMBERS, Directory, Entry, entry_mark
-from eyespan.sources.nested import Decoded, Inside
+from eyespan.sources.members import DIRECTORY, FILE, LINK, MAX_CONTENTS_BYTES, MAX_MEMBERS, Contents, Entry, entry_key
+from eyespan.sources.nested import DecodedSource, NestedSource
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from typing import Any
 
     from eyespan.context import CallContext
     from eyespan.source import Source
+    from eyespan.sources.streams import Stream
 
 _END = Struct("<4s4H2LH")
 _END64 = Struct("<4sQ2H2L4Q")
@@ -27,67 +30,114 @@ _CENTRAL = Struct("<4s6H3L5H2L")
 _LOCAL = Struct("<4s5H3L2H")
 _MAX_COMMENT = 65535
 _BLOCK_BYTES = 256 * 1024
+_FULL_16, _FULL_32 = 0xFFFF, 0xFFFFFFFF
+"""Placeholders for numbers that do not fit, which the zip64 fields hold."""
 _ENCRYPTED, _UTF8 = 0x1, 0x800
 _STORED, _DEFLATED, _BZIP2, _LZMA, _ZSTD, _AES = 0, 8, 12, 14, 93, 99
-_METHODS = {
+_STREAMS = {
     _DEFLATED: streams.deflate,
     _BZIP2: streams.bzip2,
     _LZMA: streams.zip_lzma,
     _ZSTD: streams.zstd,
 }
-_NAMES = {1: "shrunk", 6: "imploded", 9: "deflate64", 19: "LZ77", 95: "xz", 98: "PPMd"}
+_UNSUPPORTED = {1: "shrunk", 6: "imploded", 9: "deflate64", 19: "LZ77", 95: "xz", 98: "PPMd"}
+_NO_DIRECTORY = "corrupt archive: no central directory"
 
 
-def read_directory(source: Source, context: CallContext) -> Directory:
-    """Raises: Unreadable."""
-    start, size, shift, told = _find_directory(source)
-    if size > MAX_DIRECTORY_BYTES:
-        raise _unreadable(source, f"its directory is larger than {MAX_DIRECTORY_BYTES >> 20} MiB")
+def read_contents(source: Source, context: CallContext) -> Contents:
+    """Read the central directory. Raises: Unreadable, and what reading raises."""
+    start, size, shift, count = _find_directory(source)
+    if size > MAX_CONTENTS_BYTES:
+        raise _unreadable(source, f"its central directory is larger than {MAX_CONTENTS_BYTES >> 20} MiB")
     entries: list[Entry] = []
-    for fields, name, extra in _central(source, start, size, context):
+    for fields, name, extra in _central_records(source, start, size, context):
         if len(entries) >= MAX_MEMBERS:
-            return Directory("zip", tuple(entries), f"it has more than {MAX_MEMBERS} members")
+            return Contents("zip", tuple(entries), f"it has more than {MAX_MEMBERS} members")
         entries.append(_entry(fields, name, extra, shift))
-    complaint = "" if len(entries) & 0xFFFF == told & 0xFFFF else "its directory is damaged"
-    return Directory("zip", tuple(entries), complaint)
+    is_complete = len(entries) & _FULL_16 == count & _FULL_16
+    return Contents("zip", tuple(entries), "" if is_complete else "corrupt central directory")
 
 
-def open_member(source: Source, entry: Entry, name: str, context: CallContext) -> Inside:
-    """The bytes of a member that is a file. Raises: Unreadable."""
-    if entry.encrypted:
+def open_member(source: Source, entry: Entry, path: str, context: CallContext) -> NestedSource:
+    """Open a member that is a file. Takes `source` over on success. Raises: Unreadable."""
+    start, make = _locate(source, entry)
+    packed = NestedSource(source, start, entry.packed_bytes, path=path, key=entry_key(entry))
+    if make is None:
+        return packed
+    return DecodedSource(
+        packed,
+        make,
+        path=path,
+        key="decoded",
+        context=context,
+        declared=entry.size_bytes,
+        checksum=entry.checksum,
+    )
+
+
+def read_member(source: Source, entry: Entry) -> bytes:
+    """Return a whole member that is a file. The caller limits `entry.size_bytes`; no more than that is decoded.
+
+    Raises: Unreadable.
+    """
+    start, make = _locate(source, entry)
+    if make is None:
+        data = source.read_fully(start, entry.size_bytes)
+    else:
+        packed = NestedSource(source, start, entry.packed_bytes, path="", key=None)
+        data = _decode(source, make, packed, entry.size_bytes)
+    if len(data) != entry.size_bytes or zlib.crc32(data) != entry.checksum:
+        raise _unreadable(source, "wrong checksum")
+    return data
+
+
+def _decode(source: Source, make: Callable[[Source, Any | None], Stream], packed: Source, size_bytes: int) -> bytes:
+    pieces = []
+    left = size_bytes
+    try:
+        stream = make(packed, None)
+        while left and (data := stream.read(left)):
+            pieces.append(data)
+            left -= len(data)
+    except (streams.Broken, streams.NoCodec) as error:
+        raise _unreadable(source, str(error) or "unsupported compression") from None
+    return b"".join(pieces)
+
+
+def _locate(source: Source, entry: Entry) -> tuple[int, Callable[[Source, Any | None], Stream] | None]:
+    """Return the position of a member's packed bytes, and the stream that decodes them; None if they are stored."""
+    if entry.is_encrypted:
         raise _unreadable(source, "the member is encrypted")
     local = source.read_fully(entry.offset, _LOCAL.size)
     if len(local) < _LOCAL.size or local[:4] != b"PK\3\4":
-        raise _unreadable(source, "the archive is damaged: there is no member where its directory says")
+        raise _unreadable(source, "corrupt archive: no member at the offset given by the central directory")
     fields = _LOCAL.unpack(local)
     if fields[2] & _ENCRYPTED:
         raise _unreadable(source, "the member is encrypted")
-    start = entry.offset + _LOCAL.size + fields[9] + fields[10]
-    written = source.read_fully(entry.offset + _LOCAL.size, fields[9])
-    if _decode(written, True) != entry.name:
-        raise _unreadable(source, "the archive is damaged: the member has another name than its directory says")
+    name_bytes, extra_bytes = fields[9], fields[10]
+    start = entry.offset + _LOCAL.size + name_bytes + extra_bytes
+    name = source.read_fully(entry.offset + _LOCAL.size, name_bytes)
+    if _decode_name(name) != entry.name:
+        raise _unreadable(source, "corrupt archive: the member has another name than in the central directory")
     if start + entry.packed_bytes > source.size_bytes:
         raise _unreadable(source, "the archive ends before its member does")
     if entry.method == _STORED:
         if entry.packed_bytes != entry.size_bytes:
-            raise _unreadable(source, "the archive is damaged: the member's sizes disagree")
-        return Inside(source, start, entry.size_bytes, name=name, mark=entry_mark(entry))
-    make = _METHODS.get(entry.method)
+            raise _unreadable(source, "corrupt archive: the sizes of the member disagree")
+        return start, None
+    make = _STREAMS.get(entry.method)
     if make is None:
-        how = _NAMES.get(entry.method, f"method {entry.method}")
-        raise _unreadable(source, f"the member is compressed in a way that is not supported ({how})")
-    packed = Inside(source, start, entry.packed_bytes, name=name, mark=entry_mark(entry))
-    return Decoded(
-        packed, make, name=name, mark="decoded", context=context, declared=entry.size_bytes, checksum=entry.checksum
-    )
+        method = _UNSUPPORTED.get(entry.method, f"method {entry.method}")
+        raise _unreadable(source, f"the compression of the member is not supported ({method})")
+    return start, make
 
 
 def _find_directory(source: Source) -> tuple[int, int, int, int]:
-    """Where the directory starts, how long it is, what must be added to offsets told, and how many members are told.
+    """Find the central directory: its start, its size, the shift of all offsets and the declared number of members.
 
-    Something may precede the archive (a program that unpacks it) and a comment may follow it.
+    A program that unpacks the archive may precede it, which shifts the offsets, and a comment may follow it.
     """
-    size = _length(source)
+    size = _exact_size(source)
     low = max(0, size - _END.size - _MAX_COMMENT)
     tail = source.read_fully(low, size - low)
     at = tail.rfind(b"PK\5\6")
@@ -98,43 +148,43 @@ def _find_directory(source: Source) -> tuple[int, int, int, int]:
                 break
         at = tail.rfind(b"PK\5\6", 0, at)
     if at < 0:
-        raise _unreadable(source, "it is damaged: its directory is missing")
+        raise _unreadable(source, _NO_DIRECTORY)
     end = low + at
-    told, length, offset = fields[4], fields[5], fields[6]
-    if fields[1] not in (0, 0xFFFF) or fields[2] not in (0, 0xFFFF):
-        raise _unreadable(source, "it is one part of several")
-    if 0xFFFF in (told, fields[3]) or 0xFFFFFFFF in (length, offset):
+    count, length, offset = fields[4], fields[5], fields[6]
+    if fields[1] not in (0, _FULL_16) or fields[2] not in (0, _FULL_16):
+        raise _unreadable(source, "it is one part of a split archive")
+    if _FULL_16 in (count, fields[3]) or _FULL_32 in (length, offset):
         locator = source.read_fully(end - _LOCATOR64.size, _LOCATOR64.size) if end >= _LOCATOR64.size else b""
         if locator[:4] == b"PK\6\7":
-            # Right before its locator, whatever offset it tells: something may precede the archive.
+            # Look right before the locator first: if something precedes the archive, the locator's offset is wrong.
             place = end - _LOCATOR64.size - _END64.size
             record = source.read_fully(place, _END64.size) if place >= 0 else b""
             if record[:4] != b"PK\6\6":
                 place = _LOCATOR64.unpack(locator)[2]
                 record = source.read_fully(place, _END64.size) if place < size else b""
             if len(record) < _END64.size or record[:4] != b"PK\6\6":
-                raise _unreadable(source, "it is damaged: its directory is missing")
+                raise _unreadable(source, _NO_DIRECTORY)
             end = place
-            told, length, offset = _END64.unpack(record)[7:10]
+            count, length, offset = _END64.unpack(record)[7:10]
     start = end - length
     shift = start - offset
     if start < 0 or shift < 0:
-        raise _unreadable(source, "it is damaged: its directory is not where it should be")
-    return start, length, shift, told
+        raise _unreadable(source, "corrupt archive: wrong offset of the central directory")
+    return start, length, shift, count
 
 
-def _length(source: Source) -> int:
-    """The exact length: a compressed archive is decoded to its end, where its directory is."""
+def _exact_size(source: Source) -> int:
+    """Return the exact size. A compressed archive is decoded to its end, where its central directory is."""
     position = source.size_bytes if source.has_exact_size else 0
     while not source.has_exact_size:
         position += len(source.read_at(position, _BLOCK_BYTES))
     return source.size_bytes
 
 
-def _central(
+def _central_records(
     source: Source, start: int, size: int, context: CallContext
 ) -> Iterator[tuple[tuple[int, ...], bytes, bytes]]:
-    """The records of the directory: numbers, name and extra fields of each."""
+    """Yield the numbers, the name and the extra fields of each record of the central directory."""
     end = start + size
     block, low = b"", start
     position = start
@@ -162,21 +212,29 @@ def _central(
 def _entry(fields: tuple[int, ...], raw: bytes, extra: bytes, shift: int) -> Entry:
     made_by, _, flags, method, _, _, checksum, packed, size, *_ = fields
     mode, offset = fields[14] >> 16, fields[15]
-    if 0xFFFFFFFF in (size, packed, offset):
-        size, packed, offset = _large(extra, size, packed, offset)
-    name = _decode(raw, True)
-    other = "" if flags & _UTF8 or raw.isascii() else _decode(raw, False)
+    if _FULL_32 in (size, packed, offset):
+        size, packed, offset = _zip64_numbers(extra, size, packed, offset)
+    name = _decode_name(raw)
     what = FILE
     if name.endswith("/"):
-        what = FOLDER
+        what = DIRECTORY
     elif made_by >> 8 == 3 and mode & 0xF000 == 0xA000:
         what = LINK
-    encrypted = bool(flags & _ENCRYPTED) or method == _AES
-    return Entry(name, what, size, offset + shift, packed, method, checksum, encrypted, other_name=other)
+    return Entry(
+        name=name,
+        what=what,
+        size_bytes=size,
+        offset=offset + shift,
+        packed_bytes=packed,
+        method=method,
+        checksum=checksum,
+        is_encrypted=bool(flags & _ENCRYPTED) or method == _AES,
+        other_name="" if flags & _UTF8 or raw.isascii() else raw.decode("cp437"),
+    )
 
 
-def _large(extra: bytes, size: int, packed: int, offset: int) -> tuple[int, int, int]:
-    """The numbers that did not fit, from the field that holds them."""
+def _zip64_numbers(extra: bytes, size: int, packed: int, offset: int) -> tuple[int, int, int]:
+    """Replace placeholders by the numbers of the zip64 extra field, which holds only those that did not fit."""
     at = 0
     while at + 4 <= len(extra):
         kind, length = int.from_bytes(extra[at : at + 2], "little"), int.from_bytes(extra[at + 2 : at + 4], "little")
@@ -185,20 +243,18 @@ def _large(extra: bytes, size: int, packed: int, offset: int) -> tuple[int, int,
             numbers = [int.from_bytes(body[n : n + 8], "little") for n in range(0, len(body) - 7, 8)]
             found = []
             for value in (size, packed, offset):
-                found.append(numbers.pop(0) if value == 0xFFFFFFFF and numbers else value)
+                found.append(numbers.pop(0) if value == _FULL_32 and numbers else value)
             return found[0], found[1], found[2]
         at += 4 + length
     return size, packed, offset
 
 
-def _decode(raw: bytes, as_utf8: bool) -> str:
-    """A name as UTF-8 if it is that, else (and where it does not matter) in the code page that zip began with."""
-    if as_utf8:
-        try:
-            return raw.decode("utf-8")
-        except UnicodeDecodeError:
-            pass
-    return raw.decode("cp437")
+def _decode_name(raw: bytes) -> str:
+    """Decode a name as UTF-8 if it is valid, else by the original code page of zip."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("cp437")
 
 
 def _unreadable(source: Source, reason: str) -> Unreadable:

@@ -44,25 +44,25 @@ ENVIRONMENT = {
 }
 
 
-def git(folder, *words, data=None):
-    done = subprocess.run(["git", *words], cwd=folder, env=ENVIRONMENT, input=data, capture_output=True, check=True)
+def git(directory, *words, data=None):
+    done = subprocess.run(["git", *words], cwd=directory, env=ENVIRONMENT, input=data, capture_output=True, check=True)
     return done.stdout
 
 
-def read(folder, path, revision, selection=None, *, policy=None, roots=None, **more):
-    with Workspace(*(roots or [folder]), policy=policy) as workspace:
+def read(directory, path, revision, selection=None, *, policy=None, roots=None, **more):
+    with Workspace(*(roots or [directory]), policy=policy) as workspace:
         request = ReadRequest(path, selection or Lines(), revision=revision, **more)
         return workspace.engine.read(request)
 
 
-def shown(folder, path, revision, **more):
-    (part,) = read(folder, path, revision, **more).parts
+def shown(directory, path, revision, **more):
+    (part,) = read(directory, path, revision, **more).parts
     return bytes(part.data)
 
 
-def fails(folder, path, revision, **more):
+def fails(directory, path, revision, **more):
     with pytest.raises(ReadError) as caught:
-        read(folder, path, revision, **more)
+        read(directory, path, revision, **more)
     return caught.value
 
 
@@ -76,31 +76,31 @@ def body(number):
 
 @pytest.fixture(scope="module", params=["loose", "packed", "sha256"])
 def repository(request, tmp_path_factory):
-    folder = tmp_path_factory.mktemp(request.param)
-    git(folder, "init", "-q", "-b", "main", *(["--object-format=sha256"] if request.param == "sha256" else []))
-    (folder / "src").mkdir()
+    directory = tmp_path_factory.mktemp(request.param)
+    git(directory, "init", "-q", "-b", "main", *(["--object-format=sha256"] if request.param == "sha256" else []))
+    (directory / "src").mkdir()
     for number in range(12):
-        (folder / "src" / "a.txt").write_text(body(number))
-        (folder / "same.txt").write_text("always the same\n")
+        (directory / "src" / "a.txt").write_text(body(number))
+        (directory / "same.txt").write_text("always the same\n")
         if number == 5:
-            (folder / "late.txt").write_text("from five on\n")
-        git(folder, "add", ".")
-        git(folder, "commit", "-q", "-m", f"version {number}")
+            (directory / "late.txt").write_text("from five on\n")
+        git(directory, "add", ".")
+        git(directory, "commit", "-q", "-m", f"version {number}")
         if number == 3:
-            git(folder, "tag", "v3")
-            git(folder, "tag", "-a", "-m", "with words", "note3")
-            git(folder, "tag", "-a", "-m", "a tag of a tag", "twice3", "note3")
-    git(folder, "branch", "side/way", "HEAD~4")
-    git(folder, "checkout", "-q", "side/way")
-    (folder / "same.txt").write_text("on the side\n")
-    git(folder, "commit", "-q", "-am", "side")
-    git(folder, "checkout", "-q", "main")
-    git(folder, "merge", "-q", "--no-edit", "side/way")
+            git(directory, "tag", "v3")
+            git(directory, "tag", "-a", "-m", "with words", "note3")
+            git(directory, "tag", "-a", "-m", "a tag of a tag", "twice3", "note3")
+    git(directory, "branch", "side/way", "HEAD~4")
+    git(directory, "checkout", "-q", "side/way")
+    (directory / "same.txt").write_text("on the side\n")
+    git(directory, "commit", "-q", "-am", "side")
+    git(directory, "checkout", "-q", "main")
+    git(directory, "merge", "-q", "--no-edit", "side/way")
     if request.param != "loose":
-        git(folder, "gc", "-q", "--aggressive", "--prune=now")
-        git(folder, "pack-refs", "--all")
-    (folder / "src" / "a.txt").write_text("not yet committed\n")
-    return folder
+        git(directory, "gc", "-q", "--aggressive", "--prune=now")
+        git(directory, "pack-refs", "--all")
+    (directory / "src" / "a.txt").write_text("not yet committed\n")
+    return directory
 
 
 REVISIONS = [
@@ -159,7 +159,7 @@ def test_a_file_that_is_gone_from_the_disk_is_still_in_the_past(repository, tmp_
         ("nothing.txt", "v3", "not there"),
     ],
 )
-def test_what_is_not_there_is_told(path, revision, words, repository):
+def test_what_is_not_there_is_reported(path, revision, words, repository):
     error = fails(repository, path, revision)
 
     assert isinstance(error, NoRevision)
@@ -175,12 +175,12 @@ def test_a_tree_or_a_file_is_no_revision(repository):
     assert isinstance(fails(repository, "same.txt", tree[:12]), NoRevision)
 
 
-def test_folders_are_no_files(repository):
+def test_directories_are_no_files(repository):
     assert isinstance(fails(repository, "src", "HEAD"), NotRegular)
     assert isinstance(fails(repository, ".", "HEAD"), NotRegular)
 
 
-def test_an_ambiguous_hash_is_told(tmp_path):
+def test_an_ambiguous_hash_is_reported(tmp_path):
     git(tmp_path, "init", "-q", "-b", "main")
     seen = {}
     number = 0
@@ -200,7 +200,7 @@ def test_an_ambiguous_hash_is_told(tmp_path):
 # --- where the repository is -----------------------------------------------------------------------------------------
 
 
-def test_a_repository_in_a_folder_of_the_root(repository):
+def test_a_repository_in_a_directory_of_the_root(repository):
     path = f"{repository.name}/src/a.txt"
 
     assert shown(repository.parent, path, "v3") == body(3).encode()
@@ -208,7 +208,7 @@ def test_a_repository_in_a_folder_of_the_root(repository):
     assert shown(repository.parent, f"{repository.name}/src/../src/./a.txt", "v3") == body(3).encode()
 
 
-def test_no_repository_is_told(tmp_path):
+def test_no_repository_is_reported(tmp_path):
     (tmp_path / "a").write_text("x")
 
     assert "no git repository" in str(fails(tmp_path, "a", "HEAD"))
@@ -254,11 +254,11 @@ def test_a_repository_that_points_out_of_the_workspace_gives_nothing_away(tmp_pa
             (at / ".git/objects").symlink_to(secret / ".git/objects"),
         ),
     }.items():
-        folder = tmp_path / name
-        folder.mkdir()
-        make(folder)
+        directory = tmp_path / name
+        directory.mkdir()
+        make(directory)
 
-        error = fails(folder, "a", commit)
+        error = fails(directory, "a", commit)
 
         assert isinstance(error, (NoRevision, Unreadable, OutsideRoot)), name
         assert "secret" not in str(error)
@@ -266,21 +266,21 @@ def test_a_repository_that_points_out_of_the_workspace_gives_nothing_away(tmp_pa
 
 
 def test_nothing_of_the_configuration_is_obeyed(repository, tmp_path):
-    folder = tmp_path / "hostile"
-    shutil.copytree(repository, folder)
-    trap = folder / "trap"
+    directory = tmp_path / "hostile"
+    shutil.copytree(repository, directory)
+    trap = directory / "trap"
     trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\ncat\n")
     trap.chmod(0o755)
-    with open(folder / ".git" / "config", "a", encoding="utf-8") as config:
+    with open(directory / ".git" / "config", "a", encoding="utf-8") as config:
         config.write(
-            f"[core]\nfsmonitor = {trap}\nsshCommand = {trap}\npager = {trap}\nhooksPath = {folder}\n"
+            f"[core]\nfsmonitor = {trap}\nsshCommand = {trap}\npager = {trap}\nhooksPath = {directory}\n"
             f'[filter "x"]\nsmudge = {trap}\n[diff "x"]\ntextconv = {trap}\n'
             f'[remote "o"]\nurl = ext::{trap}\npromisor = true\n'
         )
-    (folder / ".gitattributes").write_text("* filter=x diff=x\n")
+    (directory / ".gitattributes").write_text("* filter=x diff=x\n")
 
-    assert shown(folder, "same.txt", "v3") == b"always the same\n"
-    fails(folder, "same.txt", "ab" * (32 if "sha256" in str(repository) else 20))
+    assert shown(directory, "same.txt", "v3") == b"always the same\n"
+    fails(directory, "same.txt", "ab" * (32 if "sha256" in str(repository) else 20))
     assert not (tmp_path / "ran").exists()
 
 
@@ -305,23 +305,23 @@ def test_a_rule_against_the_repository_is_one_against_the_past(repository):
 
 @pytest.fixture(scope="module")
 def odd(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("odd")
-    git(folder, "init", "-q", "-b", "main")
-    (folder / "empty").write_text("")
-    (folder / "with space ünï").write_text("x\n")
-    (folder / "link").symlink_to("empty")
-    (folder / "run").write_text("#!/bin/sh\n")
-    (folder / "run").chmod(0o755)
-    (folder / "zeros.bin").write_bytes(bytes(1000))
+    directory = tmp_path_factory.mktemp("odd")
+    git(directory, "init", "-q", "-b", "main")
+    (directory / "empty").write_text("")
+    (directory / "with space ünï").write_text("x\n")
+    (directory / "link").symlink_to("empty")
+    (directory / "run").write_text("#!/bin/sh\n")
+    (directory / "run").chmod(0o755)
+    (directory / "zeros.bin").write_bytes(bytes(1000))
     dice = random.Random(1)
     rows = [f"{dice.random()} {n}\n" for n in range(400_000)]
-    (folder / "large").write_text("".join(rows))
-    git(folder, "add", ".")
-    git(folder, "commit", "-q", "-m", "one")
+    (directory / "large").write_text("".join(rows))
+    git(directory, "add", ".")
+    git(directory, "commit", "-q", "-m", "one")
     rows[5] = "changed\n"
-    (folder / "large").write_text("".join(rows))
-    git(folder, "commit", "-q", "-am", "two")
-    return folder
+    (directory / "large").write_text("".join(rows))
+    git(directory, "commit", "-q", "-am", "two")
+    return directory
 
 
 def test_odd_files(odd):
@@ -342,7 +342,7 @@ def test_a_large_file_is_read_as_it_is_decoded(odd, packed):
     assert shown(odd, "large", "HEAD~1", selection=Lines(5, 2)) != b"".join(whole[4:6])
 
 
-def test_what_would_be_too_large_to_put_together_is_told(odd, monkeypatch):
+def test_what_would_be_too_large_to_put_together_is_reported(odd, monkeypatch):
     git(odd, "gc", "-q", "--prune=now")
     monkeypatch.setattr(past, "MAX_OBJECT_BYTES", 1 << 20)
     outcomes = []
@@ -373,21 +373,21 @@ def test_it_can_be_stopped(odd):
 def test_a_pack_whose_differences_go_in_circles(repository, tmp_path):
     if "packed" not in str(repository):
         pytest.skip("only packs have differences")
-    folder = tmp_path / "circles"
-    shutil.copytree(repository, folder)
-    (pack,) = (folder / ".git/objects/pack").glob("*.pack")
+    directory = tmp_path / "circles"
+    shutil.copytree(repository, directory)
+    (pack,) = (directory / ".git/objects/pack").glob("*.pack")
     data = bytearray(pack.read_bytes())
     pack.chmod(0o644)
     for at in range(12, len(data) - 20, 7):
         data[at] = 0xF0 | data[at] & 0x0F  # type 7: a difference to an object by its name
     pack.write_bytes(data)
 
-    assert isinstance(fails(folder, "src/a.txt", "v3"), ReadError)
+    assert isinstance(fails(directory, "src/a.txt", "v3"), ReadError)
 
 
-def outcome(folder, path, revision):
+def outcome(directory, path, revision):
     try:
-        shown(folder, path, revision)
+        shown(directory, path, revision)
     except ReadError as error:
         return error.code if str(error) else "no words"
     return "read"
@@ -396,9 +396,9 @@ def outcome(folder, path, revision):
 @pytest.mark.parametrize("seed", range(4))
 def test_damage_never_does_more_than_fail(seed, repository, tmp_path):
     dice = random.Random(f"{seed} {repository.name}")
-    folder = tmp_path / "damaged"
-    shutil.copytree(repository, folder)
-    files = sorted(path for path in (folder / ".git").rglob("*") if path.is_file() and "hooks" not in str(path))
+    directory = tmp_path / "damaged"
+    shutil.copytree(repository, directory)
+    files = sorted(path for path in (directory / ".git").rglob("*") if path.is_file() and "hooks" not in str(path))
     seen = set()
     for _ in range(50):
         path = dice.choice(files)
@@ -412,7 +412,7 @@ def test_damage_never_does_more_than_fail(seed, repository, tmp_path):
         path.chmod(0o644)
         path.write_bytes(data)
         for revision in ("HEAD~3", "v3", "note3"):
-            seen.add(outcome(folder, "src/a.txt", revision))
+            seen.add(outcome(directory, "src/a.txt", revision))
         path.write_bytes(whole)
     assert not seen & {"internal", "no words"}
     assert "read" in seen

@@ -48,7 +48,7 @@ DOCUMENTS = frozenset(["archive", "compressed"])
 @pytest.fixture(autouse=True)
 def forgetful():
     """Nothing that one test learned of a file is known to the next."""
-    source_cache.forget()
+    source_cache.clear()
     cache.shared().forget()
 
 
@@ -60,8 +60,8 @@ def request(path, selection=ALL, member="", **more):
     return ReadRequest(path, selection, member=member, **more)
 
 
-def read(folder, path, selection=ALL, member="", **more):
-    with Workspace(folder) as workspace:
+def read(directory, path, selection=ALL, member="", **more):
+    with Workspace(directory) as workspace:
         return workspace.engine.read(request(path, selection, member, **more))
 
 
@@ -70,10 +70,10 @@ def text_of(document):
     return bytes(part.data)
 
 
-def fails(folder, path, member="", selection=ALL, **more):
+def fails(directory, path, member="", selection=ALL, **more):
     """The error of a read that must end in one."""
     with pytest.raises(ReadError) as caught:
-        read(folder, path, selection, member, **more)
+        read(directory, path, selection, member, **more)
     return caught.value
 
 
@@ -102,7 +102,7 @@ def in_tar(data, name="member.txt", mode="w", kind=tarfile.PAX_FORMAT):
 
 
 def in_parts(compress):
-    """A compressed file of several parts, one behind the other, as tools that append or work in parallel make it."""
+    """A compressed file of several parts, one after the other, as tools that append or work in parallel make it."""
 
     def packed(data):
         step = len(data) // 3 + 1
@@ -224,7 +224,12 @@ def test_any_window_of_any_member_in_any_order(data, tmp_path):
 @pytest.mark.parametrize("container", ["gz", "gz in parts", "bz2 in parts", "xz", "zst", "zip deflated", "tar.gz"])
 def test_bytes_are_the_same_wherever_one_jumps(container, tmp_path, monkeypatch):
     """Small steps, so that every way of going back and forth is taken."""
-    for name, value in (("STEP_BYTES", 1000), ("MARK_EVERY_BYTES", 5000), ("RECENT_BYTES", 3000), ("MARKS", 6)):
+    for name, value in (
+        ("STEP_BYTES", 1000),
+        ("CHECKPOINT_BYTES", 5000),
+        ("RECENT_BYTES", 3000),
+        ("MAX_CHECKPOINTS", 6),
+    ):
         monkeypatch.setattr(nested, name, value)
     monkeypatch.setattr(nested, "LOOK_BACK_BYTES", 2000)
     dice = random.Random(7)
@@ -241,13 +246,13 @@ def test_bytes_are_the_same_wherever_one_jumps(container, tmp_path, monkeypatch)
                     assert source.read_fully(offset, size) == data[offset : offset + size]
 
 
-def test_a_late_line_is_reached_from_a_mark_the_second_time(tmp_path, monkeypatch):
+def test_a_late_line_is_reached_from_a_checkpoint_the_second_time(tmp_path, monkeypatch):
     data = lines(400_000, 60)
     (tmp_path / "app.log.gz").write_bytes(gzip.compress(data, 1))
     settle()
     decoded = []
     real = streams.Inflate.read
-    monkeypatch.setattr(streams.Inflate, "read", lambda self, most: decoded.append(real(self, most)) or decoded[-1])
+    monkeypatch.setattr(streams.Inflate, "read", lambda self, size: decoded.append(real(self, size)) or decoded[-1])
 
     def work():
         decoded.clear()
@@ -287,7 +292,7 @@ def test_lines_of_the_archive_and_of_its_members_are_not_confused(tmp_path):
         assert text_of(raw) == b"".join(line + b"\n" for line in all_lines[250_000:250_002])
 
 
-def test_the_size_is_told_and_whether_it_is_a_guess(tmp_path):
+def test_the_size_is_marked_as_exact_once_the_end_was_read(tmp_path):
     data = lines(400_000)
     (tmp_path / "a.gz").write_bytes(gzip.compress(data))
 
@@ -344,8 +349,8 @@ def test_streaming_gives_the_same_lines(tmp_path):
 # --- names -----------------------------------------------------------------------------------------------------------
 
 
-def names_zip(folder, *names):
-    with zipfile.ZipFile(folder / "a.zip", "w") as archive:
+def names_zip(directory, *names):
+    with zipfile.ZipFile(directory / "a.zip", "w") as archive:
         for name in names:
             archive.writestr(name, f"this is {name!a}\n")
 
@@ -406,14 +411,14 @@ def test_of_two_members_with_one_name_the_last_counts(tmp_path):
 
 
 def test_long_names_in_every_spelling(tmp_path):
-    name = "/".join(["folder" * 10] * 6) + "/näme.txt"
+    name = "/".join(["longname" * 10] * 6) + "/näme.txt"
     for kind in (tarfile.PAX_FORMAT, tarfile.GNU_FORMAT):
         (tmp_path / "a.tar").write_bytes(in_tar(b"x\n", name, kind=kind))
 
         assert text_of(read(tmp_path, "a.tar", member=name)) == b"x\n"
 
 
-def test_a_missing_member_is_told_with_what_is_near(tmp_path):
+def test_a_missing_member_is_reported_with_what_is_near(tmp_path):
     names_zip(tmp_path, "app/today.log", "app/yesterday.log")
 
     error = fails(tmp_path, "a.zip", "today.log")
@@ -431,10 +436,10 @@ def test_a_member_of_what_is_no_archive(name, tmp_path):
     error = fails(tmp_path, name, "x")
 
     assert isinstance(error, Unreadable)
-    assert "no archive" in error.reason
+    assert error.reason == "not a known type of archive"
 
 
-def test_too_deep_is_told(tmp_path):
+def test_too_deep_is_reported(tmp_path):
     data = b"x\n"
     for _ in range(4):
         data = in_zip(data)
@@ -443,7 +448,7 @@ def test_too_deep_is_told(tmp_path):
     error = fails(tmp_path, "a.zip", "!/".join(["member.txt"] * 4))
 
     assert isinstance(error, Unreadable)
-    assert "3 deep" in error.reason
+    assert error.reason == "more than 3 archives inside each other"
 
 
 # --- rules -----------------------------------------------------------------------------------------------------------
@@ -477,7 +482,7 @@ def test_a_hard_link_does_not_get_around_a_rule(tmp_path):
     assert isinstance(fails(tmp_path, "a.tar", "innocent"), PolicyDenied)
 
 
-# --- links, folders and other things ---------------------------------------------------------------------------------
+# --- links, directories and other things ----------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -505,7 +510,7 @@ def things(tmp_path):
 def test_hard_links_lead_to_their_member(things):
     assert text_of(read(things, "a.tar", member="hard")) == b"text\n"
     assert text_of(read(things, "a.tar", member="harder")) == b"text\n"
-    assert "not there" in fails(things, "a.tar", "lost").reason
+    assert "missing member" in fails(things, "a.tar", "lost").reason
     assert isinstance(fails(things, "a.tar", "self"), Unreadable)
 
 
@@ -523,7 +528,7 @@ def test_other_things_are_no_files(things):
     assert isinstance(fails(things, "a.tar", "pipe"), NotRegular)
 
 
-def test_a_listing_tells_what_is_there(things):
+def test_a_listing_shows_every_member(things):
     found = read(things, "a.tar")
 
     assert found.kind == "archive"
@@ -537,7 +542,7 @@ def test_a_listing_tells_what_is_there(things):
 
 
 @pytest.mark.parametrize("name", ["dir", "dir/", "./dir"])
-def test_a_folder_is_listed(name, things):
+def test_a_directory_is_listed(name, things):
     found = read(things, "a.tar", member=name)
 
     assert [member["name"] for member in found.extra["members"]] == ["dir/file"]
@@ -597,20 +602,20 @@ def test_a_document_in_an_archive_has_a_largest_size(tmp_path, monkeypatch):
 # --- hostile and damaged ---------------------------------------------------------------------------------------------
 
 
-def test_an_encrypted_member_is_told(tmp_path):
+def test_an_encrypted_member_is_reported(tmp_path):
     packed = bytearray(in_zip(b"text\n" * 100))
-    for mark, at in ((b"PK\1\2", 8), (b"PK\3\4", 6)):
-        place = packed.find(mark)
+    for magic, at in ((b"PK\1\2", 8), (b"PK\3\4", 6)):
+        place = packed.find(magic)
         while place >= 0:
             packed[place + at] |= 1
-            place = packed.find(mark, place + 1)
+            place = packed.find(magic, place + 1)
     (tmp_path / "a.zip").write_bytes(packed)
 
     assert fails(tmp_path, "a.zip", "member.txt").reason == "the member is encrypted"
     assert "(encrypted)" in read(tmp_path, "a.zip").parts[0].text
 
 
-def test_an_unknown_method_is_told(tmp_path):
+def test_an_unknown_method_is_reported(tmp_path):
     packed = in_zip(b"text\n" * 100).replace(b"\x08\0", b"\x09\0")
     (tmp_path / "a.zip").write_bytes(packed)
 
@@ -665,7 +670,7 @@ def test_ten_gigabytes_of_nothing_are_refused(selection, tmp_path):
         error = fails(tmp_path, path, member, selection, text_rule="any", limits=limits, total="exact")
 
         assert isinstance(error, Unreadable)
-        assert "harm" in error.reason
+        assert "decompression bomb" in error.reason
     assert peak_bytes() - before < 32 * MIB
 
 
@@ -720,7 +725,7 @@ def test_decoding_can_be_stopped(tmp_path):
 def test_padding_without_end_ends_with_the_deadline(tmp_path, pack):
     packed = tmp_path / "a.packed"
     packed.write_bytes(pack(lines(10)))
-    os.truncate(packed, 1 << 40)  # zeros behind the last part, in a file that takes no room
+    os.truncate(packed, 1 << 40)  # zeros after the last part, in a file that takes no room
     with Workspace(tmp_path) as workspace, pytest.raises(TimedOut):
         workspace.engine.read(request("a.packed", Tail(1)), CallContext(0.2))
 
@@ -744,7 +749,7 @@ def test_a_huge_header_is_not_taken_in(tmp_path):
     info.type, info.size = tarfile.XHDTYPE, size
     (tmp_path / "a.tar").write_bytes(info.tobuf() + bytes(size) + packed)
 
-    assert fails(tmp_path, "a.tar", "member.txt").reason == "it has a header that is too large"
+    assert fails(tmp_path, "a.tar", "member.txt").reason == "it has a header larger than 1 MiB"
 
 
 def test_a_directory_that_claims_to_be_huge(tmp_path):
@@ -767,14 +772,14 @@ def test_what_ends_too_early_is_not_taken_for_the_whole(name, tmp_path):
     assert isinstance(error, Unreadable)
 
 
-def test_a_wrong_checksum_is_told(tmp_path):
+def test_a_wrong_checksum_is_reported(tmp_path):
     packed = bytearray(in_zip(b"a text\n" * 9, method=zipfile.ZIP_DEFLATED))
-    for mark, at in ((b"PK\1\2", 16), (b"PK\3\4", 14)):
-        place = packed.find(mark, packed.find(mark) + 1)
+    for magic, at in ((b"PK\1\2", 16), (b"PK\3\4", 14)):
+        place = packed.find(magic, packed.find(magic) + 1)
         packed[place + at] ^= 0xFF
     (tmp_path / "a.zip").write_bytes(packed)
 
-    assert fails(tmp_path, "a.zip", "member.txt").reason == "its checksum is wrong"
+    assert fails(tmp_path, "a.zip", "member.txt").reason == "wrong checksum"
 
 
 def test_a_member_under_another_name_than_the_directory_says(tmp_path):
@@ -793,7 +798,7 @@ def test_a_damaged_end_does_not_hide_what_comes_before_it(tmp_path):
     assert "cannot be listed to its end" in read(tmp_path, "a.tar").parts[0].text
 
 
-def test_a_sparse_member_is_told(tmp_path):
+def test_a_sparse_member_is_reported(tmp_path):
     info = tarfile.TarInfo("holes")
     info.type, info.size = tarfile.GNUTYPE_SPARSE, 512
     header = bytearray(info.tobuf(tarfile.GNU_FORMAT))
@@ -803,9 +808,9 @@ def test_a_sparse_member_is_told(tmp_path):
     assert text_of(read(tmp_path, "a.tar", member="member.txt")) == b"x\n"
 
 
-def outcome(folder, selection, member):
+def outcome(directory, selection, member):
     try:
-        read(folder, "a", selection, member, text_rule="any")
+        read(directory, "a", selection, member, text_rule="any")
     except ReadError as error:
         return error.code if str(error) else "no words"
     return "read"
@@ -840,11 +845,11 @@ def test_damage_never_does_more_than_fail(name, tmp_path):
     assert not seen & {"internal", "no words"}
 
 
-def test_a_window_beyond_what_a_codec_may_hold_is_told_with_a_way_out(tmp_path):
+def test_a_window_beyond_what_a_codec_may_hold_is_reported_with_a_way_out(tmp_path):
     wide = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 96 * MIB}]
     with lzma.open(tmp_path / "a.xz", "wb", filters=wide) as file:
         file.write(b"a line\n")
 
     error = fails(tmp_path, "a.xz")
 
-    assert "takes more than 72 MiB of memory; unpack it and read what comes out" in str(vars(error))
+    assert "takes more than 72 MiB of memory; unpack it and read the unpacked file" in str(vars(error))
