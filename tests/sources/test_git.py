@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import random
@@ -25,8 +26,9 @@ from eyespan.errors import (
     TimedOut,
     Unreadable,
 )
+from eyespan.guard import Guard
 from eyespan.model import Lines, ReadRequest, Tail
-from eyespan.sources import git as past
+from eyespan.sources.git import open_at, packs
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="repositories are made with git")
 
@@ -141,6 +143,21 @@ def test_a_file_that_is_gone_from_the_disk_is_still_in_the_past(repository, tmp_
     assert shown(tmp_path, "src/a.txt", "v3") == body(3).encode()
 
 
+@pytest.mark.parametrize("revision", ["HEAD", "v3", "twice3", "HEAD^2~1", "nowhere"])
+def test_each_file_of_the_repository_is_opened_once(revision, repository, monkeypatch):
+    opened = []
+    really_open = Guard.open
+    monkeypatch.setattr(
+        Guard, "open", lambda self, path, **more: opened.append(path) or really_open(self, path, **more)
+    )
+    request = ReadRequest("src/a.txt", Lines(), revision=revision)
+    with Workspace(repository) as workspace, contextlib.suppress(NoRevision):
+        open_at(workspace.engine.guard, request, CallContext()).close()
+
+    assert sorted(opened) == sorted(set(opened))
+    assert any(path.endswith("/HEAD") for path in opened)
+
+
 @pytest.mark.parametrize(
     ("path", "revision", "words"),
     [
@@ -154,9 +171,9 @@ def test_a_file_that_is_gone_from_the_disk_is_still_in_the_past(repository, tmp_
         ("src/a.txt", "../../etc/passwd", "no revision"),
         ("src/a.txt", "..", "no revision"),
         ("src/a.txt", "config", "no revision"),
-        ("late.txt", "v3", "not there at revision 'v3'"),
-        ("same.txt/x", "v3", "not there"),
-        ("nothing.txt", "v3", "not there"),
+        ("late.txt", "v3", "does not exist in revision 'v3'"),
+        ("same.txt/x", "v3", "does not exist"),
+        ("nothing.txt", "v3", "does not exist"),
     ],
 )
 def test_what_is_not_there_is_reported(path, revision, words, repository):
@@ -344,7 +361,7 @@ def test_a_large_file_is_read_as_it_is_decoded(odd, packed):
 
 def test_what_would_be_too_large_to_put_together_is_reported(odd, monkeypatch):
     git(odd, "gc", "-q", "--prune=now")
-    monkeypatch.setattr(past, "MAX_OBJECT_BYTES", 1 << 20)
+    monkeypatch.setattr(packs, "MAX_OBJECT_BYTES", 1 << 20)
     outcomes = []
     for revision in ("HEAD", "HEAD~1"):
         try:
@@ -353,7 +370,7 @@ def test_what_would_be_too_large_to_put_together_is_reported(odd, monkeypatch):
         except Unreadable as error:
             outcomes.append(error.reason)
 
-    assert sorted(outcomes) == ["it is larger than the 1 MiB that can be put together", "read"]
+    assert sorted(outcomes) == ["it is larger than 1 MiB, the limit for files stored as deltas", "read"]
 
 
 def test_it_can_be_stopped(odd):

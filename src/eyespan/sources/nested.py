@@ -51,7 +51,7 @@ class NestedSource(Source):
     """`size_bytes` bytes of another source from `start` on.
 
     `path` is the path in a selector (logs.zip!/app/today.log), `name` the name whose suffix indicates the kind if that
-    is not `path`. `key` tells this source apart from others in the same file. `kind` is the kind that errors report.
+    is not `path`. `key` distinguishes this source from others in the same file. `kind` is the kind that errors report.
     It owns the source below it: closing this closes both.
     """
 

@@ -1,0 +1,137 @@
+"""The repository of a file, and its files: HEAD, refs, configuration and the directories of objects.
+
+Everything is opened through the guard. A file that is missing, of another type or outside the roots does not exist.
+"""
+
+from __future__ import annotations
+
+import os
+
+from eyespan.errors import NoRevision, NotFound, NotRegular, OutsideRoot, Unreadable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from eyespan.guard import Guard
+    from eyespan.source import Source
+
+MAX_REF_BYTES = 4096
+MAX_CONFIG_BYTES = 1 << 20
+MAX_ALTERNATES_BYTES = 1 << 16
+MAX_ALTERNATES = 8
+HEX_DIGITS = frozenset("0123456789abcdef")
+
+
+def corrupt() -> Unreadable:
+    """Return the error for a repository that violates its format."""
+    return Unreadable("", kind="git", reason="corrupt repository")
+
+
+def find(guard: Guard, root: str, path: str, revision: str) -> tuple[Repository, str]:
+    """Find the repository of the innermost directory that has one, and the file's path in it.
+
+    Raises: NoRevision, OutsideRoot.
+    """
+    directory = path
+    while directory:
+        directory = directory.rpartition("/")[0]
+        inner = path[len(directory) + 1 :] if directory else path
+        place = os.path.join(root, directory, ".git")
+        head = _read_head(guard, place)
+        if head is not None:
+            return Repository(guard, place, head), inner
+        pointer = _read_text(guard, place, MAX_REF_BYTES)
+        if pointer is not None and pointer.startswith("gitdir:"):
+            place = os.path.join(root, directory, pointer[7:].strip())
+            try:
+                head = _read_head(guard, place)
+            except OutsideRoot:
+                reason = "the repository of this working copy lies outside the workspace"
+                raise NoRevision("", revision=revision, reason=reason) from None
+            if head is not None:
+                return Repository(guard, place, head), inner
+    raise NoRevision("", revision=revision, reason="no git repository in the workspace contains it")
+
+
+class Repository:
+    """The files of one repository."""
+
+    def __init__(self, guard: Guard, directory: str, head: str) -> None:
+        self._guard = guard
+        self._directory = directory
+        """The directory of this working copy, with its own HEAD; a worktree shares the rest."""
+        self.head = head
+        common = _read_text(guard, f"{directory}/commondir", MAX_REF_BYTES)
+        self._common = os.path.join(directory, common) if common else directory
+        config = (_read_text(guard, f"{self._common}/config", MAX_CONFIG_BYTES) or "").lower()
+        config = config.replace(" ", "").replace("\t", "")
+        self.hash_bytes = 32 if "objectformat=sha256" in config else 20
+        self.uses_reftable = "refstorage=reftable" in config
+        self.object_directories = self._find_object_directories()
+
+    def is_hash(self, word: str) -> bool:
+        """Return True for a full hash in lower case."""
+        return len(word) == 2 * self.hash_bytes and HEX_DIGITS.issuperset(word)
+
+    def read_ref(self, name: str) -> str | None:
+        """Return the text of a loose ref, or None if there is none."""
+        if name == "HEAD":
+            return self.head
+        text = None
+        if self._common != self._directory:
+            text = _read_text(self._guard, f"{self._directory}/{name}", MAX_REF_BYTES)
+        if text is None:
+            text = _read_text(self._guard, f"{self._common}/{name}", MAX_REF_BYTES)
+        return text
+
+    def open_packed_refs(self) -> Source | None:
+        """Open the file of packed refs, or return None."""
+        return self.open_file(f"{self._common}/packed-refs")
+
+    def open_file(self, path: str) -> Source | None:
+        """Open a file of the repository, or return None if it does not exist in the workspace."""
+        try:
+            return self._guard.open(path)
+        except (NotFound, NotRegular, OutsideRoot):
+            return None
+
+    def list_names(self, directory: str) -> list[str]:
+        """Return the names in a directory of the repository; none if it does not exist in the workspace."""
+        try:
+            return [entry.name for entry in self._guard.list_beneath(directory).entries]
+        except (NotFound, NotRegular, OutsideRoot):
+            return []
+
+    def _find_object_directories(self) -> list[str]:
+        """Return the directory of objects, and those of the repositories it borrows objects from (alternates)."""
+        found = [f"{self._common}/objects"]
+        for directory in found:
+            text = _read_text(self._guard, f"{directory}/info/alternates", MAX_ALTERNATES_BYTES) or ""
+            for line in text.splitlines():
+                path = os.path.normpath(os.path.join(directory, line.strip()))
+                if line.strip() and not line.startswith("#") and path not in found and len(found) < MAX_ALTERNATES:
+                    found.append(path)
+        return found
+
+
+def _read_head(guard: Guard, directory: str) -> str | None:
+    """Return the text of HEAD, or None if the directory is no repository. Raises: OutsideRoot."""
+    try:
+        source = guard.open(f"{directory}/HEAD")
+    except (NotFound, NotRegular):
+        return None
+    return _small_text(source, MAX_REF_BYTES) or ""
+
+
+def _read_text(guard: Guard, path: str, max_bytes: int) -> str | None:
+    """Return the text of a small file; None if it does not exist in the workspace or is larger than `max_bytes`."""
+    try:
+        source = guard.open(path)
+    except (NotFound, NotRegular, OutsideRoot):
+        return None
+    return _small_text(source, max_bytes)
+
+
+def _small_text(source: Source, max_bytes: int) -> str | None:
+    with source:
+        data = source.read_fully(0, max_bytes + 1)
+    return data.decode("utf-8", "replace").strip() if len(data) <= max_bytes else None
