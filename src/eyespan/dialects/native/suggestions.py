@@ -67,7 +67,7 @@ class Suggestions:
                     found.append(whole + ("/" if entries[near] == "directory" else ""))
                 elif entries[near] != "file":
                     found.append(whole if self.exists(whole) else f"{directory}{near}/")
-        return list(dict.fromkeys(found))[: suggest.MAX_NEAR]
+        return list(dict.fromkeys(found))[: suggest.MAX_SUGGESTIONS]
 
     def _descent(self, path: str) -> tuple[str, list[str]] | None:
         """Return the deepest directory of a path that exists, with a slash, and the names that do not."""
