@@ -316,7 +316,7 @@ class Outline(FileTarget):
             find(found, text)
             nearest(found, text)
         str(render(found)).encode("utf-8")
-        return f"{name}: {'symbols' if seen else 'nothing'}, {'complete' if found.complete else 'not complete'}"
+        return f"{name}: {'symbols' if seen else 'nothing'}, {'complete' if found.is_complete else 'not complete'}"
 
 
 TARGETS = (Text(), Shown(), Binary(), Notebook(), Csv(), Outline())

@@ -1,4 +1,4 @@
-"""What the tests of outlines share."""
+"""Helpers that the tests of outlines share."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ from eyespan.outline import Outline
 
 FIXTURES = Path(__file__).parent / "fixtures"
 EXPECTED = Path(__file__).parent / "expected"
+ALL = sorted(FIXTURES.iterdir())
+SOURCE = [path for path in ALL if "tree-sitter" in (EXPECTED / f"{path.name}.txt").read_text().split("\n")[0]]
+"""The fixtures that grammars outline."""
 
 
 def listing(found: Outline) -> str:
-    """An outline in full, as the files in expected/ hold it: kind, lines first/line/last, depth, name, signature."""
-    rows = [f"{found.language} by {found.how}, {'complete' if found.complete else 'not complete'}"]
+    """Return an outline in the form of the files in expected/: kind, first/line/last, depth, name, signature."""
+    rows = [f"{found.language} by {found.how}, {'complete' if found.is_complete else 'not complete'}"]
     rows += [f"{s.kind} {s.first}/{s.line}/{s.last} {s.depth} {s.qualified} | {s.signature}" for s in found.symbols]
     return "\n".join(rows) + "\n"
 
 
 def check_shape(found: Outline, data: bytes) -> None:
-    """What holds for any outline of any bytes: within the file, in order, children within their parents."""
+    """Check the invariants of any outline: inside the file, in order, children inside their parents."""
     total = data.count(b"\n") + 1
     around = []
     before = 0
@@ -43,7 +46,7 @@ SPLICES += b'""" /* ``` - $$ << => def class <!-- \xf0\x9f\x98\x80'.split()
 
 
 def mutated(data: bytes, dice: Random, times: int) -> bytes:
-    """The same bytes with some replaced, taken out, put in or repeated."""
+    """Return the bytes with some replaced, removed, inserted or repeated."""
     out = bytearray(data)
     for _ in range(times):
         at = dice.randrange(len(out) + 1)

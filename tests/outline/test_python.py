@@ -29,7 +29,7 @@ def rows(found):
 def test_the_fixture_symbol_by_symbol():
     found = outline(FIXTURE, "harbour.py")
 
-    assert (found.how, found.language, found.complete, found.module) == ("ast", "python", True, "harbour")
+    assert (found.how, found.language, found.is_complete, found.module) == ("ast", "python", True, "harbour")
     assert rows(found) == [
         ("constant", "CAPACITY", 10, 12, 12, 0),
         ("constant", "DEPTHS", 13, 13, 16, 0),
@@ -61,7 +61,7 @@ def test_the_fixture_symbol_by_symbol():
     ]
 
 
-def test_it_is_listed_as_it_is_spelled():
+def test_signatures_are_spelled_as_in_the_file():
     listed = render(outline(FIXTURE, "harbour.py")).split("\n")
 
     assert listed[1] == "13-16 DEPTHS: dict[str, float]"
@@ -78,7 +78,7 @@ def test_every_definition_of_the_standard_library_is_found_where_it_is(path):
             warnings.simplefilter("ignore")
             tree = ast.parse(data)
     except (SyntaxError, ValueError):
-        assert not outline(data, path.name).complete
+        assert not outline(data, path.name).is_complete
         return
     definitions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
     wanted = {
@@ -87,7 +87,7 @@ def test_every_definition_of_the_standard_library_is_found_where_it_is(path):
 
     found = outline(data, path.name)
 
-    assert (found.how, found.complete) == ("ast", True)
+    assert (found.how, found.is_complete) == ("ast", True)
     check_shape(found, data)
     symbols = [s for s in found.symbols if s.kind not in ("constant", "field")]
     assert {(s.name, s.line, s.last) for s in symbols} == {(name, line, last) for name, _, line, last in wanted}
@@ -101,12 +101,12 @@ def test_every_definition_of_the_standard_library_is_found_where_it_is(path):
 
 
 @pytest.mark.parametrize("path", SAMPLE[:25], ids=lambda path: path.relative_to(STDLIB).as_posix())
-def test_broken_at_its_end_a_module_still_gives_nearly_all(path):
+def test_a_module_with_a_broken_end_keeps_nearly_all_symbols(path):
     data = path.read_bytes()
     whole = outline(data, path.name)
     broken = outline(data + b"\n$\n", path.name)
 
-    assert (broken.how, broken.complete) == ("shape", False)
+    assert (broken.how, broken.is_complete) == ("shape", False)
     check_shape(broken, data + b"\n$\n")
     wanted = {(s.qualified, s.first, s.last) for s in whole.symbols if s.kind not in ("constant", "field")}
     found = {(s.qualified, s.first, s.last) for s in broken.symbols}
@@ -130,16 +130,16 @@ def test_no_mutation_breaks_it(rnd, count):
         ("LIMIT = 3\ndef f(): pass\n!\n", [("LIMIT", 1, 1), ("f", 2, 2)]),
     ],
 )
-def test_broken_source_gives_what_can_be_known(source, wanted):
+def test_broken_source_still_has_an_outline(source, wanted):
     found = outline(source.encode(), "a.py")
 
-    assert (found.how, found.complete) == ("shape", False)
+    assert (found.how, found.is_complete) == ("shape", False)
     seen = [(s.qualified, s.first, s.last) for s in found.symbols]
     assert ([name for name, _, _ in seen] if isinstance(wanted[0], str) else seen) == wanted
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe" + FIXTURE.decode().encode("utf-16-le"), b"\xef\xbb\xbf" + FIXTURE])
-def test_marks_of_encodings_change_nothing(data):
+def test_a_bom_changes_nothing(data):
     assert outline(data, "a.py").symbols == outline(FIXTURE, "a.py").symbols
 
 
@@ -184,28 +184,28 @@ def i(): pass
     ]
 
 
-def test_the_line_that_names_the_interpreter_is_no_comment():
+def test_the_interpreter_line_is_not_a_comment():
     assert outline(b"#!/usr/bin/python\n# note\ndef f(): pass\n", "tool").symbols[0].first == 2
 
 
-def test_a_source_with_warnings_warns_nobody():
+def test_warnings_about_the_source_are_not_shown():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert outline(b'def f():\n    return "\\d"\n', "a.py").complete
+        assert outline(b'def f():\n    return "\\d"\n', "a.py").is_complete
 
 
 def test_nesting_beyond_the_parser_falls_back():
     found = outline(b"def f():\n    pass\nx = " + b"-" * 200_000 + b"1\n", "a.py")
 
-    assert (found.how, found.complete) == ("shape", False)
+    assert (found.how, found.is_complete) == ("shape", False)
     assert found.symbols[0].name == "f"
 
 
-def test_of_a_huge_file_the_first_part_is_known():
+def test_the_first_part_of_a_huge_file_is_outlined():
     unit = b"def f():\n    return '" + b"x" * 1000 + b"'\n"
     found = outline(unit * 3000, "a.py")
 
-    assert not found.complete
+    assert not found.is_complete
     assert 1900 < len(found.symbols) < 2100
     assert found.symbols[-1].last <= 2 * 3000
 
@@ -213,10 +213,10 @@ def test_of_a_huge_file_the_first_part_is_known():
 def test_a_file_of_definitions_alone_is_bounded():
     found = outline(b"def f(): pass\n" * 30_000, "a.py")
 
-    assert (len(found.symbols), found.complete) == (20_000, False)
+    assert (len(found.symbols), found.is_complete) == (20_000, False)
 
 
-def test_the_parser_is_not_imported_for_nothing():
+def test_importing_outline_imports_no_parser():
     import subprocess
 
     code = "import sys, eyespan.outline; sys.exit(any(m in sys.modules for m in ('ast', 're', 'tree_sitter', 'json')))"

@@ -1,18 +1,20 @@
-"""Tree-sitter grammars: what a definition looks like in each language, and the decoders that find them.
+"""Find definitions with tree-sitter grammars: a query for each language, and its decoder.
 
-Runs where `source` puts it: in the jailed worker, where each language is a task of its own (`decode_<language>`, made
-when it is first asked for, so that the grammar is loaded before the walls are up), or in this process where the caller
-said so. Grammars come from single wheels and need no network. Nothing here limits the time: the binding's own way to
-stop a parser (`progress_callback`, tree-sitter 0.26.0) crashes the process, so only who can kill it can stop it. In the
-same release `Point.row` and `Point.column` free a number that is still in use: points are taken apart by index here.
+In the sandboxed worker each language is a task of its own: `decode_<language>` is made on first access, so the grammar
+is loaded before the sandbox closes. `outline.source` also runs grammars in its own process if the caller trusts the
+source. Grammars come from single wheels and need no network.
 
-A query's captures name the kind; `@name` is its name, `@owner` what it belongs to without lying in it.
+Nothing here limits the time: the binding's way to stop a parser (`progress_callback`, tree-sitter 0.26.0) crashes the
+process, so only killing it stops a parser. In the same release `Point.row` and `Point.column` free a number that is
+still in use, so points are read by index.
+
+The captures of a query name the kind; `@name` is the name, `@owner` what it belongs to without lying in it.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eyespan.errors import Missing, shortage
 from eyespan.outline.model import MAX_SYMBOLS
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 Row = tuple[str, str, int, int, int, int, str, str]
-"""name, kind, line, first, last, parent, signature, owner: the fields of a `Find` in order."""
+"""name, kind, line, first, last, parent, signature, owner: the fields of a `Definition` in order."""
 
 _JAVASCRIPT = """
 (function_declaration name: (_) @name) @function
@@ -225,16 +227,18 @@ _WRAPPERS = (
     "const_declaration",
     "var_declaration",
 )
-"""What stands around a single definition and is part of it."""
+"""Nodes around a single definition that are part of it."""
 _ABOVE = ("comment", "line_comment", "block_comment", "multiline_comment", "attribute_item", "decorator")
 _CLASSES = ("class", "struct", "interface", "enum", "trait", "impl")
-_SPLITS = {"cpp": "::", "ruby": "::", "lua": ".", "javascript": ".", "typescript": ".", "tsx": "."}
-_SIGNATURE_BYTES = 1000
+_SEPARATORS = {"cpp": "::", "ruby": "::", "lua": ".", "javascript": ".", "typescript": ".", "tsx": "."}
+SIGNATURE_BYTES = 1000
+MATCH_LIMIT = 65536
 
 
-def find_rows(language: str) -> Callable[[bytes], tuple[list[Row], bool]]:
-    """Loads the grammar and gives the function that finds definitions in UTF-8 source: rows, and whether it is whole
-    (False: mistakes in it, or too much of it, hide some).
+def load_parser(language: str) -> Callable[[bytes], tuple[list[Row], bool]]:
+    """Load a grammar; return the function that finds definitions in UTF-8 source.
+
+    It returns rows, and False if some may be missing because the source has errors or is too large.
 
     Raises: Missing.
     """
@@ -249,26 +253,26 @@ def find_rows(language: str) -> Callable[[bytes], tuple[list[Row], bool]]:
         raise Missing("", what=f"the outline of {language} source", install="pip install 'eyespan[outline]'") from error
     query = Query(grammar, QUERIES[language])
 
-    def look(source: bytes) -> tuple[list[Row], bool]:
+    def parse(source: bytes) -> tuple[list[Row], bool]:
         root = Parser(grammar).parse(source).root_node
-        cursor = QueryCursor(query, match_limit=65536)
-        rows = _rows(source, language, cursor.matches(root))
-        whole = not root.has_error and not cursor.did_exceed_match_limit and len(rows) <= MAX_SYMBOLS
-        return rows[:MAX_SYMBOLS], whole
+        cursor = QueryCursor(query, match_limit=MATCH_LIMIT)
+        rows = _Rows(source, language).collect(cursor.matches(root))
+        is_whole = not root.has_error and not cursor.did_exceed_match_limit and len(rows) <= MAX_SYMBOLS
+        return rows[:MAX_SYMBOLS], is_whole
 
-    return look
+    return parse
 
 
 def __getattr__(name: str) -> Callable[[BinaryIO, Mapping[str, Any]], tuple[dict[str, Any], list[bytes]]]:
-    """`decode_<language>`: the worker's decoder of it, the grammar loaded."""
+    """Return the worker's decoder `decode_<language>`, with the grammar loaded."""
     language = name.removeprefix("decode_")
     if language == name or language not in QUERIES:
         raise AttributeError(name)
-    look = find_rows(language)
+    parse = load_parser(language)
 
     def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-        rows, whole = look(file.read())
-        return {"rows": rows, "whole": whole}, []
+        rows, is_whole = parse(file.read())
+        return {"rows": rows, "whole": is_whole}, []
 
     return decode
 
@@ -276,53 +280,109 @@ def __getattr__(name: str) -> Callable[[BinaryIO, Mapping[str, Any]], tuple[dict
 # --- from matches to rows ---------------------------------------------------------------------------------------------
 
 
-def _rows(source: bytes, language: str, matches: list[tuple[int, dict[str, list[Node]]]]) -> list[Row]:
-    found: dict[tuple[int, int], tuple[Node, Node, str, str, int]] = {}
-    for pattern, captures in matches:
-        names = captures.pop("name", None)
-        owners = captures.pop("owner", None)
-        owner = _text(source, owners[0]) if owners else ""
-        for kind, nodes in captures.items():
-            for name in names or ():
-                # One name is one symbol, and what it is says the first pattern of the query that fits.
-                place = (name.start_byte, name.end_byte)
-                if place not in found or pattern < found[place][4]:
-                    found[place] = (nodes[0], name, kind, owner, pattern)
-    starts = sorted(found.values(), key=lambda row: (row[0].start_byte, -row[0].end_byte, row[1].start_byte))
-    rows: list[Row] = []
-    around: list[tuple[int, int]] = []  # index of a row, where it ends
-    for node, name_node, kind, owner, _ in starts:
-        while around and node.start_byte >= around[-1][1]:
-            around.pop()
-        parent = around[-1][0] if around else -1
-        if kind == "constant" and parent >= 0 and rows[parent][1] in ("function", "method"):
-            continue  # a variable of that function
-        spelled, owner = _split(_text(source, name_node), owner, language)
+class _Match(NamedTuple):
+    """One capture of a name."""
+
+    node: Node
+    """The whole definition."""
+    name: Node
+    kind: str
+    owner: str
+    pattern: int
+    """The index of the pattern in its query."""
+
+
+class _Rows:
+    """The definitions of one source, as rows."""
+
+    def __init__(self, source: bytes, language: str) -> None:
+        self._source = source
+        self._language = language
+        self._rows: list[Row] = []
+
+    def collect(self, matches: list[tuple[int, dict[str, list[Node]]]]) -> list[Row]:
+        """Return the rows of all matches in file order, parents before children."""
+        rows = self._rows
+        open_rows: list[tuple[int, int]] = []  # index of a row, its last byte
+        for match in self._distinct(matches):
+            node = match.node
+            while open_rows and node.start_byte >= open_rows[-1][1]:
+                open_rows.pop()
+            parent = open_rows[-1][0] if open_rows else -1
+            if match.kind == "constant" and parent >= 0 and rows[parent][1] in ("function", "method"):
+                continue  # a local variable
+            rows.append(self._row(match, parent))
+            if node.type != "type_definition":  # a struct inside a typedef is not part of the new name
+                open_rows.append((len(rows) - 1, node.end_byte))
+        return rows
+
+    def _distinct(self, matches: list[tuple[int, dict[str, list[Node]]]]) -> list[_Match]:
+        """Return one match for each name, by the first pattern of the query that matches it, in file order."""
+        found: dict[tuple[int, int], _Match] = {}
+        for pattern, captures in matches:
+            names = captures.pop("name", ())
+            owners = captures.pop("owner", ())
+            owner = self._text(owners[0]) if owners else ""
+            for kind, nodes in captures.items():
+                for name in names:
+                    place = (name.start_byte, name.end_byte)
+                    if place not in found or pattern < found[place].pattern:
+                        found[place] = _Match(node=nodes[0], name=name, kind=kind, owner=owner, pattern=pattern)
+        return sorted(found.values(), key=lambda m: (m.node.start_byte, -m.node.end_byte, m.name.start_byte))
+
+    def _row(self, match: _Match, parent: int) -> Row:
+        rows, node = self._rows, match.node
+        name, owner = _split_owner(self._text(match.name), match.owner, self._language)
+        kind = match.kind
         if kind == "function" and parent >= 0 and rows[parent][1] in _CLASSES:
             kind = "method"
         elif kind == "method" and parent < 0 and not owner:
             kind = "function"
-        line = name_node.start_point[0] + 1
-        first = min(line, max(_first(node), rows[-1][3] if rows else 0))
-        last = max(line, _last(node))
+        line = match.name.start_point[0] + 1
+        first = min(line, max(_first_line(node), rows[-1][3] if rows else 0))
+        last = max(line, _last_line(node))
         if parent >= 0:
             last = min(last, rows[parent][4])
-        rows.append((spelled, kind, line, first, last, parent, _signature(source, node, name_node), owner))
-        if node.type != "type_definition":  # a struct that is named in passing is not the name's
-            around.append((len(rows) - 1, node.end_byte))
-    return rows
+        return (name, kind, line, first, last, parent, self._signature(node, match.name), owner)
+
+    def _text(self, node: Node) -> str:
+        return _one_line(self._source[node.start_byte : node.end_byte][:SIGNATURE_BYTES])
+
+    def _signature(self, node: Node, name: Node) -> str:
+        """Return a definition as the source spells it, without attributes and body."""
+        start = _after_attributes(node)
+        if start > name.start_byte:
+            start = node.start_byte
+        body = node.child_by_field_name("body")
+        kind = node.child_by_field_name("type")
+        if (
+            node.type == "type_definition"
+            and kind is not None
+            and (block := kind.child_by_field_name("body")) is not None
+        ):
+            return _one_line(self._source[start : block.start_byte] + self._text(name).encode())
+        value = node.child_by_field_name("value")
+        if body is None and value is not None:
+            body = value.child_by_field_name("body")
+        end = body.start_byte if body is not None and body.start_byte >= name.end_byte else node.end_byte
+        text = self._source[start:end][:SIGNATURE_BYTES].decode("utf-8", "replace")
+        if body is None:
+            text = _before_body(text, name.end_byte - start)
+        text = " ".join(text.split()).replace("( ", "(").replace(", )", ")").replace(" )", ")")
+        return text.rstrip("{;=: ").removesuffix("=>").rstrip()
 
 
-def _text(source: bytes, node: Node) -> str:
-    return " ".join(source[node.start_byte : node.end_byte][:_SIGNATURE_BYTES].decode("utf-8", "replace").split())
+def _one_line(source: bytes) -> str:
+    return " ".join(source.decode("utf-8", "replace").split())
 
 
-def _split(name: str, owner: str, language: str) -> tuple[str, str]:
+def _split_owner(name: str, owner: str, language: str) -> tuple[str, str]:
+    """Split a name such as `Class::method` into the name itself and its owner."""
     if language == "rust":
         return name.split("<")[0].strip().rpartition("::")[2] or name, owner
     if language == "lua":
         name = name.replace(":", ".")
-    separator = _SPLITS.get(language)
+    separator = _SEPARATORS.get(language)
     if separator and separator in name and not name.startswith("operator"):
         before, _, last = name.rpartition(separator)
         before = before.replace(separator, ".").removeprefix("module.").removeprefix("exports").strip(".")
@@ -330,8 +390,8 @@ def _split(name: str, owner: str, language: str) -> tuple[str, str]:
     return name, owner
 
 
-def _children(node: Node) -> Iterator[Node]:
-    """The first few, which is where modifiers stand; a list of all may be long."""
+def _first_children(node: Node) -> Iterator[Node]:
+    """Yield the first few children, among which modifiers are. The list of all may be long."""
     for index in range(min(node.child_count, 8)):
         child = node.child(index)
         if child is not None:
@@ -339,7 +399,7 @@ def _children(node: Node) -> Iterator[Node]:
 
 
 def _outermost(node: Node) -> Node:
-    """The node with what is wrapped around it alone."""
+    """Return the outermost node that wraps this definition and no other."""
     parent = node.parent
     while parent is not None and parent.type in _WRAPPERS:
         before, after = node.prev_named_sibling, node.next_named_sibling
@@ -349,8 +409,8 @@ def _outermost(node: Node) -> Node:
     return node
 
 
-def _first(node: Node) -> int:
-    """The line on which what belongs to a definition begins: attributes and comments directly above it."""
+def _first_line(node: Node) -> int:
+    """Return the first line that belongs to a definition, with attributes and comments directly above it."""
     node = _outermost(node)
     top = node.start_point[0]
     before = node.prev_sibling
@@ -360,54 +420,40 @@ def _first(node: Node) -> int:
             break
         earlier = before.prev_sibling
         if earlier is not None and earlier.end_point[0] == before.start_point[0] and earlier.end_point[1]:
-            break  # it stands behind something, and speaks of that
+            break  # it follows code on its line, and is a comment on that
         top = min(top, before.start_point[0])
         before = earlier
     return top + 1
 
 
-def _last(node: Node) -> int:
+def _last_line(node: Node) -> int:
     end = _outermost(node).end_point
     return end[0] + 1 if end[1] else end[0]
 
 
-def _signature(source: bytes, node: Node, name: Node) -> str:
-    """A definition as it is spelled, without attributes and body."""
+def _after_attributes(node: Node) -> int:
+    """Return the first byte of a definition after its attributes and annotations."""
     start = node.start_byte
-    for child in _children(node):
+    for child in _first_children(node):
         if child.type in ("attribute_list", "decorator", "annotation", "marker_annotation", "attribute_item"):
             start = child.end_byte
         elif child.type == "modifiers":
-            for modifier in _children(child):
+            for modifier in _first_children(child):
                 if "annotation" in modifier.type or modifier.type == "attribute":
                     start = modifier.end_byte
         else:
             break
-    if start > name.start_byte:
-        start = node.start_byte
-    body = node.child_by_field_name("body")
-    kind = node.child_by_field_name("type")
-    if node.type == "type_definition" and kind is not None and (block := kind.child_by_field_name("body")) is not None:
-        return " ".join((source[start : block.start_byte].decode("utf-8", "replace") + _text(source, name)).split())
-    value = node.child_by_field_name("value")
-    if body is None and value is not None:
-        body = value.child_by_field_name("body")
-    end = body.start_byte if body is not None and body.start_byte >= name.end_byte else node.end_byte
-    text = source[start:end][:_SIGNATURE_BYTES].decode("utf-8", "replace")
-    if body is None:
-        text = _head(text, name.end_byte - start)
-    text = " ".join(text.split()).replace("( ", "(").replace(", )", ")").replace(" )", ")")
-    return text.rstrip("{;=: ").removesuffix("=>").rstrip()
+    return start
 
 
-def _head(text: str, after: int) -> str:
-    """Up to the first brace or line end behind the name that is not within parentheses."""
+def _before_body(text: str, name_end: int) -> str:
+    """Return the text up to the first brace, semicolon or line end after the name that is not in parentheses."""
     depth = 0
     for at, char in enumerate(text):
         if char in "([":
             depth += 1
         elif char in ")]":
             depth -= 1
-        elif at >= after and depth <= 0 and char in "{\n;":
+        elif at >= name_end and depth <= 0 and char in "{\n;":
             return text[:at]
     return text

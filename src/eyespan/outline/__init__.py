@@ -1,16 +1,16 @@
-"""What a file is made of: its symbols, headings or keys, each with the lines it stands on.
+"""Outlines: the symbols, headings or keys of a file, each with its lines.
 
-`outline(data, name)` looks at a file's bytes and name and gives symbols in file order. How they were found is told:
+`outline(data, name)` returns the symbols of a file in file order, and the method by which they were found:
 
     ast           Python, by its own parser
-    tree-sitter   other languages, by their grammars (extra `outline`), parsed in the jailed worker
-    shape         by the file's own shape: headings, keys, tables; for source code without a grammar, or too broken for
-                  one, by indentation and braces, which can be wrong
+    tree-sitter   other languages, by their grammars (extra `outline`), which run in the sandboxed worker
+    shape         by the file's own structure: headings, keys, tables; for source code without a grammar, or too broken
+                  for one, by indentation and braces, which can be wrong
     regex         by lines that look like definitions: make targets, build stages, SQL statements
 
-`find` looks a symbol up by the name a person would write, `nearest` helps after a miss, `render` lists an outline in
-few tokens. Nothing here opens a file, and nothing raises: a file that cannot be understood has an empty outline that is
-not `complete`. Lines count from 1, ends are inclusive, and a line ends at a line feed and nowhere else.
+`find` looks up a symbol by the name that a person would write, `nearest` suggests similar names, `render` lists an
+outline in few tokens. Nothing here opens a file or raises an error about its contents: a file that cannot be parsed has
+an empty outline that is not complete. Lines count from 1, ends are inclusive, and only a line feed ends a line.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from __future__ import annotations
 from eyespan.outline.model import Outline, Symbol
 from eyespan.outline.names import find, nearest
 from eyespan.outline.render import render
+from eyespan.record import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_BYTES", "Outline", "Symbol", "find", "language_of", "nearest", "outline", "render"]
 
 MAX_BYTES = 2 * 1024 * 1024
-"""More than this is not looked at: the outline is of the part before, cut at a line end."""
+"""Only this much of a file is parsed, up to a line end."""
 
 _BY_SUFFIX = {
     "python": ".py .pyi .pyw .pyx",
@@ -82,26 +83,38 @@ _BY_NAME = {
     ".gitconfig": "ini",
     ".editorconfig": "ini",
 }
-_BY_INTERPRETER = ("python", "bash", "zsh", "ksh", "ruby", "php", "lua", "node", "deno", "bun")
-_MODULES = {
+_BY_INTERPRETER = {
+    "python": "python",
+    "bash": "bash",
+    "zsh": "bash",
+    "ksh": "bash",
+    "ruby": "ruby",
+    "php": "php",
+    "lua": "lua",
+    "node": "javascript",
+    "deno": "typescript",
+    "bun": "javascript",
+}
+_SHELLS = ("sh", "dash", "ash")
+_SCANNERS = {
     "python": "python",
     "markdown": "markdown",
-    "json": "data",
-    "yaml": "data",
-    "toml": "data",
-    "ini": "data",
-    "make": "lists",
-    "dockerfile": "lists",
-    "sql": "lists",
-    "css": "lists",
+    "json": "json_keys",
+    "yaml": "yaml_keys",
+    "toml": "sections",
+    "ini": "sections",
+    "make": "patterns",
+    "dockerfile": "patterns",
+    "sql": "patterns",
+    "css": "patterns",
 }
-"""The room that knows each language; all others are source code of `source`."""
+"""The module whose `scan(data, language)` outlines each language; `source` outlines all others."""
 
 _suffixes: dict[str, str] = {}
 
 
-def language_of(name: str, head: bytes = b"") -> str:
-    """The language of a file by its name, or by its first line (`#!`); "" where neither tells."""
+def language_of(name: str, first_bytes: bytes = b"") -> str:
+    """Return the language of a file by its name, or by its first line (`#!`); "" if it is unknown."""
     if not _suffixes:
         for language, suffixes in _BY_SUFFIX.items():
             _suffixes.update(dict.fromkeys(suffixes.split(), language))
@@ -113,16 +126,18 @@ def language_of(name: str, head: bytes = b"") -> str:
     dot = base.rfind(".")
     if dot >= 0 and base[dot:] in _suffixes:
         return _suffixes[base[dot:]]
-    if head.startswith(b"#!"):
-        words = head[2:200].split(b"\n", 1)[0].decode("ascii", "replace").replace("/", " ").split()
-        for word in words[::-1]:
-            for program in _BY_INTERPRETER:
-                if word.startswith(program):
-                    return {"zsh": "bash", "ksh": "bash", "node": "javascript", "deno": "typescript"}.get(
-                        program, "javascript" if program == "bun" else program
-                    )
-            if word in ("sh", "dash", "ash"):
-                return "bash"
+    return _language_of_script(first_bytes) if first_bytes.startswith(b"#!") else ""
+
+
+def _language_of_script(first_bytes: bytes) -> str:
+    """Return the language of the last interpreter that the first line names, or ""."""
+    line = first_bytes[2:200].split(b"\n", 1)[0].decode("ascii", "replace")
+    for word in reversed(line.replace("/", " ").split()):
+        for interpreter, language in _BY_INTERPRETER.items():
+            if word.startswith(interpreter):
+                return language
+        if word in _SHELLS:
+            return "bash"
     return ""
 
 
@@ -132,27 +147,31 @@ def outline(data: bytes, name: str, *, decode: Decode | None = None, context: Ca
     Grammars are C code and the source is untrusted: `decode` runs them in the sandboxed worker (`Opened.decode_bytes`).
     Without it they run in this process, for source that the caller trusts.
 
-    Raises: Cancelled, TimedOut, and only where `context` says so.
+    Raises: Cancelled, TimedOut, if `context` demands it.
     """
     if context is not None:
         context.check()
-    whole = len(data) <= MAX_BYTES
-    if not whole:
-        cut = data.rfind(b"\n", 0, MAX_BYTES) + 1
-        data = data[: cut or MAX_BYTES]
+    is_whole = len(data) <= MAX_BYTES
+    if not is_whole:
+        line_end = data.rfind(b"\n", 0, MAX_BYTES) + 1
+        data = data[: line_end or MAX_BYTES]
     language = language_of(name, data[:200])
     if not language:
-        return Outline((), "shape", "", complete=False)
-    room = _MODULES.get(language)
-    if room is None:
-        from eyespan.outline.source import look
+        return Outline(symbols=(), how="shape", language="", is_complete=False)
+    scanner = _SCANNERS.get(language)
+    if scanner is None:
+        from eyespan.outline.source import scan
 
-        found = look(data, language, decode, context)
+        found = scan(data, language, decode, context)
     else:
         from importlib import import_module
 
-        found = import_module(f"eyespan.outline.{room}").look(data, language)
+        found = import_module(f"eyespan.outline.{scanner}").scan(data, language)
         if context is not None:
-            context.check()  # half a second or so for 2 MB made for the purpose; nothing in it can wait
-    stem = name.replace("\\", "/").rsplit("/", 1)[-1].partition(".")[0]
-    return Outline(found.symbols, found.how, language, found.complete and whole, stem, found.hint)
+            context.check()  # 2 MB that are made to be slow take about half a second
+    return replace(
+        found,
+        language=language,
+        is_complete=found.is_complete and is_whole,
+        module=name.replace("\\", "/").rsplit("/", 1)[-1].partition(".")[0],
+    )

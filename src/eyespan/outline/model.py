@@ -1,4 +1,4 @@
-"""The nouns of an outline, and how a flat list of finds becomes a tree."""
+"""The value types of outlines, and the way from the definitions that a scanner finds to a tree of symbols."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from eyespan.record import record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Literal
+
+    Method = Literal["ast", "tree-sitter", "shape", "regex"]
 
 MAX_SYMBOLS = 20_000
-"""A file with more is told by the first of them."""
+"""The outline of a file with more symbols holds the first of them."""
 MAX_DEPTH = 30
-"""What lies deeper is not told: no person wrote it, and names would grow without end."""
+"""Deeper symbols are left out: only generated files have them, and every level makes qualified names longer."""
 _NAME_CHARS = 200
 _QUALIFIED_CHARS = 1000
 _SIGNATURE_CHARS = 200
@@ -27,7 +30,7 @@ class Symbol:
 
     name: str
     qualified: str
-    """With the names around it: "Class.method"."""
+    """The name after the names of the symbols around it: "Class.method"."""
     kind: str
     """class, function, method, constant, field, struct, interface, enum, trait, impl, type, namespace, macro, heading,
     key, table, section, target, stage, statement, rule."""
@@ -35,30 +38,29 @@ class Symbol:
     first: int
     last: int
     depth: int
-    """How many symbols are around it."""
+    """The number of symbols around it."""
     signature: str = ""
-    """How the file spells it, on one line, without its body."""
+    """Its spelling in the file, on one line, without its body."""
 
 
 @record
 class Outline:
-    """The symbols of a file in file order, and how far they can be relied on."""
+    """The symbols of a file in file order, and how reliable they are."""
 
     symbols: tuple[Symbol, ...]
-    how: str
-    """ast, tree-sitter, shape or regex."""
+    how: Method
     language: str
-    complete: bool
-    """False: the source is broken, too large or guessed at; what is listed is there, but more may be."""
+    is_complete: bool
+    """False: the source is broken, too large, or parsed without its grammar, so symbols may be missing."""
     module: str = ""
     """The file's name without suffixes, which callers put before a symbol: `module.function`."""
     hint: str = ""
-    """What would make a better outline: the command that installs the grammar."""
+    """The command that installs the missing grammar."""
 
 
 @record
-class Find:
-    """A symbol as a scanner finds it; `parent` is the index of the find around it, or -1."""
+class Definition:
+    """A symbol as a scanner finds it; `parent` is the index of the definition around it, or -1."""
 
     name: str
     kind: str
@@ -68,72 +70,116 @@ class Find:
     parent: int = -1
     signature: str = ""
     owner: str = ""
-    """What it belongs to without lying in it: the receiver of a Go method, the class before `::` in C++."""
+    """The name it belongs to without lying in it: the receiver of a Go method, the class before `::` in C++."""
 
 
-def build(finds: Iterable[Find], how: str, complete: bool = True, hint: str = "") -> Outline:
-    """The outline of finds in file order, parents before children."""
-    symbols: list[Symbol] = []
-    places: list[int] = []  # of each find: its symbol, or -1 where it lies too deep to be told
-    for find in finds:
-        around = symbols[places[find.parent]] if find.parent >= 0 and places[find.parent] >= 0 else None
-        too_deep = find.parent >= 0 and (around is None or around.depth >= MAX_DEPTH)
-        if len(symbols) == MAX_SYMBOLS:
-            complete = False
-            break
-        places.append(-1 if too_deep else len(symbols))
-        if too_deep:
-            complete = False
-            continue
-        name = find.name[:_NAME_CHARS]
-        qualified = f"{find.owner}.{name}" if find.owner else name
-        if around is not None:
-            qualified = f"{around.qualified}.{qualified}"[-_QUALIFIED_CHARS:]
-        signature = find.signature.rstrip(" \\") or name
-        if len(signature) > _SIGNATURE_CHARS:
-            signature = signature[: _SIGNATURE_CHARS - 1] + "…"
-        depth = around.depth + 1 if around is not None else 0
-        symbols.append(Symbol(name, qualified, find.kind, find.line, find.first, find.last, depth, signature))
-    return Outline(tuple(symbols), how, "", complete, "", hint)
+class Nesting:
+    """Definitions in file order, and the stack of those whose last line is not known yet."""
+
+    __slots__ = ("definitions", "open")
+
+    def __init__(self) -> None:
+        self.definitions: list[Definition] = []
+        self.open: list[tuple[int, int]] = []
+        """The index of each open definition and its column; outermost first."""
+
+    @property
+    def parent(self) -> int:
+        """Return the index of the innermost open definition, or -1."""
+        return self.open[-1][0] if self.open else -1
+
+    @property
+    def parent_kind(self) -> str:
+        """Return the kind of the innermost open definition, or ""."""
+        return self.definitions[self.open[-1][0]].kind if self.open else ""
+
+    @property
+    def parent_line(self) -> int:
+        """Return the line of the innermost open definition, or 0."""
+        return self.definitions[self.open[-1][0]].line if self.open else 0
+
+    @property
+    def column(self) -> int:
+        """Return the column of the innermost open definition, or -1."""
+        return self.open[-1][1] if self.open else -1
+
+    def add(self, definition: Definition, column: int = 0) -> None:
+        """Append a definition and open it."""
+        self.open.append((len(self.definitions), column))
+        self.definitions.append(definition)
+
+    def close(self, last: int, signature: str = "") -> None:
+        """Close the innermost open definition at line `last`."""
+        index, _ = self.open.pop()
+        self.definitions[index] = ended(self.definitions[index], last, signature)
+
+    def close_from(self, column: int, last: int) -> None:
+        """Close all open definitions at this column or to the right of it."""
+        while self.column >= column:
+            self.close(last)
+
+    def close_all(self, last: int) -> None:
+        """Close all open definitions."""
+        while self.open:
+            self.close(last)
 
 
-class Rows:
-    """On which line a character of a text stands."""
-
-    __slots__ = ("_ends", "last")
-
-    def __init__(self, text: str) -> None:
-        from re import finditer
-
-        self._ends = [found.start() for found in finditer("\n", text)]
-        self.last = len(self._ends) + (not text.endswith("\n") or not text)
-        """The last line that has anything on it."""
-
-    def __call__(self, at: int) -> int:
-        from bisect import bisect_left
-
-        return bisect_left(self._ends, at) + 1
-
-
-def ended(find: Find, last: int, signature: str = "") -> Find:
-    """The same find, now that its end is known."""
-    return Find(
-        find.name,
-        find.kind,
-        find.line,
-        find.first,
-        max(last, find.line),
-        find.parent,
-        signature or find.signature,
-        find.owner,
+def ended(definition: Definition, last: int, signature: str = "") -> Definition:
+    """Return a definition with its last line, and another signature if one is given."""
+    last = max(last, definition.line)
+    if last == definition.last and not signature:
+        return definition
+    # Not `replace`, which takes three times as long: large files have a hundred thousand keys.
+    return Definition(
+        definition.name,
+        definition.kind,
+        definition.line,
+        definition.first,
+        last,
+        definition.parent,
+        signature or definition.signature,
+        definition.owner,
     )
 
 
-def text_of(data: bytes) -> str:
-    """The text of a file, whatever its bytes: marks honoured, mistakes replaced."""
-    from eyespan.lines.encodings import by_mark
+def build_outline(
+    definitions: Iterable[Definition], how: Method, *, is_complete: bool = True, hint: str = ""
+) -> Outline:
+    """Return the outline of definitions in file order, parents before children."""
+    symbols: list[Symbol] = []
+    places: list[int] = []  # for each definition the index of its symbol, or -1 if it is too deep
+    for definition in definitions:
+        parent = definition.parent
+        around = symbols[places[parent]] if parent >= 0 and places[parent] >= 0 else None
+        is_too_deep = parent >= 0 and (around is None or around.depth >= MAX_DEPTH)
+        if len(symbols) == MAX_SYMBOLS:
+            is_complete = False
+            break
+        places.append(-1 if is_too_deep else len(symbols))
+        if is_too_deep:
+            is_complete = False
+        else:
+            symbols.append(_symbol(definition, around))
+    return Outline(symbols=tuple(symbols), how=how, language="", is_complete=is_complete, hint=hint)
 
-    encoding = by_mark(data)
-    if encoding is not None:
-        return data[len(encoding.bom) :].decode(encoding.name, "replace")
-    return data.decode("utf-8-sig", "replace")
+
+def _symbol(definition: Definition, around: Symbol | None) -> Symbol:
+    name = definition.name[:_NAME_CHARS]
+    qualified = f"{definition.owner}.{name}" if definition.owner else name
+    if around is not None:
+        qualified = f"{around.qualified}.{qualified}"[-_QUALIFIED_CHARS:]
+    return Symbol(
+        name=name,
+        qualified=qualified,
+        kind=definition.kind,
+        line=definition.line,
+        first=definition.first,
+        last=definition.last,
+        depth=0 if around is None else around.depth + 1,
+        signature=shortened(definition.signature.rstrip(" \\") or name, _SIGNATURE_CHARS),
+    )
+
+
+def shortened(text: str, max_chars: int) -> str:
+    """Return a text of at most `max_chars` characters; an ellipsis replaces the rest."""
+    return text if len(text) <= max_chars else text[: max_chars - 1] + "…"

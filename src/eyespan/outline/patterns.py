@@ -1,36 +1,36 @@
-"""Lists of definitions, by what lines look like: make targets, build stages, SQL statements, style rules."""
+"""Outline Makefiles, Dockerfiles, SQL and CSS by patterns: targets, stages, statements, rules."""
 
 from __future__ import annotations
 
 import re
 
-from eyespan.outline.model import Find, Rows, build, ended, text_of
-from eyespan.outline.python import above
+from eyespan.outline.model import Definition, Nesting, build_outline, shortened
+from eyespan.outline.text import LineNumbers, comment_start, decode_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eyespan.outline.model import Outline
 
-_SIGNATURE_CHARS = 100
+SIGNATURE_CHARS = 100
 
 
-def look(data: bytes, language: str) -> Outline:
-    text = text_of(data).replace("\r\n", "\n")
+def scan(data: bytes, language: str) -> Outline:
+    """Return the definitions of a file in one of these languages."""
+    text = decode_text(data).replace("\r\n", "\n")
     match language:
         case "make":
-            finds = _make(text.split("\n"))
+            definitions = _make_definitions(text.split("\n"))
         case "dockerfile":
-            finds = _dockerfile(text.split("\n"))
+            definitions = _dockerfile_stages(text.split("\n"))
         case "sql":
-            finds = _sql(text)
+            definitions = _sql_definitions(text)
         case _:
-            finds = _css(text)
-    return build(finds, "regex")
+            definitions = _css_rules(text)
+    return build_outline(definitions, "regex")
 
 
-def _shown(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _SIGNATURE_CHARS else text[: _SIGNATURE_CHARS - 1] + "…"
+def _signature(text: str) -> str:
+    return shortened(" ".join(text.split()), SIGNATURE_CHARS)
 
 
 # --- make -------------------------------------------------------------------------------------------------------------
@@ -41,52 +41,55 @@ _VARIABLE = re.compile(r"(?:export[ \t]+|override[ \t]+)*([\w.-]+)[ \t]*(?::{1,3
 _DEFINE = re.compile(r"(?:export[ \t]+|override[ \t]+)*define[ \t]+([\w.-]+)")
 
 
-def _make(lines: list[str]) -> list[Find]:
-    finds: list[Find] = []
-    known: set[str] = set()
-    number = 0
-    while number < len(lines):
-        line = lines[number]
-        start = number = number + 1
-        last = start
-        while lines[last - 1].endswith("\\") and last < len(lines):
-            last += 1
-        number = last
+def _make_definitions(lines: list[str]) -> list[Definition]:
+    definitions: list[Definition] = []
+    variables: set[str] = set()
+    last = 0
+    while last < len(lines):
+        start = last + 1
+        line = lines[start - 1]
+        last = _continued(lines, start)
         if not line.strip() or line[0] in "\t# ":
             continue
         if match := _DEFINE.match(line):
             while last < len(lines) and lines[last - 1].strip() != "endef":
                 last += 1
-            number = last
-            finds.append(Find(match[1], "macro", start, above(lines, start), last, -1, f"define {match[1]}"))
+            definitions += _make_symbols("macro", [match[1]], lines, start, last, f"define {match[1]}")
         elif match := _VARIABLE.match(line):
-            if match[1] not in known:
-                known.add(match[1])
-                finds.append(Find(match[1], "constant", start, above(lines, start), last, -1, _shown(line[:60])))
+            if match[1] not in variables:
+                variables.add(match[1])
+                definitions += _make_symbols("constant", [match[1]], lines, start, last, _signature(line[:60]))
         elif not _TARGET_VARIABLE.match(line) and (match := _TARGET.match(line.split("#", 1)[0].split(";", 1)[0])):
-            number = end = _recipe_end(lines, start)
+            last = _recipe_end(lines, start)
             if match[1].startswith(".") and "%" not in match[1] and "/" not in match[1]:
-                continue  # .PHONY and its like say something about targets and are none
-            first, shown = above(lines, start), _shown(match[0])  # once: there may be thousands of names on the line
-            for name in match[1].rstrip("& \t").split():
-                finds.append(Find(name, "target", start, first, end, -1, shown))
-    return finds
+                continue  # a special target such as .PHONY
+            # Comment and signature are found once for all targets: a line can name thousands of them.
+            names = match[1].rstrip("& \t").split()
+            definitions += _make_symbols("target", names, lines, start, last, _signature(match[0]))
+    return definitions
+
+
+def _make_symbols(
+    kind: str, names: list[str], lines: list[str], start: int, last: int, signature: str
+) -> list[Definition]:
+    first = comment_start(lines, start)
+    return [Definition(name=name, kind=kind, line=start, first=first, last=last, signature=signature) for name in names]
+
+
+def _continued(lines: list[str], number: int) -> int:
+    """Return the last of the lines that line `number` continues on with backslashes."""
+    while lines[number - 1].endswith("\\") and number < len(lines):
+        number += 1
+    return number
 
 
 def _recipe_end(lines: list[str], start: int) -> int:
-    """The last line of the recipe below the rule on line `start`: lines with a tab, and those they continue on."""
-    end = at = start
-    while lines[at - 1].endswith("\\") and at < len(lines):
-        at += 1
-        end = at
+    """Return the last line of the recipe below the rule on line `start`: lines with a tab, and their continuations."""
+    end = at = _continued(lines, start)
     while at < len(lines):
         line = lines[at]
         if line.startswith("\t"):
-            at += 1
-            end = at
-            while lines[at - 1].endswith("\\") and at < len(lines):
-                at += 1
-                end = at
+            end = at = _continued(lines, at + 1)
         elif not line.strip() or line.startswith("#"):
             at += 1
         else:
@@ -99,18 +102,24 @@ def _recipe_end(lines: list[str], start: int) -> int:
 _FROM = re.compile(r"FROM[ \t]+(?:--\S+[ \t]+)*(\S+)(?:[ \t]+AS[ \t]+(\S+))?", re.IGNORECASE)
 
 
-def _dockerfile(lines: list[str]) -> list[Find]:
+def _dockerfile_stages(lines: list[str]) -> list[Definition]:
     starts = [(number, match) for number, line in enumerate(lines, 1) if (match := _FROM.match(line.lstrip()))]
-    finds = []
+    stages = []
     for index, (number, match) in enumerate(starts):
-        first = above(lines, number)
-        last = above(lines, starts[index + 1][0]) - 1 if index + 1 < len(starts) else len(lines)
+        last = comment_start(lines, starts[index + 1][0]) - 1 if index + 1 < len(starts) else len(lines)
         while last > number and not lines[last - 1].strip():
             last -= 1
-        finds.append(
-            Find(match[2] or match[1], "stage", number, first, max(last, number), -1, _shown(lines[number - 1]))
+        stages.append(
+            Definition(
+                name=match[2] or match[1],
+                kind="stage",
+                line=number,
+                first=comment_start(lines, number),
+                last=max(last, number),
+                signature=_signature(lines[number - 1]),
+            )
         )
-    return finds
+    return stages
 
 
 # --- SQL --------------------------------------------------------------------------------------------------------------
@@ -127,43 +136,52 @@ _CREATE = re.compile(
     (?:CONCURRENTLY\s+)?(?:IF\s+NOT\s+EXISTS\s+)?({_SQL_NAME}(?:\s*\.\s*{_SQL_NAME})*)""",
     re.IGNORECASE | re.VERBOSE,
 )
+_SQL_BLANK = re.compile(r"(?:\s+|--[^\n]*|/\*.*?(?:\*/|\Z))*", re.DOTALL)
+_SQL_QUOTES = re.compile(r"[\"`\[\]\s]")
 _SQL_KINDS = {"proc": "procedure"}
+_PREFIX_CHARS = 400
+"""The length of the start of a statement that is searched for CREATE."""
 
 
-def _sql(text: str) -> list[Find]:
+def _sql_definitions(text: str) -> list[Definition]:
     lines = text.split("\n")
-    row = Rows(text)
-    finds: list[Find] = []
+    numbers = LineNumbers(text)
+    definitions: list[Definition] = []
     for start, end in _statements(text):
-        statement = text[start:end]
-        blank = len(statement) - len(re.sub(r"\A(?:\s+|--[^\n]*|/\*.*?(?:\*/|\Z))+", "", statement, flags=re.DOTALL))
-        match = _CREATE.match(text, start + blank)
-        if not match:
+        blank = _SQL_BLANK.match(text, start, end)
+        at = blank.end() if blank else start
+        create = _CREATE.match(text, at)
+        if not create:
             continue
-        at = start + blank
-        line, last = row(at), row(max(at, end - 1))
-        kind = match[1].lower()
-        name = re.sub(r"[\"`\[\]\s]", "", match[2])
-        floor = finds[-1].last if finds else 0
-        finds.append(
-            Find(name, _SQL_KINDS.get(kind, kind), line, above(lines, line, floor, ("--",)), last, -1, _shown(match[0]))
+        line = numbers.at(at)
+        kind = create[1].lower()
+        floor = definitions[-1].last if definitions else 0
+        definitions.append(
+            Definition(
+                name=_SQL_QUOTES.sub("", create[2]),
+                kind=_SQL_KINDS.get(kind, kind),
+                line=line,
+                first=comment_start(lines, line, floor, ("--",)),
+                last=numbers.at(max(at, end - 1)),
+                signature=_signature(create[0]),
+            )
         )
-    return finds
+    return definitions
 
 
 def _statements(text: str) -> list[tuple[int, int]]:
-    """From where to where each statement goes, its semicolon included; those in a BEGIN ... END are its own."""
+    """Return start and end of each statement with its semicolon; those in a BEGIN ... END are part of its statement."""
     found: list[tuple[int, int]] = []
     start = depth = 0
     for piece in _SQL_PIECE.finditer(text):
-        what = piece[0].upper()
-        if what in ("BEGIN", "CASE"):
-            head = text[start : min(start + 400, piece.start())]
-            in_body = re.match(r"\s*CREATE\b", re.sub(r"--[^\n]*", "", head), re.IGNORECASE)
-            depth += 1 if what == "CASE" or in_body else 0
-        elif what == "END":
+        spelled = piece[0].upper()
+        if spelled in ("BEGIN", "CASE"):
+            prefix = re.sub(r"--[^\n]*", "", text[start : min(start + _PREFIX_CHARS, piece.start())])
+            # BEGIN opens a body only in a CREATE statement; elsewhere it starts a transaction.
+            depth += spelled == "CASE" or re.match(r"\s*CREATE\b", prefix, re.IGNORECASE) is not None
+        elif spelled == "END":
             depth = max(0, depth - 1)
-        elif what == ";" and depth == 0:
+        elif spelled == ";" and depth == 0:
             found.append((start, piece.end()))
             start = piece.end()
     if text[start:].strip():
@@ -179,29 +197,33 @@ _CSS_BLANK = re.compile(r"(?:\s+|/\*.*?\*/|//[^\n]*(?:\n|$))*", re.DOTALL)
 _CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
 
-def _css(text: str) -> list[Find]:
-    row = Rows(text)
-    finds: list[Find] = []
-    open_: list[int] = []
-    begin = 0
+def _css_rules(text: str) -> list[Definition]:
+    numbers = LineNumbers(text)
+    nesting = Nesting()
+    start = 0  # the end of the last brace or semicolon
     for piece in _CSS_PIECE.finditer(text):
-        what = piece[0]
-        if what == "{":
-            before = text[begin : piece.start()]
-            skipped = _CSS_BLANK.match(before)
-            at = skipped.end() if skipped else 0
+        spelled = piece[0]
+        if spelled not in ("{", "}", ";"):
+            continue
+        if spelled == "{":
+            before = text[start : piece.start()]
+            blank = _CSS_BLANK.match(before)
+            at = blank.end() if blank else 0
             name = " ".join(_CSS_COMMENT.sub("", before[at:]).split()) or "{}"
-            line = row(begin + at)
-            finds.append(Find(name, "rule", line, line, line, open_[-1] if open_ else -1, _shown(name)))
-            open_.append(len(finds) - 1)
-            begin = piece.end()
-        elif what == "}":
-            if open_:
-                index = open_.pop()
-                finds[index] = ended(finds[index], row(piece.start()))
-            begin = piece.end()
-        elif what == ";":
-            begin = piece.end()
-    for index in open_:
-        finds[index] = ended(finds[index], row.last)
-    return finds
+            line = numbers.at(start + at)
+            nesting.add(
+                Definition(
+                    name=name,
+                    kind="rule",
+                    line=line,
+                    first=line,
+                    last=line,
+                    parent=nesting.parent,
+                    signature=_signature(name),
+                )
+            )
+        elif spelled == "}" and nesting.open:
+            nesting.close(numbers.at(piece.start()))
+        start = piece.end()
+    nesting.close_all(numbers.last)
+    return nesting.definitions

@@ -1,78 +1,81 @@
-"""An outline as text for a model: one short line a symbol, `12-40 class Harbour`, indented by depth."""
+"""Render an outline as text for a model: one short line for each symbol, `12-40 class Harbour`, indented by depth."""
 
 from __future__ import annotations
 
+from eyespan.outline.model import shortened
 from eyespan.tokens import estimate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator, Sequence
 
     from eyespan.outline.model import Outline, Symbol
 
 SIGNATURE_CHARS = 80
+MIN_SHARE = 0.4
+"""The share of the budget below which a listing without details gives way to the start of a more detailed one."""
 
 
 def render(outline: Outline, tokens: int | None = None, signature_chars: int = SIGNATURE_CHARS) -> str:
-    """The symbols, one a line: first and last line, then how the file spells it.
+    """Return the symbols, one per line: first and last line, then the signature.
 
-    Over `tokens` (an estimate), what matters least is left out, in this order: fields, constants, all but the names,
-    what lies deepest; at last the end of the list. A last line counts what was left out. "" where there is nothing.
+    If they exceed `tokens` (an estimate), the least important details are left out, in this order: fields, constants,
+    all of the signatures but the names, the deepest symbols, the end of the list. The last line counts the symbols that
+    were left out. Returns "" if there are no symbols.
     """
     total = len(outline.symbols)
     if not total:
         return ""
+    if tokens is None:
+        return _listing(_rows(outline.symbols, signature_chars), 0)
     fuller: list[str] = []
-    for kept, chars in _choices(outline.symbols, signature_chars):
-        rows = _rows(kept, chars)
-        text = _listing(rows, total - len(kept))
-        spent = estimate(text) if tokens is not None else 0
-        if tokens is None or spent <= tokens:
-            # One class with two hundred methods: the first of them say more than the class alone.
-            return _cut(fuller, tokens, total) if fuller and tokens is not None and spent < tokens * 0.4 else text
+    for symbols, chars in _choices(outline.symbols, signature_chars):
+        rows = _rows(symbols, chars)
+        text = _listing(rows, total - len(symbols))
+        spent = estimate(text)
+        if spent <= tokens:
+            # For one class with two hundred methods, the first methods are worth more than the class alone.
+            return _first_rows(fuller, tokens, total) if fuller and spent < tokens * MIN_SHARE else text
         fuller = rows
-    return _cut(fuller, tokens or 0, total)
+    return _first_rows(fuller, tokens, total)
 
 
-def _choices(symbols: tuple[Symbol, ...], chars: int) -> Iterable[tuple[list[Symbol], int]]:
-    """What can be shown and with how long signatures (0: names), from all to the topmost alone."""
-    kept = list(symbols)
-    yield kept, chars
+def _choices(symbols: Sequence[Symbol], chars: int) -> Iterator[tuple[Sequence[Symbol], int]]:
+    """Yield what can be shown, from all symbols to the topmost alone, and the length of signatures (0: names)."""
+    yield symbols, chars
     for kind in ("field", "constant"):
-        fewer = [symbol for symbol in kept if symbol.kind != kind]
-        if fewer and len(fewer) < len(kept):
-            kept = fewer
-            yield kept, chars
-    yield kept, 0
-    for depth in range(max(symbol.depth for symbol in kept), 0, -1):
-        fewer = [symbol for symbol in kept if symbol.depth < depth]
-        if fewer and len(fewer) < len(kept):
-            kept = fewer
-            yield kept, 0
+        fewer = [symbol for symbol in symbols if symbol.kind != kind]
+        if fewer and len(fewer) < len(symbols):
+            symbols = fewer
+            yield symbols, chars
+    yield symbols, 0
+    for depth in range(max(symbol.depth for symbol in symbols), 0, -1):
+        fewer = [symbol for symbol in symbols if symbol.depth < depth]
+        if fewer and len(fewer) < len(symbols):
+            symbols = fewer
+            yield symbols, 0
 
 
-def _rows(symbols: list[Symbol], chars: int) -> list[str]:
-    """One for each symbol; "" for one that the row before says already (`a, b = 1, 2`)."""
+def _rows(symbols: Sequence[Symbol], chars: int) -> list[str]:
+    """Return a row for each symbol; "" for one that would repeat the row before (`a, b = 1, 2`)."""
     rows: list[str] = []
     before = ""
     for symbol in symbols:
-        shown = symbol.signature if chars else symbol.name
-        if chars and len(shown) > chars:
-            shown = shown[: chars - 1] + "…"
+        spelled = shortened(symbol.signature, chars) if chars else symbol.name
         lines = str(symbol.first) if symbol.first == symbol.last else f"{symbol.first}-{symbol.last}"
-        row = f"{'  ' * symbol.depth}{lines} {shown}"
+        row = f"{'  ' * symbol.depth}{lines} {spelled}"
         rows.append(row if row != before else "")
         before = row
     return rows
 
 
-def _listing(rows: list[str], left_out: int) -> str:
-    shown = [row for row in rows if row]
-    return "\n".join([*shown, f"… {left_out} more"] if left_out else shown)
+def _listing(rows: Sequence[str], left_out: int) -> str:
+    listed = [row for row in rows if row]
+    return "\n".join([*listed, f"… {left_out} more"] if left_out else listed)
 
 
-def _cut(rows: list[str], tokens: int, total: int) -> str:
-    """As many rows from the start as fit, at least one."""
+def _first_rows(rows: Sequence[str], tokens: int, total: int) -> str:
+    """Return as many of the first rows as fit, at least one."""
     low, high = 1, len(rows)
     while low < high:
         middle = (low + high + 1) // 2

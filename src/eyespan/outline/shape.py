@@ -1,15 +1,16 @@
-"""Source code without a grammar: what looks like a definition, to its closing brace or by its indentation.
+"""Outline source code without a grammar: by what looks like a definition, to its closing brace or by indentation.
 
-A guess, and told as one. Strings and comments are skipped, so a brace in them misleads nobody; macros, templates, here
-documents and whatever else needs the grammar do. Takes time in proportion to the text, whatever is in it.
+The result is a guess. Strings and comments are skipped, so braces in them do no harm; macros, templates and here
+documents may mislead it. The time is proportional to the length of the text, for any text.
 """
 
 from __future__ import annotations
 
 import re
 
-from eyespan.outline.model import Find, Rows, ended
-from eyespan.outline.python import above, squeeze
+from eyespan.outline.model import Definition, Nesting, ended
+from eyespan.outline.text import LineNumbers, comment_start, squeeze
+from eyespan.record import record, replace
 
 _NAME = r"([A-Za-z_$][\w$]*)"
 _MODIFIERS = (
@@ -51,41 +52,53 @@ _CLASSES = frozenset(("class", "struct", "interface", "enum", "trait", "impl"))
 _BY_LINES = frozenset(("bash", "go", "swift", "kotlin", "scala", "javascript", "typescript", "tsx"))
 _HEADER_LINES = 12
 _HEADER_CHARS = 600
-"""How far before a brace its definition is looked for."""
+"""The text before a brace that is searched for its definition."""
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _ATTRIBUTE = re.compile(
     r"\s*(?:@[\w.]+(?:\([^()]*\))?|\[[^\]]*\]|#\[[^\]]*\]|(?:public|private|protected)[ \t]*:)(?=\s)"
 )
 
 
-def finds_by_shape(text: str, language: str) -> list[Find]:
-    return _indented(text, language) if language in ("ruby", "lua") else _braced(text, language)
+def definitions_by_shape(text: str, language: str) -> list[Definition]:
+    """Return the definitions that can be recognised without a grammar."""
+    if language in ("ruby", "lua"):
+        return _by_indentation(text, language)
+    return _BraceScanner(text, language).run()
 
 
-# --- what a header says -----------------------------------------------------------------------------------------------
+# --- headers ----------------------------------------------------------------------------------------------------------
 
 
-def _named(header: str, language: str) -> tuple[str, str, str] | None:
-    """The name, kind and owner of what this text before a brace defines, if it does."""
+@record
+class _Header:
+    """A definition as the text before its brace names it."""
+
+    name: str
+    kind: str
+    owner: str = ""
+
+
+def _parse_header(header: str, language: str) -> _Header | None:
+    """Return the definition in the text before a brace, or None."""
     if language in ("c", "cpp") and "(" in header:
-        return _called(header)
+        return _parse_call(header)
     if match := _TYPE.match(header):
         kind = match[1].split()[0]
-        return match[2], _KINDS.get(kind, kind), ""
+        return _Header(match[2], _KINDS.get(kind, kind))
     if match := _WORD.match(header):
         owner = _GO_OWNER.match(header) if language == "go" else None
-        return match[1], "method" if owner else "function", owner[1] if owner else ""
+        return _Header(match[1], "method", owner[1]) if owner else _Header(match[1], "function")
     if language == "go" and (match := _GO_TYPE.match(header)):
-        return match[1], match[2], ""
+        return _Header(match[1], match[2])
     if language in ("javascript", "typescript", "tsx") and (match := _ARROW.match(header)):
-        return match[1], "function", ""
+        return _Header(match[1], "function")
     if language == "bash" and (match := _SHELL.match(header)):
-        return match[1], "function", ""
-    return None if language in _ONLY_BY_WORD else _called(header)
+        return _Header(match[1], "function")
+    return None if language in _ONLY_BY_WORD else _parse_call(header)
 
 
-def _called(header: str) -> tuple[str, str, str] | None:
-    """The same for a definition without a word of its own, like `int main(void)`."""
+def _parse_call(header: str) -> _Header | None:
+    """Return a definition without a keyword, like `int main(void)`, or None."""
     before, parenthesis, _ = header.partition("(")
     before = before.rstrip()
     match = _CALLED.search(before[-200:])
@@ -95,16 +108,16 @@ def _called(header: str) -> tuple[str, str, str] | None:
     if words and (words[-1] in _NO_NAMES or words[-1].endswith((".", ",", "->"))):
         return None
     owner, _, name = match[1].rpartition("::")
-    return name, "function", owner.replace("::", ".")
+    return _Header(name, "function", owner.replace("::", "."))
 
 
 # --- braces -----------------------------------------------------------------------------------------------------------
 
 
-def _pieces(language: str) -> re.Pattern[str]:
-    """Comments, strings and what structures a text. None can fail after having read far."""
+def _piece_pattern(language: str) -> re.Pattern[str]:
+    """Return a pattern of comments, strings and brackets. No alternative can fail after having read far."""
     parts = [r'"(?:\\.|[^"\\\n])*"?']
-    # A quote before a name may be a lifetime or a symbol there, and ends nowhere.
+    # In these languages a quote before a name may be a lifetime or a symbol, and is never closed.
     parts.append(r"'(?:\\.|[^'\\\n])'" if language in ("rust", "scala", "kotlin") else r"'(?:\\.|[^'\\\n])*'?")
     if language in ("javascript", "typescript", "tsx", "go"):
         parts.append(r"`(?:\\.|[^`\\])*`?")
@@ -120,92 +133,147 @@ def _pieces(language: str) -> re.Pattern[str]:
     return re.compile("|".join(parts), re.DOTALL | re.MULTILINE)
 
 
-def _braced(text: str, language: str) -> list[Find]:
-    lines = text.split("\n")
-    row = Rows(text)
-    marks = ("#",) if language == "bash" else ("//", "/*", " *", "#[", "@", "[")
-    finds: list[Find] = []
-    # For each open brace: the find it is the body of, and the parentheses, start and number of finds before it.
-    open_: list[tuple[int, int, int, int]] = []
-    around: list[int] = []  # the finds among them
-    start = parentheses = floor = 0
-    for piece in _pieces(language).finditer(text):
-        what = piece[0]
-        if what == "{":
-            index = -1
-            if not parentheses:
-                parent = around[-1] if around else -1
-                find = _opened(text, lines, row, max(start, piece.start() - _HEADER_CHARS), piece.start(), language)
-                if find is not None:
-                    limit = max(floor, finds[parent].line if parent >= 0 else 0)
-                    index = len(finds)
-                    finds.append(_placed(find, lines, finds, parent, limit, marks))
-                    around.append(index)
-            open_.append((index, parentheses, start, len(finds)))
-            start, parentheses = piece.end(), 0
-        elif what == "}":
-            index, parentheses, before, known = open_.pop() if open_ else (-1, 0, 0, 0)
-            if len(finds) > known:  # what was defined in there does not come before what is around it
-                parentheses = 0
-            start = before if parentheses else piece.end()
-            if index >= 0:
-                around.pop()
-                finds[index] = ended(finds[index], row(piece.start()))
-            if not parentheses:
-                floor = row(piece.start())
-        elif what == ";":
-            if not parentheses:
-                start, floor = piece.end(), row(piece.start())
-        elif what == "(":
-            parentheses += 1
-        elif what == ")":
-            parentheses = max(0, parentheses - 1)
-        elif what.lstrip()[0] == "#" and language != "php":
-            start, parentheses = piece.end(), 0
-            floor = row(piece.start()) if language != "bash" else floor
-    for index in around:
-        finds[index] = ended(finds[index], row.last)
-    return finds
+@record
+class _Brace:
+    """An open brace and the state of the scanner before it."""
+
+    index: int
+    """The index of the definition that it is the body of, or -1."""
+    parentheses: int
+    start: int
+    definition_count: int
 
 
-def _opened(text: str, lines: list[str], row: Rows, start: int, end: int, language: str) -> Find | None:
-    """What the text from `start` to a brace at `end` defines. A header begins on a line of its own, or at `start`."""
-    header = _COMMENT.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), text[start:end])
-    at = len(header) - len(header.lstrip())
-    while attribute := _ATTRIBUTE.match(header, at):
+class _BraceScanner:
+    """One pass over the comments, strings and brackets of a text."""
+
+    def __init__(self, text: str, language: str) -> None:
+        self._text = text
+        self._language = language
+        self._lines = text.split("\n")
+        self._numbers = LineNumbers(text)
+        self._comments = ("#",) if language == "bash" else ("//", "/*", " *", "#[", "@", "[")
+        self._definitions: list[Definition] = []
+        self._braces: list[_Brace] = []
+        self._around: list[int] = []
+        """The indices of the definitions whose braces are open."""
+        self._start = 0
+        """The offset at which the next header can begin."""
+        self._parentheses = 0
+        self._floor = 0
+        """The last line that does not belong to the next definition."""
+
+    def run(self) -> list[Definition]:
+        for piece in _piece_pattern(self._language).finditer(self._text):
+            spelled = piece[0]
+            if spelled == "{":
+                self._open_brace(piece.start())
+            elif spelled == "}":
+                self._close_brace(piece.start())
+            elif spelled == ";":
+                if not self._parentheses:
+                    self._start, self._floor = piece.end(), self._numbers.at(piece.start())
+            elif spelled == "(":
+                self._parentheses += 1
+            elif spelled == ")":
+                self._parentheses = max(0, self._parentheses - 1)
+            elif spelled.lstrip()[0] == "#" and self._language != "php":  # a comment, or a line of the preprocessor
+                self._start, self._parentheses = piece.end(), 0
+                if self._language != "bash":
+                    self._floor = self._numbers.at(piece.start())
+        for index in self._around:
+            self._definitions[index] = ended(self._definitions[index], self._numbers.last)
+        return self._definitions
+
+    def _open_brace(self, at: int) -> None:
+        index = -1
+        if not self._parentheses:
+            definition = self._definition_before(at)
+            if definition is not None:
+                index = len(self._definitions)
+                self._definitions.append(self._placed(definition))
+                self._around.append(index)
+        self._braces.append(
+            _Brace(
+                index=index,
+                parentheses=self._parentheses,
+                start=self._start,
+                definition_count=len(self._definitions),
+            )
+        )
+        self._start, self._parentheses = at + 1, 0
+
+    def _close_brace(self, at: int) -> None:
+        brace = self._braces.pop() if self._braces else _Brace(-1, 0, 0, 0)
+        # A definition inside the braces ends the header that began before them.
+        continues = brace.parentheses > 0 and len(self._definitions) <= brace.definition_count
+        self._parentheses = brace.parentheses if continues else 0
+        self._start = brace.start if continues else at + 1
+        if brace.index >= 0:
+            self._around.pop()
+            self._definitions[brace.index] = ended(self._definitions[brace.index], self._numbers.at(at))
+        if not continues:
+            self._floor = self._numbers.at(at)
+
+    def _definition_before(self, brace: int) -> Definition | None:
+        """Return the definition whose body starts at a brace. Its header begins at `_start` or on a later line."""
+        language = self._language
+        start = max(self._start, brace - _HEADER_CHARS)
+        text = _COMMENT.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), self._text[start:brace])
+        at = _header_start(text, language)
+        header = None
+        if language in _BY_LINES:
+            # Line ends separate statements here, so the header is the shortest run of last lines that is one.
+            starts = [at, *(found.end() for found in re.finditer(r"\n\s*(?=\S)", text) if found.end() > at)]
+            for at in reversed(starts[-_HEADER_LINES:]):
+                if text.count("(", at) == text.count(")", at) and (header := _parse_header(text[at:], language)):
+                    break
+        else:
+            header = _parse_header(text[at:], language)
+        if header is None:
+            return None
+        named_at = text.find(header.name, at)
+        line = self._numbers.at(start + (named_at if named_at >= 0 else at))
+        return Definition(
+            name=header.name,
+            kind=header.kind,
+            line=line,
+            first=self._numbers.at(start + at),
+            last=line,
+            signature=squeeze(text[at:]).rstrip("{= ").removesuffix("=>").rstrip(),
+            owner=header.owner,
+        )
+
+    def _placed(self, definition: Definition) -> Definition:
+        """Return a definition with its parent, the comment above it, and the kind that follows from its parent."""
+        parent = self._around[-1] if self._around else -1
+        around = self._definitions[parent] if parent >= 0 else None
+        is_method = definition.kind == "function" and around is not None and around.kind in _CLASSES
+        top = min(definition.first, definition.line)
+        floor = max(self._floor, 0 if around is None else around.line)
+        first = comment_start(self._lines, top, min(floor, top - 1), self._comments)
+        return replace(
+            definition,
+            kind="method" if is_method else definition.kind,
+            first=first if around is None else max(first, around.line),
+            parent=parent,
+        )
+
+
+def _header_start(text: str, language: str) -> int:
+    """Return the offset of the first character after blanks, attributes and the template parameters of C++."""
+    at = _skip_blanks(text, 0)
+    while attribute := _ATTRIBUTE.match(text, at):
         at = attribute.end()
-    at += len(header[at:]) - len(header[at:].lstrip())
-    if language == "cpp" and header.startswith("template", at):
-        angle = header.rfind(">\n", at)
-        at = angle + 1 if angle > 0 else at
-        at += len(header[at:]) - len(header[at:].lstrip())
-    named = None
-    if language in _BY_LINES:
-        # Where line ends end statements, what comes before may be another: the last lines that make a header are it.
-        starts = [at, *(found.end() for found in re.finditer(r"\n\s*(?=\S)", header) if found.end() > at)]
-        for at in reversed(starts[-_HEADER_LINES:]):
-            if header.count("(", at) == header.count(")", at) and (named := _named(header[at:], language)):
-                break
-    else:
-        named = _named(header[at:], language)
-    if named is None:
-        return None
-    name, kind, owner = named
-    found = header.find(name, at)
-    line = row(start + (found if found >= 0 else at))
-    signature = squeeze(header[at:]).rstrip("{= ").removesuffix("=>").rstrip()
-    return Find(name, kind, line, row(start + at), line, -1, signature, owner)
+    at = _skip_blanks(text, at)
+    if language == "cpp" and text.startswith("template", at):
+        angle = text.rfind(">\n", at)
+        at = _skip_blanks(text, angle + 1 if angle > 0 else at)
+    return at
 
 
-def _placed(find: Find, lines: list[str], finds: list[Find], parent: int, limit: int, marks: tuple[str, ...]) -> Find:
-    kind = find.kind
-    if kind == "function" and parent >= 0 and finds[parent].kind in _CLASSES:
-        kind = "method"
-    top = min(find.first, find.line)
-    first = above(lines, top, min(limit, top - 1), marks)
-    if parent >= 0:
-        first = max(first, finds[parent].line)
-    return Find(find.name, kind, find.line, first, find.line, parent, find.signature, find.owner)
+def _skip_blanks(text: str, at: int) -> int:
+    return at + len(text[at:]) - len(text[at:].lstrip())
 
 
 # --- indentation ------------------------------------------------------------------------------------------------------
@@ -215,38 +283,39 @@ _LUA = re.compile(r"[ \t]*(?:local[ \t]+)?(function)[ \t]+([\w.:]+)")
 _LINE_CHARS = 400
 
 
-def _indented(text: str, language: str) -> list[Find]:
-    """Definitions that end with an `end` as far in as they are themselves, or before the next that is no further in."""
+def _by_indentation(text: str, language: str) -> list[Definition]:
+    """Return definitions that end with an `end` in their column, or before the next one that is not indented deeper."""
     lines = text.split("\n")
-    pattern, marks = (_RUBY, ("#",)) if language == "ruby" else (_LUA, ("--",))
-    finds: list[Find] = []
-    open_: list[tuple[int, int]] = []
-    for row, line in enumerate(lines, 1):
+    pattern, comments = (_RUBY, ("#",)) if language == "ruby" else (_LUA, ("--",))
+    nesting = Nesting()
+    for number, line in enumerate(lines, 1):
         body = line.strip()
         match = pattern.match(line[:_LINE_CHARS])
-        closes = body == "end" or body.startswith(("end ", "end;", "end)", "end,"))
-        if not match and not closes:
+        is_end = body == "end" or body.startswith(("end ", "end;", "end)", "end,"))
+        if not match and not is_end:
             continue
         indent = len(line) - len(line.lstrip())
-        while open_ and indent <= open_[-1][1]:
-            index, column = open_.pop()
-            ends = closes and indent == column
-            finds[index] = ended(finds[index], row if ends else row - 1)
-            if ends:
+        while nesting.column >= indent:
+            is_own_end = is_end and nesting.column == indent
+            nesting.close(number if is_own_end else number - 1)
+            if is_own_end:
                 break
         if not match:
             continue
-        parent = open_[-1][0] if open_ else -1
         kind = {"def": "method", "class": "class", "module": "namespace"}.get(match[1], "function")
-        if kind == "method" and parent < 0:
-            kind = "function"
         owner, _, name = match[2].replace("::", ".").replace(":", ".").strip(".").rpartition(".")
-        floor = finds[parent].line if parent >= 0 else 0
-        signature = squeeze(line[:_LINE_CHARS])
-        finds.append(Find(name, kind, row, above(lines, row, floor, marks), row, parent, signature, owner))
-        if not body.endswith((" end", ";end")):
-            open_.append((len(finds) - 1, indent))
-    last = Rows(text).last
-    for index, _ in open_:
-        finds[index] = ended(finds[index], last)
-    return finds
+        definition = Definition(
+            name=name,
+            kind="function" if kind == "method" and not nesting.open else kind,
+            line=number,
+            first=comment_start(lines, number, nesting.parent_line, comments),
+            last=number,
+            parent=nesting.parent,
+            signature=squeeze(line[:_LINE_CHARS]),
+            owner=owner,
+        )
+        nesting.add(definition, indent)
+        if body.endswith((" end", ";end")):
+            nesting.close(number)
+    nesting.close_all(LineNumbers(text).last)
+    return nesting.definitions

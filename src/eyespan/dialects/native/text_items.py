@@ -158,7 +158,7 @@ class OutlineItem:
         if not listed:
             return f"{name}: no symbols found" + ("" if outline.language else ", its language is not known")
         header = f"outline of {name}, by {outline.how}"
-        if not outline.complete:
+        if not outline.is_complete:
             header += ", perhaps not complete"
         if outline.hint:
             header += f" ({outline.hint})"

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from eyespan.outline import language_of
+from eyespan.outline.model import build_outline
+from eyespan.outline.shape import definitions_by_shape
+from sizes import size
+
+from .support import EXPECTED, SOURCE, check_shape, mutated
+
+by_file = pytest.mark.parametrize("path", SOURCE, ids=lambda path: path.name)
+LENGTH = size(short=40_000, long=100_000)
+
+
+@by_file
+def test_most_definitions_are_found_by_shape(path):
+    """Every definition with a body, to its last line; fields, constants and declarations need the grammar."""
+    wanted = set()
+    for row in (EXPECTED / f"{path.name}.txt").read_text("utf-8").split("\n")[1:-1]:
+        kind, lines, _, name = row.split(" | ")[0].split(" ", 3)
+        first, _, last = lines.split("/")
+        if kind in ("class", "struct", "trait", "impl", "namespace", "function", "method") and first != last:
+            wanted.add((name, int(last)))
+    found = build_outline(definitions_by_shape(path.read_text("utf-8"), language_of(path.name)), "shape")
+
+    known = {(symbol.qualified, symbol.last) for symbol in found.symbols}
+    assert len(wanted & known) >= 0.75 * len(wanted), wanted - known
+    check_shape(found, path.read_bytes())
+
+
+@by_file
+def test_no_mutation_breaks_the_scanner(path):
+    dice = Random(path.name)
+    for _ in range(150):
+        data = mutated(path.read_bytes(), dice, dice.randrange(1, 9))
+        text = data.decode("utf-8", "replace")
+        check_shape(build_outline(definitions_by_shape(text, language_of(path.name)), "shape"), data)
+
+
+@pytest.mark.parametrize("language", ["javascript", "go", "rust", "c", "cpp", "bash", "php", "ruby", "lua", "swift"])
+@pytest.mark.parametrize("unit", ["{", "/*", '"\\"', "f(){", "a\n", "(", "'\\'", "`\\`", "f(\n", "#", "}\n", "class "])
+def test_the_time_is_proportional_to_the_length(language, unit):
+    """A pattern that started over at every place would take minutes here."""
+    definitions_by_shape((unit * LENGTH)[:LENGTH], language)
