@@ -1,4 +1,4 @@
-"""Measure the lines and branches of guard, lines and readers that their own tests run.
+"""Measure the lines and branches of guard, lines, readers and decoders that their own tests run.
 
     python -m proof coverage                              needs `pip install coverage`
 

@@ -38,9 +38,10 @@ RUNS: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
 
 
 def main(argv: list[str] | None = None) -> int:
-    argparse.ArgumentParser(description="Measure the coverage of guard, lines and readers.").parse_args(argv)
+    argparse.ArgumentParser(description="Measure the coverage of guard, lines, readers and decoders.").parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="eyespan-coverage-") as made:
         environment = {**os.environ, "COVERAGE_FILE": f"{made}/coverage", "PYTHONPATH": str(REPOSITORY)}
+        environment["EYESPAN_TESTS"] = "long"
         failed = False
         for variables, arguments in RUNS:
             # A fixed seed: the result is the same each time. The plugin must load before the package does.
