@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 
 import hypothesis
+import pytest
 
 from sizes import examples
 
@@ -11,3 +12,12 @@ os.environ.setdefault("EYESPAN_CACHE", "off")  # No test writes to the user's ca
 # No deadline: nothing in the tests is timed, so that a busy machine cannot make them fail.
 hypothesis.settings.register_profile("eyespan", deadline=None, max_examples=examples(100))
 hypothesis.settings.load_profile("eyespan")
+
+
+@pytest.fixture
+def full_device() -> str:
+    """Return the path of a device to which every write fails because it is full."""
+    path = "/dev/full"
+    if not os.access(path, os.W_OK):
+        pytest.skip(f"{path} is missing or belongs to another user")
+    return path

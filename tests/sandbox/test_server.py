@@ -222,12 +222,12 @@ def test_the_cache_and_the_log_stay_writable_and_nothing_beside_them(tree, tmp_p
 
 @linux
 @has_landlock
-def test_a_log_that_is_a_device_opens_no_directory(tree):
-    body = """
-        names = ("/dev/full", "/dev/zero")
+def test_a_log_that_is_a_device_opens_no_directory(tree, full_device):
+    body = f"""
+        names = ({full_device!r}, "/dev/zero")
         print(json.dumps([tried(lambda name=name: open(name, "a").close()) for name in names]))
     """
-    assert inside(body, tree, options=["--audit", "/dev/full"]) == ["done", "EACCES"]
+    assert inside(body, tree, options=["--audit", full_device]) == ["done", "EACCES"]
 
 
 @linux

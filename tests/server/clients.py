@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -36,8 +37,12 @@ class StdioServer:
         self.notices: list[dict[str, Any]] = []
         if version is not None and not self.modern:
             hello = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "judge", "version": "1"}}
-            self.hello = self.ask("initialize", hello)["result"]
-            self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+            try:
+                self.hello = self.ask("initialize", hello)["result"]
+                self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+            except BaseException:
+                self.close()  # pipes that stay open would fail another test
+                raise
 
     def send(self, message: Any) -> None:
         self.write(json.dumps(message).encode() + b"\n")
@@ -83,7 +88,8 @@ class StdioServer:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         assert self.process.stderr is not None
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # the server has ended before it read everything
+            self.process.stdin.close()
         status = self.process.wait(30)
         self.errors = self.process.stderr.read().decode()
         if not self.process.stdout.closed:
@@ -104,7 +110,9 @@ class HttpServer:
         assert self.process.stderr is not None
         line = self.process.stderr.readline()
         found = re.search(r"http://127\.0\.0\.1:(\d+)/mcp", line)
-        assert found, line + self.process.stderr.read()
+        if not found:
+            self.end()
+        assert found, line + self.errors
         self.banner = line
         self.port = int(found[1])
         self.token = token

@@ -62,9 +62,9 @@ def test_a_log_that_others_can_read_is_restricted_to_its_owner(tmp_path):
 
 
 @pytest.mark.parametrize("required", [False, True])
-def test_without_a_required_line_nothing_is_read(lines, tree, required):
+def test_without_a_required_line_nothing_is_read(lines, tree, full_device, required):
     extra = ["--audit-required"] if required else []
-    server = lines("--dialect", "claude", "--audit", "/dev/full", *extra)
+    server = lines("--dialect", "claude", "--audit", full_device, *extra)
 
     result = server.call("Read", file_path=str(tree / "hello.txt"))
     resource = server.ask("resources/read", {"uri": "file:///hello.txt"})

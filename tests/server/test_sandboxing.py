@@ -24,6 +24,7 @@ from eyespan.cli.main import main as cli_main
 from eyespan.sandbox import landlock, seccomp
 from eyespan.sandbox.server import Report
 from eyespan.server import sandboxing
+from sizes import size
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the layers are Linux system calls")
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -89,8 +90,8 @@ def test_without_the_sandbox_there_is_a_warning_over_http_too(tree):
     assert server.errors == f"eyespan serve: {sandboxing.OFF_LINE}\n"
 
 
-def test_a_start_without_the_sandbox_needs_its_line_in_a_required_log(tree):
-    argv = [sys.executable, "-m", "eyespan", "serve", "--root", str(tree), "--no-sandbox", "--audit", "/dev/full"]
+def test_a_start_without_the_sandbox_needs_its_line_in_a_required_log(tree, full_device):
+    argv = [sys.executable, "-m", "eyespan", "serve", "--root", str(tree), "--no-sandbox", "--audit", full_device]
     for extra, status in (([], 0), (["--audit-required"], 1)):
         done = subprocess.run([*argv, *extra], input=b"", capture_output=True, timeout=60)
         assert done.returncode == status, done.stderr
@@ -222,7 +223,7 @@ def test_every_reader_answers_the_same_inside_over_http(harbour, workers):
 
     from .clients import HttpServer
 
-    asked = questions(harbour)[:: 1 if workers == "1" else 4]
+    asked = questions(harbour)[:: size(short=4, long=1) if workers == "1" else 4]
     server = HttpServer(harbour, "--dialect", "native", "--workers", workers)
 
     async def talk():

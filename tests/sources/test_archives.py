@@ -41,6 +41,7 @@ from eyespan.lines.index import RACY_NS
 from eyespan.model import MIB, Block, Limits, Lines, ReadRequest, Tail
 from eyespan.sources import cache as source_cache
 from eyespan.sources import members, nested, streams
+from sizes import examples, size
 
 DOCUMENTS = frozenset(["archive", "compressed"])
 
@@ -181,8 +182,9 @@ def test_every_window_is_that_of_the_plain_file(container, tmp_path):
     for name, data in PLAIN.items():
         (tmp_path / "plain").write_bytes(data)
         (tmp_path / "packed").write_bytes(pack(data))
-        for selection in SELECTIONS:
-            for more in ({}, {"limits": Limits(max_line_bytes=80, max_line_chars=20), "total": "exact"}):
+        for number, selection in enumerate(SELECTIONS):
+            both = ({}, {"limits": Limits(max_line_bytes=80, max_line_chars=20), "total": "exact"})
+            for more in size(short=both[number % 2 :][:1], long=both):
                 plain = read(tmp_path, "plain", selection, **more)
                 packed = read(tmp_path, "packed", selection, member, **more)
 
@@ -202,7 +204,7 @@ def test_wide_encodings_are_read_too(container, tmp_path):
     assert text_of(found) == b"twee\n"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_window_of_any_member_in_any_order(data, tmp_path):
     name, (pack, member) = data.draw(st.sampled_from(sorted(CONTAINERS.items())))
@@ -823,7 +825,7 @@ def test_damage_never_does_more_than_fail(name, tmp_path):
     packed = pack(data)
     dice = random.Random(f"damage {name}")
     seen = set()
-    for _ in range(200):
+    for _ in range(size(short=50, long=200)):
         damaged = bytearray(packed)
         for _ in range(dice.choice((1, 1, 2, 8))):
             at = dice.randrange(len(damaged))

@@ -29,6 +29,7 @@ from eyespan.errors import (
 from eyespan.guard import Guard
 from eyespan.model import Lines, ReadRequest, Tail
 from eyespan.sources.git import open_at, packs
+from sizes import size
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="repositories are made with git")
 
@@ -417,7 +418,7 @@ def test_damage_never_does_more_than_fail(seed, repository, tmp_path):
     shutil.copytree(repository, directory)
     files = sorted(path for path in (directory / ".git").rglob("*") if path.is_file() and "hooks" not in str(path))
     seen = set()
-    for _ in range(50):
+    for _ in range(size(short=15, long=50)):
         path = dice.choice(files)
         whole = path.read_bytes()
         data = bytearray(whole)
