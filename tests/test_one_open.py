@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 
 from eyespan import Workspace
@@ -52,6 +54,18 @@ def test_native_opens_each_file_once(root, opens, targets, files, budget):
 
     assert not reply.is_error
     assert [path for path in opens if path in files] == files
+
+
+def test_a_revision_opens_each_file_of_the_repository_once(root, opens):
+    git = ["git", "-C", str(root), "-c", "user.name=x", "-c", "user.email=x@example.org"]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"], ["gc", "-q"]):
+        subprocess.run([*git, *command], check=True)
+    with Workspace(root) as workspace:
+        reply = workspace.tool("native").call({"files": ["b.py@HEAD"]})
+
+    assert not reply.is_error
+    found = [path for path in opens if ".git/" in path]
+    assert sorted(found) == sorted(set(found))
 
 
 def test_all_reads_of_an_opened_file_see_the_version_that_was_opened(root):
