@@ -287,5 +287,5 @@ def picture(data, path, small):
     return "ok" if off < 3 else f"wrong: another picture (off by {off:.1f})"
 
 
-def walls(layers, path, small):
+def process(layers, path, small):
     return "ok" if layers["process"] else "wrong: no process"

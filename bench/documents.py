@@ -137,7 +137,9 @@ CASES = {
         "all_slides",
         (*_ours("eyespan_text", "decoder_text"), MARKITDOWN),
     ),
-    "worker": Case("an empty job of the worker", "text.pdf", files.make_pdf, "walls", tuple(_ours("empty_job"))),
+    "worker": Case(
+        "an empty job of the worker", "text.pdf", files.make_pdf, "process", tuple(_ours("empty_job"))
+    ),
 }
 # `at_most` and `at_least` compare these: (row, contender), by default its median in milliseconds.
 GOALS = (
@@ -341,8 +343,8 @@ def markdown(results) -> str:
         "Made by `python bench/documents.py`, which installs the peers and makes the files; nothing here is written by "
         "hand. Everyone reads the same files, each in a process of its own, in turns. Median and best are of calls "
         "after a first one on a small file; cold is one call in a new process, imports included. Every answer is "
-        "compared with what is in the file. Memory is the peak of the process; eyespan decodes in a jailed one, whose "
-        "memory is that of the decoder alone.",
+        "compared with what is in the file. Memory is the peak of the process; eyespan decodes in a sandboxed one, "
+        "whose memory is that of the decoder alone.",
         "",
         "## Goals",
         "",

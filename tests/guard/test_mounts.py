@@ -165,6 +165,7 @@ def test_without_the_open_table_a_new_mount_is_not_seen(no_proc, tmp_path, monke
 
 
 @mounting
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # threads of other tests may be idle
 def test_a_forked_process_and_its_parent_both_read_the_open_table(held, no_proc, tmp_path, monkeypatch):
     monkeypatch.setattr(mounts, "_FRESH_SECONDS", 0.0)
     file = str(tmp_path / "file")

@@ -22,7 +22,7 @@ KIND = "eml"
 MAX_BYTES = 64 * 1024 * 1024
 HEADERS = ("From", "To", "Cc", "Reply-To", "Date", "Subject")
 
-# Behind the walls no module can be loaded any more: this one mail touches all that the parser loads on first use.
+# Inside the sandbox no module can be imported: parse one mail that makes the parser import everything it needs.
 email.message_from_bytes(
     b'From: "a" <a@b.c>\nDate: Mon, 1 Jan 2024 00:00:00 +0000\nSubject: =?utf-8?b?YQ==?=\n'
     b'Content-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/plain; charset="utf-8"\n'

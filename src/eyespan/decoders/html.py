@@ -44,7 +44,7 @@ _FLAT = frozenset((
 """Elements that are empty, or that the next of their kind ends: many pages never close them."""
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 
-# Behind the walls no codec can be loaded any more: those that pages and mails name.
+# Inside the sandbox no codec can be imported: import those that pages and mails name.
 # fmt: off
 CODECS = (
     "utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-7", "ascii", "latin-1", "cp1250", "cp1251", "cp1252", "cp1253",

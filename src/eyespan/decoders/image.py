@@ -54,7 +54,7 @@ _UPRIGHT = {
 # The library's own check of pixels (see `_open`) only warns, up to twice its limit: make that an error.
 warnings.simplefilter("ignore")
 warnings.simplefilter("error", Image.DecompressionBombWarning)
-# Every plugin that may be needed, and what they load on first use, before the walls are up.
+# Inside the sandbox no plugin can be imported: import all of them, and what they load on first use.
 Image.init()
 AvifImagePlugin.DEFAULT_MAX_THREADS = 1
 HAS_AVIF = bool(features.check("avif"))

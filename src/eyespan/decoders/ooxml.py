@@ -38,7 +38,7 @@ SMALL_BYTES = 16 * 1024
 MAX_RATIO = 300
 """Of a part to its compressed form, above 1 MiB; deflate itself ends at 1032. XML of large tables reaches 100."""
 
-# Behind the walls nothing can be opened, also no module: names of parts may need this one.
+# Inside the sandbox no module can be imported: import this codec, which names of parts may need.
 codecs.lookup("cp437")
 
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"

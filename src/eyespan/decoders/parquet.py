@@ -32,8 +32,8 @@ _M_ARENA_MAX = -8
 if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "mallopt"):
     # The C library sets 128 MiB of address space aside for each thread, and duckdb starts some: most of what a job has.
     ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
-# How duckdb is told what a machine has, instead of looking for itself: behind the server's jail it finds the files of
-# the control groups, cannot open them, and aborts the process. The settings below are what counts.
+# Give duckdb the size of the machine. Inside the server's sandbox it would find the files of the control groups, fail
+# to open them, and abort the process. The settings below are what counts.
 os.environ["SLURM_CPUS_ON_NODE"], os.environ["SLURM_MEM_PER_NODE"] = "1", "192M"
 _NAME = "eyespan://file"
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {

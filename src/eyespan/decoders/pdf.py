@@ -7,7 +7,7 @@ is told as such and the others are shown.
 from __future__ import annotations
 
 import ctypes
-import encodings.utf_16_le  # noqa: F401  # pypdfium2 decodes with it; behind the walls it could not be loaded
+import encodings.utf_16_le  # noqa: F401  # used by pypdfium2; inside the sandbox it cannot be imported
 import io
 import time
 from typing import TYPE_CHECKING, Any
