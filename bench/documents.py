@@ -137,9 +137,7 @@ CASES = {
         "all_slides",
         (*_ours("eyespan_text", "decoder_text"), MARKITDOWN),
     ),
-    "worker": Case(
-        "an empty job of the worker", "text.pdf", files.make_pdf, "process", tuple(_ours("empty_job"))
-    ),
+    "worker": Case("an empty job of the worker", "text.pdf", files.make_pdf, "process", tuple(_ours("empty_job"))),
 }
 # `at_most` and `at_least` compare these: (row, contender), by default its median in milliseconds.
 GOALS = (

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 MIB = 1024 * 1024
 SNIFF_BYTES = 8192
 """How much of a file's start decides whether it is text: the figure of seeds 001, 002 and 003."""
+MAX_SYMBOLS = 20_000
+"""The outline of a file with more symbols holds the first of them."""
 
 
 # --- what is asked -------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ DEFECTS = (
     ),
     Defect(
         name="lines are cut a byte late",
-        file=f"{SRC}/_native/__init__.py",
+        file=f"{SRC}/_native/cuts.py",
         old="raw[:max_bytes]",
         new="raw[: max_bytes + 1]",
         tests="tests/dialects/test_reference.py tests/native/test_twins.py",

@@ -13,13 +13,6 @@ if TYPE_CHECKING:
 
     from eyespan._native._fast import Opened
 
-
-def cut_bytes(line: str, max_bytes: int) -> str:
-    """The longest prefix of whole characters that takes at most `max_bytes` bytes of UTF-8."""
-    raw = line.encode("utf-8")
-    return line if len(raw) <= max_bytes else raw[:max_bytes].decode("utf-8", "ignore")
-
-
 open_beneath: Callable[[int, str | bytes, bool, bytes, bool, int, int, int], Opened] | None = None
 """Finds, looks at and opens a file beneath an open folder (guard/openat.py); None where the kernel has no such call."""
 
@@ -47,4 +40,4 @@ except Exception:  # a build for another platform can fail to load in any way, a
 
     BACKEND = "python"
 
-__all__ = ["BACKEND", "count", "cut_bytes", "nth", "number", "open_beneath", "quote", "scan", "weigh"]
+__all__ = ["BACKEND", "count", "nth", "number", "open_beneath", "quote", "scan", "weigh"]

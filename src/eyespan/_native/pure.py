@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 
-from eyespan._native import cut_bytes
+from eyespan._native.cuts import cut_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

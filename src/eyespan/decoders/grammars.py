@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eyespan.errors import Missing, shortage
-from eyespan.outline.model import MAX_SYMBOLS
+from eyespan.model import MAX_SYMBOLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

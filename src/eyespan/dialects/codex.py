@@ -7,7 +7,7 @@ are the program's: offset, limit, path, anchor_line, max_lines, then the file. A
 from __future__ import annotations
 
 from eyespan import errors
-from eyespan._native import cut_bytes
+from eyespan._native.cuts import cut_bytes
 from eyespan.dialects.arguments import BadArguments, is_integer, shown
 from eyespan.dialects.base import CHANGED, FileDialect, encoding_note, only_text, text_reply
 from eyespan.dialects.rendering import joined, numbered

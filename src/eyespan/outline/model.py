@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from eyespan.model import MAX_SYMBOLS
 from eyespan.record import record
 
 TYPE_CHECKING = False
@@ -11,8 +12,6 @@ if TYPE_CHECKING:
 
     Method = Literal["ast", "tree-sitter", "shape", "regex"]
 
-MAX_SYMBOLS = 20_000
-"""The outline of a file with more symbols holds the first of them."""
 MAX_DEPTH = 30
 """Deeper symbols are left out: only generated files have them, and every level makes qualified names longer."""
 _NAME_CHARS = 200

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from eyespan.context import CallContext
 from eyespan.errors import Cancelled, Missing, ReadError
-from eyespan.outline.model import MAX_SYMBOLS, Definition, build_outline
+from eyespan.model import MAX_SYMBOLS
+from eyespan.outline.model import Definition, build_outline
 from eyespan.outline.shape import definitions_by_shape
 from eyespan.outline.text import decode_text
 
