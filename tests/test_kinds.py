@@ -8,7 +8,7 @@ def name_of(kind):
 
 
 @pytest.mark.parametrize(
-    ("head", "media_type"),
+    ("first_bytes", "media_type"),
     [
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "image/png"),
         (b"\xff\xd8\xff\xe0", "image/jpeg"),
@@ -31,12 +31,12 @@ def name_of(kind):
         (b"<svg xmlns='http://www.w3.org/2000/svg'/>", None),
     ],
 )
-def test_a_picture_is_known_by_its_first_bytes(head, media_type):
-    assert kinds.image_type(head) == media_type
+def test_an_image_is_known_by_its_first_bytes(first_bytes, media_type):
+    assert kinds.image_type(first_bytes) == media_type
 
 
 @pytest.mark.parametrize(
-    ("head", "name", "kind"),
+    ("first_bytes", "name", "kind"),
     [
         (b"%PDF-1.7\n", "a", "pdf"),
         (b"\xef\xbb\xbf%PDF-1.7\n", "a", "pdf"),
@@ -51,5 +51,5 @@ def test_a_picture_is_known_by_its_first_bytes(head, media_type):
         (b"\x89PNG\r\n\x1a\n", "a.txt", "image"),
     ],
 )
-def test_contents_decide_and_then_the_name(head, name, kind):
-    assert name_of(kinds.detect(head, name)) == kind
+def test_contents_decide_before_the_name(first_bytes, name, kind):
+    assert name_of(kinds.detect(first_bytes, name)) == kind

@@ -23,3 +23,11 @@ def test_close_ignores_every_error_but_a_wrong_descriptor(monkeypatch):
 
     with pytest.raises(OSError, match="Bad file descriptor"):
         source.close_fd(here)
+
+
+def test_bytes_are_spooled_to_a_file_if_the_system_has_no_memfd(monkeypatch):
+    monkeypatch.delattr(os, "memfd_create", raising=False)
+    fd = source.spool((b"da", b"ta"), asked="")
+
+    assert os.pread(fd, 10, 0) == b"data"
+    os.close(fd)

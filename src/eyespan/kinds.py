@@ -1,6 +1,6 @@
 """Kinds of files, detected by their first bytes or, for kinds without a signature, by their names.
 
-A row of `KINDS` says everything about a kind. A new kind is one row and one reader module, imported on first use, and
+A row of `KINDS` holds everything about a kind. A new kind is one row and one reader module, imported on first use, and
 one decoder module if its files are decoded in the worker.
 """
 
@@ -58,7 +58,7 @@ class Kind:
 
 
 def api_image_type(first_bytes: bytes) -> str | None:
-    """The media type of a picture that model APIs take as it is, by its first bytes."""
+    """Return the media type of an image that model APIs accept unchanged, by its first bytes; None for others."""
     if first_bytes.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if first_bytes.startswith(b"\xff\xd8\xff"):
@@ -70,17 +70,17 @@ def api_image_type(first_bytes: bytes) -> str | None:
     return None
 
 
-# Header sizes that a BMP can have behind its first 14 bytes: the two letters "BM" alone begin many a text.
+# The sizes of the header after the first 14 bytes of a BMP. The two letters "BM" alone also begin texts.
 _BMP_HEADERS = (12, 40, 52, 56, 64, 108, 124)
 _HEIF_BRANDS = (b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"hevm", b"hevs", b"mif1", b"msf1")
 _PDF_SIGNATURE = b"%PDF-"
 
 
 def image_type(first_bytes: bytes) -> str | None:
-    """The media type of a picture that can be shown, if need be as another type, by its first bytes."""
+    """Return the media type of an image that can be shown, perhaps converted, by its first bytes; None for others."""
     known = api_image_type(first_bytes)
     if known is not None:
-        # These six letters can begin a text, and then no byte of the header behind them is out of the ordinary.
+        # A text can begin with these six letters; the header of a GIF is not text.
         return None if known == "image/gif" and _is_plain_text(first_bytes) else known
     if first_bytes[:2] == b"BM":
         return "image/bmp" if int.from_bytes(first_bytes[14:18], "little") in _BMP_HEADERS else None
@@ -104,12 +104,12 @@ def _is_image(first_bytes: bytes) -> bool:
 
 
 def is_pdf(first_bytes: bytes) -> bool:
-    """Whether a PDF's mark is near the start, where its readers look for it."""
+    """Return True if the signature of a PDF is near the start, where PDF readers search for it."""
     return _PDF_SIGNATURE in first_bytes[:1024]
 
 
 def _is_pdf_file(first_bytes: bytes) -> bool:
-    # Behind other bytes the mark counts only where these are no text: a text may well speak of it.
+    # A signature after other bytes counts only if they are not text: a text may mention it.
     if first_bytes.startswith((_PDF_SIGNATURE, b"\xef\xbb\xbf" + _PDF_SIGNATURE)):
         return True
     return is_pdf(first_bytes) and not _is_plain_text(first_bytes)
@@ -131,7 +131,7 @@ def _is_sqlite(first_bytes: bytes) -> bool:
 
 
 def _is_parquet(first_bytes: bytes) -> bool:
-    # Behind the mark comes a page header, which no text can be: its first field is a number of one byte.
+    # A page header follows the signature, and is never text: its first field is a number of one byte.
     return first_bytes.startswith(b"PAR1") and not _is_plain_text(first_bytes)
 
 
@@ -139,10 +139,10 @@ _TAR_BLOCK = 512
 
 
 def compression(first_bytes: bytes) -> str | None:
-    """What a file is compressed with, by its first bytes."""
+    """Return the compression format of a file by its first bytes, or None."""
     if first_bytes[:3] == b"\x1f\x8b\x08":
         return "gzip"
-    # Behind the three letters a digit for the block size, then the mark of a block or of the end.
+    # The three letters are followed by a digit, the block size, and by the signature of a block or of the end.
     is_bzip2 = first_bytes[:3] == b"BZh" and first_bytes[3:4] in b"123456789"
     if is_bzip2 and first_bytes[4:10] in (b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"):
         return "bzip2"
@@ -152,24 +152,25 @@ def compression(first_bytes: bytes) -> str | None:
 
 
 def archive(first_bytes: bytes) -> str | None:
-    """Which archive a file is, by its first bytes: "zip" or "tar"."""
+    """Return the archive format of a file by its first bytes: "zip", "tar" or None."""
     if first_bytes[:4] in (b"PK\3\4", b"PK\5\6"):
         return "zip"
     return "tar" if first_bytes[:1] != b"\0" and tar_checksum_fits(first_bytes[:_TAR_BLOCK]) else None
 
 
 def tar_checksum_fits(block: bytes) -> bool:
-    """Whether this is the header of a member of a tar archive; old ones have no other mark."""
+    """Return True if this is the header of a tar member. Old archives have no other signature."""
     field = block[148:156].split(b"\0", 1)[0].strip(b" ")
     if not field.isdigit() or len(block) < _TAR_BLOCK:
         return False
     try:
-        told = int(field, 8)
+        checksum = int(field, 8)
     except ValueError:
         return False
     unsigned = sum(block) - sum(block[148:156]) + 8 * 32
-    # Some old archivers added up signed bytes.
-    return told == unsigned or told == unsigned - 256 * sum([byte > 127 for byte in block[:148] + block[156:]])
+    # Some old archivers added signed bytes.
+    signed = unsigned - 256 * sum([byte > 127 for byte in block[:148] + block[156:]])
+    return checksum in (unsigned, signed)
 
 
 def _is_archive(first_bytes: bytes) -> bool:
@@ -181,7 +182,7 @@ def _is_compressed(first_bytes: bytes) -> bool:
 
 
 def _in_zip(first_bytes: bytes, directory: bytes) -> bool:
-    """Whether a zip package starts with parts in this folder: by the names in front of its parts, not by chance."""
+    """Return True if one of the first members of a zip file lies in this directory, by the names in their headers."""
     if not first_bytes.startswith(b"PK\x03\x04"):
         return False
     at = 0
@@ -417,7 +418,7 @@ def _tables() -> _Tables:
 
 
 def is_binary(first_bytes: bytes, rule: TextRule, encoding_rule: str, whole: bool) -> bool:
-    """Whether a dialect's rule takes these first bytes for binary; `whole`: they are all there is."""
+    """Return True if these first bytes are binary by a dialect's rule. `whole`: the file has no other bytes."""
     if rule == ANY_IS_TEXT:
         return False
     if encoding_rule not in ("utf-8", "utf-8-sig"):
@@ -431,7 +432,7 @@ def is_binary(first_bytes: bytes, rule: TextRule, encoding_rule: str, whole: boo
         try:
             sample.decode("utf-8")
         except UnicodeDecodeError as error:
-            # A character that only the end of the sample cut in two is no mistake; one that the file itself cut is.
+            # A character cut by the end of the sample is valid; one cut by the end of the file is not.
             cut_by_us = error.reason == "unexpected end of data" and error.end == len(sample)
             if cut_by_us and not (whole and len(first_bytes) <= SNIFF_BYTES):
                 return False
@@ -440,14 +441,14 @@ def is_binary(first_bytes: bytes, rule: TextRule, encoding_rule: str, whole: boo
 
 
 def _reads_wide(first_bytes: bytes, encoding_rule: str) -> bool | None:
-    """Whether a wide encoding makes text of these bytes; None if the rule gives no wide encoding."""
+    """Return True if the bytes are text in a wide encoding; None if the rule gives no wide encoding."""
     if by_mark(first_bytes) is not None and encoding_rule in ("bom", "auto", "utf-16", "utf-32"):
         return True
     if encoding_rule == "auto":
         return True if plain_wide(first_bytes[:SNIFF_BYTES]) is not None else None
     if not encoding_rule.startswith(("utf-16", "utf-32")):
         return None
-    # A named encoding is the host's word, but a file of it holds no NUL characters either.
+    # The host names the encoding, but text holds no NUL characters in any encoding.
     encoding = choose(encoding_rule, first_bytes)
     sample = first_bytes[: SNIFF_BYTES * encoding.unit_bytes]
     return "\0" not in sample.decode(encoding.name, "replace")

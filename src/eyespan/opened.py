@@ -141,11 +141,11 @@ class Opened:
             self._context.renew()
 
     def _stream_now(self, selection: Selection, context: CallContext) -> Iterator[Part]:
-        reader: Any = _reader(self.kind)
-        if self.kind is kinds.TEXT:
-            yield from reader.stream(self, selection, context)
-        else:
+        stream = getattr(_reader(self.kind), "stream", None)
+        if stream is None:
             yield from self.read_now(selection, context).parts
+        else:
+            yield from stream(self, selection, context)
 
     def outline(self) -> Outline:
         """Return the symbols of the text, parsed once.

@@ -94,7 +94,7 @@ def test_cells_by_number(call):
 
     assert reply.text.startswith("notebooks/tides.ipynb:c2:1-5/5 #")
     assert "tide = 42" in reply.text
-    assert "[picture" not in reply.text
+    assert "[image" not in reply.text
 
 
 def test_a_sheet_and_an_area_of_it(call):

@@ -264,7 +264,7 @@ class Sweep:
         if self.expected.is_error and reply.is_error and reply.error.code == self.expected.error.code:
             return "the same error"  # with fewer hints, perhaps
         if reply.error is None:
-            if self.scenario.name.startswith("notebook with") and "[picture left out: " in reply.text:
+            if self.scenario.name.startswith("notebook with") and "[image left out: " in reply.text:
                 return "a part failed" if text in reply.text else "WRONG: a part failed for no reason"
             if self.scenario.name.startswith("outline in C") and "by shape, perhaps not complete" in reply.text:
                 return "reported as incomplete"

@@ -14,8 +14,8 @@ from eyespan.model import DocumentOptions, ImageContent, ImageOptions, ReadReque
 from eyespan.readers import image
 from eyespan.worker.client import JobLimits, Worker
 
-PICTURES = Path(__file__).parent.parent / "fixtures" / "pictures"
-EXPECTED = json.loads((PICTURES / "expected.json").read_text())
+IMAGES = Path(__file__).parent.parent / "fixtures" / "pictures"
+EXPECTED = json.loads((IMAGES / "expected.json").read_text())
 UNCHANGED = {
     "cmyk.jpg": "image/jpeg",
     "grey16.png": "image/png",
@@ -27,7 +27,7 @@ UNCHANGED = {
     "progressive.jpg": "image/jpeg",
     "still.webp": "image/webp",
 }
-ANEW = sorted(set(EXPECTED) - set(UNCHANGED))
+CONVERTED = sorted(set(EXPECTED) - set(UNCHANGED))
 RED, BLUE, WHITE = (255, 0, 0), (0, 0, 255), (255, 255, 255)
 
 
@@ -36,7 +36,7 @@ def read(path, **settings):
 
 
 def parts(path, **options):
-    """What the reader gives for these options, which only some dialects have."""
+    """Return the document for these options, which only some dialects have."""
     workspace = Workspace(path.parent)
     request = ReadRequest(
         path.name, documents=frozenset(["image"]), options=DocumentOptions(image=ImageOptions(**options))
@@ -45,9 +45,9 @@ def parts(path, **options):
 
 
 def opened(block):
-    picture = Image.open(io.BytesIO(block.data))
-    picture.load()
-    return picture
+    image = Image.open(io.BytesIO(block.data))
+    image.load()
+    return image
 
 
 def near(colour, wanted):
@@ -55,32 +55,32 @@ def near(colour, wanted):
 
 
 @pytest.mark.parametrize(("name", "media_type"), UNCHANGED.items())
-def test_what_model_apis_take_passes_byte_for_byte(name, media_type):
-    reply = read(PICTURES / name)
+def test_an_image_that_model_apis_accept_is_returned_byte_for_byte(name, media_type):
+    reply = read(IMAGES / name)
 
-    assert reply.content == (ImageContent((PICTURES / name).read_bytes(), media_type),)
+    assert reply.content == (ImageContent((IMAGES / name).read_bytes(), media_type),)
 
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))
-def test_sizes_are_those_that_another_program_finds(name):
+def test_the_size_is_the_one_that_another_program_finds(name):
     if name == "photo.heic":
         pytest.importorskip("pillow_heif", reason="the extra [heic]")
     wanted = EXPECTED[name]
     sides = wanted["width"], wanted["height"]
 
-    facts = read(PICTURES / name).structured
+    facts = read(IMAGES / name).structured
 
     upright = sides[::-1] if wanted["orientation"] == "RightTop" else sides
     assert (facts["width"], facts["height"]) == upright
-    # An icon's pictures are sizes of one and the same, not frames.
+    # The images of an icon are sizes of the same one, not frames.
     assert facts.get("animated", False) is (wanted["frames"] > 1 and not name.endswith(".ico"))
 
 
-@pytest.mark.parametrize("name", ANEW)
-def test_what_they_do_not_take_is_made_anew_within_their_limits(name):
+@pytest.mark.parametrize("name", CONVERTED)
+def test_an_image_that_they_do_not_accept_is_converted_within_their_limits(name):
     if name == "photo.heic":
         pytest.importorskip("pillow_heif", reason="the extra [heic]")
-    reply = read(PICTURES / name)
+    reply = read(IMAGES / name)
 
     shown = opened(reply.content[0])
     assert Image.MIME[shown.format] == reply.content[0].media_type
@@ -93,12 +93,12 @@ def image_types():
     return ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
-def test_a_scaled_picture_comes_with_its_size_and_scale():
-    reply = read(PICTURES / "huge.png")
+def test_a_scaled_image_comes_with_its_size_and_scale():
+    reply = read(IMAGES / "huge.png")
 
     assert reply.content[1:] == (
         TextContent(
-            "The original is a picture of 9000 x 1500 pixels (PNG). It is shown at 1568 x 261 pixels (scale 0.1742): "
+            "The original image has 9000 x 1500 pixels (PNG). It is shown at 1568 x 261 pixels (scale 0.1742): "
             "multiply coordinates by 5.7398 to get those of the original."
         ),
     )
@@ -108,15 +108,15 @@ def test_a_scaled_picture_comes_with_its_size_and_scale():
     assert near(shown.getpixel((10, 250)), WHITE)
 
 
-def test_a_scaled_picture_keeps_its_transparency():
-    shown = opened(read(PICTURES / "alpha.png").content[0])
+def test_a_scaled_image_keeps_its_transparency():
+    shown = opened(read(IMAGES / "alpha.png").content[0])
 
     assert shown.getpixel((10, 100)) == (255, 0, 0, 255)
     assert shown.getpixel((1500, 100))[3] == 0
 
 
-def test_a_picture_stored_on_its_side_is_shown_upright():
-    reply = read(PICTURES / "turned.jpg")
+def test_an_image_stored_on_its_side_is_shown_upright():
+    reply = read(IMAGES / "turned.jpg")
 
     shown = opened(reply.content[0])
     assert shown.size == (209, 1568)
@@ -126,38 +126,38 @@ def test_a_picture_stored_on_its_side_is_shown_upright():
     assert near(shown.getpixel((200, 1500)), WHITE)
 
 
-def test_of_an_animation_that_is_scaled_the_first_frame_is_shown_and_that_is_said():
-    reply = read(PICTURES / "moving_wide.gif")
+def test_the_first_frame_of_a_scaled_animation_is_shown_with_a_note():
+    reply = read(IMAGES / "moving_wide.gif")
 
     assert near(opened(reply.content[0]).convert("RGB").getpixel((5, 5)), RED)
     assert reply.content[1].text.endswith("It has several frames; the first is shown.")
 
 
 def test_a_crop_is_given_in_pixels_of_the_original():
-    document = parts(PICTURES / "plain.png", crop=(30, 10, 20, 20))
+    document = parts(IMAGES / "plain.png", crop=(30, 10, 20, 20))
 
     shown = opened(document.parts[0]).convert("RGB")
     assert shown.size == (20, 20)
     assert [shown.getpixel(at) for at in ((0, 0), (9, 9), (10, 9), (9, 10))] == [BLUE, BLUE, RED, RED]
     assert document.parts[1].text == (
-        "The original is a picture of 120 x 80 pixels (PNG). Shown is the part of 20 x 20 pixels at x=30, y=10. "
+        "The original image has 120 x 80 pixels (PNG). The part of 20 x 20 pixels at x=30, y=10 is shown. "
         "It is shown at 20 x 20 pixels (scale 1)."
     )
 
 
-def test_a_crop_that_reaches_over_the_edge_is_what_lies_inside():
-    document = parts(PICTURES / "plain.png", crop=(-10, 70, 1000, 1000))
+def test_a_crop_over_the_edge_is_cut_at_it():
+    document = parts(IMAGES / "plain.png", crop=(-10, 70, 1000, 1000))
 
     assert document.extra["crop"] == [0, 70, 120, 10]
 
 
-def test_a_crop_outside_is_an_error_that_says_so():
+def test_a_crop_outside_of_the_image_is_an_error():
     with pytest.raises(Unreadable, match="lies outside the picture of 120 x 80 pixels"):
-        parts(PICTURES / "plain.png", crop=(120, 0, 5, 5))
+        parts(IMAGES / "plain.png", crop=(120, 0, 5, 5))
 
 
 def corners(size):
-    """A picture whose corners have four colours: red, green, blue, black, clockwise from the top left."""
+    """Return an image whose corners are red, green, blue and black, clockwise from the top left."""
     made = Image.new("RGB", size, "white")
     width, height = size
     for at, colour in (((0, 0), "red"), ((1, 0), "lime"), ((1, 1), "blue"), ((0, 1), "black")):
@@ -168,7 +168,7 @@ def corners(size):
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
-def test_a_crop_of_a_turned_picture_is_that_part_of_what_one_sees(tmp_path, orientation):
+def test_a_crop_of_a_turned_image_is_a_part_of_the_upright_image(tmp_path, orientation):
     upright = corners((400, 240))
     back = {
         1: None,
@@ -194,7 +194,7 @@ def test_a_crop_of_a_turned_picture_is_that_part_of_what_one_sees(tmp_path, orie
     assert [near(a, b) for a, b in zip(seen, wanted, strict=True)] == [True] * 4, seen
 
 
-def test_a_crop_of_a_large_photo_is_decoded_at_the_size_it_is_shown(tmp_path):
+def test_a_crop_of_a_large_photo_is_decoded_at_the_shown_size(tmp_path):
     big = Image.new("RGB", (4000, 2000), "white")
     big.paste("red", (1000, 500, 3000, 1500))
     big.save(tmp_path / "big.jpg", quality=90)
@@ -220,7 +220,7 @@ def test_a_file_over_the_byte_limit_is_scaled_though_its_sides_fit(tmp_path):
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16", "CMYK", "F", "I"])
-def test_every_mode_of_pixel_can_be_made_anew(tmp_path, mode):
+def test_every_mode_of_pixels_can_be_converted(tmp_path, mode):
     name = "deep.tif" if mode not in ("LA", "P") else "deep.png"
     if mode in ("I", "F", "I;16"):
         made = Image.new(mode, (3000, 40), 7000)
@@ -234,16 +234,16 @@ def test_every_mode_of_pixel_can_be_made_anew(tmp_path, mode):
     assert opened(document.parts[0]).size == (100, 1)
 
 
-def test_a_picture_is_known_by_its_bytes_whatever_its_name(tmp_path):
-    (tmp_path / "notes.txt").write_bytes((PICTURES / "photo.jpg").read_bytes())
+def test_an_image_is_detected_by_its_bytes_and_not_by_its_name(tmp_path):
+    (tmp_path / "notes.txt").write_bytes((IMAGES / "photo.jpg").read_bytes())
     (tmp_path / "page.png").write_text("<html></html>\n")
 
     assert read(tmp_path / "notes.txt").content[0].type == "image"
     assert read(tmp_path / "page.png").text == "     1\t<html></html>"
 
 
-def test_a_truncated_picture_is_drawn_anew_as_far_as_it_goes_and_that_is_said(tmp_path):
-    whole = (PICTURES / "photo.jpg").read_bytes()
+def test_a_truncated_image_is_shown_as_far_as_it_goes_with_a_note(tmp_path):
+    whole = (IMAGES / "photo.jpg").read_bytes()
     (tmp_path / "cut.jpg").write_bytes(whole[: len(whole) // 2])
 
     reply = read(tmp_path / "cut.jpg")
@@ -253,8 +253,8 @@ def test_a_truncated_picture_is_drawn_anew_as_far_as_it_goes_and_that_is_said(tm
     assert "The file is damaged; what could be decoded is shown" in reply.text
 
 
-def test_a_picture_of_which_nothing_is_left_is_an_error(tmp_path):
-    (tmp_path / "cut.png").write_bytes((PICTURES / "palette.png").read_bytes()[:205])
+def test_an_image_of_which_nothing_can_be_decoded_is_an_error(tmp_path):
+    (tmp_path / "cut.png").write_bytes((IMAGES / "palette.png").read_bytes()[:205])
 
     reply = read(tmp_path / "cut.png")
 
@@ -272,7 +272,7 @@ def png(width, height, data):
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(data, 9)) + chunk(b"IEND", b"")
 
 
-def test_a_bomb_is_refused_by_its_header_and_the_next_picture_is_read(tmp_path):
+def test_a_bomb_is_refused_by_its_header_and_the_next_image_is_read(tmp_path):
     (tmp_path / "bomb.png").write_bytes(png(50_000, 50_000, bytes(50_000_000)))
 
     reply = read(tmp_path / "bomb.png")
@@ -280,7 +280,7 @@ def test_a_bomb_is_refused_by_its_header_and_the_next_picture_is_read(tmp_path):
     assert reply.error.message == (
         "This picture cannot be read: it has 50000 x 50000 pixels; at most 100 million are decoded"
     )
-    assert not read(PICTURES / "plain.png").is_error
+    assert not read(IMAGES / "plain.png").is_error
 
 
 def test_a_bomb_inside_an_icon_is_refused_too(tmp_path):
@@ -293,7 +293,7 @@ def test_a_bomb_inside_an_icon_is_refused_too(tmp_path):
     assert "at most 100 million are decoded" in reply.error.message
 
 
-def test_a_picture_for_which_memory_does_not_suffice_is_an_error_of_its_own(monkeypatch, tmp_path):
+def test_an_image_that_takes_too_much_memory_is_an_error(monkeypatch, tmp_path):
     small = Worker(JobLimits(memory_bytes=110 << 20))
     monkeypatch.setattr(worker, "_worker", small)
     Image.new("RGBA", (7000, 7000)).save(tmp_path / "wide.png")
@@ -301,7 +301,7 @@ def test_a_picture_for_which_memory_does_not_suffice_is_an_error_of_its_own(monk
     reply = read(tmp_path / "wide.png")
 
     assert reply.error.message == "This picture cannot be read: decoding it takes more memory than is allowed"
-    assert not read(PICTURES / "plain.png").is_error
+    assert not read(IMAGES / "plain.png").is_error
     small.stop()
 
 
@@ -314,17 +314,17 @@ def test_a_picture_for_which_memory_does_not_suffice_is_an_error_of_its_own(monk
     ],
 )
 def test_a_decoder_that_fails_badly_is_one_error_reply_and_the_next_read_works(monkeypatch, task, seconds, words):
-    folder = str(Path(__file__).parent.parent)
-    bad = Worker(JobLimits(seconds=seconds), decoders={"image": f"bad_decoders:{task}"}, path=[folder])
+    directory = str(Path(__file__).parent.parent)
+    bad = Worker(JobLimits(seconds=seconds), decoders={"image": f"bad_decoders:{task}"}, path=[directory])
     monkeypatch.setattr(worker, "_worker", bad)
 
-    reply = read(PICTURES / "plain.png")
+    reply = read(IMAGES / "plain.png")
 
     assert reply.is_error
     assert words in reply.error.message
     bad.stop()
     monkeypatch.undo()
-    assert not read(PICTURES / "plain.png").is_error
+    assert not read(IMAGES / "plain.png").is_error
 
 
 @pytest.mark.parametrize(
@@ -337,10 +337,10 @@ def test_a_decoder_that_fails_badly_is_one_error_reply_and_the_next_read_works(m
         ({"media_type": "image/png"}, [b"\x89PNG\r\n\x1a\n" + bytes(image.MAX_BYTES)]),
     ],
 )
-def test_an_answer_that_is_no_picture_is_not_handed_on(monkeypatch, facts, blobs):
+def test_a_response_without_an_image_is_not_returned(monkeypatch, facts, blobs):
     monkeypatch.setattr(worker, "run", lambda *_, **__: (facts, blobs))
 
-    reply = read(PICTURES / "plain.png")
+    reply = read(IMAGES / "plain.png")
 
     assert "invalid response" in reply.error.message
 
@@ -351,15 +351,15 @@ def test_heic_without_its_extra_names_the_command_that_installs_it(monkeypatch, 
     bare = Worker(path=[str(tmp_path)])
     monkeypatch.setattr(worker, "_worker", bare)
 
-    reply = read(PICTURES / "photo.heic")
+    reply = read(IMAGES / "photo.heic")
 
     assert "pip install 'eyespan[heic]'" in reply.error.message
     bare.stop()
 
 
 @pytest.mark.parametrize("dialect", ["forge", "workspace"])
-def test_dialects_without_pictures_answer_as_for_any_binary_file(dialect):
-    reply = Workspace(PICTURES).tool(dialect).call({"path": "photo.jpg"})
+def test_dialects_without_images_treat_them_like_any_binary_file(dialect):
+    reply = Workspace(IMAGES).tool(dialect).call({"path": "photo.jpg"})
 
     if dialect == "forge":
         assert (reply.structured["binary"], reply.structured["media_type"]) == (True, "image/jpeg")

@@ -1,4 +1,4 @@
-"""Notebooks: what Jupyter says is in them, and what hostile ones are answered with."""
+"""Read notebooks as nbconvert shows them, and hostile ones with a clear error."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyespan import Workspace
-from eyespan.errors import Unreadable
-from eyespan.model import DocumentOptions, Lines, NotebookOptions, ReadRequest
+from eyespan import Workspace, worker
+from eyespan.context import CallContext
+from eyespan.errors import Cancelled, TimedOut, Unreadable, WindowTooLarge
+from eyespan.model import DocumentOptions, ImagePart, Limits, Lines, NotebookOptions, ReadRequest
 from eyespan.readers import notebook
 from sizes import examples
 
@@ -39,14 +40,22 @@ def display(**forms):
     return {"output_type": "display_data", "metadata": {}, "data": {k.replace("_", "/"): v for k, v in forms.items()}}
 
 
+def read(path: Path, **request):
+    with Workspace(path.parent) as workspace:
+        return workspace.engine.read(ReadRequest(path.name, documents=frozenset(["notebook"]), **request))
+
+
+def write(path: Path, *cells, **top) -> Path:
+    path.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, **top}), encoding="utf-8")
+    return path
+
+
 @pytest.fixture
 def shown(tmp_path):
-    """The reply for a notebook of these cells."""
+    """Return a function that reads a notebook of the given cells."""
 
     def show(*cells, **top):
-        path = tmp_path / "a.ipynb"
-        path.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, **top}), encoding="utf-8")
-        return call(path)
+        return call(write(tmp_path / "a.ipynb", *cells, **top))
 
     return show
 
@@ -55,7 +64,7 @@ def shown(tmp_path):
 
 
 def expected_pieces() -> list[str]:
-    """What nbconvert shows: code of each fenced block, text of each indented one, and the plain lines between."""
+    """Return the text that nbconvert shows: fenced code, indented output, and the lines between."""
     text = (FIXTURES / "tides.expected.md").read_text(encoding="utf-8")
     pieces = []
     for fenced, plain in re.findall(r"```python\n(.*?)\n```|((?:(?!```python).)+)", text, re.DOTALL):
@@ -72,7 +81,7 @@ def test_every_cell_and_output_that_nbconvert_shows_is_there_in_order(name, monk
     text = call(FIXTURES / name).text
     at = 0
     for piece in expected_pieces():
-        if piece.startswith("![png]"):  # nbconvert's link to the picture
+        if piece.startswith("![png]"):  # nbconvert's link to the image
             continue
         found = text.find(piece, at)
         assert found >= 0, piece
@@ -80,7 +89,7 @@ def test_every_cell_and_output_that_nbconvert_shows_is_there_in_order(name, monk
 
 
 @pytest.mark.parametrize("name", ["tides.ipynb", "tides_v3.ipynb"])
-def test_the_picture_stands_at_its_place(name):
+def test_the_image_is_in_its_place(name):
     blocks = call(FIXTURES / name).content
     stored = re.search(r'"(?:image/)?png": "([^"]+)"', (FIXTURES / name).read_text(encoding="utf-8"))[1]
 
@@ -94,7 +103,7 @@ def test_no_terminal_escapes_are_left():
     assert "\x1b" not in call(FIXTURES / "tides.ipynb").text
 
 
-def test_an_output_over_the_cap_is_cut_with_a_pointer_to_the_rest():
+def test_an_output_over_the_limit_is_cut_with_a_command_for_the_rest():
     reply = call(FIXTURES / "tides.ipynb")
 
     assert (
@@ -115,7 +124,7 @@ def test_cells_can_be_selected():
     assert (document.extra["total_cells"], document.extra["cells_returned"]) == (8, 2)
 
 
-# --- forms and oddities ----------------------------------------------------------------------------------------------
+# --- cells and outputs ------------------------------------------------------------------------------------------------
 
 
 def test_cells_are_marked_with_id_type_and_language(shown):
@@ -159,32 +168,32 @@ def test_headings_of_old_notebooks_are_headings(shown):
 
 
 @pytest.mark.parametrize(
-    ("data", "says"),
+    ("data", "text"),
     [
-        ("!!!", "its base64 is damaged"),
-        (base64.b64encode(b"<html>").decode(), "no PNG, JPEG, GIF or WebP"),
-        (base64.b64encode(PNG[:30] + b"\0" * 30).decode(), "picture left out"),
-        (12, "no PNG"),
-        ("é", "base64 is damaged"),
+        ("!!!", "[image left out: invalid base64]"),
+        (base64.b64encode(b"<html>").decode(), "[image left out: not a PNG, JPEG, GIF or WebP image]"),
+        (base64.b64encode(PNG[:30] + b"\0" * 30).decode(), "[image left out: "),
+        (12, "not a PNG"),
+        ("é", "invalid base64"),
     ],
 )
-def test_a_bad_picture_is_a_note(shown, data, says):
+def test_an_invalid_image_is_a_note(shown, data, text):
     reply = shown(code("plot()", display(image_png=data)))
 
     assert [block.type for block in reply.content] == ["text"]
-    assert says in reply.text
+    assert text in reply.text
 
 
-def test_pictures_over_the_limit_are_left_out_with_a_pointer(shown, monkeypatch):
-    monkeypatch.setattr(notebook, "MAX_PICTURES", 2)
+def test_images_over_the_limit_are_left_out_with_a_command(shown, monkeypatch):
+    monkeypatch.setattr(notebook, "MAX_IMAGES", 2)
     reply = shown(*[code("", display(image_png=_base64(PNG)))] * 3)
 
     assert [block.type for block in reply.content].count("image") == 2
-    assert "[picture of" in reply.text
+    assert "[image of" in reply.text
     assert """'.cells[2].outputs[0].data["image/png"]'""" in reply.text
 
 
-def test_all_outputs_together_have_a_cap(shown):
+def test_all_outputs_together_have_a_limit(shown):
     reply = shown(*[code("", stream("x" * 9000))] * 20)
 
     assert 100_000 < len(reply.text) < 110_000
@@ -199,35 +208,80 @@ def test_terminal_escapes_are_removed(shown, text):
     assert shown(code("", stream(text))).text.endswith("\nred")
 
 
+# --- images ----------------------------------------------------------------------------------------------------------
+
+IMAGE = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+def plot():
+    return code("plot()", display(image_png=base64.b64encode(IMAGE).decode()))
+
+
+@pytest.mark.parametrize("error", [TimedOut("", seconds=1), Unreadable("", kind="image", reason="bad")])
+def test_an_image_that_cannot_be_decoded_is_a_note(error, tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(worker, "run", fail)
+    parts = read(write(tmp_path / "a.ipynb", plot(), plot())).parts
+
+    assert not any(isinstance(part, ImagePart) for part in parts)
+    assert any("image" in part.text and "left out" in part.text for part in parts)
+
+
+def test_a_converted_image_comes_with_a_note_and_counts_once(tmp_path, monkeypatch):
+    facts = {"media_type": "image/png", "width": 4, "height": 2, "shown_width": 2, "shown_height": 1, "scale": 0.5}
+    monkeypatch.setattr(worker, "run", lambda *_, **__: ({**facts, "format": "PNG"}, [IMAGE]))
+    monkeypatch.setattr(notebook, "MAX_IMAGES", 1)
+
+    _, image, note, _, left_out = read(write(tmp_path / "a.ipynb", plot(), plot())).parts
+
+    assert (image.data, image.media_type) == (IMAGE, "image/png")
+    assert note.text.startswith("The original image has 4 x 2 pixels (PNG). It is shown at 2 x 1 pixels")
+    assert left_out.text.startswith("[image of ")
+    assert "left out" in left_out.text
+
+
+def test_a_read_that_is_cancelled_at_an_image_is_cancelled(tmp_path, monkeypatch):
+    def cancel(*_, **__):
+        raise Cancelled("")
+
+    monkeypatch.setattr(worker, "run", cancel)
+    with pytest.raises(Cancelled):
+        read(write(tmp_path / "a.ipynb", plot()))
+
+
 # --- hostile ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("data", "says"),
+    ("data", "text"),
     [
         (b"", None),
-        (b"{", "not valid JSON"),
-        (b"[]", "no list of cells"),
-        (b'"cells"', "no list of cells"),
-        (b'{"cells": {}}', "no list of cells"),
+        (b"{", "invalid JSON"),
+        (b"[]", "without a list of cells"),
+        (b'"cells"', "without a list of cells"),
+        (b'{"cells": {}}', "without a list of cells"),
         (b'{"cells": [' + b"[" * 100_000, "nested more than 100 levels"),
         (b'{"cells":' + b'{"a":' * 200 + b"1" + b"}" * 201, "nested more than 100 levels"),
         (b'{"cells": [' + b"0," * 2_000_001 + b"0]}", "more than 2000000 values"),
         (b'{"cells": [' + b"[]," * 2_000_001 + b"0]}", "more than 2000000 values"),
-        (b'{"a": "' + b'\\"' * 3_000_000, "not valid JSON"),
-        (b'{"cells": [' + b"9" * 5000 + b"]}", "not valid JSON"),
+        (b'{"a": "' + b'\\"' * 3_000_000, "invalid JSON"),
+        (b'{"cells": [' + b"9" * 5000 + b"]}", "invalid JSON"),
         (b'\xff\xfe{"cells": []}', "not UTF-8"),
     ],
 )
-def test_a_file_that_is_no_notebook_is_one_clear_error(tmp_path, data, says):
+def test_a_file_that_is_not_a_notebook_is_an_error(tmp_path, data, text):
     path = tmp_path / "a.ipynb"
     path.write_bytes(data)
     reply = call(path)
 
-    if says is None:
+    if text is None:
         assert "contents are empty" in reply.text
     else:
-        assert says in reply.error.message
+        assert text in reply.error.message
         assert "notebook" in reply.error.message
 
 
@@ -236,16 +290,38 @@ def test_a_notebook_over_the_size_limit_is_refused_before_it_is_read(tmp_path):
     with path.open("wb") as file:
         file.truncate(notebook.MAX_BYTES + 1)
 
-    assert "the limit for notebooks is 33554432" in call(path).error.message
+    assert "exceed the limit of 33554432 for notebooks" in call(path).error.message
 
 
-def test_brackets_inside_strings_are_no_depth():
+def test_a_notebook_that_grows_while_it_is_read_is_too_large():
+    class Growing:
+        size_bytes, asked = 1, "a"
+        read_at = staticmethod(lambda offset, size: b"x" * size)
+
+    with pytest.raises(Unreadable, match="exceed the limit"):
+        notebook.read_all(Growing(), CallContext())
+
+
+def test_worksheets_without_cells_and_empty_outputs_are_skipped(tmp_path):
+    sheet = {"cells": [{"cell_type": "code", "input": "x", "outputs": [{"output_type": "stream", "text": "\n"}]}]}
+    path = tmp_path / "a.ipynb"
+    path.write_text(json.dumps({"nbformat": 3, "worksheets": [sheet, {}, 1, {"cells": 7}]}))
+
+    assert [part.text for part in read(path).parts] == ['<cell id="cell-0">x</cell id="cell-0">']
+
+
+def test_source_that_exceeds_the_window_is_an_error(tmp_path):
+    with pytest.raises(WindowTooLarge):
+        read(write(tmp_path / "a.ipynb", code("x" * 1000)), limits=Limits(max_window_bytes=100))
+
+
+def test_brackets_in_strings_do_not_count():
     deep = "[" * 1000 + '{"' * 100
-    assert notebook.parse(json.dumps({"cells": [deep, '\\"[[']}).encode()) == {"cells": [deep, '\\"[[']}
+    assert notebook.parse_json(json.dumps({"cells": [deep, '\\"[[']}).encode()) == {"cells": [deep, '\\"[[']}
 
 
 @pytest.mark.parametrize("where", ["source", "stream", "title", "language", "id", "ename", "form"])
-def test_lone_surrogates_never_leave(tmp_path, where):
+def test_lone_surrogates_are_replaced(tmp_path, where):
     lone = "\\ud800x"
     cell = {
         "source": '{"cell_type": "code", "source": "%s", "outputs": []}',
@@ -266,7 +342,7 @@ def test_lone_surrogates_never_leave(tmp_path, where):
     json.dumps(reply.structured).encode("utf-8")
 
 
-def test_pairs_of_surrogates_are_the_character_they_spell(tmp_path):
+def test_a_pair_of_surrogates_is_one_character(tmp_path):
     path = tmp_path / "a.ipynb"
     path.write_text('{"cells": [{"cell_type": "code", "source": "\\ud83d\\ude00"}]}', encoding="utf-8")
 
@@ -308,6 +384,6 @@ def _base64(data: bytes) -> str:
     return base64.encodebytes(data).decode()
 
 
-def test_parse_raises_what_it_says():
-    with pytest.raises(Unreadable):
-        notebook.parse(b"nonsense")
+def test_invalid_json_is_unreadable():
+    with pytest.raises(Unreadable, match="invalid JSON"):
+        notebook.parse_json(b"nonsense")

@@ -31,7 +31,7 @@ def words(text):
 
 
 def page_text(block):
-    """The words of a page behind its heading."""
+    """Return the words of a page after its heading."""
     return words(block.text.partition(":\n\n")[2])
 
 
@@ -56,7 +56,7 @@ def test_the_text_of_a_whole_book_is_what_another_program_finds():
     ]
 
 
-def test_each_page_is_its_text_then_its_picture():
+def test_each_page_is_its_text_then_its_image():
     reply = read(PDFS / "linear.pdf")
 
     assert types(reply) == ["text", "image"] * 3
@@ -64,31 +64,31 @@ def test_each_page_is_its_text_then_its_picture():
 
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))
-def test_a_page_has_the_shape_that_another_program_finds_and_fits_the_picture_limit(name):
+def test_a_page_has_the_shape_that_another_program_finds_and_fits_the_image_limit(name):
     reply = read(PDFS / name, "1")
 
     width, height = EXPECTED[name]["size_pt"]
-    picture = Image.open(io.BytesIO(reply.content[1].data))
-    assert max(picture.size) == min(1568, round(4 * max(width, height)))
-    assert picture.width / picture.height == pytest.approx(width / height, rel=0.01)
+    image = Image.open(io.BytesIO(reply.content[1].data))
+    assert max(image.size) == min(1568, round(4 * max(width, height)))
+    assert image.width / image.height == pytest.approx(width / height, rel=0.01)
 
 
-def test_a_turned_page_is_drawn_as_it_is_seen():
+def test_a_turned_page_is_drawn_upright():
     reply = read(PDFS / "rotated.pdf", "1-2")
 
     first, second = (Image.open(io.BytesIO(reply.content[at].data)).size for at in (1, 3))
     assert first == second[::-1]
 
 
-def test_a_page_without_text_is_its_picture_and_a_word_about_it():
+def test_a_page_without_text_is_its_image_and_a_note():
     reply = read(PDFS / "scan.pdf")
 
     assert types(reply) == ["text", "image"]
-    assert reply.text == "Page 1 of 1: no text layer, only this picture."
+    assert reply.text == "Page 1 of 1: no text layer, only this image."
     assert reply.structured["pages"][0]["has_text"] is False
 
 
-def test_twenty_pages_are_shown_and_the_last_block_says_how_to_go_on():
+def test_twenty_pages_are_shown_and_the_last_block_names_the_next():
     reply = read(PDFS / "book.pdf")
 
     assert types(reply) == ["text", "image"] * 20 + ["text"]
@@ -123,19 +123,19 @@ def test_pages_selects_pages(pages, shown, reminder):
 @pytest.mark.parametrize(
     "pages", ["0", "-1", "1-0", "5-3", "x", "1-", "1,2", "1-2-3", "1.5", 0, -3, 2.5, True, [1], "²"]
 )
-def test_pages_that_make_no_sense_are_named_in_the_error(pages):
+def test_invalid_pages_are_an_error(pages):
     with pytest.raises(BadArguments, match="pages must be"):
         Claude().parse({"file_path": "/x.pdf", "pages": pages}, lambda *_: "")
 
 
-def test_pages_beyond_the_end_are_an_error_that_tells_how_many_there_are():
+def test_pages_beyond_the_end_are_an_error_with_the_number_of_pages():
     reply = read(PDFS / "book.pdf", "26")
 
     assert reply.error.message == "pages starts at 26, but the PDF has only 25 pages"
     assert read(PDFS / "scan.pdf", "2").error.message == "pages starts at 2, but the PDF has only 1 page"
 
 
-def test_pages_of_other_files_mean_nothing(tmp_path):
+def test_pages_of_other_files_are_ignored(tmp_path):
     (tmp_path / "a.txt").write_text("one\n")
 
     assert read(tmp_path / "a.txt", "7").text == "     1\tone"
@@ -154,25 +154,25 @@ def test_one_page_decodes_one_page(monkeypatch):
     assert [page["page"] for page in facts["pages"]] == [25]
 
 
-def test_the_whole_file_is_one_document_block_where_the_host_wants_it():
+def test_the_whole_file_is_one_document_block_if_the_host_wants_it():
     reply = read(PDFS / "linear.pdf", pdf="document")
 
     assert reply.content == (DocumentContent((PDFS / "linear.pdf").read_bytes(), "application/pdf"),)
     assert reply.structured["total_pages"] == 3
 
 
-def test_pages_asked_for_by_name_are_pages_also_then():
+def test_selected_pages_are_never_a_document_block():
     assert types(read(PDFS / "linear.pdf", "2", pdf="document")) == ["text", "image"]
 
 
 @pytest.mark.parametrize(("limit", "words"), [("MAX_DOCUMENT_PAGES", "3 pages"), ("MAX_DOCUMENT_BYTES", "MiB")])
-def test_a_document_over_the_limits_of_the_apis_is_an_error_that_says_to_use_pages(monkeypatch, limit, words):
+def test_a_document_over_the_limits_of_the_apis_is_an_error_that_advises_pages(monkeypatch, limit, words):
     monkeypatch.setattr(pdf, limit, 2)
 
     reply = read(PDFS / "linear.pdf", pdf="document")
 
     assert words in reply.error.message
-    assert 'ask for some of its pages with the argument pages, as in "1-5"' in reply.error.message
+    assert 'request some of its pages with the argument pages, as in "1-5"' in reply.error.message
 
 
 @pytest.mark.parametrize("mode", ["pages", "document"])
@@ -184,7 +184,7 @@ def test_a_document_over_the_limits_of_the_apis_is_an_error_that_says_to_use_pag
         ("page.pdf", b"<html></html>", "This PDF cannot be read: not a PDF, despite its name"),
     ],
 )
-def test_each_way_to_be_unreadable_has_its_own_words(tmp_path, mode, name, data, message):
+def test_each_reason_has_a_message_of_its_own(tmp_path, mode, name, data, message):
     path = PDFS / name
     if data is not None:
         path = tmp_path / name
@@ -194,7 +194,7 @@ def test_each_way_to_be_unreadable_has_its_own_words(tmp_path, mode, name, data,
 
 
 def small_pdf(objects):
-    """A PDF of these objects with a right table of where they are."""
+    """Return a PDF of these objects with a valid table of their offsets."""
     out = bytearray(b"%PDF-1.4\n")
     places = []
     for number, body in enumerate(objects, 1):
@@ -207,14 +207,14 @@ def small_pdf(objects):
     return bytes(out)
 
 
-def test_a_pdf_without_pages_is_an_error_that_says_so(tmp_path):
+def test_a_pdf_without_pages_is_an_error(tmp_path):
     path = tmp_path / "none.pdf"
     path.write_bytes(small_pdf([b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [] /Count 0 >>"]))
 
     assert read(path).error.message == "This PDF cannot be read: it has no pages"
 
 
-def test_an_empty_file_of_that_name_is_an_empty_file(tmp_path):
+def test_an_empty_file_named_pdf_is_an_empty_file(tmp_path):
     (tmp_path / "empty.pdf").touch()
 
     assert "contents are empty" in read(tmp_path / "empty.pdf").text
@@ -233,7 +233,7 @@ def test_a_page_of_absurd_size_is_drawn_within_the_limit(tmp_path):
 
 
 def nested(depth):
-    """Arrays in arrays, and page tree nodes in page tree nodes."""
+    """Return a PDF of arrays in arrays and page tree nodes in page tree nodes."""
     tree = [b"<< /Type /Catalog /Pages 2 0 R >>"]
     for number in range(2, depth + 2):
         tree.append(b"<< /Type /Pages /Count 1 /Kids [%d 0 R] >>" % (number + 1))
@@ -252,7 +252,7 @@ def test_deep_nesting_is_answered_and_the_next_read_works(tmp_path):
     assert not read(PDFS / "scan.pdf").is_error
 
 
-def test_pages_that_take_too_long_are_left_out_and_that_is_said(monkeypatch):
+def test_pages_that_take_too_long_are_left_out_with_a_note(monkeypatch):
     run = worker.run
     monkeypatch.setattr(worker, "run", lambda task, fd, params, **kw: run(task, fd, {**params, "seconds": 0.0}, **kw))
 
@@ -271,7 +271,7 @@ def test_an_answer_stays_within_its_limit_of_bytes(monkeypatch):
     assert "page 3 is left out (the answer would become too large)" in reply.content[-1].text
 
 
-def test_the_text_of_a_page_is_cut_at_a_limit_and_its_length_told(monkeypatch):
+def test_the_text_of_a_page_is_cut_at_a_limit_with_its_length(monkeypatch):
     monkeypatch.setattr(pdf, "MAX_PAGE_CHARS", 4)
 
     reply = read(PDFS / "linear.pdf", "1")
@@ -289,13 +289,20 @@ def test_the_text_of_a_page_is_cut_at_a_limit_and_its_length_told(monkeypatch):
         ({"total_pages": 1, "pages": [7]}, [b""]),
         ({"total_pages": 1, "pages": [{"page": 1}]}, []),
         ({"total_pages": 1, "pages": [{"page": "x"}]}, [b""]),
-        ({"total_pages": 1, "pages": [{"page": 1, "media_type": "image/png"}]}, [b"", b"no picture"]),
+        ({"total_pages": 1, "pages": [{"page": 1, "media_type": "image/png"}]}, [b"", b"no image"]),
     ],
 )
-def test_an_answer_that_makes_no_sense_is_not_handed_on(monkeypatch, facts, blobs):
+def test_an_invalid_response_is_not_returned(monkeypatch, facts, blobs):
     monkeypatch.setattr(worker, "run", lambda *_, **__: (facts, blobs))
 
     assert "invalid response" in read(PDFS / "scan.pdf").error.message
+
+
+@pytest.mark.parametrize("blobs", [[], [b"no pdf"], [b"%PDF-1.4", b"%PDF-1.4"]])
+def test_an_invalid_whole_document_is_not_returned(blobs, monkeypatch):
+    monkeypatch.setattr(worker, "run", lambda *_, **__: ({"total_pages": 1}, blobs))
+
+    assert "invalid response" in read(PDFS / "scan.pdf", pdf="document").error.message
 
 
 def test_a_host_without_pdfs_has_no_argument_for_pages():

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import base64
 import email
 import io
-import json
-import os
 import zipfile
 
 import pytest
 from packing import DRAWING, OFFICE_RELATIONS, PPTX, packed, paragraph, relations, word
 
 from eyespan import Workspace, worker
-from eyespan.context import CallContext
 from eyespan.decoders import eml, epub, html, markdown, ooxml, pptx, scan, sheet, tabular
-from eyespan.errors import Cancelled, Missing, NoMember, ScanLimit, TimedOut, Unreadable, WindowTooLarge
-from eyespan.model import DocumentOptions, ImagePart, Limits, PdfOptions, ReadRequest, TableOptions
-from eyespan.readers import notebook, tables
-from eyespan.source import spool
+from eyespan.errors import Missing, Unreadable
+from eyespan.model import ReadRequest
 
 
 def read(folder, name, documents, *, context=None, **more):
@@ -245,27 +239,6 @@ def test_pages_with_odd_marks():
 # --- what a decoder answers ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("blobs", [(), (b"no pdf",), (b"%PDF-1.4", b"%PDF-1.4")])
-def test_a_whole_pdf_that_is_none_is_not_handed_on(blobs, tmp_path, monkeypatch):
-    (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4")
-    fake_worker(monkeypatch, {"total_pages": 1}, blobs)
-
-    with pytest.raises(Unreadable, match="invalid response"):
-        read(tmp_path, "a.pdf", ["pdf"], options=DocumentOptions(pdf=PdfOptions(is_whole=True)))
-
-
-@pytest.mark.parametrize("blobs", [(), (b"a", b"b")])
-def test_a_table_that_is_not_one_text_is_not_handed_on(blobs, tmp_path, monkeypatch):
-    (tmp_path / "a.sqlite").write_bytes(b"SQLite format 3\0")
-    fake_worker(monkeypatch, {}, blobs)
-
-    with pytest.raises(Unreadable, match="invalid response"):
-        read(tmp_path, "a.sqlite", ["sqlite"])
-    fake_worker(monkeypatch, {"no_table": True})
-    with pytest.raises(NoMember):
-        read(tmp_path, "a.sqlite", ["sqlite"], options=DocumentOptions(table=TableOptions("x")))
-
-
 # --- tables of text ------------------------------------------------------------------------------------------------
 
 
@@ -278,129 +251,9 @@ def test_cells_of_every_kind_are_one_line(monkeypatch):
     assert tabular.table(["a"], [["x" * 20]] * 9)[1] == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "words"),
-    [
-        ("a.tsv", b"one line", "separated by tabs"),
-        ("a.csv", b"a,b", "2 columns"),
-        ("a.csv", b"a;b\n" + b'"' + b"x" * 200_000 + b'";1\n', "semicolons"),
-    ],
-)
-def test_separators_where_there_is_little_to_go_by(name, text, words, tmp_path):
-    (tmp_path / name).write_bytes(text)
-    try:
-        told = read(tmp_path, name, ["csv"]).parts[0].text
-    except Unreadable as error:
-        told = str(error)
-
-    assert words in told or "field larger" in told
-
-
-def test_a_table_is_looked_through_so_far_and_no_further(tmp_path, monkeypatch):
-    (tmp_path / "a.csv").write_bytes(b"a,b\n" + b"1,2\n" * 100)
-    monkeypatch.setattr(tables, "MAX_SCAN_BYTES", 100)
-
-    with pytest.raises(ScanLimit):
-        read(tmp_path, "a.csv", ["csv"])
-
-
-def test_bytes_of_a_long_binary_file_are_read_on(tmp_path):
-    data = bytes(range(256)) * 1000
-    (tmp_path / "a.bin").write_bytes(data)
-
-    part = read(tmp_path, "a.bin", [], wants_bytes=True).parts[0]
-    cut = read(tmp_path, "a.bin", [], wants_bytes=True, limits=Limits(max_whole_bytes=200_000)).parts[0]
-
-    assert (part.data, part.truncated) == (data, False)
-    assert (cut.data, cut.truncated) == (data[:200_000], True)
-
-
 # --- notebooks -----------------------------------------------------------------------------------------------------
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-
-
-def written(folder, *outputs, **more):
-    cell = {"cell_type": "code", "source": "1", "outputs": list(outputs), **more}
-    (folder / "a.ipynb").write_text(json.dumps({"nbformat": 4, "cells": [cell]}))
-    return folder
-
-
-def picture():
-    return {"output_type": "display_data", "data": {"image/png": PNG}}
-
-
-def test_a_notebook_that_grows_while_it_is_read_is_too_large(tmp_path, monkeypatch):
-    written(tmp_path)
-    size = (tmp_path / "a.ipynb").stat().st_size
-    monkeypatch.setattr(notebook, "MAX_BYTES", size - 1)
-    with pytest.raises(Unreadable):
-        read(tmp_path, "a.ipynb", ["notebook"])
-
-    class Grows:
-        size_bytes, asked = 1, "a"
-        read_at = staticmethod(lambda offset, size: b"x" * 10)
-
-    with pytest.raises(Unreadable):
-        notebook._bytes(Grows(), CallContext())
-
-
-def test_sheets_without_cells_and_empty_outputs_are_passed_over(tmp_path):
-    sheets = [{"cells": [{"cell_type": "code", "input": "x", "outputs": [{"output_type": "stream", "text": "\n"}]}]}]
-    (tmp_path / "a.ipynb").write_text(json.dumps({"nbformat": 3, "worksheets": [*sheets, {}, 1, {"cells": 7}]}))
-
-    parts = read(tmp_path, "a.ipynb", ["notebook"]).parts
-
-    assert len([part for part in parts if "<cell id=" in part.text]) == 1
-
-
-def test_sources_beyond_the_window_are_refused(tmp_path):
-    written(tmp_path, source="x" * 1000)
-
-    with pytest.raises(WindowTooLarge):
-        read(tmp_path, "a.ipynb", ["notebook"], limits=Limits(max_window_bytes=100))
-
-
-@pytest.mark.parametrize("error", [TimedOut("", seconds=1), Unreadable("", kind="image", reason="bad")])
-def test_a_picture_that_cannot_be_shown_spoils_nothing(error, tmp_path, monkeypatch):
-    def refuses(*_, **__):
-        raise error
-
-    monkeypatch.setattr(worker, "run", refuses)
-    parts = read(written(tmp_path, picture(), picture()), "a.ipynb", ["notebook"]).parts
-
-    assert not any(isinstance(part, ImagePart) for part in parts)
-    assert any("picture" in part.text and "left out" in part.text for part in parts)
-
-
-def test_a_picture_made_anew_comes_with_a_word_about_it_and_counts_once(tmp_path, monkeypatch):
-    facts = {"media_type": "image/png", "width": 4, "height": 2, "shown_width": 2, "shown_height": 1, "scale": 0.5}
-    fake_worker(monkeypatch, {**facts, "format": "PNG"}, [base64.b64decode(PNG)])
-    monkeypatch.setattr(notebook, "MAX_PICTURES", 1)
-
-    _, shown, note, left_out = read(written(tmp_path, picture(), picture()), "a.ipynb", ["notebook"]).parts
-
-    assert (shown.data, shown.media_type) == (base64.b64decode(PNG), "image/png")
-    assert note.text.startswith("The original is a picture of 4 x 2 pixels (PNG). It is shown at 2 x 1 pixels")
-    assert left_out.text.startswith("[picture of ")
-    assert "left out" in left_out.text
-
-
-def test_a_read_that_is_cancelled_at_a_picture_is_cancelled(tmp_path, monkeypatch):
-    def cancelled(*_, **__):
-        raise Cancelled("")
-
-    monkeypatch.setattr(worker, "run", cancelled)
-    with pytest.raises(Cancelled):
-        read(written(tmp_path, picture()), "a.ipynb", ["notebook"])
-
-
-def test_a_picture_has_a_descriptor_where_the_system_has_no_nameless_memory(monkeypatch):
-    monkeypatch.delattr(os, "memfd_create", raising=False)
-    fd = spool((b"data",), asked="")
-
-    assert os.pread(fd, 10, 0) == b"data"
-    os.close(fd)
 
 
 # --- pages ---------------------------------------------------------------------------------------------------------
@@ -450,13 +303,6 @@ def test_a_part_larger_than_any_may_be_is_not_read(monkeypatch):
 
     with pytest.raises(Unreadable, match="the limit is 3"):
         ooxml.Package(packed(**{"a.xml": "<a/>"}), "docx").read("a.xml")
-
-
-def test_a_table_whose_rows_break_inside_is_taken_apart_by_what_is_left(tmp_path):
-    (tmp_path / "a.csv").write_bytes(b"a;b\rc\n1;2\n")
-
-    with pytest.raises(Unreadable, match="cannot be taken apart"):
-        read(tmp_path, "a.csv", ["csv"])
 
 
 def test_slides_with_breaks_descriptions_and_comments(tmp_path):

@@ -1,4 +1,4 @@
-"""Tables: schema and rows of CSV, SQLite and Parquet files, and what hostile ones can do: nothing."""
+"""Read columns and rows of CSV, SQLite and Parquet files, hostile ones included."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eyespan import Workspace
+from eyespan import Workspace, worker
 from eyespan.context import CallContext
 from eyespan.decoders import sqlite as sqlite_decoder
 from eyespan.decoders import tabular
-from eyespan.errors import Binary, Missing, NoMember, ReadError, TimedOut, Unreadable
+from eyespan.errors import Binary, Missing, NoMember, ReadError, ScanLimit, TimedOut, Unreadable
 from eyespan.model import MIB, DocumentOptions, ReadRequest, TableOptions
 from eyespan.readers import tables
 from eyespan.worker.client import JobLimits, Worker
@@ -27,8 +27,8 @@ from sizes import examples, size
 DOCUMENTS = frozenset(["archive", "compressed", "csv", "sqlite", "parquet"])
 
 
-def read(folder, path, member="", encoding="utf-8", **options):
-    with Workspace(folder) as workspace:
+def read(directory, path, member="", encoding="utf-8", **options):
+    with Workspace(directory) as workspace:
         request = ReadRequest(
             path, documents=DOCUMENTS, member=member, encoding=encoding, options=table_options(**options)
         )
@@ -39,14 +39,14 @@ def table_options(table=None, rows=(1, None)):
     return DocumentOptions(table=TableOptions(table, *rows))
 
 
-def fails(folder, path, member="", **options):
+def fails(directory, path, member="", **options):
     with pytest.raises(ReadError) as caught:
-        read(folder, path, member, **options)
+        read(directory, path, member, **options)
     return caught.value
 
 
 def shown_rows(text):
-    """The cells of the table in an answer, without its head."""
+    """Return the cells of the table in an answer, without its header."""
     lines = [line for line in text.split("\n") if line.startswith("| ")]
     return [line[2:-2].split(" | ") for line in lines[2:]]
 
@@ -111,7 +111,7 @@ def test_a_window_of_rows(tmp_path):
     assert shown_rows(read(tmp_path, "a.csv", rows=(1, 0)).parts[0].text) == []
 
 
-def test_the_rows_of_a_large_file_are_not_counted_only_to_tell_how_many(tmp_path, monkeypatch):
+def test_the_rows_of_a_large_file_are_not_counted(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "COUNT_BYTES", 1000)
     (tmp_path / "a.csv").write_text("n,m\n" + "".join(f"{n},x\n" for n in range(1, 3001)))
 
@@ -148,13 +148,38 @@ def test_cells_stay_in_their_place(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
-    [("a,b\n" + "x" * (2 * MIB), "line of more than"), ('a,b\n"' + "x\n" * 100_000, "cannot be taken apart")],
+    ("text", "reason"),
+    [
+        ("a,b\n" + "x" * (2 * MIB), "invalid CSV: a line exceeds 1048576 bytes"),
+        ('a,b\n"' + "x\n" * 100_000, "invalid CSV: field larger than field limit (131072)"),
+        ("a;b\rc\n1;2\n", "invalid CSV: new-line character seen in unquoted field"),
+    ],
 )
-def test_what_is_no_table_is_told(text, words, tmp_path):
-    (tmp_path / "a.csv").write_text(text)
+def test_an_invalid_csv_file_is_an_error(text, reason, tmp_path):
+    (tmp_path / "a.csv").write_text(text, newline="")
 
-    assert words in fails(tmp_path, "a.csv").reason
+    assert fails(tmp_path, "a.csv").reason.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "header"),
+    [
+        ("a.tsv", "one line", "CSV, 1 column, 0 rows, separated by tabs"),
+        ("a.csv", "a,b", "CSV, 2 columns, 0 rows, separated by commas"),
+        ("a.csv", 'a;b\n"' + "x" * 100_000 + '";1\n', "CSV, 2 columns, 1 row, separated by semicolons"),
+    ],
+)
+def test_the_separator_is_found_in_short_samples(name, text, header, tmp_path):
+    (tmp_path / name).write_text(text)
+
+    assert read(tmp_path, name).parts[0].text.split("\n")[0] == header
+
+
+def test_a_file_is_scanned_up_to_a_limit(tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_text("a,b\n" + "1,2\n" * 100)
+    monkeypatch.setattr(tables, "MAX_SCAN_BYTES", 100)
+
+    assert isinstance(fails(tmp_path, "a.csv"), ScanLimit)
 
 
 def test_an_empty_file_is_an_empty_text(tmp_path):
@@ -175,7 +200,7 @@ def test_a_table_in_an_archive_and_a_compressed_one(tmp_path):
     assert shown_rows(read(tmp_path, "a.zip", "b.csv").parts[0].text) == [["1", "2"]]
 
 
-def test_the_name_makes_no_table_of_something_else(tmp_path):
+def test_a_suffix_does_not_make_a_table_of_binary_data(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
 
     assert isinstance(fails(tmp_path, "a.csv"), Binary)
@@ -452,19 +477,37 @@ def test_without_its_package_it_says_what_to_install(tmp_path):
         "import sys\nsys.modules['duckdb'] = None\nfrom eyespan.decoders.parquet import decode, rehearse\n"
     )
     parquet(tmp_path / "a.parquet", "select 1 as one")
-    worker = Worker(decoders={"parquet": "hidden:decode"}, path=[str(tmp_path)])
+    bare = Worker(decoders={"parquet": "hidden:decode"}, path=[str(tmp_path)])
     params = {"first": 1, "count": 1}
     try:
         with open(tmp_path / "a.parquet", "rb") as file, pytest.raises(Missing, match=r"eyespan\[tables\]"):
-            worker.run("parquet", file.fileno(), params, asked="a.parquet")
+            bare.run("parquet", file.fileno(), params, asked="a.parquet")
     finally:
-        worker.stop()
+        bare.stop()
 
 
 def test_a_text_that_begins_like_a_parquet_file(tmp_path):
     (tmp_path / "a.txt").write_text("PAR1 is how they begin\n")
 
     assert read(tmp_path, "a.txt").kind == "text"
+
+
+# --- invalid responses ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("blobs", [[], [b"a", b"b"]])
+def test_a_response_that_is_not_one_text_is_not_returned(blobs, tmp_path, monkeypatch):
+    (tmp_path / "a.sqlite").write_bytes(b"SQLite format 3\0")
+    monkeypatch.setattr(worker, "run", lambda *_, **__: ({}, blobs))
+
+    assert fails(tmp_path, "a.sqlite").reason == "the decoder returned an invalid response"
+
+
+def test_a_table_that_the_decoder_does_not_find_is_no_member(tmp_path, monkeypatch):
+    (tmp_path / "a.sqlite").write_bytes(b"SQLite format 3\0")
+    monkeypatch.setattr(worker, "run", lambda *_, **__: ({"no_table": True}, []))
+
+    assert isinstance(fails(tmp_path, "a.sqlite", table="x"), NoMember)
 
 
 # --- damage ----------------------------------------------------------------------------------------------------------
@@ -508,7 +551,7 @@ def test_damage_never_does_more_than_fail(kind, database):
     assert seen == {False}, "a decoder crashed in the worker"
 
 
-def test_it_can_be_stopped(tmp_path):
+def test_a_read_stops_at_its_deadline(tmp_path):
     (tmp_path / "a.csv").write_text("a,b\n" + "1,2\n" * 200_000)
     with Workspace(tmp_path) as workspace, pytest.raises(TimedOut):
         workspace.engine.read(ReadRequest("a.csv", documents=DOCUMENTS), CallContext(0))
@@ -516,11 +559,11 @@ def test_it_can_be_stopped(tmp_path):
 
 def test_the_worker_has_what_it_needs_within_its_limits(database):
     parquet(database / "a.parquet", "select 1 as one")
-    worker = Worker(JobLimits(memory_bytes=320 * MIB))
+    small = Worker(JobLimits(memory_bytes=320 * MIB))
     params = {"table": None, "first": 1, "count": 5, "windowed": False}
     try:
         for task, name in (("parquet", "a.parquet"), ("sqlite", "app.sqlite")):
             with open(database / name, "rb") as file:
-                assert worker.run(task, file.fileno(), params, asked=name)[1]
+                assert small.run(task, file.fileno(), params, asked=name)[1]
     finally:
-        worker.stop()
+        small.stop()

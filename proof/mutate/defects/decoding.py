@@ -87,7 +87,7 @@ DEFECTS = (
         file=f"{SRC}/readers/image.py",
         old=" or api_image_type(blobs[0]) != media_type:",
         new=":",
-        tests="tests/readers/test_image.py -k no_picture",
+        tests="tests/readers/test_image.py -k without_an_image",
     ),
     Defect(
         name="NULs are text",

@@ -1,4 +1,4 @@
-"""Binary files, for dialects that return bytes."""
+"""Read the bytes of binary files, for dialects that return them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def read(opened: Opened, selection: Selection, context: CallContext) -> Document:
-    """Read as many bytes as the dialect may return.
+    """Return the first bytes of a file, as many as the limits allow.
 
-    Raises: Binary, if the dialect hands out none.
+    Raises: Binary, if the dialect returns no bytes.
     """
     source, request = opened.source, opened.request
-    kind = detect(source.first_bytes, "")  # by its bytes alone: a name makes nothing of a file that is not text
+    kind = detect(source.first_bytes, "")  # without its name: a suffix does not make a document of binary data
     if not request.wants_bytes:
         raise Binary(source.asked, kind=kind.name if kind is not None else "binary")
     limits = request.limits
@@ -33,7 +33,8 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
             break
         data += block
         context.advance(len(data), source.size_bytes)
-    return opened.document((BytesPart(bytes(data[:limit]), len(data) > limit, _media_type(kind, source.first_bytes)),))
+    part = BytesPart(bytes(data[:limit]), len(data) > limit, _media_type(kind, source.first_bytes))
+    return opened.document((part,))
 
 
 def _media_type(kind: Kind | None, first_bytes: bytes) -> str:

@@ -1,9 +1,9 @@
-"""Office and web documents as Markdown text with line windows.
+"""Read office and web documents as Markdown text, by lines.
 
-One module for each kind, with `decode(file, params) -> (facts, [text])`; they are imported only in the worker, where
-the file is decoded. On this side the text is lines like those of any text file: selected, limited and numbered alike.
-What a reader looks for is kept (headings, lists, tables, links, notes, comments, numbers of slides, names of sheets);
-how a page looks is not. Outlook's `.msg` is not read: the one library that is kept up has a licence that binds users.
+The decoder of each kind, `decode(file, params) -> (facts, [text])`, runs in the worker and returns the text, which is
+then selected, limited and numbered like that of a text file. Headings, lists, tables, links, notes, comments, slide
+numbers and sheet names are kept; the layout is not. Outlook's `.msg` is not read: the licence of the one maintained
+library binds users.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Converted(Source):
-    """The text that a document was converted to, read like a file."""
+    """The text of a converted document, read like a file."""
 
     __slots__ = ("_data", "_document")
     is_indexable = False
@@ -55,7 +55,7 @@ class Converted(Source):
 
 
 def read(opened: Opened, selection: Selection, context: CallContext) -> Document:
-    """The lines that the selection names, of the document's text.
+    """Return the selected lines of the document's text.
 
     Raises: Unreadable, Missing, TimedOut, and what reading lines raises.
     """
@@ -63,11 +63,11 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
     params = {name: value for name, value in (("sheet", sheet.sheet), ("range", sheet.cells)) if value}
     facts, blobs = opened.decode(params, context)
     converted = Converted(blobs[0] if blobs else b"", opened.source)
-    plain = ReadRequest(
+    text_request = ReadRequest(
         request.path,
         limits=request.limits,
         total=request.total,
         counts_cut_chars=request.counts_cut_chars,
     )
-    parts, _ = text.read_parts(converted, plain, selection, context)
+    parts, _ = text.read_parts(converted, text_request, selection, context)
     return opened.document(parts, facts)

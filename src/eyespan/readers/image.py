@@ -1,7 +1,4 @@
-"""Pictures: as they are where model APIs take them so, else made anew, with a word about what was done.
-
-Options: `crop` (x, y, width, height in pixels of the upright original), `max_px` (longer side of a picture made anew).
-"""
+"""Read images: unchanged if model APIs accept them, else as a new image with a note about the difference."""
 
 from __future__ import annotations
 
@@ -21,14 +18,14 @@ if TYPE_CHECKING:
 MAX_BASE64_BYTES = 5 * MIB
 MAX_BYTES = MAX_BASE64_BYTES // 4 * 3
 MAX_SIDE_PX = 8000
-"""What model APIs take at most; one picture beyond it makes every later request of a conversation fail."""
+"""The limits of model APIs: one larger image makes every later request of a conversation fail."""
 SHOWN_PX = 1568
-"""The longer side of a picture made anew. The model sees no more than this anyway: larger ones are scaled down on the
-other side, where nobody can tell the scale."""
+"""The longer side of a new image. Models see no more: larger images are scaled down by the API, which does not report
+the scale."""
 
 
 def read(opened: Opened, selection: Selection, context: CallContext) -> Document:
-    """One picture, and a note if it is not the file as it is.
+    """Return one image, and a note if it differs from the file.
 
     Raises: Unreadable, Missing, TimedOut, Cancelled.
     """
@@ -56,14 +53,14 @@ def read_parts(
         "crop": options.crop,
     }
     facts, blobs = decode(params)
-    picture = checked_image(blobs, facts.get("media_type"), asked, "image")
+    image = image_part(blobs, facts.get("media_type"), asked, "image")
     note = _note(facts)
-    parts: tuple[Part, ...] = (picture, NotePart(note)) if note else (picture,)
-    return parts, {"media_type": picture.media_type, **facts}
+    parts: tuple[Part, ...] = (image, NotePart(note)) if note else (image,)
+    return parts, {"media_type": image.media_type, **facts}
 
 
-def checked_image(blobs: list[bytes], media_type: Any, asked: str, kind: str) -> ImagePart:
-    """The first blob as a picture, if it is one: what comes back from a decoder is believed only as far as it shows.
+def image_part(blobs: list[bytes], media_type: Any, asked: str, kind: str) -> ImagePart:
+    """Return the first blob of a decoder's response as an image, checked by its first bytes and its size.
 
     Raises: Unreadable.
     """
@@ -73,25 +70,24 @@ def checked_image(blobs: list[bytes], media_type: Any, asked: str, kind: str) ->
 
 
 def _note(facts: Mapping[str, Any]) -> str:
-    """What a reader of the picture must know to speak about the original; "" for the file as it is."""
+    """Return what a model must know to describe the original; "" if the image is unchanged."""
     if facts.get("unchanged"):
         return ""
-    width, height = facts["width"], facts["height"]
     shown = f"{facts['shown_width']} x {facts['shown_height']}"
-    words = [f"The original is a picture of {width} x {height} pixels ({facts['format']})."]
+    sentences = [f"The original image has {facts['width']} x {facts['height']} pixels ({facts['format']})."]
     if "crop" in facts:
-        x, y, w, h = facts["crop"]
-        words.append(f"Shown is the part of {w} x {h} pixels at x={x}, y={y}.")
+        x, y, width, height = facts["crop"]
+        sentences.append(f"The part of {width} x {height} pixels at x={x}, y={y} is shown.")
     scale = facts["scale"]
     if scale < 1:
-        words.append(
+        sentences.append(
             f"It is shown at {shown} pixels (scale {scale:.4f}): multiply coordinates by {1 / scale:.4f} "
             f"{'and add the x and y above ' if 'crop' in facts else ''}to get those of the original."
         )
     else:
-        words.append(f"It is shown at {shown} pixels (scale 1).")
+        sentences.append(f"It is shown at {shown} pixels (scale 1).")
     if facts.get("animated"):
-        words.append("It has several frames; the first is shown.")
+        sentences.append("It has several frames; the first is shown.")
     if facts.get("damaged"):
-        words.append("The file is damaged; what could be decoded is shown, the rest is blank.")
-    return " ".join(words)
+        sentences.append("The file is damaged; what could be decoded is shown, the rest is blank.")
+    return " ".join(sentences)

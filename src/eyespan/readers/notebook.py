@@ -1,10 +1,9 @@
-"""Jupyter notebooks: every cell with its outputs in order, as a person would see them.
+"""Read Jupyter notebooks: every cell with its outputs in order, as a person would see them.
 
-A cell is `<cell id="ID">source</cell id="ID">`, its outputs follow: text as text, pictures as pictures at their place.
-nbformat 4 and its forerunners with worksheets; `source` and texts may be strings or lists of strings. Size, depth and
-the number of values are measured on the bytes before anything is parsed, so a notebook costs no more than a fixed
-amount of memory. Whatever stands in the file, what leaves is valid UTF-8, and pictures that were looked at like any
-other picture.
+A cell is `<cell id="ID">source</cell id="ID">`, followed by its outputs: text as text, images as images in their place.
+Reads nbformat 4 and its predecessors with worksheets; sources and texts may be strings or lists of strings. Size, depth
+and the number of values are measured on the bytes before they are parsed, which bounds the memory. Whatever the file
+contains, the result is valid UTF-8, and images are decoded and checked like image files.
 """
 
 from __future__ import annotations
@@ -31,20 +30,20 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 32 * MIB
 MAX_DEPTH = 100
-"""A notebook needs about ten levels; its metadata rarely double that."""
+"""A notebook has about ten levels, with its metadata rarely twice as many."""
 MAX_VALUES = 2_000_000
-"""An empty list takes 2 bytes in the file and 64 in memory: bytes alone are no bound."""
+"""The size alone does not bound the memory: an empty list takes 2 bytes in the file and 64 in memory."""
 MAX_OUTPUT_CHARS = 10_000
-"""Of one output."""
+"""The limit for one output."""
 MAX_OUTPUTS_CHARS = 100_000
-"""Of all outputs in one answer; about 25,000 tokens."""
-MAX_PICTURES = 20
-MAX_PICTURES_BYTES = 15 * MIB
+"""The limit for all outputs in one answer; about 25,000 tokens."""
+MAX_IMAGES = 20
+MAX_IMAGES_BYTES = 15 * MIB
 
-PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-TEXTS = ("text/plain", "text/markdown", "text/latex", "text/html", "application/json", "image/svg+xml")
-"""The forms of an output that are text, from the one that reads best to the one that reads worst."""
-OLD_FORMS = {
+IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+TEXT_TYPES = ("text/plain", "text/markdown", "text/latex", "text/html", "application/json", "image/svg+xml")
+"""The media types of text, the most readable first."""
+OLD_TYPES = {
     "text": "text/plain",
     "html": "text/html",
     "latex": "text/latex",
@@ -53,29 +52,31 @@ OLD_FORMS = {
     "png": "image/png",
     "jpeg": "image/jpeg",
 }
-"""What the keys of an output meant before nbformat 4."""
+"""The media types of the keys that outputs had before nbformat 4."""
 
 
 def read(opened: Opened, selection: Selection, context: CallContext) -> Document:
-    """The cells of a notebook; `options["cells"]` = (first, last), from 1 and both included, picks some of them.
+    """Return the selected cells of a notebook.
 
-    Raises: Unreadable, if it is no notebook or too large for one; WindowTooLarge, if the cells hold too much source.
+    Facts: `total_cells`, `cells_returned`, `language`, `truncated`.
+
+    Raises: Unreadable, if it is not a notebook or too large; WindowTooLarge, if the source of the cells is too large.
     """
-    tree = parse(_bytes(opened.source, context))
-    notebook = Notebook(tree, opened.source.asked)
+    notebook = Notebook(parse_json(read_all(opened.source, context)), opened.source.asked)
     options = opened.request.options.notebook
-    show = _Show(notebook, opened, context)
-    parts = tuple(show.cells(options.first, sys.maxsize if options.last is None else options.last))
+    cells = _CellReader(notebook, opened, context)
+    parts = tuple(cells.read(options.first, sys.maxsize if options.last is None else options.last))
     facts = {
         "total_cells": len(notebook.cells),
-        "cells_returned": show.shown,
+        "cells_returned": cells.count,
         "language": notebook.language,
-        "truncated": show.truncated or show.shown < len(notebook.cells),
+        "truncated": cells.is_truncated or cells.count < len(notebook.cells),
     }
     return opened.document(parts, facts)
 
 
-def _bytes(source: Source, context: CallContext) -> bytes:
+def read_all(source: Source, context: CallContext) -> bytes:
+    """Return all bytes of a source. Raises: Unreadable, if they exceed `MAX_BYTES`."""
     if source.size_bytes > MAX_BYTES:
         raise _too_large(source.size_bytes)
     data = bytearray()
@@ -88,76 +89,76 @@ def _bytes(source: Source, context: CallContext) -> bytes:
 
 
 def _too_large(size: int) -> Unreadable:
-    reason = f"it has {size} bytes, the limit for notebooks is {MAX_BYTES}; clear its outputs, or look into it with jq"
-    return unreadable(reason)
+    advice = "clear its outputs, or inspect it with jq"
+    return _unreadable(f"{size} bytes exceed the limit of {MAX_BYTES} for notebooks; {advice}")
 
 
-def unreadable(reason: str) -> Unreadable:
+def _unreadable(reason: str) -> Unreadable:
     return Unreadable("", kind="notebook", reason=reason)
 
 
-# --- JSON that may be hostile -----------------------------------------------------------------------------------------
+# --- JSON -------------------------------------------------------------------------------------------------------------
 
-# A string that is never closed is one string to the end, so no input makes the search start over and over.
+# An unclosed string reaches to the end, so that no input makes the search start over at every quote.
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)', re.DOTALL)
 _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 
 
-def parse(data: bytes) -> Any:
-    """The value that a JSON text stands for, once its bytes have shown that it is neither deep nor a bomb.
+def parse_json(data: bytes) -> Any:
+    """Return the value of a JSON text, after its depth and number of values have been checked on its bytes.
 
     Raises: Unreadable.
     """
     bare = _STRING.sub(b"", data)
     brackets = bare.translate(None, _NOT_BRACKETS)
     if bare.count(b",") + len(brackets) // 2 > MAX_VALUES:
-        raise unreadable(f"it holds more than {MAX_VALUES} values")
+        raise _unreadable(f"more than {MAX_VALUES} values")
     depth = 0
     for bracket in brackets:
         if bracket in b"[{":
             depth += 1
             if depth > MAX_DEPTH:
-                raise unreadable(f"its JSON is nested more than {MAX_DEPTH} levels deep")
+                raise _unreadable(f"JSON nested more than {MAX_DEPTH} levels deep")
         else:
             depth -= 1
     try:
         return json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
-        raise unreadable("it is not UTF-8") from None
+        raise _unreadable("not UTF-8") from None
     except json.JSONDecodeError as error:
-        raise unreadable(f"it is not valid JSON ({error.msg}, line {error.lineno} column {error.colno})") from None
+        raise _unreadable(f"invalid JSON ({error.msg}, line {error.lineno} column {error.colno})") from None
     except (ValueError, RecursionError):  # a number with thousands of digits
-        raise unreadable("it is not valid JSON") from None
+        raise _unreadable("invalid JSON") from None
 
 
 class Notebook:
-    """What is asked of a notebook, whatever its version: its cells, where each lies in the JSON, its language."""
+    """A notebook of any version: its cells, the place of each in the JSON, and its language."""
 
     def __init__(self, tree: Any, asked: str) -> None:
         self.asked = asked
         self.cells: list[tuple[str, Any]] = []
-        """Each with the jq path to it."""
+        """The jq path of each cell, and the cell."""
         cells = tree.get("cells") if isinstance(tree, dict) else None
         sheets = tree.get("worksheets") if isinstance(tree, dict) else None
         if isinstance(cells, list):
             self.cells = [(f".cells[{i}]", cell) for i, cell in enumerate(cells)]
         elif isinstance(sheets, list):
             for i, sheet in enumerate(sheets):
-                of_sheet = sheet.get("cells") if isinstance(sheet, dict) else None
-                if isinstance(of_sheet, list):
-                    self.cells += [(f".worksheets[{i}].cells[{j}]", cell) for j, cell in enumerate(of_sheet)]
+                cells = sheet.get("cells") if isinstance(sheet, dict) else None
+                if isinstance(cells, list):
+                    self.cells += [(f".worksheets[{i}].cells[{j}]", cell) for j, cell in enumerate(cells)]
         else:
-            raise unreadable("it is JSON, but holds no list of cells")
-        metadata = _dict(tree.get("metadata"))
-        info, kernel = _dict(metadata.get("language_info")), _dict(metadata.get("kernelspec"))
-        self.language = _word(info.get("name")) or _word(kernel.get("language")) or "python"
+            raise _unreadable("JSON without a list of cells")
+        metadata = _as_dict(tree.get("metadata"))
+        info, kernel = _as_dict(metadata.get("language_info")), _as_dict(metadata.get("kernelspec"))
+        self.language = _as_word(info.get("name")) or _as_word(kernel.get("language")) or "python"
 
-    def look(self, where: str) -> str:
-        """The command that shows what was left out."""
-        return f"jq -r {shlex.quote(where)} {shlex.quote(self.asked)}"
+    def command(self, path: str) -> str:
+        """Return the command that prints the value at a jq path, for what is left out."""
+        return f"jq -r {shlex.quote(path)} {shlex.quote(self.asked)}"
 
 
-# --- cells as parts ---------------------------------------------------------------------------------------------------
+# --- cells ------------------------------------------------------------------------------------------------------------
 
 _CELL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _WORD = re.compile(r"[\w+#. -]{1,40}")
@@ -166,87 +167,88 @@ _ESCAPES = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|\x1b\][^\x07\x1b]*(?:\
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-class _Show:
-    """One pass over the cells asked for, within the limits of one answer."""
+class _CellReader:
+    """One pass over the selected cells, within the limits of one answer."""
 
     def __init__(self, notebook: Notebook, opened: Opened, context: CallContext) -> None:
-        self.shown = 0
-        self.truncated = False
+        self.count = 0
+        """The number of cells read."""
+        self.is_truncated = False
         self._notebook = notebook
         self._opened = opened
         self._context = context
-        self._source_left = opened.request.limits.max_window_bytes
+        self._source_bytes_left = opened.request.limits.max_window_bytes
         self._chars_left = MAX_OUTPUTS_CHARS
-        self._pictures_left = MAX_PICTURES
-        self._picture_bytes_left = MAX_PICTURES_BYTES
+        self._images_left = MAX_IMAGES
+        self._image_bytes_left = MAX_IMAGES_BYTES
 
-    def cells(self, first: int, last: int) -> Iterator[Part]:
-        for index, (where, cell) in enumerate(self._notebook.cells):
+    def read(self, first: int, last: int) -> Iterator[Part]:
+        """Yield the parts of cells `first` to `last`."""
+        for index, (path, cell) in enumerate(self._notebook.cells):
             if first <= index + 1 <= last:
-                self.shown += 1
-                self._context.advance(self.shown, len(self._notebook.cells))
-                yield from self._cell(index, where, cell)
+                self.count += 1
+                self._context.advance(self.count, len(self._notebook.cells))
+                yield from self._cell(index, path, cell)
 
-    def _cell(self, index: int, where: str, cell: Any) -> Iterator[Part]:
+    def _cell(self, index: int, path: str, cell: Any) -> Iterator[Part]:
         if not isinstance(cell, dict):
-            yield NotePart(f"[cell {index + 1} is damaged: it is no object]")
+            yield NotePart(f"[cell {index + 1} is damaged: not an object]")
             return
-        kind = _word(cell.get("cell_type")) or "code"
+        kind = _as_word(cell.get("cell_type")) or "code"
         name = cell.get("id")
         name = name if isinstance(name, str) and _CELL_ID.fullmatch(name) else f"cell-{index}"
-        source = clean(joined(cell.get("source", cell.get("input"))))
+        source = without_surrogates(joined(cell.get("source", cell.get("input"))))
         if kind == "heading" and isinstance(cell.get("level"), int):  # before nbformat 4
             source = "#" * max(1, min(6, cell["level"])) + " " + source
-        self._source_left -= 4 * len(source)
-        if self._source_left < 0:
+        self._source_bytes_left -= 4 * len(source)
+        if self._source_bytes_left < 0:
             raise WindowTooLarge("", limit_bytes=self._opened.request.limits.max_window_bytes)
-        mark = f"<cell_type>{kind}</cell_type>" if kind != "code" else self._language(cell)
-        yield NotePart(f'<cell id="{name}">{mark}{source}</cell id="{name}">')
-        attachments = _dict(cell.get("attachments"))
-        for title, forms in attachments.items():
-            yield from self._pictures(_dict(forms), f"{where}.attachments[{json.dumps(clean(title))}]")
+        tag = f"<cell_type>{kind}</cell_type>" if kind != "code" else self._language_tag(cell)
+        yield NotePart(f'<cell id="{name}">{tag}{source}</cell id="{name}">')
+        for title, forms in _as_dict(cell.get("attachments")).items():
+            yield from self._images(_as_dict(forms), f"{path}.attachments[{json.dumps(without_surrogates(title))}]")
         outputs = cell.get("outputs")
         for i, output in enumerate(outputs if isinstance(outputs, list) else ()):
-            yield from self._output(_dict(output), f"{where}.outputs[{i}]")
+            yield from self._output(_as_dict(output), f"{path}.outputs[{i}]")
 
-    def _language(self, cell: Mapping[str, Any]) -> str:
-        editor = _dict(_dict(cell.get("metadata")).get("vscode"))
-        language = _word(editor.get("languageId")) or _word(cell.get("language")) or self._notebook.language
+    def _language_tag(self, cell: Mapping[str, Any]) -> str:
+        editor = _as_dict(_as_dict(cell.get("metadata")).get("vscode"))
+        language = _as_word(editor.get("languageId")) or _as_word(cell.get("language")) or self._notebook.language
         return "" if language.lower() in ("python", "ipython", "python3") else f"<language>{language}</language>"
 
     # --- outputs ---
 
-    def _output(self, output: Mapping[str, Any], where: str) -> Iterator[Part]:
+    def _output(self, output: Mapping[str, Any], path: str) -> Iterator[Part]:
         kind = output.get("output_type")
         if kind == "stream":
-            yield from self._text(joined(output.get("text")), f"{where}.text")
+            yield from self._text(joined(output.get("text")), f"{path}.text")
         elif kind in ("error", "pyerr"):
             name, value = joined(output.get("ename")), joined(output.get("evalue"))
             trace = output.get("traceback")
             lines = [joined(line) for line in trace] if isinstance(trace, list) else [joined(trace)]
-            yield from self._text("\n".join([f"{name}: {value}", *filter(None, lines)]), f"{where}.traceback")
+            yield from self._text("\n".join([f"{name}: {value}", *filter(None, lines)]), f"{path}.traceback")
         else:
             data = output.get("data")
             if isinstance(data, dict):
-                yield from self._forms(data, f"{where}.data")
+                yield from self._forms(data, f"{path}.data")
             else:
-                yield from self._forms({OLD_FORMS[k]: v for k, v in output.items() if k in OLD_FORMS}, where)
+                yield from self._forms({OLD_TYPES[k]: v for k, v in output.items() if k in OLD_TYPES}, path)
 
-    def _forms(self, forms: Mapping[str, Any], where: str) -> Iterator[Part]:
-        """One output in its several forms: the plain text and the pictures, or else the best text there is."""
-        pictures = [name for name in PICTURES if name in forms]
-        best = next((name for name in TEXTS if name in forms), None)
-        if best == "text/plain" or (best is not None and not pictures):
+    def _forms(self, forms: Mapping[str, Any], path: str) -> Iterator[Part]:
+        """Yield one output of several media types: the plain text and the images, or else the most readable text."""
+        has_images = any(name in forms for name in IMAGE_TYPES)
+        best = next((name for name in TEXT_TYPES if name in forms), None)
+        if best == "text/plain" or (best is not None and not has_images):
             value = forms[best]
             text = joined(value) if isinstance(value, (str, list)) else json.dumps(value, ensure_ascii=False)
-            yield from self._text(text, _form(where, best))
-        yield from self._pictures(forms, where)
-        if best is None and not pictures and forms:
-            names = ", ".join(clean(str(name))[:100] for name in list(forms)[:5])
-            yield NotePart(f"[output not shown: {names}; see: {self._notebook.look(where)}]")
+            yield from self._text(text, _form_path(path, best))
+        yield from self._images(forms, path)
+        if best is None and not has_images and forms:
+            names = ", ".join(without_surrogates(str(name))[:100] for name in list(forms)[:5])
+            yield NotePart(f"[output not shown: {names}; see: {self._notebook.command(path)}]")
 
-    def _text(self, text: str, where: str) -> Iterator[Part]:
-        text = clean(_ESCAPES.sub("", text)).removesuffix("\n")
+    def _text(self, text: str, path: str) -> Iterator[Part]:
+        text = without_surrogates(_ESCAPES.sub("", text)).removesuffix("\n")
         if not text:
             return
         most = min(MAX_OUTPUT_CHARS, self._chars_left)
@@ -254,35 +256,35 @@ class _Show:
             self._chars_left -= len(text)
             yield NotePart(text)
             return
-        self.truncated = True
-        look = self._notebook.look(where)
+        self.is_truncated = True
+        command = self._notebook.command(path)
         if most < min(MAX_OUTPUT_CHARS, len(text)) and most < 200:
-            yield NotePart(f"[output of {len(text)} characters left out; see: {look}]")
+            yield NotePart(f"[output of {len(text)} characters left out; see: {command}]")
             return
         self._chars_left -= most
-        yield NotePart(f"{text[:most]}\n[output cut: {most} of {len(text)} characters shown; see the rest: {look}]")
+        yield NotePart(f"{text[:most]}\n[output cut: {most} of {len(text)} characters shown; see the rest: {command}]")
 
-    # --- pictures ---
+    # --- images ---
 
-    def _pictures(self, forms: Mapping[str, Any], where: str) -> Iterator[Part]:
-        for name in PICTURES:
+    def _images(self, forms: Mapping[str, Any], path: str) -> Iterator[Part]:
+        for name in IMAGE_TYPES:
             if name in forms:
-                yield from self._picture(joined(forms[name]), _form(where, name))
+                yield from self._image(joined(forms[name]), _form_path(path, name))
 
-    def _picture(self, encoded: str, where: str) -> Iterator[Part]:
-        """The picture, or the reason why there is none: a bad one must not spoil the answer, let alone the session."""
+    def _image(self, encoded: str, path: str) -> Iterator[Part]:
+        """Yield an image, or a note if there is none: an invalid image would make the whole conversation fail."""
         size = len(encoded) * 3 // 4
-        if self._pictures_left <= 0 or size > self._picture_bytes_left:
-            self.truncated = True
-            yield NotePart(f"[picture of {size} bytes left out; see: {self._notebook.look(where)}]")
+        if self._images_left <= 0 or size > self._image_bytes_left:
+            self.is_truncated = True
+            yield NotePart(f"[image of {size} bytes left out; see: {self._notebook.command(path)}]")
             return
         try:
             data = base64.b64decode(re.sub(r"\s+", "", encoded), validate=True)
         except (binascii.Error, ValueError):
-            yield NotePart("[picture left out: its base64 is damaged]")
+            yield NotePart("[image left out: invalid base64]")
             return
         if kinds.api_image_type(data) is None:
-            yield NotePart("[picture left out: its data is no PNG, JPEG, GIF or WebP picture]")
+            yield NotePart("[image left out: not a PNG, JPEG, GIF or WebP image]")
             return
         try:
             parts = self._decoded_image(data)
@@ -291,13 +293,13 @@ class _Show:
         except ReadError as error:
             self._context.check()  # raises if the deadline of the whole call has passed
             if isinstance(error, TimedOut):
-                self._pictures_left = 0  # one that took all its time is one too many
-            yield NotePart(f"[picture left out: {error}]")
+                self._images_left = 0  # the next one may take as long
+            yield NotePart(f"[image left out: {error}]")
             return
         for part in parts:
             if isinstance(part, ImagePart):
-                self._pictures_left -= 1
-                self._picture_bytes_left -= len(part.data)
+                self._images_left -= 1
+                self._image_bytes_left -= len(part.data)
         yield from parts
 
     def _decoded_image(self, data: bytes) -> tuple[Part, ...]:
@@ -306,19 +308,19 @@ class _Show:
 
         opened, context = self._opened, self._context
         parts, _ = image.read_parts(
-            data,
-            self._notebook.asked,
-            opened.request.options.image,
-            lambda params: opened.decode_bytes("image", data, params, context),
+            first_bytes=data,
+            asked=self._notebook.asked,
+            options=opened.request.options.image,
+            decode=lambda params: opened.decode_bytes("image", data, params, context),
         )
         return parts
 
 
-# --- values that may be anything --------------------------------------------------------------------------------------
+# --- values of any type -----------------------------------------------------------------------------------------------
 
 
 def joined(value: Any) -> str:
-    """A text that may be stored as a list of its pieces; anything else is no text."""
+    """Return a text that may be stored as a list of pieces; "" for anything else."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -326,20 +328,20 @@ def joined(value: Any) -> str:
     return ""
 
 
-def clean(text: str) -> str:
-    """The text without halves of surrogate pairs, which JSON can spell and UTF-8 cannot."""
+def without_surrogates(text: str) -> str:
+    """Return the text with U+FFFD for halves of surrogate pairs, which JSON can spell and UTF-8 cannot."""
     return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
 
 
-def _form(where: str, name: str) -> str:
-    """Where one form of an output lies; before nbformat 4 the forms had other names, so the output has to do."""
-    return where if re.search(r"\.outputs\[\d+\]$", where) else f"{where}[{json.dumps(name)}]"
+def _form_path(path: str, name: str) -> str:
+    """Return the jq path of one media type of an output. Before nbformat 4 it is that of the whole output."""
+    return path if re.search(r"\.outputs\[\d+\]$", path) else f"{path}[{json.dumps(name)}]"
 
 
-def _dict(value: Any) -> dict[str, Any]:
+def _as_dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _word(value: Any) -> str:
-    """A name of a language or a cell type; "" if it is none."""
+def _as_word(value: Any) -> str:
+    """Return the name of a language or a cell type; "" for anything else."""
     return value if isinstance(value, str) and _WORD.fullmatch(value) else ""

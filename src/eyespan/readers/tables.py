@@ -1,7 +1,6 @@
-"""Tables: their schema and some of their rows. CSV here, line by line; SQLite and Parquet in the worker.
+"""Read tables: their columns and some of their rows. CSV is read here by lines, SQLite and Parquet in the worker.
 
-Options: `table` (of a database), `rows` ((first, count), from 1; a count of 0 gives the schema alone). Nothing that a
-caller says is ever run as SQL.
+No argument of a caller is ever run as SQL.
 """
 
 from __future__ import annotations
@@ -9,44 +8,46 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from eyespan.decoders import tabular
 from eyespan.errors import NoMember, ScanLimit, Unreadable
 from eyespan.lines.encodings import Transcoder, choose
 from eyespan.model import MIB, NotePart
+from eyespan.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from eyespan.context import CallContext
     from eyespan.lines.encodings import Encoding
-    from eyespan.model import Document, Part, ReadRequest, Selection, TableOptions
+    from eyespan.model import Document, ReadRequest, Selection, TableOptions
     from eyespan.opened import Opened
     from eyespan.source import Source
 
 SAMPLE_ROWS = 10
 TYPED_ROWS = 1000
-"""So many rows are looked at to say what a column holds."""
+"""The number of rows that the types of columns are derived from."""
 COUNT_BYTES = 8 * MIB
-"""The rows of a larger file are not counted."""
+"""The rows of larger files are not counted."""
 MAX_SCAN_BYTES = 1024 * MIB
 MAX_LINE_BYTES = MIB
 DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 
 
 def read(opened: Opened, selection: Selection, context: CallContext) -> Document:
-    """One note: columns with their types, and rows.
+    """Return one note: columns with their types, and rows.
 
-    Facts: `columns` (name, type), `total_rows` (None where counting is not cheap) and `rows_returned` ((first, last) or
-    None), for a database `tables` with these of each.
+    Facts: `columns` (name, type), `total_rows` (None if counting is expensive), `rows_returned` ((first, last) or
+    None); for a database `tables`, with these facts for each.
 
     Raises: Unreadable, Missing, NoMember (no such table), ScanLimit, TimedOut, Cancelled.
     """
     if opened.kind.decoder:
-        return _decoded(opened, context)
-    parts, facts = _Csv(opened.source, opened.request, context).read()
-    return opened.document(parts, facts)
+        return _decoded_document(opened, context)
+    note, facts = _Csv(opened.source, opened.request, context).read()
+    return opened.document((note,), facts)
 
 
 def _window(options: TableOptions) -> tuple[int, int]:
@@ -55,7 +56,7 @@ def _window(options: TableOptions) -> tuple[int, int]:
     return max(1, options.first), max(0, min(count, tabular.MAX_ROWS))
 
 
-def _decoded(opened: Opened, context: CallContext) -> Document:
+def _decoded_document(opened: Opened, context: CallContext) -> Document:
     source, options = opened.source, opened.request.options.table
     first, count = _window(options)
     params = {
@@ -74,6 +75,22 @@ def _decoded(opened: Opened, context: CallContext) -> Document:
     return opened.document((NotePart(text),), facts)
 
 
+@record
+class _Table:
+    """A part of a CSV file."""
+
+    columns: list[tuple[str, str]]
+    """The name and the type of each."""
+    rows: list[list[str]]
+    total_rows: int | None
+    """None: not counted."""
+    ragged_rows: int
+    """The number of rows with another number of columns than the first one."""
+    delimiter: str
+    has_names: bool
+    """The first row holds the names of the columns."""
+
+
 class _Csv:
     """One pass over one file of separated values."""
 
@@ -86,86 +103,85 @@ class _Csv:
         if rule == "bom" and self._encoding.name == "utf-8":
             self._encoding = choose("utf-8-sig", source.first_bytes)
 
-    def read(self) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
+    def read(self) -> tuple[NotePart, dict[str, Any]]:
+        """Return the note and the facts of the table. Raises: Unreadable, ScanLimit, TimedOut, Cancelled."""
         delimiter = self._delimiter()
         try:
-            return self._table(delimiter)
+            table = self._table(delimiter)
         except csv.Error as error:
-            raise Unreadable(self._source.asked, kind="csv", reason=f"it cannot be taken apart: {error}") from None
+            raise _invalid_csv(self._source, str(error)) from None
+        if table is None:
+            return NotePart("CSV without rows"), {"columns": [], "total_rows": 0, "rows_returned": None}
+        return self._answer(table)
 
-    def _table(self, delimiter: str) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
-        records = (row for row in csv.reader(self._lines(), delimiter=delimiter) if row)
-        head = next(records, None)
-        if head is None:
-            return (NotePart("CSV without rows"),), {"columns": [], "total_rows": 0, "rows_returned": None}
-        has_names = _is_header(head)
-        types = [_Type() for _ in head]
-        names = head if has_names else [f"column {n}" for n in range(1, len(head) + 1)]
-        shown: list[list[str]] = []
-        ragged = 0
-        row: list[str] | None = None if has_names else head
-        number = 0
+    def _table(self, delimiter: str) -> _Table | None:
+        """Return the columns and the selected rows; None if there are no rows."""
+        records: Iterator[list[str]] = (row for row in csv.reader(self._lines(), delimiter=delimiter) if row)
+        first_row = next(records, None)
+        if first_row is None:
+            return None
+        has_names = _is_header(first_row)
+        if not has_names:
+            records = chain((first_row,), records)
+        width = len(first_row)
+        types = [_ColumnType() for _ in range(width)]
+        rows: list[list[str]] = []
+        ragged = number = 0
         last = self._first + self._count - 1
-        counted = self._source.size_bytes <= COUNT_BYTES
-        ended = False
-        while True:
-            if row is None:
-                row = next(records, None)
-                if row is None:
-                    ended = True
-                    break
-            number += 1
-            ragged += len(row) != len(head)
+        is_counted = self._source.size_bytes <= COUNT_BYTES
+        is_ended = True
+        for number, row in enumerate(records, 1):
+            ragged += len(row) != width
             if number <= TYPED_ROWS:
-                for one, value in zip(types, row, strict=False):
-                    one.see(value)
+                for column, value in zip(types, row, strict=False):
+                    column.add(value)
             if self._first <= number <= last:
-                shown.append(row + [""] * (len(head) - len(row)))
-            elif not counted and number > max(last, TYPED_ROWS):
+                rows.append(row + [""] * (width - len(row)))
+            elif not is_counted and number > max(last, TYPED_ROWS):
+                is_ended = False
                 break
-            row = None
-        total = number if ended else None
-        columns = [(name, one.name) for name, one in zip(names, types, strict=True)]
-        return self._answer(columns, shown, total, ragged, delimiter, has_names)
+        names = first_row if has_names else [f"column {n}" for n in range(1, width + 1)]
+        return _Table(
+            columns=[(name, column.name) for name, column in zip(names, types, strict=True)],
+            rows=rows,
+            total_rows=number if is_ended else None,
+            ragged_rows=ragged,
+            delimiter=delimiter,
+            has_names=has_names,
+        )
 
-    def _answer(
-        self,
-        columns: list[tuple[str, str]],
-        shown: list[list[str]],
-        total: int | None,
-        ragged: int,
-        delimiter: str,
-        has_names: bool,
-    ) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
-        rows = "more rows than were counted" if total is None else tabular.plural(total, "row")
-        head = "" if has_names else "; no names in the first row"
-        odd = f"; {tabular.plural(ragged, 'row')} with another number of columns" if ragged else ""
-        told = f"; {self._encoding.name}" if self._encoding.name != "utf-8" else ""
-        size = f"{tabular.plural(len(columns), 'column')}, {rows}"
-        lines = [
-            f"CSV, {size}, separated by {DELIMITERS[delimiter]}{head}{odd}{told}",
-            f"columns: {tabular.columns_line(columns)}",
-        ]
-        fit = 0
+    def _answer(self, table: _Table) -> tuple[NotePart, dict[str, Any]]:
+        columns, total, encoding = table.columns, table.total_rows, self._encoding.name
+        row_count = "more rows than were counted" if total is None else tabular.plural(total, "row")
+        header = f"CSV, {tabular.plural(len(columns), 'column')}, {row_count}, separated by "
+        header += DELIMITERS[table.delimiter]
+        if not table.has_names:
+            header += "; no names in the first row"
+        if table.ragged_rows:
+            header += f"; {tabular.plural(table.ragged_rows, 'row')} with another number of columns"
+        if encoding != "utf-8":
+            header += f"; {encoding}"
+        lines = [header, f"columns: {tabular.columns_line(columns)}"]
+        fitting = 0
         if self._count:
-            text, fit = tabular.table([name for name, _ in columns], shown)
-            lines += ["", tabular.rows_line(self._first, fit, total), text if fit else ""]
-        extra = {
+            text, fitting = tabular.table([name for name, _ in columns], table.rows)
+            lines += ["", tabular.rows_line(self._first, fitting, total), text if fitting else ""]
+        facts = {
             "columns": [{"name": name, "type": kind} for name, kind in columns],
             "total_rows": total,
-            "rows_returned": [self._first, self._first + fit - 1] if fit else None,
-            "delimiter": delimiter,
-            "has_names": has_names,
-            "encoding": self._encoding.name,
+            "rows_returned": [self._first, self._first + fitting - 1] if fitting else None,
+            "delimiter": table.delimiter,
+            "has_names": table.has_names,
+            "encoding": encoding,
         }
-        return (NotePart("\n".join(lines).rstrip("\n")),), extra
+        return NotePart("\n".join(lines).rstrip("\n")), facts
 
     def _delimiter(self) -> str:
-        """The separator that cuts the first lines most evenly; a file named so is separated by tabs."""
+        """Return the separator that splits the first lines most evenly; tabs for `.tsv` if none does."""
         sample = Transcoder(self._encoding).feed(self._aligned(self._source.first_bytes[len(self._encoding.bom) :]))
         lines = sample.decode("utf-8", "replace").split("\n")[:50]
         if len(lines) > 1:
-            lines.pop()  # it may go on
+            lines.pop()  # it may be cut
         best, best_score = ",", (0.0, 0)
         for delimiter in DELIMITERS:
             try:
@@ -200,8 +216,7 @@ class _Csv:
             if not block:
                 break
             if len(rest) > MAX_LINE_BYTES:
-                reason = f"it has a line of more than {MAX_LINE_BYTES} bytes"
-                raise Unreadable(self._source.asked, kind="csv", reason=reason)
+                raise _invalid_csv(self._source, f"a line exceeds {MAX_LINE_BYTES} bytes")
         if rest:
             yield rest.decode("utf-8", "replace")
 
@@ -209,14 +224,18 @@ class _Csv:
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
+def _invalid_csv(source: Source, reason: str) -> Unreadable:
+    return Unreadable(source.asked, kind="csv", reason=f"invalid CSV: {reason}")
+
+
 def _is_header(row: list[str]) -> bool:
-    """Names are there, are no numbers, and differ."""
+    """Return True if the values of a row can be names: none is empty or a number, and all differ."""
     names = [value.strip() for value in row]
     return all(names) and len(set(names)) == len(names) and not any(_NUMBER.fullmatch(name) for name in names)
 
 
-class _Type:
-    """What the values of a column seen so far have in common."""
+class _ColumnType:
+    """The type that all values of a column have in common."""
 
     _KINDS = (
         ("boolean", re.compile(r"(?:true|false)", re.I)),
@@ -228,22 +247,24 @@ class _Type:
 
     def __init__(self) -> None:
         self._possible = list(self._KINDS)
-        self._seen = self._empty = self._zeros = False
+        self._has_values = self._has_empty = self._has_leading_zeros = False
 
-    def see(self, value: str) -> None:
+    def add(self, value: str) -> None:
+        """Take a value into account."""
         value = value.strip()
         if not value:
-            self._empty = True
+            self._has_empty = True
             return
-        self._seen = True
+        self._has_values = True
         if value[0] == "0" and len(value) > 1 and value.isdigit():
-            self._zeros = True  # 007 is a name, whatever it looks like
+            self._has_leading_zeros = True  # 007 is a name
         if self._possible:
             self._possible = [kind for kind in self._possible if kind[1].fullmatch(value)]
 
     @property
     def name(self) -> str:
-        if not self._seen:
+        """Return the name of the type."""
+        if not self._has_values:
             return "empty"
-        kind = self._possible[0][0] if self._possible and not self._zeros else "text"
-        return f"{kind} or empty" if self._empty else kind
+        kind = self._possible[0][0] if self._possible and not self._has_leading_zeros else "text"
+        return f"{kind} or empty" if self._has_empty else kind
