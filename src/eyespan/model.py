@@ -6,7 +6,7 @@ document into a `Reply`. Nothing here knows how files are opened or how any dial
 
 from __future__ import annotations
 
-from eyespan.record import record
+from eyespan.record import public_record, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -313,20 +313,20 @@ class Document:
 # --- what is answered ----------------------------------------------------------------------------------------------
 
 
-@record
+@public_record
 class TextContent:
     text: str
     type: str = "text"
 
 
-@record
+@public_record
 class ImageContent:
     data: bytes
     media_type: str
     type: str = "image"
 
 
-@record
+@public_record
 class DocumentContent:
     data: bytes
     media_type: str
@@ -336,7 +336,7 @@ class DocumentContent:
 Content = TextContent | ImageContent | DocumentContent
 
 
-@record
+@public_record
 class ReplyError:
     """The dialect's own code and text."""
 
@@ -344,7 +344,7 @@ class ReplyError:
     message: str
 
 
-@record
+@public_record
 class Reply:
     """One answer of a tool; replies compare by value."""
 
@@ -364,7 +364,7 @@ class Reply:
         return "\n".join([block.text for block in self.content if type(block) is TextContent])
 
 
-@record
+@public_record
 class ToolSpec:
     """A tool as its dialect announces it, byte for byte."""
 
