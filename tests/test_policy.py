@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 import unicodedata
 
 import pytest
@@ -131,12 +132,12 @@ NAMES = st.sampled_from(
 )
 @example("a/.ssh/", [], 0)
 @example("secret/.", [], 0)
-def test_what_is_seen_at_a_glance_is_what_the_rules_say(path, rules, folders):
-    policy = Policy(deny=[*rules, *(f"folder{number}/" for number in range(folders))])
-    at_a_glance = policy.rule_against(path)
-    policy._deny._telling = None
+def test_the_quick_look_never_contradicts_the_rules(path, rules, directories):
+    policy = Policy(deny=[*rules, *(f"directory{number}/" for number in range(directories))])
+    quickly = policy.rule_against(path)
+    policy._deny_rules._suspicious_names = None
 
-    assert policy.rule_against(path) == at_a_glance
+    assert policy.rule_against(path) == quickly
 
 
 @given(st.text(st.sampled_from("eEé\u0301\u200b\u0345\u0391\u1fb3ßſK\u00ad")) | st.text())
@@ -221,6 +222,18 @@ def test_a_rule_that_matches_nothing_is_an_error(rule):
 def test_one_string_is_no_list_of_rules(how):
     with pytest.raises(TypeError, match="list of patterns"):
         Policy(**{how: "*.pem"})
+
+
+# --- pickles -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", [Policy(), Policy(["private/"], ["*.pem"]), Policy(["x"], built_in=False)])
+def test_a_pickled_policy_has_the_same_rules(policy):
+    again = pickle.loads(pickle.dumps(policy))
+
+    assert (again.deny, again.allow) == (policy.deny, policy.allow)
+    assert again.rule_against("private/x") == policy.rule_against("private/x")
+    assert again.rule_against("a.pem") == policy.rule_against("a.pem")
 
 
 # --- against a reference -------------------------------------------------------------------------------------------

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
+import multiprocessing
 import os
+import pickle
 import threading
 from pathlib import Path
 
@@ -12,8 +15,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from eyespan import Workspace
-from eyespan.context import CallContext
+from eyespan import CallContext, Policy, Tool, Workspace
 from eyespan.dialects import DIALECTS
 from eyespan.dialects.base import CHANGED
 from eyespan.lines.reader import LineReader
@@ -419,3 +421,64 @@ def test_what_an_error_says_is_valid_too_where_a_dialect_makes_the_whole_reply(t
 
         assert reply.error.message.encode("utf-8")
         assert reply.text.encode("utf-8")
+
+
+# --- copies and pickles --------------------------------------------------------------------------------------------
+
+SETTINGS = {
+    "forge": {"max_file_read_bytes": 10, "show_line_numbers": False},
+    "claude": {"line_number_format": "arrow", "encoding": "auto"},
+    "codex": {"allowed": False},
+}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_pickled_tool_answers_as_the_tool_does(dialect, root):
+    with Workspace(root) as workspace:
+        tool = workspace.tool(dialect, **SETTINGS.get(dialect, {}))
+        again = pickle.loads(pickle.dumps(tool))
+        arguments = READS[dialect](str(root / "a.txt"))
+
+        with again.workspace:
+            assert again.call(arguments) == tool.call(arguments)
+            assert again.spec == tool.spec
+            assert [r.path for r in again.workspace.roots] == [r.path for r in workspace.roots]
+
+
+def test_tools_pickled_together_share_one_workspace(root):
+    with Workspace(root) as workspace:
+        first, second = pickle.loads(pickle.dumps([workspace.tool("forge"), workspace.tool("codex")]))
+
+    with first.workspace:
+        assert first.workspace is second.workspace
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_deep_copy_reads_through_the_same_open_roots(dialect, root):
+    with Workspace(root) as workspace:
+        tool = workspace.tool(dialect, **SETTINGS.get(dialect, {}))
+        again = copy.deepcopy(tool)
+        arguments = READS[dialect](str(root / "a.txt"))
+
+        assert again.engine is tool.engine
+        assert again.dialect is not tool.dialect
+        assert again.call(arguments) == tool.call(arguments)
+
+
+def test_a_tool_of_an_engine_alone_pickles_too(root):
+    with Workspace(root) as workspace:
+        tool = Tool(workspace.tool("forge").dialect, workspace.engine)
+        again = pickle.loads(pickle.dumps(tool))
+
+        assert again.call({"path": "a.txt"}) == tool.call({"path": "a.txt"})
+
+
+def test_a_spawned_process_answers_with_a_tool_it_was_sent(root):
+    """The way of Ray, Dask and multiprocessing: the tool goes there, the reply comes back."""
+    with Workspace(root, policy=Policy(["latin"])) as workspace:
+        tool = workspace.tool("claude", line_number_format="arrow")
+        calls = [(tool, {"file_path": str(root / name)}) for name in ("a.txt", "latin", "none")]
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            replies = pool.starmap(Tool.call, calls)
+
+        assert replies == [tool.call(arguments) for _, arguments in calls]

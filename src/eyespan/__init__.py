@@ -1,4 +1,4 @@
-"""eyespan: one hardened, fast engine that reads files for AI agents, in the tool dialect a model already knows.
+"""eyespan: one hardened, fast engine that reads files for AI agents, in the tool dialect that a model already knows.
 
 from eyespan import Workspace
 
@@ -13,6 +13,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from eyespan.context import CallContext
     from eyespan.errors import ReadError
     from eyespan.model import DocumentContent, ImageContent, Reply, ReplyError, TextContent, ToolSpec
     from eyespan.policy import Policy
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "CallContext",
     "DocumentContent",
     "ImageContent",
     "Policy",
@@ -35,7 +37,8 @@ __all__ = [
     "__version__",
 ]
 
-_HOMES = {
+_MODULES = {
+    "CallContext": "eyespan.context",
     "Policy": "eyespan.policy",
     "ReadError": "eyespan.errors",
     "Tool": "eyespan.tool",
@@ -44,10 +47,10 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Public names are imported on first use: the command line starts without those it does not need."""
+    """Import a public name on first use, so that the command line starts without those it does not need."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = _HOMES.get(name, "eyespan.model")
+    module = _MODULES.get(name, "eyespan.model")
     __import__(module)
     value = getattr(sys.modules[module], name)
     globals()[name] = value

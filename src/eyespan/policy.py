@@ -1,9 +1,9 @@
-"""What the host allows: which names may be read at all.
+"""The policy of a workspace: the names that may be read.
 
-Pure: it looks at names, never at files. The guard asks twice, for the name asked for and for the canonical name of what
-was opened, so a link cannot launder a name. Names are compared without regard to case or Unicode form, since some file
-systems do not regard them either. A rule cannot see through a hard link: the same file under another name is another
-name (docs/security.md says so).
+A policy looks at names, never at files. The guard asks twice, for the requested name and for the canonical name of the
+file that was opened, so a link cannot hide a name. Names are compared without regard to case and Unicode form, because
+some file systems ignore both. A rule cannot see through a hard link: the same file under another name has another name
+(docs/security.md).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from eyespan.errors import PolicyDenied
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
 BUILT_IN_DENY = (
     "**/.ssh/**",
@@ -43,63 +44,68 @@ BUILT_IN_ALLOW = (
 
 
 class Policy:
-    """Deny rules and the exceptions to them, as glob patterns over paths relative to a root.
+    """Deny rules and exceptions to them, as glob patterns over paths relative to a root.
 
-    `**` stands for any number of folders, `*`, `?` and `[...]` stay within one name; a pattern without a slash (but at
-    its end) applies in every folder; one that ends in a slash is a folder with everything below it. An exception in
-    `allow` lifts any rule, also a built-in one; only the host can give exceptions.
+    `**` matches any number of directories; `*`, `?` and `[...]` match within one name. A pattern without a slash, or
+    with one at its end only, applies in every directory; a slash at the end means a directory with everything below it.
+    An exception in `allow` lifts any rule, also a built-in one; only the host can give exceptions.
     """
 
-    __slots__ = ("_allow", "_deny", "deny")
+    __slots__ = ("_allow_rules", "_deny_rules", "allow", "deny")
 
     def __init__(self, deny: Iterable[str] = (), allow: Iterable[str] = (), *, built_in: bool = True) -> None:
         if isinstance(deny, str) or isinstance(allow, str):
             raise TypeError("rules are given as a list of patterns, not as one string")
-        denied, allowed = tuple(deny), tuple(allow)
-        if built_in:
-            denied, allowed = BUILT_IN_DENY + denied, BUILT_IN_ALLOW + allowed
-        self.deny = denied
-        self._deny = _Rules(denied)
-        self._allow = _Rules(allowed)
+        self.deny = (*BUILT_IN_DENY, *deny) if built_in else tuple(deny)
+        self.allow = (*BUILT_IN_ALLOW, *allow) if built_in else tuple(allow)
+        self._deny_rules = _Rules(self.deny)
+        self._allow_rules = _Rules(self.allow)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _with_rules, (self.deny, self.allow)
 
     def rule_against(self, path: str) -> str | None:
-        """The rule that forbids this path, or None."""
+        """Return the rule that forbids this path, or None."""
         folded = path.lower() if path.isascii() else fold(path)
-        if self._deny.misses(folded):
+        if self._deny_rules.cannot_match(folded):
             return None
         parts = folded.split("/")
         if "" in parts or "." in parts:
             parts = [part for part in parts if part not in ("", ".")]
             if not parts:
                 return None
-        rule = self._deny.match(parts)
-        return None if rule is None or self._allow.match(parts) is not None else rule
+        rule = self._deny_rules.match(parts)
+        return None if rule is None or self._allow_rules.match(parts) is not None else rule
 
     def admit(self, path: str, asked: str) -> None:
-        """Raises: PolicyDenied, worded for the path as asked."""
+        """Check that no rule forbids `path`. Raises: PolicyDenied, with the path as requested."""
         rule = self.rule_against(path)
         if rule is not None:
             raise PolicyDenied(asked, rule=rule)
 
 
-def fold(path: str) -> str:
-    """One spelling for all spellings that some file system takes for the same name.
+def _with_rules(deny: tuple[str, ...], allow: tuple[str, ...]) -> Policy:
+    return Policy(deny, allow, built_in=False)
 
-    Folders that ignore case (ext4, f2fs, APFS, HFS+) decompose, drop what has no shape and fold case; so does this.
+
+def fold(path: str) -> str:
+    """Return one spelling for all spellings that some file system treats as the same name.
+
+    Case-insensitive directories (ext4, f2fs, APFS, HFS+) decompose names, drop invisible characters and fold case.
     """
     if path.isascii():
         return path.lower()
     from unicodedata import normalize
 
-    if not _no_shape:
-        _no_shape.update(dict.fromkeys([point for low, high in _SHAPELESS for point in range(low, high + 1)]))
-    return normalize("NFC", normalize("NFD", path).casefold().translate(_no_shape))
+    if not _dropped:
+        _dropped.update(dict.fromkeys([point for low, high in _INVISIBLE for point in range(low, high + 1)]))
+    return normalize("NFC", normalize("NFD", path).casefold().translate(_dropped))
 
 
-_no_shape: dict[int, None] = {}
-"""What `translate` drops; made on first need."""
+_dropped: dict[int, None] = {}
+"""The invisible characters, for `str.translate`; filled on first use."""
 # Default_Ignorable_Code_Point of Unicode.
-_SHAPELESS = (
+_INVISIBLE = (
     *((0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F)),
     *((0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF)),
     *((0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
@@ -107,16 +113,16 @@ _SHAPELESS = (
 
 
 class _Rules:
-    """Patterns sorted by shape, so that the common shapes cost a look-up each."""
+    """Patterns sorted by shape, so that each of the common shapes costs one look-up."""
 
     __slots__ = (
-        *("_all_prefixes", "_all_suffixes", "_ends", "_telling"),
-        *("folders", "names", "others", "prefixes", "suffixes"),
+        *("_all_prefixes", "_all_suffixes", "_last_names", "_suspicious_names"),
+        *("directories", "names", "others", "prefixes", "suffixes"),
     )
 
     def __init__(self, patterns: Iterable[str]) -> None:
         self.names: dict[str, str] = {}
-        self.folders: dict[str, str] = {}
+        self.directories: dict[str, str] = {}
         self.prefixes: list[tuple[str, str]] = []
         self.suffixes: list[tuple[str, str]] = []
         self.others: list[tuple[list[str], str]] = []
@@ -124,13 +130,15 @@ class _Rules:
             self._add(pattern)
         self._all_prefixes = tuple([prefix for prefix, _ in self.prefixes])
         self._all_suffixes = tuple([suffix for suffix, _ in self.suffixes])
-        ends = [glob[-1] for glob, _ in self.others]
-        self._ends = frozenset(ends) if all(map(_literal, ends)) else None
-        """The last names that the other patterns take, where each takes one alone."""
-        # A path that ends in a slash or a dot has another last name; many folders are looked up faster than looked for.
-        few = len(self.folders) <= 8
-        self._telling = self._ends.union(self.names, ("", ".")) if few and self._ends is not None else None
-        """Last names by which some rule may match; None: there is no telling by them."""
+        last_names = [glob[-1] for glob, _ in self.others]
+        self._last_names = frozenset(last_names) if all(map(_is_literal, last_names)) else None
+        """The last names that the other patterns match; None if one of them matches more than one name."""
+        self._suspicious_names: frozenset[str] | None = None
+        """The last names that may match a rule; None if the last name decides nothing."""
+        # `cannot_match` tries every directory, so with many of them the look-up in `match` is faster.
+        if self._last_names is not None and len(self.directories) <= 8:
+            # A path that ends in a slash or a dot has another last name.
+            self._suspicious_names = self._last_names.union(self.names, ("", "."))
 
     def _add(self, pattern: str) -> None:
         parts = [part for part in fold(pattern).split("/") if part not in ("", ".")]
@@ -141,28 +149,28 @@ class _Rules:
         if pattern.endswith("/"):
             parts.append("**")
         match parts:
-            case ["**", name] if _literal(name):
+            case ["**", name] if _is_literal(name):
                 self.names[name] = pattern
-            case ["**", name] if name[0] == "*" and len(name) > 1 and _literal(name[1:]):
+            case ["**", name] if name[0] == "*" and len(name) > 1 and _is_literal(name[1:]):
                 self.suffixes.append((name[1:], pattern))
-            case ["**", name] if name[-1] == "*" and len(name) > 1 and _literal(name[:-1]):
+            case ["**", name] if name[-1] == "*" and len(name) > 1 and _is_literal(name[:-1]):
                 self.prefixes.append((name[:-1], pattern))
-            case ["**", folder, "**"] if _literal(folder):
-                self.folders[folder] = pattern
+            case ["**", name, "**"] if _is_literal(name):
+                self.directories[name] = pattern
             case _:
                 self.others.append((parts, pattern))
 
-    def misses(self, path: str) -> bool:
-        """Whether it can be seen at a glance that no rule matches, as for nearly all paths; `match` is the judge."""
-        if self._telling is None:
+    def cannot_match(self, path: str) -> bool:
+        """Return True if a quick look shows that no rule matches, as for nearly all paths; `match` decides the rest."""
+        if self._suspicious_names is None:
             return False
         name = path[path.rfind("/") + 1 :]
-        if name in self._telling or name.endswith(self._all_suffixes) or name.startswith(self._all_prefixes):
+        if name in self._suspicious_names or name.endswith(self._all_suffixes) or name.startswith(self._all_prefixes):
             return False
-        seen = False
-        for folder in self.folders:
-            seen = seen or folder in path
-        return not seen
+        found = False
+        for directory in self.directories:
+            found = found or directory in path
+        return not found
 
     def match(self, parts: list[str]) -> str | None:
         name = parts[-1]
@@ -172,37 +180,37 @@ class _Rules:
             return next(pattern for suffix, pattern in self.suffixes if name.endswith(suffix))
         if name.startswith(self._all_prefixes):
             return next(pattern for prefix, pattern in self.prefixes if name.startswith(prefix))
-        if not self.folders.keys().isdisjoint(parts):
-            return next(self.folders[part] for part in parts if part in self.folders)
-        if self._ends is None or name in self._ends:
+        if not self.directories.keys().isdisjoint(parts):
+            return next(self.directories[part] for part in parts if part in self.directories)
+        if self._last_names is None or name in self._last_names:
             for glob, pattern in self.others:
                 if _matches(glob, parts):
                     return pattern
         return None
 
 
-def _literal(name: str) -> bool:
-    return not any(mark in name for mark in "*?[")
+def _is_literal(name: str) -> bool:
+    return not any(sign in name for sign in "*?[")
 
 
 def _matches(glob: list[str], parts: list[str]) -> bool:
-    """Whether whole `parts` fit `glob`; `**` takes any number of parts, none included."""
-    if len(glob) > 1 and glob[-1] != parts[-1] and _literal(glob[-1]) and glob[-1] != "**":
-        return False  # most names are told by their end
-    # reachable: how many parts may be used up so far; grows by one pattern piece at a time, so no case is exponential.
+    """Return True if all of `parts` match `glob`; `**` matches any number of parts, also none."""
+    if len(glob) > 1 and glob[-1] != parts[-1] and _is_literal(glob[-1]) and glob[-1] != "**":
+        return False  # the last name alone rules out most paths
+    # The numbers of parts that the pieces so far can match: one set per piece, so the time is never exponential.
     reachable = {0}
     for piece in glob:
         if piece == "**":
             reachable = set(range(min(reachable), len(parts) + 1))
         else:
-            reachable = {at + 1 for at in reachable if at < len(parts) and _fits(parts[at], piece)}
+            reachable = {at + 1 for at in reachable if at < len(parts) and _name_matches(parts[at], piece)}
         if not reachable:
             return False
     return len(parts) in reachable
 
 
-def _fits(name: str, piece: str) -> bool:
-    if _literal(piece):
+def _name_matches(name: str, piece: str) -> bool:
+    if _is_literal(piece):
         return name == piece
     from fnmatch import fnmatchcase
 

@@ -1,4 +1,4 @@
-"""A dialect joined to an engine: what a host calls."""
+"""A tool: a dialect joined to an engine. Hosts call it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from eyespan.context import CallContext, WouldBlock
 from eyespan.errors import UNLOADED, BadArguments, Internal, PolicyDenied, ReadError, short_of
 from eyespan.escape import is_valid, is_valid_tree, valid_text, valid_tree
 from eyespan.model import Reply, ReplyError, TextContent
+from eyespan.record import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,28 +16,35 @@ if TYPE_CHECKING:
     from eyespan.dialects.base import Dialect
     from eyespan.engine import Engine
     from eyespan.model import ToolSpec
+    from eyespan.workspace import Workspace
 
 
 class Tool:
-    """One read tool in one dialect over one workspace."""
+    """One read tool in one dialect over one workspace.
 
-    __slots__ = ("dialect", "engine")
+    A pickled tool holds its dialect with the settings given to it and its workspace, which opens its roots again where
+    it is unpickled. What a dialect remembers between calls stays behind.
+    """
 
-    def __init__(self, dialect: Dialect, engine: Engine) -> None:
+    __slots__ = ("dialect", "engine", "workspace")
+
+    def __init__(self, dialect: Dialect, engine: Engine, *, workspace: Workspace | None = None) -> None:
         self.dialect = dialect
         self.engine = engine
+        self.workspace = workspace
+        """The workspace that made the tool; None if it was made of an engine alone."""
 
     @property
     def spec(self) -> ToolSpec:
-        """Name, aliases, description and schema, as the dialect's document has them."""
+        """Return name, aliases, description and schema, in the words of the dialect's document."""
         return self.dialect.spec
 
     def call(self, arguments: Any, *, context: CallContext | None = None) -> Reply:
-        """Answers one call. Never raises for anything that a file, a path or an argument can do.
+        """Answer one call. Never raises for anything that a file, a path or an argument can do.
 
-        `context` lets another thread cancel the read, or watch its progress; its deadline goes before the workspace's.
+        `context` lets another thread cancel the read or watch its progress; its deadline replaces the workspace's.
 
-        Raises: WouldBlock, if the context has no patience.
+        Raises: WouldBlock, if `context.may_block` is False and the read may wait for a file system.
         """
         dialect = self.dialect
         if context is None:
@@ -50,11 +58,11 @@ class Tool:
         except ReadError as error:
             return _failed(dialect.render_error(error))
         except (Exception, RecursionError) as error:
-            return self._unforeseen(error)
-        return _sound(reply)
+            return self._reply_to_unexpected(error)
+        return _with_valid_text(reply)
 
-    def _unforeseen(self, error: BaseException) -> Reply:
-        """What is told of an error that no read has: a module that cannot be loaded now, or a fault of our own."""
+    def _reply_to_unexpected(self, error: BaseException) -> Reply:
+        """Return the reply to an error that no read raises: a module that cannot be loaded, or a bug of eyespan."""
         failure: ReadError | None = short_of(error, "")
         if failure is None:
             _log(error)
@@ -63,7 +71,7 @@ class Tool:
         return _failed(self.dialect.render_error(failure))
 
     async def acall(self, arguments: Any) -> Reply:
-        """The same, off the event loop; cancelling the task stops the read at its next block."""
+        """Answer one call off the event loop. Cancelling the task stops the read at its next block."""
         import asyncio
 
         context = CallContext(self.engine.deadline_seconds, may_block=False)
@@ -71,17 +79,26 @@ class Tool:
             try:
                 return await asyncio.to_thread(self.call, arguments, context=context)
             except WouldBlock:
-                # The threads behind to_thread are few and for everybody: none of them is to wait for a file system.
+                # to_thread has few threads and everything shares them, so a read that may wait gets its own.
                 context.may_block = True
                 return await _in_own_thread(lambda: self.call(arguments, context=context))
         except asyncio.CancelledError:
             context.cancelled = True
             raise
         except UNLOADED as error:
-            return self._unforeseen(error)  # what makes the threads is loaded when the first is wanted
+            return self._reply_to_unexpected(error)  # to_thread loads its modules when the first thread starts
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.workspace is None:
+            return Tool, (self.dialect, self.engine)
+        return _tool_of, (self.workspace, self.dialect)
 
     def __repr__(self) -> str:
         return f"Tool({self.dialect.name!r})"
+
+
+def _tool_of(workspace: Workspace, dialect: Dialect) -> Tool:
+    return Tool(dialect, workspace.engine, workspace=workspace)
 
 
 async def _in_own_thread(work: Callable[[], Reply]) -> Reply:
@@ -91,16 +108,16 @@ async def _in_own_thread(work: Callable[[], Reply]) -> Reply:
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[Reply] = loop.create_future()
 
-    def tell(reply: Reply) -> None:
+    def deliver(reply: Reply) -> None:
         if not answer.done():
             answer.set_result(reply)
 
     def run() -> None:
         reply = work()
         try:
-            loop.call_soon_threadsafe(tell, reply)
+            loop.call_soon_threadsafe(deliver, reply)
         except RuntimeError:
-            pass  # the loop is gone, and whoever waited with it
+            pass  # the loop is closed, so nothing waits for the reply
 
     start_new_thread(run, ())
     return await answer
@@ -111,19 +128,23 @@ def _failed(error: ReplyError) -> Reply:
     return Reply((TextContent(error.message),), None, error)
 
 
-def _sound(reply: Reply) -> Reply:
-    """The reply as it is, or with every string made valid UTF-8: one lone surrogate kills servers."""
-    sound = reply.structured is None or is_valid_tree(reply.structured)
+def _with_valid_text(reply: Reply) -> Reply:
+    """Return the reply, or a copy in which every string is valid UTF-8: one lone surrogate breaks a JSON server."""
+    has_valid_text = reply.structured is None or is_valid_tree(reply.structured)
     if reply.error is not None and not is_valid(reply.error.message):
-        sound = False
+        has_valid_text = False
     for block in reply.content:
         if type(block) is TextContent and not is_valid(block.text):
-            sound = False
-    if sound:
+            has_valid_text = False
+    if has_valid_text:
         return reply
-    content = tuple([TextContent(valid_text(b.text)) if type(b) is TextContent else b for b in reply.content])
-    error = reply.error and ReplyError(reply.error.code, valid_text(reply.error.message))
-    return Reply(content, valid_tree(reply.structured), error, tuple(map(valid_text, reply.notes)))
+    return replace(
+        reply,
+        content=tuple([TextContent(valid_text(b.text)) if type(b) is TextContent else b for b in reply.content]),
+        structured=valid_tree(reply.structured),
+        error=reply.error and ReplyError(reply.error.code, valid_text(reply.error.message)),
+        notes=tuple(map(valid_text, reply.notes)),
+    )
 
 
 def _log(error: BaseException) -> None:
@@ -132,4 +153,4 @@ def _log(error: BaseException) -> None:
 
         logging.getLogger("eyespan").error("internal error", exc_info=error)
     except UNLOADED:
-        pass  # it cannot be loaded now; the answer tells what went wrong all the same
+        pass  # logging cannot be loaded; the reply reports the error anyway

@@ -1,4 +1,4 @@
-"""A workspace: the roots, the rules and the engine that every tool of it shares."""
+"""A workspace: the roots, the policy and the engine that its tools share."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 
 
 class Workspace:
-    """One or several folders that may be read, and the tools that read them.
+    """One or several directories that may be read, and the tools that read them.
 
     `Workspace(".")`, `Workspace("src", "docs")`; `Workspace("/")` is the whole machine, by explicit choice. Relative
-    paths belong to the first root. `policy` says which names are refused (private keys and credentials by default);
-    `backend` picks how files are opened (`eyespan doctor` tells which are possible here). No call takes longer than
-    `deadline_seconds`, opening the roots included; None is as long as it takes, on a dead network mount for ever.
+    paths belong to the first root. `policy` lists the names that are refused (by default private keys and credentials);
+    `backend` picks the way files are opened (`eyespan doctor` lists those that work here). No call takes longer than
+    `deadline_seconds`, opening the roots included; None sets no limit, and a dead network mount then blocks for ever.
+
+    A pickled workspace holds the paths of its roots and its settings, and opens the roots again where it is unpickled.
+    A copy is the workspace itself, because two owners would close the same roots twice.
 
     Raises: ValueError, NotADirectoryError, TimeoutError, OSError.
     """
@@ -39,21 +42,24 @@ class Workspace:
             raise ValueError("a workspace needs at least one root")
         if deadline_seconds is not None and not deadline_seconds > 0:
             raise ValueError(f"deadline_seconds must be more than 0, not {deadline_seconds!r}")
+        self.policy = policy or Policy()
+        self.backend = backend
+        self.deadline_seconds = deadline_seconds
         self.roots = open_roots(roots, deadline_seconds)
-        self.engine = Engine(Guard(self.roots, policy or Policy(), backend), deadline_seconds)
+        self.engine = Engine(Guard(self.roots, self.policy, backend), deadline_seconds)
 
     def tool(self, dialect: str, **settings: Any) -> Tool:
-        """The read tool in a dialect, with that dialect's settings.
+        """Return the read tool in a dialect, with settings of that dialect.
 
-        Raises: ValueError for an unknown dialect or a senseless value, TypeError for an unknown setting.
+        Raises: ValueError for an unknown dialect or an invalid value, TypeError for an unknown setting.
         """
         from eyespan.dialects import dialect_class
         from eyespan.tool import Tool
 
-        return Tool(dialect_class(dialect)(**settings), self.engine)
+        return Tool(dialect_class(dialect)(**settings), self.engine, workspace=self)
 
     def close(self) -> None:
-        """Lets go of the roots. Tools of this workspace cannot read any more."""
+        """Close the roots. Tools of this workspace cannot read afterwards."""
         for root in self.roots:
             root.close()
 
@@ -63,5 +69,17 @@ class Workspace:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __copy__(self, _memo: object = None) -> Workspace:
+        return self
+
+    __deepcopy__ = __copy__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, ([root.path for root in self.roots], self.policy, self.backend, self.deadline_seconds)
+
     def __repr__(self) -> str:
         return f"Workspace({', '.join(repr(root.path) for root in self.roots)})"
+
+
+def _reopen(paths: list[str], policy: Policy, backend: str, deadline_seconds: float | None) -> Workspace:
+    return Workspace(*paths, policy=policy, backend=backend, deadline_seconds=deadline_seconds)

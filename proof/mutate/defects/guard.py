@@ -264,8 +264,8 @@ DEFECTS = (
     Defect(
         name="the quick check forbids no directory",
         file=f"{SRC}/policy.py",
-        old="seen = seen or folder in path",
-        new="seen = False",
+        old="found = found or directory in path",
+        new="found = False",
         tests="tests/test_policy.py",
     ),
 )

@@ -14,7 +14,7 @@ DEFECTS = (
     Defect(
         name="rules depend on invisible characters",
         file=f"{SRC}/policy.py",
-        old=".casefold().translate(_no_shape))",
+        old=".casefold().translate(_dropped))",
         new=".casefold())",
         tests="tests/test_policy.py -k invisible",
     ),

@@ -38,10 +38,15 @@ class Dialect:
         if unknown:
             raise TypeError(f"{self.name} has no setting {', '.join(unknown)}; it has {', '.join(sorted(known))}")
         known.update(settings)
+        self._given_settings = settings
         self.allowed: bool = known["allowed"]
         self.encoding: str | None = None if known["encoding"] is None else _known_encoding(known["encoding"])
         self._configure(known)
         self.spec: ToolSpec = self._spec()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the class and the settings given to it; what a dialect remembers between calls stays behind."""
+        return _with_settings, (type(self), self._given_settings)
 
     def _configure(self, settings: Mapping[str, Any]) -> None:
         """Take over the dialect's own settings. Raises: ValueError for an invalid value."""
@@ -82,6 +87,10 @@ class FileDialect(Dialect):
     def render(self, args: Any, document: Document) -> Reply:
         """Return the answer. Raises: BadArguments, if only the file's contents show that the arguments are wrong."""
         raise NotImplementedError  # abstract
+
+
+def _with_settings(dialect: type[Dialect], settings: dict[str, Any]) -> Dialect:
+    return dialect(**settings)
 
 
 def _known_encoding(encoding: object) -> str | None:
