@@ -15,7 +15,7 @@ import eyespan
 PACKAGE = Path(eyespan.__file__).parent
 
 LAYERS = (
-    "errors record hashes _native",
+    "errors record hashes search _native",
     "model context source",
     "escape suggest selectors tokens policy",
     "guard sandbox",

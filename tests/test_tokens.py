@@ -77,14 +77,14 @@ def test_the_standard_library_is_within_a_tenth():
 @pytest.mark.skipif(weigh is None, reason="the C accelerator is not built")
 @given(TEXTS)
 def test_the_accelerator_weighs_what_python_counts(text):
-    assert tokens._weighed(text) == tokens._counted(text)
+    assert tokens._cost_by_weighing(text) == tokens._cost_by_counting(text)
 
 
 @pytest.mark.skipif(weigh is None, reason="the C accelerator is not built")
 def test_the_accelerator_weighs_long_texts_too_and_refuses_tables_of_the_wrong_size():
     text = "".join(make() for make in GENERATED.values()) + "\r" * 9
 
-    assert tokens._weighed(text) == tokens._counted(text)
+    assert tokens._cost_by_weighing(text) == tokens._cost_by_counting(text)
     for tables in ((b"", bytes(4224)), (bytes(256), b"")):
         with pytest.raises(ValueError, match="wrong size"):
             weigh(b"x", *tables)

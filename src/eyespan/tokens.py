@@ -1,13 +1,13 @@
-"""How many tokens a text costs: an estimate made offline, from what kinds of characters stand next to each other.
+"""Estimate how many tokens a text costs, offline, from the classes of neighbouring characters.
 
 A vocabulary splits text where the class of the characters changes (a word, a number, a run of signs, a line end), then
-cuts long or odd pieces further. So the cost is, to a few per cent, a weighted count of characters by class and of
-places where two classes meet. The weights below are in thousandths of a token. They were fitted to o200k by
-`tools/calibrate_tokens.py`, which also measures how far off they are: within 10 % for each of code, prose, CJK text and
-logs, 3 to 6 % for a usual file, up to 30 % for an unusual one. It is an estimate, and whoever shows it says so.
+cuts long or unusual pieces further. So the cost is, to a few per cent, a weighted count of characters by class and of
+places where two classes meet. The weights below are in thousandths of a token. `tools/calibrate_tokens.py` fitted them
+to o200k and measures the error: within 10 % for each of code, prose, CJK text and logs, 3 to 6 % for a usual file, up
+to 30 % for an unusual one. Answers that show the number call it an estimate.
 
-**Promises.** Weights are whole and never negative, so a longer prefix never costs less: `fit` is exact by this
-measure, and cutting a text in two places it never loses count. Nothing is imported, downloaded or remembered.
+**Guarantees.** Weights are whole numbers and never negative, so a longer prefix never costs less and `fit` is exact by
+this measure. Nothing is imported, downloaded or remembered.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import sys
 
 from eyespan._native import weigh
+from eyespan.search import first_true
 
 # Classes of characters, by the first byte of their UTF-8 form. Continuation bytes are dropped, so one byte of the
 # classified text is one character.
@@ -34,7 +35,7 @@ def _classes() -> bytes:
         (0x20, 0x20, " "),
         (0x09, 0x09, "t"),
         (0x0A, 0x0A, "n"),
-        (0x0D, 0x0D, " "),  # alone; before a line feed it is taken out
+        (0x0D, 0x0D, " "),  # alone; before a line feed it is removed
         (0xC2, 0xC2, "S"),
         (0xC3, 0xCA, "L"),
         (0xCB, 0xCF, "g"),
@@ -64,9 +65,9 @@ WEIGHTS = {
     b"p  ": 1600, b" p": 350, b"at": 1600,
 }
 # fmt: on
-"""Thousandths of a token for each class and each meeting of classes in ASCII text.
+"""Thousandths of a token for each class, and for each pair of neighbouring classes, in ASCII text.
 
-No pattern overlaps itself and none reaches over `_REACH` characters, so that the counts of two halves add up.
+No pattern overlaps itself and none is longer than `_REACH` characters, so the counts of two halves add up.
 """
 
 # fmt: off
@@ -79,17 +80,17 @@ OTHER_WEIGHTS = {
     b" F": 761, b"pF": 1600, b"nF": 1600, b"E": 2195, b" E": 15, b"pE": 1600, b"HK": 1465,
 }
 # fmt: on
-"""The same for other scripts, asked only where their class occurs (the last byte of the pattern)."""
+"""The same for other scripts; counted only if the class in the last byte of the pattern occurs."""
 
 _ALL_WEIGHTS = WEIGHTS | OTHER_WEIGHTS
 _REACH = 4
 _BLOCK_CHARS = 4096
 _DENSE = (b"a", b"p", b" ")
-"""Counted by leaving them out, which is faster for what makes up most of a text."""
+"""Counted by removing them, which is faster for the classes that make up most of a text."""
 
 
 def features(text: str) -> dict[bytes, int]:
-    """How often each pattern occurs: what the weights are multiplied with."""
+    """Count how often each pattern of the weights occurs."""
     data = text.encode("utf-8", "surrogatepass")
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
@@ -105,24 +106,25 @@ def features(text: str) -> dict[bytes, int]:
     return found
 
 
-def _counted(text: str) -> int:
+def _cost_by_counting(text: str) -> int:
+    """Return the cost of a text in thousandths of a token."""
     return sum([times * _ALL_WEIGHTS[pattern] for pattern, times in features(text).items()])
 
 
-def _weighed(text: str) -> int:
-    """The same in one pass of the accelerator, fifteen times as fast."""
+def _cost_by_weighing(text: str) -> int:
+    """Return the same in one pass of the accelerator, fifteen times as fast."""
     global _tables
     if _tables is None:
-        _tables = _packed()
+        _tables = _packed_tables()
     assert weigh is not None
     return weigh(text.encode("utf-8", "surrogatepass"), *_tables)
 
 
-_cost = _counted if weigh is None else _weighed
+_cost = _cost_by_counting if weigh is None else _cost_by_weighing
 
 
-def _packed() -> tuple[bytes, bytes]:
-    """Classes and weights as `weigh` wants them: numbers for names, and for a class behind another what both cost."""
+def _packed_tables() -> tuple[bytes, bytes]:
+    """Return classes and weights in the form of `weigh`: classes by number, weights by pairs of classes."""
     names = sorted({*CLASSES})
     number = {name: place for place, name in enumerate(names)}
     classes = bytes([_NO_CLASS if byte in CONTINUATION else number[CLASSES[byte]] for byte in range(256)])
@@ -134,7 +136,7 @@ def _packed() -> tuple[bytes, bytes]:
                 weights[before * 32 + last] += weight
         elif len(pattern) == 2:
             weights[number[pattern[0]] * 32 + last] += weight
-        else:  # two spaces behind something: there are no others
+        else:  # the only patterns of three are two spaces after another class
             weights[32 * 32 + number[pattern[0]]] += weight
     return classes, b"".join([weight.to_bytes(4, sys.byteorder) for weight in weights])
 
@@ -144,34 +146,32 @@ _tables: tuple[bytes, bytes] | None = None
 
 
 def estimate(text: str) -> int:
-    """How many tokens this text is, about. Nothing is 0, one character is 1; a prefix is never more than the whole."""
+    """Return about how many tokens a text is: 0 for none, 1 for one character, never more for a prefix."""
     if len(text) < 2:
         return len(text)
     return max(1, -(-_cost(text) // 1000))
 
 
 def fit(text: str, tokens: int) -> int:
-    """How many characters from the start of the text cost at most `tokens`, by `estimate`.
+    """Return how many characters from the start of the text cost at most `tokens`, by `estimate`.
 
-    As many as possible; at least one where there is one and `tokens` is not 0.
+    The largest such number; at least 1 if there is a character and `tokens` is not 0.
     """
     if tokens < 1 or not text:
         return 0
-    limit = tokens * 1000
-    done, spent = 0, 0
+    left = tokens * 1000
+    done = 0
     while done < len(text):
         start = max(0, done - _REACH + 1)
-        before = _cost(text[start:done])
+        left += _cost(text[start:done])  # the patterns across the border need these characters again
         end = min(len(text), done + _BLOCK_CHARS)
-        cost = spent + _cost(text[start:end]) - before
-        if cost > limit:
-            low, high = done, end  # text[:low] fits, text[:high] does not
-            while high - low > 1:
-                middle = (low + high) // 2
-                if spent + _cost(text[start:middle]) - before > limit:
-                    high = middle
-                else:
-                    low = middle
-            return max(1, low)
-        done, spent = end, cost
+        cost = _cost(text[start:end])
+        if cost > left:
+            return max(1, _first_beyond(text, start, done + 1, end, left) - 1)
+        done, left = end, left - cost
     return len(text)
+
+
+def _first_beyond(text: str, start: int, low: int, high: int, limit: int) -> int:
+    """Return the first end from `low` on for which `text[start:end]` costs more than `limit`, or `high`."""
+    return first_true(low, high, lambda end: _cost(text[start:end]) > limit)
