@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from eyespan import Workspace, kinds
 from eyespan.dialects import claude, codex, workspace
 from eyespan.lines import cache, index
+from eyespan.lines.finder import CachedIndex, LineFinder
 from eyespan.lines.reader import LineReader
 from eyespan.model import Limits
 from eyespan.source import Source
@@ -95,9 +96,9 @@ def shrunk(sizes):
             LineReader,
             block_bytes=sizes["block"],
             squeeze_bytes=sizes["squeeze"],
-            cheap_bytes=sizes["cheap"],
-            index_min_bytes=2 * sizes["stride"],
         ),
+        mock.patch.object(LineFinder, "cheap_bytes", sizes["cheap"]),
+        mock.patch.object(CachedIndex, "min_bytes", 2 * sizes["stride"]),
         mock.patch.multiple(index, STRIDE=sizes["stride"], FIRST_SCAN_BYTES=2 * sizes["stride"]),
         mock.patch.object(cache, "STRIDE", sizes["stride"]),
         mock.patch.object(kinds, "SNIFF_BYTES", SNIFF),

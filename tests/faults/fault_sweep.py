@@ -82,14 +82,17 @@ def scenarios(directory: Path, backend: str, full: bool):
     cache_directory = directory / "cache" / f"{backend}-{os.getpid()}"
     # By default only the indexes of files of 64 MB and more are cached on disk.
     cache.DISK_MIN_BYTES, cache.DISK_STEP_BYTES = 8 << 20, 1 << 20
-    shared = cache.shared()
-    shared.folder = str(cache_directory)
     tools = {name: workspace.tool(name) for name in DIALECTS}
 
+    def forget_memory():
+        cache._shared = cache.IndexCache(str(cache_directory))
+
     def fresh():
-        shared.forget()
+        forget_memory()
         for file in cache_directory.glob("*"):
             file.unlink()
+
+    forget_memory()
 
     def one(name, dialect, path, *, forget=None, quick=("EINTR", "EIO"), **more):
         key = {"codex": "file_path", "claude": "file_path", "native": "files"}.get(dialect.partition("-")[0], "path")
@@ -117,7 +120,7 @@ def scenarios(directory: Path, backend: str, full: bool):
     late = {"codex": {"offset": 140_000, "limit": 3}, "claude": {"offset": 140_000, "limit": 3}}
     for dialect, where in late.items():
         yield one("window, no index yet", dialect, "large.txt", forget=fresh, quick=("EIO", "ENOMEM"), **where)
-        yield one("window, index on disk", dialect, "large.txt", forget=shared.forget, quick=("EIO",), **where)
+        yield one("window, index on disk", dialect, "large.txt", forget=forget_memory, quick=("EIO",), **where)
     yield one("window, index in memory", "codex", "large.txt", **late["codex"])
     yield one("window, no index yet", "native", "large.txt:140000-140003", forget=fresh, quick=("EIO",))
     yield one("last lines, no index yet", "native", "large.txt:-3", forget=fresh, quick=("ESTALE",))
@@ -338,12 +341,12 @@ def name_of(fd: str) -> str:
 def be_careless() -> None:
     """Break the reader, so that this sweep must find problems."""
     import eyespan.guard
-    from eyespan.lines.reader import LineReader
+    from eyespan.lines.scan import Scan
     from eyespan.source import Source
 
-    block = LineReader._block
+    block = Scan.block
     Source.first_bytes = property(lambda self: self.read_at(0, self.max_first_bytes))
-    LineReader._block = lambda self, position, probe=False: b"" if position else block(self, position, probe)
+    Scan.block = lambda self, offset: b"" if offset else block(self, offset)
     eyespan.guard.close_fd = eyespan.guard.source.close_fd = lambda fd: None
 
 

@@ -1,4 +1,4 @@
-"""Encodings: what may be named, what is found out, and that windows are the same in all of them."""
+"""Encodings: the names that are allowed, and windows that are the same in all of them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from eyespan import Workspace
 from eyespan.lines import encodings
-from eyespan.lines.detect import detect
-from eyespan.lines.encodings import Encoding, Transcoder, checked, choose, transcode
+from eyespan.lines.encodings import Encoding, Transcoder, canonical_name, choose, transcode
 
 ALPHABETS = {
     "utf-8": "aé漢😀\u2028",
@@ -37,7 +36,7 @@ NAMES = tuple(ALPHABETS)
     [("UTF8", "utf-8"), ("latin1", "iso8859-1"), ("Shift_JIS", "shift-jis"), ("cp1252", "cp1252"), ("U16", "utf-16")],
 )
 def test_a_name_is_kept_in_one_spelling(given, kept):
-    assert checked(given) == kept
+    assert canonical_name(given) == kept
 
 
 @pytest.mark.parametrize(
@@ -64,8 +63,8 @@ def test_an_encoding_without_findable_lines_is_refused_when_the_tool_is_made(tmp
 
 
 @pytest.mark.parametrize("name", ["base64", "rot13", "zlib", "hex"])
-def test_a_codec_that_is_no_encoding_of_text_is_refused(tmp_path, name):
-    with pytest.raises(ValueError, match="no encoding of text"):
+def test_a_codec_that_is_not_a_text_encoding_is_refused(tmp_path, name):
+    with pytest.raises(ValueError, match="not a text encoding"):
         Workspace(tmp_path).tool("claude", encoding=name)
 
 
@@ -83,71 +82,13 @@ def test_every_encoding_that_may_be_named_has_its_line_feed_at_byte_0x0a():
     allowed = set()
     for module in pkgutil.iter_modules(where):
         try:
-            allowed.add(checked(module.name) or "")
+            allowed.add(canonical_name(module.name) or "")
         except ValueError:
             continue
     narrow = sorted(name for name in allowed if not name.startswith(("utf-16", "utf-32")))
     pairs = b"".join(bytes((a, b, 10)) for a in range(256) for b in range(256))
     assert len(narrow) > 70
     assert [name for name in narrow if transcode(pairs, Encoding(name))[0].count(b"\n") != pairs.count(b"\n")] == []
-
-
-class TestDetection:
-    def test_marks_and_valid_utf8_need_no_guess(self):
-        assert detect("\ufeffa\n".encode("utf-16-le")).name == "utf-16-le"
-        assert detect("\ufeffa\n".encode("utf-32-be")).name == "utf-32-be"
-        assert detect(codecs.BOM_UTF8 + b"a\n").bom == codecs.BOM_UTF8
-        assert (detect("é\n".encode()).name, detect("é\n".encode()).how) == ("utf-8", "utf-8")
-
-    @pytest.mark.parametrize("name", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
-    def test_plain_wide_text_is_known_without_a_mark(self, name):
-        found = detect("Plain words,\nin two lines with an é.\n".encode(name))
-
-        assert (found.name, found.how) == (name, "plain")
-
-    def test_a_binary_file_is_no_wide_text(self):
-        assert detect(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0>\0\x01\0\0\0") is None
-
-    @pytest.mark.parametrize(
-        ("name", "text"),
-        [
-            ("cp1252", "Déjà vu : l'élève était à l'école, où il a mangé des œufs — 3 € la pièce.\n"),
-            ("cp1250", "Příliš žluťoučký kůň úpěl ďábelské ódy. Zítra bude hezky a půjdeme na výlet.\n"),
-            ("cp1251", "Съешь же ещё этих мягких французских булок, да выпей чаю.\n"),
-            ("koi8-r", "Съешь же ещё этих мягких французских булок, да выпей чаю.\n"),
-            ("shift_jis", "吾輩は猫である。名前はまだ無い。どこで生れたか頓と見当がつかぬ。\n"),
-            ("euc_jp", "吾輩は猫である。名前はまだ無い。どこで生れたか頓と見当がつかぬ。\n"),
-            ("gbk", "人之初，性本善。性相近，习相远。苟不教，性乃迁。\n"),
-            ("big5", "人之初，性本善。性相近，習相遠。苟不教，性乃遷。\n"),
-            ("euc_kr", "나는 고양이로소이다. 이름은 아직 없다.\n"),
-        ],
-    )
-    def test_code_pages_are_guessed_and_the_guess_is_told(self, tmp_path, name, text):
-        (tmp_path / "a.txt").write_bytes((text * 4).encode(name))
-        workspace = Workspace(tmp_path)
-
-        forge = workspace.tool("forge", encoding="auto", show_line_numbers=False).call({"path": "a.txt"})
-        claude = workspace.tool("claude", encoding="auto").call({"file_path": f"{tmp_path}/a.txt"})
-        codex = workspace.tool("codex", encoding="auto").call({"file_path": f"{tmp_path}/a.txt"})
-
-        assert forge.structured["text"] == text * 4
-        assert 0 < forge.structured["encoding_confidence"] <= 1
-        assert "encoding was guessed" in claude.content[-1].text
-        assert "encoding was guessed" in codex.notes[0]
-
-    def test_a_first_foreign_byte_far_into_the_file_is_found(self, tmp_path):
-        text = "plain line of code\n" * 20_000 + "// größe und länge, über Straßen\n" * 5
-        (tmp_path / "a.c").write_bytes(text.encode("cp1252"))
-        tool = Workspace(tmp_path).tool("forge", encoding="auto", show_line_numbers=False)
-
-        assert (
-            tool.call({"path": "a.c", "start_line": 20_005}).structured["text"] == "// größe und länge, über Straßen\n"
-        )
-
-    def test_the_sample_is_cut_at_a_line_end(self):
-        text = "吾輩は猫である。名前はまだ無い。\n" * 4000
-
-        assert detect(text.encode("shift_jis")[:65536]).name == "cp932"
 
 
 class TestReplacement:
@@ -283,28 +224,15 @@ def as_forge(lines: list[str], first: int, last: int) -> str:
     return "".join(f"{number:>{width}}\t{line}" for number, line in enumerate(window, first))
 
 
-@pytest.fixture
-def small_blocks(monkeypatch):
-    from eyespan.guard import source
-    from eyespan.lines import reader
-
-    def use(block_bytes: int, max_first_bytes: int) -> None:
-        monkeypatch.setattr(reader.LineReader, "block_bytes", block_bytes)
-        monkeypatch.setattr(reader.LineReader, "squeeze_bytes", 4 * block_bytes)
-        monkeypatch.setattr(source.Source, "max_first_bytes", max_first_bytes)
-
-    return use
-
-
 ANY_FILE = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-@pytest.mark.parametrize(("block", "head"), [(5, 8), (64, 8), (1000, 16), (262144, 65536)])
+@pytest.mark.parametrize(("block", "first_bytes"), [(5, 8), (64, 8), (1000, 16), (262144, 65536)])
 @ANY_FILE
 @given(file=files(), first=st.integers(1, 14), count=st.integers(1, 14))
-def test_every_dialect_gives_the_window_of_the_naive_way(tmp_path, small_blocks, block, head, file, first, count):
+def test_every_dialect_returns_the_naive_window(tmp_path, small_blocks, block, first_bytes, file, first, count):
     name, data = file
-    small_blocks(block, head)
+    small_blocks(block_bytes=block, first_bytes=first_bytes, squeeze_bytes=4 * block)
     (tmp_path / "file").write_bytes(data)
     lines, workspace, path = naive_lines(name, data), Workspace(tmp_path), f"{tmp_path}/file"
     inside = first <= len(lines)
@@ -334,7 +262,7 @@ def test_every_dialect_gives_the_window_of_the_naive_way(tmp_path, small_blocks,
 INDENTS, BODIES = ("", " ", "\t", "    ", "\u3000"), ("", "# x", "y", "é" * 300, "z" * 600)
 
 
-@pytest.mark.parametrize(("block", "head"), [(5, 8), (64, 8), (262144, 65536)])
+@pytest.mark.parametrize(("block", "first_bytes"), [(5, 8), (64, 8), (262144, 65536)])
 @ANY_FILE
 @given(
     name=st.sampled_from(NAMES),
@@ -345,7 +273,7 @@ INDENTS, BODIES = ("", " ", "\t", "    ", "\u3000"), ("", "# x", "y", "é" * 300
     header=st.booleans(),
 )
 def test_a_block_by_indentation_is_the_same_in_every_encoding(
-    tmp_path, small_blocks, block, head, name, shape, anchor, levels, siblings, header
+    tmp_path, small_blocks, block, first_bytes, name, shape, anchor, levels, siblings, header
 ):
     def kept(text: str) -> str:
         return text.encode(name, "ignore").decode(name)
@@ -362,7 +290,7 @@ def test_a_block_by_indentation_is_the_same_in_every_encoding(
         return reply.error and reply.error.message, reply.text
 
     expected = call("utf8")
-    small_blocks(block, head)
+    small_blocks(block_bytes=block, first_bytes=first_bytes, squeeze_bytes=4 * block)
 
     assert call("named", encoding=name) == expected
     assert call("utf8") == expected
@@ -382,4 +310,21 @@ def test_transcoding_does_not_depend_on_where_the_blocks_break(file, size):
 
 
 def test_the_module_names_examples_that_it_accepts():
-    assert [checked(name.strip()) for name in encodings.EXAMPLES.split(",")]
+    assert [canonical_name(name.strip()) for name in encodings.EXAMPLES.split(",")]
+
+
+# --- wide encodings without a BOM ----------------------------------------------------------------------------------
+
+
+def test_a_sample_too_short_for_two_units_proves_no_wide_encoding():
+    assert encodings.wide_without_bom(b"a\0") is None
+
+
+def test_a_sample_may_end_between_two_surrogates():
+    sample = ("plain text " * 4 + "😀").encode("utf-16-le")[:-2]
+
+    assert encodings.wide_without_bom(sample).name == "utf-16-le"
+
+
+def test_control_characters_make_no_wide_text():
+    assert encodings.wide_without_bom("a\x01b\x02c\x03".encode("utf-32-le")) is None

@@ -49,5 +49,5 @@ def test_a_text_is_read_in_its_code_page(name):
         ("plain “quotes” – and dashes", "cp1252"),
     ],
 )
-def test_other_scripts_and_marks_alone_are_no_such_text(text, encoding):
+def test_other_scripts_and_signs_alone_are_no_such_text(text, encoding):
     assert likeliest(text.encode(encoding)) is None

@@ -1,29 +1,37 @@
-"""The line reader alone: any window and any tail of any bytes, whatever pieces the bytes come in."""
+"""The line reader alone: any window and any tail of any bytes, in whatever pieces a source returns them."""
 
 from __future__ import annotations
+
+import os
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eyespan import Workspace
 from eyespan.context import CallContext
-from eyespan.errors import Cancelled, ScanLimit, SystemFailure, TooLarge, WindowTooLarge
+from eyespan.errors import Cancelled, ReadError, ScanLimit, SystemFailure, TooLarge, WindowTooLarge
 from eyespan.lines import encodings
+from eyespan.lines.encodings import UTF8
+from eyespan.lines.finder import LineFinder
 from eyespan.lines.reader import LineReader
-from eyespan.model import EXACT_TOTAL, Limits, Lines, ReadRequest, Tail
+from eyespan.model import ANY_IS_TEXT, EXACT_TOTAL, CharRange, Limits, Lines, ReadRequest, Tail
+from eyespan.source import Source
 
-WIDE = [encodings.by_mark(mark) for mark in (b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\0\0", b"\0\0\xfe\xff")]
+WIDE = [encodings.by_bom(bom) for bom in (b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\0\0", b"\0\0\xfe\xff")]
 ALL = [encodings.UTF8, *WIDE]
 
 
-class Pieces:
-    """A source in memory that gives no more than `most` bytes at a time and counts what is read."""
+class Pieces(Source):
+    """A source in memory that returns no more than `most` bytes at a time and notes how far it was read."""
 
-    def __init__(self, data: bytes, most: int = 1 << 30, head: int = 0) -> None:
+    is_indexable = False
+
+    def __init__(self, data: bytes, most: int = 1 << 30, first: int = 0) -> None:
         self.data = data
         self.size_bytes = len(data)
         self.asked = "file"
-        self.first_bytes = data[:head]
+        self._first_bytes = data[:first]
         self.most = most
         self.reached = 0
 
@@ -33,11 +41,10 @@ class Pieces:
         return data
 
 
-def reader(data, encoding=encodings.UTF8, *, block=16, squeeze=1 << 20, most=1 << 30, head=0, context=None, **request):
-    source = data if isinstance(data, Pieces) else Pieces(data, most, head)
+def reader(data, encoding=encodings.UTF8, *, block=16, squeeze=1 << 20, most=1 << 30, first=0, context=None, **request):
+    source = data if isinstance(data, Pieces) else Pieces(data, most, first)
     made = LineReader(source, ReadRequest("file", **request), encoding, context or CallContext())
     made.block_bytes, made.squeeze_bytes = block, squeeze
-    made.index_min_bytes = 1 << 62  # the index has tests of its own
     return made
 
 
@@ -54,12 +61,12 @@ steps = st.sampled_from([1, 2, 3, 5, 1 << 30])
 
 @settings(deadline=None, max_examples=300)
 @given(st.sampled_from(ALL), texts, st.integers(1, 30), st.none() | st.integers(1, 30), blocks, steps, blocks)
-def test_any_window(encoding, text, first, count, block, most, head):
+def test_any_window(encoding, text, first, count, block, most, first_bytes):
     data = encoding.bom + text.encode(encoding.name)
     lines = lines_of(text)
     wanted = lines[first - 1 :] if count is None else lines[first - 1 : first - 1 + count]
 
-    part = reader(data, encoding, block=block, most=most, head=head, total=EXACT_TOTAL).window(first, count)
+    part = reader(data, encoding, block=block, most=most, first=first_bytes, total=EXACT_TOTAL).window(first, count)
 
     assert part.data.decode() == "".join(wanted)
     assert (part.first_line, part.line_count, part.total_lines) == (first, len(wanted), len(lines))
@@ -69,12 +76,12 @@ def test_any_window(encoding, text, first, count, block, most, head):
 
 @settings(deadline=None, max_examples=300)
 @given(st.sampled_from(ALL), texts, st.integers(1, 30), blocks, steps, blocks)
-def test_any_tail(encoding, text, count, block, most, head):
+def test_any_tail(encoding, text, count, block, most, first_bytes):
     data = encoding.bom + text.encode(encoding.name)
     lines = lines_of(text)
     wanted = lines[-count:]
 
-    part = reader(data, encoding, block=block, most=most, head=head, selection=Tail(count)).tail(count)
+    part = reader(data, encoding, block=block, most=most, first=first_bytes, selection=Tail(count)).tail(count)
 
     assert part.data.decode() == "".join(wanted)
     assert (part.first_line, part.line_count) == (max(1, len(lines) - count + 1), len(wanted))
@@ -84,7 +91,7 @@ def test_any_tail(encoding, text, count, block, most, head):
 @settings(deadline=None, max_examples=300)
 @given(texts, st.integers(1, 12), blocks, st.sampled_from([0, 1, 5, 20, 1 << 20]), steps)
 def test_long_lines_are_held_as_prefixes_with_their_length(text, limit, block, squeeze, most):
-    """What is kept of each line starts as the line does, and shows that it was longer."""
+    """The part of each line starts like the line, and shows that it was longer."""
     data = text.encode()
     limits = Limits(max_line_bytes=4 * (limit + 2), max_line_chars=limit)
 
@@ -135,18 +142,17 @@ def test_half_a_unit_at_the_end_is_no_line_feed(encoding):
 # --- work ----------------------------------------------------------------------------------------------------------
 
 
-def test_reading_stops_once_the_window_is_served():
+def test_reading_stops_once_the_window_is_complete(monkeypatch):
+    monkeypatch.setattr(LineFinder, "cheap_bytes", 0)
     source = Pieces(b"line\n" * 1000)
-    made = reader(source, block=100)
-    made.cheap_bytes = 0
 
-    part = made.window(3, 2)
+    part = reader(source, block=100).window(3, 2)
 
     assert (bytes(part.data), part.total_lines, part.more) == (b"line\nline\n", None, True)
     assert source.reached < 200
 
 
-def test_the_total_is_told_where_it_is_cheap_to_know():
+def test_the_total_is_returned_where_it_is_cheap_to_find():
     assert reader(b"line\n" * 1000, block=100).window(3, 2).total_lines == 1000
 
 
@@ -199,7 +205,7 @@ def test_a_whole_file_is_bounded_even_if_it_grows():
 
 @pytest.mark.parametrize("data", [b"x" * 2000, b"\n" * 200, b"word\n" * 100])
 def test_a_window_is_weighed_by_its_text_and_its_lines(data):
-    """Lines without text weigh too: what is shown of them is their numbers."""
+    """Empty lines have a weight too: an answer shows their numbers."""
     with pytest.raises(WindowTooLarge):
         reader(data, limits=Limits(max_window_bytes=1000)).window(1, None)
 
@@ -208,10 +214,10 @@ def test_a_small_window_of_a_large_file_is_not_too_large():
     assert reader(b"\n" * 2000, limits=Limits(max_window_bytes=1000)).window(500, 40).line_count == 40
 
 
-# --- what happens meanwhile ----------------------------------------------------------------------------------------
+# --- files that change ----------------------------------------------------------------------------------------
 
 
-def test_a_size_that_lies_changes_nothing():
+def test_a_wrong_size_changes_nothing():
     for size in (0, 3, 10**15):
         source = Pieces(b"one\ntwo\nthree\n")
         source.size_bytes = size
@@ -229,7 +235,7 @@ def test_a_file_that_shrinks_under_a_tail_gives_what_is_left():
 
     part = reader(Shrinks(b"one\ntwo\nthree\nfour\n"), block=4, selection=Tail(3)).tail(3)
 
-    assert bytes(part.data) in b"one\ntwo\n"  # that it changed is told beside it
+    assert bytes(part.data) in b"one\ntwo\n"
 
 
 def test_a_file_that_grows_under_a_tail_gives_what_was_there():
@@ -243,6 +249,7 @@ def test_a_file_that_grows_under_a_tail_gives_what_was_there():
     part = reader(Grows(b"one\ntwo\nthree\n"), block=4, selection=Tail(2)).tail(2)
 
     assert (part.first_line, bytes(part.data)) == (2, b"two\nthree\n")
+    assert (part.total_lines, part.more, part.ends_open) == (3, False, False)
 
 
 def test_an_error_half_way_is_an_error_not_half_an_answer():
@@ -271,3 +278,72 @@ def test_a_read_is_cancelled_at_the_next_block(selection):
     with pytest.raises(Cancelled):
         made.tail(3) if isinstance(selection, Tail) else made.window(selection.first, selection.count)
     assert len(beats) == 3
+
+
+def test_the_tail_of_a_file_that_became_shorter_is_that_of_the_rest(file, open_source):
+    path = file(b"".join(b"line %d\n" % number for number in range(100)))
+    made = LineReader(open_source(path), ReadRequest("file"), UTF8, CallContext())
+    os.truncate(path, 35)
+
+    part = made.tail(2, numbered=False)
+
+    assert bytes(part.data) == b"line 3\nline 4\n"
+
+
+@pytest.mark.parametrize(("data", "ends_open"), [(b"one", True), (b"a\none", True), (b"a\none\n", False)])
+def test_a_tail_without_numbers_reports_an_open_last_line(data, ends_open):
+    part = reader(data, selection=Tail(1)).tail(1, numbered=False)
+
+    assert (bytes(part.data).rstrip(), part.first_line, part.total_lines) == (b"one", 0, None)
+    assert part.ends_open is ends_open
+
+
+def test_one_reader_answers_any_number_of_questions():
+    made = reader(b"one\ntwo\nthree\n", limits=Limits(max_whole_bytes=14), total=EXACT_TOTAL)
+    whole = made.window(1, None)
+
+    assert [bytes(part.data) for part in made.stream(2, 1)] == [b"two\n"]
+    assert bytes(made.tail(1).data) == b"three\n"
+    assert bytes(made.tail(2, numbered=False).data) == b"two\nthree\n"
+    assert bytes(made.window(3, 1).data) == b"three\n"
+    assert made.window(1, None) == whole
+
+
+# --- through an engine ---------------------------------------------------------------------------------------------
+
+
+def stream(path, selection):
+    with Workspace(path.parent) as workspace:
+        request = ReadRequest("file", selection, text_rule=ANY_IS_TEXT)
+        return list(workspace.engine.stream(request, CallContext()))
+
+
+def test_a_stream_beyond_the_end_is_one_empty_part(file):
+    (part,) = stream(file(b"a\nb\n"), Lines(9))
+
+    assert (part.data, part.line_count, part.total_lines) == (b"", 0, 2)
+
+
+@pytest.mark.parametrize("selection", [Tail(1), CharRange(2, 1)])
+def test_a_selection_other_than_lines_streams_as_one_part(selection, file):
+    (part,) = stream(file(b"a\nb\n"), selection)
+
+    assert bytes(part.data) == b"b\n"
+
+
+def test_limits_of_a_small_file_are_those_of_a_large_one(file, read):
+    file(b"line\n" * 100)
+
+    with pytest.raises(ReadError):
+        read(Lines(90, 1), limits=Limits(max_scan_bytes=50))
+    with pytest.raises(TooLarge):
+        read(limits=Limits(max_whole_bytes=50))
+    assert read(Lines(2, 1), limits=Limits(max_whole_bytes=50)).parts[0].line_count == 1
+
+
+def test_invalid_units_of_a_wide_encoding_do_not_hide_its_lines(file, read):
+    file("a\n".encode("utf-16-le") + b"\0\xd8" + "\nb\n".encode("utf-16-le") + b"\x00\xdc" + "\n".encode("utf-16-le"))
+
+    part = read(encoding="utf-16-le").parts[0]
+
+    assert bytes(part.data).decode() == "a\n\ufffd\nb\n\ufffd\n"

@@ -52,7 +52,7 @@ DEFECTS = (
         file=f"{SRC}/lines/cache.py",
         old="if digest(body) != data[-16:]:",
         new="if False:",
-        tests="tests/lines/test_index.py -k damaged",
+        tests="tests/lines/test_cache.py -k damaged",
     ),
     Defect(
         name="C counts all line feeds but the last",

@@ -57,7 +57,7 @@ def checks(arguments: Arguments) -> Iterator[tuple[str, bool, str]]:
 
     from eyespan import __version__, _native, kinds, worker
     from eyespan.guard import choose_backend
-    from eyespan.lines.cache import cache_folder
+    from eyespan.lines.cache import cache_directory
 
     yield (
         "eyespan",
@@ -68,7 +68,7 @@ def checks(arguments: Arguments) -> Iterator[tuple[str, bool, str]]:
     yield "guard", backend != "portable", f"{backend}: {GUARDS[backend]}"
     fast = _native.BACKEND == "c"
     yield "inner loops", fast, "C" if fast else "Python; a C compiler at install time makes them several times faster"
-    folder = cache_folder()
+    folder = cache_directory()
     yield "index cache", folder is not None, folder or "off: in memory only (EYESPAN_CACHE)"
     layers = worker.layers()
     missing = [name for name, is_up in layers.items() if not is_up]

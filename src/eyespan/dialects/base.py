@@ -94,9 +94,9 @@ def _with_settings(dialect: type[Dialect], settings: dict[str, Any]) -> Dialect:
 
 
 def _known_encoding(encoding: object) -> str | None:
-    from eyespan.lines.encodings import checked
+    from eyespan.lines.encodings import canonical_name
 
-    return checked(encoding)
+    return canonical_name(encoding)
 
 
 ENCODING_FACTS = ("encoding", "encoding_confidence", "replaced")

@@ -1,1 +1,1 @@
-"""From bytes to numbered lines, without loading the file."""
+"""Turn bytes into numbered lines, without loading the file."""

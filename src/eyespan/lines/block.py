@@ -1,7 +1,7 @@
 """The block of lines around an anchor, grown outward by indentation (seed 000, section 3.3).
 
-The rules are those of the program the seed describes, one by one; they need an anchor's neighbours, not the whole file,
-so only as much is read as they reach.
+The rules are those of the program that the seed describes, one by one. They need the neighbours of the anchor, not the
+whole file, so no more is read than they reach.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
 COLUMNS_PER_LEVEL = 4
 ROW_BYTES = 200
-"""What a row weighs beside its text, which is held twice by the time it is shown."""
+"""The weight of a row beside its text, which is in memory twice when the answer is rendered."""
 
 
 def grow(rows: Rows, block: Block, max_window_bytes: int) -> RowsPart | None:
-    """The rows of the block, or None if the file ends before the anchor.
+    """Return the rows of the block, or None if the file ends before the anchor.
 
     Raises: WindowTooLarge, and what reading raises.
     """
     anchor = rows.at(block.anchor)
     if anchor is None:
         return None
-    up = _Upward(rows.above(anchor), block.cap, max_window_bytes)
+    up = _Upward(rows.above(anchor), cap=block.cap, max_bytes=max_window_bytes)
     down = rows.below(anchor)
-    anchor_indent = up.indent_above if anchor.blank else anchor.indent
+    anchor_indent = up.indent_above if anchor.is_blank else anchor.indent
     floor = 0 if block.max_levels == 0 else max(0, anchor_indent - COLUMNS_PER_LEVEL * block.max_levels)
     next_down = next(down, None)
     only_line = anchor.number == 1 and next_down is None
     if block.cap == 1 or only_line:
-        return RowsPart(((anchor.number, anchor.shown),))
+        return RowsPart(((anchor.number, anchor.data),))
 
     above: list[Row] = []
     below: list[Row] = []
@@ -55,7 +55,7 @@ def grow(rows: Rows, block: Block, max_window_bytes: int) -> RowsPart | None:
             else:
                 row, indent = step
                 if indent == floor and not block.siblings:
-                    if up_floor_used and not (block.header and row.comment):
+                    if up_floor_used and not (block.header and row.is_comment):
                         up_open = False
                     up_floor_used = True
                 if up_open:
@@ -69,7 +69,7 @@ def grow(rows: Rows, block: Block, max_window_bytes: int) -> RowsPart | None:
                 down_open = False
             else:
                 row, next_down = next_down, None
-                if not row.blank:
+                if not row.is_blank:
                     below_indent = row.indent
                 if below_indent < floor:
                     down_open = False
@@ -84,51 +84,55 @@ def grow(rows: Rows, block: Block, max_window_bytes: int) -> RowsPart | None:
         if not added:
             break
     kept = [*reversed(above), anchor, *below]
-    while kept and kept[-1].blank:
+    while kept and kept[-1].is_blank:
         kept.pop()
     start = 0
-    while start < len(kept) and kept[start].blank:
+    while start < len(kept) and kept[start].is_blank:
         start += 1
-    return RowsPart(tuple([(row.number, row.shown) for row in kept[start:]]))
+    return RowsPart(tuple([(row.number, row.data) for row in kept[start:]]))
 
 
 def _weight(row: Row) -> int:
-    return ROW_BYTES + 2 * len(row.shown)
+    return ROW_BYTES + 2 * len(row.data)
 
 
 class _Upward:
     """Rows going up, each with its effective indentation: a blank row has that of the nearest row above with text."""
 
-    def __init__(self, rows: Iterator[Row], cap: int, max_bytes: int) -> None:
+    def __init__(self, rows: Iterator[Row], *, cap: int, max_bytes: int) -> None:
         self._rows = rows
         self._cap = cap
         self._max_bytes = max_bytes
-        self._too_many = False  # blank rows to hold them all
-        self._held: list[Row] = []  # rows read ahead, nearest last
-        self._indent = 0  # of all blank rows that are held
-        self.indent_above = self._look()
+        self._has_dropped_rows = False
+        """There were too many blank rows to hold them all."""
+        self._held: list[Row] = []
+        """Rows read ahead, nearest last."""
+        self._indent = 0
+        """The effective indentation of the blank rows that are held."""
+        self.indent_above = self._read_ahead()
 
     def next(self) -> tuple[Row, int] | None:
+        """Return the next row up with its effective indentation, or None at the top. Raises: WindowTooLarge."""
         if not self._held:
-            if self._too_many:
-                # What follows was not held. `grow` weighs these rows, too, and has refused by now.
+            if self._has_dropped_rows:
+                # The rows above were dropped. `grow` weighs the rows before them, so it has refused already.
                 raise WindowTooLarge("", limit_bytes=self._max_bytes)
-            self._look()
+            self._read_ahead()
         if not self._held:
             return None
         row = self._held.pop()
-        return row, (self._indent if row.blank else row.indent)
+        return row, (self._indent if row.is_blank else row.indent)
 
-    def _look(self) -> int:
-        """Reads up to the next row with text; its indentation, or 0 at the top of the file."""
+    def _read_ahead(self) -> int:
+        """Read up to the next row with text; return its indentation, or 0 at the top of the file."""
         ahead: list[Row] = []
         self._indent = weight = 0
         for row in self._rows:
-            if len(ahead) < self._cap and not self._too_many:  # no more than that can ever be shown
+            if len(ahead) < self._cap and not self._has_dropped_rows:  # no more rows than that can be shown
                 ahead.append(row)
                 weight += _weight(row)
-                self._too_many = weight > self._max_bytes
-            if not row.blank:
+                self._has_dropped_rows = weight > self._max_bytes
+            if not row.is_blank:
                 self._indent = row.indent
                 break
         self._held = ahead[::-1]

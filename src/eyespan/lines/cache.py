@@ -1,8 +1,9 @@
-"""Indexes that were made, for the next read: in memory, and for files where it pays in the user's cache folder.
+"""A cache of line indexes: in memory, and for large files in the user's cache directory.
 
-Bounded both ways, least recently used go first. The folder is private (0700, files 0600) and holds counts only: no
-names, no contents. Its files are written whole and renamed into place, so any number of processes may share it; one
-that is damaged, foreign or of another version is ignored and made anew. EYESPAN_CACHE=off keeps everything in memory.
+Both parts are bounded and drop the least recently used entries first. The directory is private (0700, files 0600) and
+holds counts only: no names, no contents. Its files are written completely and then renamed, so any number of processes
+may share it; a file that is damaged, foreign or of another version is ignored and written again. EYESPAN_CACHE=off
+caches in memory only.
 """
 
 from __future__ import annotations
@@ -24,40 +25,41 @@ if TYPE_CHECKING:
 MEMORY_BYTES = 16 << 20
 MEMORY_ENTRIES = 256
 DISK_MIN_BYTES = 64 << 20
-"""Smaller files are scanned again sooner than a cache file is opened, checked and kept fresh."""
+"""Scanning a smaller file again is faster than opening, checking and updating a cache file."""
 DISK_STEP_BYTES = 16 << 20
-"""What is written down again only once this much was added: to scan less than that takes another process 2 ms."""
+"""A cache file is written again after so much growth; scanning less takes another process 2 ms."""
 DISK_TOTAL_BYTES = 64 << 20
 _MAGIC = b"eyespan-lines-1\n"
 _MASK = 2**64 - 1
-"""Numbers of devices and inodes use all 64 bits on some file systems; times before 1970 are negative."""
+"""Device and inode numbers use all 64 bits on some file systems; times before 1970 are negative."""
 
 Key = tuple["Hashable", ...]
-"""What a source is, and what a line feed looks like in it; only of files themselves is it ever written down."""
+"""The identity of a source and its line feed; only keys of local files are written to disk."""
 
 
-class Store:
-    """Indexes by source and what a line feed looks like."""
+class IndexCache:
+    """Indexes by source and line feed. Safe for use by several threads."""
 
-    def __init__(self, folder: str | None = None) -> None:
+    def __init__(self, directory: str | None = None) -> None:
         self._lock = allocate_lock()
-        self._kept: dict[Key, LineIndex] = {}  # the least recently used first
-        self.folder = folder
+        self._indexes: dict[Key, LineIndex] = {}
+        """The least recently used first."""
+        self.directory = directory
 
     def find(self, source: Source, newline: bytes) -> LineIndex | None:
-        """The index of this file, if there is one that can be trusted."""
+        """Return the index of this source, or None if there is none that can be trusted."""
         key = _key(source, newline)
         with self._lock:
-            index = self._kept.pop(key, None)
-        if index is None and self._on_disk(source):
+            index = self._indexes.pop(key, None)
+        if index is None and self._may_be_on_disk(source):
             index = self._load(key)
         if index is None or not _fits(index, source):
             return None
         self._remember(key, index)
         return index
 
-    def keep(self, source: Source, newline: bytes, index: LineIndex, started_ns: int) -> None:
-        """Takes an index that a read has made or extended; `started_ns` is when that read began."""
+    def put(self, source: Source, newline: bytes, index: LineIndex, started_ns: int) -> None:
+        """Cache an index that a read has made or extended; `started_ns` is the time when that read began."""
         try:
             now = source.status_now()
         except OSError:
@@ -65,45 +67,40 @@ class Store:
         was = source.status
         same = now.st_size == was.st_size and stamp_of(now) == stamp_of(was)
         if not same and (now.st_size <= was.st_size or not source.is_file):
-            return  # changed under the scan, and not by growing
+            return  # changed during the scan, other than by growing
         stamp = None if max(stamp_of(was)) > started_ns - RACY_NS else stamp_of(was)
         try:
-            # Samples are for files that grow; out of something compressed they would cost another pass.
+            # Samples are for files that grow; sampling decoded bytes would take another pass.
             samples = fingerprint(source, index.covered) if source.is_file else b""
             index = index.stamped(was.st_size, stamp, samples)
         except ReadError:
             return
         key = _key(source, newline)
         self._remember(key, index)
-        if self._on_disk(source) and index.covered >= max(DISK_MIN_BYTES // 2, index.saved + DISK_STEP_BYTES):
+        if self._may_be_on_disk(source) and index.covered >= max(DISK_MIN_BYTES // 2, index.saved + DISK_STEP_BYTES):
             self._save(key, index)
             index.saved = index.covered
 
     def _remember(self, key: Key, index: LineIndex) -> None:
         with self._lock:
-            self._kept.pop(key, None)
-            self._kept[key] = index
-            total = sum([kept.size_bytes for kept in self._kept.values()])
-            while len(self._kept) > 1 and (total > MEMORY_BYTES or len(self._kept) > MEMORY_ENTRIES):
-                total -= self._kept.pop(next(iter(self._kept))).size_bytes
-
-    def forget(self) -> None:
-        """Empties the memory; what is on disk stays."""
-        with self._lock:
-            self._kept.clear()
+            self._indexes.pop(key, None)
+            self._indexes[key] = index
+            total = sum([each.size_bytes for each in self._indexes.values()])
+            while len(self._indexes) > 1 and (total > MEMORY_BYTES or len(self._indexes) > MEMORY_ENTRIES):
+                total -= self._indexes.pop(next(iter(self._indexes))).size_bytes
 
     # --- on disk ---------------------------------------------------------------------------------------------------
 
-    def _on_disk(self, source: Source) -> bool:
-        return self.folder is not None and source.is_file and source.size_bytes >= DISK_MIN_BYTES
+    def _may_be_on_disk(self, source: Source) -> bool:
+        return self.directory is not None and source.is_file and source.size_bytes >= DISK_MIN_BYTES
 
-    def _name(self, key: Key) -> str:
-        device, inode, newline = _numbers(key)
-        return os.path.join(self.folder or "", f"{device:x}-{inode:x}-{newline.hex()}.lines")
+    def _path(self, key: Key) -> str:
+        device, inode, newline = _file_key(key)
+        return os.path.join(self.directory or "", f"{device:x}-{inode:x}-{newline.hex()}.lines")
 
     def _load(self, key: Key) -> LineIndex | None:
         try:
-            fd = os.open(self._name(key), os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0))
+            fd = os.open(self._path(key), os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0))
         except OSError:
             return None
         try:
@@ -115,7 +112,7 @@ class Store:
                 data += piece
             index = _unpack(data, key)
             if index is not None:
-                os.utime(self._name(key))  # used: others are thrown out before it
+                os.utime(self._path(key))  # recently used: others are removed before it
             return index
         except OSError:
             return None
@@ -123,11 +120,11 @@ class Store:
             close_fd(fd)
 
     def _save(self, key: Key, index: LineIndex) -> None:
-        """Best effort: a cache that cannot be written is no reason to fail a read."""
-        name = self._name(key)
-        part = f"{name}.{os.getpid()}-{id(index):x}"
+        """Write an index to disk if possible. A cache that cannot be written is no reason to fail a read."""
+        path = self._path(key)
+        part = f"{path}.{os.getpid()}-{id(index):x}"
         try:
-            os.makedirs(self.folder or "", mode=0o700, exist_ok=True)
+            os.makedirs(self.directory or "", mode=0o700, exist_ok=True)
             fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             try:
                 data = _pack(key, index)
@@ -135,8 +132,8 @@ class Store:
             finally:
                 os.close(fd)
             if written == len(data):
-                os.replace(part, name)
-                self._make_room()
+                os.replace(part, path)
+                self._remove_oldest()
             else:
                 os.unlink(part)
         except OSError:
@@ -145,13 +142,14 @@ class Store:
             except OSError:
                 pass
 
-    def _make_room(self) -> None:
+    def _remove_oldest(self) -> None:
+        """Remove the least recently used files until the rest is within the limit."""
         entries = []
-        for entry in os.scandir(self.folder):
+        for entry in os.scandir(self.directory):
             try:
                 status = entry.stat(follow_symlinks=False)
             except OSError:
-                continue  # another process was quicker
+                continue  # another process removed it
             entries.append((status.st_mtime_ns, status.st_size, entry.path))
         total = sum([size for _, size, _ in entries])
         for _, size, path in sorted(entries):
@@ -168,8 +166,8 @@ def _key(source: Source, newline: bytes) -> Key:
     return (*source.identity, newline)
 
 
-def _numbers(key: Key) -> tuple[int, int, bytes]:
-    """Device, inode and line feed, of the key of a file."""
+def _file_key(key: Key) -> tuple[int, int, bytes]:
+    """Return device, inode and line feed from the key of a local file."""
     device, inode, newline = key
     assert isinstance(device, int)
     assert isinstance(inode, int)
@@ -178,7 +176,7 @@ def _numbers(key: Key) -> tuple[int, int, bytes]:
 
 
 def _fits(index: LineIndex, source: Source) -> bool:
-    """Whether an index was made from the file as it is now, or from a beginning of it."""
+    """Return True if an index was made from the present file, or from its present start."""
     if not source.is_file:
         return index.stamp == stamp_of(source.status) and index.file_bytes == source.status.st_size
     if source.size_bytes == index.file_bytes:
@@ -186,22 +184,22 @@ def _fits(index: LineIndex, source: Source) -> bool:
     if source.size_bytes < index.file_bytes or index.covered < TRUST_GROWTH_BYTES:
         return False
     try:
-        return fingerprint(source, index.covered) == index.print
+        return fingerprint(source, index.covered) == index.fingerprint
     except ReadError:
         return False
 
 
 def _pack(key: Key, index: LineIndex) -> bytes:
     stamp = index.stamp or (-1, -1)
-    device, inode, _ = _numbers(key)
+    device, inode, _ = _file_key(key)
     numbers = (device, inode, index.file_bytes, *stamp, index.covered, index.stride)
-    head = b"".join([(number & _MASK).to_bytes(8, sys.byteorder) for number in numbers])
-    body = _MAGIC + sys.byteorder[:1].encode() + head + index.print + index.counts
+    header = b"".join([(number & _MASK).to_bytes(8, sys.byteorder) for number in numbers])
+    body = _MAGIC + sys.byteorder[:1].encode() + header + index.fingerprint + index.counts
     return body + digest(body)
 
 
 def _unpack(data: bytes, key: Key) -> LineIndex | None:
-    """The index that `_pack` wrote, or None for anything else."""
+    """Return the index that `_pack` wrote, or None for any other data."""
     start = len(_MAGIC) + 1
     numbers = start + 7 * 8
     if len(data) < numbers + 32 or data[:start] != _MAGIC + sys.byteorder[:1].encode():
@@ -209,25 +207,25 @@ def _unpack(data: bytes, key: Key) -> LineIndex | None:
     body = data[:-16]
     if digest(body) != data[-16:]:
         return None
-    head = memoryview(body[start:numbers]).cast("q")
+    header = memoryview(body[start:numbers]).cast("q")
     counts = body[numbers + 16 :]
-    device, inode, _ = _numbers(key)
-    if (head[0] ^ device) & _MASK or (head[1] ^ inode) & _MASK:
+    device, inode, _ = _file_key(key)
+    if (header[0] ^ device) & _MASK or (header[1] ^ inode) & _MASK:
         return None
-    stride = head[6]
-    if stride < STRIDE or stride & (stride - 1) or len(counts) * stride != head[5] * 4:
+    stride = header[6]
+    if stride < STRIDE or stride & (stride - 1) or len(counts) * stride != header[5] * 4:
         return None
     index = LineIndex(stride)
     index.append(counts)
-    index.file_bytes = head[2]
-    index.stamp = (head[3], head[4]) if head[3] != -1 else None
-    index.print = body[numbers : numbers + 16]
+    index.file_bytes = header[2]
+    index.stamp = (header[3], header[4]) if header[3] != -1 else None
+    index.fingerprint = body[numbers : numbers + 16]
     index.saved = index.covered
     return index
 
 
-def cache_folder() -> str | None:
-    """Where indexes are kept between processes, or None if nowhere (EYESPAN_CACHE=off, no home folder)."""
+def cache_directory() -> str | None:
+    """Return the directory of indexes between processes, or None (EYESPAN_CACHE=off, no home directory)."""
     given = os.environ.get("EYESPAN_CACHE")
     if given == "off":
         return None
@@ -237,12 +235,12 @@ def cache_folder() -> str | None:
     return os.path.join(base, "eyespan", "index") if os.path.isabs(base) else None
 
 
-_shared: Store | None = None
+_shared: IndexCache | None = None
 
 
-def shared() -> Store:
-    """The store of this process."""
+def shared() -> IndexCache:
+    """Return the cache of this process."""
     global _shared
     if _shared is None:
-        _shared = Store(cache_folder())
+        _shared = IndexCache(cache_directory())
     return _shared

@@ -1,15 +1,17 @@
-"""A piece of a text file by characters: from any character of any line on, as much as was asked for or may be held.
+"""Read text by characters: from any character of any line on, as much as is requested or may be held.
 
-What a budget needs: it reads on from where it stopped, inside a line of any length too, and reads no more of the file
-than it hands out (but for finding the start: that takes one pass over the lines before it, once, and over the
-characters before it in its own line). Columns count code points of the decoded text.
+Token budgets need this. It goes on where an answer stopped, also within a line of any length, and reads no more of the
+file than it returns. Finding the start takes one pass over the lines before it and over the characters before it in its
+own line. Columns count code points of the decoded text.
 """
 
 from __future__ import annotations
 
 from eyespan.lines.encodings import Transcoder
-from eyespan.lines.reader import LineReader
+from eyespan.lines.finder import CachedIndex, LineFinder, Place
+from eyespan.lines.scan import Scan
 from eyespan.model import MIB, CharRange, TextPart
+from eyespan.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,146 +23,209 @@ if TYPE_CHECKING:
     from eyespan.model import Part, ReadRequest, Tail
     from eyespan.source import Source
 
-BLOCK_BYTES = 64 * 1024
 
-
-def read_stretch(
+def read_char_range(
     source: Source, request: ReadRequest, selection: CharRange | Tail, encoding: Encoding, context: CallContext
 ) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
-    """The text that the selection names, and how it was decoded.
+    """Return the selected text and facts about its decoding.
 
     Raises: what reading raises.
     """
     reader = CharRangeReader(source, request, encoding, context)
     try:
         if isinstance(selection, CharRange):
-            part = reader.stretch(selection)
+            found = reader.read(selection)
         else:
-            part = reader.ending(selection.count, selection.max_bytes or 1)
+            found = reader.read_tail(selection.count, selection.max_bytes or 1)
     finally:
-        reader.keep_index()
-    told: dict[str, Any] = {"encoding": encoding.name, "encoding_found": encoding.how, "bom": bool(encoding.bom)}
+        reader.cache_index()
+    facts: dict[str, Any] = {"encoding": encoding.name, "encoding_found": encoding.how, "bom": bool(encoding.bom)}
     if encoding.confidence is not None:
-        told["encoding_confidence"] = encoding.confidence
-    if reader.lost:
-        told["replaced"] = reader.lost
-    if reader.line_chars is not None:
-        told["line_chars"] = reader.line_chars
-    return (part,), told
+        facts["encoding_confidence"] = encoding.confidence
+    if found.replaced:
+        facts["replaced"] = found.replaced
+    if found.line_chars is not None:
+        facts["line_chars"] = found.line_chars
+    return (found.part,), facts
 
 
-class CharRangeReader(LineReader):
-    """One pass over one source for one piece of its text."""
+@record
+class CharRangeText:
+    """The text of a character range."""
+
+    part: TextPart
+    replaced: int = 0
+    """The number of pieces that could not be decoded."""
+    line_chars: int | None = None
+    """The length of the first line, if it ends before the requested column."""
+
+
+class CharRangeReader:
+    """Reads text of one source by characters."""
+
+    block_bytes = 64 * 1024
 
     def __init__(self, source: Source, request: ReadRequest, encoding: Encoding, context: CallContext) -> None:
-        super().__init__(source, request, encoding, context)
-        self.block_bytes = BLOCK_BYTES
-        self._read_to = 0
-        self._line = 0
-        """Where reading stopped, and the line that goes on there."""
-        self.lost = 0
-        """How many pieces of what was read could not be decoded."""
-        self.line_chars: int | None = None
-        """How long the first line is, where it ends before the character asked for."""
+        self._total_rule = request.total
+        self._index = CachedIndex(source, encoding, context)
+        self._finder = LineFinder(Scan(source, encoding, context, block_bytes=self.block_bytes), self._index)
 
-    def stretch(self, wanted: CharRange) -> TextPart:
-        """The text from a character on; no lines if the file ends before its line, an empty one if its line does."""
-        position, line = self.seek(self.start, 1, wanted.first)
-        if line < wanted.first:
-            return self._part(b"", wanted.first, 0, self._total(line), False, {})
-        return self._from(position, wanted)
+    def read(self, wanted: CharRange) -> CharRangeText:
+        """Return the text from a character on.
 
-    def ending(self, count: int, max_bytes: int) -> TextPart:
-        """The last lines, as many as fit; if not even the last one does, its start."""
-        start, unit = self.start, self._encoding.unit_bytes
-        end, total = self._count()
-        lines = min(count, total)
-        position = self._back(start, end, lines)
-        if end - position > max_bytes:
-            low = max(start, end - max_bytes - unit)  # a line may start exactly where what fits does
-            low += -(low - start) % unit
-            block = self._exactly(low, end - low)
-            at = self._encoding.find(block)
-            if at < 0 or at + unit >= len(block):
-                position, lines = self._back(start, end, 1), 1
-            else:
-                position = low + at + unit
-                lines = self._encoding.count(block[at + unit :]) + self._ends_open
-        self._limit, self._over = end, None  # what was appended since is another file's business
-        return self._from(position, CharRange(total - lines + 1, 1, None, max_bytes), (total, self._ends_open))
-
-    def _from(self, position: int, wanted: CharRange, known: tuple[int, bool] | None = None) -> TextPart:
-        """The text from character `wanted.column` of the line `wanted.first`, which starts at `position`.
-
-        `known` are the number of lines and whether the last one is open, where they were found before.
+        No lines if the file ends before its line, an empty line if that line is shorter. Raises: what reading raises.
         """
-        pieces: list[str] = []
-        skip, left = wanted.column - 1, MIB if wanted.max_chars is None else wanted.max_chars
-        lines_left = None if wanted.last is None else wanted.last - wanted.first + 1
-        self._read_to, self._line = position, wanted.first
-        cut_short = at_end = False
-        for text in self._decoded():
-            if skip:
-                text, skip = self._skipped(text, skip, wanted.column - 1 - skip)
-            if lines_left is not None:
-                text, lines_left = _first_lines(text, lines_left)
-            cut_short = len(text) > left
-            pieces.append(text[:left])
-            left -= len(text)
-            if cut_short or lines_left == 0:
-                break
-        else:
-            at_end = True
-        if self._read_to == position:
-            return self._part(b"", wanted.first, 0, wanted.first - 1, False, {})
-        if skip:
-            self.line_chars = wanted.column - 1 - skip
-        text = "".join(pieces)
-        if cut_short and text.endswith("\r") and len(text) > 1:
-            text = text[:-1]  # perhaps half of a line's end
-        lines = text.count("\n") + (not text.endswith("\n"))
-        total: int | None
-        if known is not None:
-            total, self._ends_open = known
-        else:
-            total = self._total(self._line) if at_end else self._total_after(self._read_to, self._line)
-        more = cut_short or total is None or wanted.first + lines - 1 < total
-        ends_open = None if total is None else self._ends_open
-        return TextPart(
-            text.encode("utf-8", "replace"), wanted.first, lines, total, more, {}, self._encoding.name, ends_open,
-            wanted.column, cut_short,
-        )  # fmt: skip
+        place = self._finder.find(wanted.first)
+        if place.line < wanted.first:
+            return CharRangeText(_empty_part(self._finder, wanted.first, place))
+        return _read_from(self._finder, place.offset, wanted, total_rule=self._total_rule)
 
-    def _decoded(self) -> Iterator[str]:
-        """The text from `_read_to` on, a block at a time; a character is never cut in two."""
-        encoding = self._encoding
-        transcoder = Transcoder(encoding)
-        while block := self._block(self._read_to):
-            self._read_to += len(block)
-            self._line += encoding.count(block)
-            self._ends_open = not encoding.ends_line(block)
-            text = transcoder.feed(block).decode("utf-8")
-            self.lost = transcoder.replaced
-            yield text
-        text = transcoder.feed(b"", final=True).decode("utf-8")
-        self.lost = transcoder.replaced
-        yield text
+    def read_tail(self, count: int, max_bytes: int) -> CharRangeText:
+        """Return the last lines, as many as fit into `max_bytes`; if not even the last one does, its start.
 
-    def _skipped(self, text: str, skip: int, before: int) -> tuple[str, int]:
-        """The text without its first `skip` characters, and how many are still to skip: never beyond the line's end."""
-        end = text.find("\n", 0, skip)
+        Raises: what reading raises.
+        """
+        finder, scan, encoding = self._finder, self._finder.scan, self._finder.scan.encoding
+        unit_bytes = encoding.unit_bytes
+        end = finder.end()
+        lines = min(count, end.line_count)
+        offset = finder.go_back(end, lines)
+        if end.offset - offset > max_bytes:
+            low = max(scan.start, end.offset - max_bytes - unit_bytes)  # a line may start exactly where the limit is
+            low += -(low - scan.start) % unit_bytes
+            block = scan.read_fully(low, end.offset - low)
+            feed = encoding.find(block)
+            if feed < 0 or feed + unit_bytes >= len(block):
+                offset, lines = finder.go_back(end, 1), 1
+            else:
+                offset = low + feed + unit_bytes
+                lines = encoding.count(block[feed + unit_bytes :]) + end.is_inside
+        wanted = CharRange(first=end.line_count - lines + 1, max_chars=max_bytes)
+        # Ignore what was appended after the count.
+        return _read_from(finder.up_to(end.offset), offset, wanted, total_rule=self._total_rule, end=end)
+
+    def cache_index(self) -> None:
+        """Cache the index of a large file, if this reader has extended it."""
+        self._index.save()
+
+
+def _empty_part(finder: LineFinder, first: int, end: Place) -> TextPart:
+    return TextPart(
+        data=b"",
+        first_line=first,
+        line_count=0,
+        total_lines=end.line_count,
+        more=False,
+        encoding=finder.scan.encoding.name,
+        ends_open=end.is_inside,
+    )
+
+
+def _read_from(
+    finder: LineFinder, offset: int, wanted: CharRange, *, total_rule: str, end: Place | None = None
+) -> CharRangeText:
+    """Return the text from character `wanted.column` of the line `wanted.first`, which starts at `offset`.
+
+    `end` is the end of the file, if it is known.
+    """
+    column = _Column(wanted.column)
+    decoded = _Decoded(finder.scan, Place(offset, wanted.first))
+    pieces: list[str] = []
+    left = MIB if wanted.max_chars is None else wanted.max_chars
+    lines_left = None if wanted.last is None else wanted.last - wanted.first + 1
+    cut_short = is_at_end = False
+    for text in decoded:
+        text = column.skip(text)
+        if lines_left is not None:
+            text, lines_left = _first_lines(text, lines_left)
+        cut_short = len(text) > left
+        pieces.append(text[:left])
+        left -= len(text)
+        if cut_short or lines_left == 0:
+            break
+    else:
+        is_at_end = True
+    if decoded.place.offset == offset:
+        return CharRangeText(_empty_part(finder, wanted.first, decoded.place))
+    text = "".join(pieces)
+    if cut_short and text.endswith("\r") and len(text) > 1:
+        text = text[:-1]  # it may be half of a line end
+    lines = text.count("\n") + (not text.endswith("\n"))
+    if end is None:
+        end = decoded.place if is_at_end else finder.known_end(decoded.place, total_rule)
+    part = TextPart(
+        data=text.encode("utf-8", "replace"),
+        first_line=wanted.first,
+        line_count=lines,
+        total_lines=None if end is None else end.line_count,
+        more=cut_short or end is None or wanted.first + lines - 1 < end.line_count,
+        encoding=finder.scan.encoding.name,
+        ends_open=None if end is None else end.is_inside,
+        column=wanted.column,
+        cut_short=cut_short,
+    )
+    return CharRangeText(part, replaced=decoded.replaced, line_chars=column.line_chars)
+
+
+class _Decoded:
+    """The text of a scan from one place on, decoded a block at a time; no character is cut in two."""
+
+    def __init__(self, scan: Scan, place: Place) -> None:
+        self._scan = scan
+        self._transcoder = Transcoder(scan.encoding)
+        self.place = place
+        """The end of the blocks read so far."""
+
+    @property
+    def replaced(self) -> int:
+        """Return how many pieces could not be decoded so far."""
+        return self._transcoder.replaced
+
+    def __iter__(self) -> Iterator[str]:
+        encoding = self._scan.encoding
+        while block := self._scan.block(self.place.offset):
+            self.place = Place(
+                self.place.offset + len(block), self.place.line + encoding.count(block), not encoding.ends_line(block)
+            )
+            yield self._transcoder.feed(block).decode("utf-8")
+        yield self._transcoder.feed(b"", final=True).decode("utf-8")
+
+
+class _Column:
+    """Skips the characters before a column of the first line, never beyond the end of that line."""
+
+    def __init__(self, column: int) -> None:
+        self._left = column - 1
+        self._skipped = 0
+        self._is_past_end = False
+
+    @property
+    def line_chars(self) -> int | None:
+        """Return the length of the line, if it ended before the column."""
+        return self._skipped if self._left or self._is_past_end else None
+
+    def skip(self, text: str) -> str:
+        """Return the text without the characters that are still to be skipped."""
+        if not self._left:
+            return text
+        end = text.find("\n", 0, self._left)
         if end < 0:
-            return text[skip:], max(0, skip - len(text))
-        self.line_chars = before + end - (end > 0 and text[end - 1] == "\r")
-        return text[end:], 0
+            skipped = min(self._left, len(text))
+            self._left -= skipped
+            self._skipped += skipped
+            return text[skipped:]
+        self._skipped += end - (end > 0 and text[end - 1] == "\r")
+        self._left = 0
+        self._is_past_end = True
+        return text[end:]
 
 
 def _first_lines(text: str, count: int) -> tuple[str, int]:
-    """The first `count` lines of a text, and how many of them are still to come."""
+    """Return the first `count` lines of a text, and how many of them are still to come."""
     feeds = text.count("\n")
     if feeds < count:
         return text, count - feeds
-    at = -1
+    end = -1
     for _ in range(count):
-        at = text.find("\n", at + 1)
-    return text[: at + 1], 0
+        end = text.find("\n", end + 1)
+    return text[: end + 1], 0

@@ -1,8 +1,8 @@
-"""Which of the code pages for languages of the Latin script a text is in: by how often each letter is used.
+"""Guess the code page of a text in the Latin script, by how often each letter is used.
 
-These code pages share their bytes, and what is a letter of one is a letter of another: only how often it is used tells
-them apart. For each language the letters beyond ASCII, of a thousand of them; the likeliest language tells the code
-page. The table is made by tools/latin_letters.py, which also says what it was counted in.
+These code pages share their bytes, and a letter of one is a letter of another, so only the frequency of letters
+distinguishes them. For each language the table has the letters beyond ASCII, out of a thousand of them; the most likely
+language decides the code page. tools/latin_letters.py makes the table and names the texts it counts.
 """
 
 from __future__ import annotations
@@ -40,26 +40,26 @@ LETTERS = (
 )
 # fmt: on
 COMMON = "cp1252"
-"""Preferred where it makes no difference."""
+"""Preferred if it makes no difference."""
 RARE = 0.5
-"""Of a thousand: for letters that a language does not have."""
+"""The frequency, out of a thousand, of letters that a language does not have."""
 LEAST = -3.5
-"""The mean logarithm of what is still a text in one of these languages; theirs are from -1 to -2.5."""
+"""The lowest mean logarithm of a text in one of these languages; real texts have -1 to -2.5."""
 ALIKE = "\N{NO-BREAK SPACE}\N{SOFT HYPHEN}“”„‘’‚‹›«»–—…•·°§©®™€£±×"
-"""Marks that stand at the same places in these code pages, and tell nothing."""
+"""Signs that have the same byte in all these code pages, and so decide nothing."""
 _ALIKE = str.maketrans("", "", ALIKE)
 _ASCII = re.compile(r"[\0-\x7f]+")
 
 
-def _logarithms(told: str) -> dict[str, float]:
-    return {each[0]: math.log(int(each[1:]) / 1000) for each in told.split()}
+def _logarithms(row: str) -> dict[str, float]:
+    return {each[0]: math.log(int(each[1:]) / 1000) for each in row.split()}
 
 
-_LOGARITHMS = [(page, _logarithms(told)) for page, told in LETTERS]
+_LOGARITHMS = [(page, _logarithms(row)) for page, row in LETTERS]
 
 
 def likeliest(sample: bytes) -> tuple[str, float] | None:
-    """The code page and the share of letters that its language has; None if it reads like none of these languages."""
+    """Return the code page and the share of letters that its language has; None if no language fits."""
     texts = {page: _decoded(sample, page) for page in dict(LETTERS)}
     letters = {page: _ASCII.sub("", text).translate(_ALIKE).lower() for page, text in texts.items()}
     rare = math.log(RARE / 1000)

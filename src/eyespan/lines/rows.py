@@ -1,4 +1,4 @@
-"""Lines as rows that can be walked both ways from an anchor: number, indentation, what they are and what is shown.
+"""Rows: lines that can be walked both ways from an anchor, with number, indentation and first bytes.
 
 Reads in blocks around the anchor and holds one block each way. A row keeps no more of its line than can be shown.
 """
@@ -13,170 +13,159 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eyespan.context import CallContext
-    from eyespan.lines.encodings import Encoding
-    from eyespan.lines.reader import LineReader
-    from eyespan.source import Source
+    from eyespan.lines.finder import LineFinder
 
 TAB_COLUMNS = 4
-MOST_HELD_BYTES = 64 * 1024 * 1024
-"""What is read at most to show one line, for a request that sets no limit of its own."""
-# White_Space of Unicode as Rust's `char::is_whitespace` has it; `str.strip()` would also take U+001C to U+001F.
+MAX_HELD_BYTES = 64 * 1024 * 1024
+"""The most that is read to show one line, for a request without a limit of its own."""
+# White_Space of Unicode, the rule of Rust's `char::is_whitespace`; `str.strip()` also removes U+001C to U+001F.
 WHITE_SPACE = (
     "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
 )
-COMMENT_MARKS = ("#", "//", "--")
+COMMENT_SIGNS = ("#", "//", "--")
 
 
 class Row:
-    """One line: `shown` holds its first bytes without the terminator, the rest was measured on the whole line."""
+    """One line. `data` holds its first bytes in UTF-8 without the terminator; all else describes the whole line."""
 
-    __slots__ = ("blank", "comment", "end", "indent", "number", "shown", "start")
+    __slots__ = ("data", "end", "indent", "is_blank", "is_comment", "number", "start")
 
-    def __init__(self, number: int, start: int, end: int, shown: bytes, indent: int, text: str) -> None:
+    def __init__(self, number: int, start: int, end: int, data: bytes = b"", indent: int = 0, text: str = "") -> None:
         self.number = number
         self.start = start
-        self.end = end  # behind the terminator
-        self.shown = shown
+        self.end = end
+        """The offset after the terminator."""
+        self.data = data
         self.indent = indent
-        self.blank = not text
-        self.comment = text.startswith(COMMENT_MARKS)
+        self.is_blank = not text
+        self.is_comment = text.startswith(COMMENT_SIGNS)
 
 
 class Rows:
-    """The rows of one file. Offsets are of the file's own bytes; what a row shows is UTF-8, whatever its encoding."""
+    """The rows of one file. Offsets count bytes of the file; the data of a row is UTF-8, whatever the encoding."""
 
-    def __init__(
-        self,
-        source: Source,
-        lines: LineReader,
-        encoding: Encoding,
-        context: CallContext,
-        max_line_bytes: int,
-        block_bytes: int,
-    ) -> None:
-        self._source = source
-        self._lines = lines
-        self._encoding = encoding
-        self._unit = encoding.unit_bytes
-        self._cr = "\r".encode(encoding.name)
-        self._start = lines.start
-        self._context = context
-        self._max_line = max_line_bytes
-        self._block_bytes = max(self._unit, block_bytes - block_bytes % self._unit)
-        # Enough of any encoding for the bytes of UTF-8 that are shown: none needs more than 4 for a character.
-        self._glance_bytes = min(max(4 * max_line_bytes, 800), MOST_HELD_BYTES)
+    def __init__(self, finder: LineFinder, *, max_line_bytes: int) -> None:
+        scan = finder.scan
+        self._finder = finder
+        self._scan = scan
+        self._encoding = scan.encoding
+        self._unit_bytes = unit_bytes = scan.encoding.unit_bytes
+        self._carriage_return = "\r".encode(scan.encoding.name)
+        self._max_line_bytes = max_line_bytes
+        self._block_bytes = max(unit_bytes, scan.block_bytes - scan.block_bytes % unit_bytes)
+        # No encoding needs more than 4 bytes for a character, so this is enough for the UTF-8 bytes that are shown.
+        self._max_start_bytes = min(max(4 * max_line_bytes, 800), MAX_HELD_BYTES)
         self.replaced = 0
-        """How many pieces of the rows seen could not be decoded; UTF-8 is not looked at."""
+        """The number of pieces of the rows that could not be decoded; not counted in UTF-8."""
 
     def at(self, number: int) -> Row | None:
-        """The row with this number, or None if the file ends before."""
-        position, line = self._lines.seek(self._start, 1, number)
-        if line < number:
+        """Return the row with this number, or None if the file ends before it."""
+        place = self._finder.find(number)
+        if place.line < number:
             return None
-        return next(self._from(position, number), None)
+        return next(self._from(place.offset, number), None)
 
     def below(self, row: Row) -> Iterator[Row]:
-        """The rows that follow, in order."""
+        """Yield the rows after `row`, in order."""
         return self._from(row.end, row.number + 1)
 
     def above(self, row: Row) -> Iterator[Row]:
-        """The rows before, nearest first."""
-        find, unit = self._encoding.rfind, self._unit
+        """Yield the rows before `row`, nearest first."""
+        rfind, unit_bytes, first = self._encoding.rfind, self._unit_bytes, self._scan.start
         number, end = row.number, row.start
-        low, block = end, b""  # `block` are the bytes from `low` on, at least up to `end`
-        while end > self._start:
-            # The terminator of the row above is the unit before `end`; its start lies behind the one before that.
-            at = find(block, max(0, end - unit - low))
-            scanned = low
-            while at < 0 and scanned > self._start:
-                size = min(self._block_bytes, scanned - self._start)
-                scanned -= size
-                piece = self._read(scanned, size)
-                self._context.advance(scanned, self._source.size_bytes)
-                at = find(piece, max(0, min(size, end - unit - scanned)))
-                low, block = scanned, piece
-            start = low + at + unit if at >= 0 else self._start
+        low, block = end, b""  # `block` holds the bytes from `low` on, at least up to `end`
+        while end > first:
+            # The terminator of the row above is the unit before `end`; the row starts after the terminator before it.
+            feed = rfind(block, max(0, end - unit_bytes - low))
+            while feed < 0 and low > first:
+                size = min(self._block_bytes, low - first)
+                low -= size
+                block = self._scan.read_fully(low, size)
+                self._advance(low)
+                feed = rfind(block, max(0, min(size, end - unit_bytes - low)))
+            start = low + feed + unit_bytes if feed >= 0 else first
             number -= 1
-            whole = block[start - low : end - low] if low <= start and end - low <= len(block) else b""
-            yield self._row(number, start, end, whole, terminated=True)
+            line = block[start - low : end - low] if low <= start and end - low <= len(block) else b""
+            yield self._row(number, start, end, line, has_newline=True)
             end = start
 
-    def _from(self, position: int, number: int) -> Iterator[Row]:
-        find, unit = self._encoding.find, self._unit
-        low, block = position, b""
+    def _from(self, offset: int, number: int) -> Iterator[Row]:
+        find, unit_bytes, advance = self._encoding.find, self._unit_bytes, self._scan.context.advance
+        block, place = self._scan.block_with(offset)
+        low = offset - place
         while True:
-            at = find(block, position - low)
-            if at < 0:
-                # The line is not complete in this block: read anew from its start, or on until its end.
-                low, block = position, self._read(position, self._block_bytes)
+            feed = find(block, offset - low)
+            if feed < 0:
+                # The block does not hold the whole line: read again from its start, then on to its end.
+                low, block = offset, self._scan.read_fully(offset, self._block_bytes)
                 if not block:
                     return
-                at = find(block)
-            end, terminated = (low + at + unit, True) if at >= 0 else self._end_of(position + len(block))
-            whole = block[position - low : end - low] if end - low <= len(block) else b""
-            yield self._row(number, position, end, whole, terminated)
-            self._context.advance(end, self._source.size_bytes)
-            position = end
+                feed = find(block)
+            end, has_newline = (low + feed + unit_bytes, True) if feed >= 0 else self._end_of_line(offset + len(block))
+            line = block[offset - low : end - low] if end - low <= len(block) else b""
+            yield self._row(number, offset, end, line, has_newline)
+            advance(end, self._scan.source.size_bytes)
+            offset = end
             number += 1
 
-    def _end_of(self, position: int) -> tuple[int, bool]:
-        """Where a line that goes on at `position` ends, and whether a line feed ends it."""
+    def _end_of_line(self, offset: int) -> tuple[int, bool]:
+        """Return the end of the line that goes on at `offset`, and True if a line feed ends it."""
         while True:
-            block = self._read(position, self._block_bytes)
+            block = self._scan.read_fully(offset, self._block_bytes)
             if not block:
-                return position, False
-            at = self._encoding.find(block)
-            if at >= 0:
-                return position + at + self._unit, True
-            position += len(block)
-            self._context.advance(position, self._source.size_bytes)
+                return offset, False
+            feed = self._encoding.find(block)
+            if feed >= 0:
+                return offset + feed + self._unit_bytes, True
+            offset += len(block)
+            self._advance(offset)
 
-    def _row(self, number: int, start: int, end: int, whole: bytes, terminated: bool) -> Row:
-        """Measures the line at [start, end); `whole` are its bytes if they are at hand."""
-        unit = self._unit
-        stop = end - unit if terminated else end
+    def _row(self, number: int, start: int, end: int, line: bytes, has_newline: bool) -> Row:
+        """Measure the line from `start` to `end`; `line` holds its bytes if they are in memory."""
+        unit_bytes = self._unit_bytes
+        stop = end - unit_bytes if has_newline else end
         size = stop - start
         if not size:
-            return Row(number, start, end, b"", 0, "")
-        line = whole[:size] if len(whole) >= size else b""
-        if len(line) < size:
-            line = self._read(start, min(size, self._glance_bytes))
-        if terminated and (line[-unit:] if len(line) == size else self._read(stop - unit, unit)) == self._cr:
-            size -= unit
-            line = line[:size]
-        complete = len(line) == size
+            return Row(number, start, end)
+        line = line[:size] if len(line) >= size else self._scan.read_fully(start, min(size, self._max_start_bytes))
+        if has_newline:
+            last = line[-unit_bytes:] if len(line) == size else self._scan.read_fully(stop - unit_bytes, unit_bytes)
+            if last == self._carriage_return:
+                size -= unit_bytes
+                line = line[:size]
+        is_whole = len(line) == size
         if self._encoding.name != "utf-8":
             transcoder = Transcoder(self._encoding)
-            line = transcoder.feed(line, final=complete)
+            line = transcoder.feed(line, final=is_whole)
             self.replaced += transcoder.replaced
-        indent, text = self._measure(start, size, line, complete)
-        return Row(number, start, end, line[: self._max_line], indent, text)
+        indent, text = self._measure(start, size, line, is_whole)
+        # By position: keywords would take a tenth of the time of a row.
+        return Row(number, start, end, line[: self._max_line_bytes], indent, text)
 
-    def _measure(self, start: int, size: int, line: bytes, complete: bool) -> tuple[int, str]:
-        """The columns of leading blanks and tabs, and the first characters of the text ("" if there is none).
+    def _measure(self, start: int, size: int, line: bytes, is_whole: bool) -> tuple[int, str]:
+        """Return the columns of leading spaces and tabs, and the first characters of the text ("" if there is none).
 
-        `line` is the line's first part in UTF-8, or all of it.
+        `line` is the first part of the line in UTF-8, or all of it.
         """
         body = line.lstrip(b" \t")
         indent = _columns(line, len(line) - len(body))
-        if not body and not complete:
+        if not body and not is_whole:
             indent = 0
             for piece in self._pieces(start, size):
                 body = piece.lstrip(b" \t")
                 indent += _columns(piece, len(piece) - len(body))
                 if body:
                     break
-        glance = line[:200]
-        text = glance.decode("utf-8", "replace").lstrip(WHITE_SPACE)
-        # Of three characters only the last can be one that the glance cut in two.
-        if len(text) > 2 or (complete and len(glance) == len(line)):
+        first = line[:200]
+        text = first.decode("utf-8", "replace").lstrip(WHITE_SPACE)
+        # The cut after 200 bytes can damage only the last of three characters.
+        if len(text) > 2 or (is_whole and len(first) == len(line)):
             return indent, text
         return indent, self._first_text(start, size)
 
     def _first_text(self, start: int, size: int) -> str:
-        """The line from its first character that is no white space on, for a line that starts with much of it."""
+        """Return the first characters after the white space, for a line that starts with much of it."""
         decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         text = ""
         for piece in self._pieces(start, size):
@@ -186,31 +175,22 @@ class Rows:
         return (text + decode(b"", True)).lstrip(WHITE_SPACE)
 
     def _pieces(self, start: int, size: int) -> Iterator[bytes]:
-        """A line of `size` bytes in UTF-8, a block at a time."""
+        """Yield a line of `size` bytes in UTF-8, a block at a time."""
         transcoder = Transcoder(self._encoding) if self._encoding.name != "utf-8" else None
         seen = 0
         while seen < size:
-            piece = self._read(start + seen, min(self._block_bytes, size - seen))
+            piece = self._scan.read_fully(start + seen, min(self._block_bytes, size - seen))
             if not piece:
                 return
             seen += len(piece)
             yield piece if transcoder is None else transcoder.feed(piece, final=seen >= size)
-            self._context.advance(start + seen, self._source.size_bytes)
+            self._advance(start + seen)
 
-    def _read(self, position: int, size: int) -> bytes:
-        """`size` bytes; fewer only at the end of the file, so that blocks stay aligned."""
-        head = self._source.first_bytes
-        if position + size <= len(head):
-            return head[position : position + size]
-        block = self._source.read_at(position, size)
-        while block and len(block) < size:
-            more = self._source.read_at(position + len(block), size - len(block))
-            if not more:
-                break
-            block += more
-        return block
+    def _advance(self, offset: int) -> None:
+        self._scan.context.advance(offset, self._scan.source.size_bytes)
 
 
-def _columns(line: bytes, blanks: int) -> int:
-    tabs = line.count(b"\t", 0, blanks)
-    return blanks + tabs * (TAB_COLUMNS - 1)
+def _columns(line: bytes, size: int) -> int:
+    """Return the columns that the first `size` spaces and tabs take."""
+    tabs = line.count(b"\t", 0, size)
+    return size + tabs * (TAB_COLUMNS - 1)

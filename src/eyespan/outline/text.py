@@ -8,9 +8,9 @@ from bisect import bisect_left
 
 def decode_text(data: bytes) -> str:
     """Return the text of a file: in the encoding of its BOM, else UTF-8; invalid bytes become U+FFFD."""
-    from eyespan.lines.encodings import by_mark
+    from eyespan.lines.encodings import by_bom
 
-    encoding = by_mark(data)
+    encoding = by_bom(data)
     if encoding is not None:
         return data[len(encoding.bom) :].decode(encoding.name, "replace")
     return data.decode("utf-8-sig", "replace")

@@ -43,20 +43,20 @@ def read_parts(
         if part is not None:
             return (part,), _told(request, encoding, None, bytes(part.data))
     if isinstance(selection, CharRange) or (isinstance(selection, Tail) and selection.max_bytes is not None):
-        from eyespan.lines.char_range import read_stretch
+        from eyespan.lines.char_range import read_char_range
 
-        return read_stretch(source, request, selection, encoding, context)
+        return read_char_range(source, request, selection, encoding, context)
     lines = LineReader(source, request, encoding, context)
     try:
         if isinstance(selection, Block):
-            return _block(source, request, selection, encoding, lines, context)
+            return _block(request, selection, encoding, lines)
         if isinstance(selection, Tail):
             part = lines.tail(selection.count, selection.numbered)
         else:
             part = lines.window(selection.first, selection.count)
         return (part,), _told(request, encoding, lines.replaced)
     finally:
-        lines.keep_index()
+        lines.cache_index()
 
 
 def stream(opened: Opened, selection: Selection, context: CallContext) -> Iterator[TextPart]:
@@ -67,7 +67,7 @@ def stream(opened: Opened, selection: Selection, context: CallContext) -> Iterat
         try:
             yield from lines.stream(selection.first, selection.count)
         finally:
-            lines.keep_index()
+            lines.cache_index()
     else:
         parts, _ = read_parts(source, request, selection, context)
         yield from [part for part in parts if isinstance(part, TextPart)]
@@ -111,13 +111,13 @@ def _at_hand(source: Source, request: ReadRequest, selection: Lines) -> TextPart
 
 
 def _block(
-    source: Source, request: ReadRequest, block: Block, encoding: Encoding, lines: LineReader, context: CallContext
+    request: ReadRequest, block: Block, encoding: Encoding, lines: LineReader
 ) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
     from eyespan.lines.block import grow
     from eyespan.lines.rows import Rows
 
     most = request.limits.max_line_bytes or request.limits.max_window_bytes
-    rows = Rows(source, lines, encoding, context, most, lines.block_bytes)
+    rows = Rows(lines.finder(), max_line_bytes=most)
     part = grow(rows, block, request.limits.max_window_bytes) or RowsPart((), past_end=True)
     if encoding.name != "utf-8":
         return (part,), _told(request, encoding, rows.replaced)

@@ -42,7 +42,7 @@ def needs_of(options: ServeOptions, roots: Iterable[Root]) -> Needs:
     from eyespan.lines.cache import shared
 
     # Look the cache up here, while the home directory can still be read.
-    cache = shared().folder
+    cache = shared().directory
     if cache is not None:
         try:
             os.makedirs(cache, mode=0o700, exist_ok=True)

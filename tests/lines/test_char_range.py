@@ -1,4 +1,4 @@
-"""Pieces of a text by characters, against the same pieces cut out of the whole text."""
+"""Character ranges of a text, against slices of the whole text."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyespan import Workspace
-from eyespan.lines import char_range
+from eyespan.lines.char_range import CharRangeReader
 from eyespan.model import CharRange, ReadRequest, Tail
 
 texts = st.lists(st.sampled_from(["a", "é", "語", "🙂", "\n", "\r\n", "\r", "\t", "\u2028", "word "]), max_size=60).map(
     "".join
 )
 encodings = st.sampled_from(["utf-8", "utf-16-le", "utf-32-be"])
-MARKS = {"utf-8": b"", "utf-16-le": b"\xff\xfe", "utf-32-be": b"\0\0\xfe\xff"}
+BOMS = {"utf-8": b"", "utf-16-le": b"\xff\xfe", "utf-32-be": b"\0\0\xfe\xff"}
 
 
 def lines_of(text):
@@ -22,30 +22,30 @@ def lines_of(text):
     return [line + "\n" for line in text.split("\n")[:-1]] + [text.rpartition("\n")[2]] * (not text.endswith("\n"))
 
 
-def read(tmp_path, data, selection):
-    (tmp_path / "f.txt").write_bytes(data)
-    with Workspace(tmp_path) as workspace:
-        document = workspace.engine.read(ReadRequest("f.txt", selection, encoding="bom"))
+def read(directory, data, selection, encoding="bom"):
+    (directory / "f.txt").write_bytes(data)
+    with Workspace(directory) as workspace:
+        document = workspace.engine.read(ReadRequest("f.txt", selection, encoding=encoding))
     return document.parts[0], document.extra
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("stretch")
+def directory(tmp_path_factory):
+    return tmp_path_factory.mktemp("char_range")
 
 
 @pytest.fixture(autouse=True, params=[3, 65536])
 def block_bytes(request, monkeypatch):
-    monkeypatch.setattr(char_range, "BLOCK_BYTES", request.param * 4)
+    monkeypatch.setattr(CharRangeReader, "block_bytes", request.param * 4)
 
 
 @settings(deadline=None, max_examples=150)
 @given(texts, encodings, st.integers(1, 8), st.integers(1, 12), st.none() | st.integers(0, 5), st.integers(2, 40))
-def test_a_stretch_is_what_slicing_the_whole_text_gives(folder, text, encoding, first, column, extra, limit):
-    data = MARKS[encoding] + text.encode(encoding)
+def test_a_range_is_a_slice_of_the_whole_text(directory, text, encoding, first, column, extra, limit):
+    data = BOMS[encoding] + text.encode(encoding)
     last = None if extra is None else first + extra
 
-    part, _ = read(folder, data, CharRange(first, column, last, limit))
+    part, _ = read(directory, data, CharRange(first, column, last, limit))
 
     lines = lines_of(text) if text else []
     assert part.total_lines == len(lines)
@@ -64,8 +64,8 @@ def test_a_stretch_is_what_slicing_the_whole_text_gives(folder, text, encoding, 
 
 @settings(deadline=None, max_examples=150)
 @given(texts.filter(len), encodings, st.integers(1, 8), st.integers(4, 60))
-def test_an_ending_is_whole_lines_or_the_start_of_the_last_one(folder, text, encoding, count, limit):
-    part, _ = read(folder, MARKS[encoding] + text.encode(encoding), Tail(count, max_bytes=limit))
+def test_a_tail_is_whole_lines_or_the_start_of_the_last_one(directory, text, encoding, count, limit):
+    part, _ = read(directory, BOMS[encoding] + text.encode(encoding), Tail(count, max_bytes=limit))
 
     lines = lines_of(text)
     asked = lines[-count:]
@@ -82,14 +82,14 @@ def test_an_ending_is_whole_lines_or_the_start_of_the_last_one(folder, text, enc
             assert len(more.encode(encoding)) > limit
 
 
-def test_a_column_behind_the_end_of_its_line_tells_how_long_the_line_is(tmp_path):
+def test_a_column_after_the_end_of_its_line_returns_the_length_of_the_line(tmp_path):
     for data, chars in ((b"ab\ncdef\r\nx\n", 4), (b"ab\ncdef", 4), ("ab\nçdéf\n".encode(), 4)):
         part, extra = read(tmp_path, data, CharRange(2, 9, 2))
 
         assert (extra["line_chars"], part.data.strip()) == (chars, b"")
 
 
-def test_what_cannot_be_decoded_counts_as_the_characters_it_is_shown_as(tmp_path):
+def test_undecodable_bytes_count_as_the_characters_they_are_shown_as(tmp_path):
     data = b"a\xff\xe8\xaab\xf0\x9f\x99\n"
     shown = data.decode("utf-8", "replace")
 
@@ -98,7 +98,7 @@ def test_what_cannot_be_decoded_counts_as_the_characters_it_is_shown_as(tmp_path
         assert part.data.decode() == shown[column - 1 :]
 
 
-def test_of_a_gigabyte_only_the_piece_is_read(tmp_path, monkeypatch):
+def test_of_a_gigabyte_only_the_range_is_read(tmp_path, monkeypatch):
     with (tmp_path / "big").open("wb") as file:
         file.truncate(1 << 30)
         file.seek(0)
@@ -116,3 +116,17 @@ def test_of_a_gigabyte_only_the_piece_is_read(tmp_path, monkeypatch):
     assert document.parts[0].data == b"x" * 5000
     assert document.parts[0].total_lines is None
     assert sum(seen) < 1 << 20
+
+
+def test_a_guess_is_returned_with_its_confidence(tmp_path):
+    text = "Dès Noël, où un zéphyr haï me vêt de glaçons würmiens, je dîne d’exquis rôtis de bœuf.\n" * 8
+
+    _, facts = read(tmp_path, text.encode("cp1252"), CharRange(), encoding="auto")
+
+    assert 0 < facts["encoding_confidence"] <= 1
+    assert facts["encoding_found"] == "detected"
+
+
+def test_undecodable_pieces_are_counted(tmp_path):
+    assert read(tmp_path, b"a\xffb\n\xfe\n", CharRange())[1]["replaced"] == 2
+    assert "replaced" not in read(tmp_path, b"ab\n", CharRange())[1]

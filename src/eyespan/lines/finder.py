@@ -1,0 +1,188 @@
+"""Find lines in a source: where a line starts, where the file ends, how many lines there are.
+
+Large files are found by their index, which is taken from the cache and returned to it.
+"""
+
+from __future__ import annotations
+
+from eyespan.model import EXACT_TOTAL, MIB, NO_TOTAL
+from eyespan.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from eyespan.context import CallContext
+    from eyespan.lines.cache import IndexCache
+    from eyespan.lines.encodings import Encoding
+    from eyespan.lines.index import Indexer
+    from eyespan.lines.scan import Scan
+    from eyespan.source import Source
+
+TAIL_BYTES = 65536
+"""The first step back from the end of a file: most tails are shorter."""
+
+
+@record
+class Place:
+    """An offset and the number of its line. The line of an offset at the end of the file need not exist."""
+
+    offset: int
+    line: int
+    is_inside: bool = False
+    """The line begins before `offset`: the unit before it is not a line feed."""
+
+    @property
+    def line_count(self) -> int:
+        """Return the number of lines before this place; a line that begins before it counts."""
+        return self.line if self.is_inside else self.line - 1
+
+
+class CachedIndex:
+    """The index of one source during one read: found in the cache on first use, returned to it by `save`."""
+
+    min_bytes = 4 * MIB
+    """Reading through a smaller file is faster than keeping an index of it."""
+
+    __slots__ = ("_cache", "_context", "_encoding", "_indexer", "_source", "_started_ns")
+
+    def __init__(self, source: Source, encoding: Encoding, context: CallContext) -> None:
+        self._source = source
+        self._encoding = encoding
+        self._context = context
+        self._cache: IndexCache | None = None
+        self._indexer: Indexer | None = None
+        self._started_ns = 0
+
+    def indexer(self) -> Indexer | None:
+        """Return the indexer of a large file, None for a small one."""
+        if self._indexer is None and self._source.size_bytes >= self.min_bytes and self._source.is_indexable:
+            import time
+
+            from eyespan.lines.cache import shared
+            from eyespan.lines.index import Indexer
+
+            self._cache = shared()
+            self._started_ns = time.time_ns()
+            known = self._cache.find(self._source, self._encoding.newline)
+            self._indexer = Indexer(self._source, self._encoding, self._context, known)
+        return self._indexer
+
+    def save(self) -> None:
+        """Cache the index, if this read has extended it."""
+        indexer = self._indexer
+        if indexer is None or self._cache is None or indexer.is_broken:
+            return
+        # An index of a file that grew is cached again with the present size, also if it covers no more than before.
+        if indexer.has_grown or (indexer.index.covered and indexer.index.file_bytes != self._source.status.st_size):
+            self._cache.put(self._source, self._encoding.newline, indexer.index, self._started_ns)
+
+
+class LineFinder:
+    """Finds lines in one scan."""
+
+    cheap_bytes = 8 * MIB
+    """Reading so much only to count lines is cheap: it takes a few milliseconds."""
+
+    __slots__ = ("_index", "scan")
+
+    def __init__(self, scan: Scan, index: CachedIndex) -> None:
+        self.scan = scan
+        self._index = index
+
+    def up_to(self, end: int) -> LineFinder:
+        """Return a finder that ignores everything from `end` on."""
+        return LineFinder(self.scan.up_to(end), self._index)
+
+    def find(self, number: int) -> Place:
+        """Return the start of a line; if the file ends before it, the end of the file.
+
+        Raises: the error of the scan's limit, and what reading raises.
+        """
+        scan, encoding = self.scan, self.scan.encoding
+        offset, line, is_inside = scan.start, 1, False
+        while line < number:
+            jump = self._jump(offset, number)
+            if jump is not None:
+                (offset, line), is_inside = jump, scan.is_inside_line(jump[0])
+            block = scan.block(offset)
+            if not block:
+                break
+            after = encoding.nth(block, number - line)
+            if after < 0:
+                line += encoding.count(block)
+                offset += len(block)
+                is_inside = not encoding.ends_line(block)
+            else:
+                scan.hold(block, offset)
+                line, offset, is_inside = number, offset + after, False
+        return Place(offset, line, is_inside)
+
+    def _jump(self, offset: int, number: int) -> tuple[int, int] | None:
+        """Return the offset of the indexed block that holds the line and its line, if it is after `offset`."""
+        indexer = self._index.indexer()
+        if indexer is None or (offset < len(self.scan.source.first_bytes) and not indexer.index.covered):
+            return None  # with no index yet, the bytes in memory are searched before the file is scanned
+        block = indexer.block_of(number, self.scan.last_offset)
+        return block if block[0] > offset else None
+
+    def end(self, place: Place | None = None) -> Place:
+        """Return the end of the file, counting lines on from `place`.
+
+        Raises: the error of the scan's limit, and what reading raises.
+        """
+        scan, encoding = self.scan, self.scan.encoding
+        offset, line, is_inside = scan.start, 1, False
+        if place is not None:
+            offset, line, is_inside = place.offset, place.line, place.is_inside
+        indexer = self._index.indexer()
+        if indexer is not None:
+            block_offset, block_line = indexer.end(scan.last_offset)
+            if block_offset > offset:
+                offset, line, is_inside = block_offset, block_line, scan.is_inside_line(block_offset)
+        while block := scan.block(offset):
+            line += encoding.count(block)
+            offset += len(block)
+            is_inside = not encoding.ends_line(block)
+        return Place(offset, line, is_inside)
+
+    def known_end(self, place: Place, rule: str) -> Place | None:
+        """Return the end of the file, or None if the rule for totals forbids to read on from `place` to find it."""
+        if rule == NO_TOTAL or (rule != EXACT_TOTAL and not self._is_end_cheap(place.offset)):
+            return None
+        return self.end(place)
+
+    def _is_end_cheap(self, offset: int) -> bool:
+        if self.scan.end is not None:
+            return False
+        size_bytes = self.scan.source.size_bytes
+        if size_bytes - offset <= self.cheap_bytes:
+            return True
+        indexer = self._index.indexer()
+        if indexer is None:
+            return False
+        left_bytes = size_bytes - indexer.index.covered
+        return left_bytes <= self.cheap_bytes or left_bytes < indexer.index.stride
+
+    def go_back(self, end: Place, count: int) -> int:
+        """Return the offset of the last `count` lines before `end`, or of the text if it has fewer."""
+        scan, encoding, start = self.scan, self.scan.encoding, self.scan.start
+        if count <= 0:
+            return end.offset
+        offset = end.offset
+        if not end.is_inside:
+            count += 1  # the line feed at the end begins no line
+        unit_bytes = encoding.unit_bytes
+        step_bytes = min(scan.block_bytes, TAIL_BYTES)
+        while offset > start:
+            most = max(unit_bytes, step_bytes - step_bytes % unit_bytes)
+            size = (offset - start) % most or most  # blocks counted from the start are aligned to whole units
+            offset -= size
+            block = scan.read_fully(offset, size)
+            feeds = encoding.count(block)
+            if feeds >= count:
+                if len(block) == size:  # less: the file shrank
+                    scan.hold(block, offset)
+                return offset + encoding.nth(block, feeds - count + 1)
+            count -= feeds
+            step_bytes = scan.block_bytes
+            scan.context.advance(offset, end.offset)
+        return start
