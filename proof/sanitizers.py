@@ -17,7 +17,7 @@ from pathlib import Path
 
 from proof import REPOSITORY
 
-TESTS = ("tests/native", "tests/test_tokens.py", "tests/guard/test_guard.py", "tests/guard/test_openat.py")
+TESTS = ("tests/_native", "tests/test_tokens.py", "tests/guard/test_guard.py", "tests/guard/test_openat.py")
 FLAGS = (
     *("-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fno-omit-frame-pointer", "-fPIC", "-shared"),
     *("-pthread", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"),

@@ -77,7 +77,7 @@ def test_keys_and_credentials_are_denied(path, rule):
         ".gitignore",
     ],
 )
-def test_what_only_looks_like_them_is_not(path):
+def test_names_that_only_look_like_them_are_allowed(path):
     assert Policy().rule_against(path) is None
 
 
@@ -244,7 +244,7 @@ PARTS = st.lists(st.text(alphabet="ab.c", min_size=1, max_size=4), min_size=1, m
 
 
 def fits(glob: list[str], parts: list[str]) -> bool:
-    """Every way to share the parts among the pieces, one after the other."""
+    """Try every way to share the parts among the pieces."""
     if not glob:
         return not parts
     if glob[0] == "**":
@@ -291,7 +291,7 @@ def test_rules_sorted_by_shape_agree_with_rules_tried_one_by_one(rules, parts):
 
 @given(st.sampled_from(BUILT_IN_DENY + BUILT_IN_ALLOW), PARTS)
 def test_the_built_in_rules_agree_too(rule, parts):
-    """Their names are grown into the path, so that they match now and then."""
+    """Their names become part of the path, so that some match."""
     pieces = [piece.replace("*", "x") for piece in rule.split("/") if piece != "**"]
     for path in ("/".join(pieces), "/".join([*parts, *pieces]), "/".join([*pieces, *parts]), "/".join(parts)):
         kept = [part for part in path.split("/") if part != "."]

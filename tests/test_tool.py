@@ -44,17 +44,17 @@ values = st.recursive(
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("root")
-    (folder / "a.txt").write_bytes("eins\nzwei\r\n  drei ü\n\n\tvier".encode())
-    (folder / "binary").write_bytes(bytes(range(256)))
-    (folder / "latin").write_bytes(b"caf\xe9\n" * 3)
-    (folder / "empty").write_bytes(b"")
-    (folder / os.fsdecode(b"bad-\xff-name")).write_bytes(b"text\n")
-    (folder / "folder").mkdir()
-    (folder / ".env").write_bytes(b"KEY=1")
-    (folder / "link").symlink_to("/etc/passwd")
-    os.mkfifo(folder / "pipe")
-    return folder
+    directory = tmp_path_factory.mktemp("root")
+    (directory / "a.txt").write_bytes("eins\nzwei\r\n  drei ü\n\n\tvier".encode())
+    (directory / "binary").write_bytes(bytes(range(256)))
+    (directory / "latin").write_bytes(b"caf\xe9\n" * 3)
+    (directory / "empty").write_bytes(b"")
+    (directory / os.fsdecode(b"bad-\xff-name")).write_bytes(b"text\n")
+    (directory / "folder").mkdir()
+    (directory / ".env").write_bytes(b"KEY=1")
+    (directory / "link").symlink_to("/etc/passwd")
+    os.mkfifo(directory / "pipe")
+    return directory
 
 
 @pytest.fixture(scope="module", params=DIALECTS)
@@ -64,7 +64,7 @@ def tool(request, root):
 
 
 def check(reply):
-    """What holds of every reply."""
+    """Check the properties of every reply."""
     json.dumps([block.text for block in reply.content if block.type == "text"], ensure_ascii=False).encode("utf-8")
     json.dumps(reply.structured, ensure_ascii=False).encode("utf-8")
     for note in reply.notes:
@@ -126,7 +126,7 @@ def nested(depth: int) -> object:
 
 
 class Odd:
-    """Something that JSON never gives, but a caller in Python may."""
+    """An object that no JSON has, but a Python caller can pass."""
 
     def __repr__(self) -> str:
         raise RuntimeError("no name")
@@ -171,7 +171,7 @@ def test_files_of_every_sort_get_an_answer_that_is_the_same_every_time(tool, roo
     assert first is not second
 
 
-def test_a_name_that_is_no_unicode_is_told_in_escapes(root):
+def test_a_name_that_is_not_unicode_is_shown_in_escapes(root):
     with Workspace(root) as workspace:
         reply = workspace.tool("forge").call({"path": "bad-\udcff-name"})
 
@@ -219,8 +219,8 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(LineReader, "block_bytes", 4096)
 
 
-def told(reply) -> bool:
-    """Whether the reply says that the file changed."""
+def reports_change(reply) -> bool:
+    """Return True if the reply reports that the file changed."""
     structured = reply.structured or {}
     return (
         CHANGED in reply.notes
@@ -231,7 +231,7 @@ def told(reply) -> bool:
 
 @pytest.mark.parametrize("how", ["grows", "is rewritten", "shrinks", "stays"])
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_file_that_changes_while_it_is_read_is_told(dialect, how, tmp_path, small_blocks):
+def test_a_change_while_a_file_is_read_is_reported(dialect, how, tmp_path, small_blocks):
     file = tmp_path / "file"
     file.write_bytes(b"a line of text\n" * 10_000)
     os.utime(file, ns=(10**18, 10**18))
@@ -256,14 +256,14 @@ def test_a_file_that_changes_while_it_is_read_is_told(dialect, how, tmp_path, sm
         after = tool.call(READS[dialect](str(file)))
 
     assert not reply.is_error
-    assert not told(after)
-    if dialect == "native" and not told(reply):
+    assert not reports_change(after)
+    if dialect == "native" and not reports_change(reply):
         assert reply == after  # it opens the file twice: all that it shows is of the new version
     else:
-        assert told(reply) is (how != "stays")
+        assert reports_change(reply) is (how != "stays")
 
 
-def test_what_was_read_of_a_file_that_is_replaced_is_all_of_one_version(tmp_path, small_blocks):
+def test_a_file_that_is_replaced_is_read_in_one_version(tmp_path, small_blocks):
     file, other = tmp_path / "file", tmp_path / "other"
     file.write_bytes(b"old\n" * 30_000)
     other.write_bytes(b"new\n" * 30_000)
@@ -336,7 +336,7 @@ def test_a_deadline_ends_a_read(endless):
     assert "no answer within 0.05 s" in reply.text
 
 
-def test_acall_gives_what_call_gives(tool, root):
+def test_acall_and_call_return_the_same(tool, root):
     name = "path" if tool.dialect.name.startswith(("workspace", "forge")) else "file_path"
     arguments = {name: str(root / "a.txt")}
 
@@ -415,7 +415,7 @@ def test_reads_that_bring_less_than_was_asked_for_change_nothing(dialect, most, 
 
 
 @pytest.mark.parametrize("name", ["\ud800", "a\udfffb/x"])
-def test_what_an_error_says_is_valid_too_where_a_dialect_makes_the_whole_reply(tool, name):
+def test_the_message_of_an_error_is_valid_text_too(tool, name):
     for arguments in ({"files": name}, {"path": name}, {"file_path": f"/{name}"}, {name: name}):
         reply = tool.call(arguments)
 
@@ -474,7 +474,7 @@ def test_a_tool_of_an_engine_alone_pickles_too(root):
 
 
 def test_a_spawned_process_answers_with_a_tool_it_was_sent(root):
-    """The way of Ray, Dask and multiprocessing: the tool goes there, the reply comes back."""
+    """Ray, Dask and multiprocessing do this: the tool is sent, the reply is returned."""
     with Workspace(root, policy=Policy(["latin"])) as workspace:
         tool = workspace.tool("claude", line_number_format="arrow")
         calls = [(tool, {"file_path": str(root / name)}) for name in ("a.txt", "latin", "none")]

@@ -1,4 +1,4 @@
-"""The one hash that contents, indexes and pictures are told apart by."""
+"""The hash that identifies contents, indexes and images."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ if TYPE_CHECKING:
 
 
 def blake2b() -> type[hashlib.blake2b]:
-    """The hash, without the OpenSSL that hashlib loads beside it: two of the milliseconds of a new process.
+    """Return BLAKE2b without importing hashlib, which loads OpenSSL and takes two milliseconds of a new process.
 
-    Nor without need: a hashlib that is loaded while no descriptor is free lacks some of its hashes for good.
+    If no descriptor is free when hashlib is loaded, it lacks some of its hashes for the rest of the process.
 
     Raises: ImportError, OSError, if it cannot be loaded now.
     """

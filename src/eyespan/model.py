@@ -1,7 +1,7 @@
-"""The nouns that travel between the rooms.
+"""The value types that dialects, engine and readers exchange.
 
 A dialect turns arguments into a `ReadRequest`; the engine turns that into a `Document` of parts; the dialect turns the
-document into a `Reply`. Nothing here knows how files are opened or how any dialect words its answers.
+document into a `Reply`. Nothing here depends on the way files are opened or on the words of a dialect.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 MIB = 1024 * 1024
 SNIFF_BYTES = 8192
-"""How much of a file's start decides whether it is text: the figure of seeds 001, 002 and 003."""
+"""The first bytes of a file that decide whether it is text: the number of seeds 001, 002 and 003."""
 MAX_SYMBOLS = 20_000
 """The outline of a file with more symbols holds the first of them."""
 
 
-# --- what is asked -------------------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------------------------------------
 
 
 @record
@@ -36,9 +36,9 @@ class Lines:
 
 @record
 class Tail:
-    """The last `count` lines, numbered as in the whole file; without their numbers the rest need not be read.
+    """The last `count` lines, numbered as in the whole file; with `numbered=False` the rest is not read.
 
-    With `max_bytes` those of them nearest to the end that fit, or else the start of the last one.
+    With `max_bytes`, only the last lines that fit; if none fits, the start of the last line.
     """
 
     count: int
@@ -75,20 +75,20 @@ Selection = Lines | Tail | CharRange | Block
 
 @record
 class Limits:
-    """How much one read may touch. `None` is no limit."""
+    """The limits of one read. `None` is no limit."""
 
     max_file_bytes: int | None = None
     """A larger file is refused before a byte of it is read."""
     max_whole_bytes: int | None = None
-    """A larger file is refused when all of it is asked for."""
+    """A larger file is refused when all of it is requested."""
     max_scan_bytes: int | None = None
-    """How far into the file lines are looked for."""
+    """Lines are searched in so many bytes from the start of the file."""
     max_line_bytes: int | None = None
     """The dialect shows no more of a line than this, so the reader need not hold more."""
     max_line_chars: int | None = None
-    """The same in characters, for a dialect that counts those."""
+    """The same in characters, for a dialect that counts characters."""
     max_window_bytes: int = 16 * MIB
-    """How much text one answer may hold; what keeps any request within the memory promised."""
+    """The text that one answer may hold; this keeps every request within the promised memory."""
 
 
 @record
@@ -149,7 +149,7 @@ class ArchiveOptions:
 
 @record
 class DocumentOptions:
-    """What to read of a document, for each kind that has parts of its own."""
+    """Select parts of a document, for each kind that has parts of its own."""
 
     pdf: PdfOptions = PdfOptions()
     image: ImageOptions = ImageOptions()
@@ -173,86 +173,85 @@ EXACT_TOTAL: Final = "exact"
 
 @record
 class ReadRequest:
-    """One file, one selection, and what the dialect can do with it."""
+    """One file, one selection, and the abilities of the dialect."""
 
     path: str
     selection: Selection = Lines()
     limits: Limits = Limits()
     text_rule: TextRule = NUL_IS_BINARY
     documents: frozenset[str] = frozenset()
-    """The document kinds this dialect shows as what they are; all others are text or binary to it."""
+    """The document kinds that the dialect shows as documents; it reads all others as text or binary."""
     refuses: frozenset[str] = frozenset()
-    """The document kinds that are binary to this dialect, whatever their bytes look like."""
+    """The document kinds that are binary to the dialect, whatever their bytes are."""
     options: DocumentOptions = DocumentOptions()
     encoding: str = "utf-8"
-    """What `lines.encodings.choose` understands: a rule, or a name that `checked` let pass."""
+    """A rule of `lines.encodings.choose`, or a name returned by `lines.encodings.canonical_name`."""
     tells_encoding: bool = False
-    """The dialect has room to say how the bytes were decoded, and how many could not be."""
+    """The dialect reports the encoding and the number of undecodable pieces."""
     wants_bytes: bool = False
-    """A binary file is answered with its first bytes rather than refused."""
+    """A binary file is answered with its first bytes instead of an error."""
     total: TotalRule = CHEAP_TOTAL
     counts_cut_chars: bool = False
-    """The dialect tells how many characters a shortened line has."""
+    """The dialect reports the length of a shortened line in characters."""
     lexical: bool = False
-    """`..` and `.` are resolved in the text of the path, before anything on disk is looked at."""
+    """`..` and `.` are resolved in the text of the path, before any access to the disk."""
     follows_final_link: bool = True
     member: str = ""
-    """What is meant inside the file: a member of an archive; of an archive inside it behind another `!/`."""
+    """A member of the archive; a member of a nested archive after another `!/`."""
     revision: str = ""
-    """The version of the file that is meant, of the git repository it lies in."""
+    """A revision of the git repository that holds the file; "" is the file on disk."""
 
 
-# --- what is found -------------------------------------------------------------------------------------------------
+# --- documents ----------------------------------------------------------------------------------------------------
 
 
 @record
 class Facts:
-    """What is known about the file itself, taken from the opened descriptor."""
+    """Facts about the file itself, taken from the open descriptor."""
 
     path: str
-    """Relative to its root, as asked for."""
+    """Relative to its root, as requested."""
     canonical: str
-    """Relative to its root, links resolved: what was really opened."""
+    """Relative to its root with links resolved: the file that was opened."""
     size_bytes: int
     mtime_ns: int
     hard_links: int = 1
     changed: bool = False
     """Size or times differ between the start and the end of the read."""
     exact: bool = True
-    """False: `size_bytes` is a guess, since the end of a compressed file was not seen."""
+    """False: `size_bytes` is a guess, because the end of a compressed file was not read."""
 
 
 @record
 class TextPart:
-    """Consecutive lines of a text file, in UTF-8 (or what was meant to be), each with its terminator.
+    """Consecutive lines of a text file in UTF-8, which may hold invalid bytes, each with its terminator.
 
-    A line listed in `cuts` is held only up to the limit's prefix (its terminator kept); the value is its whole length
-    in characters, or -1 where that was not asked for.
+    Of a line listed in `cuts` there is only a prefix, with the terminator; the value is the length of the whole line in
+    characters, or -1 if that was not requested.
     """
 
     data: bytes | bytearray
     first_line: int
-    """0 where the number was not asked for."""
+    """0 if the number was not requested."""
     line_count: int
     total_lines: int | None
     more: bool
-    """Lines follow the last one given."""
+    """The file has lines after the last one."""
     cuts: Mapping[int, int] = {}
     encoding: str = "utf-8"
     ends_open: bool | None = None
-    """Whether the file's last line has no line feed; None where the end was not seen."""
+    """True if the last line of the file has no line feed; None if the end was not read."""
     column: int = 1
     """The character of the first line that the text starts with."""
     cut_short: bool = False
-    """The selection goes on behind the text, which may end inside a line: its limit ended it."""
+    """The selection goes on after the text, which may end within a line: its limit ended it."""
 
 
 def drained(data: bytearray) -> list[bytes]:
-    """The bytes in pieces of at most 2 MiB, the first piece last, taken out of `data`, which is empty afterwards.
+    """Move the bytes out of `data` into pieces of at most 2 MiB, the first piece last.
 
-    Cut off at the end, where that costs no copy of the rest: at no time is more than half of it held twice. So large
-    that the C library gives each a place of its own, and back to the system when it is used up: of small ones side by
-    side, all would stay as long as anything lies behind them.
+    Pieces are cut off at the end, because that copies nothing else: at most half of the bytes are in memory twice.
+    2 MiB exceeds malloc's mmap threshold, so each piece is unmapped when it is freed.
     """
     pieces = []
     while data:
@@ -264,16 +263,16 @@ def drained(data: bytearray) -> list[bytes]:
 
 @record
 class RowsPart:
-    """Lines that were picked one by one: numbers and the bytes of each, terminator removed."""
+    """Lines selected one by one: number and bytes of each, without the terminator."""
 
     rows: tuple[tuple[int, bytes], ...]
     past_end: bool = False
-    """The file ends before the line that was asked for."""
+    """The file ends before the requested line."""
 
 
 @record
 class ImagePart:
-    """A picture that every model API takes, with what was done to it."""
+    """An image in a format that every model API accepts, with the changes made to it."""
 
     data: bytes
     media_type: str
@@ -282,7 +281,7 @@ class ImagePart:
 
 @record
 class NotePart:
-    """Text that eyespan itself has to say or has extracted, not lines of the file."""
+    """Text that eyespan itself wrote or extracted, not lines of the file."""
 
     text: str
 
@@ -301,7 +300,7 @@ Part = TextPart | RowsPart | ImagePart | NotePart | BytesPart
 
 @record
 class Document:
-    """What a read found: the kind of file, its facts and the parts asked for."""
+    """The result of a read: the kind of file, its facts and the requested parts."""
 
     kind: str
     facts: Facts
@@ -310,7 +309,7 @@ class Document:
     """Facts that only this kind has: pages, cells, pixels."""
 
 
-# --- what is answered ----------------------------------------------------------------------------------------------
+# --- replies -------------------------------------------------------------------------------------------------------
 
 
 @public_record
@@ -352,7 +351,7 @@ class Reply:
     structured: dict[str, Any] | None = None
     error: ReplyError | None = None
     notes: tuple[str, ...] = ()
-    """What is worth telling and has no place in the dialect's answer (a file that changed while it was read)."""
+    """Notes without a place in the answer of the dialect, for example that the file changed while it was read."""
 
     @property
     def is_error(self) -> bool:

@@ -23,7 +23,7 @@ class Tool:
     """One read tool in one dialect over one workspace.
 
     A pickled tool holds its dialect with the settings given to it and its workspace, which opens its roots again where
-    it is unpickled. What a dialect remembers between calls stays behind.
+    it is unpickled. The memory of a dialect between calls is not part of it.
     """
 
     __slots__ = ("dialect", "engine", "workspace")

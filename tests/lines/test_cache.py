@@ -37,7 +37,7 @@ def fails(number):
     return call
 
 
-def test_another_process_uses_what_this_one_learned(small_index, tmp_path, monkeypatch, forge):
+def test_another_process_uses_the_index_of_this_one(small_index, tmp_path, monkeypatch, forge):
     (tmp_path / "log").write_bytes(b"".join(b"line %d\n" % n for n in range(2000)))
     forge("log", tail=1)
     monkeypatch.setattr(cache, "_shared", IndexCache(small_index.directory))  # as in a new process

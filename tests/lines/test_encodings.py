@@ -32,11 +32,11 @@ NAMES = tuple(ALPHABETS)
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"),
+    ("given", "canonical"),
     [("UTF8", "utf-8"), ("latin1", "iso8859-1"), ("Shift_JIS", "shift-jis"), ("cp1252", "cp1252"), ("U16", "utf-16")],
 )
-def test_a_name_is_kept_in_one_spelling(given, kept):
-    assert canonical_name(given) == kept
+def test_a_name_has_one_spelling(given, canonical):
+    assert canonical_name(given) == canonical
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_every_encoding_that_may_be_named_has_its_line_feed_at_byte_0x0a():
 
 
 class TestReplacement:
-    def test_what_could_not_be_decoded_is_counted_and_told(self, tmp_path):
+    def test_undecodable_pieces_are_counted_and_reported(self, tmp_path):
         (tmp_path / "a.txt").write_bytes(b"ok\nb\x81d \x8d\n")
         workspace = Workspace(tmp_path)
 
@@ -119,7 +119,7 @@ class TestReplacement:
 
         assert tool.call({"path": "a.txt"}).structured["replaced"] == 2
 
-    def test_default_replies_tell_nothing_of_it(self, tmp_path):
+    def test_replies_do_not_report_it_by_default(self, tmp_path):
         (tmp_path / "a.txt").write_bytes(b"ok\n")
 
         assert "replaced" not in Workspace(tmp_path).tool("forge").call({"path": "a.txt"}).structured
@@ -140,7 +140,7 @@ class TestReplacement:
 
 
 class TestBinary:
-    def test_utf16_is_text_where_the_encoding_says_so(self, tmp_path):
+    def test_utf16_is_text_if_the_encoding_is_named(self, tmp_path):
         (tmp_path / "a.txt").write_bytes("Hi\nthere\n".encode("utf-16-le"))
         workspace = Workspace(tmp_path)
         path = {"path": "a.txt"}
@@ -156,7 +156,7 @@ class TestBinary:
             reply = Workspace(tmp_path).tool("workspace", encoding=name).call({"path": "a.bin"})
             assert reply.error.code == "BINARY_NOT_SUPPORTED", name
 
-    def test_legacy_text_is_text_to_forge_where_the_encoding_says_so(self, tmp_path):
+    def test_legacy_text_is_text_to_forge_if_the_encoding_is_named(self, tmp_path):
         (tmp_path / "a.txt").write_bytes("Größe über alles, fünf schöne Bücher\n".encode("cp1252"))
         workspace = Workspace(tmp_path)
 
@@ -165,7 +165,7 @@ class TestBinary:
             assert "Größe" in workspace.tool("forge", encoding=name).call({"path": "a.txt"}).structured["text"]
 
 
-def test_a_named_encoding_means_what_pythons_codec_means():
+def test_a_named_encoding_means_the_same_as_in_python():
     text = "\ufeffa\n"
     assert choose("utf-16", text.encode("utf-16-be")).bom == codecs.BOM_UTF16_BE
     assert choose("utf-16-le", text.encode("utf-16-le")).bom == b""

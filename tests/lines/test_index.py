@@ -94,7 +94,7 @@ def test_no_change_of_a_file_gives_a_wrong_line(small_index, tmp_path, monkeypat
             os.truncate(path, 2000)
 
 
-def test_following_a_log_reads_only_what_was_appended(small_index, tmp_path, monkeypatch, forge):
+def test_following_a_log_reads_only_the_appended_lines(small_index, tmp_path, monkeypatch, forge):
     path = tmp_path / "log"
     path.write_bytes(b"".join(b"line %d\n" % n for n in range(2000)))
     assert forge("log", tail=1).text == "line 1999\n"

@@ -1,4 +1,4 @@
-"""Code pages of the Latin script are told apart by how often letters are used. These texts were not counted for it."""
+"""Code pages of the Latin script are distinguished by the frequency of letters. These texts were not counted for it."""
 
 import pytest
 

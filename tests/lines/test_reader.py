@@ -156,7 +156,7 @@ def test_the_total_is_returned_where_it_is_cheap_to_find():
     assert reader(b"line\n" * 1000, block=100).window(3, 2).total_lines == 1000
 
 
-def test_of_a_long_last_line_only_what_is_shown_is_read():
+def test_only_the_shown_start_of_a_long_last_line_is_read():
     source = Pieces(b"first\n" + b"x" * 100_000)
     limits = Limits(max_line_bytes=50)
 
@@ -167,7 +167,7 @@ def test_of_a_long_last_line_only_what_is_shown_is_read():
     assert source.reached < 1000
 
 
-def test_a_tail_holds_what_it_shows_and_not_what_it_counts():
+def test_a_tail_holds_only_its_own_lines():
     source = Pieces(b"line\n" * 1000)
 
     part = reader(source, block=64, selection=Tail(2)).tail(2)
@@ -225,7 +225,7 @@ def test_a_wrong_size_changes_nothing():
         assert bytes(reader(source).window(2, 2).data) == b"two\nthree\n"
 
 
-def test_a_file_that_shrinks_under_a_tail_gives_what_is_left():
+def test_a_tail_of_a_file_that_shrinks_is_from_the_rest():
     class Shrinks(Pieces):
         def read_at(self, offset, size_bytes):
             data = super().read_at(offset, size_bytes)
@@ -238,7 +238,7 @@ def test_a_file_that_shrinks_under_a_tail_gives_what_is_left():
     assert bytes(part.data) in b"one\ntwo\n"
 
 
-def test_a_file_that_grows_under_a_tail_gives_what_was_there():
+def test_a_tail_of_a_file_that_grows_ignores_the_new_lines():
     class Grows(Pieces):
         def read_at(self, offset, size_bytes):
             data = super().read_at(offset, size_bytes)

@@ -30,7 +30,7 @@ DEFECTS = (
         file=f"{SRC}/_native/cuts.py",
         old="raw[:max_bytes]",
         new="raw[: max_bytes + 1]",
-        tests="tests/dialects/test_reference.py tests/native/test_twins.py",
+        tests="tests/dialects/test_reference.py tests/_native/test_twins.py",
     ),
     # --- decoders ---
     Defect(

@@ -59,14 +59,14 @@ DEFECTS = (
         file=f"{SRC}/_native/fast.c",
         old="for (; n; n--, p++)",
         new="for (; n > 1; n--, p++)",
-        tests="tests/native/test_twins.py -k count",
+        tests="tests/_native/test_twins.py -k count",
     ),
     Defect(
         name="C takes surrogates for characters",
         file=f"{SRC}/_native/fast.c",
         old="lead == 0xED ? 0x9F : 0x8F",
         new="lead == 0xED ? 0xBF : 0x8F",
-        tests="tests/native/test_twins.py",
+        tests="tests/_native/test_twins.py",
     ),
     # --- the server ---
     Defect(

@@ -1,6 +1,6 @@
-"""The inner loops: the C accelerator where it was built, else its pure Python twin of the same names.
+"""The inner loops: the C accelerator if it was built, else its pure Python twin of the same names.
 
-`BACKEND` tells which: "c" or "python". EYESPAN_PURE=1 in the environment asks for Python.
+`BACKEND` is "c" or "python". EYESPAN_PURE=1 in the environment selects Python.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from eyespan._native._fast import Opened
 
 open_beneath: Callable[[int, str | bytes, bool, bytes, bool, int, int, int], Opened] | None = None
-"""Finds, looks at and opens a file beneath an open folder (guard/openat.py); None where the kernel has no such call."""
+"""Opens a file beneath an open directory (guard/openat.py); None if the system has no such call."""
 
 quote: Callable[[str], bytes | None] | None = None
-"""A str as a JSON string in UTF-8, or None if it holds lone surrogates; itself None without the accelerator."""
+"""Returns a str as a JSON string in UTF-8, or None if it has lone surrogates; None without the accelerator."""
 
 weigh: Callable[[bytes, bytes, bytes], int] | None = None
-"""What a text costs by tokens.py, which has a slower way of its own; None without the accelerator."""
+"""Returns the cost of a text for tokens.py, which has a slower way of its own; None without the accelerator."""
 
 try:
     if environ.get("EYESPAN_PURE") == "1":
@@ -28,14 +28,14 @@ try:
     from eyespan._native import _fast
     from eyespan._native._fast import REVISION, count, nth, number, scan
 
-    # The number in fast.c, raised with every change of the contract: an editable install may hold an older build.
+    # The number in fast.c changes with the contract: an editable install may have an older build.
     if REVISION != 9:
         raise ImportError("built from other sources")
     BACKEND = "c"
     open_beneath = getattr(_fast, "open_beneath", None)  # Linux only
     quote = _fast.quote
-    weigh = getattr(_fast, "weigh", None)  # a build of the same contract may be older than this
-except Exception:  # a build for another platform can fail to load in any way, and the twin is always right
+    weigh = getattr(_fast, "weigh", None)  # an older build of the same contract lacks it
+except Exception:  # a build for another platform can fail in any way, and the twin always works
     from eyespan._native.pure import count, nth, number, scan
 
     BACKEND = "python"

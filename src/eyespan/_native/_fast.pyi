@@ -3,7 +3,7 @@ from collections.abc import Mapping
 REVISION: int
 
 class Opened:
-    """What was found beneath a folder; the fields are told in fast.c."""
+    """A file or directory found beneath a directory; fast.c describes the fields."""
 
     fd: int
     readable: bool

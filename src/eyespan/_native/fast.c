@@ -1,8 +1,8 @@
-/* The inner loops of reading text, in C: the same names, arguments and results as pure.py beside it.
+/* The inner loops of reading text in C: the same names, arguments and results as in pure.py.
  *
- * Every length is checked where it is used: loops are bounded by the buffer and not by an earlier count, since another
- * thread may write to a bytearray while the interpreter lock is free. What is not worth C (numbers past 10^17, a mapping
- * that is no dict) is handed to the Python twin.
+ * Every length is checked where it is used: loops are bounded by the buffer and not by an earlier count, because
+ * another thread may write to a bytearray while the interpreter lock is free. Rare cases (numbers past 10^17, a mapping
+ * that is not a dict) are passed to the Python twin.
  */
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030b0000
@@ -29,33 +29,33 @@
 #include <sys/vfs.h>
 #endif
 
-/* EYESPAN_PORTABLE builds what other processors get, so that it can be tested anywhere. */
+/* EYESPAN_PORTABLE builds the code of other processors, so that it can be tested anywhere. */
 #if defined(__SSE2__) && !defined(EYESPAN_PORTABLE)
 #define USE_SSE2
 #include <emmintrin.h>
 #endif
 
 enum {
-    REVISION = 9,           /* told to _native/__init__.py, which turns away a build of an older contract */
-    BLOCK = 1 << 20,        /* smaller reads pay for system calls, larger ones leave the processor's cache */
+    REVISION = 9,           /* _native/__init__.py refuses a build of another contract */
+    BLOCK = 1 << 20,        /* smaller reads pay for system calls, larger ones exceed the processor's cache */
     PAGE = 4096,
     SMALL = 32 << 20,       /* below this, fresh pages for whole blocks cost more than the system calls they save */
     SMALL_BLOCK = 256 << 10,
-    CHUNK = 4 << 20,        /* the most that a thread takes at a time */
-    SPAN = 1 << 30,         /* what is counted before the counts need more room */
+    CHUNK = 4 << 20,        /* the largest piece that a thread takes */
+    SPAN = 1 << 30,         /* bytes counted before the array of counts grows */
     SPAN_COUNTS = 1 << 20,
-    KEEP_AT_MOST = 4 << 20, /* scratch memory kept between calls */
+    KEEP_AT_MOST = 4 << 20, /* scratch memory that stays allocated between calls */
     FREE_LOCK_ABOVE = 64 << 10,
     LABEL_AT_MOST = 240, /* bytes of lead, number and mark */
-    SLACK = 16,          /* copy() may write this far past what it was asked to */
+    SLACK = 16,          /* copy() may write so many bytes too many */
 };
-static const int64_t TWO_THREADS_ABOVE = 4 << 20; /* a thread takes as long to start as half a megabyte to read */
+static const int64_t TWO_THREADS_ABOVE = 4 << 20; /* starting a thread takes as long as reading half a megabyte */
 
 typedef unsigned char byte;
 
-/* ---- Scratch memory. Fresh pages cost more than the work done in them, so one buffer is kept. It is taken out of its
- * place while in use: a second thread, or Python code called in between, finds the place empty and allocates its own.
- * The place itself is only touched under the interpreter lock. */
+/* ---- Scratch memory. Fresh pages cost more than the work done in them, so one buffer stays allocated. A call takes it
+ * out of `kept`: a second thread, or Python code called in between, finds `kept` empty and allocates its own. `kept` is
+ * used under the interpreter lock only. */
 
 static struct scratch {
     byte *at;
@@ -135,7 +135,7 @@ static size_t count_feeds(const byte *p, size_t n) {
     return total;
 }
 
-/* The offset behind the n-th line feed, or -1: counts in ever smaller steps, then looks at one feed after another. */
+/* Returns the offset after the n-th line feed, or -1: counts in ever smaller steps, then finds the feeds one by one. */
 static Py_ssize_t find_nth(const byte *data, size_t size, size_t n) {
     static const size_t steps[] = {32768, 2048, 128};
     size_t at = 0;
@@ -158,10 +158,10 @@ static Py_ssize_t find_nth(const byte *data, size_t size, size_t n) {
     return -1;
 }
 
-/* The next line feed, or `end`. */
+/* Returns the next line feed, or `end`. */
 static const byte *find_feed(const byte *p, const byte *end) {
 #ifdef USE_SSE2
-    /* Most lines are shorter than what a call of memchr costs. */
+    /* For most lines a call of memchr takes longer than this. */
     for (int i = 0; i < 8 && end - p >= 16; i++, p += 16) {
         __m128i row = _mm_loadu_si128((const __m128i *)p);
         int matches = _mm_movemask_epi8(_mm_cmpeq_epi8(row, _mm_set1_epi8('\n')));
@@ -175,7 +175,7 @@ static const byte *find_feed(const byte *p, const byte *end) {
 
 /* ---- UTF-8. */
 
-/* Length of the character at `p`, or of the maximal ill-formed part there, for which *whole is 0. */
+/* Returns the length of the character at `p`, or of the maximal ill-formed part there, for which *whole is 0. */
 static size_t measure(const byte *p, size_t n, int *whole) {
     byte lead = p[0], low = 0x80, high = 0xBF;
     size_t size = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
@@ -195,7 +195,7 @@ static size_t measure(const byte *p, size_t n, int *whole) {
     return size;
 }
 
-/* How many of the n bytes are ASCII before the first that is not. */
+/* Returns the number of ASCII bytes before the first other one. */
 static size_t measure_ascii(const byte *p, size_t n) {
     size_t i = 0;
     for (uint64_t words[4]; n - i >= sizeof words; i += sizeof words) {
@@ -214,7 +214,7 @@ struct extent {
     size_t bytes; /* in UTF-8 once decoded: a U+FFFD takes 3 */
 };
 
-/* The longest run of whole units from `p` within both limits. */
+/* Returns the longest run of whole units from `p` within both limits. */
 static struct extent extend(const byte *p, size_t n, size_t max_chars, size_t max_bytes) {
     struct extent e = {0, 0, 0};
     while (e.raw < n && e.chars < max_chars && e.bytes < max_bytes) {
@@ -236,7 +236,7 @@ static struct extent extend(const byte *p, size_t n, size_t max_chars, size_t ma
 
 /* ---- Numbering. */
 
-/* What stands before a line: built once, then counted up in place, as a mileage counter does. */
+/* The text before a line: built once, then its number is incremented in place. */
 struct label {
     const char *lead, *mark;
     size_t lead_size, mark_size, size;
@@ -269,7 +269,7 @@ static void advance_label(struct label *label) {
         build_label(label);
 }
 
-/* memcpy in steps of 16, which need no call for the few bytes of a line. Both sides must have SLACK bytes behind. */
+/* memcpy in steps of 16, without a call for the few bytes of a line. Both sides must have SLACK bytes more. */
 static inline void copy(byte *to, const byte *from, size_t n) {
     for (size_t i = 0; i < n; i += 16)
         memcpy(to + i, from + i, 16);
@@ -283,7 +283,7 @@ struct style {
 
 enum outcome { DONE, FAILED, NOT_MINE };
 
-/* Writes what is told of a shortened line. The total comes from `totals`, as long as it is a plain int. */
+/* Writes the note after a shortened line. The total comes from `totals`, if it is an int there. */
 static enum outcome tell_total(char *note, size_t size, PyObject *totals, long long number, size_t chars) {
     Py_ssize_t total = (Py_ssize_t)chars;
     if (totals != NULL) {
@@ -308,8 +308,8 @@ static enum outcome tell_total(char *note, size_t size, PyObject *totals, long l
     return DONE;
 }
 
-/* Numbers the lines of [p, end) into `out`, still as the bytes stored; decoding comes last and for all at once. Line
- * feeds and labels are never part of an ill-formed sequence, so that gives what decoding line by line would. */
+/* Numbers the lines of [p, end) into `out`, as stored bytes; they are decoded together at the end. Line feeds and
+ * labels are never part of an ill-formed sequence, so the result is the same as decoding line by line. */
 static enum outcome number_lines(const byte *p, const byte *end, struct label *label, const struct style *style,
                                  struct scratch *out, size_t *used) {
     char note[80];
@@ -360,7 +360,7 @@ static enum outcome number_lines(const byte *p, const byte *end, struct label *l
     return DONE;
 }
 
-/* ---- Scanning a file. Threads take chunks from one queue: halves of a file are seldom read in the same time. */
+/* ---- Scanning a file. Threads take chunks from one queue, because halves of a file seldom take the same time. */
 
 struct span {
     int fd;
@@ -370,7 +370,7 @@ struct span {
     int64_t chunk;    /* bytes, a multiple of the stride */
     uint32_t *counts; /* one for each stride, zero at first; each is written by one thread only */
     _Atomic int64_t next;
-    /* The earliest place where the file ended or could not be read, and that error; under the lock. */
+    /* The first offset at which the file ended or could not be read, and the error; under the lock. */
     pthread_mutex_t lock;
     int64_t stop;
     int error;
@@ -390,7 +390,7 @@ static void end_span(struct span *span, int64_t at, int error) {
     pthread_mutex_unlock(&span->lock);
 }
 
-/* Counts one chunk; 0 when there is no more to read behind it. */
+/* Counts one chunk; returns 0 if there is nothing to read after it. */
 static int scan_chunk(struct span *span, byte *block, int64_t at, int64_t end) {
     uint32_t *count = span->counts + (at - span->from) / span->stride;
     uint32_t left = span->stride; /* of this stride */
@@ -443,7 +443,7 @@ static void scan_span(struct span *span, byte *blocks) {
 
 /* Scans on from `at` to `end`; the counts grow by a span at a time. Returns an error number. */
 static int scan_file(int fd, int64_t *at, int64_t end, uint32_t stride, byte *blocks, uint32_t **counts, size_t *used) {
-    int64_t chunk = (end - *at) / 16; /* of a small file less, or one thread would wait for the other */
+    int64_t chunk = (end - *at) / 16; /* smaller for a small file, or one thread would wait for the other */
     chunk = chunk < BLOCK ? BLOCK : chunk < CHUNK ? chunk : CHUNK;
     size_t block = end - *at < SMALL ? SMALL_BLOCK : BLOCK;
     chunk = chunk / stride > 1 ? chunk / stride * (int64_t)stride : stride;
@@ -473,7 +473,7 @@ static int scan_file(int fd, int64_t *at, int64_t end, uint32_t stride, byte *bl
     return 0;
 }
 
-/* ---- Opening beneath a folder, for the guard: see guard/openat.py, which has the same in Python. */
+/* ---- Opening beneath a directory, for the guard; guard/openat.py has the same in Python. */
 
 #ifdef __linux__
 enum {
@@ -484,28 +484,28 @@ enum {
     BENEATH = 0x08,
     RACE_RETRIES = 64,
     NAME_BYTES = 8192,
-    SMALL_FILE = 16 << 10, /* read along with the opening; a larger one is read where it is to stay, without a copy */
+    SMALL_FILE = 16 << 10, /* read while it is opened; a larger one is read into its final buffer, without a copy */
 };
 
 #define HANDLES "/proc/self/fd/"
 
-/* What was found, as Python sees it. */
+/* The result, with the names that Python uses. */
 struct opened {
     PyObject_HEAD
-    int fd;        /* -1 for what is neither a folder nor a regular file of a real file system */
-    char readable; /* otherwise fd only names it: a folder, or a file that Python has yet to judge or to open */
-    char plain;    /* readable, and called just what it was asked by */
+    int fd;        /* -1 for anything but a directory or a regular file of a real file system */
+    char readable; /* otherwise O_PATH: a directory, or a file that Python checks and opens */
+    char plain;    /* readable, and its name is the requested one */
     char pseudo;   /* belongs to a file system of kernel state */
-    unsigned type; /* of the file system, as statfs(2) has it; 0: not asked */
-    PyObject *name; /* what /proc calls it; None: no link was met, so it is called what it was asked by */
-    PyObject *head; /* all that a small file holds, or None: not read */
-    /* What is looked at of an os.stat_result, by the same names; as it was before anything was read. */
+    unsigned type; /* of the file system, from statfs(2); 0: not looked up */
+    PyObject *name; /* its name in /proc; None: there was no link, so the requested name is right */
+    PyObject *head; /* the contents of a small file; None: not read */
+    /* The used fields of an os.stat_result, by the same names, before anything was read. */
     unsigned mode;
     unsigned long long inode, device, links;
     long long size, modified_ns, changed_ns;
 };
 
-/* The bytes that come along: on the stack, since nothing of Python's can be made without the interpreter lock. */
+/* Name and contents: on the stack, because Python objects need the interpreter lock. */
 struct found {
     ssize_t name_size; /* -1: no name */
     ssize_t all_size;  /* -1: not read */
@@ -513,7 +513,7 @@ struct found {
     char all[SMALL_FILE];
 };
 
-/* 0 for times that nanoseconds in 64 bits do not reach: those before 1677 and after 2262. */
+/* Returns 0 for times that do not fit into 64 bits of nanoseconds: before 1677 and after 2262. */
 static int count_nanoseconds(const struct timespec *time, long long *to) {
     const int64_t far = INT64_MAX / 1000000000 - 1;
     int reached = time->tv_sec > -far && time->tv_sec < far;
@@ -531,7 +531,7 @@ static int note_status(struct opened *out, const struct stat *status) {
            count_nanoseconds(&status->st_ctim, &out->changed_ns);
 }
 
-/* Whether no part of a path is empty, `.` or `..`. */
+/* Returns 1 if no part of a path is empty, `.` or `..`. */
 static int spells_plainly(const char *path) {
     for (;; path++) {
         size_t dots = path[0] != '.' ? 0 : path[1] != '.' ? 1 : 2;
@@ -543,19 +543,19 @@ static int spells_plainly(const char *path) {
     }
 }
 
-/* What the caller asks for. */
+/* The arguments of a call. */
 struct wanted {
     int folder, follow;
-    int stay; /* nothing on another mount than the folder's is touched: EXDEV */
+    int stay; /* EXDEV for anything on another mount than the directory's */
     const char *path;
     const uint32_t *types; /* of file systems of kernel state */
     size_t types_count;
-    size_t most;    /* a file of fewer bytes is read along */
-    int64_t device; /* known to hold real files, so that what lies on it is not asked for its type; -1: none */
-    int handles;    /* /proc/self/fd, held open, in which to open again; -1: by its whole name, which takes longer */
+    size_t most;    /* a file of fewer bytes is read at once */
+    int64_t device; /* has real files only, so the type of its file system is not looked up; -1: none */
+    int handles;    /* /proc/self/fd, held open for reopening; -1: by the whole path, which takes longer */
 };
 
-/* Writes what /proc calls a descriptor; snprintf takes a tenth of a microsecond. */
+/* Writes the path of a descriptor in /proc; snprintf would take a tenth of a microsecond. */
 static void name_handle(char link[40], int handle) {
     char digits[20];
     int count = 0;
@@ -569,19 +569,19 @@ static void name_handle(char link[40], int handle) {
     *to = '\0';
 }
 
-/* Opens for reading what a handle names. O_NONBLOCK: a lease must not make it wait. */
+/* Opens the file of an O_PATH descriptor for reading. O_NONBLOCK: a lease must not block. */
 static int open_again(int handles, const char *link) {
     const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     if (handles >= 0) {
         int fd = openat(handles, link + sizeof HANDLES - 1, flags);
-        /* Otherwise somebody closed what is not theirs, and the folder is gone or is another. */
+        /* Otherwise other code closed this descriptor, and its number is free or belongs to another file. */
         if (fd >= 0 || (errno != EBADF && errno != ENOTDIR && errno != ENOENT))
             return fd;
     }
     return open(link, flags);
 }
 
-/* Finds, looks and only then opens for reading; returns 0 or an errno. Runs without the interpreter lock. */
+/* Finds, checks and only then opens for reading; returns 0 or an errno. Runs without the interpreter lock. */
 static int open_beneath(const struct wanted *wanted, struct opened *out, struct found *bytes) {
     struct {
         uint64_t flags, mode, resolve;
@@ -594,7 +594,7 @@ static int open_beneath(const struct wanted *wanted, struct opened *out, struct 
     for (int i = 0; i < RACE_RETRIES && handle < 0; i++) {
         handle = (int)syscall(SYS_OPENAT2, wanted->folder, wanted->path, &how, sizeof how);
         if (handle < 0 && errno == ELOOP && how.resolve & NO_SYMLINKS)
-            how.resolve &= ~(uint64_t)NO_SYMLINKS; /* asking /proc for a name costs more than trying without */
+            how.resolve &= ~(uint64_t)NO_SYMLINKS; /* reading a name from /proc takes longer than this attempt */
         else if (handle < 0 && errno != EAGAIN && errno != EINTR)
             return errno;
     }
@@ -628,13 +628,13 @@ static int open_beneath(const struct wanted *wanted, struct opened *out, struct 
             out->plain = spells_plainly(wanted->path);
             size_t most = wanted->most < SMALL_FILE ? wanted->most : SMALL_FILE;
             if (opened.st_size > 0 && (uint64_t)opened.st_size < most) {
-                /* One byte more is asked for, to see that the size is true. Whoever gets nothing here asks again. */
+                /* One byte more is requested, to check the size. If it is wrong, the caller reads again. */
                 ssize_t got = pread(fd, bytes->all, (size_t)opened.st_size + 1, 0);
                 bytes->all_size = got == (ssize_t)opened.st_size ? got : -1;
             }
         } else {
             close(fd);
-            out->fd = handle; /* a time that only Python can tell */
+            out->fd = handle; /* a time that only Python can represent */
             return 0;
         }
         if (error && fd >= 0)
@@ -645,9 +645,9 @@ static int open_beneath(const struct wanted *wanted, struct opened *out, struct 
 }
 #endif
 
-/* ---- What Python sees. */
+/* ---- Functions for Python. */
 
-/* An index as slices take it: from the end when negative, clipped to [0, size]. */
+/* Converts an index by the rules of slices: negative from the end, clipped to [0, size]. */
 static int clip(PyObject *index, size_t size, size_t *at) {
     Py_ssize_t i = PyNumber_AsSsize_t(index, NULL);
     if (i == -1 && PyErr_Occurred())
@@ -715,7 +715,7 @@ static PyObject *ask_twin(const char *name, PyObject *args, PyObject *kwargs) {
     return answer;
 }
 
-/* The UTF-8 of a str. What has none (lone surrogates) is left to the twin. */
+/* Returns the UTF-8 of a str. A str without one (lone surrogates) is passed to the twin. */
 static const char *spell(PyObject *text, const char *otherwise, size_t *size) {
     Py_ssize_t length = (Py_ssize_t)strlen(otherwise);
     const char *spelled = text ? PyUnicode_AsUTF8AndSize(text, &length) : otherwise;
@@ -745,7 +745,7 @@ static PyObject *py_number(PyObject *module, PyObject *args, PyObject *kwargs) {
     label.lead = spell(lead, "", &label.lead_size);
     label.mark = spell(mark, "\t", &label.mark_size);
     enum outcome outcome = NOT_MINE;
-    /* 10^17 leaves room to count up; 20 is more digits than any number below has. */
+    /* Numbers from 10^17 on could overflow while they are incremented; no smaller number has 20 digits. */
     if (label.lead != NULL && label.mark != NULL && first >= 0 && (long long)first < 100000000000000000 &&
         width >= 0 && width <= 100 && label.lead_size <= LABEL_AT_MOST && label.mark_size <= LABEL_AT_MOST &&
         label.lead_size + label.mark_size + (size_t)width + 20 <= LABEL_AT_MOST && max_chars >= 0 &&
@@ -768,7 +768,7 @@ static PyObject *py_number(PyObject *module, PyObject *args, PyObject *kwargs) {
     return outcome == NOT_MINE ? ask_twin("number", args, kwargs) : answer;
 }
 
-/* A str as a JSON string in UTF-8, as json.encoder.encode_basestring has it; None for one that UTF-8 cannot hold. */
+/* Returns a str as a JSON string in UTF-8, like json.encoder.encode_basestring; None if it has lone surrogates. */
 static PyObject *py_quote(PyObject *module, PyObject *text) {
     static const char hex[] = "0123456789abcdef", shorts[] = "btn\0fr";
     Py_ssize_t length;
@@ -784,7 +784,7 @@ static PyObject *py_quote(PyObject *module, PyObject *text) {
     size_t size = (size_t)length, i = 0, at = 0;
     PyObject *answer = NULL;
     while (1) {
-        /* Room for the quotes, for 16 bytes and for one escape. */
+        /* Enough for the quotes, 16 bytes and one escape. */
         if (at + 40 > out.size && !grow_scratch(&out, at + at / 2 + size - i + 4096)) {
             give_scratch(out);
             return PyErr_NoMemory();
@@ -841,7 +841,7 @@ static PyObject *py_scan(PyObject *module, PyObject *args, PyObject *kwargs) {
         return NULL;
     }
     if (end > INT64_MAX / 2)
-        end = INT64_MAX / 2; /* no file is as long, and sums of places stay in their range */
+        end = INT64_MAX / 2; /* no file is as long, and sums of offsets cannot overflow */
     if (offset >= end)
         return Py_BuildValue("NL", PyBytes_FromStringAndSize("", 0), offset);
     if (offset < 0) {
@@ -849,7 +849,7 @@ static PyObject *py_scan(PyObject *module, PyObject *args, PyObject *kwargs) {
         return PyErr_SetFromErrno(PyExc_OSError);
     }
     struct scratch blocks = take_scratch();
-    /* A block that does not start at a page's border is filled a sixth more slowly. */
+    /* Reading into a block that does not start at a page border takes a sixth longer. */
     if (!grow_scratch(&blocks, 2 * BLOCK + PAGE)) {
         give_scratch(blocks);
         return PyErr_NoMemory();
@@ -926,7 +926,7 @@ struct state {
     PyTypeObject *opened;
 };
 
-/* A path as the system takes it: bytes as they are, text in UTF-8, which is for ASCII the same in all encodings. */
+/* Converts a path for the system: bytes stay, text becomes UTF-8. Callers pass text in ASCII only. */
 static int spell_path(PyObject *path, const char **to) {
     Py_ssize_t size;
     if (!PyUnicode_Check(path))
@@ -983,11 +983,11 @@ static PyObject *py_open_beneath(PyObject *module, PyObject *const *args, Py_ssi
 }
 #endif
 
-/* ---- weigh(data, classes, weights): what a text costs by tokens.py, in one pass.
+/* ---- weigh(data, classes, weights): the cost of a text for tokens.py, in one pass.
  *
- * `classes` gives each byte its class, below 31, or more for a byte that counts for nothing. `weights` are 32 * 32 numbers
- * for a class behind another (31: at the start), then 32 for two spaces behind a class. A carriage return before a line
- * feed is no character. */
+ * `classes` has the class of each byte: below 31, or more for a byte that is not counted. `weights` are 32 * 32 numbers
+ * for a class after another (31: at the start), then 32 for two spaces after a class. A carriage return before a line
+ * feed is not counted. */
 
 enum { CLASSES = 32, NOTHING = CLASSES - 1, WEIGHTS = CLASSES * CLASSES + CLASSES };
 
@@ -1019,7 +1019,7 @@ static PyObject *py_weigh(PyObject *self, PyObject *args) {
         PyErr_SetString(PyExc_ValueError, "a table of the wrong size");
         return NULL;
     }
-    memcpy(weights, PyBytes_AsString(numbers), sizeof weights); /* aligned, whatever the bytes were */
+    memcpy(weights, PyBytes_AsString(numbers), sizeof weights); /* the bytes may not be aligned */
     const byte *data = (const byte *)PyBytes_AsString(text), *classes = (const byte *)PyBytes_AsString(table);
     size_t size = (size_t)PyBytes_Size(text);
     uint64_t total;

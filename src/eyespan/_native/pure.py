@@ -1,8 +1,8 @@
-"""The inner loops of reading text, in plain Python: what runs where no compiler was at hand.
+"""The inner loops of reading text in pure Python, for installations without a C compiler.
 
-`count` and `nth` look for line feeds in a block, `scan` in an open file; `number` turns whole lines into what a model
-reads. The C twin has the same names, the same arguments and, byte for byte, the same results. Bytes come as bytes,
-bytearray or a contiguous memoryview.
+`count` and `nth` search line feeds in a block, `scan` in an open file; `number` puts numbers before lines. The C twin
+has the same names, the same arguments and, byte for byte, the same results. Data is bytes, bytearray or a contiguous
+memoryview.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
 _NONE_CUT: Mapping[int, int] = {}
 
-# What one system call reads: smaller blocks pay for the calls, larger ones leave the processor's cache.
+# The size of one system call: smaller blocks pay for the calls, larger ones exceed the processor's cache.
 BLOCK_BYTES = 1 << 20
 
 
 def count(data: bytes | bytearray | memoryview, start: int = 0, end: int | None = None) -> int:
-    """How many line feeds `data[start:end]` holds."""
+    """Return the number of line feeds in `data[start:end]`."""
     if isinstance(data, memoryview):
-        data = data.tobytes()  # views cannot count before 3.14; copying costs under a tenth of counting
+        data = data.tobytes()  # views cannot count before Python 3.14; a copy takes less than a tenth of the count
     return data.count(10, start, end)
 
 
 def nth(data: bytes | bytearray | memoryview, n: int, start: int = 0) -> int:
-    """The offset just behind the n-th line feed (from 1) at or after `start`, or -1 if there are fewer."""
+    """Return the offset just after the n-th line feed (from 1) from `start` on, or -1 if there are fewer."""
     if isinstance(data, memoryview):
         data = data.tobytes()
     low, high = start if start >= 0 else max(0, start + len(data)), len(data)
     if n < 1 or data.count(10, low, high) < n:
         return -1
-    # Halving by count reads every byte twice in all; a loop of find() calls costs as many calls as lines.
+    # Halving by count reads every byte twice in all; find() would take as many calls as there are lines.
     while high - low > 512:
         middle = (low + high) >> 1
         here = data.count(10, low, middle)
@@ -52,23 +52,23 @@ def nth(data: bytes | bytearray | memoryview, n: int, start: int = 0) -> int:
 
 
 def scan(fd: int, offset: int, end: int, stride: int = 65536) -> tuple[bytes, int]:
-    """Counts the line feeds of an open file from `offset` up to `end`, one count for every `stride` bytes.
+    """Count the line feeds of an open file from `offset` up to `end`, one count for every `stride` bytes.
 
-    Returns the counts as native uint32, the last one possibly of a shorter piece, and the offset where reading stopped:
-    `end`, or the end of the file if that comes first. The file's own position does not matter, nor does it move. One
-    call cannot be interrupted: cut a long file into several, at multiples of `stride`.
+    Return the counts as native uint32, the last one possibly of a shorter piece, and the offset at which reading
+    stopped: `end`, or the end of the file if that comes first. The position of the file is not used and does not move.
+    One call cannot be interrupted: divide a long file at multiples of `stride`.
 
     Raises:
         OSError: the file cannot be read at an offset.
         ValueError: `stride` is not in 1..4294967295, the most a count can hold.
     """
-    # Where the C twin is in use nothing else needs it.
+    # Imported here, because only this twin needs it.
     from array import array
 
     if not 1 <= stride <= 0xFFFFFFFF:
         raise ValueError("stride must be in 1..4294967295")
     if offset < 0 and offset < end:
-        # preadv itself takes -1 for "wherever the file's position is".
+        # preadv itself takes -1 for the position of the file.
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
     counts = array("I")
     block = bytearray(max(0, min(BLOCK_BYTES, end - offset)))
@@ -98,7 +98,7 @@ if hasattr(os, "preadv"):
     def _read_at(fd: int, view: memoryview, offset: int) -> int:
         return os.preadv(fd, [view], offset)
 
-else:  # Windows has no positioned read, so there the file's position moves
+else:  # Windows has no positioned read, so the position of the file moves
 
     def _read_at(fd: int, view: memoryview, offset: int) -> int:
         os.lseek(fd, offset, os.SEEK_SET)
@@ -118,13 +118,13 @@ def number(
     max_bytes: int = 0,
     totals: Mapping[int, int] = _NONE_CUT,
 ) -> str:
-    """Numbers the lines of `data` from `first`: `lead`, the number right-aligned in `width`, `mark`, the line.
+    """Number the lines of `data` from `first`: `lead`, the number right-aligned in `width`, `mark`, the line.
 
-    With `keep_ends` every line keeps its terminator as stored; otherwise terminators (LF, and one CR before it) are
-    dropped and lines are joined by LF with none at the end. Invalid UTF-8 becomes U+FFFD, one for each maximal
-    ill-formed part. `max_chars` shortens a line to that many characters and tells its whole length (from `totals` by
-    line number, for lines of which `data` holds only a prefix); `max_bytes` shortens silently to that many bytes of
-    UTF-8, at a character's border. 0 is no limit.
+    With `keep_ends` every line keeps its terminator; otherwise terminators (LF, and one CR before it) are removed and
+    lines are joined by LF with none at the end. Invalid UTF-8 becomes U+FFFD, one for each maximal ill-formed part.
+    `max_chars` shortens a line to that many characters and appends its length, which `totals` has by line number for
+    lines of which `data` has only a prefix; `max_bytes` shortens silently to that many bytes of UTF-8, between
+    characters. 0 is no limit.
     """
     text = str(data, "utf-8", "replace")
     if not text:
@@ -144,7 +144,7 @@ def number(
     if max_chars and len(max(lines, key=len)) > max_chars:
         lines = [
             line if len(line) <= max_chars
-            # A total is told even where `data` holds a prefix only.
+            # `data` may hold only a prefix of the line, so the length comes from `totals`.
             else f"{line[:max_chars]}... [line truncated, {totals.get(first + i, len(line))} chars total]"
             for i, line in enumerate(lines)
         ]  # fmt: skip

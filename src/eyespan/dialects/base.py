@@ -45,7 +45,7 @@ class Dialect:
         self.spec: ToolSpec = self._spec()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the class and the settings given to it; what a dialect remembers between calls stays behind."""
+        """Pickle the class and the settings given to it, without the memory between calls."""
         return _with_settings, (type(self), self._given_settings)
 
     def _configure(self, settings: Mapping[str, Any]) -> None:

@@ -58,7 +58,7 @@ styles = st.fixed_dictionaries(
 
 
 def spelled(data, first, lead="", width=0, mark="\t", keep_ends=False, max_chars=0, max_bytes=0, totals=None):
-    """What `number` promises, one line and one character at a time."""
+    """Number lines by the contract of `number`, one line and one character at a time."""
     text, lines = data.decode("utf-8", "replace"), []
     while text:
         line, end, text = text.partition("\n")
@@ -179,7 +179,7 @@ def test_numbers_grow_across_every_power_of_ten(backend):
 
 
 @both
-def test_a_total_of_another_line_is_not_told(backend):
+def test_a_total_of_another_line_is_not_used(backend):
     assert backend.number(b"abc\nabc", 1, max_chars=2, totals={2: 900}) == (
         "1\tab... [line truncated, 3 chars total]\n2\tab... [line truncated, 900 chars total]"
     )
@@ -357,10 +357,10 @@ def test_a_pipe_is_an_os_error(backend):
 
 @both
 def test_a_directory_is_an_os_error(backend, tmp_path):
-    folder = os.open(tmp_path, os.O_RDONLY)
+    directory = os.open(tmp_path, os.O_RDONLY)
 
-    assert failure(backend, folder, 0, 10) == "EISDIR"
-    os.close(folder)
+    assert failure(backend, directory, 0, 10) == "EISDIR"
+    os.close(directory)
 
 
 @both
@@ -391,7 +391,7 @@ def test_the_environment_can_ask_for_python():
 
 
 @pytest.mark.skipif(_fast is None, reason=absence)
-def test_a_build_is_used_unless_the_environment_says_otherwise():
+def test_a_build_is_used_unless_the_environment_forbids_it():
     assert python("from eyespan import _native; print(_native.BACKEND)", EYESPAN_PURE="") == "c\n"
 
 
