@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 OUTLINE_CHARS = 2 * MIB
 """The text that an outline is made of; more of a file is not parsed."""
+COURTESY_CHARS = MIB
+COURTESY_SECONDS = 0.3
+"""The same, and the time, for an outline that was not asked for: it must not delay the text."""
 
 
 class Opened:
@@ -147,24 +150,37 @@ class Opened:
         else:
             yield from stream(self, selection, context)
 
-    def outline(self) -> Outline:
+    def outline(self, *, is_courtesy: bool = False) -> Outline:
         """Return the symbols of the text, parsed once.
+
+        `is_courtesy=True`: the caller did not ask for it, so it gets little time and only the start of a large text;
+        the outline may be empty then, with the reason as its hint.
 
         Raises: Cancelled, TimedOut, and what reading raises.
         """
-        if self._outline is None:
-            if self._thread is None:
-                self._outline = self._outline_now(self._context)
-            else:
-                self._outline = self._thread.run(self, self._outline_now)
-        return self._outline
+        if self._outline is not None:
+            return self._outline
+        if self._thread is None:
+            found = self._outline_now(self._context, is_courtesy)
+        else:
+            found = self._thread.run(self, lambda context: self._outline_now(context, is_courtesy))
+        if not is_courtesy:
+            self._outline = found
+        return found
 
-    def _outline_now(self, context: CallContext) -> Outline:
-        from eyespan.outline import outline
+    def _outline_now(self, context: CallContext, is_courtesy: bool) -> Outline:
+        from eyespan.outline import DEADLINE_SECONDS, outline
 
         opened = self._changed(None, None, as_text=True)
-        part: Any = opened.read_now(CharRange(max_chars=OUTLINE_CHARS), context).parts[0]
-        return outline(bytes(part.data), self.source.name, decode=self.decode_bytes, context=context)
+        max_chars = COURTESY_CHARS if is_courtesy else OUTLINE_CHARS
+        part: Any = opened.read_now(CharRange(max_chars=max_chars), context).parts[0]
+        return outline(
+            bytes(part.data),
+            self.source.name,
+            decode=self.decode_bytes,
+            context=context,
+            deadline_seconds=COURTESY_SECONDS if is_courtesy else DEADLINE_SECONDS,
+        )
 
     # --- for readers -------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from eyespan.outline import Outline
+from eyespan.decoders.grammars import load_parser
+from eyespan.outline import Outline, outline_here
 
 FIXTURES = Path(__file__).parent / "fixtures"
 EXPECTED = Path(__file__).parent / "expected"
@@ -60,3 +61,8 @@ def mutated(data: bytes, dice: Random, times: int) -> bytes:
             case 3:
                 out[at:at] = out[at : at + dice.randrange(1, 300)]
     return bytes(out)
+
+
+def outline(data: bytes, name: str) -> Outline:
+    """Outline a file in this process, as the worker does."""
+    return outline_here(data, name, load_parser)

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from eyespan.outline import find, nearest, outline
+from eyespan.outline import find, nearest
 
-from .support import FIXTURES
+from .support import FIXTURES, outline
 
 HARBOUR = outline((FIXTURES / "harbour.py").read_bytes(), "src/harbour.py")
 

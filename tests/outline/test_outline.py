@@ -9,10 +9,10 @@ from random import Random
 
 import pytest
 
-from eyespan.outline import MAX_BYTES, Outline, find, language_of, outline
+from eyespan.outline import MAX_BYTES, Outline, find, language_of
 from sizes import size
 
-from .support import ALL, EXPECTED, SOURCE, check_shape, listing, mutated
+from .support import ALL, EXPECTED, SOURCE, check_shape, listing, mutated, outline
 
 OTHERS = [path for path in ALL if path not in SOURCE]
 
@@ -144,7 +144,7 @@ def test_time_grows_with_the_size_and_not_with_its_square(name, unit):
     """Each of these made a pattern start over at every place, so that 300 KB took minutes."""
     length = size(short=150_000, long=300_000)
     data = (unit * (length // len(unit)))[:length]
-    check = "import sys; from eyespan.outline import outline; outline(sys.stdin.buffer.read(), sys.argv[1])"
+    check = "import sys; from eyespan.outline import outline_here; outline_here(sys.stdin.buffer.read(), sys.argv[1])"
 
     done = subprocess.run([sys.executable, "-c", check, name], input=data, timeout=60, env={**os.environ})
 

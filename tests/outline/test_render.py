@@ -3,10 +3,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from eyespan.outline import outline, render
+from eyespan.outline import render
 from eyespan.tokens import estimate
 
-from .support import ALL, FIXTURES
+from .support import ALL, FIXTURES, outline
 
 HARBOUR = outline((FIXTURES / "harbour.py").read_bytes(), "src/harbour.py")
 

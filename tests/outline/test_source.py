@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyespan import worker
 from eyespan.context import CallContext
 from eyespan.errors import Cancelled, Missing, TimedOut, Unreadable
 from eyespan.opened import decode_bytes
-from eyespan.outline import find, outline, source
+from eyespan.outline import find, outline_here, source
+from eyespan.outline import outline as isolated_outline
 from eyespan.outline.model import build_outline
 from sizes import examples
 
-from .support import FIXTURES, SOURCE, check_shape, mutated
+from .support import FIXTURES, SOURCE, check_shape, mutated, outline
 
 GO = (FIXTURES / "harbour.go").read_bytes()
 by_file = pytest.mark.parametrize("path", SOURCE, ids=lambda path: path.name)
@@ -32,7 +32,7 @@ def _grammars():
 def test_a_grammar_finds_the_same_in_the_sandbox(path):
     data = path.read_bytes()
 
-    assert outline(data, path.name, decode=decode_bytes) == outline(data, path.name)
+    assert isolated_outline(data, path.name, decode=decode_bytes) == outline(data, path.name)
 
 
 @pytest.mark.usefixtures("_grammars")
@@ -41,7 +41,7 @@ def test_no_mutation_breaks_a_grammar_or_only_its_own_outline(path):
     dice = Random(path.name)
     for _ in range(8):
         data = mutated(path.read_bytes(), dice, dice.randrange(1, 9))
-        check_shape(outline(data, path.name, decode=decode_bytes), data)
+        check_shape(isolated_outline(data, path.name, decode=decode_bytes), data)
 
 
 @pytest.mark.usefixtures("_grammars")
@@ -68,29 +68,48 @@ def test_large_columns_do_no_harm():
 # --- when it fails ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("error", [Unreadable("", kind="x", reason="crashed"), TimedOut("", seconds=1)])
-def test_after_a_crash_or_a_timeout_the_outline_is_by_shape(monkeypatch, error):
-    def fail(*_, **__):
-        raise error
+@pytest.mark.parametrize("error", [Unreadable("", kind="x", reason="it crashed"), Missing("", what="x", install="y")])
+def test_after_a_crash_the_worker_outlines_by_shape(error):
+    def decode(task, data, params, context):
+        if task == "outline-go":
+            raise error
+        return decode_bytes(task, data, params, context)
 
-    monkeypatch.setattr(worker, "run", fail)
-    found = outline(GO, "a.go", decode=decode_bytes)
+    found = isolated_outline(GO, "a.go", decode=decode)
 
-    assert (found.how, found.is_complete, found.hint) == ("shape", False, "")
+    assert (found.how, found.is_complete, found.hint) == ("shape", False, "the parser failed")
     assert find(found, "Boat.Hail")
 
 
-def test_without_the_grammar_the_outline_names_the_command_that_installs_it(monkeypatch):
+@pytest.mark.parametrize("name", ["a.go", "a.py", "a.json"])
+def test_a_worker_that_fails_costs_only_the_outline(name):
     def fail(*_, **__):
+        raise Unreadable("", kind="x", reason="it crashed")
+
+    found = isolated_outline(GO, name, decode=fail)
+
+    assert (found.symbols, found.is_complete, found.hint) == ((), False, "the parser failed")
+
+
+def test_an_outline_that_takes_too_long_is_left_out_with_the_reason():
+    def fail(*_, **__):
+        raise TimedOut("", seconds=0.3)
+
+    found = isolated_outline(GO, "a.go", decode=fail, deadline_seconds=0.3)
+
+    assert (found.symbols, found.hint) == ((), "the outline was not finished within 0.3 s")
+
+
+def test_without_the_grammar_the_outline_says_how_to_get_it():
+    def fail(language):
         raise Missing("", what="the outline of go source", install="pip install 'eyespan[outline]'")
 
-    monkeypatch.setattr(worker, "run", fail)
-    found = outline(GO, "a.go", decode=decode_bytes)
+    found = outline_here(GO, "a.go", fail)
 
     assert (found.how, found.is_complete, found.hint) == ("shape", False, "pip install 'eyespan[outline]'")
 
 
-def test_a_wheel_that_is_not_installed_is_missing(monkeypatch):
+def test_a_wheel_that_is_not_there_is_missing(monkeypatch):
     from eyespan.decoders import grammars
 
     monkeypatch.setitem(grammars._WHEELS, "go", ("no_such_grammar", "language"))
@@ -98,27 +117,42 @@ def test_a_wheel_that_is_not_installed_is_missing(monkeypatch):
         grammars.load_parser("go")
 
 
-def test_a_cancelled_call_gets_no_outline(monkeypatch):
+def test_the_caller_can_cancel_it():
     context = CallContext()
     context.cancelled = True
 
-    def run(task, fd, params, *, asked, context):
-        context.advance(0, 0)
-        raise AssertionError("not cancelled")
-
-    monkeypatch.setattr(worker, "run", run)
     with pytest.raises(Cancelled):
-        outline(GO, "a.go", decode=decode_bytes, context=context)
+        isolated_outline(GO, "a.go", decode=decode_bytes, context=context)
 
 
-def test_a_deadline_of_the_caller_is_kept(monkeypatch):
-    def run(task, fd, params, *, asked, context):
-        context.advance(0, 0)
-        raise AssertionError("no deadline")
-
-    monkeypatch.setattr(worker, "run", run)
+def test_the_deadline_of_the_caller_holds():
     with pytest.raises(TimedOut):
-        outline(GO, "a.go", decode=decode_bytes, context=CallContext(deadline_seconds=-1))
+        isolated_outline(GO, "a.go", decode=decode_bytes, context=CallContext(deadline_seconds=-1))
+
+
+ROW = ["f", "f", "function", 3, 3, 4, 0, "f()"]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        None,
+        [None],
+        [ROW[:7]],
+        [[*ROW[:4], 0, *ROW[5:]]],
+        [[*ROW[:5], 99, *ROW[6:]]],
+        [[*ROW[:6], 1, ROW[7]]],
+        [ROW, ["g", "f.g", "function", 9, 9, 9, 1, "g()"]],
+        [[*ROW[:6], 0, 7]],
+    ],
+)
+def test_a_response_with_invalid_rows_is_an_empty_outline(rows):
+    def answer(*_):
+        return {"symbols": rows, "how": "ast", "complete": True, "hint": ""}, []
+
+    found = isolated_outline(b"\n" * 9, "a.py", decode=answer)
+
+    assert (found.symbols, found.is_complete) == ((), False)
 
 
 JUNK = st.recursive(

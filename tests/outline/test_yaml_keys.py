@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from eyespan.outline import outline
+from .support import outline
 
 
 @pytest.mark.parametrize(

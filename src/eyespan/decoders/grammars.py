@@ -1,8 +1,6 @@
 """Find definitions with tree-sitter grammars: a query for each language, and its decoder.
 
-In the sandboxed worker each language is a task of its own: `decode_<language>` is made on first access, so the grammar
-is loaded before the sandbox closes. `outline.source` also runs grammars in its own process if the caller trusts the
-source. Grammars come from single wheels and need no network.
+`outlines` runs them in the sandboxed worker. Grammars come from single wheels and need no network.
 
 Nothing here limits the time: the binding's way to stop a parser (`progress_callback`, tree-sitter 0.26.0) crashes the
 process, so only killing it stops a parser. In the same release `Point.row` and `Point.column` free a number that is
@@ -14,14 +12,13 @@ The captures of a query name the kind; `@name` is the name, `@owner` what it bel
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from eyespan.errors import Missing, shortage
 from eyespan.model import MAX_SYMBOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import BinaryIO
+    from collections.abc import Callable, Iterator
 
     from tree_sitter import Node
 
@@ -261,20 +258,6 @@ def load_parser(language: str) -> Callable[[bytes], tuple[list[Row], bool]]:
         return rows[:MAX_SYMBOLS], is_whole
 
     return parse
-
-
-def __getattr__(name: str) -> Callable[[BinaryIO, Mapping[str, Any]], tuple[dict[str, Any], list[bytes]]]:
-    """Return the worker's decoder `decode_<language>`, with the grammar loaded."""
-    language = name.removeprefix("decode_")
-    if language == name or language not in QUERIES:
-        raise AttributeError(name)
-    parse = load_parser(language)
-
-    def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-        rows, is_whole = parse(file.read())
-        return {"rows": rows, "whole": is_whole}, []
-
-    return decode
 
 
 # --- from matches to rows ---------------------------------------------------------------------------------------------

@@ -1,9 +1,10 @@
 """Outlines: the symbols, headings or keys of a file, each with its lines.
 
-`outline(data, name)` returns the symbols of a file in file order, and the method by which they were found:
+`outline(data, name, decode=...)` has the worker parse a file and returns its symbols in file order, with the method by
+which they were found:
 
     ast           Python, by its own parser
-    tree-sitter   other languages, by their grammars (extra `outline`), which run in the sandboxed worker
+    tree-sitter   other languages, by their grammars (extra `outline`)
     shape         by the file's own structure: headings, keys, tables; for source code without a grammar, or too broken
                   for one, by indentation and braces, which can be wrong
     regex         by lines that look like definitions: make targets, build stages, SQL statements
@@ -28,11 +29,27 @@ if TYPE_CHECKING:
     from eyespan.context import CallContext
 
     Decode = Callable[[str, bytes, Mapping[str, Any], CallContext], tuple[dict[str, Any], list[bytes]]]
+    LoadParser = Callable[[str], Callable[[bytes], tuple[Any, bool]]]
 
-__all__ = ["MAX_BYTES", "Outline", "Symbol", "find", "language_of", "nearest", "outline", "render"]
+__all__ = [
+    "LANGUAGES",
+    "MAX_BYTES",
+    "Outline",
+    "Symbol",
+    "find",
+    "has_grammar",
+    "language_of",
+    "nearest",
+    "outline",
+    "outline_here",
+    "render",
+    "scan",
+]
 
 MAX_BYTES = 2 * 1024 * 1024
 """Only this much of a file is parsed, up to a line end."""
+DEADLINE_SECONDS = 8.0
+"""The time for one outline, with the start of the worker; 2 MB of ordinary source take half a second."""
 
 _BY_SUFFIX = {
     "python": ".py .pyi .pyw .pyx",
@@ -141,37 +158,85 @@ def _language_of_script(first_bytes: bytes) -> str:
     return ""
 
 
-def outline(data: bytes, name: str, *, decode: Decode | None = None, context: CallContext | None = None) -> Outline:
-    """Return the symbols of a file.
+def outline(
+    data: bytes,
+    name: str,
+    *,
+    decode: Decode,
+    context: CallContext | None = None,
+    deadline_seconds: float = DEADLINE_SECONDS,
+) -> Outline:
+    """Return the symbols of a file, parsed in the sandboxed worker through `decode` (`Opened.decode_bytes`).
 
-    Grammars are C code and the source is untrusted: `decode` runs them in the sandboxed worker (`Opened.decode_bytes`).
-    Without it they run in this process, for source that the caller trusts.
+    Parsers are not safe with hostile source: it can crash them, or make them take much time and memory. In the worker
+    that costs only the outline, which is then empty, not complete, and has the reason as its hint.
 
     Raises: Cancelled, TimedOut, if `context` demands it.
     """
+    from eyespan.outline.isolated import outline_in_worker
+
     if context is not None:
         context.check()
-    is_whole = len(data) <= MAX_BYTES
-    if not is_whole:
-        line_end = data.rfind(b"\n", 0, MAX_BYTES) + 1
-        data = data[: line_end or MAX_BYTES]
+    part, is_whole = parsed_part(data)
     language = language_of(name, data[:200])
     if not language:
         return Outline(symbols=(), how="shape", language="", is_complete=False)
+    tasks = [f"outline-{language}", *(["outline-shape"] if has_grammar(language) else [])]
+    found = outline_in_worker(part, language, tasks, decode, context, deadline_seconds)
+    return named(found, name, language, is_whole)
+
+
+def outline_here(data: bytes, name: str, load_parser: LoadParser | None = None) -> Outline:
+    """Return the symbols of a file, parsed in this process: for the worker, and for source that the caller trusts.
+
+    `load_parser(language)` loads a grammar; without it source code is outlined by its shape.
+    """
+    part, is_whole = parsed_part(data)
+    language = language_of(name, data[:200])
+    if not language:
+        return Outline(symbols=(), how="shape", language="", is_complete=False)
+    return named(scan(part, language, load_parser), name, language, is_whole)
+
+
+def scan(data: bytes, language: str, load_parser: LoadParser | None) -> Outline:
+    """Return the symbols of source in this language, parsed in this process."""
+    from importlib import import_module
+
     scanner = _SCANNERS.get(language)
     if scanner is None:
-        from eyespan.outline.source import scan
+        from eyespan.outline import source
 
-        found = scan(data, language, decode, context)
-    else:
-        from importlib import import_module
+        return source.scan(data, language, load_parser)
+    found: Outline = import_module(f"eyespan.outline.{scanner}").scan(data, language)
+    return found
 
-        found = import_module(f"eyespan.outline.{scanner}").scan(data, language)
-        if context is not None:
-            context.check()  # 2 MB that are made to be slow take about half a second
+
+def scanner_module(language: str) -> str:
+    """Return the module that outlines a language."""
+    return f"eyespan.outline.{_SCANNERS.get(language, 'source')}"
+
+
+def has_grammar(language: str) -> bool:
+    """Return True if the language is outlined by a grammar where that is installed."""
+    return language not in _SCANNERS
+
+
+def parsed_part(data: bytes) -> tuple[bytes, bool]:
+    """Return the part of a file that is parsed, up to a line end, and True if that is all of it."""
+    if len(data) <= MAX_BYTES:
+        return data, True
+    line_end = data.rfind(b"\n", 0, MAX_BYTES) + 1
+    return data[: line_end or MAX_BYTES], False
+
+
+def named(found: Outline, name: str, language: str, is_whole: bool) -> Outline:
+    """Return the outline of a file with this name."""
     return replace(
         found,
         language=language,
         is_complete=found.is_complete and is_whole,
         module=name.replace("\\", "/").rsplit("/", 1)[-1].partition(".")[0],
     )
+
+
+LANGUAGES = tuple(_BY_SUFFIX)

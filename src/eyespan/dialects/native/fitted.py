@@ -94,6 +94,8 @@ def _fit(frame: Frame, loaded: Loaded, max_tokens: int | None, outline: Outline 
     notes = _notes(frame, loaded, rows, held_hash)
     if notes:
         lines.append(notes)
+    if outline is not None and not outline.symbols and "not finished" in outline.hint:
+        lines.append(f"{NOTE}{outline.hint}, so it is left out")
     if listed:
         lines += [f"outline of {frame.name}:", listed]
     return Fitted(lines, tuple(rows), value, left)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
             ...
 
         def outline(self) -> Outline | None:
-            """Return the symbols of the text, or None if it can have none."""
+            """Return the symbols of the text, with little time to find them, or None if it can have none."""
             ...
 
 
@@ -48,7 +48,7 @@ class FileText:
         return part, document
 
     def outline(self) -> Outline | None:
-        return self.opened.outline() if self.opened.kind.is_text else None
+        return self.opened.outline(is_courtesy=True) if self.opened.kind.is_text else None
 
 
 class HeldText:

@@ -1,0 +1,146 @@
+"""Outlines that are made in the sandboxed worker: the request, and the check of what comes back.
+
+Each language has a task of its own, `outline-<language>`, so that its grammar is loaded before the sandbox closes. If
+that task fails, `outline-shape` outlines source code without a grammar. The response is checked as if it came from an
+attacker.
+"""
+
+from __future__ import annotations
+
+from eyespan.context import CallContext
+from eyespan.errors import Cancelled, ReadError, TimedOut
+from eyespan.model import MAX_SYMBOLS
+from eyespan.outline.model import MAX_DEPTH, Outline, Symbol
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from eyespan.outline import Decode
+
+METHODS = ("ast", "tree-sitter", "shape", "regex")
+MAX_TEXT_CHARS = 2000
+LOAD_SECONDS = 5.0
+"""The time for the start of the worker and the import of a grammar, apart from short deadlines."""
+_loaded: set[str] = set()
+"""The tasks whose decoders this process has had loaded."""
+
+
+class _Deadline(CallContext):
+    """The caller's context with a deadline of its own, after which the job is killed."""
+
+    def __init__(self, outer: CallContext | None, seconds: float) -> None:
+        super().__init__(seconds)
+        self._outer = outer
+
+    def advance(self, done_bytes: int, total_bytes: int) -> None:
+        if self._outer is not None:
+            self._outer.advance(done_bytes, total_bytes)
+        super().advance(done_bytes, total_bytes)
+
+
+def outline_in_worker(
+    data: bytes,
+    language: str,
+    tasks: Sequence[str],
+    decode: Decode,
+    context: CallContext | None,
+    deadline_seconds: float,
+) -> Outline:
+    """Return the outline by the first task that succeeds; an empty outline with a hint if all fail.
+
+    Raises: Cancelled, TimedOut, if `context` demands it.
+    """
+    if deadline_seconds < LOAD_SECONDS and tasks[0] not in _loaded:
+        # Loading a grammar takes longer than most outlines, and only once.
+        try:
+            decode(tasks[0], b"", {"language": language}, _Deadline(context, LOAD_SECONDS))
+        except Cancelled:
+            raise
+        except ReadError:
+            pass  # the attempt below reports it
+        if context is not None:
+            context.check()
+        _loaded.add(tasks[0])
+    deadline = _Deadline(context, deadline_seconds)
+    hint = ""
+    for task in tasks:
+        try:
+            facts, _ = decode(task, data, {"language": language}, deadline)
+        except Cancelled:
+            raise
+        except TimedOut:
+            hint = f"the outline was not finished within {deadline_seconds:g} s"
+            break
+        except ReadError:
+            hint = "the parser failed"
+            continue
+        return _checked_outline(facts, data.count(b"\n") + 1, hint)
+    if context is not None:
+        context.check()
+    return Outline(symbols=(), how="shape", language=language, is_complete=False, hint=hint)
+
+
+def _checked_outline(facts: dict[str, Any], line_count: int, hint: str) -> Outline:
+    """Return the outline of a response; rows that are invalid make it empty."""
+    how = facts.get("how")
+    given_hint = facts.get("hint")
+    if isinstance(given_hint, str) and given_hint:
+        hint = given_hint[:MAX_TEXT_CHARS]
+    symbols = _checked_symbols(facts.get("symbols"), line_count)
+    is_complete = facts.get("complete") is True and symbols is not None
+    return Outline(
+        symbols=symbols or (),
+        how=how if how in METHODS else "shape",
+        language="",
+        is_complete=is_complete,
+        hint=hint,
+    )
+
+
+def _checked_symbols(rows: Any, line_count: int) -> tuple[Symbol, ...] | None:
+    """Return the rows as symbols, or None if one is invalid: outside the file, or not in its parent."""
+    if not isinstance(rows, list):
+        return None
+    symbols: list[Symbol] = []
+    around: list[Symbol] = []
+    for row in rows[:MAX_SYMBOLS]:
+        match row:
+            case [
+                str(name),
+                str(qualified),
+                str(kind),
+                int(line),
+                int(first),
+                int(last),
+                int(depth),
+                str(signature),
+            ] if 1 <= first <= line <= last <= line_count and 0 <= depth <= min(len(around), MAX_DEPTH):
+                del around[depth:]
+                if around and not (around[-1].first <= first and last <= around[-1].last):
+                    return None
+                symbol = Symbol(
+                    name=name[:MAX_TEXT_CHARS],
+                    qualified=qualified[:MAX_TEXT_CHARS],
+                    kind=kind[:MAX_TEXT_CHARS],
+                    line=line,
+                    first=first,
+                    last=last,
+                    depth=depth,
+                    signature=signature[:MAX_TEXT_CHARS],
+                )
+                symbols.append(symbol)
+                around.append(symbol)
+            case _:
+                return None
+    return tuple(symbols)
+
+
+def response(found: Outline) -> dict[str, Any]:
+    """Return an outline as the facts of a response: the counterpart of the check, for the worker."""
+    rows = [
+        [one.name, one.qualified, one.kind, one.line, one.first, one.last, one.depth, one.signature]
+        for one in found.symbols
+    ]
+    return {"symbols": rows, "how": found.how, "complete": found.is_complete, "hint": found.hint}
