@@ -1,9 +1,10 @@
 """The sandbox of one decoding job. The job enters it before it reads a byte of the file.
 
 On Linux: resource limits (address space, CPU seconds, no file writes, no core dump), NO_NEW_PRIVS, no capabilities,
-Landlock without any allowed path, and a seccomp filter that refuses what a decoder never needs: opening and naming
-files, sockets, processes, programs, signals, changing limits. Each layer is tried on its own, and `apply` returns which
-are up; a kernel that lacks one leaves the others in place. Other systems have only the resource limits.
+Landlock without any allowed path, and a seccomp filter that allows only what a decoder needs: open descriptors, memory,
+threads, clocks. A job can neither open nor name a file, make a socket or a process, send a signal, or change a limit.
+Each layer is tried on its own, and `apply` returns which are up; a kernel that lacks one leaves the others in place.
+Other systems have only the resource limits.
 """
 
 from __future__ import annotations
@@ -13,18 +14,30 @@ import signal
 
 from eyespan.sandbox import landlock, process, seccomp
 from eyespan.sandbox.process import LINUX
+from eyespan.sandbox.seccomp import Check
 
 _CLONE_THREAD = 0x00010000
 _AT_EMPTY_PATH = 0x1000
+_F_DUPFD, _F_GETFD, _F_SETFD, _F_GETFL, _F_DUPFD_CLOEXEC = 0, 1, 2, 3, 1030
 
-REFUSED = seccomp.GROUPS
-"""The groups of calls that a decoder never needs: all of them. It writes to its open socket with write()."""
-REFUSED_UNLESS: tuple[tuple[tuple[int, int], int, int | None], ...] = (
-    ((56, 220), 0, _CLONE_THREAD),  # clone: a thread, not a process
-    ((262, 79), 3, _AT_EMPTY_PATH),  # newfstatat: newer C libraries use it for fstat
-    ((302, 261), 2, None),  # prlimit64: only to read a limit
+ALLOWED = (
+    "descriptors",
+    "memory",
+    "signal handlers",
+    "threads",
+    "own facts",
+    "clocks and randomness",
+    "machine facts",
 )
-ABSENT: dict[str, tuple[int, int]] = {"clone3": (435, 435), "statx": (332, 291)}
+"""The groups of calls that a decoder needs. It writes its answer to an open socket with write()."""
+CHECKS = (
+    Check("clone", 0, "has a bit", (_CLONE_THREAD,)),  # a thread, not a process
+    Check("newfstatat", 3, "has a bit", (_AT_EMPTY_PATH,)),  # newer C libraries use it for fstat
+    Check("prlimit64", 2, "is null"),  # only to read a limit
+    Check("fcntl", 1, "one of", (_F_DUPFD, _F_GETFD, _F_SETFD, _F_GETFL, _F_DUPFD_CLOEXEC)),  # no F_SETOWN, no leases
+)
+MISSING = ("statx",)
+"""Calls that libraries try first and do without."""
 
 
 class DecoderSandbox:
@@ -46,6 +59,7 @@ class DecoderSandbox:
 
     def apply_without_filter(self) -> dict[str, bool]:
         """Enter all layers but the filter, for a process that still has to arrange its descriptors."""
+        os.chdir("/")  # a library may ask for the current directory, which must not reveal a path
         layers = {"limits": self._set_limits()}
         if not LINUX:
             return layers
@@ -83,4 +97,4 @@ class DecoderSandbox:
 
 def job_filter(machine: str) -> bytes | None:
     """Return the seccomp program of a job, or None if the machine's call numbers are unknown."""
-    return seccomp.build_filter(machine, REFUSED, unless=REFUSED_UNLESS, absent=ABSENT.values())
+    return seccomp.build_filter(machine, ALLOWED, CHECKS, MISSING)

@@ -1,8 +1,9 @@
-"""seccomp: a filter in the Linux kernel that refuses system calls.
+"""seccomp: a filter in the Linux kernel that lets only listed system calls through.
 
-The calls are listed by group with their numbers on the machines of `ARCHITECTURES`; a profile names the groups that it
-refuses. A refused call fails with EPERM instead of killing the process, so a library that only tries one (a locale, a
-cache) continues. A filter applies to the calling thread and what it starts afterwards, and cannot be removed.
+A profile lists the calls it needs; every other one is refused. A call that this module knows by number fails with
+EPERM, so a library that only tries one (a locale, a cache) continues. A number that is newer than this module, or that
+no kernel uses, fails with ENOSYS, so a C library falls back to an older call. Where a permitted call could do harm, the
+filter checks its arguments. A filter applies to the calling thread and what it starts afterwards, for good.
 """
 
 from __future__ import annotations
@@ -11,127 +12,172 @@ import ctypes
 import struct
 from errno import ENOSYS, EPERM
 
+from eyespan.record import record
 from eyespan.sandbox.process import prctl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+    from typing import Literal
 
 ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 """The machines with known call numbers: the column of the table, and the kernel's identifier of the architecture."""
+UNUSED = (((337, 423),), ((245, 259), (295, 423)))
+"""Numbers below `LAST_KNOWN` that no kernel used when this was written, for each column: first and last."""
+LAST_KNOWN = 469
+"""The newest call that this module knows (`file_setattr` of Linux 6.17), with the same number on both machines."""
 _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
 _X32_BIT = 0x40000000
 
 # Calls by purpose: name, number on x86_64, number on aarch64 ("-": does not exist there).
 _TABLE = {
-    "names": """
-        open 2 -, creat 85 -, openat 257 56, openat2 437 437, stat 4 -, lstat 6 -, access 21 -, faccessat 269 48,
-        faccessat2 439 439, readlink 89 -, readlinkat 267 78, statfs 137 43, getxattr 191 8, lgetxattr 192 9,
-        listxattr 194 11, llistxattr 195 12, chdir 80 49, fchdir 81 50, inotify_init 253 -, inotify_init1 294 26,
-        inotify_add_watch 254 27, getdents 78 -, getdents64 217 61
+    "descriptors": """
+        read 0 63, write 1 64, readv 19 65, writev 20 66, pread64 17 67, preadv 295 69, preadv2 327 286, pwrite64 18 68,
+        lseek 8 62, close 3 57, dup 32 23, dup2 33 -, dup3 292 24, fcntl 72 25, fstat 5 80, newfstatat 262 79,
+        fadvise64 221 223, poll 7 -, ppoll 271 73, select 23 -, pselect6 270 72
     """,
-    "handles": """
-        open_by_handle_at 304 265, name_to_handle_at 303 264, open_tree 428 428, fanotify_init 300 262, chroot 161 51
+    "memory": """
+        mmap 9 222, munmap 11 215, mprotect 10 226, mremap 25 216, madvise 28 233, brk 12 214
     """,
-    "changes": """
-        truncate 76 45, ftruncate 77 46, fallocate 285 47, rename 82 -, renameat 264 38, renameat2 316 276,
-        mkdir 83 -, mkdirat 258 34, rmdir 84 -, link 86 -, linkat 265 37, unlink 87 -, unlinkat 263 35,
-        symlink 88 -, symlinkat 266 36, mknod 133 -, mknodat 259 33, fchmod 91 52, utime 132 -, utimes 235 -,
-        futimesat 261 -, utimensat 280 88, ioctl 16 29, flock 73 32
+    "signal handlers": """
+        rt_sigaction 13 134, rt_sigprocmask 14 135, rt_sigreturn 15 139, sigaltstack 131 132, restart_syscall 219 128
     """,
-    "attributes": """
-        chmod 90 -, fchmodat 268 53, fchmodat2 452 452, chown 92 -, fchown 93 55, lchown 94 -, fchownat 260 54,
-        setxattr 188 5, lsetxattr 189 6, fsetxattr 190 7, removexattr 197 14, lremovexattr 198 15, fremovexattr 199 16
+    "threads": """
+        clone 56 220, exit 60 93, exit_group 231 94, futex 202 98, futex_waitv 449 449, set_robust_list 273 99,
+        get_robust_list 274 100, rseq 334 293, membarrier 324 283, set_tid_address 218 96, arch_prctl 158 -,
+        sched_yield 24 124, sched_getaffinity 204 123
     """,
-    "sockets": """
-        socket 41 198, connect 42 203, bind 49 200
+    "own facts": """
+        getpid 39 172, gettid 186 178, getppid 110 173, getuid 102 174, geteuid 107 175, getgid 104 176,
+        getegid 108 177, getgroups 115 158, getrusage 98 165, times 100 153, prlimit64 302 261, getrlimit 97 163,
+        getcwd 79 17
     """,
-    "links": """
-        listen 50 201, socketpair 53 199, accept 43 202, accept4 288 242, sendto 44 206, sendmsg 46 211,
-        sendmmsg 307 269, memfd_create 319 279
+    "clocks and randomness": """
+        clock_gettime 228 113, clock_getres 229 114, clock_nanosleep 230 115, nanosleep 35 101, gettimeofday 96 169,
+        time 201 -, getrandom 318 278
     """,
-    "shared memory": """
-        shmget 29 194, shmat 30 196, shmctl 31 195, semget 64 190, semop 65 193, semctl 66 191, msgget 68 186,
-        msgsnd 69 189, msgrcv 70 188, msgctl 71 187, mq_open 240 180, memfd_secret 447 447
+    "machine facts": """
+        uname 63 160, sysinfo 99 179, getcpu 309 168
+    """,
+    "files": """
+        open 2 -, openat 257 56, openat2 437 437, stat 4 -, lstat 6 -, statx 332 291, access 21 -, faccessat 269 48,
+        faccessat2 439 439, readlink 89 -, readlinkat 267 78, getdents64 217 61, statfs 137 43,
+        fstatfs 138 44
+    """,
+    "written files": """
+        mkdir 83 -, mkdirat 258 34, unlink 87 -, unlinkat 263 35, rename 82 -, renameat 264 38, renameat2 316 276,
+        ftruncate 77 46, fsync 74 82, fdatasync 75 83, flock 73 32, umask 95 166
     """,
     "processes": """
-        fork 57 -, vfork 58 -, execve 59 221, execveat 322 281, kill 62 129, tkill 200 130, tgkill 234 131,
-        rt_sigqueueinfo 129 138, rt_tgsigqueueinfo 297 240, pidfd_send_signal 424 424, pidfd_open 434 434,
-        setpgid 109 154, setsid 112 157
+        fork 57 -, vfork 58 -, execve 59 221, wait4 61 260, waitid 247 95, kill 62 129, tkill 200 130, tgkill 234 131,
+        pidfd_open 434 434, pidfd_send_signal 424 424, setsid 112 157, setpgid 109 154, getpgid 121 155,
+        getpgrp 111 -, getsid 124 156, close_range 436 436, rt_sigtimedwait 128 137, rt_sigpending 127 136,
+        sched_getparam 143 121, sched_getscheduler 145 120, getpriority 140 141
     """,
-    "other processes": """
-        ptrace 101 117, pidfd_getfd 438 438, process_vm_readv 310 270, process_vm_writev 311 271, kcmp 312 272,
-        process_madvise 440 440
+    "a decoder's sandbox": """
+        chdir 80 49, prctl 157 167, capget 125 90, capset 126 91, setrlimit 160 164, setitimer 38 103, getitimer 36 102,
+        landlock_create_ruleset 444 444, landlock_add_rule 445 445, landlock_restrict_self 446 446
     """,
-    "limits": """
-        prctl 157 167, seccomp 317 277, setrlimit 160 164, setitimer 38 103, alarm 37 -, timer_create 222 107,
-        capset 126 91
+    "pipes and events": """
+        pipe 22 -, pipe2 293 59, eventfd2 290 19, epoll_create1 291 20, epoll_ctl 233 21, epoll_wait 232 -,
+        epoll_pwait 281 22, epoll_pwait2 441 441, memfd_create 319 279, ioctl 16 29
     """,
-    "identity": """
-        setuid 105 146, setgid 106 144, setreuid 113 145, setregid 114 143, setgroups 116 159, setresuid 117 147,
-        setresgid 119 149, personality 135 92, unshare 272 97, setns 308 268
+    "open sockets": """
+        socketpair 53 199, accept 43 202, accept4 288 242, listen 50 201, shutdown 48 210, getsockname 51 204,
+        getpeername 52 205, getsockopt 55 209, setsockopt 54 208, sendto 44 206, sendmsg 46 211, sendmmsg 307 269,
+        recvfrom 45 207, recvmsg 47 212
     """,
-    "kernel": """
-        mount 165 40, umount2 166 39, pivot_root 155 41, move_mount 429 429, fsopen 430 430, fsconfig 431 431,
-        fsmount 432 432, fspick 433 433, mount_setattr 442 442, bpf 321 280, perf_event_open 298 241,
-        userfaultfd 323 282, io_setup 206 0, io_uring_setup 425 425, io_uring_enter 426 426,
-        io_uring_register 427 427, add_key 248 217, request_key 249 218, keyctl 250 219, init_module 175 105,
-        finit_module 313 273, delete_module 176 106, kexec_load 246 104, kexec_file_load 320 294, reboot 169 142,
-        swapon 167 224, swapoff 168 225, acct 163 89, quotactl 179 60, sync 162 81, syncfs 306 267,
-        settimeofday 164 170, clock_settime 227 112, clock_adjtime 305 266, sethostname 170 161,
-        setdomainname 171 162, vhangup 153 58, iopl 172 -, ioperm 173 -, uselib 134 -, modify_ldt 154 -
+    "new sockets": """
+        socket 41 198, connect 42 203, bind 49 200
+    """,
+    "threads by structure": """
+        clone3 435 435
     """,
 }
-GROUPS = tuple(_TABLE)
+"""No profile allows `clone3`: its arguments are in memory, where a filter cannot check them. C libraries use clone."""
 
 
-def calls(groups: Iterable[str], machine: str) -> list[int]:
-    """Return the numbers of the calls in these groups on a machine of `ARCHITECTURES`."""
+@record
+class Check:
+    """The condition on one argument of a permitted call."""
+
+    call: str
+    argument: int
+    """The index of the argument."""
+    rule: Literal["one of", "has a bit", "has no bit", "is null"]
+    """`one of`: the argument equals one of the values; `has a bit`, `has no bit`: of the one value."""
+    values: tuple[int, ...] = ()
+
+
+def numbers(groups: Iterable[str], machine: str) -> dict[str, int]:
+    """Return the calls of these groups by name, with their numbers on a machine of `ARCHITECTURES`."""
     column = ARCHITECTURES[machine][0]
     rows = [row.split() for group in groups for row in _TABLE[group].split(",")]
-    return [int(row[1 + column]) for row in rows if row[1 + column] != "-"]
+    return {row[0]: int(row[1 + column]) for row in rows if row[1 + column] != "-"}
+
+
+_LOAD, _EQUAL, _AT_LEAST, _HAS_BITS, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_ALLOW, _KILL, _REFUSE, _MISSING = 0x7FFF0000, 0x80000000, 0x00050000 | EPERM, 0x00050000 | ENOSYS
 
 
 def build_filter(
-    machine: str,
-    refused: Iterable[str],
-    *,
-    unless: Iterable[tuple[tuple[int, int], int, int | None]] = (),
-    absent: Iterable[tuple[int, int]] = (),
+    machine: str, allowed: Sequence[str], checks: Iterable[Check] = (), missing: Sequence[str] = ()
 ) -> bytes | None:
     """Return the filter program for a machine (instructions of 8 bytes), or None if its call numbers are unknown.
 
-    `refused` are groups of calls. `unless` are calls that are refused unless one argument is harmless: (numbers, index
-    of the argument, bits of which one must be set; None: the argument must be 0). `absent` are calls that fail with
-    ENOSYS, so that the C library falls back to a call that the filter can check.
+    `allowed` are groups of calls, `checks` the conditions on their arguments. `missing` are calls that fail with ENOSYS
+    like those that the kernel does not have, so that a library falls back to a call that is allowed.
     """
     if machine not in ARCHITECTURES:
         return None
     column, architecture = ARCHITECTURES[machine]
-    load, equal, at_least, has_bits, give = 0x20, 0x15, 0x35, 0x45, 0x06
-    allow, kill, refuse, missing = 0x7FFF0000, 0x80000000, 0x00050000 | EPERM, 0x00050000 | ENOSYS
-
-    def step(code: int, value: int, yes: int = 0, no: int = 0) -> bytes:
-        return struct.pack("HBBI", code, yes, no, value)
-
+    by_name = numbers(allowed, machine)
+    checked: dict[str, list[Check]] = {}
+    for check in checks:
+        if check.call in by_name:
+            checked.setdefault(check.call, []).append(check)
     # The numbers of another architecture (32-bit calls) have other meanings, so they cannot be checked.
-    program = [step(load, 4), step(equal, architecture, 1, 0), step(give, kill), step(load, 0)]
+    program = [_step(_LOAD, 4), _step(_EQUAL, architecture, 1, 0), _step(_RETURN, _KILL), _step(_LOAD, 0)]
     if column == 0:
-        program += [step(at_least, _X32_BIT, 0, 1), step(give, refuse)]
-    for number in calls(refused, machine):
-        program += [step(equal, number, 0, 1), step(give, refuse)]
-    for numbers in absent:
-        program += [step(equal, numbers[column], 0, 1), step(give, missing)]
-    for numbers, argument, bits in unless:
-        low = 16 + 8 * argument  # both architectures are little-endian, so the low half comes first
-        program.append(step(equal, numbers[column], 0, 6 if bits is None else 4))
-        if bits is None:
-            program += [step(load, low), step(equal, 0, 0, 2), step(load, low + 4), step(equal, 0, 1, 0)]
-        else:
-            program += [step(load, low), step(has_bits, bits, 1, 0)]
-        program += [step(give, refuse), step(give, allow)]
-    program.append(step(give, allow))
+        program += [_step(_AT_LEAST, _X32_BIT, 0, 1), _step(_RETURN, _REFUSE)]
+    for name, number in by_name.items():
+        body = [step for check in checked.get(name, ()) for step in _condition(check)] + [_step(_RETURN, _ALLOW)]
+        program += [_step(_EQUAL, number, 0, len(body)), *body]
+    known = numbers(_TABLE, machine)
+    for name in ("clone3", *missing):
+        program += [_step(_EQUAL, known[name], 0, 1), _step(_RETURN, _MISSING)]
+    for first, last in (*UNUSED[column], (LAST_KNOWN + 1, 0xFFFFFFFF)):
+        program.append(_step(_AT_LEAST, first, 0, 2 if last < 0xFFFFFFFF else 1))
+        if last < 0xFFFFFFFF:
+            program.append(_step(_AT_LEAST, last + 1, 1, 0))
+        program.append(_step(_RETURN, _MISSING))
+    program.append(_step(_RETURN, _REFUSE))
     return b"".join(program)
+
+
+def _condition(check: Check) -> list[bytes]:
+    """Return the steps that refuse the call unless the condition holds.
+
+    Both architectures are little-endian, so the low half of an argument comes first. The kernel takes all checked
+    arguments but pointers as 32-bit numbers, so their high half has no meaning.
+    """
+    steps = [_step(_LOAD, 16 + 8 * check.argument)]
+    if check.rule == "one of":
+        count = len(check.values)
+        steps += [_step(_EQUAL, value, count - at, 0) for at, value in enumerate(check.values)]
+        steps.append(_step(_RETURN, _REFUSE))
+    elif check.rule == "is null":
+        high = _step(_LOAD, 20 + 8 * check.argument)
+        steps += [_step(_EQUAL, 0, 0, 2), high, _step(_EQUAL, 0, 1, 0), _step(_RETURN, _REFUSE)]
+    elif check.rule == "has a bit":
+        steps += [_step(_HAS_BITS, check.values[0], 1, 0), _step(_RETURN, _REFUSE)]
+    else:
+        steps += [_step(_HAS_BITS, check.values[0], 0, 1), _step(_RETURN, _REFUSE)]
+    return steps
+
+
+def _step(code: int, value: int, yes: int = 0, no: int = 0) -> bytes:
+    return struct.pack("HBBI", code, yes, no, value)
 
 
 class _Program(ctypes.Structure):

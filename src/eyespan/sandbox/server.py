@@ -5,7 +5,8 @@
     network      no socket can be created or connected (seccomp), no TCP port reached (Landlock); the listening one is
                  open already. With an OAuth issuer: TCP to its port only
     scopes       no signal to, and no abstract socket of, a process outside (Landlock)
-    calls        other processes' memory, mounts, owners and modes, identities are out of reach (seccomp)
+    calls        only those that a server needs: no memory of other processes, mounts, owners, modes, extended
+                 attributes, times, identities, priorities (seccomp)
     privileges   no program started here gains rights
     dumps        no core dumps, and no other process of the same user reads this one's memory or environment
 
@@ -25,6 +26,7 @@ import time
 from eyespan.guard import mounts
 from eyespan.record import record
 from eyespan.sandbox import interpreter, landlock, process, seccomp
+from eyespan.sandbox.seccomp import Check
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,8 +41,38 @@ RUN = landlock.READ_FILE | landlock.EXECUTE
 APPEND = landlock.WRITE_FILE | landlock.MAKE_FILE | landlock.REMOVE_FILE
 """The rights for a log with rotation: renaming removes one name and makes another."""
 
-REFUSED = ("handles", "attributes", "sockets", "shared memory", "other processes", "identity", "kernel")
-"""The groups of calls that no part of the server makes, not even to start the worker."""
+ALLOWED = (
+    "descriptors",
+    "memory",
+    "signal handlers",
+    "threads",
+    "own facts",
+    "clocks and randomness",
+    "machine facts",
+    "files",
+    "written files",
+    "processes",
+    "a decoder's sandbox",
+    "pipes and events",
+    "open sockets",
+)
+"""The groups of calls that the server needs, the start of the worker included."""
+NETWORK = "new sockets"
+"""The group that it needs as well to reach an OAuth issuer."""
+_NAMESPACES = 0x7E020080
+"""The flags of clone that make namespaces."""
+CHECKS = (
+    Check("clone", 0, "has no bit", (_NAMESPACES,)),
+    # Death signal, dumpable, name of the thread, seccomp, capabilities, no new privileges: own state only.
+    Check("prctl", 0, "one of", (1, 2, 3, 4, 15, 16, 21, 22, 23, 38, 39)),
+    # TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX: nothing that types into a terminal or changes a file.
+    Check("ioctl", 1, "one of", (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)),
+    # Descriptors, flags, locks, seals: no F_SETOWN, F_SETSIG or leases.
+    Check("fcntl", 1, "one of", (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1032, 1033, 1034)),
+    Check("prlimit64", 0, "one of", (0,)),  # of this process
+    Check("socketpair", 0, "one of", (1,)),  # AF_UNIX
+    Check("socket", 0, "one of", (1, 2, 10, 16)),  # AF_UNIX, AF_INET, AF_INET6, AF_NETLINK: a name is looked up
+)
 
 # To resolve an issuer's name and to verify its certificate.
 _RESOLVING = (
@@ -118,8 +150,7 @@ def enter(needs: Needs) -> Report:
         if version < landlock.SCOPES_SINCE:
             missing["scopes"] = f"needs Landlock version {landlock.SCOPES_SINCE} (Linux 6.12), this is {version}"
     machine = os.uname().machine
-    groups = [group for group in REFUSED if group != "sockets" or needs.ports is None]
-    code = seccomp.build_filter(machine, groups)
+    code = server_filter(machine, has_network=needs.ports is not None)
     if code is None:
         missing["calls"] = f"unknown system call numbers of {machine}"
     elif not seccomp.install(code):
@@ -129,6 +160,11 @@ def enter(needs: Needs) -> Report:
     if "calls" in missing and needs.ports is None:
         missing.setdefault("network", "only TCP is refused, by Landlock; the rest needs the filter of calls")
     return _report(missing, needs)
+
+
+def server_filter(machine: str, *, has_network: bool) -> bytes | None:
+    """Return the seccomp program of a server, or None if the machine's call numbers are unknown."""
+    return seccomp.build_filter(machine, (*ALLOWED, NETWORK) if has_network else ALLOWED, CHECKS)
 
 
 def _report(missing: dict[str, str], needs: Needs) -> Report:
