@@ -19,7 +19,7 @@ from sizes import size
 pytest.importorskip("mcp", reason="the HTTP server needs the extra [mcp]")
 
 STORM = size(
-    short=("--seconds=1.5", "--warm-up=0.5", "--fill=0", "--rest=1", "--clients=8", "--processes=1", "--hostile=0.3"),
+    short=("--seconds=1.5", "--warm-up=0.5", "--fill=1", "--rest=1", "--clients=8", "--processes=1", "--hostile=0.3"),
     long=("--seconds=5", "--rest=3", "--clients=16", "--processes=2", "--hostile=0.15"),
 )
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the resources of a process are counted in /proc")
