@@ -420,6 +420,7 @@ def test_only_reading_is_allowed(tmp_path):
     ):
         with pytest.raises(sqlite3.Error):
             database.ask(statement)
+    database.close()
 
 
 # --- Parquet ---------------------------------------------------------------------------------------------------------
