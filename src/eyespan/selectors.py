@@ -1,7 +1,7 @@
-"""Selectors: the part of a file that a person, a model or a compiler names, such as `app.py:10-20`.
+"""Selectors: a part of a file as people, models and compilers write it, such as `app.py:10-20`.
 
-Pure text: from what was written to a `Target`, and back. `native` and the command line use the same grammar and the
-same `resolve`. Grammar and examples: docs/selectors.md.
+Parses a text into a `Target` and formats it back, without access to files. `native` and the command line use the same
+grammar and the same `resolve`. Grammar and examples: docs/selectors.md.
 
     path:10-20   lines 10 to 20          path:10-          from line 10 on
     path:10+5    5 lines from line 10    path:-50          the last 50 lines
@@ -10,8 +10,8 @@ same `resolve`. Grammar and examples: docs/selectors.md.
     path::Class.method                                     path:p3-5   pages      path:c2-4   cells
     book.xlsx:Sheet1!A1:D20      app.sqlite:table          logs.zip!/app/today.log:-100      path@rev
 
-A file whose real name looks like this still opens: `readings` gives the whole text as a name first, then every way to
-split it, from the right; whoever reads takes the first whose path is there.
+A file whose real name looks like a selector still opens: `readings` returns the whole text as a name first, then every
+way to split it, from the right; `resolve` takes the first whose path exists.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ if TYPE_CHECKING:
 
 MAX_READINGS = 64
 MAX_SPLITS = 8
-"""A text with more `!/` or `@` than any selector needs is split at the last ones."""
+"""A text with more `!/` or `@` is split at the last ones."""
 MAX_COLONS = 128
 MAX_TEXT_CHARS = 16 * 1024
-"""A text with more colons is split at the last ones; a longer one is a name that no file has. Without these bounds a
-text of colons, as long as an argument may be, takes minutes."""
+"""A text with more colons is split at the last ones; a longer text is a name that no file has. Without these limits a
+text of colons as long as an argument may be takes minutes."""
 MAX_NAME_CHARS = 200
 
 
-# --- what can be selected ------------------------------------------------------------------------------------------
+# --- selections ----------------------------------------------------------------------------------------------------
 
 
 @record
 class Place:
-    """A line and a character of it, as compilers print them: what is around it is meant."""
+    """A line and a character of it, as compilers print them. It selects its surroundings."""
 
     line: int
     column: int
@@ -71,7 +71,7 @@ class Symbol:
 
 @record
 class Pages:
-    """Pages of a document; `last=None` goes to the end. `within`, here and below, are lines of their text."""
+    """Pages of a document; `last=None` is the end. `within`, here and below, selects lines of their text."""
 
     first: int
     last: int | None = None
@@ -80,7 +80,7 @@ class Pages:
 
 @record
 class Cells:
-    """Cells of a notebook; `last=None` goes to the end."""
+    """Cells of a notebook; `last=None` is the end."""
 
     first: int
     last: int | None = None
@@ -98,7 +98,7 @@ class Area:
 
 @record
 class Named:
-    """A table, a sheet, or whatever else has a name in this kind of file."""
+    """A table, a sheet, or another part with a name."""
 
     name: str
     within: tuple[Range, ...] = ()
@@ -109,12 +109,12 @@ Piece = Ranges | Symbol | Pages | Cells | Area | Named
 
 @record
 class Target:
-    """A file, the version of it, the member inside it if it is an archive, and the piece of that."""
+    """A file, a revision of it, a member of it if it is an archive, and a piece of that."""
 
     path: str
     piece: Piece | None = None
     member: str = ""
-    """A path inside the archive; members of archives inside it follow another `!/`."""
+    """A path in the archive; members of nested archives follow another `!/`."""
     revision: str = ""
 
 
@@ -122,9 +122,9 @@ class Target:
 
 
 def resolve(readings: Sequence[Target], take: Callable[[Target], T], exists: Callable[[str], bool]) -> T:
-    """Return what `take` makes of the first reading whose file exists.
+    """Return the result of `take` for the first reading whose file exists.
 
-    `exists(path)` is asked only to tell a missing revision from a name with an "@".
+    `exists(path)` is called only to distinguish a missing revision from a name with an "@".
 
     Raises: NoMember or NoRevision, if a file exists that lacks them; else NotFound, or what `take` raises.
     """
@@ -155,9 +155,9 @@ def is_missing(error: ReadError) -> bool:
 
 
 def readings(text: str) -> list[Target]:
-    """Every way to understand a text, the likeliest first: as a plain name, then split from the right.
+    """Return every way to understand a text, the likeliest first: as a plain name, then split from the right.
 
-    Inside an archive there may be several with the same path: whoever reads takes the first whose member is there.
+    Several readings may have the same archive and different members.
     """
     found = [Target(text)]
     if len(text) > MAX_TEXT_CHARS or not (":" in text or "@" in text or "!/" in text):
@@ -172,7 +172,7 @@ def readings(text: str) -> list[Target]:
 
 
 def _pieces(text: str) -> list[tuple[str, Piece | None]]:
-    """The splits of `path:selector`, longest path first."""
+    """Return the splits of `path:selector`, longest path first."""
     found: list[tuple[str, Piece | None]] = []
     at = text.rfind(":")
     for _ in range(MAX_COLONS):
@@ -187,7 +187,7 @@ def _pieces(text: str) -> list[tuple[str, Piece | None]]:
 
 
 def _bases(text: str, piece: Piece | None) -> list[Target]:
-    """`path`, `path!/member`, `path@revision` and `path@revision!/member`, longest path first."""
+    """Return the splits into path, revision and member, longest path first."""
     found = [Target(text, piece)]
     at = text.rfind("!/")
     splits = [(text, "")]
@@ -219,7 +219,7 @@ def _is_revision(text: str) -> bool:
 
 
 def parse_piece(text: str) -> Piece | None:
-    """The piece that the text behind a path's colon names, or None if it cannot be one."""
+    """Return the piece that the text after the colon of a path selects, or None if it cannot be one."""
     if text.startswith(":"):
         name = text[1:]
         return Symbol(name) if name.strip() and len(name) <= MAX_NAME_CHARS and "\n" not in name else None
@@ -229,7 +229,7 @@ def parse_piece(text: str) -> Piece | None:
     whole = _part(text, ())
     if whole is not None:
         return whole
-    # Lines of a part's text: the shortest tail that can be that, so that an area keeps its colon.
+    # Lines of the text of a part: the shortest tail that can be lines, so that an area keeps its colon.
     at = text.rfind(":")
     for _ in range(MAX_SPLITS):
         ranges = parse_ranges(text[at + 1 :]) if at > 0 else None
@@ -241,7 +241,7 @@ def parse_piece(text: str) -> Piece | None:
 
 
 def _part(text: str, within: tuple[Range, ...]) -> Piece | None:
-    """Pages, cells, an area or a name."""
+    """Return pages, cells, an area or a name; None if the text is none of them."""
     if text[:1] in ("p", "c"):
         span = parse_span(text[1:])
         if span is not None:
@@ -257,7 +257,7 @@ def _part(text: str, within: tuple[Range, ...]) -> Piece | None:
 
 
 def parse_ranges(text: str) -> tuple[Range, ...] | None:
-    """`10-20,40-60` and the like, or None."""
+    """Return the ranges of a text such as `10-20,40-60`, or None."""
     found: list[Range] = []
     for piece in text.split(","):
         one = _range(piece)
@@ -268,13 +268,13 @@ def parse_ranges(text: str) -> tuple[Range, ...] | None:
 
 
 def parse_span(text: str) -> tuple[int, int | None] | None:
-    """`3`, `3-5` or `3-`: the first and the last, or None."""
+    """Return the first and the last number of `3`, `3-5` or `3-`, or None."""
     one = _lines(text) if "+" not in text else None
     return None if one is None else (one.first, None if one.count is None else one.first + one.count - 1)
 
 
 def is_area(text: str) -> bool:
-    """Whether a text names cells of a sheet: A1, A1:D20, A:C, 5:9."""
+    """Return True if a text names cells of a sheet: A1, A1:D20, A:C, 5:9."""
     corners = text.replace("$", "").split(":")
     if len(corners) > 2 or not all(corners):
         return False
@@ -325,7 +325,7 @@ def _lines(text: str) -> Lines | None:
 
 
 def _number(text: str) -> int | None:
-    """A positive number in plain digits."""
+    """Return a positive number written in ASCII digits, or None."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 and int(text) > 0 else None
 
 
@@ -333,7 +333,7 @@ def _number(text: str) -> int | None:
 
 
 def write_target(target: Target) -> str:
-    """The text that `readings` understands as this target, among others."""
+    """Return a text of which this target is one of the `readings`."""
     text = target.path
     if target.revision:
         text += f"@{target.revision}"
@@ -343,7 +343,7 @@ def write_target(target: Target) -> str:
 
 
 def write_piece(piece: Piece) -> str:
-    """The text that `parse_piece` understands as this piece."""
+    """Return the text that `parse_piece` parses as this piece."""
     if isinstance(piece, Ranges):
         return _ranges(piece.ranges)
     if isinstance(piece, Symbol):
@@ -362,7 +362,7 @@ def _ranges(ranges: tuple[Range, ...]) -> str:
 
 
 def write_range(one: Range) -> str:
-    """The text that `parse_ranges` understands as this one range."""
+    """Return the text that `parse_ranges` parses as this one range."""
     if isinstance(one, Tail):
         return f"-{one.count}"
     if isinstance(one, Place):

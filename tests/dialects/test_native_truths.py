@@ -115,7 +115,7 @@ def test_text_of_other_scripts_is_text_wherever_a_sample_ends(call, shift):
 
 def test_a_hundred_wrong_names_are_answered_with_a_bounded_number_of_looks(call, monkeypatch):
     """Each could have its 32 folders above listed, six times over."""
-    from eyespan.dialects.native.suggestions import MAX_LOOKS
+    from eyespan.dialects.native.suggestions import MAX_LOOKUPS
     from eyespan.guard import Guard
 
     asked = []
@@ -124,7 +124,7 @@ def test_a_hundred_wrong_names_are_answered_with_a_bounded_number_of_looks(call,
     reply = call.tool.call({"files": [f"{'é/' * 500}{number}" for number in range(100)]})
 
     assert reply.is_error
-    assert len(asked) <= MAX_LOOKS
+    assert len(asked) <= MAX_LOOKUPS
 
 
 def test_nothing_is_looked_for_near_a_name_that_no_file_can_have(call, monkeypatch):

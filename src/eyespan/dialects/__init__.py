@@ -1,4 +1,4 @@
-"""The dialects by name. A new one is one module and one row here."""
+"""Dialects: one tool of one agent each, by name. A new dialect is one module and one row of `DIALECTS`."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ DIALECTS = {
 
 
 def dialect_class(name: str) -> type[Dialect]:
-    """The class of a dialect, imported on first use.
+    """Return the class of a dialect, imported on first use.
 
-    Raises: ValueError, naming those there are.
+    Raises: ValueError, which names the known dialects.
     """
     row = DIALECTS.get(name)
     if row is None:

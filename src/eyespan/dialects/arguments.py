@@ -1,4 +1,4 @@
-"""Judging the values that a model sends. Which of them are wrong, and in which words, is each dialect's own affair."""
+"""Check the values that a model sends. Each dialect decides which are wrong, and words its own errors."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
 __all__ = ["BadArguments", "as_whole", "is_integer", "shown"]
 
-_MOST_BITS = 1024
-"""No number of a line is longer, and Python writes no number of more than 4,300 digits."""
+MAX_BITS = 1024
+"""No line number is longer, and Python formats no number of more than 4,300 digits."""
 
 
 def is_integer(value: Any) -> bool:
-    """A whole number written as one; `true` is none."""
-    return type(value) is int and value.bit_length() <= _MOST_BITS
+    """Return True for a JSON integer; `true` is not one."""
+    return type(value) is int and value.bit_length() <= MAX_BITS
 
 
 def as_whole(value: Any) -> int | None:
-    """A number without a fraction, as JSON has it: 2 and 2.0, but neither 2.5 nor "2" nor true."""
+    """Return a JSON number without a fraction as an integer: 2 and 2.0, but not 2.5, "2" or true; else None."""
     if is_integer(value):
         number: int = value
         return number
@@ -31,11 +31,11 @@ def as_whole(value: Any) -> int | None:
 
 
 def shown(value: Any) -> str:
-    """A value as an error message shows it: its JSON form, shortened, or its type if it has none."""
+    """Return a value for an error message: its JSON form, shortened, or its type if it has none."""
     import json
 
     try:
         text = json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):  # no JSON, too many digits, too deep
+    except (TypeError, ValueError, RecursionError):  # not JSON, too many digits, too deep
         text = type(value).__name__
     return text if len(text) <= 80 else text[:77] + "..."

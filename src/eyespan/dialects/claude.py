@@ -1,6 +1,6 @@
-"""Claude Code `Read` (seed 003): `cat -n` lines, reminders for empty files, pictures, PDFs and notebooks as blocks.
+"""Claude Code `Read` (seed 003): `cat -n` lines, reminders for empty files, images, PDFs and notebooks as blocks.
 
-`claude` follows the document (`offset` from 0, a tab behind the number); `claude-upstream` the shipped product
+`claude` follows the document (`offset` from 0, a tab after the number); `claude-upstream` follows the shipped product
 (`offset` from 1, an arrow).
 """
 
@@ -42,44 +42,49 @@ DEFAULT_READ_LINES = 2000
 MAX_LINE_LENGTH = 2000
 BASH_TOOL_NAME = "Bash"
 MAX_PAGES = 20
-MARKS = {"tab": "\t", "arrow": "→"}
+SEPARATORS = {"tab": "\t", "arrow": "→"}
 _LIMITS = Limits(max_line_bytes=4 * (MAX_LINE_LENGTH + 2), max_line_chars=MAX_LINE_LENGTH)
 _SHOWN_KINDS = kinds.shown_in("claude")
 _PDF_ONLY = frozenset(("pdf",))
 _NO_KINDS: frozenset[str] = frozenset()
 
-DOCUMENTS = {"image": "picture", "pdf": "PDF"}
-"""Kinds that are called something else in messages."""
+KIND_NAMES = {"image": "picture", "pdf": "PDF"}
+"""The names of kinds in error messages, if they differ."""
 
 EMPTY = "<system-reminder>Warning: the file exists but the contents are empty.</system-reminder>"
 
 
 @record
 class ClaudeArgs:
+    """The checked arguments of a call."""
+
     file_path: str
     offset: int
-    """As given, for messages."""
+    """The given value, for messages."""
     first: int
+    """The first line."""
     limit: int | None
-    """None: not given. The default cuts, so the rest is told; a limit that was asked for needs no reminder."""
+    """None: not given. A reminder follows lines that are cut by the default, but not those cut by a given limit."""
     pages: tuple[int, int] | None = None
-    """First and last page asked for; only PDFs have any."""
+    """The first and the last page, for PDFs."""
 
 
 class Claude(FileDialect):
+    """The tool as the document describes it, with its settings."""
+
     name = "claude"
-    summary = "cat -n, pictures, PDFs page by page, notebooks, reminders for empty files; offset from 0"
+    summary = "cat -n, images, PDFs page by page, notebooks, reminders for empty files; offset from 0"
     settings = {"can_read_pdf": True, "pdf": "pages", "line_number_format": "tab"}
     first_offset = 0
 
     def _configure(self, settings: Mapping[str, Any]) -> None:
         if settings["pdf"] not in ("pages", "document"):
             raise ValueError(f'pdf must be "pages" or "document", not {settings["pdf"]!r}')
-        if settings["line_number_format"] not in MARKS:
+        if settings["line_number_format"] not in SEPARATORS:
             raise ValueError(f'line_number_format must be "tab" or "arrow", not {settings["line_number_format"]!r}')
         self.can_read_pdf = bool(settings["can_read_pdf"])
         self.pdf: str = settings["pdf"]
-        self.mark = MARKS[settings["line_number_format"]]
+        self.separator = SEPARATORS[settings["line_number_format"]]
         self._options = DocumentOptions(pdf=PdfOptions(max_pages=MAX_PAGES, is_whole=self.pdf == "document"))
 
     def _spec(self) -> ToolSpec:
@@ -94,20 +99,21 @@ class Claude(FileDialect):
             raise _bad("file_path is required and must be a string")
         if not path.startswith("/"):
             raise _bad("file_path must be an absolute path, not a relative path")
-        offset = _number(arguments.get("offset"), "offset", self.first_offset)
-        limit = None if arguments.get("limit") is None else _number(arguments["limit"], "limit", 0)
+        offset = _integer(arguments.get("offset"), "offset", self.first_offset)
+        limit = None if arguments.get("limit") is None else _integer(arguments["limit"], "limit", 0)
         if offset < 0:
             raise _bad("Offset must be non-negative")
         if limit is not None and limit <= 0:
             raise _bad("Limit must be greater than 0")
         pages = _pages(arguments.get("pages")) if self.can_read_pdf else None
-        return ClaudeArgs(path, offset, max(1, offset - self.first_offset + 1), limit, pages)
+        first = max(1, offset - self.first_offset + 1)
+        return ClaudeArgs(file_path=path, offset=offset, first=first, limit=limit, pages=pages)
 
     def plan(self, args: ClaudeArgs) -> ReadRequest:
         return ReadRequest(
-            args.file_path,
-            Lines(args.first, args.limit or DEFAULT_READ_LINES),
-            _LIMITS,
+            path=args.file_path,
+            selection=Lines(args.first, args.limit or DEFAULT_READ_LINES),
+            limits=_LIMITS,
             text_rule=NUL_IS_BINARY,
             documents=_SHOWN_KINDS,
             refuses=_NO_KINDS if self.can_read_pdf else _PDF_ONLY,
@@ -119,26 +125,28 @@ class Claude(FileDialect):
 
     def render(self, args: ClaudeArgs, document: Document) -> Reply:
         if document.kind == "pdf" and not document.parts and args.pages is not None:
-            raise _bad(f"pages starts at {args.pages[0]}, but the PDF has only {_count(document.extra['total_pages'])}")
+            raise _bad(
+                f"pages starts at {args.pages[0]}, but the PDF has only {_page_count(document.extra['total_pages'])}"
+            )
         if document.kind != "text":
-            return _blocks(document)
+            return _document_reply(document)
         part = only_text(document)
-        total, shown_lines = part.total_lines, part.line_count
+        total, returned = part.total_lines, part.line_count
         if total == 0:
             return _reminder(EMPTY, {"total_lines": 0, "lines_returned": 0, "truncated": False})
-        if not shown_lines:
+        if not returned:
             text = (
                 f"<system-reminder>Warning: the file exists but is shorter than the provided offset ({args.offset}). "
                 f"The file has {total} lines.</system-reminder>"
             )
             return _reminder(text, {"total_lines": total, "lines_returned": 0, "truncated": False})
-        view = numbered(part, width=6, mark=self.mark, max_chars=MAX_LINE_LENGTH)
+        view = numbered(part, width=6, mark=self.separator, max_chars=MAX_LINE_LENGTH)
         content: list[Content] = [TextContent(view)]
-        facts: dict[str, Any] = {"lines_returned": shown_lines, "truncated": part.more}
+        facts: dict[str, Any] = {"lines_returned": returned, "truncated": part.more}
         if total is not None:
             facts["total_lines"] = total
         if part.more and args.limit is None:
-            content.append(TextContent(self._more(part.first_line, shown_lines, total)))
+            content.append(TextContent(self._more_reminder(part.first_line, returned, total)))
         facts.update(encoding_facts(document))
         note = encoding_note(document)
         if note:
@@ -148,10 +156,10 @@ class Claude(FileDialect):
             content.append(TextContent(f"<system-reminder>{CHANGED}</system-reminder>"))
         return Reply(tuple(content), facts)
 
-    def _more(self, first: int, count: int, total: int | None) -> str:
+    def _more_reminder(self, first: int, count: int, total: int | None) -> str:
         last = first + count - 1
         of = "" if total is None else f" of {total}"
-        following = last + self.first_offset  # line `last + 1`, in the way this dialect counts offsets
+        following = last + self.first_offset  # the offset of line `last + 1`
         return (
             f"<system-reminder>Lines {first}-{last}{of} are shown. "
             f"To read on, use offset {following}.</system-reminder>"
@@ -174,7 +182,7 @@ class Claude(FileDialect):
                     "Please use appropriate tools for binary file analysis."
                 )
             case errors.Unreadable():
-                text = f"This {DOCUMENTS.get(error.kind, error.kind)} cannot be read: {error}"
+                text = f"This {KIND_NAMES.get(error.kind, error.kind)} cannot be read: {error}"
             case errors.WindowTooLarge():
                 text = f"File content exceeds maximum allowed size: {error}. Use offset and limit to read a part of it."
             case errors.OutsideRoot():
@@ -191,17 +199,19 @@ class Claude(FileDialect):
 
 
 class ClaudeUpstream(Claude):
+    """The tool as the shipped product behaves."""
+
     name = "claude-upstream"
-    summary = "as claude, as the shipped product does: offset from 1, an arrow behind the number"
+    summary = "as claude, as the shipped product does: offset from 1, an arrow after the number"
     settings = {**Claude.settings, "line_number_format": "arrow"}
     first_offset = 1
 
 
 def _page_options(first: int, last: int) -> DocumentOptions:
-    return DocumentOptions(pdf=PdfOptions(first, last, MAX_PAGES))
+    return DocumentOptions(pdf=PdfOptions(first=first, last=last, max_pages=MAX_PAGES))
 
 
-def _number(value: Any, name: str, default: int) -> int:
+def _integer(value: Any, name: str, default: int) -> int:
     if value is None:
         return default
     number = as_whole(value)
@@ -211,7 +221,7 @@ def _number(value: Any, name: str, default: int) -> int:
 
 
 def _pages(value: Any) -> tuple[int, int] | None:
-    """ "3" or "1-5" as first and last page; None where nothing is asked for."""
+    """Return the first and the last page of "3" or "1-5"; None if no pages are given."""
     if value is None or value == "":
         return None
     whole = as_whole(value)
@@ -229,14 +239,14 @@ def _is_page(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= 9 and int(text) >= 1
 
 
-def _count(pages: int) -> str:
+def _page_count(pages: int) -> str:
     return "1 page" if pages == 1 else f"{pages} pages"
 
 
-def _blocks(document: Document) -> Reply:
-    """A picture, PDF or notebook: its parts in order as blocks, neighbouring notes as one; its own facts beside them.
+def _document_reply(document: Document) -> Reply:
+    """Return an image, PDF or notebook: its parts in order as blocks, adjacent notes as one, and its facts.
 
-    A document without parts (a notebook without cells) is answered as an empty file is.
+    A document without parts (a notebook without cells) is answered like an empty file.
     """
     content: list[Content] = []
     notes: list[str] = []
@@ -255,15 +265,15 @@ def _blocks(document: Document) -> Reply:
     if not content:
         return _reminder(EMPTY, facts)
     if "left_out" in facts:
-        content.append(TextContent(_left_out(facts)))
+        content.append(TextContent(_left_out_reminder(facts)))
     if document.facts.changed:
         facts["changed_during_read"] = True
         content.append(TextContent(f"<system-reminder>{CHANGED_DOCUMENT}</system-reminder>"))
     return Reply(tuple(content), facts)
 
 
-def _left_out(facts: dict[str, Any]) -> str:
-    """Which pages are not shown, and how to ask for them."""
+def _left_out_reminder(facts: dict[str, Any]) -> str:
+    """Return the reminder that names the pages left out and the argument that reads them."""
     shown_pages, (start, end), total = facts["pages_returned"], facts["left_out"], facts["total_pages"]
     first, last = shown_pages[0], shown_pages[-1]
     is_shown = f"Page {first} of {total} is" if first == last else f"Pages {first}-{last} of {total} are"
@@ -286,7 +296,7 @@ def _bad(text: str) -> BadArguments:
 
 
 PDF_LINE = "- This tool can read PDF files"
-# The words of the seed, with its variables filled in.
+# The text of the seed, with its variables filled in.
 DESCRIPTION = (
     "Reads a file from the local filesystem. You can access any file directly by using this tool.",
     "Assume this tool is able to read all files on the machine. If the User provides a path to a file assume that path "

@@ -1,7 +1,8 @@
 """Codex `read_file` (seed 000): an absolute path, `L12: ` lines, a slice or a block grown around an anchor line.
 
-`codex` has the defaults of the document, `codex-upstream` those of the program that shipped. Order of checks and texts
-are the program's: offset, limit, path, anchor_line, max_lines, then the file. A cut is silent: no total, no notice.
+`codex` has the defaults of the document, `codex-upstream` those of the program that shipped. The order of checks and
+the texts are the program's: offset, limit, path, anchor_line, max_lines, then the file. Cut answers have no notice and
+no total.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from eyespan.dialects.arguments import BadArguments, is_integer, shown
 from eyespan.dialects.base import CHANGED, FileDialect, encoding_note, only_text, text_reply
 from eyespan.dialects.rendering import joined, numbered
 from eyespan.model import ANY_IS_TEXT, NO_TOTAL, Block, Limits, Lines, ReadRequest, ReplyError, RowsPart, ToolSpec
-from eyespan.record import record
+from eyespan.record import record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,20 +26,25 @@ if TYPE_CHECKING:
 
 DEFAULT_LIMIT = 2000
 MAX_LINE_BYTES = 500
-"""The document says characters; the program counts bytes of UTF-8 and cuts at a character's border."""
+"""Characters by the document. The program counts bytes of UTF-8 and cuts between characters, and so does this."""
 _LIMITS = Limits(max_line_bytes=MAX_LINE_BYTES + 12)
 _USIZE_MAX = 2**64 - 1
 
 
 @record
 class CodexArgs:
+    """The checked arguments of a call."""
+
     file_path: str
     offset: int
     limit: int
-    block: Block | None
+    block: Block | None = None
+    """Read a block around an anchor line instead of a slice."""
 
 
 class Codex(FileDialect):
+    """The tool as the document describes it."""
+
     name = "codex"
     summary = "absolute file_path, offset/limit, `L12: ` lines, an indentation mode around an anchor line"
     max_levels = 4
@@ -57,14 +63,14 @@ class Codex(FileDialect):
             raise _unparsed(f"mode: unknown variant `{mode}`, expected `slice` or `indentation`")
         options = fields.get("indentation")
         if options is None and mode == "slice":
-            return _slice(path, offset, limit)
+            return _slice_args(path, offset, limit)
         options = {} if options is None else _object(options, "indentation")
         anchor = _field(options, "indentation.anchor_line", "usize", None, nullable=True)
         levels = _field(options, "indentation.max_levels", "usize", self.max_levels)
         siblings = _field(options, "indentation.include_siblings", "boolean", False)
         header = _field(options, "indentation.include_header", "boolean", self.include_header)
         max_lines = _field(options, "indentation.max_lines", "usize", None, nullable=True)
-        args = _slice(path, offset, limit)
+        args = _slice_args(path, offset, limit)
         if mode == "slice":
             return args
         anchor = offset if anchor is None else anchor
@@ -73,13 +79,14 @@ class Codex(FileDialect):
         if max_lines == 0:
             raise _refused("max_lines must be greater than zero")
         cap = limit if max_lines is None else min(limit, max_lines)
-        return CodexArgs(path, offset, limit, Block(anchor, cap, levels, siblings, header))
+        block = Block(anchor=anchor, cap=cap, max_levels=levels, siblings=siblings, header=header)
+        return replace(args, block=block)
 
     def plan(self, args: CodexArgs) -> ReadRequest:
         return ReadRequest(
-            args.file_path,
-            args.block or Lines(args.offset, args.limit),
-            _LIMITS,
+            path=args.file_path,
+            selection=args.block or Lines(args.offset, args.limit),
+            limits=_LIMITS,
             text_rule=ANY_IS_TEXT,
             encoding=self.encoding or "utf-8",
             tells_encoding=self.encoding is not None,
@@ -92,7 +99,7 @@ class Codex(FileDialect):
         if isinstance(part, RowsPart):
             if part.past_end:
                 raise _out_of_range("anchor_line exceeds file length")
-            return text_reply(joined(_shown(part)), notes=notes)
+            return text_reply(joined(_block_pieces(part)), notes=notes)
         lines = only_text(document)
         if not lines.line_count:
             raise _out_of_range("offset exceeds file length")
@@ -111,23 +118,25 @@ class Codex(FileDialect):
 
 
 class CodexUpstream(Codex):
+    """The tool with the defaults of the program that shipped."""
+
     name = "codex-upstream"
     summary = "as codex, with the defaults of the program that shipped: max_levels 0, include_header true"
     max_levels = 0
     include_header = True
 
 
-def _slice(path: str, offset: int, limit: int) -> CodexArgs:
+def _slice_args(path: str, offset: int, limit: int) -> CodexArgs:
     if offset == 0:
         raise _refused("offset must be a 1-indexed line number")
     if limit == 0:
         raise _refused("limit must be greater than zero")
     if not path.startswith("/"):
         raise _refused("file_path must be an absolute path")
-    return CodexArgs(path, offset, limit, None)
+    return CodexArgs(file_path=path, offset=offset, limit=limit)
 
 
-def _shown(part: RowsPart) -> Iterator[str]:
+def _block_pieces(part: RowsPart) -> Iterator[str]:
     before = "L"
     for number, raw in part.rows:
         yield f"{before}{number}: {cut_bytes(raw.decode('utf-8', 'replace'), MAX_LINE_BYTES)}"
@@ -156,7 +165,7 @@ _MISSING = object()
 
 
 def _field(fields: Mapping[str, Any], name: str, kind: str, default: Any = _MISSING, *, nullable: bool = False) -> Any:
-    """One argument, judged as strictly as the original's parser does: no number in quotes, no fraction, no null."""
+    """Return one argument, checked as strictly as by the original's parser: no quoted number, no fraction, no null."""
     value = fields.get(name[name.rfind(".") + 1 :], _MISSING)
     if value is _MISSING:
         if default is _MISSING:

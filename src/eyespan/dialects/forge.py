@@ -1,7 +1,7 @@
 """Forge `Read` (seed 002): ranges, head and tail, base64 for binary files, byte and scan limits from TOML.
 
-Bad arguments win over everything on disk. A read of the whole file is bounded by `max_file_read_bytes`, a read of lines
-by `max_scan_bytes` from the file's start through the last line read. Lines keep their terminators.
+Bad arguments are reported before anything on disk. `max_file_read_bytes` limits a read of the whole file,
+`max_scan_bytes` a read of lines: from the start of the file through the last line read. Lines keep their terminators.
 """
 
 from __future__ import annotations
@@ -34,18 +34,22 @@ if TYPE_CHECKING:
 
 NUMBERS = ("start_line", "end_line", "limit", "head", "tail")
 _FIELDS = frozenset(("path", "show_line_numbers", *NUMBERS))
-_WHOLE = Lines()
-"""The whole file, which other limits are for than for a range of it."""
+_WHOLE_FILE = Lines()
+"""The whole file, which has other limits than a range."""
 
 
 @record
 class ForgeArgs:
+    """The checked arguments of a call."""
+
     path: str
     selection: Selection
     show_line_numbers: bool
 
 
 class Forge(FileDialect):
+    """The tool as the document describes it, with its settings."""
+
     name = "forge"
     summary = "Read with aliases, ranges, head/tail, base64 for binary files, byte and scan limits from TOML"
     settings = {"max_file_read_bytes": 204_800, "max_scan_bytes": 2_097_152, "show_line_numbers": True}
@@ -87,21 +91,21 @@ class Forge(FileDialect):
             raise _bad(f"show_line_numbers must be true or false, not {shown(numbers)}")
         selection = _selection(given)
         if ".." in path.split("/"):
-            admit(path, False)  # a denied name is told as denied
+            admit(path, False)  # raises if the name is denied
             raise errors.OutsideRoot(path)
         return ForgeArgs(path, selection, self.show_line_numbers if numbers is None else numbers)
 
     def plan(self, args: ForgeArgs) -> ReadRequest:
-        whole = args.selection is _WHOLE
+        is_whole = args.selection is _WHOLE_FILE
         return ReadRequest(
-            args.path,
-            args.selection,
-            self._whole_limits if whole else self._range_limits,
-            # Where the host names the encoding, bytes that are not of it are replaced and counted.
+            path=args.path,
+            selection=args.selection,
+            limits=self._whole_limits if is_whole else self._range_limits,
+            # If the host names the encoding, invalid bytes are replaced and counted.
             text_rule=NUL_OR_BAD_UTF8_IS_BINARY if self.encoding in (None, "auto") else NUL_IS_BINARY,
             encoding=self.encoding or "utf-8",
             tells_encoding=self.encoding is not None,
-            wants_bytes=whole,
+            wants_bytes=is_whole,
         )
 
     def render(self, args: ForgeArgs, document: Document) -> Reply:
@@ -176,12 +180,12 @@ def _selection(given: Mapping[str, int]) -> Selection:
         raise _bad("start_line must be <= end_line")
     counts = [count for count in (limit, None if end is None else end - first + 1) if count is not None]
     if start is None and not counts:
-        return _WHOLE
-    return Lines(first, min(counts, default=_TO_THE_END))
+        return _WHOLE_FILE
+    return Lines(first, min(counts, default=_UNLIMITED))
 
 
-_TO_THE_END = 2**62
-"""An open range: other than the whole file, it is bounded by the scan limit."""
+_UNLIMITED = 2**62
+"""The count of an open range. Unlike the whole file, the scan limit bounds it."""
 
 
 def _bad(text: str) -> BadArguments:

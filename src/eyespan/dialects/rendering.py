@@ -1,4 +1,4 @@
-"""Text of large windows, numbered or plain, without holding any of it twice."""
+"""Render the text of large windows, with or without numbers, without holding any of it twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files as MCP resources: `file:///{+path}{?start,limit}`, read through the same engine and guard as the tools."""
+"""Read files as MCP resources, `file:///{+path}{?start,limit}`, through the same engine and guard as the tools."""
 
 from __future__ import annotations
 
@@ -22,48 +22,56 @@ if TYPE_CHECKING:
     from eyespan.guard import Root
 
 MAX_RESOURCE_BYTES = 8 * MIB
-MAX_COMPLETIONS = 100  # of the protocol
+MAX_COMPLETIONS = 100
+"""The limit of the protocol."""
 
 
 def uri_of(path: str) -> str:
+    """Return the URI of a path."""
     return "file:///" + quote_from_bytes(os.fsencode(path.lstrip("/")))
 
 
 def path_of(uri: str, roots: Sequence[Root]) -> tuple[str, dict[str, int]]:
-    """The path a URI names, and its range. A path that lies in a root is absolute; any other belongs to the first root.
+    """Return the path of a URI and its range. A path in a root is absolute; others are relative to the first root.
 
     Raises: InvalidPath.
     """
-    scheme, mark, rest = uri.partition("://")
+    scheme, colon, rest = uri.partition("://")
     host, slash, rest = rest.partition("/")
-    if scheme.lower() != "file" or not mark or not slash or host.lower() not in ("", "localhost"):
+    if scheme.lower() != "file" or not colon or not slash or host.lower() not in ("", "localhost"):
         raise InvalidPath(uri, "a resource here is file:///PATH?start=LINE&limit=LINES")
     path, _, query = rest.partition("?")
     name = os.fsdecode(unquote_to_bytes(path.partition("#")[0]))
     absolute = "/" + name.lstrip("/")
     chosen = absolute if paths.beneath(absolute, roots) is not None else name
-    wanted: dict[str, int] = {}
+    lines: dict[str, int] = {}
     for key, value in parse_qsl(query.partition("#")[0], keep_blank_values=True):
         if key not in ("start", "limit") or not value.isascii() or not value.isdigit() or not 0 < len(value) < 16:
-            raise InvalidPath(uri, "start and limit are whole numbers from 1 on, and nothing else can be asked for")
-        wanted[key] = int(value)
-    if 0 in wanted.values():
+            raise InvalidPath(uri, "the only parameters are start and limit, whole numbers from 1 on")
+        lines[key] = int(value)
+    if 0 in lines.values():
         raise InvalidPath(uri, "start and limit count from 1")
-    return chosen, wanted
+    return chosen, lines
 
 
 def read(
     engine: Engine, roots: Sequence[Root], uri: str, context: CallContext, limit_bytes: int | None = None
 ) -> dict[str, Any]:
-    """The contents of one resource: text by lines, or bytes.
+    """Return the contents of one resource: text by lines, or bytes.
 
     Raises: ReadError.
     """
-    path, wanted = path_of(uri, roots)
+    path, lines = path_of(uri, roots)
     limit = min(MAX_RESOURCE_BYTES, limit_bytes or MAX_RESOURCE_BYTES)
     limits = Limits(max_window_bytes=limit)
-    selection = Lines(wanted.get("start", 1), wanted.get("limit"))
-    request = ReadRequest(path, selection, limits, NUL_IS_BINARY, encoding="bom", wants_bytes=True)
+    request = ReadRequest(
+        path=path,
+        selection=Lines(lines.get("start", 1), lines.get("limit")),
+        limits=limits,
+        text_rule=NUL_IS_BINARY,
+        encoding="bom",
+        wants_bytes=True,
+    )
     document = engine.read(request, context)
     part = document.parts[0]
     guessed = guess_type(document.facts.canonical)[0]
@@ -83,20 +91,20 @@ def read(
 
 
 def complete(engine: Engine, value: str, context: CallContext) -> dict[str, Any]:
-    """Paths that begin with `value`: folders with a slash behind. Hidden names only when a dot was typed."""
+    """Return the paths that begin with `value`, directories with a slash; hidden names only after a dot."""
     from eyespan.errors import ReadError
 
-    folder, slash, start = value.rpartition("/")
+    directory, slash, start = value.rpartition("/")
     try:
-        found = engine.list(folder + slash or ".", context).entries
+        found = engine.list(directory + slash or ".", context).entries
     except ReadError:
         found = ()
-    hits = sorted(
-        f"{folder}{slash}{entry.name}{'/' if entry.what == 'directory' else ''}"
+    matches = sorted(
+        f"{directory}{slash}{entry.name}{'/' if entry.what == 'directory' else ''}"
         for entry in found
         if entry.name.startswith(start) and (start.startswith(".") or not entry.name.startswith("."))
     )
-    values = [hit for hit in hits if valid_text(hit) == hit]
+    values = [path for path in matches if valid_text(path) == path]
     return {
         "values": values[:MAX_COMPLETIONS],
         "total": len(values),

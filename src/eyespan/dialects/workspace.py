@@ -1,7 +1,7 @@
 """Workspace `read_file` (seed 001): a root-relative path, a window of lines, a result object, six error codes.
 
-Order: policy, sandbox, arguments, kind, size, binary, text. `workspace` counts lines as `wc -l` does;
-`workspace-upstream` does as the shipped program: the empty piece behind a final line feed is one more line, and a link
+Order of checks: policy, sandbox, arguments, kind, size, binary, text. `workspace` counts lines like `wc -l`.
+`workspace-upstream` follows the shipped program: the empty piece after a final line feed is one more line, and a link
 as the last component is not a file.
 """
 
@@ -28,13 +28,17 @@ SIZE_LIMIT_BYTES = 1 * MIB
 
 @record
 class WorkspaceArgs:
+    """The checked arguments of a call."""
+
     path: str
-    """With `/` for every `\\`, as the sandbox sees it."""
+    """The path with `/` for every `\\`."""
     start_line: int
     max_lines: int
 
 
 class Workspace(FileDialect):
+    """The tool as the document describes it."""
+
     name = "workspace"
     summary = "root-relative path, start_line/max_lines, a result object with meta and next_start_line, six error codes"
     follows_final_link = True
@@ -50,19 +54,19 @@ class Workspace(FileDialect):
             raise _invalid("path must be a non-empty string")
         path = path.replace("\\", "/")
         admit(path, True)
-        start = _whole(arguments.get("start_line"), 1)
+        start = _integer(arguments.get("start_line"), 1)
         if start is None or start < 1:
             raise _invalid("start_line must be an integer >= 1")
-        count = _whole(arguments.get("max_lines"), DEFAULT_MAX_LINES)
+        count = _integer(arguments.get("max_lines"), DEFAULT_MAX_LINES)
         if count is None or not 1 <= count <= HIGHEST_MAX_LINES:
             raise _invalid(f"max_lines must be an integer between 1 and {HIGHEST_MAX_LINES}")
         return WorkspaceArgs(path, start, count)
 
     def plan(self, args: WorkspaceArgs) -> ReadRequest:
         return ReadRequest(
-            args.path,
-            Lines(args.start_line, args.max_lines),
-            Limits(max_file_bytes=SIZE_LIMIT_BYTES),
+            path=args.path,
+            selection=Lines(args.start_line, args.max_lines),
+            limits=Limits(max_file_bytes=SIZE_LIMIT_BYTES),
             text_rule=NUL_IS_BINARY,
             encoding=self.encoding or "utf-8-sig",
             tells_encoding=self.encoding is not None,
@@ -73,7 +77,7 @@ class Workspace(FileDialect):
 
     def render(self, args: WorkspaceArgs, document: Document) -> Reply:
         part, facts = only_text(document), document.facts
-        total = self._total(part.total_lines or 0, bool(part.ends_open))
+        total = self._line_count(part.total_lines or 0, bool(part.ends_open))
         returned = max(0, min(args.max_lines, total - args.start_line + 1))
         truncated = args.start_line + returned <= total and returned > 0
         content = part.data.decode("utf-8", "replace").replace("\r\n", "\n")
@@ -95,9 +99,9 @@ class Workspace(FileDialect):
         result["meta"].update(encoding_facts(document))
         if facts.changed:
             result["meta"]["changed_during_read"] = True
-        return text_reply(_json(result), result)
+        return text_reply(_as_json(result), result)
 
-    def _total(self, lines: int, ends_open: bool) -> int:
+    def _line_count(self, lines: int, ends_open: bool) -> int:
         return lines
 
     def render_error(self, error: ReadError) -> ReplyError:
@@ -126,15 +130,17 @@ class Workspace(FileDialect):
 
 
 class WorkspaceUpstream(Workspace):
+    """The tool as the shipped program behaves."""
+
     name = "workspace-upstream"
     summary = "as workspace, as the shipped program does: a final newline opens one more line, a final link is refused"
     follows_final_link = False
 
-    def _total(self, lines: int, ends_open: bool) -> int:
+    def _line_count(self, lines: int, ends_open: bool) -> int:
         return lines + 1 if lines and not ends_open else lines
 
 
-def _whole(value: Any, default: int) -> int | None:
+def _integer(value: Any, default: int) -> int | None:
     return default if value is None else as_whole(value)
 
 
@@ -146,7 +152,7 @@ def _invalid(text: str) -> BadArguments:
     return BadArguments("INVALID_ARGUMENT", f"INVALID_ARGUMENT: {text}")
 
 
-def _json(result: dict[str, Any]) -> str:
+def _as_json(result: dict[str, Any]) -> str:
     import json
 
     return json.dumps(result, ensure_ascii=False)
@@ -156,7 +162,7 @@ DESCRIPTION = "Reads a UTF-8 text file in the workspace and returns a line-limit
 
 
 def _schema() -> dict[str, Any]:
-    """Section 4.4 of the seed, word for word."""
+    """Return the schema of section 4.4 of the seed, word for word."""
     return {
         "type": "object",
         "properties": {

@@ -29,7 +29,7 @@ class Loaded:
     rows: tuple[Row, ...]
     texts: tuple[str, ...]
     """The text shown for each row: its own, or with secrets replaced."""
-    secrets: tuple[list[redaction.Span], ...] | None
+    secrets: tuple[list[redaction.Secret], ...] | None
     """The secrets of each row, where they are looked for."""
     is_complete: bool
     """Everything wanted was read."""
@@ -125,7 +125,7 @@ class _Reading:
             self.notes.append("the file is empty" if not self._facts.size_bytes else "the file holds no text")
 
 
-def _secrets(text: Text, rows: Sequence[Row]) -> list[list[redaction.Span]]:
+def _secrets(text: Text, rows: Sequence[Row]) -> list[list[redaction.Secret]]:
     """Return the secrets of each row, also those that begin before the first one."""
     lines = [row.text for row in rows]
     first = rows[0] if rows else None

@@ -1,8 +1,9 @@
-"""Secrets in text: where they are, and a mark in their place that nobody takes for the value.
+"""Find secrets in text and replace them.
 
-Line by line, so that numbers stay those of the file. A mark is `«redacted:what»`: no parser takes it for a key, and
-written back by mistake it breaks loudly instead of quietly. Finds what has a shape (keys of known services, tokens,
-passwords in addresses, values given to names such as `password`); it cannot find a secret that looks like any word.
+The text is searched line by line, so that line numbers stay those of the file. The replacement is `«redacted:kind»`,
+which no parser accepts as a key: if a model writes it back by mistake, the error is visible. Secrets are found by their
+form: keys of known services, tokens, passwords in URLs, values assigned to names such as `password`. A secret that
+looks like an ordinary word is not found.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_SECRET_CHARS = 4096
-"""Text is looked at this far before and behind what is shown, so that no cut leaves half a secret unseen."""
+"""The text before and after the shown part that is searched too, so that no part of a cut secret is shown."""
 
 _SHAPES = (
     ("aws-key", r"\b(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}\b"),
@@ -43,93 +44,98 @@ _BEARER = re.compile(r"\b(?:bearer|basic)\s{1,4}(?P<token>[0-9A-Za-z+/=_.~-]{16,
 _KEY_START = re.compile(r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----")
 _KEY_END = re.compile(r"-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----")
 _KEY_LINE = re.compile(r"[0-9A-Za-z+/]{40,}={0,2}")
-# A value that is only a reference to where the secret is, or an example of one.
+# A value that only refers to a secret, or is an example of one.
 _REFERENCE = re.compile(
     r"""(?ix) \$ | %\w+% | \{\{ | <\w | \*{3} | x{4} | (?:os|env|process|config|settings|self|args)\b[.(\[]
     | (?:none|null|true|false|undefined|string|required|optional|changeme|example|placeholder|your[-_ ])\b """
 )
 _PLAIN_WORD = re.compile(r"[a-z_]+(?:\.[a-z_]+)*\(?|[A-Z_]+|[\w.]+\(.*", re.ASCII)
 
-Span = tuple[int, int, str]
+Secret = tuple[int, int, str]
+"""Start and end in its line, and its kind."""
 
 
-def secrets(lines: Sequence[str]) -> list[list[Span]]:
-    """For each line where its secrets are: start, end and what it is; sorted, never overlapping.
+def secrets(lines: Sequence[str]) -> list[list[Secret]]:
+    """Return the secrets of each line, sorted and without overlaps.
 
-    Consecutive lines of a text: a private key goes over several.
+    The lines must be consecutive, because a private key spans several of them.
     """
-    found: list[list[Span]] = []
-    inside = False
+    found: list[list[Secret]] = []
+    is_in_key = False
     for text in lines:
         start, end = _KEY_START.search(text), _KEY_END.search(text)
         if start is not None and (end is None or end.start() < start.end()):
-            inside = True
+            is_in_key = True
             found.append([(start.end(), len(text), "private-key")] if start.end() < len(text) else [])
         elif start is not None and end is not None:
             found.append([(start.end(), end.start(), "private-key")])
-        elif inside or end is not None:
+        elif is_in_key or end is not None:
             stop = end.start() if end is not None else len(text)
             found.append([(0, stop, "private-key")] if text[:stop].strip() else [])
             if end is not None:
-                inside = False
-                _mark_lines_before(lines, found)
+                is_in_key = False
+                _add_key_lines_before(lines, found)
         elif _KEY_LINE.fullmatch(text.strip()):
             found.append([(0, len(text), "key-material")])
         else:
-            found.append(_in_line(text))
+            found.append(_secrets_in_line(text))
     return found
 
 
-def _mark_lines_before(lines: Sequence[str], found: list[list[Span]]) -> None:
-    """The lines of a key whose beginning is not among these lines."""
+def _add_key_lines_before(lines: Sequence[str], found: list[list[Secret]]) -> None:
+    """Add the lines of a key that begins before the first line."""
     at = len(found) - 2
     while at >= 0 and lines[at].strip() and re.fullmatch(r"[0-9A-Za-z+/=]+", lines[at].strip()):
         found[at] = [(0, len(lines[at]), "private-key")]
         at -= 1
 
 
-def _in_line(text: str) -> list[Span]:
-    spans: list[Span] = []
+def _secrets_in_line(text: str) -> list[Secret]:
+    found: list[Secret] = []
     for match in _SHAPE.finditer(text):
-        spans.append((match.start(), match.end(), (match.lastgroup or "secret").replace("_", "-")))
+        found.append((match.start(), match.end(), (match.lastgroup or "secret").replace("_", "-")))
     for match in _IN_URL.finditer(text):
-        spans.append((*match.span("password"), "password"))
+        found.append((*match.span("password"), "password"))
     for match in _BEARER.finditer(text):
-        spans.append((*match.span("token"), "token"))
+        found.append((*match.span("token"), "token"))
     for match in _VALUE.finditer(text):
         group = next(name for name in ("double", "single", "bare") if match[name] is not None)
         value = match[group]
         if _REFERENCE.match(value) or (group == "bare" and _PLAIN_WORD.fullmatch(value)):
             continue
-        spans.append((*match.span(group), "value"))
-    spans.sort(key=lambda span: (span[0], -span[1]))
-    kept: list[Span] = []
-    for span in spans:
-        if not kept or span[0] >= kept[-1][1]:
-            kept.append(span)
-        elif span[1] > kept[-1][1]:
-            kept[-1] = (kept[-1][0], span[1], kept[-1][2])
-    return kept
+        found.append((*match.span(group), "value"))
+    return _without_overlaps(found)
 
 
-def redacted(text: str, spans: Sequence[Span], start: int = 0, end: int | None = None) -> str:
-    """`text[start:end]` with marks for its secrets; one that is only touched is marked, none of it shown."""
+def _without_overlaps(found: list[Secret]) -> list[Secret]:
+    """Return the secrets sorted by their start, overlapping ones joined."""
+    merged: list[Secret] = []
+    for start, end, kind in sorted(found, key=lambda secret: (secret[0], -secret[1])):
+        if not merged or start >= merged[-1][1]:
+            merged.append((start, end, kind))
+        elif end > merged[-1][1]:
+            merged[-1] = (merged[-1][0], end, merged[-1][2])
+    return merged
+
+
+def redacted(text: str, secrets: Sequence[Secret], start: int = 0, end: int | None = None) -> str:
+    """Return `text[start:end]` with its secrets replaced, also those that are only partly in it."""
     end = len(text) if end is None else end
     pieces: list[str] = []
     at = start
-    for first, last, what in spans:
+    for first, last, kind in secrets:
         if last <= at or first >= end:
             continue
-        pieces += [text[at : max(at, first)], f"«redacted:{what}»"]
+        pieces += [text[at : max(at, first)], f"«redacted:{kind}»"]
         at = last
     if at < end:
         pieces.append(text[at:end])
     return "".join(pieces)
 
 
-def up_to(text: str, spans: Sequence[Span], end: int) -> int:
-    """Where to cut at the earliest from `end` on, so that no secret is cut in two."""
-    for first, last, _ in spans:
+def up_to(text: str, secrets: Sequence[Secret], end: int) -> int:
+    """Return the first place from `end` on at which a cut divides no secret."""
+    for first, last, _ in secrets:
         if first < end < last:
             return last
     return end

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from eyespan.guard.listing import Listing
 
 MAX_PATH_CHARS = 4096
-"""No file has a longer path, so none is similar to one."""
+"""No file has a longer path, so nothing is similar to one."""
 MAX_LEVELS_UP = 32
 MAX_PREFIXES = 8
-MAX_LOOKS = 200
-"""Directories and files that are looked at for all wrong paths of a call, so that a hundred deep names do not delay the
-answer."""
+MAX_LOOKUPS = 200
+"""The directories and files that are opened for all wrong paths of a call, so that a hundred deep names do not delay
+the answer."""
 
 
 class Suggestions:
@@ -31,7 +31,7 @@ class Suggestions:
         self._engine = engine
         self._context = context
         self._listings: dict[str, Listing | None] = {}
-        self._looks = 0
+        self._lookups = 0
 
     def lookalike(self, path: str) -> str | None:
         """Return the one path that looks like this one, name by name; None if there is none or several."""
@@ -56,17 +56,17 @@ class Suggestions:
         if not path.startswith("/"):
             # The workspace's own directory, or one above it, written once too often.
             shorter = ["/".join(names[at:]) for at in range(1, min(len(names), MAX_PREFIXES))]
-            found = [name for name in shorter if not self._spent() and self.exists(name)]
+            found = [name for name in shorter if not self._is_exhausted() and self.exists(name)]
         descent = self._descent(path)
         if descent is not None:
             directory, (name, *rest) = descent
             entries = self._names(directory)
-            for near in suggest.nearest(name, entries):
-                whole = "/".join([directory + near, *rest])
+            for similar in suggest.nearest(name, entries):
+                whole = "/".join([directory + similar, *rest])
                 if not rest:
-                    found.append(whole + ("/" if entries[near] == "directory" else ""))
-                elif entries[near] != "file":
-                    found.append(whole if self.exists(whole) else f"{directory}{near}/")
+                    found.append(whole + ("/" if entries[similar] == "directory" else ""))
+                elif entries[similar] != "file":
+                    found.append(whole if self.exists(whole) else f"{directory}{similar}/")
         return list(dict.fromkeys(found))[: suggest.MAX_SUGGESTIONS]
 
     def _descent(self, path: str) -> tuple[str, list[str]] | None:
@@ -89,7 +89,7 @@ class Suggestions:
     def _listing(self, directory: str) -> Listing | None:
         """Return the listing of a directory; None if it cannot be listed."""
         if directory not in self._listings:
-            if self._spent():
+            if self._is_exhausted():
                 return None
             try:
                 self._listings[directory] = self._engine.list(directory or ".", self._context)
@@ -99,10 +99,10 @@ class Suggestions:
                 self._listings[directory] = None
         return self._listings[directory]
 
-    def _spent(self) -> bool:
-        """Count one look; return True if enough was looked at."""
-        self._looks += 1
-        return self._looks > MAX_LOOKS
+    def _is_exhausted(self) -> bool:
+        """Count one lookup; return True if there were too many."""
+        self._lookups += 1
+        return self._lookups > MAX_LOOKUPS
 
     def exists(self, path: str) -> bool:
         """Return True if a file has this name."""

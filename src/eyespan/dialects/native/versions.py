@@ -1,11 +1,11 @@
-"""Content hashes a caller can hold, and which lines changed since.
+"""Content hashes that callers can send back, and the lines that changed since.
 
-A hash stands for what was shown: the file, where it starts and the text, line by line. Whoever sends it back is told
-that nothing changed, by nothing but the file itself: no session is kept. The small memory of versions that were shown
-only adds which lines changed; when it has forgotten, the content is the same and the hint is missing.
+A hash covers what was shown: the file, the start and the text, line by line. A caller that sends it back learns that
+nothing changed, from the file alone: there are no sessions. A small cache of the versions that were shown adds only the
+names of the changed lines; for a version that it has dropped, the content is the same and this hint is missing.
 
-Twelve digits are 40 bits, for four tokens (o200k has one for every three digits; eight hex digits take six). They tell
-honest versions of a file apart; they are no signature against someone who looks for a collision.
+Twelve digits are 40 bits and cost four tokens (o200k has one for every three digits; eight hex digits take six). They
+distinguish versions of a file, but are not a signature: collisions can be constructed.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ if TYPE_CHECKING:
 
 DIGITS = 12
 MAX_LINES = 200_000
-"""Of all versions remembered: 3 MB."""
+"""The lines of all versions in the cache: 3 MB."""
 MAX_COMPARED = 5_000
-"""Lines of one version; a larger one is compared only at its two ends. Lines that repeat a hundred times over, which is
-the worst, take half a second then, and with every doubling four times as long."""
+"""The lines of one version; a larger one is compared only at its two ends. In the worst case, lines that repeat a
+hundred times, this takes half a second; twice as many take four times as long."""
 MAX_NAMED = 8
+"""The changed ranges that are named; the others are counted."""
 
 
 class Digest:
-    """The hash of a growing piece of text, asked for at any line's end."""
+    """The hash of a growing text, with a value after every line."""
 
     __slots__ = ("_state",)
 
@@ -38,19 +39,20 @@ class Digest:
         self._state = blake2b()(path.encode("utf-8", "surrogateescape"), digest_size=8)
 
     def start(self, line: int, column: int) -> None:
-        """What follows starts at this character of this line."""
+        """Start a range of text at a character of a line."""
         self._state.update(b"\0%d:%d\0" % (line, column))
 
     def add(self, text: str) -> None:
-        """One line, or as much of it as is shown."""
+        """Add one line, or the part of it that is shown."""
         self._state.update(text.encode("utf-8", "surrogatepass") + b"\n")
 
     def value(self) -> str:
+        """Return the hash of all text so far."""
         return f"{int.from_bytes(self._state.digest(), 'big') % 10**DIGITS:0{DIGITS}}"
 
 
 def as_hash(value: object) -> str | None:
-    """A hash as a caller may spell it (with `#`, or as a number), or None if it cannot be one."""
+    """Return the hash that a caller sends, perhaps with `#` or as a number; None if it cannot be one."""
     if type(value) is int and 0 <= value < 10**DIGITS:
         return f"{value:0{DIGITS}}"
     if isinstance(value, str):
@@ -62,10 +64,10 @@ def as_hash(value: object) -> str | None:
 
 @record
 class Version:
-    """Lines of a file as they were shown: their numbers and what stood there, as hashes.
+    """Lines of a file that were shown: their numbers and the hashes of their text.
 
-    Arrays, not tuples: a quarter of the memory, and in one piece. Numbers that live for hours, strewn among the objects
-    of short answers, keep a server's memory from being given back.
+    Arrays take a quarter of the memory of tuples, in one piece. Numbers that live for hours among the objects of short
+    answers would prevent a server from returning memory to the system.
     """
 
     numbers: array[int]
@@ -73,6 +75,7 @@ class Version:
 
     @classmethod
     def of(cls, lines: Iterable[tuple[int, str]]) -> Version:
+        """Return the version of numbered lines."""
         from array import array
 
         pairs = list(lines)
@@ -80,41 +83,44 @@ class Version:
 
 
 class Versions:
-    """The versions shown last, by file and hash. Bounded, and safe to use from several threads."""
+    """A cache of the versions shown last, by file and hash. Bounded, and safe to use from several threads."""
 
-    __slots__ = ("_held", "_lines", "_lock", "max_lines")
+    __slots__ = ("_line_count", "_lock", "_versions", "max_lines")
 
     def __init__(self, max_lines: int = MAX_LINES) -> None:
         self.max_lines = max_lines
-        self._held: dict[tuple[str, str], Version] = {}
-        self._lines = 0
+        self._versions: dict[tuple[str, str], Version] = {}
+        self._line_count = 0
         self._lock = allocate_lock()
 
     def keep(self, path: str, value: str, lines: Iterable[tuple[int, str]]) -> None:
-        """Remembers what was shown under this hash; the oldest are forgotten for it."""
+        """Add what was shown under this hash; drop the oldest versions if there are too many lines."""
         key = (path, value)
         version = Version.of(lines)
         with self._lock:
-            if key in self._held or len(version.numbers) > self.max_lines:
+            if key in self._versions or len(version.numbers) > self.max_lines:
                 return
-            self._held[key] = version
-            self._lines += len(version.numbers)
-            while self._lines > self.max_lines:
-                self._lines -= len(self._held.pop(next(iter(self._held))).numbers)
+            self._versions[key] = version
+            self._line_count += len(version.numbers)
+            while self._line_count > self.max_lines:
+                self._line_count -= len(self._versions.pop(next(iter(self._versions))).numbers)
 
     def changes(self, path: str, value: str, lines: Sequence[tuple[int, str]]) -> str | None:
-        """Which of these lines are not as they were under that hash, in words.
+        """Return the lines that differ from the version of that hash, as text.
 
-        None if that version is not held, or is one of other lines.
+        None if that version is not in the cache, or starts at another line.
         """
-        held = self._held.get((path, value))
-        if held is None or not lines or not held.numbers or held.numbers[0] != lines[0][0]:
+        version = self._versions.get((path, value))
+        if version is None or not lines or not version.numbers or version.numbers[0] != lines[0][0]:
             return None
-        return _in_words(_differences(held, Version.of(lines)))
+        return _described(_differences(version, Version.of(lines)))
 
 
-def _differences(old: Version, new: Version) -> list[tuple[int, int, int]]:
-    """What differs: first line and number of lines now, and how many lines it was before."""
+Difference = tuple[int, int, int]
+"""The first line, the number of lines, and the number of lines before the change."""
+
+
+def _differences(old: Version, new: Version) -> list[Difference]:
     a, b = old.hashes, new.hashes
     start = 0
     while start < min(len(a), len(b)) and a[start] == b[start]:
@@ -126,28 +132,30 @@ def _differences(old: Version, new: Version) -> list[tuple[int, int, int]]:
     if not middle_a and not middle_b:
         return []
     if len(middle_a) > MAX_COMPARED or len(middle_b) > MAX_COMPARED or not middle_a or not middle_b:
-        return [(_number(new, start), len(middle_b), len(middle_a))]
+        return [(_line_number(new, start), len(middle_b), len(middle_a))]
     from difflib import SequenceMatcher
 
     matcher = SequenceMatcher(None, middle_a, middle_b, autojunk=True)
     return [
-        (_number(new, start + j1), j2 - j1, i2 - i1) for tag, i1, i2, j1, j2 in matcher.get_opcodes() if tag != "equal"
+        (_line_number(new, start + j1), j2 - j1, i2 - i1)
+        for tag, i1, i2, j1, j2 in matcher.get_opcodes()
+        if tag != "equal"
     ]
 
 
-def _number(version: Version, at: int) -> int:
+def _line_number(version: Version, at: int) -> int:
     return version.numbers[at] if at < len(version.numbers) else version.numbers[-1] + 1
 
 
-def _in_words(differences: Sequence[tuple[int, int, int]]) -> str:
-    said = []
+def _described(differences: Sequence[Difference]) -> str:
+    names = []
     for first, count, before in differences[:MAX_NAMED]:
         if not count:
-            said.append(f"{before} removed before {first}")
+            names.append(f"{before} removed before {first}")
         elif count == 1:
-            said.append(f"{first}")
+            names.append(f"{first}")
         else:
-            said.append(f"{first}-{first + count - 1}")
+            names.append(f"{first}-{first + count - 1}")
     if len(differences) > MAX_NAMED:
-        said.append(f"and {len(differences) - MAX_NAMED} more")
-    return ", ".join(said) or "none of these lines"
+        names.append(f"and {len(differences) - MAX_NAMED} more")
+    return ", ".join(names) or "none of these lines"
