@@ -186,7 +186,7 @@ class ReadRequest:
     options: DocumentOptions = DocumentOptions()
     encoding: str = "utf-8"
     """A rule of `lines.encodings.choose`, or a name returned by `lines.encodings.canonical_name`."""
-    tells_encoding: bool = False
+    reports_encoding: bool = False
     """The dialect reports the encoding and the number of undecodable pieces."""
     wants_bytes: bool = False
     """A binary file is answered with its first bytes instead of an error."""

@@ -119,7 +119,7 @@ class Claude(FileDialect):
             refuses=_NO_KINDS if self.can_read_pdf else _PDF_ONLY,
             options=self._options if args.pages is None else _page_options(*args.pages),
             encoding=self.encoding or "bom",
-            tells_encoding=self.encoding is not None,
+            reports_encoding=self.encoding is not None,
             counts_cut_chars=True,
         )
 

@@ -89,7 +89,7 @@ class Codex(FileDialect):
             limits=_LIMITS,
             text_rule=ANY_IS_TEXT,
             encoding=self.encoding or "utf-8",
-            tells_encoding=self.encoding is not None,
+            reports_encoding=self.encoding is not None,
             total=NO_TOTAL,
         )
 

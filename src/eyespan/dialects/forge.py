@@ -104,7 +104,7 @@ class Forge(FileDialect):
             # If the host names the encoding, invalid bytes are replaced and counted.
             text_rule=NUL_OR_BAD_UTF8_IS_BINARY if self.encoding in (None, "auto") else NUL_IS_BINARY,
             encoding=self.encoding or "utf-8",
-            tells_encoding=self.encoding is not None,
+            reports_encoding=self.encoding is not None,
             wants_bytes=is_whole,
         )
 

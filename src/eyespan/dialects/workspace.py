@@ -69,7 +69,7 @@ class Workspace(FileDialect):
             limits=Limits(max_file_bytes=SIZE_LIMIT_BYTES),
             text_rule=NUL_IS_BINARY,
             encoding=self.encoding or "utf-8-sig",
-            tells_encoding=self.encoding is not None,
+            reports_encoding=self.encoding is not None,
             total=EXACT_TOTAL,
             lexical=True,
             follows_final_link=self.follows_final_link,

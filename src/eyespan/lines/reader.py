@@ -47,7 +47,7 @@ class LineReader:
         self._context = context
         self._index = CachedIndex(source, encoding, context)
         # UTF-8 is passed on with its errors, which rendering replaces, unless the request wants them counted.
-        self._transcoder = Transcoder(encoding) if encoding.name != "utf-8" or request.tells_encoding else None
+        self._transcoder = Transcoder(encoding) if encoding.name != "utf-8" or request.reports_encoding else None
 
     @property
     def replaced(self) -> int:

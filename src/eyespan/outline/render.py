@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from eyespan.outline.model import shortened
+from eyespan.search import first_true
 from eyespan.tokens import estimate
 
 TYPE_CHECKING = False
@@ -76,11 +77,9 @@ def _listing(rows: Sequence[str], left_out: int) -> str:
 
 def _first_rows(rows: Sequence[str], tokens: int, total: int) -> str:
     """Return as many of the first rows as fit, at least one."""
-    low, high = 1, len(rows)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if estimate(_listing(rows[:middle], total - middle)) <= tokens:
-            low = middle
-        else:
-            high = middle - 1
-    return _listing(rows[:low], total - low)
+
+    def exceeds(count: int) -> bool:
+        return estimate(_listing(rows[:count], total - count)) > tokens
+
+    count = first_true(2, len(rows) + 1, exceeds) - 1
+    return _listing(rows[:count], total - count)

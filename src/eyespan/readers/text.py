@@ -1,4 +1,4 @@
-"""Text: the lines that a selection names."""
+"""Read the selected lines of text files."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 
 def read(opened: Opened, selection: Selection, context: CallContext) -> Document:
-    """The lines of a text file. A selection that lies beyond its end gives a part without lines.
+    """Return the selected lines of a text file; a part without lines if the selection is beyond the end.
 
-    Where the request `tells_encoding`, the facts say how the bytes were decoded and how many could not be.
+    Facts, if the request `reports_encoding`: `encoding`, `encoding_found` (the method), `encoding_confidence` for a
+    guess, and `replaced`, the number of pieces that could not be decoded.
 
     Raises: ScanLimit, TooLarge, WindowTooLarge, and what reading raises.
     """
@@ -39,9 +40,9 @@ def read_parts(
     """
     encoding = UTF8 if request.encoding == "utf-8" else choose(request.encoding, source.first_bytes, source.read_at)
     if type(selection) is Lines and encoding.name == "utf-8" and not encoding.bom:
-        part = _at_hand(source, request, selection)
+        part = _window_in_memory(source, request, selection)
         if part is not None:
-            return (part,), _told(request, encoding, None, bytes(part.data))
+            return (part,), _encoding_facts(request, encoding, None, bytes(part.data))
     if isinstance(selection, CharRange) or (isinstance(selection, Tail) and selection.max_bytes is not None):
         from eyespan.lines.char_range import read_char_range
 
@@ -49,12 +50,12 @@ def read_parts(
     lines = LineReader(source, request, encoding, context)
     try:
         if isinstance(selection, Block):
-            return _block(request, selection, encoding, lines)
+            return _read_block(request, selection, encoding, lines)
         if isinstance(selection, Tail):
             part = lines.tail(selection.count, selection.numbered)
         else:
             part = lines.window(selection.first, selection.count)
-        return (part,), _told(request, encoding, lines.replaced)
+        return (part,), _encoding_facts(request, encoding, lines.replaced)
     finally:
         lines.cache_index()
 
@@ -73,9 +74,11 @@ def stream(opened: Opened, selection: Selection, context: CallContext) -> Iterat
         yield from [part for part in parts if isinstance(part, TextPart)]
 
 
-def _told(request: ReadRequest, encoding: Encoding, replaced: int | None, data: bytes = b"") -> Mapping[str, Any]:
-    """How the text was decoded, for dialects with room for it; `replaced`, where not known, is counted in `data`."""
-    if not request.tells_encoding:
+def _encoding_facts(
+    request: ReadRequest, encoding: Encoding, replaced: int | None, data: bytes = b""
+) -> Mapping[str, Any]:
+    """Return the facts about the decoding, if the dialect reports them. `replaced=None` is counted in `data`."""
+    if not request.reports_encoding:
         return {}
     if replaced is None:
         replaced = transcode(data, UTF8)[1]
@@ -86,8 +89,8 @@ def _told(request: ReadRequest, encoding: Encoding, replaced: int | None, data: 
     return facts
 
 
-def _at_hand(source: Source, request: ReadRequest, selection: Lines) -> TextPart | None:
-    """The window of a small file in UTF-8 that was read whole already; None where the long way is needed."""
+def _window_in_memory(source: Source, request: ReadRequest, selection: Lines) -> TextPart | None:
+    """Return a window of a small UTF-8 file whose first bytes are all of it; None if a `LineReader` is needed."""
     data = source.first_bytes
     limits = request.limits
     if len(data) != source.size_bytes:
@@ -99,18 +102,23 @@ def _at_hand(source: Source, request: ReadRequest, selection: Lines) -> TextPart
     ends_open = bool(data) and data[-1] != 10
     total = _native.count(data) + ends_open
     first, count = selection.first, selection.count
-    left = max(0, total - first + 1)
-    kept = left if count is None else min(count, left)
-    if kept <= 0:
-        return TextPart(b"", first, 0, total, left > 0, ends_open=ends_open)
-    start = _native.nth(data, first - 1) if first > 1 else 0
-    end = _native.nth(data, kept, start) if kept < left else len(data)
-    if start or end < len(data):
-        data = data[start:end]
-    return TextPart(data, first, kept, total, kept < left, ends_open=ends_open)
+    available = max(0, total - first + 1)
+    returned = available if count is None else max(0, min(count, available))
+    start = end = 0
+    if returned:
+        start = _native.nth(data, first - 1) if first > 1 else 0
+        end = _native.nth(data, returned, start) if returned < available else len(data)
+    return TextPart(
+        data=data[start:end] if start or end < len(data) else data,
+        first_line=first,
+        line_count=returned,
+        total_lines=total,
+        more=returned < available,
+        ends_open=ends_open,
+    )
 
 
-def _block(
+def _read_block(
     request: ReadRequest, block: Block, encoding: Encoding, lines: LineReader
 ) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
     from eyespan.lines.block import grow
@@ -120,5 +128,5 @@ def _block(
     rows = Rows(lines.finder(), max_line_bytes=most)
     part = grow(rows, block, request.limits.max_window_bytes) or RowsPart((), past_end=True)
     if encoding.name != "utf-8":
-        return (part,), _told(request, encoding, rows.replaced)
-    return (part,), _told(request, encoding, None, b"\n".join([row for _, row in part.rows]))
+        return (part,), _encoding_facts(request, encoding, rows.replaced)
+    return (part,), _encoding_facts(request, encoding, None, b"\n".join([row for _, row in part.rows]))

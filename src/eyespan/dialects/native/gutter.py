@@ -9,6 +9,7 @@ every line takes 15 % and the padded forms of other tools 37 to 49 % (bench/toke
 from __future__ import annotations
 
 from eyespan.record import record
+from eyespan.search import first_true
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,14 +70,9 @@ def count_fitting(
     lines: Sequence[str], max_tokens: int, estimate: Callable[[str], int], *, at_end: bool = False
 ) -> int:
     """Return how many of the first lines, or with `at_end` of the last, cost no more than `max_tokens`."""
-    if estimate("\n".join(lines)) <= max_tokens:
-        return len(lines)
-    low, high = 0, len(lines)
-    while high - low > 1:
-        middle = (low + high) // 2
-        part = lines[len(lines) - middle :] if at_end else lines[:middle]
-        if estimate("\n".join(part)) <= max_tokens:
-            low = middle
-        else:
-            high = middle
-    return low
+
+    def exceeds(count: int) -> bool:
+        part = lines[len(lines) - count :] if at_end else lines[:count]
+        return estimate("\n".join(part)) > max_tokens
+
+    return first_true(1, len(lines), exceeds) - 1 if exceeds(len(lines)) else len(lines)
