@@ -1,4 +1,4 @@
-"""What `make run` shows: the same lines of one file in every dialect, a few refusals, and what to type next."""
+"""Show the same lines of one file in every dialect, and some refusals. `make run` runs this."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ def show(dialect: str, arguments: dict[str, object], **settings: object) -> None
 
 
 def main() -> None:
-    print("Ours: many files, ranges and symbols in one call, within one budget:\n")
+    print("native, eyespan's own: many files, ranges and symbols in one call, within one budget:\n")
     show("native", {"files": ["harbor.py:1-3", "harbor.py::Harbour.moor", "harbour.py"], "budget": 500})
 
-    print("The same file, in the tool that each model already knows:\n")
+    print("The same file in the dialects that models already know:\n")
     show("codex", {"file_path": str(FILE), "offset": 20, "limit": 3})
     show("workspace", {"path": "harbor.py", "start_line": 20, "max_lines": 3})
     show("forge", {"path": "harbor.py", "start_line": 20, "end_line": 22})
     show("claude", {"file_path": str(FILE), "offset": 19, "limit": 3})
 
-    print("codex's indentation mode grows the block around an anchor line:\n")
+    print("The indentation mode of codex grows a block around an anchor line:\n")
     block = {"anchor_line": 23, "max_levels": 1, "include_header": True}
     show("codex", {"file_path": str(FILE), "mode": "indentation", "indentation": block})
 
-    print("What would hang, leak or lie elsewhere is an answer here:\n")
-    with tempfile.TemporaryDirectory() as folder:
-        os.mkfifo(f"{folder}/pipe")
-        os.symlink("/etc/passwd", f"{folder}/escape")
-        tool = Workspace(folder).tool("workspace")
+    print("A pipe, a link out of the root and a path outside it are refused:\n")
+    with tempfile.TemporaryDirectory() as directory:
+        os.mkfifo(f"{directory}/pipe")
+        os.symlink("/etc/passwd", f"{directory}/escape")
+        tool = Workspace(directory).tool("workspace")
         for path in ("pipe", "escape", "../outside", "missing.txt"):
             error = tool.call({"path": path}).error
             print(f"    {path:<12} {error.code if error else ''}")

@@ -1,4 +1,4 @@
-"""A small harbour, to be read by tools."""
+"""A small harbour, sample text for read tools."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ class Harbour:
         self.boats: list[Boat] = []
 
     def moor(self, boat: Boat) -> bool:
-        """Lets a boat in if there is water enough."""
+        """Moor a boat if the water is deep enough."""
         if boat.draught_m > self.depth_m:
             return False
         self.boats.append(boat)

@@ -1,4 +1,4 @@
-"""The bundle's entry point: the folders chosen in the host's settings come as arguments."""
+"""Run the server of the bundle. The arguments are the directories chosen in the host's settings."""
 
 from eyespan_mcp import run
 

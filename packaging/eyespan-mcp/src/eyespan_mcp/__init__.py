@@ -1,7 +1,7 @@
-"""`eyespan-mcp [FOLDER]... [OPTION]...` is `eyespan serve`, with the folders that may be read in front.
+"""Run `eyespan serve` as `eyespan-mcp [DIRECTORY]... [OPTION]...`.
 
-The folders stand alone because a host's settings expand to bare words, and because people know it so from other
-servers. Without any, the folder that the host started us in is meant.
+The directories are positional, because the settings of hosts expand to plain arguments and other servers take them the
+same way. Without any, the server reads the directory in which the host started it.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from eyespan.cli import run as _run
 
 
 def words(argv: list[str]) -> list[str]:
-    """The words for the `eyespan` command; `~` is the home folder, which no shell has replaced for a host."""
+    """Return the arguments of the `eyespan` command. Expands `~`, because hosts start servers without a shell."""
     count = next((at for at, word in enumerate(argv) if word.startswith("-")), len(argv))
-    roots = [part for folder in argv[:count] for part in ("--root", os.path.expanduser(folder))]
+    roots = [part for directory in argv[:count] for part in ("--root", os.path.expanduser(directory))]
     return ["serve", *roots, *argv[count:]]
 
 
 def run() -> None:
-    """The entry point."""
+    """Run the server and exit. The entry point of the console script."""
     sys.argv[1:] = words(sys.argv[1:])
     _run()
