@@ -7,6 +7,7 @@ import gzip
 import io
 import random
 import sqlite3
+import tracemalloc
 import zipfile
 
 import duckdb
@@ -223,6 +224,40 @@ def test_every_table_that_python_writes_is_read_back(rows, tmp_path):
         wanted = [[tabular.cell(value) for value in row] + [""] * (width - len(row)) for row in rows]
         lines = [line for line in found.parts[0].text.split("\n") if line.startswith("| ")][2:]
         assert lines == [f"| {' | '.join(row)} |" for row in wanted]
+
+
+def test_columns_without_number_take_a_bounded_amount_of_memory(tmp_path):
+    (tmp_path / "a.csv").write_text("," * 1_000_000 + "\n" + "," * 1_000_000 + "\n")
+    tracemalloc.start()
+    try:
+        found = read(tmp_path, "a.csv")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert found.parts[0].text.startswith("CSV, 1000001 columns, 2 rows, separated by commas; no names")
+    assert (len(found.extra["columns"]), found.extra["total_columns"]) == (20_000, 1_000_001)
+    assert peak < 48 * MIB
+
+
+def test_a_row_over_many_lines_has_an_end(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n" + 'x,"\n",' * 400_000 + "\n")
+
+    assert fails(tmp_path, "a.csv").reason == "invalid CSV: a row exceeds 1048576 bytes"
+
+
+def test_long_values_of_many_rows_are_cut_as_they_are_read(tmp_path):
+    row = "\U0001f600" + "a" * 100_000 + ",1\n"
+    (tmp_path / "a.csv").write_text("name,number\n" + row * 200)
+    tracemalloc.start()
+    try:
+        found = read(tmp_path, "a.csv", rows=(1, 1000))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert found.extra["rows_returned"] == [1, 200]
+    assert peak < 16 * MIB
 
 
 # --- SQLite ----------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import gc
 import gzip
 import io
 import lzma
@@ -12,6 +13,7 @@ import resource
 import struct
 import tarfile
 import time
+import tracemalloc
 import zipfile
 import zlib
 
@@ -733,8 +735,7 @@ def test_padding_without_end_ends_with_the_deadline(tmp_path, pack):
 
 
 def test_a_directory_of_too_many_members_is_cut(tmp_path, monkeypatch):
-    for module in ("zips", "tars"):
-        monkeypatch.setattr(f"eyespan.sources.{module}.MAX_MEMBERS", 2)
+    monkeypatch.setattr(members, "MAX_MEMBERS", 2)
     (tmp_path / "a.zip").write_bytes(in_zip(b"x\n"))
     (tmp_path / "a.tar").write_bytes(in_tar(b"x\n"))
 
@@ -742,6 +743,104 @@ def test_a_directory_of_too_many_members_is_cut(tmp_path, monkeypatch):
         assert read(tmp_path, path).extra["complaint"] == "it has more than 2 members"
         assert text_of(read(tmp_path, path, member="member.txt")) == b"x\n"
         assert isinstance(fails(tmp_path, path, "after.txt"), Unreadable)
+
+
+def tar_header(name, kind, size=0):
+    info = tarfile.TarInfo(name)
+    info.type, info.size = kind, size
+    return info.tobuf(tarfile.USTAR_FORMAT)
+
+
+def padded(body):
+    return body + bytes(-len(body) % 512)
+
+
+WIDE = "\U0001f600" + "a" * 100_000
+"""A name that takes four bytes a character in memory, and little more than one in the archive."""
+
+
+def tar_of_wide_names(count):
+    body = WIDE.encode() + b"\0"
+    one = tar_header("long", b"L", len(body)) + padded(body) + tar_header("x", b"0")
+    return one * count + bytes(1024)
+
+
+def tar_of_wide_targets(count):
+    body = WIDE.encode() + b"\0"
+    one = tar_header("long", b"K", len(body)) + padded(body) + tar_header("x", b"2")
+    return one * count + bytes(1024)
+
+
+def tar_of_wide_pax_names(count):
+    line = f"path={WIDE}\n".encode()
+    body = b"%d " % (len(line) + 7) + line
+    one = tar_header("pax", b"x", len(body)) + padded(body) + tar_header("x", b"0")
+    return one * count + bytes(1024)
+
+
+def zip_of_wide_names(count):
+    found = io.BytesIO()
+    with zipfile.ZipFile(found, "w") as archive:
+        for number in range(count):
+            archive.writestr(f"{number:05}" + WIDE[:20_000], b"")
+    return found.getvalue()
+
+
+def grown_bytes(work):
+    """The most memory that Python's objects took at once, above the start."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("pack", "count"),
+    [
+        (tar_of_wide_names, 400),
+        (tar_of_wide_targets, 400),
+        (tar_of_wide_pax_names, 400),
+        (zip_of_wide_names, 1000),
+    ],
+)
+def test_names_take_a_bounded_amount_of_memory(pack, count, tmp_path):
+    (tmp_path / "a").write_bytes(pack(count))
+    found = []
+
+    grown = grown_bytes(lambda: found.append(read(tmp_path, "a").extra))
+
+    assert found[0]["complaint"] == "the names of its members take more than 8 MiB"
+    assert 0 < found[0]["total_members"] < count
+    assert grown < 24 * MIB
+
+
+def test_global_headers_take_a_bounded_amount_of_memory(tmp_path):
+    with (tmp_path / "a.tar").open("wb") as file:
+        for number in range(8):
+            body = b"".join([b"24 %08x=aaaaaaaaaaa\n" % (number << 20 | key) for key in range(10_000)])
+            file.write(tar_header("global", b"g", len(body)) + padded(body))
+        file.write(in_tar(b"x\n"))
+
+    grown = grown_bytes(lambda: read(tmp_path, "a.tar"))
+
+    assert text_of(read(tmp_path, "a.tar", member="member.txt")) == b"x\n"
+    assert grown < 4 * MIB
+
+
+def test_the_cache_counts_the_bytes_of_names(tmp_path):
+    settled = [tmp_path / f"{number}.tar" for number in range(8)]
+    for path in settled:
+        path.write_bytes(tar_of_wide_names(5))
+    settle()
+
+    for path in settled:
+        read(tmp_path, path.name)
+
+    kept = sum(each.name_bytes for each in source_cache._contents.values())
+    assert 0 < kept <= source_cache.MAX_MEMBERS * source_cache.MEMBER_BYTES
 
 
 def test_a_huge_header_is_not_taken_in(tmp_path):

@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 import subprocess
+import tracemalloc
 import zlib
 
 import pytest
@@ -452,3 +453,43 @@ def test_a_loose_object_that_is_a_bomb(tmp_path):
     error = fails(tmp_path, "a", "cd" * 20, selection=Tail(1), text_rule="any")
 
     assert isinstance(error, Unreadable)
+
+
+def loose_object(directory, kind, data):
+    stored = b"%s %d\0" % (kind, len(data)) + data
+    digest = hashlib.sha1(stored).hexdigest()
+    path = directory / ".git" / "objects" / digest[:2] / digest[2:]
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(zlib.compress(stored, 1))
+    return digest
+
+
+def test_a_commit_of_millions_of_lines_is_no_list(tmp_path):
+    git(tmp_path, "init", "-q")
+    blob = loose_object(tmp_path, b"blob", b"text\n")
+    tree = loose_object(tmp_path, b"tree", b"100644 a.txt\0" + bytes.fromhex(blob))
+    commit = loose_object(tmp_path, b"commit", b"tree " + tree.encode() + b"\n" + b"a\n" * 2_000_000)
+    tracemalloc.start()
+    try:
+        assert shown(tmp_path, "a.txt", commit) == b"text\n"
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 16 << 20
+
+
+def test_a_commit_with_more_parents_than_any_has(tmp_path):
+    git(tmp_path, "init", "-q")
+    tree = loose_object(tmp_path, b"tree", b"")
+    data = b"tree " + tree.encode() + b"\n" + (b"parent " + tree.encode() + b"\n") * 10_001
+    commit = loose_object(tmp_path, b"commit", data)
+
+    assert fails(tmp_path, "a.txt", commit).reason == "corrupt repository"
+
+
+def test_a_packed_ref_without_end(tmp_path):
+    git(tmp_path, "init", "-q")
+    (tmp_path / ".git" / "packed-refs").write_bytes(b"a" * (3 << 20))
+
+    assert fails(tmp_path, "a.txt", "main").reason == "corrupt repository"

@@ -42,27 +42,53 @@ def _written_out(character: str) -> str:
     return _SHORT.get(character) or character.encode("unicode_escape", "backslashreplace").decode("ascii")
 
 
-def table(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> tuple[str, int]:
-    """Rows below the names of their columns, and how many of them there was room for."""
-    shown = names[:MAX_COLUMNS]
-    more = len(names) - len(shown)
-    head = [cell(name) for name in shown] + ([f"({more} more columns)"] if more else [])
-    lines = [f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
-    size = sum(map(len, lines))
-    for row in rows:
+class RowTable:
+    """Rows below the names of their columns, as text. Cells are cut when they are added, so memory stays bounded."""
+
+    def __init__(self, names: Sequence[str], column_count: int) -> None:
+        """`column_count` is the number of all columns, `names` has at least those that are shown."""
+        shown = names[:MAX_COLUMNS]
+        self._more = column_count - len(shown)
+        header = [cell(name) for name in shown] + ([f"({self._more} more columns)"] if self._more else [])
+        self._lines = [f"| {' | '.join(header)} |", "|" + " --- |" * len(header)]
+        self._chars = sum(map(len, self._lines))
+        self._is_full = False
+
+    def add(self, row: Sequence[Any]) -> bool:
+        """Add a row; return False if it does not fit. The first row always fits."""
+        if self._is_full:
+            return False
         cells = [cell(value) for value in row[:MAX_COLUMNS]]
-        line = f"| {' | '.join(cells)}{' | ...' if more else ''} |"
-        size += len(line)
-        if size > MAX_TEXT_CHARS and len(lines) > 2:
+        line = f"| {' | '.join(cells)}{' | ...' if self._more else ''} |"
+        self._chars += len(line)
+        self._is_full = self._chars > MAX_TEXT_CHARS and len(self._lines) > 2
+        if not self._is_full:
+            self._lines.append(line)
+        return not self._is_full
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows that were added."""
+        return len(self._lines) - 2
+
+    def text(self) -> str:
+        """Return the table."""
+        return "\n".join(self._lines)
+
+
+def table(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> tuple[str, int]:
+    """Return rows below the names of their columns, and the number of rows that fit."""
+    made = RowTable(names, len(names))
+    for row in rows:
+        if not made.add(row):
             break
-        lines.append(line)
-    return "\n".join(lines), len(lines) - 2
+    return made.text(), made.row_count
 
 
-def columns_line(columns: Sequence[tuple[str, str]]) -> str:
-    """Names and types of columns, one behind the other."""
+def columns_line(columns: Sequence[tuple[str, str]], column_count: int | None = None) -> str:
+    """Return names and types of columns in one line; `column_count` is their number if `columns` are only the first."""
     shown = [f"{cell(name)} {kind}".strip() for name, kind in columns[:MAX_COLUMNS]]
-    more = len(columns) - len(shown)
+    more = (len(columns) if column_count is None else column_count) - len(shown)
     return ", ".join(shown) + (f", and {more} more" if more else "")
 
 

@@ -33,6 +33,9 @@ COUNT_BYTES = 8 * MIB
 """The rows of larger files are not counted."""
 MAX_SCAN_BYTES = 1024 * MIB
 MAX_LINE_BYTES = MIB
+"""The limit for a line, and for the lines of one row: a quoted value may go over several."""
+MAX_DESCRIBED_COLUMNS = 20_000
+"""Columns beyond these are counted, but have neither name nor type in the facts."""
 DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 
 
@@ -80,8 +83,9 @@ class _Table:
     """A part of a CSV file."""
 
     columns: list[tuple[str, str]]
-    """The name and the type of each."""
-    rows: list[list[str]]
+    """The name and the type of each, up to `MAX_DESCRIBED_COLUMNS`."""
+    total_columns: int
+    rows: tabular.RowTable
     total_rows: int | None
     """None: not counted."""
     ragged_rows: int
@@ -98,6 +102,8 @@ class _Csv:
         self._source = source
         self._context = context
         self._first, self._count = _window(request.options.table)
+        self._row_bytes = 0
+        """The bytes of lines since the end of the last row."""
         rule = "bom" if request.encoding == "utf-8" else request.encoding
         self._encoding: Encoding = choose(rule, source.first_bytes, source.read_at)
         if rule == "bom" and self._encoding.name == "utf-8":
@@ -116,7 +122,7 @@ class _Csv:
 
     def _table(self, delimiter: str) -> _Table | None:
         """Return the columns and the selected rows; None if there are no rows."""
-        records: Iterator[list[str]] = (row for row in csv.reader(self._lines(), delimiter=delimiter) if row)
+        records = self._records(delimiter)
         first_row = next(records, None)
         if first_row is None:
             return None
@@ -124,8 +130,10 @@ class _Csv:
         if not has_names:
             records = chain((first_row,), records)
         width = len(first_row)
-        types = [_ColumnType() for _ in range(width)]
-        rows: list[list[str]] = []
+        described = first_row[:MAX_DESCRIBED_COLUMNS]
+        names = described if has_names else [f"column {n}" for n in range(1, len(described) + 1)]
+        types = [_ColumnType() for _ in described]
+        rows = tabular.RowTable(names, width)
         ragged = number = 0
         last = self._first + self._count - 1
         is_counted = self._source.size_bytes <= COUNT_BYTES
@@ -136,13 +144,13 @@ class _Csv:
                 for column, value in zip(types, row, strict=False):
                     column.add(value)
             if self._first <= number <= last:
-                rows.append(row + [""] * (width - len(row)))
+                rows.add(row + [""] * (min(width, tabular.MAX_COLUMNS) - len(row)))
             elif not is_counted and number > max(last, TYPED_ROWS):
                 is_ended = False
                 break
-        names = first_row if has_names else [f"column {n}" for n in range(1, width + 1)]
         return _Table(
             columns=[(name, column.name) for name, column in zip(names, types, strict=True)],
+            total_columns=width,
             rows=rows,
             total_rows=number if is_ended else None,
             ragged_rows=ragged,
@@ -150,10 +158,16 @@ class _Csv:
             has_names=has_names,
         )
 
+    def _records(self, delimiter: str) -> Iterator[list[str]]:
+        for row in csv.reader(self._lines(), delimiter=delimiter):
+            self._row_bytes = 0
+            if row:
+                yield row
+
     def _answer(self, table: _Table) -> tuple[NotePart, dict[str, Any]]:
         columns, total, encoding = table.columns, table.total_rows, self._encoding.name
         row_count = "more rows than were counted" if total is None else tabular.plural(total, "row")
-        header = f"CSV, {tabular.plural(len(columns), 'column')}, {row_count}, separated by "
+        header = f"CSV, {tabular.plural(table.total_columns, 'column')}, {row_count}, separated by "
         header += DELIMITERS[table.delimiter]
         if not table.has_names:
             header += "; no names in the first row"
@@ -161,12 +175,11 @@ class _Csv:
             header += f"; {tabular.plural(table.ragged_rows, 'row')} with another number of columns"
         if encoding != "utf-8":
             header += f"; {encoding}"
-        lines = [header, f"columns: {tabular.columns_line(columns)}"]
-        fitting = 0
+        lines = [header, f"columns: {tabular.columns_line(columns, table.total_columns)}"]
+        fitting = table.rows.row_count
         if self._count:
-            text, fitting = tabular.table([name for name, _ in columns], table.rows)
-            lines += ["", tabular.rows_line(self._first, fitting, total), text if fitting else ""]
-        facts = {
+            lines += ["", tabular.rows_line(self._first, fitting, total), table.rows.text() if fitting else ""]
+        facts: dict[str, Any] = {
             "columns": [{"name": name, "type": kind} for name, kind in columns],
             "total_rows": total,
             "rows_returned": [self._first, self._first + fitting - 1] if fitting else None,
@@ -174,6 +187,8 @@ class _Csv:
             "has_names": table.has_names,
             "encoding": encoding,
         }
+        if table.total_columns > len(columns):
+            facts["total_columns"] = table.total_columns
         return NotePart("\n".join(lines).rstrip("\n")), facts
 
     def _delimiter(self) -> str:
@@ -212,6 +227,9 @@ class _Csv:
                 raise ScanLimit(self._source.asked, limit_bytes=MAX_SCAN_BYTES)
             *lines, rest = (rest + transcoder.feed(block, final=not block)).split(b"\n")
             for line in lines:
+                self._row_bytes += len(line)
+                if self._row_bytes > MAX_LINE_BYTES and len(line) < self._row_bytes:
+                    raise _invalid_csv(self._source, f"a row exceeds {MAX_LINE_BYTES} bytes")
                 yield line.decode("utf-8", "replace") + "\n"
             if not block:
                 break
@@ -245,8 +263,10 @@ class _ColumnType:
         ("timestamp", re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?")),
     )
 
+    __slots__ = ("_has_empty", "_has_leading_zeros", "_has_values", "_possible")
+
     def __init__(self) -> None:
-        self._possible = list(self._KINDS)
+        self._possible: tuple[tuple[str, re.Pattern[str]], ...] = self._KINDS
         self._has_values = self._has_empty = self._has_leading_zeros = False
 
     def add(self, value: str) -> None:
@@ -259,7 +279,7 @@ class _ColumnType:
         if value[0] == "0" and len(value) > 1 and value.isdigit():
             self._has_leading_zeros = True  # 007 is a name
         if self._possible:
-            self._possible = [kind for kind in self._possible if kind[1].fullmatch(value)]
+            self._possible = tuple([kind for kind in self._possible if kind[1].fullmatch(value)])
 
     @property
     def name(self) -> str:

@@ -27,7 +27,8 @@ MAX_FILES = 32
 MAX_CHECKPOINTS = 128
 """The limit for all files together; a checkpoint of a deflate stream takes up to 64 KB."""
 MAX_MEMBERS = 20_000
-"""The limit for all tables of contents together; a member takes some 300 bytes."""
+"""The limit for all tables of contents together; a member counts as `MEMBER_BYTES`, and its name comes on top."""
+MEMBER_BYTES = 300
 
 
 class CachedStream:
@@ -68,7 +69,11 @@ def find_contents(source: Source) -> Contents | None:
 
 def store_contents(source: Source, contents: Contents) -> None:
     """Store the table of contents of an archive, unless it is too long or its file is too young or has changed."""
-    _store(_contents, source, contents, lambda each: len(each.entries), MAX_MEMBERS)
+    _store(_contents, source, contents, _member_count, MAX_MEMBERS)
+
+
+def _member_count(contents: Contents) -> int:
+    return len(contents.entries) + contents.name_bytes // MEMBER_BYTES
 
 
 def clear() -> None:

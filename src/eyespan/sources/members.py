@@ -17,6 +17,10 @@ MAX_HEADER_BYTES = 1 << 20
 """The largest tar header that is read: a name and the extra fields around it."""
 MAX_CONTENTS_BYTES = 64 << 20
 """The largest zip central directory that is read."""
+MAX_NAME_BYTES = 8 << 20
+"""The memory that the names and link targets of one archive may take."""
+TOO_MANY_NAMES = f"the names of its members take more than {MAX_NAME_BYTES >> 20} MiB"
+_EMPTY_BYTES = "".__sizeof__()
 
 FILE, DIRECTORY, LINK, HARD_LINK, OTHER = "file", "directory", "link", "hard link", "special"
 
@@ -41,6 +45,10 @@ class Entry:
     """The name in the other possible encoding, if the archive does not declare one."""
     is_sparse: bool = False
 
+    def texts(self) -> tuple[str, str, str]:
+        """Return the strings that come from the archive."""
+        return self.name, self.target, self.other_name
+
 
 @record
 class Contents:
@@ -49,6 +57,8 @@ class Contents:
     format: str
     entries: tuple[Entry, ...]
     complaint: str = ""
+    name_bytes: int = 0
+    """The memory that names and link targets take."""
 
     def find(self, name: str) -> Entry | None:
         """Find a member by its exact name, else by its other name, else by its canonical name."""
@@ -67,6 +77,36 @@ class Contents:
         """Return True if members lie below this name."""
         prefix = canonical_name(name) + "/" if canonical_name(name) else ""
         return any(canonical_name(entry.name).startswith(prefix) for entry in self.entries)
+
+
+class Collector:
+    """Collects the members of one archive, up to `MAX_MEMBERS` members and `MAX_NAME_BYTES` of names."""
+
+    def __init__(self, archive_format: str) -> None:
+        self._format = archive_format
+        self._entries: list[Entry] = []
+        self._name_bytes = 0
+        self._full = ""
+
+    def add(self, entry: Entry) -> bool:
+        """Add a member, or return False if the archive exceeds a limit."""
+        if len(self._entries) >= MAX_MEMBERS:
+            self._full = f"it has more than {MAX_MEMBERS} members"
+            return False
+        # A name with one character beyond the basic plane takes four bytes for each of its characters.
+        self._name_bytes += sum([text.__sizeof__() - _EMPTY_BYTES for text in entry.texts() if text])
+        if self._name_bytes > MAX_NAME_BYTES:
+            self._full = TOO_MANY_NAMES
+            return False
+        self._entries.append(entry)
+        return True
+
+    def contents(self, complaint: str = "") -> Contents:
+        """Return the members. The limit that was exceeded takes precedence over `complaint`."""
+        return Contents(self._format, tuple(self._entries), self._full or complaint, self._name_bytes)
+
+    def __len__(self) -> int:
+        return len(self._entries)
 
 
 def canonical_name(name: str) -> str:

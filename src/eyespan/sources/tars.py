@@ -15,8 +15,8 @@ from eyespan.sources.members import (
     HARD_LINK,
     LINK,
     MAX_HEADER_BYTES,
-    MAX_MEMBERS,
     OTHER,
+    Collector,
     Contents,
     Entry,
     entry_key,
@@ -47,6 +47,9 @@ _WHAT = {
 _LONG_NAME, _LONG_TARGET, _PAX_GLOBAL = b"L", b"K", b"g"
 _EXTENSIONS = (b"x", b"X", _PAX_GLOBAL, _LONG_NAME, _LONG_TARGET)
 """The types of headers that describe the members after them."""
+_PAX_FIELDS = frozenset((b"path", b"linkpath", b"size", b"GNU.sparse.name"))
+_PAX_SPARSE = "GNU.sparse"
+"""Stands for all fields that only sparse members have."""
 
 
 class _BadHeader(Exception):
@@ -54,25 +57,23 @@ class _BadHeader(Exception):
 
 
 def read_contents(source: Source, context: CallContext) -> Contents:
-    """Read all headers up to the end, or up to one that is invalid.
+    """Read all headers up to the end, up to one that is invalid, or up to a limit of `Collector`.
 
     Raises: TimedOut, Cancelled.
     """
-    entries: list[Entry] = []
+    collector = Collector("tar")
     complaint = ""
     try:
         for entry in _entries(source, context):
-            if len(entries) >= MAX_MEMBERS:
-                complaint = f"it has more than {MAX_MEMBERS} members"
+            if not collector.add(entry):
                 break
-            entries.append(entry)
     except (TimedOut, Cancelled):
         raise
     except _BadHeader as error:
         complaint = str(error)
     except ReadError as error:
         complaint = error.reason
-    return Contents("tar", tuple(entries), complaint)
+    return collector.contents(complaint)
 
 
 def open_member(source: Source, entry: Entry, path: str) -> NestedSource:
@@ -121,7 +122,7 @@ class _Extensions:
             what = DIRECTORY  # the spelling of archives older than the type of directories
         if what in (LINK, DIRECTORY) or (what == HARD_LINK and "size" not in fields):
             size = 0
-        is_sparse = header.type == b"S" or any(key.startswith("GNU.sparse.") for key in fields)
+        is_sparse = header.type == b"S" or _PAX_SPARSE in fields
         name = fields.get("GNU.sparse.name") or name
         self._next, self._long_name, self._long_target = {}, "", ""
         return Entry(name=name, what=what, size_bytes=size, offset=offset, target=target, is_sparse=is_sparse)
@@ -211,7 +212,10 @@ def _decimal(text: str) -> int:
 
 
 def _pax_fields(body: bytes) -> dict[str, str]:
-    """Parse the lines of a pax header: length, name, value."""
+    """Parse the lines of a pax header: length, name, value.
+
+    Only fields with a meaning here are returned, so global headers, which add up, stay small.
+    """
     fields: dict[str, str] = {}
     at = 0
     while at < len(body) and body[at]:
@@ -224,7 +228,10 @@ def _pax_fields(body: bytes) -> dict[str, str]:
         if end <= space or end > len(body) or not line.endswith(b"\n") or b"=" not in line:
             raise _BadHeader(_CORRUPT)
         name, _, value = line[:-1].partition(b"=")
-        fields[_text(name)] = _text(value)
+        if name in _PAX_FIELDS:
+            fields[_text(name)] = _text(value)
+        if name.startswith(b"GNU.sparse."):
+            fields[_PAX_SPARSE] = ""
         at = end
     return fields
 

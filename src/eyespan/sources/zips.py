@@ -11,7 +11,7 @@ from struct import Struct
 
 from eyespan.errors import Unreadable
 from eyespan.sources import streams
-from eyespan.sources.members import DIRECTORY, FILE, LINK, MAX_CONTENTS_BYTES, MAX_MEMBERS, Contents, Entry, entry_key
+from eyespan.sources.members import DIRECTORY, FILE, LINK, MAX_CONTENTS_BYTES, Collector, Contents, Entry, entry_key
 from eyespan.sources.nested import DecodedSource, NestedSource
 
 TYPE_CHECKING = False
@@ -49,13 +49,12 @@ def read_contents(source: Source, context: CallContext) -> Contents:
     start, size, shift, count = _find_directory(source)
     if size > MAX_CONTENTS_BYTES:
         raise _unreadable(source, f"its central directory is larger than {MAX_CONTENTS_BYTES >> 20} MiB")
-    entries: list[Entry] = []
+    collector = Collector("zip")
     for fields, name, extra in _central_records(source, start, size, context):
-        if len(entries) >= MAX_MEMBERS:
-            return Contents("zip", tuple(entries), f"it has more than {MAX_MEMBERS} members")
-        entries.append(_entry(fields, name, extra, shift))
-    is_complete = len(entries) & _FULL_16 == count & _FULL_16
-    return Contents("zip", tuple(entries), "" if is_complete else "corrupt central directory")
+        if not collector.add(_entry(fields, name, extra, shift)):
+            break
+    is_complete = len(collector) & _FULL_16 == count & _FULL_16
+    return collector.contents("" if is_complete else "corrupt central directory")
 
 
 def open_member(source: Source, entry: Entry, path: str, context: CallContext) -> NestedSource:

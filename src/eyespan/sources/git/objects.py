@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MAX_PACKS = 256
 """The most packs that are used; their indexes are open at the same time."""
+MAX_PARENTS = 10_000
+"""The most parents of one commit."""
 TREE, SYMBOLIC_LINK, SUBMODULE = 0o40000, 0o120000, 0o160000
 """Modes of tree entries that are no files: directory, symbolic link, submodule."""
 
@@ -87,15 +89,22 @@ class ObjectStore:
 
     def parse_commit(self, data: bytes) -> Commit:
         """Parse the data of a commit. Raises: Unreadable."""
-        header = data.split(b"\n\n", 1)[0].split(b"\n")
-        parents = [line[7:].decode("ascii", "replace") for line in header if line.startswith(b"parent ")]
-        if not all(map(self.repository.is_hash, parents)):
-            raise corrupt()
-        return Commit(self.header_hash(data, b"tree "), tuple(parents))
+        tree = self.header_hash(data, b"tree ")
+        parents: list[str] = []
+        at = data.find(b"\n") + 1
+        # Parents follow the tree, so one line at a time is enough: a commit of 8 million lines is never a list.
+        while at and data.startswith(b"parent ", at):
+            end = data.find(b"\n", at)
+            parent = data[at + 7 : end if end >= 0 else len(data)].decode("ascii", "replace")
+            if not self.repository.is_hash(parent) or len(parents) >= MAX_PARENTS:
+                raise corrupt()
+            parents.append(parent)
+            at = end + 1
+        return Commit(tree, tuple(parents))
 
     def header_hash(self, data: bytes, field: bytes) -> str:
         """Return the hash in the first line of a commit or tag. Raises: Unreadable."""
-        line = data.split(b"\n", 1)[0]
+        line = data[: len(field) + 2 * self.repository.hash_bytes + 1].split(b"\n", 1)[0]
         word = line[len(field) :].decode("ascii", "replace")
         if not line.startswith(field) or not self.repository.is_hash(word):
             raise corrupt()

@@ -24,6 +24,7 @@ MAX_TAGS = 16
 """The longest chain of tags of tags."""
 MAX_SYMBOLIC_REFS = 5
 MAX_PACKED_REFS_BYTES = 64 << 20
+MAX_REF_LINE_BYTES = 1 << 16
 MIN_PREFIX_CHARS = 4
 _FORBIDDEN = ("..", "@{", "//", "\\", ":", "?", "*", "[", " ", "~", "^")
 
@@ -190,3 +191,5 @@ class Refs:
             self._context.advance(position, source.size_bytes)
             *lines, rest = (rest + block).split(b"\n")
             yield from lines
+            if len(rest) > MAX_REF_LINE_BYTES:
+                raise corrupt()
