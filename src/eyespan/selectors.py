@@ -130,18 +130,21 @@ def resolve(readings: Sequence[Target], take: Callable[[Target], T], exists: Cal
     """
     missing: ReadError | None = None
     inner: ReadError | None = None
-    for target in readings:
-        try:
-            return take(target)
-        except (NoMember, NoRevision) as error:
-            # A missing name that contains "@" is not a question about a revision.
-            if inner is None and (isinstance(error, NoMember) or exists(target.path)):
-                inner = error
-        except (SystemFailure, InvalidPath) as error:
-            if not is_missing(error):
-                raise
-            missing = error
-    raise inner or missing or NotFound("")
+    try:
+        for target in readings:
+            try:
+                return take(target)
+            except (NoMember, NoRevision) as error:
+                # A missing name that contains "@" is not a question about a revision.
+                if inner is None and (isinstance(error, NoMember) or exists(target.path)):
+                    inner = error
+            except (SystemFailure, InvalidPath) as error:
+                if not is_missing(error):
+                    raise
+                missing = error
+        raise inner or missing or NotFound("")
+    finally:
+        del inner, missing  # The traceback of an error holds this frame: a reference back would keep both in memory.
 
 
 def is_missing(error: ReadError) -> bool:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import tarfile
+
+import pytest
+
 from eyespan import Workspace
 from eyespan.context import CallContext
+from eyespan.errors import ReadError
+from eyespan.guard import blocking
 from eyespan.server.recorder import facts, watched
 
 
@@ -32,3 +39,56 @@ def test_a_call_for_one_file_has_no_list(tmp_path):
         _, witness, _ = watched(workspace.tool("native"), {"files": "a.py:1"}, CallContext())
 
     assert facts(witness) == {"path": "a.py", "canonical": "a.py", "range": "1-1", "rule": None}
+
+
+@pytest.fixture
+def failures(tmp_path):
+    """A workspace, and paths of which each read ends with an error of another class."""
+    (tmp_path / ".env").write_text("SECRET\n")
+    (tmp_path / "binary").write_bytes(bytes(range(256)))
+    (tmp_path / "a.txt").write_text("x\n")
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        archive.add(tmp_path / "a.txt", "a.txt")
+    with Workspace(tmp_path) as workspace:
+        names = ("none.txt", ".env", "binary", "../outside", "a.txt:900-", "a.tar!/none", "a.txt@none", "a\0b", ".")
+        yield workspace, [tmp_path / name if name == "." else f"{tmp_path}/{name}" for name in names]
+
+
+@pytest.mark.parametrize("dialect", ["native", "codex", "claude", "forge", "workspace"])
+@pytest.mark.parametrize("is_watched", [True, False])
+def test_no_error_outlives_its_call(dialect, is_watched, failures):
+    workspace, paths = failures
+    tool = workspace.tool(dialect)
+    key = next(iter(tool.spec.input_schema["properties"]))
+    key = "file_path" if "file_path" in tool.spec.input_schema["properties"] else key
+    kept = []
+    gc.collect()
+    gc.disable()
+    try:
+        for path in paths:
+            arguments = {key: str(path)}
+            if is_watched:
+                kept.append(watched(tool, arguments, CallContext(5))[1])
+            else:
+                tool.call(arguments)
+        alive = [repr(found) for found in gc.get_objects() if isinstance(found, ReadError)]
+    finally:
+        gc.enable()
+
+    assert alive == []
+
+
+def test_no_error_of_a_thread_outlives_its_call():
+    def fail(context):
+        raise ReadError("a")
+
+    gc.collect()
+    gc.disable()
+    try:
+        with pytest.raises(ReadError):
+            blocking.within(CallContext(5), fail)
+        alive = sum(isinstance(found, ReadError) for found in gc.get_objects())
+    finally:
+        gc.enable()
+
+    assert alive == 0

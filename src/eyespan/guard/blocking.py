@@ -277,8 +277,12 @@ def within(
         if state != "done" or isinstance(reason, (KeyboardInterrupt, SystemExit)):
             raise
         job.done.acquire()
-    if job.error is not None:
-        raise job.error
+    error, job.error = job.error, None
+    if error is not None:
+        try:
+            raise error
+        finally:
+            del error  # its traceback holds this frame, which would hold it in turn
     value: T = job.value
     return value
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-from eyespan.errors import PolicyDenied, ReadError
+from eyespan.errors import PolicyDenied
 from eyespan.model import CharRange, Document, Lines, Tail, TextPart
 from eyespan.tool import Tool
 
@@ -31,14 +31,15 @@ else:
 class Recorder(_Engine):
     """An engine that records its last read and every file it was asked for."""
 
-    __slots__ = ("_engine", "asked", "document", "error", "files", "request")
+    __slots__ = ("_engine", "asked", "document", "files", "request", "rule")
 
     def __init__(self, engine: _Engine) -> None:
         self._engine = engine
         self.asked = ""
         self.request: ReadRequest | None = None
         self.document: Document | None = None
-        self.error: ReadError | None = None
+        self.rule: str | None = None
+        """The rule that denied a file of this call, or the tool."""
         self.files: dict[str, dict[str, Any]] = {}
         """The files that were opened, by their names on disk, and those that a rule denied, by the names asked for."""
 
@@ -49,8 +50,8 @@ class Recorder(_Engine):
         self.asked = path
         try:
             return self._engine.admit(path, lexical)
-        except ReadError as error:
-            self.error = error
+        except PolicyDenied as error:
+            self._denied(error)
             raise
 
     def read(self, request: ReadRequest, context: CallContext | None = None) -> Document:
@@ -69,12 +70,15 @@ class Recorder(_Engine):
         self.request = request
         try:
             return act()
-        except ReadError as error:
-            if not isinstance(self.error, PolicyDenied):
-                self.error = error
-            if isinstance(error, PolicyDenied):
-                self.files[request.path] = {"path": request.path, "canonical": None, "range": None, "rule": error.rule}
+        except PolicyDenied as error:
+            self._denied(error)
+            self.files[request.path] = {"path": request.path, "canonical": None, "range": None, "rule": error.rule}
             raise
+
+    def _denied(self, error: PolicyDenied) -> None:
+        # Only the text is kept: an error holds its traceback, and that holds every buffer of the read.
+        if self.rule is None:
+            self.rule = error.rule or "tool"
 
     def _read(self, request: ReadRequest, document: Document) -> None:
         self.request, self.document = request, document
@@ -93,11 +97,11 @@ def watched(tool: Tool, arguments: Any, context: CallContext) -> tuple[Reply, Re
 
 def facts(recorder: Recorder) -> dict[str, Any]:
     """Return the part of an audit line that describes the file."""
-    error, document = recorder.error, recorder.document
+    document = recorder.document
     line: dict[str, Any] = {"path": recorder.asked, "canonical": None, "range": _range(recorder)}
     if document is not None:
         line["canonical"] = document.facts.canonical
-    line["rule"] = (error.rule or "tool") if isinstance(error, PolicyDenied) else None
+    line["rule"] = recorder.rule
     if len(recorder.files) > 1:
         line["files"] = list(recorder.files.values())
     return line
