@@ -180,6 +180,7 @@ class Opened:
             decode=self.decode_bytes,
             context=context,
             deadline_seconds=COURTESY_SECONDS if is_courtesy else DEADLINE_SECONDS,
+            is_courtesy=is_courtesy,
         )
 
     # --- for readers -------------------------------------------------------------------------------------------------

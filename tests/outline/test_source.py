@@ -86,7 +86,9 @@ def test_a_worker_that_fails_costs_only_the_outline(name):
     def fail(*_, **__):
         raise Unreadable("", kind="x", reason="it crashed")
 
-    found = isolated_outline(GO, name, decode=fail)
+    found = isolated_outline(GO, name, decode=fail, is_courtesy=True)
+    with pytest.raises(Unreadable, match="it crashed"):
+        isolated_outline(GO, name, decode=fail)
 
     assert (found.symbols, found.is_complete, found.hint) == ((), False, "the parser failed")
 
@@ -95,7 +97,7 @@ def test_an_outline_that_takes_too_long_is_left_out_with_the_reason():
     def fail(*_, **__):
         raise TimedOut("", seconds=0.3)
 
-    found = isolated_outline(GO, "a.go", decode=fail, deadline_seconds=0.3)
+    found = isolated_outline(GO, "a.go", decode=fail, deadline_seconds=0.3, is_courtesy=True)
 
     assert (found.symbols, found.hint) == ((), "the outline was not finished within 0.3 s")
 

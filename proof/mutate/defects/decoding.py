@@ -113,17 +113,17 @@ DEFECTS = (
     ),
     Defect(
         name="a job may open files",
-        file=f"{SRC}/sandbox/seccomp.py",
-        old="openat 257 56, ",
-        new="",
-        tests="tests/sandbox/test_decoder.py",
+        file=f"{SRC}/sandbox/decoder.py",
+        old='    "descriptors",\n',
+        new='    "descriptors",\n    "files",\n',
+        tests="tests/sandbox/test_seccomp.py",
     ),
     Defect(
         name="a job may start processes",
         file=f"{SRC}/sandbox/decoder.py",
-        old="    ((56, 220), 0, _CLONE_THREAD),  # clone: a thread, not a process\n",
+        old='    Check("clone", 0, "has a bit", (_CLONE_THREAD,)),  # a thread, not a process\n',
         new="",
-        tests="tests/sandbox/test_decoder.py",
+        tests="tests/sandbox/test_seccomp.py",
     ),
     Defect(
         name="Landlock is reported as active and is not",

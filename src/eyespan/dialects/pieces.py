@@ -86,7 +86,7 @@ def symbol_ranges(opened: Opened, name: str, base: str) -> tuple[tuple[CharRange
 
     `base` is the selector of the file, for suggestions.
 
-    Raises: NoSymbol, and what reading raises.
+    Raises: NoSymbol, Unreadable, and what reading raises.
     """
     from eyespan.outline import find, nearest
 

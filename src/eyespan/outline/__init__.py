@@ -165,13 +165,15 @@ def outline(
     decode: Decode,
     context: CallContext | None = None,
     deadline_seconds: float = DEADLINE_SECONDS,
+    is_courtesy: bool = False,
 ) -> Outline:
     """Return the symbols of a file, parsed in the sandboxed worker through `decode` (`Opened.decode_bytes`).
 
     Parsers are not safe with hostile source: it can crash them, or make them take much time and memory. In the worker
-    that costs only the outline, which is then empty, not complete, and has the reason as its hint.
+    that costs only the outline. A courtesy outline, which the caller did not ask for, is then empty and has the reason
+    as its hint.
 
-    Raises: Cancelled, TimedOut, if `context` demands it.
+    Raises: Cancelled, TimedOut, if `context` demands it; SystemFailure; Unreadable, if the parser failed.
     """
     from eyespan.outline.isolated import outline_in_worker
 
@@ -182,7 +184,7 @@ def outline(
     if not language:
         return Outline(symbols=(), how="shape", language="", is_complete=False)
     tasks = [f"outline-{language}", *(["outline-shape"] if has_grammar(language) else [])]
-    found = outline_in_worker(part, language, tasks, decode, context, deadline_seconds)
+    found = outline_in_worker(part, language, tasks, decode, context, deadline_seconds, is_courtesy=is_courtesy)
     return named(found, name, language, is_whole)
 
 

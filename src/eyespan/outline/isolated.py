@@ -8,7 +8,7 @@ attacker.
 from __future__ import annotations
 
 from eyespan.context import CallContext
-from eyespan.errors import Cancelled, ReadError, TimedOut
+from eyespan.errors import Cancelled, ReadError, SystemFailure, TimedOut, Unreadable
 from eyespan.model import MAX_SYMBOLS
 from eyespan.outline.model import MAX_DEPTH, Outline, Symbol
 
@@ -47,16 +47,20 @@ def outline_in_worker(
     decode: Decode,
     context: CallContext | None,
     deadline_seconds: float,
+    *,
+    is_courtesy: bool,
 ) -> Outline:
-    """Return the outline by the first task that succeeds; an empty outline with a hint if all fail.
+    """Return the outline by the first task that succeeds.
 
-    Raises: Cancelled, TimedOut, if `context` demands it.
+    If all fail, a courtesy outline is empty and has the reason as its hint; any other failure is raised.
+
+    Raises: Cancelled, TimedOut, if `context` demands it; SystemFailure, Unreadable.
     """
-    if deadline_seconds < LOAD_SECONDS and tasks[0] not in _loaded:
+    if is_courtesy and tasks[0] not in _loaded:
         # Loading a grammar takes longer than most outlines, and only once.
         try:
             decode(tasks[0], b"", {"language": language}, _Deadline(context, LOAD_SECONDS))
-        except Cancelled:
+        except (Cancelled, SystemFailure):
             raise
         except ReadError:
             pass  # the attempt below reports it
@@ -65,20 +69,23 @@ def outline_in_worker(
         _loaded.add(tasks[0])
     deadline = _Deadline(context, deadline_seconds)
     hint = ""
+    failure: ReadError | None = None
     for task in tasks:
         try:
             facts, _ = decode(task, data, {"language": language}, deadline)
-        except Cancelled:
+        except (Cancelled, SystemFailure):
             raise
         except TimedOut:
             hint = f"the outline was not finished within {deadline_seconds:g} s"
             break
-        except ReadError:
-            hint = "the parser failed"
+        except ReadError as error:
+            hint, failure = "the parser failed", error
             continue
         return _checked_outline(facts, data.count(b"\n") + 1, hint)
     if context is not None:
         context.check()
+    if not is_courtesy:
+        raise failure or Unreadable("", kind="outline", reason=hint)
     return Outline(symbols=(), how="shape", language=language, is_complete=False, hint=hint)
 
 

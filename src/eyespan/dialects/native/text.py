@@ -48,7 +48,12 @@ class FileText:
         return part, document
 
     def outline(self) -> Outline | None:
-        return self.opened.outline(is_courtesy=True) if self.opened.kind.is_text else None
+        if not self.opened.kind.is_text:
+            return None
+        try:
+            return self.opened.outline(is_courtesy=True)
+        except errors.SystemFailure:
+            return None  # it was not asked for, and the text is complete without it
 
 
 class HeldText:
