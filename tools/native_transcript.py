@@ -19,18 +19,19 @@ HERE = Path(__file__).parent.parent
 PAGE = HERE / "docs" / "native-transcript.md"
 
 CALLS = [
-    ("What is here?", {"files": "."}),
-    ("A method by its name, the head of a document", {"files": ["harbor.py::Harbour.moor", "office/harbor.docx:1-5"]}),
+    ("The names in a directory", {"files": "."}),
+    ("A method by its name, the first lines of a document",
+     {"files": ["harbor.py::Harbour.moor", "office/harbor.docx:1-5"]}),
     ("The symbols of a file", {"files": "harbor.py", "outline": True}),
     ("Ranges that overlap, and a name that is wrong", {"files": ["harbor.py:1-4", "harbor.py:3-5,33-", "habor.py"]}),
     ("A place, as a compiler prints it", {"files": "harbor.py:22:9"}),
     ("A small budget", {"files": "office/page.html", "budget": 150}),
-    ("What was left out", {"files": ["{left}"], "budget": 150}),
+    ("The rest, by its selector", {"files": ["{left}"], "budget": 150}),
     ("The end of a file", {"files": "harbor.py:-4"}),
     ("The same again, with the hash in hand", {"files": "harbor.py:-4", "known": ["{hash}"]}),
     ("A page, a cell of a notebook, cells of a sheet",
      {"files": ["pdfs/book.pdf:p2", "notebooks/tides.ipynb:c2", "office/ledger.xlsx:Ledger!A1:C3"]}),
-    ("A line past the end, a wrong folder, a wrong symbol",
+    ("A line past the end, a wrong directory, a wrong symbol",
      {"files": ["harbor.py:900", "ofice/harbor.docx", "harbor.py::Harbour.more"]}),
 ]  # fmt: skip
 
