@@ -52,6 +52,13 @@ def eat(file, params):
         blocks.append(bytearray(16 << 20))
 
 
+def nibble(file, params):
+    """Leaves no memory for the report."""
+    block = []
+    while True:
+        block = [block, bytes(40)]
+
+
 def flood(file, params):
     return {}, [bytes(1 << 20)] * 40
 

@@ -14,7 +14,7 @@ ECHOED = ["some bytes", "", "second"]
 """The blobs of the task "echo" for the fixture `file`."""
 DECODERS = Path(__file__).with_name("bad_decoders.py")
 _TASKS = (
-    *("echo", "crash", "abort", "leave", "loop", "sleep", "nap", "drip", "eat", "flood", "deep"),
+    *("echo", "crash", "abort", "leave", "loop", "sleep", "nap", "drip", "eat", "nibble", "flood", "deep"),
     *("refuse", "lacks", "odd", "lie", "environment", "attempts"),
 )
 _TABLE = {**{name: f"bad_decoders:{name}" for name in _TASKS}, "absent": "no_such_module:decode"}
