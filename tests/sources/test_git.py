@@ -493,3 +493,14 @@ def test_a_packed_ref_without_end(tmp_path):
     (tmp_path / ".git" / "packed-refs").write_bytes(b"a" * (3 << 20))
 
     assert fails(tmp_path, "a.txt", "main").reason == "corrupt repository"
+
+
+def test_deltas_that_name_their_base_by_hash_are_applied(repository, tmp_path):
+    directory = tmp_path / "by_hash"
+    shutil.copytree(repository, directory)
+    git(directory, "-c", "repack.useDeltaBaseOffset=false", "repack", "-q", "-a", "-d", "-f")
+    commits = git(directory, "rev-list", "--all").decode().split()
+
+    for commit in commits:
+        assert shown(directory, "src/a.txt", commit) == git(directory, "show", f"{commit}:src/a.txt")
+        assert shown(directory, "src/a.txt", commit[:10]) == shown(directory, "src/a.txt", commit)

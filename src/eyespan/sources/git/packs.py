@@ -83,11 +83,14 @@ class PackIndex:
 
     def _offset(self, number: int, total: int) -> int | None:
         start = _HASHES + total * (self.hash_bytes + 4)  # after the hashes and their checksums
-        small = int.from_bytes(self.source.read_fully(start + 4 * number, 4), "big")
-        if not small & _LARGE_OFFSET:
+        small = self._number(start + 4 * number, 4)
+        if small is None or not small & _LARGE_OFFSET:
             return small
-        large = self.source.read_fully(start + 4 * total + 8 * (small & ~_LARGE_OFFSET), 8)
-        return int.from_bytes(large, "big") if len(large) == 8 else None
+        return self._number(start + 4 * total + 8 * (small & ~_LARGE_OFFSET), 8)
+
+    def _number(self, at: int, size_bytes: int) -> int | None:
+        raw = self.source.read_fully(at, size_bytes)
+        return int.from_bytes(raw, "big") if len(raw) == size_bytes else None
 
 
 @record
