@@ -44,7 +44,6 @@ OPENING_FILES = {
     "cli/audit.py": "the audit log that a person named",
     "cli/detach.py": "the null device, in place of a closed stream",
     "decoders/image.py": "an image, from the descriptor of the job",
-    "decoders/ooxml.py": "a member of an archive, from the descriptor of the job",
     "lines/cache.py": "the index cache, in the user's cache directory",
     "sandbox/interpreter.py": "the header of the interpreter's own program",
     "sandbox/landlock.py": "the paths of Landlock rules, opened with O_PATH and never read",

@@ -18,7 +18,7 @@ RUNS: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
     (
         {},
         (
-            *("tests/guard", "tests/lines", "tests/sources", "tests/readers", "tests/dialects"),
+            *("tests/guard", "tests/lines", "tests/sources", "tests/decoders", "tests/readers", "tests/dialects"),
             *("tests/proof/test_fuzz.py", "tests/test_conformance.py", "tests/test_kinds.py", "tests/test_deadline.py"),
             *("--deselect", "tests/guard/test_race.py"),
         ),
@@ -27,7 +27,7 @@ RUNS: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
         {},
         (
             *("-p", "proof.coverage.decode_here"),
-            *("tests/readers/test_office.py", "tests/readers/test_tables.py", "tests/readers/test_reader_corners.py"),
+            *("tests/decoders", "tests/readers/test_tables.py"),
             # This test hides a package from the process of the worker.
             *("--deselect", "tests/readers/test_tables.py::test_without_its_package_it_says_what_to_install"),
         ),

@@ -71,7 +71,7 @@ def test_a_page_without_text_says_how_to_see_it(call):
 def test_what_is_beyond_the_end_is_told_by_how_much_there_is(call):
     assert call("pdfs/book.pdf:p26").text == "pdfs/book.pdf:p26: no page 26: the PDF has 25 pages"
     assert call("notebooks/tides.ipynb:c9").text == "notebooks/tides.ipynb:c9: no cell 9: the notebook has 8 cells"
-    assert "there are Ledger, Notes" in call("office/ledger.xlsx:Nowhere").text
+    assert "its sheets are Ledger, Notes" in call("office/ledger.xlsx:Nowhere").text
 
 
 @pytest.mark.parametrize("budget", [80, 500])
@@ -135,7 +135,7 @@ def test_documents_and_texts_share_one_call(call):
         "README.md",
     ]
     assert [block.type for block in reply.content] == ["text", "image", "image"]
-    assert "pdfs/locked.pdf: it is encrypted" in reply.text
+    assert "pdfs/locked.pdf: it is protected by a password" in reply.text
 
 
 @pytest.mark.parametrize("text", ["", "a", "a\n", "a\nbc\n\nd", "a\nbc\n\nd\n"])

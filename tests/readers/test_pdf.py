@@ -179,8 +179,8 @@ def test_a_document_over_the_limits_of_the_apis_is_an_error_that_advises_pages(m
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("locked.pdf", None, "This PDF cannot be read: it is encrypted and opens only with a password"),
-        ("cut.pdf", b"%PDF-1.7\n1 0 obj\n<<", "This PDF cannot be read: it is damaged, or no PDF at all"),
+        ("locked.pdf", None, "This PDF cannot be read: it is protected by a password"),
+        ("cut.pdf", b"%PDF-1.7\n1 0 obj\n<<", "This PDF cannot be read: not a PDF, or a corrupt one"),
         ("page.pdf", b"<html></html>", "This PDF cannot be read: not a PDF, despite its name"),
     ],
 )

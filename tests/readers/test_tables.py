@@ -443,7 +443,7 @@ def test_what_is_too_large_is_told(tmp_path, monkeypatch):
 def test_only_reading_is_allowed(tmp_path):
     hostile(tmp_path, "create table t (a)")
     with open(tmp_path / "a.db", "rb") as file:
-        database = sqlite_decoder._Database(sqlite_decoder._all(file), 5)
+        database = sqlite_decoder._Database(sqlite_decoder._read_file(file), 5)
     for statement in (
         "insert into t values (1)",
         "attach 'x' as x",
@@ -454,7 +454,7 @@ def test_only_reading_is_allowed(tmp_path):
         "vacuum into 'x'",
     ):
         with pytest.raises(sqlite3.Error):
-            database.ask(statement)
+            database.query(statement)
     database.close()
 
 

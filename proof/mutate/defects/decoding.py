@@ -71,9 +71,9 @@ DEFECTS = (
     Defect(
         name="a zip bomb in a document",
         file=f"{SRC}/decoders/ooxml.py",
-        old="if part.size_bytes > MIB and part.size_bytes > MAX_RATIO * max(1, part.packed_bytes):",
+        old="if entry.size_bytes > MIB and entry.size_bytes > MAX_RATIO * max(1, entry.packed_bytes):",
         new="if False:",
-        tests="tests/readers/test_office.py -k bomb",
+        tests="tests/decoders/test_ooxml.py -k bomb",
     ),
     Defect(
         name="images of any size are decoded",

@@ -1,6 +1,6 @@
-"""Word documents: headings, lists, tables, links, notes and comments as Markdown.
+"""Word documents as Markdown: headings, lists, tables, links, notes and comments.
 
-Text that was deleted under tracked changes is left out, text that was inserted is in; headers and footers are left out.
+Text deleted under tracked changes is left out, inserted text is included. Headers and footers are left out.
 """
 
 from __future__ import annotations
@@ -9,83 +9,79 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from eyespan.decoders import markdown
-from eyespan.decoders.ooxml import Package, rehearse_relations, rehearse_xml
-from eyespan.decoders.scan import Tags
+from eyespan.decoders.ooxml import Package
+from eyespan.decoders.xml_tree import NAMES, Handlers, attributes, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import BinaryIO
+    from xml.etree.ElementTree import Element
 
 KIND = "docx"
 BODY = "word/document.xml"
-DRAWING = "http://schemas.openxmlformats.org/drawingml/2006"
+MAX_BASE_STYLES = 20
+"""The longest chain of styles based on styles; a chain may be a circle."""
 _HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
-_TOLD = (
-    *("w:p", "w:pStyle", "w:outlineLvl", "w:ilvl", "w:numId", "w:tab", "w:br", "w:cr", "w:noBreakHyphen"),
-    *("w:hyperlink", "w:footnoteReference", "w:endnoteReference", "w:commentReference", "a:docPr descr"),
-    *("w:tbl", "w:tr", "w:tc", "w:gridSpan"),
+_STYLE_PROPERTIES = ("w:name", "w:basedOn", "w:outlineLvl", "w:numId", "w:ilvl")
+_LEFT_OUT = frozenset(
+    (
+        *("w:del", "w:moveFrom", "mc:Fallback", "w:instrText", "w:sectPr", "w:rPrChange", "w:pPrChange"),
+        *("w:rPr", "w:tblPr", "w:tblGrid", "w:trPr", "w:tcPr"),  # formatting without text
+    )
 )
-_ENDED = ("w:p", "w:hyperlink", "w:tc", "w:tbl")
-_TEXTS = ("w:t", "m:t")
-_SKIPPED = ("w:del", "w:moveFrom", "mc:Fallback", "w:instrText", "w:sectPr", "w:rPrChange", "w:pPrChange")
-_TAGS = Tags(_TOLD, _ENDED, _TEXTS, _SKIPPED)
 
-ASIDES = (
+_CONTAINERS = frozenset(("w:body", "w:tbl"))
+"""Elements that may be too large to be held whole."""
+
+NOTES = (
     ("footnotes", "w:footnote", "^"),
     ("endnotes", "w:endnote", "^e"),
     ("comments", "w:comment", "comment "),
 )
-"""What hangs on a place in the text: the part it is in, the element that holds one, the mark at the place."""
-
-
-def rehearse() -> None:
-    """Makes ready, once for all jobs, what takes its time."""
-    drawing = f"{DRAWING}/wordprocessingDrawing"
-    for bound in ({}, {"wp": drawing}, {"wp": drawing, "a": f"{DRAWING}/main", "pic": f"{DRAWING}/picture"}):
-        rehearse_xml(_TAGS, bound)
-    rehearse_relations()
+"""Notes at a place in the text: their part, the element of one note, the label at the place."""
 
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-    """The document as Markdown.
-
-    Raises: Unreadable.
-    """
+    """Convert the document to Markdown. Raises: Unreadable."""
     package = Package(file, KIND)
     body = BODY
     for kind, target in package.relations("").values():
         if kind == "officeDocument":
             body = target
-    folder = body.rpartition("/")[0]
-    styles, numbering = Styles(package, f"{folder}/styles.xml"), Numbering(package, f"{folder}/numbering.xml")
+    directory = body.rpartition("/")[0]
+    styles = Styles(package, f"{directory}/styles.xml")
+    numbering = Numbering(package, f"{directory}/numbering.xml")
     relations = package.relations(body)
-    story = Story(package, body, styles, numbering, relations)
-    blocks = story.blocks
-    asides: list[str] = []
-    for leaf, item, mark in ASIDES:
-        part = next((target for kind, target in relations.values() if kind == leaf), f"{folder}/{leaf}.xml")
+    story = Story(styles, numbering, relations)
+    blocks = story.blocks(package.stream(body, _CONTAINERS))
+    notes: list[str] = []
+    for leaf, element_name, label in NOTES:
+        part = next((target for kind, target in relations.values() if kind == leaf), f"{directory}/{leaf}.xml")
         if part in package:
-            asides += _asides(package, part, styles, numbering, item, mark)
-    if asides:
-        blocks = [*blocks, "---", "\n".join(asides)]
+            notes += _notes(package, part, Story(styles, numbering, package.relations(part)), element_name, label)
+    if notes:
+        blocks += ["---", "\n".join(notes)]
     return {"paragraphs": story.paragraphs, "tables": story.tables}, [markdown.finish(blocks)]
 
 
-def _asides(package: Package, part: str, styles: Styles, numbering: Numbering, item: str, mark: str) -> list[str]:
-    """Foot- and endnotes or comments, one line each."""
-    story = Story(package, part, styles, numbering, package.relations(part), item)
+def _notes(package: Package, part: str, story: Story, element_name: str, label: str) -> list[str]:
+    """Return footnotes, endnotes or comments, one line each."""
     lines = []
-    for attributes, blocks in story.items:
-        if attributes.get("type", "normal") != "normal":  # the lines that separate notes from the text
+    for element in package.parse(part).iter():
+        if NAMES[element.tag] != element_name:
+            continue
+        blocks = story.blocks(element)
+        facts = attributes(element)
+        if facts.get("type", "normal") != "normal":  # the lines that separate notes from the text
             continue
         text = " ".join(" ".join(blocks).split())
-        author = attributes.get("author")
-        lines.append(f"[{mark}{attributes.get('id', '')}]: " + (f"{author}: {text}" if author else text))
+        author = facts.get("author")
+        lines.append(f"[{label}{facts.get('id', '')}]: " + (f"{author}: {text}" if author else text))
     return lines
 
 
 class Styles:
-    """What a paragraph's style says of it: the level of a heading, or the list it belongs to."""
+    """The properties of paragraph styles: the level of a heading, or the list it belongs to."""
 
     def __init__(self, package: Package, part: str) -> None:
         self._own: dict[str, dict[str, str]] = {}
@@ -93,35 +89,32 @@ class Styles:
         if part not in package:
             return
         style: dict[str, str] = {}
+        for element in package.parse(part).iter():
+            name = NAMES[element.tag]
+            if name == "w:style":
+                style = self._own.setdefault(attributes(element).get("styleId", ""), {})
+            elif name in _STYLE_PROPERTIES:
+                style.setdefault(name, attributes(element).get("val", ""))
 
-        def start(tag: str, attributes: dict[str, str]) -> None:
-            nonlocal style
-            if tag == "w:style":
-                style = self._own.setdefault(attributes.get("styleId", ""), {})
-            elif tag in ("w:name", "w:basedOn", "w:outlineLvl", "w:numId", "w:ilvl"):
-                style.setdefault(tag, attributes.get("val", ""))
-
-        package.parse(part, start)
-
-    def find(self, style: str, wanted: str) -> str | None:
-        """A property of the style or of those it is based on."""
-        for _ in range(20):  # a chain that goes round in circles ends as well
+    def find(self, style: str, name: str) -> str | None:
+        """Return a property of the style or of those it is based on."""
+        for _ in range(MAX_BASE_STYLES):
             own = self._own.get(style)
             if own is None:
                 return None
-            if wanted in own:
-                return own[wanted]
+            if name in own:
+                return own[name]
             style = own.get("w:basedOn", "")
         return None
 
     def heading(self, style: str) -> int:
-        """The level from 1; 0 for plain text."""
+        """Return the level of a heading from 1, or 0 for other text."""
         if style not in self._levels:
-            self._levels[style] = self._level(style)
+            self._levels[style] = self._heading(style)
         return self._levels[style]
 
-    def _level(self, style: str) -> int:
-        for _ in range(20):
+    def _heading(self, style: str) -> int:
+        for _ in range(MAX_BASE_STYLES):
             own = self._own.get(style, {})
             name = own.get("w:name", "") if own else style
             found = _HEADING.fullmatch(name)
@@ -139,7 +132,7 @@ class Styles:
 
 
 class Numbering:
-    """Which lists are numbered and which have bullets."""
+    """The lists of a document: the format of each level, and the numbers used so far."""
 
     def __init__(self, package: Package, part: str) -> None:
         self._formats: dict[tuple[str, str], str] = {}
@@ -148,24 +141,21 @@ class Numbering:
         if part not in package:
             return
         abstract = level = number = ""
+        for element in package.parse(part).iter():
+            name = NAMES[element.tag]
+            if name == "w:abstractNum":
+                abstract = attributes(element).get("abstractNumId", "")
+            elif name == "w:lvl":
+                level = attributes(element).get("ilvl", "0")
+            elif name == "w:numFmt":
+                self._formats.setdefault((abstract, level), attributes(element).get("val", ""))
+            elif name == "w:num":
+                number = attributes(element).get("numId", "")
+            elif name == "w:abstractNumId":
+                self._abstract[number] = attributes(element).get("val", "")
 
-        def start(tag: str, attributes: dict[str, str]) -> None:
-            nonlocal abstract, level, number
-            if tag == "w:abstractNum":
-                abstract = attributes.get("abstractNumId", "")
-            elif tag == "w:lvl":
-                level = attributes.get("ilvl", "0")
-            elif tag == "w:numFmt":
-                self._formats.setdefault((abstract, level), attributes.get("val", ""))
-            elif tag == "w:num":
-                number = attributes.get("numId", "")
-            elif tag == "w:abstractNumId":
-                self._abstract[number] = attributes.get("val", "")
-
-        package.parse(part, start)
-
-    def mark(self, number: str, level: int) -> str:
-        """What stands in front of the next item of this list: `-`, or its number; "" if the list has no marks."""
+    def next_label(self, number: str, level: int) -> str:
+        """Return the label of the next item of a list: `-`, or its number; "" if the list has no labels."""
         style = self._formats.get((self._abstract.get(number, ""), str(level)), "bullet")
         if style == "none":
             return ""
@@ -176,122 +166,178 @@ class Numbering:
         return "-" if style == "bullet" else f"{counts[level]}."
 
 
+class Paragraph:
+    """The text of one paragraph in pieces, and its properties."""
+
+    def __init__(self) -> None:
+        self.runs: list[str] = []
+        self.properties: dict[str, str] = {}
+
+    def text(self) -> str:
+        return "".join(self.runs).strip()
+
+    def add_box(self, text: str) -> None:
+        """Add text on lines of its own, at the place where a text box is anchored."""
+        if text:
+            self.runs.append(("\n" if self.runs else "") + text + "\n")
+
+
 class Story:
-    """One part of a document read from top to bottom: its blocks in `blocks`, or in `items`, one for each `item`."""
+    """Converts paragraphs and tables to Markdown blocks, and counts them."""
 
-    def __init__(
-        self,
-        package: Package,
-        part: str,
-        styles: Styles,
-        numbering: Numbering,
-        relations: Mapping[str, tuple[str, str]],
-        item: str = "",
-    ) -> None:
-        self.blocks: list[str] = []
-        self.items: list[tuple[dict[str, str], list[str]]] = []
+    def __init__(self, styles: Styles, numbering: Numbering, relations: Mapping[str, tuple[str, str]]) -> None:
         self.paragraphs = self.tables = 0
-        self._styles, self._numbering, self._relations, self._item = styles, numbering, relations, item
-        self._runs: list[str] = []
-        self._outer: list[tuple[list[str], dict[str, str]]] = []
-        self._paragraph: dict[str, str] = {}
-        self._links: list[tuple[int, str]] = []
-        self._rows: list[list[list[str]]] = []
-        """Of the tables that are open, the innermost last: rows of cells."""
-        self._cells: list[list[str]] = []
-        """The paragraphs of each cell that is open."""
-        self._spans: list[int] = []
-        """Over how many columns each cell that is open goes."""
-        tags = Tags((*_TOLD, item), _ENDED, _TEXTS, _SKIPPED) if item else _TAGS
-        package.parse(part, self._start, self._end, self._data, tags)
+        self._styles, self._numbering, self._relations = styles, numbering, relations
 
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        if tag == "w:p":
-            self._outer.append((self._runs, self._paragraph))  # a text box has paragraphs inside a paragraph
-            self._runs, self._paragraph = [], {}
-        elif tag in ("w:pStyle", "w:outlineLvl", "w:ilvl", "w:numId"):
-            self._paragraph.setdefault(tag, attributes.get("val", ""))
-        elif tag == "w:tab" and "pos" not in attributes:
-            self._runs.append("\t")
-        elif tag in ("w:br", "w:cr"):
-            self._runs.append("\n" if attributes.get("type") != "page" else "")
-        elif tag == "w:noBreakHyphen":
-            self._runs.append("-")
-        elif tag == "w:hyperlink":
-            self._links.append((len(self._runs), self._relations.get(attributes.get("r:id", ""), ("", ""))[1]))
-        elif tag in ("w:footnoteReference", "w:endnoteReference", "w:commentReference"):
-            mark = {"f": "^", "e": "^e", "c": "comment "}[tag[2]]
-            self._runs.append(f"[{mark}{attributes.get('id', '')}]")
-        elif tag == "a:docPr" and attributes.get("descr"):
-            self._runs.append(f"![{' '.join(attributes['descr'].split())}]")
-        elif tag == "w:tbl":
-            self._rows.append([])
-        elif tag == "w:tr" and self._rows:
-            self._rows[-1].append([])
-        elif tag == "w:tc" and self._rows:
-            self._rows[-1] = self._rows[-1] or [[]]  # a cell without a row is one all the same
-            self._cells.append([])
-            self._spans.append(1)
-        elif tag == "w:gridSpan" and self._spans and attributes.get("val", "").isdecimal():
-            self._spans[-1] = min(63, int(attributes["val"][:3]))
-        elif tag == self._item:
-            self.items.append((attributes, []))
+    def blocks(self, elements: Iterable[Any]) -> list[str]:
+        """Return the blocks of some elements."""
+        blocks: list[str] = []
+        self._add_blocks(elements, blocks)
+        return blocks
 
-    def _end(self, tag: str) -> None:
-        if tag == "w:p" and self._outer:
-            self._close_paragraph()
-        elif tag == "w:hyperlink" and self._links:
-            at, target = self._links.pop()
-            text = "".join(self._runs[at:]).strip()
-            if text and target and at <= len(self._runs):
-                self._runs[at:] = [text if text == target else f"[{text}]({target})"]
-        elif tag == "w:tc" and self._cells:
-            paragraphs, span = self._cells.pop(), self._spans.pop()
-            self._rows[-1][-1] += ["\n".join(paragraphs), *[""] * (span - 1)]
-        elif tag == "w:tbl":
-            rows = self._rows.pop()
-            self.tables += 1
-            if self._cells:  # a table in a cell: its text, row by row
-                self._cells[-1] += [" ".join(filter(None, row)) for row in rows]
-            else:
-                self._put(markdown.table(rows))
+    # --- blocks ------------------------------------------------------------------------------------------------------
 
-    def _data(self, data: str) -> None:
-        self._runs.append(data)
+    def _add_blocks(
+        self, elements: Iterable[Any], blocks: list[str], rows: list[list[str]] | None = None, in_cell: bool = False
+    ) -> None:
+        """Add blocks, and cells of the table that the elements belong to, if any, to `rows`."""
+        for element in elements:
+            name = NAMES[element.tag]
+            if name == "w:p":
+                block = self._block(self._read_paragraph(element))
+                if block:
+                    blocks.append(block)
+            elif name == "w:tbl":
+                self._add_table(element, blocks, in_cell)
+            elif rows is not None and name == "w:tr":
+                rows.append([])
+                self._add_blocks(element, blocks, rows, in_cell)
+            elif rows is not None and name == "w:tc":
+                if not rows:
+                    rows.append([])  # a cell without a row
+                rows[-1] += self._cells(element)
+            elif name not in _LEFT_OUT:
+                self._add_blocks(element, blocks, rows, in_cell)
 
-    def _close_paragraph(self) -> None:
-        """A paragraph ends: it is a line of a cell, or a block of its own."""
-        text = "".join(self._runs).strip()
-        paragraph = self._paragraph
-        inner = len(self._outer) > 1
-        self._runs, self._paragraph = self._outer.pop()
-        self._links = [link for link in self._links if inner]
-        self.paragraphs += 1
-        if not text:
-            return
-        if inner:  # in a text box: where its anchor stands
-            self._runs.append(("\n" if self._runs else "") + text + "\n")
-            return
-        text = self._marked(text, paragraph)
-        if self._cells:
-            self._cells[-1].append(text)
+    def _add_table(self, table: Iterable[Any], blocks: list[str], in_cell: bool) -> None:
+        """Add a table. In a cell of another table it is text, one line for each row."""
+        rows: list[list[str]] = []
+        self._add_blocks(table, blocks, rows, in_cell)
+        self.tables += 1
+        if in_cell:
+            blocks += [" ".join(filter(None, row)) for row in rows]
         else:
-            self._put(text)
+            blocks.append(markdown.table(rows))
 
-    def _marked(self, text: str, paragraph: Mapping[str, str]) -> str:
-        style = paragraph.get("w:pStyle", "")
-        own_level = paragraph.get("w:outlineLvl", "")
+    def _cells(self, cell: Element) -> list[str]:
+        """Return the text of a cell, and "" for each further column that it spans."""
+        lines: list[str] = []
+        self._add_blocks(cell, lines, in_cell=True)
+        return ["\n".join(lines), *[""] * (_span_of(cell) - 1)]
+
+    def _block(self, paragraph: Paragraph) -> str:
+        """Return a paragraph as Markdown: a heading, an item of a list, or text."""
+        text = paragraph.text()
+        if not text:
+            return ""
+        properties = paragraph.properties
+        style = properties.get("w:pStyle", "")
+        own_level = properties.get("w:outlineLvl", "")
         heading = int(own_level) + 1 if own_level.isdecimal() and int(own_level) < 9 else self._styles.heading(style)
         if heading:
             return "#" * min(heading, 6) + " " + " ".join(text.split("\n"))
-        number = paragraph.get("w:numId") or self._styles.find(style, "w:numId")
+        number = properties.get("w:numId") or self._styles.find(style, "w:numId")
         if number and number != "0":
-            level = paragraph.get("w:ilvl") or self._styles.find(style, "w:ilvl") or "0"
+            level = properties.get("w:ilvl") or self._styles.find(style, "w:ilvl") or "0"
             depth = min(8, int(level)) if level.isdecimal() else 0
-            mark = self._numbering.mark(number, depth)
-            if mark:
-                return markdown.Item(markdown.indented(text, mark, depth))
+            label = self._numbering.next_label(number, depth)
+            if label:
+                return markdown.Item(markdown.indented(text, label, depth))
         return text
 
-    def _put(self, block: str) -> None:
-        (self.items[-1][1] if self.items else self.blocks).append(block)
+    # --- within a paragraph ------------------------------------------------------------------------------------------
+
+    def _read_paragraph(self, element: Element) -> Paragraph:
+        paragraph = Paragraph()
+        self._add_runs(element, paragraph)
+        self.paragraphs += 1
+        return paragraph
+
+    def _add_runs(self, elements: Iterable[Element], paragraph: Paragraph) -> None:
+        for element in elements:
+            handle = _RUN_HANDLERS[element.tag]
+            if handle is not None:
+                handle(self, element, paragraph)
+            elif len(element):
+                self._add_runs(element, paragraph)
+
+    def _add_text(self, element: Element, paragraph: Paragraph) -> None:
+        paragraph.runs.append(text_of(element))
+
+    def _add_property(self, element: Element, paragraph: Paragraph) -> None:
+        paragraph.properties.setdefault(NAMES[element.tag], attributes(element).get("val", ""))
+
+    def _add_tab(self, element: Element, paragraph: Paragraph) -> None:
+        if "pos" not in attributes(element):  # else the definition of a tab stop
+            paragraph.runs.append("\t")
+
+    def _add_break(self, element: Element, paragraph: Paragraph) -> None:
+        paragraph.runs.append("\n" if attributes(element).get("type") != "page" else "")
+
+    def _add_hyphen(self, element: Element, paragraph: Paragraph) -> None:
+        paragraph.runs.append("-")
+
+    def _add_link(self, element: Element, paragraph: Paragraph) -> None:
+        at = len(paragraph.runs)
+        self._add_runs(element, paragraph)
+        target = self._relations.get(attributes(element).get("r:id", ""), ("", ""))[1]
+        text = "".join(paragraph.runs[at:]).strip()
+        if text and target:
+            paragraph.runs[at:] = [text if text == target else f"[{text}]({target})"]
+
+    def _add_reference(self, element: Element, paragraph: Paragraph) -> None:
+        label = {"f": "^", "e": "^e", "c": "comment "}[NAMES[element.tag][2]]
+        paragraph.runs.append(f"[{label}{attributes(element).get('id', '')}]")
+
+    def _add_image(self, element: Element, paragraph: Paragraph) -> None:
+        if description := element.get("descr"):
+            paragraph.runs.append(f"![{' '.join(description.split())}]")
+
+    def _add_inner_paragraph(self, element: Element, paragraph: Paragraph) -> None:
+        paragraph.add_box(self._read_paragraph(element).text())
+
+    def _add_inner_table(self, element: Element, paragraph: Paragraph) -> None:
+        lines: list[str] = []
+        self._add_table(element, lines, in_cell=True)
+        paragraph.add_box("\n".join(lines).strip())
+
+    def _leave_out(self, element: Element, paragraph: Paragraph) -> None:
+        pass
+
+
+def _span_of(cell: Element) -> int:
+    """Return the number of columns that a cell spans."""
+    for properties in cell:
+        if NAMES[properties.tag] == "w:tcPr":
+            for element in properties:
+                if NAMES[element.tag] == "w:gridSpan" and attributes(element).get("val", "").isdecimal():
+                    return min(63, int(attributes(element)["val"][:3]))
+    return 1
+
+
+_RUN_HANDLERS = Handlers(
+    {
+        **dict.fromkeys(_LEFT_OUT, Story._leave_out),
+        **dict.fromkeys(("w:t", "m:t"), Story._add_text),
+        **dict.fromkeys(("w:pStyle", "w:outlineLvl", "w:ilvl", "w:numId"), Story._add_property),
+        **dict.fromkeys(("w:br", "w:cr"), Story._add_break),
+        **dict.fromkeys(("w:footnoteReference", "w:endnoteReference", "w:commentReference"), Story._add_reference),
+        "w:tab": Story._add_tab,
+        "w:noBreakHyphen": Story._add_hyphen,
+        "w:hyperlink": Story._add_link,
+        "a:docPr": Story._add_image,
+        "w:p": Story._add_inner_paragraph,
+        "w:tbl": Story._add_inner_table,
+    }
+)
+"""Handlers of elements within a paragraph. All other elements are searched for these."""

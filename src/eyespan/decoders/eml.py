@@ -1,4 +1,4 @@
-"""Mails: the headers a reader looks at, the text, and a list of what is attached."""
+"""Mails as Markdown: the main headers, the text and a list of attachments."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from eyespan.decoders import html, markdown
+from eyespan.decoders.files import read_whole
 from eyespan.errors import Unreadable
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ KIND = "eml"
 MAX_BYTES = 64 * 1024 * 1024
 HEADERS = ("From", "To", "Cc", "Reply-To", "Date", "Subject")
 
-# Inside the sandbox no module can be imported: parse one mail that makes the parser import everything it needs.
+# In the sandbox no module can be imported, so this mail makes the parser load all that it imports on first use.
 email.message_from_bytes(
     b'From: "a" <a@b.c>\nDate: Mon, 1 Jan 2024 00:00:00 +0000\nSubject: =?utf-8?b?YQ==?=\n'
     b'Content-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/plain; charset="utf-8"\n'
@@ -33,11 +34,11 @@ email.message_from_bytes(
 
 
 MAX_HEADER_CHARS = 8192
-"""The standard parser takes minutes for a header of 100 kB that is made for it."""
+"""The standard parser takes minutes for a malicious header of 100 kB."""
 
 
 class _Policy(email.policy.EmailPolicy):
-    """The default one, for headers of a bounded length."""
+    """The default policy, with a limit on the length of headers."""
 
     def header_fetch_parse(self, name: str, value: str) -> Any:
         return value if hasattr(value, "name") else _parsed(name, value[:MAX_HEADER_CHARS])
@@ -45,23 +46,17 @@ class _Policy(email.policy.EmailPolicy):
 
 @functools.lru_cache(maxsize=256)
 def _parsed(name: str, value: str) -> Any:
-    """Each once: the parser asks again and again what type a part is."""
+    """Parse a header; cached, because the parser requests the type of a part many times."""
     return email.policy.default.header_fetch_parse(name, value)
 
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-    """The mail as Markdown.
-
-    Raises: Missing, Unreadable.
-    """
-    data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise Unreadable("", kind=KIND, reason=f"it has more than {MAX_BYTES} bytes")
+    """Convert the mail to Markdown. Raises: Missing, Unreadable."""
     policy: Any = _Policy()
-    message: EmailMessage = email.message_from_bytes(data, policy=policy)
+    message: EmailMessage = email.message_from_bytes(read_whole(file, MAX_BYTES, kind=KIND), policy=policy)
     headers = [f"{name}: {value}" for name in HEADERS if (value := _header(message, name))]
     if not headers:
-        raise Unreadable("", kind=KIND, reason="it has none of the headers of a mail")
+        raise Unreadable("", kind=KIND, reason="not a mail: it has none of the usual headers")
     blocks = ["\n".join(headers)]
     attached = []
     body = message.get_body(("plain", "html"))
@@ -70,7 +65,9 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     for part in message.walk():
         if part is not body and not part.is_multipart() and (part.get_filename() or part.is_attachment()):
             size = len(part.get_payload(decode=True) or b"")
-            attached.append(f"- {_plain(part.get_filename() or 'unnamed')} ({part.get_content_type()}, {size} bytes)")
+            attached.append(
+                f"- {_one_line(part.get_filename() or 'unnamed')} ({part.get_content_type()}, {size} bytes)"
+            )
     if attached:
         blocks += ["Attachments:", "\n".join(attached)]
     return {"attachments": len(attached)}, [markdown.finish(blocks)]
@@ -79,8 +76,8 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
 def _header(message: EmailMessage, name: str) -> str:
     try:
         values = message.get_all(name) or []
-        return _plain(", ".join(str(value) for value in values))
-    except Exception:  # the standard parser raises many things for headers that are not what they should be
+        return _one_line(", ".join(str(value) for value in values))
+    except Exception:  # the standard parser raises many types for invalid headers
         return ""
 
 
@@ -89,10 +86,10 @@ def _body(part: MIMEPart) -> list[str]:
     data = payload if isinstance(payload, bytes) else str(payload).encode("utf-8", "replace")
     charset = part.get_content_charset()
     if part.get_content_type() == "text/html":
-        return html.convert(html.text_of(data, charset))[1]
-    return [html.text_of(data, charset)]
+        return html.convert(html.decode_text(data, charset))[1]
+    return [html.decode_text(data, charset)]
 
 
-def _plain(text: str) -> str:
-    """One line of valid text: bytes that no header may hold are kept as surrogates by the parser."""
+def _one_line(text: str) -> str:
+    """Return text as one line of valid Unicode. The parser represents invalid bytes as surrogates."""
     return " ".join(text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").split())

@@ -1,4 +1,4 @@
-"""E-books: the chapters in reading order as Markdown."""
+"""E-books as Markdown: the chapters in reading order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from eyespan.decoders import html, markdown
-from eyespan.decoders.ooxml import Package, local
+from eyespan.decoders.ooxml import Package
+from eyespan.decoders.xml_tree import local_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,46 +19,28 @@ CONTAINER = "META-INF/container.xml"
 
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-    """The book as Markdown; without DRM only.
-
-    Raises: Missing, Unreadable.
-    """
+    """Convert the book to Markdown. Books with DRM are refused. Raises: Missing, Unreadable."""
     package = Package(file, KIND)
-    book = ""
-
-    def root(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal book
-        if local(tag) == "rootfile" and not book:
-            book = attributes.get("full-path", "")
-
-    package.parse(CONTAINER, root)
-    folder = posixpath.dirname(book)
+    roots = [
+        element.get("full-path") for element in package.parse(CONTAINER).iter() if local_name(element) == "rootfile"
+    ]
+    book = next(filter(None, roots), "")
+    directory = posixpath.dirname(book)
     items: dict[str, str] = {}
     spine: list[str] = []
     about: dict[str, list[str]] = {"title": [], "creator": []}
-    inside = ""
-
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal inside
-        inside = local(tag)
-        if inside == "item":
-            target = posixpath.normpath(posixpath.join(folder, unquote(attributes.get("href", ""))))
-            items[attributes.get("id", "")] = target
-        elif inside == "itemref":
-            spine.append(attributes.get("idref", ""))
-
-    def end(tag: str) -> None:
-        nonlocal inside
-        inside = ""
-
-    def text(data: str) -> None:
-        if inside in about and data.strip():
-            about[inside].append(" ".join(data.split()))
-
-    package.parse(book, start, end, text)
+    for element in package.parse(book).iter():
+        name = local_name(element)
+        if name == "item":
+            target = posixpath.join(directory, unquote(element.get("href", "")))
+            items[element.get("id", "")] = posixpath.normpath(target)
+        elif name == "itemref":
+            spine.append(element.get("idref", ""))
+        elif name in about and (text := " ".join((element.text or "").split())):
+            about[name].append(text)
     chapters = [items[name] for name in spine if name in items and items[name] in package]
     if spine and not chapters:
-        raise package.unreadable("none of its chapters is in it")
+        raise package.unreadable("all of its chapters are missing")
     if "META-INF/encryption.xml" in package and "META-INF/rights.xml" in package:
         raise package.unreadable("it is protected by DRM")
     facts: dict[str, Any] = {"chapters": len(chapters)}
@@ -67,5 +50,5 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
         by = f"\n\nby {', '.join(about['creator'])}" if about["creator"] else ""
         blocks.append(f"# {facts['title']}{by}")
     for chapter in chapters:
-        blocks += html.convert(html.text_of(package.read(chapter)))[1]
+        blocks += html.convert(html.decode_text(package.read(chapter)))[1]
     return facts, [markdown.finish(blocks)]

@@ -1,4 +1,4 @@
-"""Web pages as Markdown: headings, lists, tables, links, code. Scripts and styles are left out."""
+"""Web pages as Markdown: headings, lists, tables, links and code. Scripts and styles are left out."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from eyespan.decoders import markdown
+from eyespan.decoders.files import read_whole
 from eyespan.errors import Missing, Unreadable
 
 try:
     from selectolax.lexbor import LexborHTMLParser
-except ImportError:  # told by `convert`
+except ImportError:  # reported by `convert`
     LexborHTMLParser = None  # type: ignore[assignment,misc]  # there is no such class then
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 KIND = "html"
 MAX_BYTES = 32 * 1024 * 1024
 MAX_DEPTH = 20_000
-"""Of elements inside each other. What the rules of HTML ask of a parser grows with its square: a second, so deep."""
+"""The deepest nesting of elements. The parser's time grows with its square: a second at this depth."""
 _SKIPPED = frozenset(
     ("script", "style", "head", "noscript", "template", "svg", "iframe", "object", "select", "button", "-comment")
 )
@@ -41,10 +42,10 @@ _FLAT = frozenset((
     "p", "param", "source", "tbody", "td", "tfoot", "th", "thead", "tr", "track", "wbr",
 ))
 # fmt: on
-"""Elements that are empty, or that the next of their kind ends: many pages never close them."""
+"""Elements that are empty, or that many pages never close because the next of their kind ends them."""
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 
-# Inside the sandbox no codec can be imported: import those that pages and mails name.
+# In the sandbox no codec can be imported, so those that pages and mails use are loaded before.
 # fmt: off
 CODECS = (
     "utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-7", "ascii", "latin-1", "cp1250", "cp1251", "cp1252", "cp1253",
@@ -59,33 +60,27 @@ for _name in CODECS:
 
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-    """The page as Markdown.
-
-    Raises: Missing, Unreadable.
-    """
-    data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise Unreadable("", kind=KIND, reason=f"it has more than {MAX_BYTES} bytes")
-    title, blocks = convert(text_of(data))
+    """Convert the page to Markdown. Raises: Missing, Unreadable."""
+    title, blocks = convert(decode_text(read_whole(file, MAX_BYTES, kind=KIND)))
     facts = {"title": title} if title else {}
     return facts, [markdown.finish(blocks)]
 
 
-def text_of(data: bytes, charset: str | None = None) -> str:
-    """The text of a page: by its mark, the charset told from outside, its own word, or as UTF-8 and else cp1252."""
-    for mark, name in (
+def decode_text(data: bytes, charset: str | None = None) -> str:
+    """Decode a page by its BOM, else by `charset`, else by the encoding it declares, else as UTF-8 or cp1252."""
+    for bom, name in (
         (codecs.BOM_UTF8, "utf-8"),
         (codecs.BOM_UTF16_LE, "utf-16-le"),
         (codecs.BOM_UTF16_BE, "utf-16-be"),
     ):
-        if data.startswith(mark):
-            return data[len(mark) :].decode(name, "replace")
+        if data.startswith(bom):
+            return data[len(bom) :].decode(name, "replace")
     found = _CHARSET.search(data[:2048])
-    for told in (charset, found[1].decode("ascii") if found else None):
-        if told:
+    for encoding in (charset, found[1].decode("ascii") if found else None):
+        if encoding:
             try:
-                if codecs.lookup(told).name != "utf-8":
-                    return data.decode(told, "replace")
+                if codecs.lookup(encoding).name != "utf-8":
+                    return data.decode(encoding, "replace")
             except (LookupError, ValueError):
                 continue
     try:
@@ -95,16 +90,13 @@ def text_of(data: bytes, charset: str | None = None) -> str:
 
 
 def convert(html: str) -> tuple[str, list[str]]:
-    """Title and blocks of a page.
-
-    Raises: Missing, Unreadable.
-    """
+    """Return the title and the blocks of a page. Raises: Missing, Unreadable."""
     if LexborHTMLParser is None:
         raise Missing("", what="reading web pages", install="pip install 'eyespan[docs]'")
     _check_depth(html)
     tree = LexborHTMLParser(html)
-    head = tree.css_first("head title")
-    title = _SPACE.sub(" ", head.text()).strip() if head is not None else ""
+    element = tree.css_first("head title")
+    title = _SPACE.sub(" ", element.text()).strip() if element is not None else ""
     writer = _Writer()
     if tree.body is not None:
         _walk(tree.body, writer)
@@ -113,7 +105,7 @@ def convert(html: str) -> tuple[str, list[str]]:
 
 
 def _check_depth(html: str) -> None:
-    """Raises: Unreadable, for a page whose elements are nested so deeply that parsing it would take minutes."""
+    """Refuse a page whose elements are nested so deeply that parsing it would take minutes. Raises: Unreadable."""
     if html.count("<") <= MAX_DEPTH:
         return
     depth = 0
@@ -128,8 +120,8 @@ def _check_depth(html: str) -> None:
 
 
 def _walk(root: Any, writer: _Writer) -> None:
-    """Every node in order, without recursion: pages may be nested as deeply as they like."""
-    node, end = root, root.mem_id  # nodes compare by all that is inside them, which takes its time
+    """Visit every node in order, without recursion, because a page may be nested deeply."""
+    node, end = root, root.mem_id  # comparing nodes themselves compares their contents, which is slow
     while True:
         entered = writer.enter(node)
         child = node.child if entered else None
@@ -149,7 +141,7 @@ def _walk(root: Any, writer: _Writer) -> None:
 
 
 class _Writer:
-    """Collects text into blocks while the page is walked through."""
+    """Collects the text of visited nodes in blocks."""
 
     def __init__(self) -> None:
         self.blocks: list[str] = []
@@ -158,15 +150,15 @@ class _Writer:
         self._heading = 0
         self._quotes = 0
         self._lists: list[int] = []
-        """The next number of each list that is open; 0: it has bullets."""
+        """The next number of each open list; 0 for a list with bullets."""
         self._item: str | None = None
         self._links: list[tuple[int, str]] = []
         self._tables: list[list[list[str]]] = []
         self._outside: list[tuple[list[str], list[tuple[int, str]]]] = []
-        """Of each table that is open, the line and the links in which it stands."""
+        """For each open table, the line and the links around it."""
 
     def enter(self, node: Any) -> bool:
-        """Takes a node in; False, if what is inside it is left out."""
+        """Start a node; return False if its children are left out."""
         tag = node.tag
         if tag == "-text":
             self._text(node.text(deep=False))
@@ -189,7 +181,7 @@ class _Writer:
         elif tag == "a":
             self._links.append((len(self._line), node.attributes.get("href") or ""))
         elif tag == "img":
-            self._picture(node.attributes)
+            self._add_image(node.attributes)
         elif tag in ("ul", "ol"):
             self.close_block()
             start = str(node.attributes.get("start") or "1")
@@ -215,6 +207,7 @@ class _Writer:
         return True
 
     def leave(self, node: Any) -> None:
+        """End a node, after its children."""
         tag = node.tag
         if tag == "a" and self._links:
             at, target = self._links.pop()
@@ -233,14 +226,14 @@ class _Writer:
         elif tag in ("td", "th") and self._in_row():
             self._tables[-1][-1].append("".join(self._line))
             self._line, self._links = [], []
-        elif tag == "caption" and self._tables:  # it stands before its table
+        elif tag == "caption" and self._tables:  # shown before its table
             if text := "".join(self._line).strip():
                 self._outside[-1][0].extend((text, "\n"))
             self._line, self._links = [], []
         elif tag == "table":
             rows = [row for row in self._tables.pop() if any(cell.strip() for cell in row)]
             self._line, self._links = self._outside.pop()
-            if self._tables:  # a table in a table: its text, line by line in the cell
+            if self._tables:  # a table in a cell: its text, a line for each row
                 self._line += [" ".join(filter(None, map(str.strip, row))) + "\n" for row in rows]
             else:
                 self.close_block()
@@ -265,10 +258,10 @@ class _Writer:
             self._line.append(text)
 
     def _in_row(self) -> bool:
-        """Whether there is a row that a cell could belong to: formulas may have cells of their own."""
+        """Return True if there is a row for a cell; formulas have cells without rows."""
         return bool(self._tables and self._tables[-1])
 
-    def _picture(self, attributes: Mapping[str, str | None]) -> None:
+    def _add_image(self, attributes: Mapping[str, str | None]) -> None:
         alt, source = _SPACE.sub(" ", attributes.get("alt") or "").strip(), attributes.get("src") or ""
         if source.startswith("data:") or len(source) > 500:
             source = ""
@@ -276,7 +269,7 @@ class _Writer:
             self._line.append(f"![{alt}]({source})" if source else f"![{alt}]")
 
     def close_block(self) -> None:
-        """What was collected becomes a block, a line of a cell, or nothing."""
+        """Turn the collected text into a block, or into a line of a cell."""
         if self._tables:
             if self._line and not self._line[-1].endswith("\n"):
                 self._line.append("\n")
@@ -290,15 +283,15 @@ class _Writer:
             self._put("#" * heading + " " + text.replace("\n", " "))
         elif self._lists:
             depth = min(len(self._lists), 20) - 1
-            mark, self._item = self._item, None
-            # A second paragraph of an item stands below the first.
-            self._put(markdown.Item(markdown.indented(text, mark, depth) if mark else "  " * (depth + 1) + text))
+            label, self._item = self._item, None
+            # A second paragraph of an item has no label and is indented like the first.
+            self._put(markdown.Item(markdown.indented(text, label, depth) if label else "  " * (depth + 1) + text))
         else:
             self._put(text)
 
     def _put(self, block: str) -> None:
         if self._quotes > 0:
-            marks = "> " * min(self._quotes, 20)
-            quoted = "\n".join([marks + line for line in block.split("\n")])
+            prefix = "> " * min(self._quotes, 20)
+            quoted = "\n".join([prefix + line for line in block.split("\n")])
             block = markdown.Item(quoted) if isinstance(block, markdown.Item) else quoted
         self.blocks.append(block)

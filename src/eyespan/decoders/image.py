@@ -1,8 +1,8 @@
-"""Pictures, decoded to be sure that they can be, and made small enough where they are not.
+"""Images: checked by decoding, and converted where a model API would not accept them.
 
-What every model API takes (PNG, JPEG, GIF, WebP) and fits its limits comes back byte for byte, once it has been decoded
-whole: a picture that only looks like one ends a conversation. All else comes back as a new PNG, JPEG or WebP, turned
-upright, its longer side at most `max_px`.
+An image in a format that every model API accepts (PNG, JPEG, GIF, WebP) and within the limits is returned byte for
+byte, after it was decoded completely, because an invalid image ends a conversation. Any other is returned as a new
+PNG, JPEG or WebP, rotated upright, with a longer side of at most `max_px`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ except ImportError:
     pillow_heif = None
 from PIL import AvifImagePlugin, Image, ImageFile, MpoImagePlugin, UnidentifiedImageError, features
 
+from eyespan.decoders.files import read_up_to
 from eyespan.errors import Missing, Unreadable
 
 if TYPE_CHECKING:
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 MAX_PIXELS = 100_000_000
-"""At 4 bytes each this is what the memory of a job has room for."""
+"""At 4 bytes each, the most that fits in the memory of a job."""
 MAX_JPEG_PIXELS = 400_000_000
-"""A JPEG can be decoded at an eighth of its size, so its header may tell more; what is decoded may not."""
+"""The limit for the header of a JPEG, which can be decoded at an eighth of its size."""
 KEEPS = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp"}
 FORMATS = {
     "image/png": "PNG",
@@ -51,64 +52,58 @@ _UPRIGHT = {
     8: Image.Transpose.ROTATE_90,
 }
 
-# The library's own check of pixels (see `_open`) only warns, up to twice its limit: make that an error.
+# Up to twice its limit, the library's own check of pixels (see `_open`) only warns: make that an error.
 warnings.simplefilter("ignore")
 warnings.simplefilter("error", Image.DecompressionBombWarning)
-# Inside the sandbox no plugin can be imported: import all of them, and what they load on first use.
+# In the sandbox no module can be imported, so load every plugin before.
 Image.init()
 AvifImagePlugin.DEFAULT_MAX_THREADS = 1
 HAS_AVIF = bool(features.check("avif"))
-_MPO = MpoImagePlugin.MpoImageFile.format  # what a JPEG of many cameras turns into when it is opened
+_MPO = MpoImagePlugin.MpoImageFile.format  # Pillow opens the JPEG files of many cameras as this
 if pillow_heif is not None:
     pillow_heif.options.DECODE_THREADS = 1
     pillow_heif.register_heif_opener(thumbnails=False)
 
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-    """The picture in `file` as one blob, and its facts.
+    """Return the image in `file` as one blob, and its facts.
 
-    `params`: `media_type` (what its first bytes say), `max_px` (longer side of what is made anew), `max_side_px` and
-    `max_bytes` (what may pass as it is), `crop` (x, y, width, height in pixels of the upright original) or None.
+    `params`: `media_type` (by its first bytes), `max_px` (longer side of a converted image), `max_side_px` and
+    `max_bytes` (limits for an unchanged one), `crop` (x, y, width, height in pixels of the upright original) or None.
 
     Raises: Unreadable, Missing.
     """
     kind = FORMATS[params["media_type"]]
     if kind == "HEIF" and pillow_heif is None:
-        raise Missing("", what="reading HEIC pictures", install="pip install 'eyespan[heic]'")
+        raise Missing("", what="reading HEIC images", install="pip install 'eyespan[heic]'")
     if kind == "AVIF" and not HAS_AVIF:
         raise _unreadable("the installed Pillow has no AVIF decoder")
-    data = file.read(params["max_bytes"] + 1)
-    while data and len(data) <= params["max_bytes"]:
-        more = file.read(params["max_bytes"] + 1 - len(data))
-        if not more:
-            break
-        data += more
-    small = len(data) <= params["max_bytes"]
+    data = read_up_to(file, params["max_bytes"] + 1)
+    is_small = len(data) <= params["max_bytes"]
 
     def source() -> BinaryIO:
-        """The picture from its start: an object of Pillow's that has failed once does not fail again."""
-        if small:
+        """Return the file at its start, for a new object: one of Pillow's that failed once does not fail again."""
+        if is_small:
             return io.BytesIO(data)
         file.seek(0)
         return file
 
     try:
-        if small and params.get("crop") is None and kind in KEEPS:
-            facts = _whole(source, kind, params["max_side_px"])
+        if is_small and params.get("crop") is None and kind in KEEPS:
+            facts = _check(source, kind, params["max_side_px"])
             if facts is not None:
                 return facts, [data]
-        return _anew(source(), kind, params)
+        return _convert(source(), kind, params)
     except (MemoryError, Unreadable):
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise _too_many_pixels() from None
     except Exception as error:
-        # What can be decoded of a damaged picture, drawn anew, harms nobody; the facts say that it is damaged.
-        return _salvaged(source(), kind, params, error)
+        return _salvage(source(), kind, params, error)
 
 
 def rehearse() -> None:
-    """Decodes and draws anew a small picture of every format and mode, so that nothing is left to be imported."""
+    """Decode and convert a small image of every format and mode, so that nothing is left to be imported."""
     for kind in ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "ICO", *(["AVIF"] if HAS_AVIF else [])):
         for mode in ("RGB", "RGBA", "P", "L", "1", "I;16"):
             made = io.BytesIO()
@@ -126,41 +121,41 @@ def rehearse() -> None:
             decode(made, {"media_type": media_type, "crop": None, **limits, "max_side_px": 4})
 
 
-def _whole(source: Callable[[], BinaryIO], kind: str, max_side_px: int) -> dict[str, Any] | None:
-    """The facts of a picture that may pass as it is, once it has been decoded; None if it may not."""
-    picture = _open(source(), kind)
-    facts = _facts(picture, kind)
-    if max(picture.size) > max_side_px:
+def _check(source: Callable[[], BinaryIO], kind: str, max_side_px: int) -> dict[str, Any] | None:
+    """Decode an image and return its facts; None if it is too large to be returned unchanged."""
+    image = _open(source(), kind)
+    facts = _facts(image, kind)
+    if max(image.size) > max_side_px:
         return None
-    _check_pixels(picture.size, MAX_PIXELS)
+    _check_pixels(image.size, MAX_PIXELS)
     _open(source(), kind).load()
     return {**facts, "media_type": KEEPS[kind], "unchanged": True}
 
 
-def _anew(file: BinaryIO, kind: str, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-    picture = _open(file, kind)
-    orientation = _orientation(picture)
-    facts = _facts(picture, kind)
+def _convert(file: BinaryIO, kind: str, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
+    image = _open(file, kind)
+    orientation = _orientation(image)
+    facts = _facts(image, kind)
     box = _crop_box(params.get("crop"), facts["width"], facts["height"])
     if box is not None:
         facts["crop"] = [box[0], box[1], box[2] - box[0], box[3] - box[1]]
-    shown = _shown(picture, orientation, box, params["max_px"], facts)
+    shown = _upright(image, orientation, box, params["max_px"], facts)
     blob, media_type = _encode(shown, kind, params["max_bytes"])
     facts.update(media_type=media_type, shown_width=shown.width, shown_height=shown.height)
     return facts, [blob]
 
 
-def _salvaged(
+def _salvage(
     file: BinaryIO, kind: str, params: Mapping[str, Any], error: Exception
 ) -> tuple[dict[str, Any], list[bytes]]:
-    """What is left of a damaged picture. Raises: Unreadable, for `error`, if that is nothing."""
+    """Convert the part of a damaged image that can be decoded. Raises: Unreadable, for `error`, if there is none."""
     if isinstance(error, UnidentifiedImageError):
-        reason = f"its header is not that of a picture ({kind})"  # Pillow's own words hold a memory address
+        reason = f"invalid {kind} header"  # Pillow's own message contains a memory address
     else:
-        reason = f"it is damaged: {error or type(error).__name__}"[:200]
+        reason = f"corrupt image: {error or type(error).__name__}"[:200]
     ImageFile.LOAD_TRUNCATED_IMAGES = True
     try:
-        facts, blobs = _anew(file, kind, params)
+        facts, blobs = _convert(file, kind, params)
         with Image.open(io.BytesIO(blobs[0])) as shown:
             extremes = shown.convert("RGBA").getextrema()
     except MemoryError:
@@ -172,24 +167,24 @@ def _salvaged(
     return {**facts, "damaged": True}, blobs
 
 
-def _facts(picture: Image.Image, kind: str) -> dict[str, Any]:
-    width, height = picture.size
-    if _orientation(picture) >= 5:
+def _facts(image: Image.Image, kind: str) -> dict[str, Any]:
+    width, height = image.size
+    if _orientation(image) >= 5:
         width, height = height, width
     facts: dict[str, Any] = {"format": kind, "width": width, "height": height}
-    if _is_animated(picture):
+    if _is_animated(image):
         facts["animated"] = True
     return facts
 
 
 def _open(file: BinaryIO, kind: str) -> Image.Image:
-    # Opening decodes nothing, and the check below can tell the size; only an icon is decoded at once, and what it
-    # holds (a PNG, a bomb) has no other check than the library's own.
+    # Opening decodes nothing, so the check below is in time. Only an icon is decoded at once, and the image in it is
+    # checked by nothing but the library itself.
     Image.MAX_IMAGE_PIXELS = MAX_PIXELS if kind == "ICO" else None
-    picture = Image.open(file, formats=(kind,))
-    _check_pixels(picture.size, MAX_JPEG_PIXELS if kind == "JPEG" else MAX_PIXELS)
+    image = Image.open(file, formats=(kind,))
+    _check_pixels(image.size, MAX_JPEG_PIXELS if kind == "JPEG" else MAX_PIXELS)
     Image.MAX_IMAGE_PIXELS = MAX_PIXELS
-    return picture
+    return image
 
 
 def _check_pixels(size: tuple[int, int], most: int) -> None:
@@ -197,40 +192,40 @@ def _check_pixels(size: tuple[int, int], most: int) -> None:
         raise _too_many_pixels(f"it has {size[0]} x {size[1]} pixels", most)
 
 
-def _too_many_pixels(what: str = "it holds a picture of more pixels", most: int = MAX_PIXELS) -> Unreadable:
-    return _unreadable(f"{what}; at most {most // 1_000_000} million are decoded")
+def _too_many_pixels(size: str = "an image in it has more pixels", most: int = MAX_PIXELS) -> Unreadable:
+    return _unreadable(f"{size}; the limit is {most // 1_000_000} million")
 
 
-def _orientation(picture: Image.Image) -> int:
-    if picture.format == "PNG" and "exif" not in picture.info:
-        return 1  # to look behind the pixels for it, all of them would be decoded
+def _orientation(image: Image.Image) -> int:
+    if image.format == "PNG" and "exif" not in image.info:
+        return 1  # Pillow would decode all pixels to look for Exif data after them
     try:
-        value = picture.getexif().get(_ORIENTATION, 1)
-    except Exception:  # Exif data is whatever a file says it is; broken, it says nothing
+        value = image.getexif().get(_ORIENTATION, 1)
+    except Exception:  # invalid Exif data raises many types
         return 1
     return value if value in _UPRIGHT else 1
 
 
-def _is_animated(picture: Image.Image) -> bool:
+def _is_animated(image: Image.Image) -> bool:
     try:
-        return bool(getattr(picture, "is_animated", False)) and picture.format != _MPO
-    except Exception:  # a broken second frame is no reason not to show the first
+        return bool(getattr(image, "is_animated", False)) and image.format != _MPO
+    except Exception:  # a damaged second frame does not prevent showing the first
         return False
 
 
 def _crop_box(crop: list[int] | None, width: int, height: int) -> tuple[int, int, int, int] | None:
-    """Left, top, right, bottom within the upright picture. Raises: Unreadable, if nothing of it is inside."""
+    """Return left, top, right and bottom within the upright image. Raises: Unreadable, if the crop is outside."""
     if crop is None:
         return None
     x, y, w, h = crop
     box = (max(0, x), max(0, y), min(width, x + w), min(height, y + h))
     if box[0] >= box[2] or box[1] >= box[3]:
-        raise _unreadable(f"the crop {x},{y} {w}x{h} lies outside the picture of {width} x {height} pixels")
+        raise _unreadable(f"the crop {x},{y} {w}x{h} lies outside the image of {width} x {height} pixels")
     return box
 
 
 def _stored_box(box: tuple[int, int, int, int], size: tuple[int, int], orientation: int) -> tuple[int, int, int, int]:
-    """A box of the upright picture in the coordinates in which it is stored; `size` is that of what is stored."""
+    """Convert a box of the upright image to coordinates of the stored image, whose size is `size`."""
     width, height = size
     left, top, right, bottom = box
     if orientation >= 5:
@@ -242,93 +237,93 @@ def _stored_box(box: tuple[int, int, int, int], size: tuple[int, int], orientati
     return left, top, right, bottom
 
 
-def _shown(
-    picture: Image.Image, orientation: int, box: tuple[int, int, int, int] | None, max_px: int, facts: dict[str, Any]
+def _upright(
+    image: Image.Image, orientation: int, box: tuple[int, int, int, int] | None, max_px: int, facts: dict[str, Any]
 ) -> Image.Image:
-    """The picture, or the box of it, upright and at most `max_px` on its longer side."""
-    size = picture.size
+    """Return the image, or a box of it, upright and at most `max_px` on its longer side."""
+    size = image.size
     part = (0, 0, *size) if box is None else _stored_box(box, size, orientation)
     wide, high = part[2] - part[0], part[3] - part[1]
     scale = min(1.0, max_px / max(wide, high))
     target = max(1, round(wide * scale)), max(1, round(high * scale))
-    if scale < 1 and picture.format in ("JPEG", _MPO):
-        # The decoder itself halves, while what comes out is still larger than what is wanted.
-        picture.draft(None, (max(1, round(size[0] * scale)), max(1, round(size[1] * scale))))
-        drafted = picture.size
+    if scale < 1 and image.format in ("JPEG", _MPO):
+        # The JPEG decoder can halve the size, as long as the result is larger than the target.
+        image.draft(None, (max(1, round(size[0] * scale)), max(1, round(size[1] * scale))))
+        drafted = image.size
         if drafted != size:
             across, down = drafted[0] / size[0], drafted[1] / size[1]
             part = (int(part[0] * across), int(part[1] * down), round(part[2] * across), round(part[3] * down))
             part = (part[0], part[1], max(part[0] + 1, part[2]), max(part[1] + 1, part[3]))
-    _check_pixels(picture.size, MAX_PIXELS)
-    picture.load()
-    if part != (0, 0, *picture.size):
-        picture = picture.crop(part)
-    picture = _plain(picture)
+    _check_pixels(image.size, MAX_PIXELS)
+    image.load()
+    if part != (0, 0, *image.size):
+        image = image.crop(part)
+    image = _scalable_mode(image)
     if scale < 1:
-        factor = min(picture.width // target[0], picture.height // target[1])
+        factor = min(image.width // target[0], image.height // target[1])
         if factor >= 2:
-            picture = picture.reduce(factor)
-        picture = picture.resize(target, Image.Resampling.BICUBIC)
+            image = image.reduce(factor)
+        image = image.resize(target, Image.Resampling.BICUBIC)
     facts["scale"] = scale
-    if picture.mode == "CMYK":
-        picture = picture.convert("RGB")
+    if image.mode == "CMYK":
+        image = image.convert("RGB")
     if orientation in _UPRIGHT:
-        picture = picture.transpose(_UPRIGHT[orientation])
-    picture.info = {}  # no profile, comment or Exif block of the file goes on
-    return picture
+        image = image.transpose(_UPRIGHT[orientation])
+    image.info = {}  # no profile, comment or Exif block of the file is copied
+    return image
 
 
-def _plain(picture: Image.Image) -> Image.Image:
-    """The picture in a mode that can be scaled: L, LA, RGB, RGBA or CMYK."""
-    mode = picture.mode
+def _scalable_mode(image: Image.Image) -> Image.Image:
+    """Return the image in a mode that can be scaled: L, LA, RGB, RGBA or CMYK."""
+    mode = image.mode
     if mode in ("RGBA", "LA", "CMYK"):
-        return picture
-    if "transparency" in picture.info:
-        return picture.convert("RGBA")
+        return image
+    if "transparency" in image.info:
+        return image.convert("RGBA")
     if mode in ("L", "RGB"):
-        return picture
+        return image
     if mode == "1":
-        return picture.convert("L")
+        return image.convert("L")
     if mode.startswith("I;16"):
-        return picture.convert("I").point(lambda value: value / 256).convert("L")
+        return image.convert("I").point(lambda value: value / 256).convert("L")
     if mode in ("I", "F"):
-        return _grey(picture)
+        return _grey(image)
     if mode in ("PA", "RGBa", "La"):
-        return picture.convert("RGBA")
-    return picture.convert("RGB")
+        return image.convert("RGBA")
+    return image.convert("RGB")
 
 
-def _grey(picture: Image.Image) -> Image.Image:
-    """Numbers of any range as shades: the least is black, the greatest white."""
-    low, high = picture.getextrema()
+def _grey(image: Image.Image) -> Image.Image:
+    """Return numbers of any range as shades: the least is black, the greatest white."""
+    low, high = image.getextrema()
     assert isinstance(low, (int, float))
     assert isinstance(high, (int, float))
     factor = 255 / (high - low) if high > low else 0
-    return picture.convert("F").point(lambda value: value * factor + (0 - low * factor)).convert("L")
+    return image.convert("F").point(lambda value: value * factor + (0 - low * factor)).convert("L")
 
 
-def _encode(picture: Image.Image, kind: str, max_bytes: int) -> tuple[bytes, str]:
-    """As small a file as suits: JPEG for what is opaque, PNG for drawings at their own size and for what is not."""
-    opaque = not picture.mode.endswith("A")
+def _encode(image: Image.Image, kind: str, max_bytes: int) -> tuple[bytes, str]:
+    """Encode as JPEG if the image is opaque, as PNG for small drawings and transparent images."""
+    opaque = not image.mode.endswith("A")
     if not opaque:
-        alpha = picture.getchannel("A").getextrema()
+        alpha = image.getchannel("A").getextrema()
         if alpha == (255, 255):
-            picture, opaque = picture.convert(picture.mode[:-1]), True
+            image, opaque = image.convert(image.mode[:-1]), True
     tries: list[tuple[str, dict[str, Any]]] = []
     if opaque:
         is_photo = kind in _PHOTO_FORMATS
-        if not is_photo and picture.width * picture.height <= 1_000_000:
+        if not is_photo and image.width * image.height <= 1_000_000:
             tries.append(("PNG", {"compress_level": 6}))
-        # Coloured lines and letters of a drawing would lose their edges to subsampled colour.
+        # Subsampled colour would blur the coloured lines and letters of a drawing.
         tries += [("JPEG", {"quality": quality, "subsampling": 2 * is_photo}) for quality in (85, 60)]
     else:
         tries += [("PNG", {"compress_level": 3}), ("WEBP", {"quality": 85, "method": 0})]
     for name, options in tries:
         out = io.BytesIO()
-        picture.save(out, name, **options)
+        image.save(out, name, **options)
         if out.tell() <= max_bytes:
             return out.getvalue(), KEEPS[name]
-    half = picture.resize((max(1, picture.width // 2), max(1, picture.height // 2)), Image.Resampling.BICUBIC)
+    half = image.resize((max(1, image.width // 2), max(1, image.height // 2)), Image.Resampling.BICUBIC)
     return _encode(half, kind, max_bytes)
 
 

@@ -1,4 +1,4 @@
-"""Small pieces of Markdown that all converters write alike."""
+"""Pieces of Markdown that all converters share."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 MAX_TEXT_BYTES = 32 * 1024 * 1024
 _BLANK_LINES = re.compile(r"\n{3,}")
-_LINE_ENDS = re.compile(r"(?<![ \t])[ \t]*+(?:\r\n|\r|\n)")  # tried once for each run of blanks, not from each
+_LINE_ENDS = re.compile(r"(?<![ \t])[ \t]*+(?:\r\n|\r|\n)")  # possessive: one attempt for each run of blanks
 
 
 def cell(text: str) -> str:
-    """One cell of a table: on one line, its bars escaped."""
+    """Return text as a cell of a table: on one line, with bars escaped."""
     if text.isalnum():
         return text
     text = text.strip()
@@ -24,7 +24,7 @@ def cell(text: str) -> str:
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Rows as a table, the first of them as its head; rows that are shorter than others are filled up."""
+    """Return rows as a table, the first as its header. Short rows are padded."""
     width = max((len(row) for row in rows), default=0)
     if not width:
         return ""
@@ -34,49 +34,50 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 
 class Item(str):
-    """A block that is an item of a list: it stands close to the items around it."""
+    """A block that is an item of a list. There is no empty line between it and the items around it."""
 
     __slots__ = ()
 
 
-def indented(text: str, mark: str, level: int) -> str:
-    """An item of a list; what follows in further lines stands below its text."""
+def indented(text: str, label: str, level: int) -> str:
+    """Return text as an item of a list, with further lines aligned below the first."""
     if not level and "\n" not in text:
-        return f"{mark} {text}"
+        return f"{label} {text}"
     space = "  " * level
-    return space + mark + " " + text.replace("\n", "\n" + space + " " * (len(mark) + 1))
+    return space + label + " " + text.replace("\n", "\n" + space + " " * (len(label) + 1))
 
 
 def finish(blocks: Iterable[str]) -> bytes:
-    """Blocks with empty lines between them as UTF-8, LF at every line's end, cut where it grows beyond bounds."""
+    """Join blocks by empty lines and return UTF-8 with LF line ends, cut at `MAX_TEXT_BYTES`."""
     pieces: list[str] = []
-    top = ""  # the mark of the list that goes on, or ""
-    tidy = True
+    list_label = ""  # of the list that the block before belongs to
+    is_tidy = True
     for block in blocks:
         if not block or block.isspace():
             continue
-        mark, space = "", "\n\n"
+        label, space = "", "\n\n"
         if type(block) is Item:
-            mark = top if block[0] == " " else "-" if block[0] in "->" else "1"
-            if top and top == mark:
+            label = list_label if block[0] == " " else "-" if block[0] in "->" else "1"
+            if label and label == list_label:
                 space = "\n"
-        top = mark
+        list_label = label
         if "\n" in block or block[-1] in " \t\r":
-            tidy = False
+            is_tidy = False
             block = block.strip("\n")
         pieces += (space, block)
     text = "".join(pieces[1:])
-    # Each search only where there may be something to find: over a whole text they cost more than parsing it.
+    # The searches run only if they may find something: over a whole text they cost more than parsing it.
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-        tidy = False
-    if not tidy:
+        is_tidy = False
+    if not is_tidy:
         text = _LINE_ENDS.sub("\n", text) if " \n" in text or "\t\n" in text else text
         text = _BLANK_LINES.sub("\n\n", text) if "\n\n\n" in text else text
     return encode(text + "\n" if text else "")
 
 
 def encode(text: str) -> bytes:
+    """Return text as UTF-8, cut after a line at `MAX_TEXT_BYTES`."""
     data = text.encode("utf-8", "replace")
     if len(data) <= MAX_TEXT_BYTES:
         return data

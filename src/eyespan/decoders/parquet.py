@@ -1,8 +1,7 @@
-"""Parquet files by duckdb: the schema, and rows.
+"""Parquet files, decoded by duckdb: the schema, and rows.
 
-duckdb never sees a path of the machine: it reads through an object that knows one file and no other, extensions are
-neither fetched nor loaded, and the only statements are those below. Values come back as text, so that nothing of the
-file chooses what is made of them here.
+duckdb never gets a path: it reads through an object with a single file, extensions are neither fetched nor loaded, and
+the only statements are those below. Values are returned as text, so the file has no influence on the types made here.
 """
 
 from __future__ import annotations
@@ -15,12 +14,13 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from eyespan.decoders import tabular
+from eyespan.decoders.files import read_up_to
 from eyespan.errors import Missing, Unreadable
 
 try:
     import duckdb
     from fsspec.spec import AbstractFileSystem
-except ImportError:  # told by `decode`
+except ImportError:  # reported by `decode`
     duckdb = None  # type: ignore[assignment]  # there is no such module then
     AbstractFileSystem = object
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 _M_ARENA_MAX = -8
 if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "mallopt"):
-    # The C library sets 128 MiB of address space aside for each thread, and duckdb starts some: most of what a job has.
+    # glibc reserves 128 MiB of address space for each thread, and duckdb starts some: most of the limit of a job.
     ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
-# Give duckdb the size of the machine. Inside the server's sandbox it would find the files of the control groups, fail
-# to open them, and abort the process. The settings below are what counts.
+# duckdb takes the number of CPUs and the memory from these variables. Without them it looks for control groups, finds
+# in the server's sandbox that it cannot open them, and aborts the process. The settings below are the ones that count.
 os.environ["SLURM_CPUS_ON_NODE"], os.environ["SLURM_MEM_PER_NODE"] = "1", "192M"
 _NAME = "eyespan://file"
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
@@ -49,7 +49,7 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 
 
 class _OneFile(AbstractFileSystem):  # type: ignore[misc]  # its module has no types
-    """A file system with a single file in it, whatever it is asked for."""
+    """A file system with a single file, which every path names."""
 
     protocol = "eyespan"
     cachable = False
@@ -58,9 +58,9 @@ class _OneFile(AbstractFileSystem):  # type: ignore[misc]  # its module has no t
         super().__init__()
         self._file = file
 
-    def open(self, path: str, mode: str = "rb", **_: Any) -> _Lent:
+    def open(self, path: str, mode: str = "rb", **_: Any) -> _BorrowedFile:
         self._file.seek(0)
-        return _Lent(self._file)
+        return _BorrowedFile(self._file)
 
     def info(self, path: str, **_: Any) -> dict[str, Any]:
         return {"name": path, "size": self._file.seek(0, io.SEEK_END), "type": "file"}
@@ -78,8 +78,8 @@ class _OneFile(AbstractFileSystem):  # type: ignore[misc]  # its module has no t
         return datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC)
 
 
-class _Lent(io.RawIOBase):
-    """The file, which stays open when this is closed; a read gives all that was asked for."""
+class _BorrowedFile(io.RawIOBase):
+    """The file, without closing it, and without short reads."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -103,24 +103,18 @@ class _Lent(io.RawIOBase):
         return self._file.write(data)
 
     def read(self, size: int = -1) -> bytes:
-        data = self._file.read(size)
-        while data and len(data) < size and (more := self._file.read(size - len(data))):
-            data += more
-        return data
+        return read_up_to(self._file, size) if size >= 0 else self._file.read()
 
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-    """`first` and `count` say which rows.
-
-    Raises: Missing, Unreadable.
-    """
+    """Decode the schema and `count` rows from row `first` on. Raises: Missing, Unreadable."""
     if duckdb is None:
         raise Missing("", what="reading Parquet files", install="pip install 'eyespan[tables]'")
     first, count = params["first"], params["count"]
     try:
         with duckdb.connect(":memory:", config=_SETTINGS) as database:
             database.register_filesystem(_OneFile(file))
-            # Times are told the same everywhere; from here on nothing of this can be changed, by whatever trick.
+            # Times are the same on every machine. After the second statement no setting can be changed.
             database.execute("set timezone = 'UTC'")
             database.execute("set lock_configuration = true")
             described = database.execute(f"describe select * from read_parquet('{_NAME}')").fetchall()
@@ -149,7 +143,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
 
 
 def rehearse() -> None:
-    """Everything once, on a file of its own: duckdb imports and looks up things when it first needs them."""
+    """Decode a small file once, because duckdb imports modules when it first needs them."""
     if duckdb is None:
         return
     made = io.BytesIO()
@@ -161,9 +155,9 @@ def rehearse() -> None:
 
 
 def _unreadable(error: duckdb.Error) -> Unreadable:
-    """Without what duckdb adds to its messages: hints, and words about settings."""
+    """Return the error with the first line of duckdb's message; the others are hints about settings."""
     text = str(error).splitlines()[0] if str(error) else type(error).__name__
     text = text.replace(_NAME, "the file")[:200]
     if "Out of Memory" in text:
         text = "decoding it takes more memory than is allowed"
-    return Unreadable("", kind="parquet", reason=f"it is damaged, or no Parquet file: {text}")
+    return Unreadable("", kind="parquet", reason=f"not a Parquet file, or a corrupt one: {text}")

@@ -1,13 +1,13 @@
-"""PDFs by pdfium: the text and a picture of single pages.
+"""PDFs, decoded by pdfium: the text and an image of single pages.
 
-Pages are loaded one at a time from the file itself, so page 250 costs what page 1 does. A page that cannot be decoded
-is told as such and the others are shown.
+Pages are loaded one at a time from the file itself, so page 250 costs as much as page 1. A page that cannot be decoded
+is reported as damaged, and the others are shown.
 """
 
 from __future__ import annotations
 
 import ctypes
-import encodings.utf_16_le  # noqa: F401  # used by pypdfium2; inside the sandbox it cannot be imported
+import encodings.utf_16_le  # noqa: F401  # pypdfium2 uses it, and the sandbox allows no import
 import io
 import time
 from typing import TYPE_CHECKING, Any
@@ -16,33 +16,35 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 from PIL import Image, ImageChops
 
+from eyespan.decoders.files import read_whole
 from eyespan.errors import Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import BinaryIO
 
+KIND = "pdf"
 MAX_SCALE = 4.0
-"""Pixels for a point, at most: a stamp-sized page is not blown up to a poster."""
+"""The most pixels for a point, so that a tiny page does not become a large image."""
 PNG_BYTES = 384 * 1024
-"""A grey page that takes more than this as PNG is a scan, for which JPEG was made."""
+"""A grey page that is larger than this as PNG is a scan, which JPEG suits better."""
 _REASONS = {
-    pdfium.FPDF_ERR_SUCCESS: "it has no pages",  # all is well but for that
+    pdfium.FPDF_ERR_SUCCESS: "it has no pages",  # no other error
     pdfium.FPDF_ERR_FILE: "the file cannot be read",
-    pdfium.FPDF_ERR_FORMAT: "it is damaged, or no PDF at all",
-    pdfium.FPDF_ERR_PASSWORD: "it is encrypted and opens only with a password",
-    pdfium.FPDF_ERR_SECURITY: "it is encrypted in a way that is not supported",
+    pdfium.FPDF_ERR_FORMAT: "not a PDF, or a corrupt one",
+    pdfium.FPDF_ERR_PASSWORD: "it is protected by a password",
+    pdfium.FPDF_ERR_SECURITY: "its encryption is not supported",
 }
 
 Image.init()
 
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-    """Pages `first` to `last` (None: to the end), at most `max_pages` of them.
+    """Decode pages `first` to `last` (None: to the end), at most `max_pages` of them.
 
-    Blobs: for each page its text, and, with `pictures`, a picture of at most `max_px` on its longer side. It stops
-    early, and says so in `stopped`, when half of `seconds` is used up or the next page would exceed `max_bytes`. With
-    `whole`, the file itself is the only blob, once it is sure that it opens.
+    Blobs: for each page its text, and with `pictures` an image of at most `max_px` on its longer side. Decoding stops
+    when half of `seconds` is used or the next page would exceed `max_bytes`; the fact `stopped` gives the reason. With
+    `whole`, the file itself is the only blob, after it was opened successfully.
 
     Raises: Unreadable.
     """
@@ -51,7 +53,8 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     if total <= 0:
         raise _unreadable("it has no pages")
     if params.get("whole"):
-        return {"total_pages": total}, [_all(file, params["max_bytes"])]
+        file.seek(0)
+        return {"total_pages": total}, [read_whole(file, params["max_bytes"], kind=KIND)]
     first: int = params["first"]
     last = min(total, params["last"] or total, first + params["max_pages"] - 1)
     facts: dict[str, Any] = {"total_pages": total, "pages": []}
@@ -77,21 +80,10 @@ def _open(file: BinaryIO) -> pypdfium2.PdfDocument:
         raise _unreadable(_REASONS.get(error.err_code, "it cannot be opened")) from None
 
 
-def _all(file: BinaryIO, max_bytes: int) -> bytes:
-    file.seek(0)
-    data = bytearray()
-    while len(data) <= max_bytes:
-        more = file.read(max_bytes + 1 - len(data))
-        if not more:
-            return bytes(data)
-        data += more
-    raise _unreadable("it grew while it was read")
-
-
 def _page(
     document: pypdfium2.PdfDocument, number: int, params: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[bytes]]:
-    """One page: its facts, and its blobs in the order text, picture. A page that fails has only an empty text."""
+    """Decode one page: its facts, and its blobs in the order text, image. A damaged page has only an empty text."""
     facts: dict[str, Any] = {"page": number}
     try:
         page = document[number - 1]
@@ -105,8 +97,8 @@ def _page(
             text = text[: params["max_text_chars"]]
         blobs = [text.encode("utf-8", "replace")]
         if params["pictures"]:
-            picture, media_type, size = _picture(page, params["max_px"])
-            blobs.append(picture)
+            image, media_type, size = _render(page, params["max_px"])
+            blobs.append(image)
             facts.update(media_type=media_type, shown_width=size[0], shown_height=size[1])
         return facts, blobs
     except (pypdfium2.PdfiumError, ValueError, OSError):
@@ -116,7 +108,7 @@ def _page(
 
 
 def _text(page: pypdfium2.PdfPage) -> str:
-    """The text layer in its own order, lines ending in a line feed, without blanks at the end."""
+    """Return the text layer in its own order, with LF line ends and without blanks at the end."""
     layer = pdfium.FPDFText_LoadPage(page.raw)
     if not layer:
         return ""
@@ -124,41 +116,41 @@ def _text(page: pypdfium2.PdfPage) -> str:
         count = pdfium.FPDFText_CountChars(layer)
         if count <= 0:
             return ""
-        # A character may come out as more than one unit: ask for the size first.
+        # A character may need two units.
         units = 2 * count + 2
         buffer = (ctypes.c_ushort * units)()
         written = pdfium.FPDFText_GetText(layer, 0, count, buffer)
     finally:
         pdfium.FPDFText_ClosePage(layer)
     text = bytes(buffer)[: 2 * max(0, written - 1)].decode("utf-16-le", "replace")
-    # pdfium takes the line break out behind a hyphen at the end of a line and leaves this mark.
+    # pdfium removes the line break after a hyphen at the end of a line and leaves one of these characters.
     text = text.replace("\r\n", "\n").replace("\ufffe", "-\n").replace("\x02", "-\n").replace("\0", "")
     return text.rstrip()
 
 
-def _picture(page: pypdfium2.PdfPage, max_px: int) -> tuple[bytes, str, tuple[int, int]]:
+def _render(page: pypdfium2.PdfPage, max_px: int) -> tuple[bytes, str, tuple[int, int]]:
     width, height = page.get_size()
     longer = max(width, height)
     if not 0 < longer < float("inf"):
         raise ValueError("a page without size")
     scale = min(MAX_SCALE, max_px / longer)
-    # Rounded up by pdfium: a hair less keeps the longer side within the limit.
-    picture = page.render(scale=scale * (1 - 1e-6)).to_pil()
-    if picture.mode not in ("L", "RGB"):
-        picture = picture.convert("RGB")
-    if picture.mode == "RGB":
-        red, green, blue = picture.split()
+    # pdfium rounds up, so a slightly smaller scale keeps the longer side within the limit.
+    image = page.render(scale=scale * (1 - 1e-6)).to_pil()
+    if image.mode not in ("L", "RGB"):
+        image = image.convert("RGB")
+    if image.mode == "RGB":
+        red, green, blue = image.split()
         if not ImageChops.difference(red, green).getbbox() and not ImageChops.difference(green, blue).getbbox():
-            picture = green
+            image = green
     out = io.BytesIO()
-    if picture.mode == "L":
-        picture.save(out, "PNG", compress_level=6)
+    if image.mode == "L":
+        image.save(out, "PNG", compress_level=6)
         if out.tell() <= PNG_BYTES:
-            return out.getvalue(), "image/png", picture.size
+            return out.getvalue(), "image/png", image.size
         out = io.BytesIO()
-    picture.save(out, "JPEG", quality=80, subsampling=0)
-    return out.getvalue(), "image/jpeg", picture.size
+    image.save(out, "JPEG", quality=80, subsampling=0)
+    return out.getvalue(), "image/jpeg", image.size
 
 
 def _unreadable(reason: str) -> Unreadable:
-    return Unreadable("", kind="pdf", reason=reason)
+    return Unreadable("", kind=KIND, reason=reason)

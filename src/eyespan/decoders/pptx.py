@@ -1,77 +1,61 @@
-"""Slides: title, text, tables, speaker notes and comments of each in the order of the show, as Markdown."""
+"""Slides as Markdown, in the order of the show: title, text, tables, speaker notes and comments of each."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from eyespan.decoders import markdown
-from eyespan.decoders.ooxml import Package, local, rehearse_relations, rehearse_xml
-from eyespan.decoders.scan import Tags
+from eyespan.decoders.ooxml import Package
+from eyespan.decoders.xml_tree import NAMES, Handlers, attributes, local_name, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import BinaryIO
+    from xml.etree.ElementTree import Element
 
 KIND = "pptx"
 SHOW = "ppt/presentation.xml"
 _TITLES = ("title", "ctrTitle")
-_LEFT_OUT = ("dt", "ftr", "sldNum", "hdr", "sldImg")
-"""Placeholders that repeat on every slide or hold no text of their own."""
-_TAGS = Tags(
+_REPEATED = ("dt", "ftr", "sldNum", "hdr", "sldImg")
+"""Placeholders that repeat on every slide or have no text of their own."""
+_COMMENTS = ("cm", "reply")
+_LEFT_OUT = frozenset(
     (
-        *("p:sld show", "p:sp", "p:graphicFrame", "p:pic", "p:ph", "p:cNvPr descr", "a:tbl", "a:tr", "a:tc"),
-        *("a:p", "a:pPr", "a:br", "a:buNone", "a:buChar", "a:buAutoNum"),
-    ),
-    ended=("a:p", "a:tc", "a:tbl"),
-    texts=("a:t",),
-    skipped=("mc:Fallback",),
-    line="a:p a:r a:rPr a:t",
+        "mc:Fallback",
+        *("p:spPr", "p:grpSpPr", "p:style", "p:timing", "p:transition"),  # formatting without text, here and below
+        *("a:bodyPr", "a:lstStyle", "a:pPr", "a:rPr", "a:endParaRPr"),
+    )
 )
 
 
-_ORDER = Tags(("p:sldId",))
-
-
-def rehearse() -> None:
-    """Makes ready, once for all jobs, what takes its time."""
-    rehearse_xml(_TAGS, {})
-    rehearse_xml(_ORDER, {})
-    rehearse_relations()
-
-
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-    """The presentation as Markdown, each slide under a heading with its number.
-
-    Raises: Unreadable.
-    """
+    """Convert the presentation to Markdown, each slide under a heading with its number. Raises: Unreadable."""
     package = Package(file, KIND)
     show = next((target for kind, target in package.relations("").values() if kind == "officeDocument"), SHOW)
     relations = package.relations(show)
-    order: list[str] = []
-
-    def start(_: str, attributes: dict[str, str]) -> None:
-        if attributes.get("r:id") in relations:
-            order.append(relations[attributes["r:id"]][1])
-
-    package.parse(show, start, tags=_ORDER)
+    slides = []
+    for element in package.parse(show).iter():
+        if NAMES[element.tag] == "p:sldId":
+            _, part = relations.get(attributes(element).get("r:id", ""), ("", ""))
+            if part in package:
+                slides.append(part)
     authors = _authors(package, relations)
     blocks: list[str] = []
-    slides = [part for part in order if part in package]
     for number, part in enumerate(slides, 1):
         blocks += _slide(package, part, number, authors)
     return {"slides": len(slides)}, [markdown.finish(blocks)]
 
 
 def _slide(package: Package, part: str, number: int, authors: Mapping[str, str]) -> list[str]:
-    slide = Shapes(package, part)
+    slide = Slide(package.parse(part))
     title = " ".join(slide.title.split())
-    hidden = " (hidden)" if slide.hidden else ""
+    hidden = " (hidden)" if slide.is_hidden else ""
     blocks = [f"## Slide {number}{hidden}" + (f": {title}" if title else ""), *slide.blocks]
     for kind, target in package.relations(part).values():
         if target not in package:
             continue
         if kind == "notesSlide":
-            notes = [block for block in Shapes(package, target).blocks if block.strip()]
+            notes = [block for block in Slide(package.parse(target)).blocks if block.strip()]
             if notes:
                 blocks += ["Notes:", *(_quoted(block) for block in notes)]
         elif kind == "comments":
@@ -83,131 +67,163 @@ def _quoted(block: str) -> str:
     return "\n".join(f"> {line}" for line in block.split("\n"))
 
 
-class Shapes:
-    """The text of one slide or page of notes: the title apart, the rest as blocks."""
+class Slide:
+    """The text of one slide or page of notes: its title, and the rest as blocks."""
 
-    def __init__(self, package: Package, part: str) -> None:
+    def __init__(self, root: Element) -> None:
         self.title = ""
-        self.hidden = False
+        self.is_hidden = NAMES[root.tag] == "p:sld" and root.get("show") in ("0", "false")
         self.blocks: list[str] = []
         self._holder = ""
-        self._runs: list[str] = []
-        self._level = 0
-        self._bullet: bool | None = None
-        self._lines: list[str] = []
-        self._rows: list[list[str]] | None = None
-        self._cell: list[str] | None = None
-        package.parse(part, self._start, self._end, self._data, _TAGS, self._whole)
+        """The type of the placeholder that the current shape fills."""
+        self._add_shapes(root)
 
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        if tag == "a:p":
-            self._runs, self._level, self._bullet = [], 0, None
-        elif tag == "p:ph":
-            self._holder = attributes.get("type", "body")
-        elif tag in ("p:sp", "p:graphicFrame", "p:pic"):
-            self._holder = ""
-        elif tag == "p:cNvPr":
-            if attributes.get("descr"):
-                self.blocks.append(f"![{' '.join(attributes['descr'].split())}]")
-        elif tag == "a:pPr":
-            level = attributes.get("lvl", "0")
-            self._level = min(8, int(level)) if level.isdecimal() else 0
-        elif tag == "a:buNone":
-            self._bullet = False
-        elif tag in ("a:buChar", "a:buAutoNum"):
-            self._bullet = True
-        elif tag == "a:br":
-            self._runs.append("\n")
-        elif tag == "a:tbl":
-            self._end("a:tc")
-            self._end("a:tbl")  # one in another, which no program writes: what was begun stands before it
-            self._rows = []
-        elif tag == "a:tr" and self._rows is not None:
-            self._rows.append([])
-        elif tag == "a:tc" and self._rows is not None:
-            self._rows = self._rows or [[]]  # a cell without a row is one all the same
-            self._cell = []
-        elif tag == "p:sld":
-            self.hidden = attributes.get("show") in ("0", "false")
+    def _add_shapes(self, elements: Iterable[Element]) -> None:
+        for element in elements:
+            handle = _SHAPE_HANDLERS[element.tag]
+            if handle is not None:
+                handle(self, element)
+            elif len(element):
+                self._add_shapes(element)
 
-    def _end(self, tag: str) -> None:
-        if tag == "a:p":
-            text = "".join(self._runs).strip()
-            self._runs = []
-            if text:
-                self._paragraph(text)
-        elif tag == "a:tc" and self._rows and self._cell is not None:
-            self._rows[-1].append("\n".join(self._cell))
-            self._cell = None
-        elif tag == "a:tbl" and self._rows is not None:
-            self.blocks.append(markdown.table(self._rows))
-            self._rows = None
+    def _add_shape(self, element: Element) -> None:
+        self._holder = ""
+        self._add_shapes(element)
 
-    def _paragraph(self, text: str) -> None:
-        if self._cell is not None:
-            self._cell.append(text)
-        elif self._holder in _TITLES:
+    def _set_holder(self, element: Element) -> None:
+        self._holder = element.get("type", "body")
+
+    def _add_description(self, element: Element) -> None:
+        if description := element.get("descr"):
+            self.blocks.append(f"![{' '.join(description.split())}]")
+
+    def _add_table(self, element: Element) -> None:
+        rows: list[list[str]] = []
+        _add_cells(element, rows)
+        self.blocks.append(markdown.table(rows))
+
+    def _add_paragraph(self, element: Element) -> None:
+        text = _paragraph_text(element)
+        if not text or self._holder in _REPEATED:
+            return
+        if self._holder in _TITLES:
             self.title = f"{self.title} {text}".strip()
-        elif self._holder not in _LEFT_OUT:
-            # The body of a slide is a list unless it says otherwise; other boxes are plain unless they say so.
-            listed = self._bullet if self._bullet is not None else self._holder in ("body", "obj") or self._level > 0
-            self.blocks.append(markdown.Item(markdown.indented(text, "-", self._level)) if listed else text)
+            return
+        # The body of a slide is a list unless it declares otherwise, other shapes are the reverse.
+        level, is_item = _list_level(element, self._holder in ("body", "obj"))
+        self.blocks.append(markdown.Item(markdown.indented(text, "-", level)) if is_item else text)
 
-    def _whole(self, data: str) -> None:
-        """A paragraph of one run."""
-        self._runs, self._level, self._bullet = [], 0, None
-        text = data.strip()
-        if text:
-            self._paragraph(text)
+    def _leave_out(self, element: Element) -> None:
+        pass
 
-    def _data(self, data: str) -> None:
-        self._runs.append(data)
+
+_SHAPE_HANDLERS = Handlers(
+    {
+        **dict.fromkeys(_LEFT_OUT, Slide._leave_out),
+        **dict.fromkeys(("p:sp", "p:graphicFrame", "p:pic"), Slide._add_shape),
+        "p:ph": Slide._set_holder,
+        "p:cNvPr": Slide._add_description,
+        "a:p": Slide._add_paragraph,
+        "a:tbl": Slide._add_table,
+    }
+)
+"""Handlers of the elements of a slide. All other elements are searched for these."""
+
+
+def _paragraph_text(paragraph: Element) -> str:
+    runs: list[str] = []
+    _add_runs(paragraph, runs)
+    return "".join(runs).strip()
+
+
+def _add_runs(elements: Iterable[Element], runs: list[str]) -> None:
+    for element in elements:
+        name = NAMES[element.tag]
+        if name == "a:t":
+            runs.append(text_of(element))
+        elif name == "a:br":
+            runs.append("\n")
+        elif name not in _LEFT_OUT:
+            _add_runs(element, runs)
+
+
+def _list_level(paragraph: Element, is_item: bool) -> tuple[int, bool]:
+    """Return the level of a paragraph, and whether it is an item of a list; `is_item` is the default."""
+    properties = paragraph[0] if len(paragraph) else paragraph
+    if NAMES[properties.tag] != "a:pPr":
+        return 0, is_item
+    digits = properties.get("lvl", "0")
+    level = min(8, int(digits)) if digits.isdecimal() else 0
+    is_item = is_item or level > 0
+    for element in properties:
+        name = NAMES[element.tag]
+        if name == "a:buNone":
+            is_item = False
+        elif name in ("a:buChar", "a:buAutoNum"):
+            is_item = True
+    return level, is_item
+
+
+def _add_cells(elements: Iterable[Element], rows: list[list[str]]) -> None:
+    """Add the cells of a table to `rows`."""
+    for element in elements:
+        name = NAMES[element.tag]
+        if name == "a:tr":
+            rows.append([])
+            _add_cells(element, rows)
+        elif name == "a:tc":
+            if not rows:
+                rows.append([])  # a cell without a row
+            rows[-1].append("\n".join(_lines(element)))
+        elif name not in _LEFT_OUT:
+            _add_cells(element, rows)
+
+
+def _lines(elements: Iterable[Element]) -> Iterator[str]:
+    """Yield the paragraphs of a cell. A table in a cell is text, one line for each row."""
+    for element in elements:
+        name = NAMES[element.tag]
+        if name == "a:p":
+            if text := _paragraph_text(element):
+                yield text
+        elif name == "a:tbl":
+            rows: list[list[str]] = []
+            _add_cells(element, rows)
+            yield from (" ".join(filter(None, row)) for row in rows)
+        elif name not in _LEFT_OUT:
+            yield from _lines(element)
 
 
 def _authors(package: Package, relations: Mapping[str, tuple[str, str]]) -> dict[str, str]:
     found: dict[str, str] = {}
-
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        if local(tag) in ("cmAuthor", "author") and "id" in attributes:
-            found[attributes["id"]] = attributes.get("name", "")
-
     for kind, target in relations.values():
         if kind in ("commentAuthors", "authors") and target in package:
-            package.parse(target, start)
+            for element in package.parse(target).iter():
+                facts = attributes(element)
+                if local_name(element) in ("cmAuthor", "author") and "id" in facts:
+                    found[facts["id"]] = facts.get("name", "")
     return found
 
 
 def _comments(package: Package, part: str, authors: Mapping[str, str]) -> list[str]:
-    """Comments old (`text` elements) and new (paragraphs of runs), one line each."""
-    lines: list[str] = []
-    pieces: list[str] = []
-    inside = False
-    author = ""
-
-    def close() -> None:
-        text = " ".join("".join(pieces).split())
-        if text:
-            lines.append(f"> Comment by {author}: {text}" if author else f"> Comment: {text}")
-        pieces.clear()
-
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal inside, author
-        if local(tag) in ("cm", "reply"):
-            close()
-            author = authors.get(attributes.get("authorId", ""), "")
-        inside = local(tag) in ("text", "t")
-
-    def end(tag: str) -> None:
-        nonlocal inside
-        inside = False
-        if local(tag) == "p":
-            pieces.append(" ")
-        elif local(tag) in ("cm", "reply"):
-            close()
-
-    def text(data: str) -> None:
-        if inside:
-            pieces.append(data)
-
-    package.parse(part, start, end, text)
+    """Return comments of both formats (one text element, or paragraphs of runs) and replies, one line each."""
+    lines = []
+    for element in package.parse(part).iter():
+        if local_name(element) in _COMMENTS:
+            text = " ".join("".join(_comment_texts(element)).split())
+            author = authors.get(attributes(element).get("authorId", ""), "")
+            if text:
+                lines.append(f"> Comment by {author}: {text}" if author else f"> Comment: {text}")
     return lines
+
+
+def _comment_texts(comment: Element) -> Iterator[str]:
+    """Yield the texts of a comment, without those of its replies."""
+    for element in comment:
+        name = local_name(element)
+        if name in ("text", "t"):
+            yield text_of(element)
+        elif name not in _COMMENTS:
+            yield from _comment_texts(element)
+        if name == "p":
+            yield " "

@@ -1,7 +1,7 @@
-"""Spreadsheets (xlsx, xlsb, xls, ods): each sheet as a table, columns with their letters and rows with their numbers.
+"""Spreadsheets (xlsx, xlsb, xls, ods): each sheet as a table with the letters of columns and the numbers of rows.
 
-Values, not formulas. `params["sheet"]` picks a sheet by name or number, `params["range"]` an area ("B2:D20",
-"Sheet1!A1", "C:E", "5:9"). Cells come from calamine; the notes on cells of xlsx files are read from the package itself.
+Cells show values, not formulas. `params["sheet"]` selects a sheet by name or number, `params["range"]` an area
+("B2:D20", "Sheet1!A1", "C:E", "5:9"). calamine reads the cells; notes on cells are read from the package itself.
 """
 
 from __future__ import annotations
@@ -13,37 +13,35 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from eyespan.decoders import markdown
+from eyespan.decoders.files import read_whole
 from eyespan.decoders.ooxml import Package
+from eyespan.decoders.xml_tree import NAMES, attributes, text_of
 from eyespan.errors import Missing, Unreadable
 
 try:
     import python_calamine as calamine
-except ImportError:  # told by `decode`
+except ImportError:  # reported by `decode`
     calamine = None  # type: ignore[assignment]  # there is no such module then
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import BinaryIO
+    from xml.etree.ElementTree import Element
 
 KIND = "sheet"
 MAX_FILE_BYTES = 64 * 1024 * 1024
 MAX_CELLS = 4_000_000
-"""Of the rectangle around all cells of a sheet: so much is held for it, whether there is anything in it or not."""
+"""The limit for the rectangle around all cells of a sheet, which is held in memory, empty cells included."""
 MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384
 _AREA = re.compile(r"\$?([A-Za-z]{1,3})?\$?(\d{1,7})?(?::\$?([A-Za-z]{1,3})?\$?(\d{1,7})?)?")
 _FAR_CELL = re.compile(rb' r="([A-Z]{1,3})(\d{1,7})"')
 
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-    """The sheets asked for as Markdown tables.
-
-    Raises: Missing, Unreadable.
-    """
+    """Convert the selected sheets to Markdown tables. Raises: Missing, Unreadable."""
     if calamine is None:
         raise Missing("", what="reading spreadsheets", install="pip install 'eyespan[docs]'")
-    data = file.read(MAX_FILE_BYTES + 1)
-    if len(data) > MAX_FILE_BYTES:
-        raise _unreadable(f"it has more than {MAX_FILE_BYTES} bytes")
+    data = read_whole(file, MAX_FILE_BYTES, kind=KIND)
     package = _package(data)
     try:
         book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
@@ -51,8 +49,8 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     except calamine.PasswordError:
         raise _unreadable("it is protected by a password") from None
     except BaseException as error:
-        _let_pass(error)
-        raise _unreadable(f"it is damaged, or no spreadsheet ({type(error).__name__})") from None
+        _reraise_foreign(error)
+        raise _unreadable(f"not a spreadsheet, or a corrupt one ({type(error).__name__})") from None
     chosen, area = _choice(names, params)
     comments = _comments(package) if package is not None else {}
     blocks: list[str] = []
@@ -60,10 +58,10 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
         try:
             sheet = book.get_sheet_by_name(name)
             start = sheet.start or (0, 0)
-            # What lies above and left of the first value is skipped here (`iter_rows` skips only what is left of it).
+            # `to_python` skips empty rows and columns before the first value; `iter_rows` skips only columns.
             rows = sheet.to_python(nrows=max(1, area[2] - start[0] + 1)) if sheet.start else []
         except BaseException as error:
-            _let_pass(error)
+            _reraise_foreign(error)
             blocks += [f"## {name}", f"[this sheet cannot be read ({type(error).__name__})]"]
             continue
         blocks += _sheet(name, rows, start, area, comments.get(name, []))
@@ -74,11 +72,11 @@ def _unreadable(reason: str) -> Unreadable:
     return Unreadable("", kind=KIND, reason=reason)
 
 
-# --- what is asked ----------------------------------------------------------------------------------------------------
+# --- the selection ----------------------------------------------------------------------------------------------------
 
 
 def _choice(names: list[str], params: Mapping[str, Any]) -> tuple[list[str], tuple[int, int, int, int]]:
-    """The sheets to show and the area of each: first row, first column, last row, last column, from 0."""
+    """Return the selected sheets, and the area of each: first row, first column, last row, last column, from 0."""
     sheet, area = params.get("sheet"), params.get("range")
     if isinstance(area, str) and "!" in area:
         named, _, area = area.rpartition("!")
@@ -90,7 +88,7 @@ def _choice(names: list[str], params: Mapping[str, Any]) -> tuple[list[str], tup
         number = int(sheet) if str(sheet).isdecimal() and len(str(sheet)) < 6 else 0
         chosen = exact or alike or (names[number - 1 : number] if number else [])
         if not chosen:
-            raise _unreadable(f"it has no sheet {str(sheet)[:100]!r}; there are {', '.join(names)[:300]}")
+            raise _unreadable(f"it has no sheet {str(sheet)[:100]!r}; its sheets are {', '.join(names)[:300]}")
     elif area:
         chosen = names[:1]
     return chosen, _area(area)
@@ -101,25 +99,25 @@ def _area(text: Any) -> tuple[int, int, int, int]:
         return 0, 0, MAX_ROWS - 1, MAX_COLUMNS - 1
     found = _AREA.fullmatch(str(text).strip())
     if found is None or not any(found.groups()):
-        raise _unreadable(f"{str(text)[:100]!r} is no range; use one such as A1:D20, C:E or 5:9")
+        raise _unreadable(f"{str(text)[:100]!r} is not a range; examples are A1:D20, C:E and 5:9")
     left, top, right, bottom = found.groups()
     if ":" not in str(text):
         right, bottom = left, top
     first_row, last_row = int(top or 1) - 1, int(bottom or MAX_ROWS) - 1
-    first_column, last_column = _number(left or "A"), _number(right or "XFD")
+    first_column, last_column = _column_number(left or "A"), _column_number(right or "XFD")
     rows, columns = sorted((first_row, last_row)), sorted((first_column, last_column))
     return max(0, rows[0]), columns[0], rows[1], columns[1]
 
 
-def _number(letters: str) -> int:
-    """The number of a column from 0."""
+def _column_number(letters: str) -> int:
+    """Return the number of a column from 0."""
     number = 0
     for letter in letters.upper():
         number = number * 26 + ord(letter) - 64
     return number - 1
 
 
-def _letters(number: int) -> str:
+def _column_letters(number: int) -> str:
     letters = ""
     number += 1
     while number:
@@ -128,7 +126,7 @@ def _letters(number: int) -> str:
     return letters
 
 
-# --- what is shown ----------------------------------------------------------------------------------------------------
+# --- the output -------------------------------------------------------------------------------------------------------
 
 
 def _sheet(
@@ -141,14 +139,14 @@ def _sheet(
     first_column, last_column = max(left, column_at), min(right, column_at + width - 1)
     if first_row > last_row or first_column > last_column:
         return [f"## {name}", "[no cells]", *comments]
-    shown = f"{_letters(first_column)}{first_row + 1}:{_letters(last_column)}{last_row + 1}"
+    shown = f"{_column_letters(first_column)}{first_row + 1}:{_column_letters(last_column)}{last_row + 1}"
     columns = slice(first_column - column_at, last_column - column_at + 1)
-    letters = [_letters(column) for column in range(first_column, last_column + 1)]
+    letters = [_column_letters(column) for column in range(first_column, last_column + 1)]
     lines = [f"|   | {' | '.join(letters)} |", "|---|" + " --- |" * len(letters)]
     for number, row in enumerate(rows[first_row - row_at : last_row - row_at + 1], first_row + 1):
         cells = [
             repr(value).removesuffix(".0") if type(value) is float else _cell(value) for value in row[columns]
-        ]  # floats by themselves: most cells of large sheets are numbers
+        ]  # floats inline: most cells of large sheets are numbers, and a call for each takes longer
         if any(cells):
             lines.append(f"| {number} | {' | '.join(cells)} |")
     return [f"## {name} ({shown})", "\n".join(lines), *comments]
@@ -172,11 +170,11 @@ def _cell(value: Any) -> str:
     return markdown.cell(str(value)) if show is None else show(value)
 
 
-# --- what calamine does not look at -----------------------------------------------------------------------------------
+# --- checks and notes, which calamine does not have -------------------------------------------------------------------
 
 
-def _let_pass(error: BaseException) -> None:
-    """Raises what is not the file's fault. A panic of the library, which is no `Exception`, is."""
+def _reraise_foreign(error: BaseException) -> None:
+    """Raise an error that the file did not cause. A panic of the library is no `Exception`, but the file caused it."""
     if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
         raise error
     if isinstance(error, MemoryError):
@@ -184,14 +182,14 @@ def _let_pass(error: BaseException) -> None:
 
 
 def _package(data: bytes) -> Package | None:
-    """The zip package, measured before calamine unpacks it; None for a format that is none.
+    """Return the zip package, with sizes checked before calamine unpacks it; None for other formats.
 
     Raises: Unreadable.
     """
     if not data.startswith(b"PK"):
         return None
     package = Package(io.BytesIO(data), KIND)
-    package.check_whole()
+    package.check_all()
     for part in package.names("xl/worksheets/"):
         if part.endswith(".xml"):
             _check_extent(package.read(part))
@@ -199,71 +197,49 @@ def _package(data: bytes) -> Package | None:
 
 
 def _check_extent(xml: bytes) -> None:
-    """Raises: Unreadable, if two cells lie so far apart that the rectangle between them cannot be held."""
+    """Refuse a sheet whose cells span a rectangle that is too large to be held. Raises: Unreadable."""
     last = _FAR_CELL.match(xml, xml.rfind(b' r="'))
     rows = max(int(last[2]) if last else 1, xml.count(b"<row"))
     wide, wider = re.search(rb' r="[A-Z]{2,3}\d', xml), re.search(rb' r="[A-Z]{3}\d', xml)
     if rows * (MAX_COLUMNS if wider else 702 if wide else 26) <= MAX_CELLS:
-        return  # so many at most, however the cells are spread; looking at each takes longer than reading them
+        return  # an upper bound, because examining every cell takes longer than reading it
     columns = 1
     for letters, digits in set(_FAR_CELL.findall(xml)):
-        rows, columns = max(rows, int(digits)), max(columns, _number(letters.decode()) + 1)
+        rows, columns = max(rows, int(digits)), max(columns, _column_number(letters.decode()) + 1)
     if rows * columns > MAX_CELLS:
         raise _unreadable(f"a sheet spans {rows} rows and {columns} columns, the limit is {MAX_CELLS} cells")
 
 
 def _comments(package: Package) -> dict[str, list[str]]:
-    """The notes on cells by sheet, as lines of a list."""
+    """Return the notes on cells by sheet, as blocks."""
     book = next((target for kind, target in package.relations("").values() if kind == "officeDocument"), "")
     if not book.endswith(".xml") or book not in package or not package.names("xl/comments"):
         return {}
     relations = package.relations(book)
-    sheets: dict[str, str] = {}
-
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        if tag == "x:sheet" and attributes.get("r:id") in relations:
-            sheets[attributes.get("name", "")] = relations[attributes["r:id"]][1]
-
-    package.parse(book, start)
     found = {}
-    for name, part in sheets.items():
-        for kind, target in package.relations(part).values():
+    for element in package.parse(book).iter():
+        if NAMES[element.tag] != "x:sheet":
+            continue
+        _, part = relations.get(attributes(element).get("r:id", ""), ("", ""))
+        for kind, target in package.relations(part).values() if part else ():
             if kind == "comments" and target in package:
-                lines = _comment_lines(package, target)
+                lines = _comment_lines(package.parse(target))
                 if lines:
-                    found[name] = ["Comments:", "\n".join(lines)]
+                    found[element.get("name", "")] = ["Comments:", "\n".join(lines)]
     return found
 
 
-def _comment_lines(package: Package, part: str) -> list[str]:
+def _comment_lines(root: Element) -> list[str]:
+    """Return the notes on the cells of a sheet as items of a list."""
     authors: list[str] = []
     lines: list[str] = []
-    pieces: list[str] = []
-    where = author = inside = ""
-
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal where, author, inside
-        inside = tag
-        if tag == "x:comment":
-            where, number = attributes.get("ref", ""), attributes.get("authorId", "")
+    for element in root.iter():
+        name = NAMES[element.tag]
+        if name == "x:author":
+            authors.append(" ".join(text_of(element).split()))
+        elif name == "x:comment":
+            cell, number = element.get("ref", ""), element.get("authorId", "")
             author = authors[int(number)] if number.isdecimal() and int(number) < len(authors) else ""
-        elif tag == "x:author":
-            pieces.clear()
-
-    def end(tag: str) -> None:
-        nonlocal inside
-        inside = ""
-        if tag == "x:author":
-            authors.append(" ".join("".join(pieces).split()))
-            pieces.clear()
-        elif tag == "x:comment":
-            text = " ".join("".join(pieces).split())
-            lines.append(f"- {where} ({author}): {text}" if author else f"- {where}: {text}")
-            pieces.clear()
-
-    def text(data: str) -> None:
-        if inside in ("x:t", "x:author"):
-            pieces.append(data)
-
-    package.parse(part, start, end, text)
+            text = " ".join("".join([text_of(run) for run in element.iter() if NAMES[run.tag] == "x:t"]).split())
+            lines.append(f"- {cell} ({author}): {text}" if author else f"- {cell}: {text}")
     return lines

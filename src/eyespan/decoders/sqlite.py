@@ -1,8 +1,8 @@
 """SQLite databases: the schema, and rows of their tables.
 
-The file is taken into memory whole, so that nothing has to be opened and nothing can be written. The only statements
-are those below: what is in the file names tables and columns and is never run, views and virtual tables are not
-queried, and an authorizer lets nothing but plain reading pass. A clock ends every statement.
+The whole file is held in memory, so nothing has to be opened and nothing can be written. The only statements are those
+below: SQL in the file is never run, views and virtual tables are not queried, and an authorizer allows nothing but
+reading. Every statement has a time limit.
 """
 
 from __future__ import annotations
@@ -20,45 +20,45 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 MAX_BYTES = 128 << 20
-"""A job's memory holds it twice for a moment."""
+"""It is held twice for a moment, within the memory limit of a job."""
 MAX_TABLES = 200
 SAMPLED_TABLES = 20
 TABLE_ROWS = 3
-"""Rows of each table when none is named."""
+"""Rows shown of each table if no table is selected."""
 COUNT_SECONDS = 0.5
 MAX_VALUE_BYTES = 16 << 20
 _HEADER_BYTES = 100
 _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ}
 _REFUSED_FUNCTIONS = ("load_extension", "fts3_tokenizer")
 _STEPS = 500
-"""Of the engine, between two looks at the clock."""
+"""Steps of the engine between two checks of the time."""
 
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-    """`table` (None: all of them), `first`, `count` and `windowed` (whether these were asked for) say which rows.
+    """Decode the schema and rows: `count` rows from `first` on of `table`, or of all tables if it is None.
 
-    Raises: Unreadable.
+    `windowed` is True if `first` and `count` were requested. Raises: Unreadable.
     """
-    data = _all(file)
-    # A database that is written to through a log says so here, and then wants to open that log.
+    data = _read_file(file)
+    # A database with a write-ahead log declares it here, and SQLite would then open that log.
     logged = data[18:20] == b"\2\2"
     if logged:
         data[18:20] = b"\1\1"
     database = _Database(data, params["seconds"] * 0.8)
     try:
-        facts, blocks = _one(database, params) if params["table"] is not None else _overview(database, params)
+        facts, blocks = _one_table(database, params) if params["table"] is not None else _overview(database, params)
     except sqlite3.Error as error:
         raise _unreadable(error) from None
     finally:
         database.close()
     if logged and blocks:
-        blocks[0] += "; what is only in its write-ahead log (-wal) is not shown"
+        blocks[0] += "; changes that are only in its write-ahead log (-wal) are not shown"
         facts["logged"] = True
     return facts, ["\n\n".join(blocks).encode("utf-8", "replace")]
 
 
 def rehearse() -> None:
-    """Everything once, on a database of its own."""
+    """Decode a small database once, so that nothing is left to be imported."""
     made = sqlite3.connect(":memory:")
     made.execute("create table t (a integer primary key, b text, c blob)")
     made.execute("insert into t values (1, 'x', x'00')")
@@ -69,20 +69,20 @@ def rehearse() -> None:
     made.close()
 
 
-def _all(file: BinaryIO) -> bytearray:
+def _read_file(file: BinaryIO) -> bytearray:
     data = bytearray()
     while more := file.read(min(1 << 20, MAX_BYTES + 1 - len(data))):
         data += more
         if len(data) > MAX_BYTES:
-            reason = f"it is larger than the {MAX_BYTES >> 20} MiB that can be looked into"
+            reason = f"it is larger than {MAX_BYTES >> 20} MiB, the limit for databases"
             raise Unreadable("", kind="sqlite", reason=reason)
     if len(data) < _HEADER_BYTES:
-        raise Unreadable("", kind="sqlite", reason="it ends inside its header")
+        raise Unreadable("", kind="sqlite", reason="it ends within its header")
     return data
 
 
 class _Database:
-    """A database in memory that can only be looked at."""
+    """A database in memory that can only be read."""
 
     def __init__(self, data: bytearray, seconds: float) -> None:
         self._end = time.monotonic() + seconds
@@ -107,23 +107,23 @@ class _Database:
         except sqlite3.Error as error:
             connection.close()
             raise _unreadable(error) from None
-        connection.set_progress_handler(self._late, _STEPS)
+        connection.set_progress_handler(self._is_late, _STEPS)
         connection.set_authorizer(_authorize)
 
     def close(self) -> None:
         """Release the memory of the database."""
         self._connection.close()
 
-    def _late(self) -> bool:
+    def _is_late(self) -> bool:
         return time.monotonic() > self._step_end
 
-    def ask(self, statement: str, *values: Any, seconds: float | None = None) -> list[tuple[Any, ...]]:
-        """Raises: sqlite3.Error; OperationalError when the time is up."""
+    def query(self, statement: str, *values: Any, seconds: float | None = None) -> list[tuple[Any, ...]]:
+        """Return all rows of a statement. Raises: sqlite3.Error; OperationalError after the time limit."""
         self._step_end = self._end if seconds is None else min(self._end, time.monotonic() + seconds)
         return self._connection.execute(statement, values).fetchall()
 
     def rows(self, name: str, first: int, count: int) -> tuple[list[str], list[list[Any]]]:
-        """Names of columns and rows, each value cut to what is shown of it."""
+        """Return the names of columns, and rows with long values shortened."""
         self._step_end = self._end
         cursor = self._connection.execute(f"select * from {_quoted(name)} limit ? offset ?", (count, first - 1))
         names = [column[0] for column in cursor.description]
@@ -134,7 +134,7 @@ def _authorize(action: int, first: str | None, second: str | None, *_: object) -
     if action in _ALLOWED or (action == sqlite3.SQLITE_PRAGMA and first == "table_xinfo"):
         return sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_FUNCTION and second not in _REFUSED_FUNCTIONS:
-        return sqlite3.SQLITE_OK  # count(), and what generated columns are made with
+        return sqlite3.SQLITE_OK  # count(), and the functions of generated columns
     return sqlite3.SQLITE_DENY
 
 
@@ -153,7 +153,7 @@ def _overview(database: _Database, params: Mapping[str, Any]) -> tuple[dict[str,
     return {"tables": found[:MAX_TABLES], "total_tables": len(found)}, blocks
 
 
-def _one(database: _Database, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def _one_table(database: _Database, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     found = _tables(database)
     wanted = str(params["table"])
     one = next((each for each in found if each["name"] == wanted), None)
@@ -165,8 +165,8 @@ def _one(database: _Database, params: Mapping[str, Any]) -> tuple[dict[str, Any]
 
 
 def _tables(database: _Database) -> list[dict[str, Any]]:
-    """Name and nature of all tables and views, those of SQLite itself left out."""
-    rows = database.ask("select type, name, sql from sqlite_master where type in ('table', 'view')")
+    """Return the name and the type of all tables and views, without those of SQLite itself."""
+    rows = database.query("select type, name, sql from sqlite_master where type in ('table', 'view')")
     found = []
     for kind, name, sql in rows:
         if not isinstance(name, str) or name.lower().startswith("sqlite_"):
@@ -177,41 +177,41 @@ def _tables(database: _Database) -> list[dict[str, Any]]:
 
 
 def _described(database: _Database, one: dict[str, Any], first: int, count: int) -> str:
-    """A table's heading, columns and rows; adds to `one` what is learned of it."""
+    """Return a table's heading, columns and rows, and add its facts to `one`."""
     name = one["name"]
     title = f"## {one['what']} {tabular.cell(name)}"
     if one["what"] != "table":
-        # Asking for its columns would prepare the statement it is made of.
+        # A query for its columns would run the statement that defines it.
         return title
     try:
-        info = database.ask(f"pragma table_xinfo({_quoted(name)})")
-        columns = [(str(row[1]), _kind(row)) for row in info]
+        info = database.query(f"pragma table_xinfo({_quoted(name)})")
+        columns = [(str(row[1]), _column_type(row)) for row in info]
     except sqlite3.Error as error:
-        return f"{title}\nits columns cannot be told: {_words(error)}"
+        return f"{title}\nits columns cannot be read: {_reason(error)}"
     one["columns"] = [{"name": column[:200], "type": kind} for column, kind in columns[: tabular.MAX_COLUMNS]]
-    one["total_rows"] = total = _counted(database, name)
+    one["total_rows"] = total = _row_count(database, name)
     title += f", {tabular.plural(total, 'row')}" if total is not None else ", many rows"
     lines = [title, f"columns: {tabular.columns_line(columns)}"]
     if count and total != 0:
         try:
             names, rows = database.rows(name, first, count)
         except sqlite3.Error as error:
-            return "\n".join([*lines, f"its rows cannot be read: {_words(error)}"])
+            return "\n".join([*lines, f"its rows cannot be read: {_reason(error)}"])
         text, fit = tabular.table(names, rows)
         one["rows_returned"] = [first, first + fit - 1] if fit else None
         lines += [tabular.rows_line(first, fit, total), *([text] if fit else [])]
     return "\n".join(lines)
 
 
-def _counted(database: _Database, name: str) -> int | None:
+def _row_count(database: _Database, name: str) -> int | None:
     try:
-        return int(database.ask(f"select count(*) from {_quoted(name)}", seconds=COUNT_SECONDS)[0][0])
+        return int(database.query(f"select count(*) from {_quoted(name)}", seconds=COUNT_SECONDS)[0][0])
     except sqlite3.Error:
         return None
 
 
-def _kind(row: tuple[Any, ...]) -> str:
-    """The type of a column as it was declared, and what holds for it."""
+def _column_type(row: tuple[Any, ...]) -> str:
+    """Return the declared type of a column and its constraints."""
     _, _, declared, not_null, default, key, hidden = row
     words = [tabular.cell(str(declared))] if declared else []
     if key:
@@ -226,7 +226,7 @@ def _kind(row: tuple[Any, ...]) -> str:
 
 
 def _short(value: Any) -> Any:
-    """What a cell needs of a value, so that no row holds more than is shown of it."""
+    """Shorten a value to the text shown in its cell, so that rows take little memory."""
     if isinstance(value, (str, bytes)) and len(value) > 4096:
         return tabular.cell(value)
     return value
@@ -236,10 +236,10 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _words(error: sqlite3.Error) -> str:
+def _reason(error: sqlite3.Error) -> str:
     text = str(error)
     return "it takes too long" if text == "interrupted" else text[:200]
 
 
 def _unreadable(error: sqlite3.Error) -> Unreadable:
-    return Unreadable("", kind="sqlite", reason=f"it is damaged, or no database: {_words(error)}")
+    return Unreadable("", kind="sqlite", reason=f"not a database, or a corrupt one: {_reason(error)}")

@@ -1,6 +1,6 @@
-"""Tables as text: what the columns are, then rows in Markdown, cell by cell on one line.
+"""Tables as text: a line about the columns, then rows in Markdown, each on one line.
 
-Used on both sides of the worker; knows nothing of where the rows come from.
+Used by readers and by decoders in the worker.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 MAX_CELL_CHARS = 200
 MAX_COLUMNS = 200
-"""Columns beyond these are told by their number only."""
+"""Columns after these are only counted."""
 MAX_TEXT_CHARS = 400_000
 MAX_ROWS = 1000
-"""In one answer, whatever is asked."""
+"""The limit for one answer."""
 
 
 def cell(value: Any) -> str:
-    """A value on one line, cut where it is long; what it was is told behind the cut."""
+    """Return a value on one line. A long value is cut, with its length after the cut."""
     if value is None:
         return "NULL"
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -29,8 +29,8 @@ def cell(value: Any) -> str:
     cut = f"... ({len(text)} chars)" if len(text) > MAX_CELL_CHARS else ""
     text = text[:MAX_CELL_CHARS]
     if not text.isprintable():
-        # Control characters and the like are written out; blanks of other scripts are harmless.
-        text = "".join([c if c.isprintable() or (c.isspace() and c not in _BREAKS) else _written_out(c) for c in text])
+        # Control characters are escaped; blanks of other scripts are harmless.
+        text = "".join([c if c.isprintable() or (c.isspace() and c not in _BREAKS) else _escaped(c) for c in text])
     return text.replace("|", "\\|") + cut
 
 
@@ -38,7 +38,7 @@ _BREAKS = "\n\r\t\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029"
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
-def _written_out(character: str) -> str:
+def _escaped(character: str) -> str:
     return _SHORT.get(character) or character.encode("unicode_escape", "backslashreplace").decode("ascii")
 
 
@@ -93,12 +93,13 @@ def columns_line(columns: Sequence[tuple[str, str]], column_count: int | None = 
 
 
 def rows_line(first: int, count: int, total: int | None) -> str:
-    """Which rows are shown, of how many."""
+    """Return a line with the range of rows that are shown, and the total."""
     of = "" if total is None else f" of {total}"
     if count <= 0:
         return f"no rows from row {first} on{of}" if first > 1 else "no rows"
     return f"row {first}{of}" if count == 1 else f"rows {first}-{first + count - 1}{of}"
 
 
-def plural(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"

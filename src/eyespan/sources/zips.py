@@ -12,7 +12,7 @@ from struct import Struct
 from eyespan.errors import Unreadable
 from eyespan.sources import streams
 from eyespan.sources.members import DIRECTORY, FILE, LINK, MAX_CONTENTS_BYTES, Collector, Contents, Entry, entry_key
-from eyespan.sources.nested import DecodedSource, NestedSource
+from eyespan.sources.nested import DecodedSource, HeldSource, NestedSource
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,13 +26,14 @@ if TYPE_CHECKING:
 _END = Struct("<4s4H2LH")
 _END64 = Struct("<4sQ2H2L4Q")
 _LOCATOR64 = Struct("<4sLQL")
-_CENTRAL = Struct("<4s6H3L5H2L")
+_CENTRAL = Struct("<4sxB2xHH4xLLLHHH4x2xHL")
 _LOCAL = Struct("<4s5H3L2H")
 _MAX_COMMENT = 65535
 _BLOCK_BYTES = 256 * 1024
 _FULL_16, _FULL_32 = 0xFFFF, 0xFFFFFFFF
 """Placeholders for numbers that do not fit, which the zip64 fields hold."""
 _ENCRYPTED, _UTF8 = 0x1, 0x800
+_UNIX = 3
 _STORED, _DEFLATED, _BZIP2, _LZMA, _ZSTD, _AES = 0, 8, 12, 14, 93, 99
 _STREAMS = {
     _DEFLATED: streams.deflate,
@@ -50,8 +51,8 @@ def read_contents(source: Source, context: CallContext) -> Contents:
     if size > MAX_CONTENTS_BYTES:
         raise _unreadable(source, f"its central directory is larger than {MAX_CONTENTS_BYTES >> 20} MiB")
     collector = Collector("zip")
-    for fields, name, extra in _central_records(source, start, size, context):
-        if not collector.add(_entry(fields, name, extra, shift)):
+    for entry in _entries(source, start, size, shift, context):
+        if not collector.add(entry):
             break
     is_complete = len(collector) & _FULL_16 == count & _FULL_16
     return collector.contents("" if is_complete else "corrupt central directory")
@@ -75,31 +76,29 @@ def open_member(source: Source, entry: Entry, path: str, context: CallContext) -
 
 
 def read_member(source: Source, entry: Entry) -> bytes:
-    """Return a whole member that is a file. The caller limits `entry.size_bytes`; no more than that is decoded.
+    """Return a whole member that is a file. The caller limits `entry.packed_bytes` and `entry.size_bytes`.
 
     Raises: Unreadable.
     """
     start, make = _locate(source, entry)
-    if make is None:
-        data = source.read_fully(start, entry.size_bytes)
-    else:
-        packed = NestedSource(source, start, entry.packed_bytes, path="", key=None)
-        data = _decode(source, make, packed, entry.size_bytes)
+    data = source.read_fully(start, entry.packed_bytes)
+    try:
+        if entry.method == _DEFLATED:
+            data = zlib.decompressobj(-15).decompress(data, entry.size_bytes + 1)
+        elif make is not None:
+            data = _decode(make(HeldSource(source, data, path="", key=None, kind="archive"), None), entry.size_bytes)
+    except (zlib.error, streams.Broken, streams.NoCodec):
+        raise _unreadable(source, "corrupt compressed data") from None
     if len(data) != entry.size_bytes or zlib.crc32(data) != entry.checksum:
         raise _unreadable(source, "wrong checksum")
     return data
 
 
-def _decode(source: Source, make: Callable[[Source, Any | None], Stream], packed: Source, size_bytes: int) -> bytes:
+def _decode(stream: Stream, size_bytes: int) -> bytes:
     pieces = []
-    left = size_bytes
-    try:
-        stream = make(packed, None)
-        while left and (data := stream.read(left)):
-            pieces.append(data)
-            left -= len(data)
-    except (streams.Broken, streams.NoCodec) as error:
-        raise _unreadable(source, str(error) or "unsupported compression") from None
+    while size_bytes and (data := stream.read(size_bytes)):
+        pieces.append(data)
+        size_bytes -= len(data)
     return b"".join(pieces)
 
 
@@ -180,10 +179,8 @@ def _exact_size(source: Source) -> int:
     return source.size_bytes
 
 
-def _central_records(
-    source: Source, start: int, size: int, context: CallContext
-) -> Iterator[tuple[tuple[int, ...], bytes, bytes]]:
-    """Yield the numbers, the name and the extra fields of each record of the central directory."""
+def _entries(source: Source, start: int, size: int, shift: int, context: CallContext) -> Iterator[Entry]:
+    """Yield the members of the central directory, up to the first record that is invalid."""
     end = start + size
     block, low = b"", start
     position = start
@@ -193,43 +190,37 @@ def _central_records(
             context.advance(position - start, size)
             low, at = position, 0
             block = source.read_fully(position, min(end - position, _BLOCK_BYTES))
-            if not block:
-                break
         if at + _CENTRAL.size > len(block):
-            break
-        fields = _CENTRAL.unpack_from(block, at)
-        if fields[0] != b"PK\1\2":
-            break
-        name_end = at + _CENTRAL.size + fields[10]
-        extra_end = name_end + fields[11]
-        if extra_end + fields[12] > len(block):
-            break
-        yield fields[1:], block[at + _CENTRAL.size : name_end], block[name_end:extra_end]
-        position = low + extra_end + fields[12]
-
-
-def _entry(fields: tuple[int, ...], raw: bytes, extra: bytes, shift: int) -> Entry:
-    made_by, _, flags, method, _, _, checksum, packed, size, *_ = fields
-    mode, offset = fields[14] >> 16, fields[15]
-    if _FULL_32 in (size, packed, offset):
-        size, packed, offset = _zip64_numbers(extra, size, packed, offset)
-    name = _decode_name(raw)
-    what = FILE
-    if name.endswith("/"):
-        what = DIRECTORY
-    elif made_by >> 8 == 3 and mode & 0xF000 == 0xA000:
-        what = LINK
-    return Entry(
-        name=name,
-        what=what,
-        size_bytes=size,
-        offset=offset + shift,
-        packed_bytes=packed,
-        method=method,
-        checksum=checksum,
-        is_encrypted=bool(flags & _ENCRYPTED) or method == _AES,
-        other_name="" if flags & _UTF8 or raw.isascii() else raw.decode("cp437"),
-    )
+            return
+        magic, host, flags, method, checksum, *numbers = _CENTRAL.unpack_from(block, at)
+        packed, size_bytes, name_bytes, extra_bytes, comment_bytes, mode, offset = numbers
+        name_end = at + _CENTRAL.size + name_bytes
+        extra_end = name_end + extra_bytes
+        comment_end = extra_end + comment_bytes
+        if magic != b"PK\1\2" or comment_end > len(block):
+            return
+        raw = block[at + _CENTRAL.size : name_end]
+        if _FULL_32 in (size_bytes, packed, offset):
+            extra = block[name_end:extra_end]
+            size_bytes, packed, offset = _zip64_numbers(extra, size_bytes, packed, offset)
+        name = _decode_name(raw)
+        what = FILE
+        if name.endswith("/"):
+            what = DIRECTORY
+        elif host == _UNIX and mode & 0xF000 == 0xA000:
+            what = LINK
+        yield Entry(
+            name=name,
+            what=what,
+            size_bytes=size_bytes,
+            offset=offset + shift,
+            packed_bytes=packed,
+            method=method,
+            checksum=checksum,
+            is_encrypted=bool(flags & _ENCRYPTED) or method == _AES,
+            other_name="" if flags & _UTF8 or raw.isascii() else raw.decode("cp437"),
+        )
+        position = low + comment_end
 
 
 def _zip64_numbers(extra: bytes, size: int, packed: int, offset: int) -> tuple[int, int, int]:

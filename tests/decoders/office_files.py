@@ -1,0 +1,105 @@
+"""Office files for tests: the fixtures read through the engine, and packages made of a few strings."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import re
+import sys
+import zipfile
+from pathlib import Path
+
+from eyespan import Workspace, kinds
+from eyespan.decoders import docx
+from eyespan.model import DocumentOptions, Lines, ReadRequest, SheetOptions
+
+FIXTURES = Path(__file__).parent.parent / "fixtures" / "office"
+ENGINE = Workspace("/").engine
+CONVERTED = frozenset(kind.name for kind in kinds.KINDS if kind.reader == "eyespan.readers.converted")
+
+WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+PPTX = "http://schemas.openxmlformats.org/presentationml/2006/main"
+DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
+OFFICE_RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+PACKAGE_RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
+
+
+# --- read through the engine -----------------------------------------------------------------------------------------
+
+
+def document(path, selection=None, *, sheet="", cells=""):
+    options = DocumentOptions(sheet=SheetOptions(sheet, cells))
+    return ENGINE.read(ReadRequest(str(path), selection or Lines(), documents=CONVERTED, options=options))
+
+
+def text(path, **options) -> str:
+    return bytes(document(path, **options).parts[0].data).decode("utf-8")
+
+
+def expected(name: str) -> str:
+    """Return the text that another program made of a fixture."""
+    return (FIXTURES / name).read_text(encoding="utf-8-sig")
+
+
+def words(markup: str) -> list[str]:
+    """Return the words of a text without the syntax of Markdown, of lists and of tables."""
+    markup = re.sub(r"\]\([^)]*\)", "", markup)  # the targets of links
+    markup = re.sub(r"\[\^?\d*\]:?|\[comment \d+\]|<br>|\\(?=\|)", " ", markup)
+    return re.findall(r"[^\W_]+", re.sub(r"^\s*\d+\.\s", " ", markup, flags=re.MULTILINE))
+
+
+def load_without(library, module, monkeypatch):
+    """Load a copy of a module in an environment without the library that it needs."""
+    monkeypatch.setitem(sys.modules, library, None)
+    spec = importlib.util.spec_from_file_location("without_its_library", module.__file__)
+    copy = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(copy)
+    return copy
+
+
+# --- made of strings -------------------------------------------------------------------------------------------------
+
+
+def packed(method=zipfile.ZIP_DEFLATED, **parts):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", method) as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    return made
+
+
+def repacked(name: str, changes: dict[str, bytes], target: Path) -> Path:
+    """Copy a fixture with some of its parts replaced or added."""
+    with zipfile.ZipFile(FIXTURES / name) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
+        for part in old.namelist():
+            new.writestr(part, changes.get(part, old.read(part)))
+        for part, data in changes.items():
+            if part not in old.namelist():
+                new.writestr(part, data)
+    return target
+
+
+def relations(**targets):
+    rows = "".join(
+        f'<Relationship Id="{key}" Type="{OFFICE_RELATIONS}/{kind}" Target="{target}"/>'
+        for key, (kind, target) in targets.items()
+    )
+    return f'<Relationships xmlns="{PACKAGE_RELATIONS}">{rows}</Relationships>'
+
+
+def word(body, **parts):
+    """Decode a Word document with this body. Further parts are named by their root element."""
+    files = {
+        "word/document.xml": (
+            f'<w:document xmlns:w="{WORD}" xmlns:r="{OFFICE_RELATIONS}"><w:body>{body}</w:body></w:document>'
+        ),
+        "_rels/.rels": relations(a=("officeDocument", "word/document.xml")),
+        "word/_rels/document.xml.rels": relations(**{key: (key, f"{key}.xml") for key in parts}),
+        **{f"word/{key}.xml": f'<w:{key} xmlns:w="{WORD}">{data}</w:{key}>' for key, data in parts.items()},
+    }
+    return docx.decode(packed(**files), {"seconds": 10})[1][0].decode()
+
+
+def paragraph(content, style="", more=""):
+    label = f'<w:pStyle w:val="{style}"/>' if style else ""
+    return f"<w:p><w:pPr>{label}{more}</w:pPr><w:r><w:t>{content}</w:t></w:r></w:p>"

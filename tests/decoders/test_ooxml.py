@@ -1,0 +1,179 @@
+"""Packages: the parts of zip archives, and limits and damage."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+
+import pytest
+from office_files import FIXTURES, WORD, packed, relations, repacked, text
+
+from eyespan.decoders import ooxml
+from eyespan.errors import Unreadable
+
+EXTERNAL_ENTITY = (
+    b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>'
+    b'<w:document xmlns:w="%s"><w:body><w:p><w:r><w:t>&e;</w:t></w:r></w:p></w:body></w:document>' % WORD.encode()
+)
+MANY_LAUGHS = b'<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]><x>&b;</x>'
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("report.docx", "word/document.xml"),
+        ("talk.pptx", "ppt/slides/slide1.xml"),
+        ("book.epub", "META-INF/container.xml"),
+    ],
+)
+@pytest.mark.parametrize("xml", [EXTERNAL_ENTITY, MANY_LAUGHS])
+def test_a_document_type_is_refused(tmp_path, name, part, xml):
+    path = repacked(name, {part: xml}, tmp_path / name)
+
+    with pytest.raises(Unreadable, match="document type"):
+        text(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [("report.docx", "word/document.xml"), ("talk.pptx", "ppt/presentation.xml"), ("ledger.xlsx", "xl/x.bin")],
+)
+def test_a_zip_bomb_is_refused_before_it_is_unpacked(tmp_path, name, part):
+    path = repacked(name, {part: b"\0" * (30 * 1024 * 1024)}, tmp_path / name)
+
+    with pytest.raises(Unreadable, match="zip bomb"):
+        text(path)
+
+
+def test_too_many_parts_are_refused(tmp_path):
+    many = tmp_path / "many.docx"
+    with zipfile.ZipFile(many, "w") as parts:
+        for number in range(10_001):
+            parts.writestr(f"word/{number}", "")
+    with pytest.raises(Unreadable, match="10001 parts"):
+        text(many)
+
+
+def test_all_parts_together_are_bounded(monkeypatch):
+    monkeypatch.setattr(ooxml, "MAX_READ_BYTES", 1000)
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as parts:
+        parts.writestr("a", "x" * 600)
+        parts.writestr("b", "x" * 600)
+    found = ooxml.Package(data, "docx")
+    found.read("a")
+
+    with pytest.raises(Unreadable, match="have 1200 bytes, the limit is 1000"):
+        found.check_all()
+    with pytest.raises(Unreadable, match="more than 1000 bytes"):
+        found.read("b")
+
+
+@pytest.mark.parametrize("name", ["report.docx", "talk.pptx"])
+def test_xml_that_is_nested_too_deeply_is_refused(tmp_path, name):
+    part, tag = ("word/document.xml", b"w:tbl") if name == "report.docx" else ("ppt/slides/slide1.xml", b"a:tbl")
+    space = b"wordprocessingml" if name == "report.docx" else b"drawingml"
+    xml = b'<x xmlns:%s="%s">' % (tag[:1], space) + b"<%s>" % tag * 5000 + b"</%s>" % tag * 5000 + b"</x>"
+    path = repacked(name, {part: xml}, tmp_path / name)
+
+    with pytest.raises(Unreadable, match="nested more than 256 levels"):
+        text(path)
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a.pptx", "a.xlsx", "a.epub", "a.ods"])
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"plain text, no zip", "corrupt"),
+        (b"PK\x03\x04 cut off", "corrupt"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600, "password|corrupt"),
+    ],
+)
+def test_a_file_that_is_not_such_a_document_is_refused(tmp_path, name, data, reason):
+    path = tmp_path / name
+    path.write_bytes(data)
+
+    with pytest.raises(Unreadable, match=reason):
+        text(path)
+
+
+def test_an_encrypted_part_is_reported(tmp_path):
+    data = bytearray((FIXTURES / "report.docx").read_bytes())
+    at = 0
+    while (at := data.find(b"PK\x01\x02", at + 1)) > 0:
+        flags = struct.unpack_from("<H", data, at + 8)[0]
+        struct.pack_into("<H", data, at + 8, flags | 1)
+    path = tmp_path / "a.docx"
+    path.write_bytes(data)
+
+    with pytest.raises(Unreadable, match="encrypted"):
+        text(path)
+
+
+def part_of(data: bytes) -> bytes:
+    return ooxml.Package(io.BytesIO(data), "docx").read("a.xml")
+
+
+@pytest.mark.parametrize("max_held_bytes", [0, ooxml.MAX_HELD_BYTES])
+def test_a_package_may_have_a_comment_and_any_names(monkeypatch, max_held_bytes):
+    monkeypatch.setattr(ooxml, "MAX_HELD_BYTES", max_held_bytes)
+    commented = packed(**{"a.xml": "<a/>", "ä.xml": "<b/>"})
+    with zipfile.ZipFile(commented, "a") as archive:
+        archive.comment = b"made by hand"
+
+    assert part_of(commented.getvalue()) == b"<a/>"
+
+
+def test_a_package_that_declares_more_parts_than_it_has_is_read():
+    data = bytearray(packed(**{"a.xml": "<a/>"}).getvalue())
+    struct.pack_into("<2H", data, len(data) - 14, 2, 2)
+
+    assert part_of(bytes(data)) == b"<a/>"
+
+
+def test_a_part_is_unpacked_no_further_than_its_declared_size():
+    content = "".join(f"<a>{number * 7919 % 99991}</a>" for number in range(9000))
+    data = packed(**{"a.xml": content}).getvalue()
+    assert part_of(data) == content.encode()
+    lying = bytearray(data)
+    struct.pack_into("<L", lying, data.rindex(b"PK\1\2") + 24, 10)
+
+    with pytest.raises(Unreadable, match=r"its part a\.xml is corrupt"):
+        part_of(bytes(lying))
+
+
+def test_targets_of_relations_are_names_of_parts():
+    rows = relations(a=("slide", "one.xml"), b=("slide", "../two.xml"), c=("slide", ""), d=("slide", "/x/%41.xml"))
+    found = ooxml.Package(packed(**{"ppt/_rels/show.xml.rels": rows}), "pptx").relations("ppt/show.xml")
+
+    assert [target for _, target in found.values()] == ["ppt/one.xml", "two.xml", "", "x/A.xml"]
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_parts_are_read_however_they_are_compressed(method):
+    assert ooxml.Package(packed(method, **{"a.xml": "<a/>" * 50}), "docx").read("A.xml") == b"<a/>" * 50
+
+
+def test_a_part_that_differs_from_its_entry_is_corrupt(monkeypatch):
+    data = bytearray(packed(zipfile.ZIP_STORED, **{"a.xml": "<a/>"}).getvalue())
+    moved = bytes(data).replace(b"PK\3\4", b"PK\0\0", 1)
+    other = bytes(data).replace(b"<a/>", b"<b/>", 1)
+
+    for broken in (moved, other):
+        with pytest.raises(Unreadable):
+            ooxml.Package(io.BytesIO(broken), "docx").read("a.xml")
+    with pytest.raises(Unreadable, match=r"its part b\.xml is missing"):
+        ooxml.Package(io.BytesIO(bytes(data)), "docx").read("b.xml")
+    monkeypatch.setattr(ooxml, "MAX_READ_BYTES", 6)
+    twice = ooxml.Package(io.BytesIO(bytes(data)), "docx")
+    twice.read("a.xml")
+    with pytest.raises(Unreadable, match="more than 6 bytes"):
+        twice.read("a.xml")
+
+
+def test_a_part_that_is_too_large_is_not_read(monkeypatch):
+    monkeypatch.setattr(ooxml, "MAX_PART_BYTES", 3)
+
+    with pytest.raises(Unreadable, match="the limit is 3"):
+        ooxml.Package(packed(**{"a.xml": "<a/>"}), "docx").read("a.xml")
