@@ -1,4 +1,4 @@
-"""Reading the native dialect's answers back: which characters of which line they show."""
+"""Parse the answers of the native dialect: the characters of each line that they show."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _GUTTER = re.compile(r"(?:(\d+)(?::(\d+))?)?\t")
 
 
 def shown(text, separator="\t"):
-    """{line: (first column, text)} of every row in an answer about one file, in order; asserts the answer's form."""
+    """Return number, first column and text of every row in an answer about one file; check the form of the answer."""
     rows = []
     lines = text.split("\n")
     assert re.search(r"(/\d+|/\?) #\d{12}$", lines[0]), lines[0]
@@ -36,7 +36,7 @@ def shown(text, separator="\t"):
 
 
 def follow(tool, selector, budget, most=10_000):
-    """Every row that following the continuations from a selector shows, and how many calls it took."""
+    """Follow the continuations from a selector; return every row shown and the number of calls."""
     waiting, rows, calls = [selector], [], 0
     while waiting:
         calls += 1
@@ -50,7 +50,7 @@ def follow(tool, selector, budget, most=10_000):
 
 
 def characters(rows):
-    """{(line, column): character}; asserts that none is shown twice. An empty line is (line, 0)."""
+    """Return the character at each (line, column), an empty line at (line, 0); check that none is shown twice."""
     found = {}
     for number, column, text in rows:
         for at, character in enumerate(text, column):
@@ -60,3 +60,8 @@ def characters(rows):
             assert (number, 0) not in found
             found[number, 0] = ""
     return found
+
+
+def line_numbers(reply):
+    """Return the numbers of the lines that a reply shows."""
+    return [number for number, _, _ in shown(reply.text)]

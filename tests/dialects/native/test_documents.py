@@ -1,17 +1,15 @@
-"""Documents in the native tool: pages, cells, sheets and pictures by the same selectors, within the same budget."""
-
 from __future__ import annotations
 
 import re
+import sqlite3
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from eyespan import Workspace
-from eyespan.dialects.pieces import cut_out
-from eyespan.model import CharRange, Tail
 
-FIXTURES = Path(__file__).parent.parent / "fixtures"
+FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 
 @pytest.fixture(scope="module")
@@ -22,12 +20,12 @@ def call():
 
 
 def text_of(lines):
-    """Lines without their gutter; without notes."""
+    """Return lines without their gutter, and no notes."""
     return [re.sub(r"^(\d+(:\d+)?)?\t", "", line) for line in lines if not line.startswith("note: ")]
 
 
 def follow(call, selector, budget):
-    """The lines of text that following the continuations shows, without headers and notes."""
+    """Follow the continuations; return the lines of text, without headers and notes, and the number of calls."""
     lines, waiting, calls = [], [selector], 0
     while waiting:
         calls += 1
@@ -41,7 +39,7 @@ def follow(call, selector, budget):
 
 
 @pytest.mark.parametrize("budget", [60, 100, 300, 5000])
-def test_the_pages_of_a_pdf_are_read_on_at_any_budget(call, budget):
+def test_the_pages_of_a_pdf_are_continued_at_any_budget(call, budget):
     whole = text_of(call("pdfs/book.pdf:p1-20", budget=20_000).text.split("\n")[1:])
     last = text_of(call("pdfs/book.pdf:p21-25", budget=20_000).text.split("\n")[1:])
 
@@ -50,32 +48,32 @@ def test_the_pages_of_a_pdf_are_read_on_at_any_budget(call, budget):
     if budget == 5000:
         assert calls <= 2
         assert lines == whole + last
-    # Inside a page a line may be cut in two; no character is lost or doubled.
+    # A line of a page may be cut in two; no character is lost or repeated.
     assert "".join(lines) == "".join(whole + last)
 
 
-def test_pages_asked_for_by_number_come_with_their_pictures(call):
+def test_selected_pages_come_with_their_images(call):
     reply = call("pdfs/book.pdf:p2-3")
 
     assert [block.type for block in reply.content] == ["text", "image", "image"]
     assert reply.text.startswith("pdfs/book.pdf:p2-3/25 #")
 
 
-def test_a_page_without_text_says_how_to_see_it(call):
+def test_a_page_without_text_is_answered_with_the_selector_that_shows_it(call):
     reply = call("pdfs/scan.pdf")
 
     assert "note: no text on page 1; pdfs/scan.pdf:p1 shows it" in reply.text
     assert [block.type for block in call("pdfs/scan.pdf:p1").content] == ["text", "image"]
 
 
-def test_what_is_beyond_the_end_is_told_by_how_much_there_is(call):
+def test_a_part_beyond_the_end_is_answered_with_the_number_of_parts(call):
     assert call("pdfs/book.pdf:p26").text == "pdfs/book.pdf:p26: no page 26: the PDF has 25 pages"
     assert call("notebooks/tides.ipynb:c9").text == "notebooks/tides.ipynb:c9: no cell 9: the notebook has 8 cells"
     assert "its sheets are Ledger, Notes" in call("office/ledger.xlsx:Nowhere").text
 
 
 @pytest.mark.parametrize("budget", [80, 500])
-def test_a_notebook_is_read_on_by_lines_of_its_text(call, budget):
+def test_a_notebook_is_continued_by_lines_of_its_text(call, budget):
     whole = call("notebooks/tides.ipynb", budget=100_000).text.split("\n")[1:]
 
     lines, _ = follow(call, "notebooks/tides.ipynb", budget)
@@ -83,7 +81,7 @@ def test_a_notebook_is_read_on_by_lines_of_its_text(call, budget):
     assert "".join(lines) == "".join(text_of(whole))
 
 
-def test_no_line_of_a_document_can_pass_for_one_of_the_tool(call):
+def test_no_line_of_a_document_can_be_mistaken_for_one_of_the_tool(call):
     for selector in ("pdfs/book.pdf", "notebooks/tides.ipynb"):
         body = call(selector).text.split("\nleft out, over")[0].split("\n")[1:]
         assert all(not line or re.match(r"\d*\t|note: ", line) for line in body)
@@ -109,7 +107,7 @@ def test_an_office_text_is_read_like_any_text(call):
     assert call("office/harbor.docx:p1").text == "office/harbor.docx:p1: a text document has no pages"
 
 
-def test_a_picture_is_shown_and_known_again(call):
+def test_an_image_is_shown_and_recognised_by_its_hash(call):
     reply = call("pictures/photo.jpg")
     value = reply.structured["parts"][0]["hash"]
 
@@ -120,7 +118,7 @@ def test_a_picture_is_shown_and_known_again(call):
     assert [block.type for block in again.content] == ["text"]
 
 
-def test_html_is_source_code(call):
+def test_html_is_shown_as_source(call):
     assert call("office/page.html:1").text.endswith("1\t<!DOCTYPE html>")
 
 
@@ -138,22 +136,52 @@ def test_documents_and_texts_share_one_call(call):
     assert "pdfs/locked.pdf: it is protected by a password" in reply.text
 
 
-@pytest.mark.parametrize("text", ["", "a", "a\n", "a\nbc\n\nd", "a\nbc\n\nd\n"])
-@pytest.mark.parametrize(
-    "selection", [CharRange(), CharRange(2), CharRange(2, 2), CharRange(1, 1, 2), CharRange(1, 1, None, 3)]
-)
-def test_held_text_is_cut_as_a_file_is(tmp_path, text, selection):
-    (tmp_path / "f").write_text(text)
-    from eyespan.model import ReadRequest
-
-    with Workspace(tmp_path) as workspace:
-        read = workspace.engine.read(ReadRequest("f", selection)).parts[0]
-
-    assert cut_out(text, selection) == read
+# --- tables ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("count", "most", "lines"), [(2, None, 2), (9, None, 4), (9, 4, 2), (1, 1, 1)])
-def test_the_end_of_held_text(count, most, lines):
-    part = cut_out("one\ntwo\n\nx\n", Tail(count, max_bytes=most))
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    here = tmp_path_factory.mktemp("tables")
+    made = sqlite3.connect(here / "app.sqlite")
+    made.execute("create table users (id integer primary key, name text)")
+    made.executemany("insert into users (name) values (?)", [(f"n{n}",) for n in range(300)])
+    made.commit()
+    made.close()
+    duckdb.sql(f"copy (select i, 2 * i as j from range(1000) t(i)) to '{here}/data.parquet' (format parquet)")
+    (here / "big.csv").write_text("id,name\n" + "".join(f"{n},n{n}\n" for n in range(2000)))
+    (here / "small.csv").write_text("id,name\n1,x\n")
+    with Workspace(here) as workspace:
+        tool = workspace.tool("native")
+        yield lambda files, **more: tool.call({"files": files, **more})
 
-    assert (part.line_count, part.first_line) == (lines, 5 - lines)
+
+def body(reply):
+    """Return the text of an answer about one file, without its header."""
+    return reply.text.split("\n", 1)[1]
+
+
+def test_tables_are_described_with_some_rows(tables):
+    assert "## table users, 300 rows" in tables("app.sqlite").text
+    assert "| 40 | n39 |" in tables("app.sqlite:users", budget=2000).text
+    assert "no table 'nobody'; there is 'users'" in tables("app.sqlite:nobody").text
+    assert "Parquet, 2 columns, 1000 rows" in tables("data.parquet").text
+
+
+def test_a_csv_file_is_described_and_by_lines_it_is_a_text(tables):
+    described = tables("big.csv")
+    assert "CSV, 2 columns, 2000 rows" in described.text
+    assert described.text.startswith("big.csv:table:1-")
+    assert tables("big.csv:table").text == described.text
+    assert body(tables("big.csv:100-101")) == "100\t98,n98\n\t99,n99"
+    assert body(tables("small.csv")) == "1\tid,name\n\t1,x"
+
+
+def test_a_description_over_the_budget_is_continued(tables):
+    for path in ("big.csv", "app.sqlite:users"):
+        left, seen = path, ""
+        while left:
+            reply = tables(left, budget=100)
+            assert not reply.is_error
+            seen += reply.text.split("left out")[0].split("\n", 1)[1]
+            left = reply.structured["parts"][0]["next"]
+        assert "| 9 | n" in seen

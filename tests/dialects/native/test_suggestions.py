@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+
+from eyespan import Policy, Workspace
+from eyespan.dialects.native.suggestions import MAX_LOOKUPS
+from eyespan.guard import Guard
+
+from .answers import shown
+
+
+@pytest.mark.parametrize(
+    ("asked", "similar"),
+    [
+        ("src/libb.py", "src/lib.py"),
+        ("src/lib.pt:3", "src/lib.py"),
+        ("SRC/LIB.py", "src/"),
+        ("src/LIB.PY", "src/lib.py"),
+        ("scr/lib.py", "src/lib.py"),
+        ("project/src/lib.py", "src/lib.py"),
+        ("src/lib.py/x", None),
+        ("nothing/like/it.txt", None),
+    ],
+)
+def test_a_wrong_name_is_answered_with_similar_ones(call, asked, similar):
+    reply = call(asked)
+
+    assert reply.error.code == "not_found"
+    found = reply.text.partition("; near: ")[2].split(", ")
+    assert (similar in found) if similar else found == [""]
+
+
+@pytest.mark.parametrize(
+    ("real", "asked"),
+    [
+        (unicodedata.normalize("NFD", "Café.txt"), unicodedata.normalize("NFC", "Café.txt")),
+        (unicodedata.normalize("NFC", "Café.txt"), unicodedata.normalize("NFD", "Café.txt")),
+        ("Screen\u202fshot.txt", "Screen shot.txt"),
+        ("It\u2019s.txt", "It's.txt"),
+        ("a\xa0b.txt", "a b.txt"),
+    ],
+)
+def test_a_name_that_looks_the_same_is_opened_with_a_note(root, call, real, asked):
+    (root / real).write_text("found\n")
+    reply = call(f"{asked}:1")
+
+    assert shown(reply.text) == [(1, 1, "found")]
+    assert "note: the name as asked has other characters" in reply.text
+    assert reply.structured["parts"][0]["path"] == real
+
+
+def test_names_that_a_rule_forbids_are_not_suggested(root):
+    (root / "secret.txt").write_text("x")
+    (root / "It\u2019s.key").write_text("x")
+    with Workspace(root, policy=Policy(["secret.*"])) as workspace:
+        tool = workspace.tool("native")
+
+        assert "near" not in tool.call({"files": "secret.tx"}).text
+        assert tool.call({"files": "It's.key"}).is_error
+
+
+def test_names_outside_the_root_are_not_suggested(root):
+    (root / "inside").mkdir()
+    with Workspace(root / "inside") as workspace:
+        reply = workspace.tool("native").call({"files": ["../a.pz", str(root / "a.pz"), "x/../../a.py"]})
+
+    assert reply.error.code == "outside_root"
+    assert [line.partition(": ")[2] for line in reply.text.split("\n")] == [
+        "outside the directories that may be read",
+        "outside the directories that may be read",
+        "no such file",
+    ]
+    assert "a.py" not in reply.text.replace("x/../../a.py", "")
+
+
+def test_a_wrong_symbol_is_answered_with_similar_ones(call):
+    reply = call("src/lib.py::Harbour.entr")
+
+    assert reply.error.code == "no_symbol"
+    assert "near: src/lib.py::Harbour.enter" in reply.text
+
+
+def test_a_hundred_wrong_names_are_answered_with_a_bounded_number_of_lookups(tool, monkeypatch):
+    """Without a limit, the 32 directories above each would be listed six times."""
+    asked = []
+    listed = Guard.list_beneath
+    monkeypatch.setattr(Guard, "list_beneath", lambda guard, path: asked.append(path) or listed(guard, path))
+    reply = tool.call({"files": [f"{'é/' * 500}{number}" for number in range(100)]})
+
+    assert reply.is_error
+    assert len(asked) <= MAX_LOOKUPS
+
+
+def test_nothing_is_listed_for_a_name_that_no_file_can_have(tool, monkeypatch):
+    monkeypatch.setattr(Guard, "list_beneath", lambda guard, path: pytest.fail(f"listed {path[:50]}"))
+    reply = tool.call({"files": "é/" * 800_000})
+
+    assert "File name too long" in reply.text
