@@ -1,8 +1,8 @@
-"""For any bytes and any window every dialect answers as a naive reader of the whole file would.
+"""Compare every dialect with a naive reader of the whole file, for any bytes and any window.
 
-The references below load the file, split it and follow the dialect's document, with no thought for memory or speed.
-The sizes in which the real reader works are shrunk and varied, so that a few hundred bytes are many blocks; no answer
-may depend on them. The limits of the dialects are made small for the same reason.
+The references below load the file, split it and follow the document of the dialect, without regard to memory or speed.
+The block sizes of the real reader are reduced and varied, so that a few hundred bytes are many blocks; no answer may
+depend on them. The limits of the dialects are reduced for the same reason.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ often = settings(
     suppress_health_check=[HealthCheck.too_slow],
 )
 
-# --- what is read --------------------------------------------------------------------------------------------------
+# --- files ---------------------------------------------------------------------------------------------------------
 
 TOKENS = [
     *(b"\n", b"\n", b"\n", b"\n", b"\r\n", b"\r\n", b"\r", b"\r\r\n", b"\n\n", b" ", b"\t", b"    ", b"a", b"word"),
@@ -69,7 +69,7 @@ wide_files = st.builds(
 
 
 def _holed(data: bytes, holes: list[tuple[int, bytes]]) -> bytes:
-    """Units that are no characters put in here and there."""
+    """Insert code units that are not characters."""
     for spot, hole in holes:
         if len(data) >= 4:
             at = spot % (len(data) // 4) * 4
@@ -79,7 +79,7 @@ def _holed(data: bytes, holes: list[tuple[int, bytes]]) -> bytes:
 
 sizes = st.fixed_dictionaries(
     {
-        "head": st.sampled_from([SNIFF, SNIFF + 1, 33, 64, 65536]),
+        "first_bytes": st.sampled_from([SNIFF, SNIFF + 1, 33, 64, 65536]),
         "block": st.sampled_from([1, 2, 3, 5, 8, 16, 31, 64, 256 * 1024]),
         "squeeze": st.sampled_from([0, 1, 7, 30, 100, 1 << 20]),
         "cheap": st.sampled_from([0, 10, 100, 1 << 23]),
@@ -91,7 +91,7 @@ sizes = st.fixed_dictionaries(
 @contextlib.contextmanager
 def shrunk(sizes):
     with (
-        mock.patch.object(Source, "max_first_bytes", sizes["head"]),
+        mock.patch.object(Source, "max_first_bytes", sizes["first_bytes"]),
         mock.patch.multiple(
             LineReader,
             block_bytes=sizes["block"],
@@ -115,12 +115,12 @@ def shrunk(sizes):
         yield
 
 
-class Desk:
-    """One file in one workspace, written anew for every example."""
+class OneFile:
+    """One file in one workspace, written again for every example."""
 
-    def __init__(self, folder: str) -> None:
-        self.path = Path(folder) / "file.txt"
-        self.workspace = Workspace(folder)
+    def __init__(self, directory: str) -> None:
+        self.path = Path(directory) / "file.txt"
+        self.workspace = Workspace(directory)
 
     def call(self, dialect, data, arguments, sizes, **settings_):
         self.path.write_bytes(data)
@@ -130,22 +130,22 @@ class Desk:
 
 
 @pytest.fixture(scope="module")
-def desk():
-    with tempfile.TemporaryDirectory() as folder:
-        made = Desk(folder)
+def one_file():
+    with tempfile.TemporaryDirectory() as directory:
+        made = OneFile(directory)
         yield made
         made.workspace.close()
 
 
 def stored_lines(data: bytes) -> list[bytes]:
-    """The lines with their terminators."""
+    """Return the lines with their terminators."""
     lines = [line + b"\n" for line in data.split(b"\n")]
     lines[-1] = lines[-1][:-1]
     return lines if lines[-1] else lines[:-1]
 
 
 def bare(line: bytes) -> bytes:
-    """Without its terminator: LF, or CR LF."""
+    """Return a line without its terminator, LF or CR LF."""
     if line.endswith(b"\r\n"):
         return line[:-2]
     return line[:-1] if line.endswith(b"\n") else line
@@ -172,10 +172,13 @@ def codex_slice(data: bytes, offset: int, limit: int) -> str:
 @often
 @given(files, st.integers(1, 40), st.one_of(st.integers(1, 40), st.just(2**64 - 1)), sizes)
 @example(
-    b"x" * 33 + b"\r" + b"y" * 30 + b"\nz\n", 1, 5, {"head": 16, "block": 8, "squeeze": 0, "cheap": 0, "stride": 65536}
+    b"x" * 33 + b"\r" + b"y" * 30 + b"\nz\n",
+    1,
+    5,
+    {"first_bytes": 16, "block": 8, "squeeze": 0, "cheap": 0, "stride": 65536},
 )
-def test_codex_slice(desk, data, offset, limit, sizes):
-    reply = desk.call("codex", data, {"offset": offset, "limit": limit}, sizes)
+def test_codex_slice(one_file, data, offset, limit, sizes):
+    reply = one_file.call("codex", data, {"offset": offset, "limit": limit}, sizes)
 
     assert reply.text == codex_slice(data, offset, limit)
 
@@ -187,7 +190,7 @@ RUST_BLANKS = {
 
 
 def codex_block(data: bytes, anchor: int, cap: int, levels: int, siblings: bool, header: bool) -> str:
-    """The rules one by one (research note "Indentation mode"), on all lines at once."""
+    """Apply the rules of the indentation mode one by one, to all lines at once."""
     lines = stored_lines(data)
     texts = [bare(line).decode("utf-8", "replace") for line in lines]
     if anchor > len(texts):
@@ -214,12 +217,12 @@ def codex_block(data: bytes, anchor: int, cap: int, levels: int, siblings: bool,
     cap = min(cap, len(texts))
     if cap == 1:
         return codex_line(anchor, lines[at])
-    kept = {at}
+    chosen = {at}
     up, down = at - 1, at + 1
     up_open = down_open = True
     up_floor = down_floor = 0
-    while len(kept) < cap:
-        before = len(kept)
+    while len(chosen) < cap:
+        before = len(chosen)
         if up_open:
             if (
                 up < 0
@@ -229,9 +232,9 @@ def codex_block(data: bytes, anchor: int, cap: int, levels: int, siblings: bool,
                 up_open = False
             else:
                 up_floor += effective[up] == floor
-                kept.add(up)
+                chosen.add(up)
                 up -= 1
-                if len(kept) >= cap:
+                if len(chosen) >= cap:
                     break
         if down_open:
             if (
@@ -242,11 +245,11 @@ def codex_block(data: bytes, anchor: int, cap: int, levels: int, siblings: bool,
                 down_open = False
             else:
                 down_floor += effective[down] == floor
-                kept.add(down)
+                chosen.add(down)
                 down += 1
-        if len(kept) == before:
+        if len(chosen) == before:
             break
-    order = sorted(kept)
+    order = sorted(chosen)
     while order and blank[order[0]]:
         order.pop(0)
     while order and blank[order[-1]]:
@@ -293,7 +296,7 @@ code_files = st.builds(
     st.booleans(),
     sizes,
 )
-def test_codex_indentation(desk, data, anchor, cap, levels, siblings, header, sizes):
+def test_codex_indentation(one_file, data, anchor, cap, levels, siblings, header, sizes):
     options = {
         "anchor_line": anchor,
         "max_lines": cap,
@@ -301,7 +304,7 @@ def test_codex_indentation(desk, data, anchor, cap, levels, siblings, header, si
         "include_siblings": siblings,
         "include_header": header,
     }
-    reply = desk.call("codex", data, {"mode": "indentation", "indentation": options}, sizes)
+    reply = one_file.call("codex", data, {"mode": "indentation", "indentation": options}, sizes)
 
     assert reply.text == codex_block(data, anchor, cap, levels, siblings, header)
 
@@ -337,9 +340,9 @@ def workspace_result(data: bytes, start: int, count: int, upstream: bool):
 @pytest.mark.parametrize("upstream", [False, True])
 @often
 @given(data=files, start=st.integers(1, 40), count=st.integers(1, 40), sizes=sizes)
-def test_workspace(desk, upstream, data, start, count, sizes):
+def test_workspace(one_file, upstream, data, start, count, sizes):
     dialect = "workspace-upstream" if upstream else "workspace"
-    reply = desk.call(dialect, data, {"start_line": start, "max_lines": count}, sizes)
+    reply = one_file.call(dialect, data, {"start_line": start, "max_lines": count}, sizes)
     expected = workspace_result(data, start, count, upstream)
 
     if isinstance(expected, str):
@@ -360,11 +363,11 @@ def test_workspace(desk, upstream, data, start, count, sizes):
 
 @often
 @given(data=any_bytes, count=st.integers(1, 7), sizes=sizes)
-def test_workspace_windows_put_together_are_the_file(desk, data, count, sizes):
+def test_workspace_windows_put_together_are_the_file(one_file, data, count, sizes):
     data = data.replace(b"\0", b"")[:WORKSPACE_BYTES]
     contents, start = [], 1
     while start is not None:
-        reply = desk.call("workspace", data, {"start_line": start, "max_lines": count}, sizes)
+        reply = one_file.call("workspace", data, {"start_line": start, "max_lines": count}, sizes)
         contents.append(reply.structured["content"])
         start = reply.structured["next_start_line"]
 
@@ -380,7 +383,7 @@ def forge_is_binary(data: bytes) -> bool:
     if b"\0" in sample:
         return True
     for spare in range(4 if len(data) > SNIFF else 1):
-        # A character that only the end of the sample cut in two is none the worse for it.
+        # A character that is cut by the end of the sample is valid.
         end = len(sample) - spare
         try:
             sample[:end].decode("utf-8")
@@ -393,7 +396,7 @@ def forge_is_binary(data: bytes) -> bool:
 
 
 def is_start_of_a_character(rest: bytes) -> bool:
-    """Whether some continuation makes one whole character of these bytes."""
+    """Return True if the bytes are the start of a valid character."""
     first = rest[0]
     length = 2 if 0xC2 <= first <= 0xDF else 3 if 0xE0 <= first <= 0xEF else 4 if 0xF0 <= first <= 0xF4 else 0
     if len(rest) >= length:
@@ -467,9 +470,9 @@ byte_limits = st.one_of(st.integers(0, 200), st.just(1 << 21))
 
 @often
 @given(files, forge_ranges, byte_limits, byte_limits, st.booleans(), sizes)
-def test_forge(desk, data, arguments, max_file, max_scan, numbers, sizes):
+def test_forge(one_file, data, arguments, max_file, max_scan, numbers, sizes):
     limits = {"max_file_read_bytes": max_file, "max_scan_bytes": max_scan, "show_line_numbers": numbers}
-    reply = desk.call("forge", data, arguments, sizes, **limits)
+    reply = one_file.call("forge", data, arguments, sizes, **limits)
     expected = forge_result(data, arguments, max_file, max_scan, numbers)
 
     if isinstance(expected, str):
@@ -485,16 +488,16 @@ def test_forge(desk, data, arguments, max_file, max_scan, numbers, sizes):
 
 @often
 @given(any_bytes, st.integers(0, 300), sizes)
-def test_forge_scan_limit_is_met_exactly(desk, data, slack, sizes):
-    """One byte less than the lines take is an error, as many as they take is none."""
+def test_forge_scan_limit_is_met_exactly(one_file, data, slack, sizes):
+    """The limit may be as large as the lines; one byte less is an error."""
     lines = stored_lines(data)
     if forge_is_binary(data) or not lines:
         return
     last = slack % len(lines) + 1
     size = sum(map(len, lines[:last]))
 
-    just = desk.call("forge", data, {"head": last}, sizes, max_scan_bytes=size)
-    short = desk.call("forge", data, {"head": last}, sizes, max_scan_bytes=size - 1)
+    just = one_file.call("forge", data, {"head": last}, sizes, max_scan_bytes=size)
+    short = one_file.call("forge", data, {"head": last}, sizes, max_scan_bytes=size - 1)
 
     assert not just.is_error
     assert short.text == "Read failed: Scan limit exceeded; narrow the range"
@@ -503,7 +506,7 @@ def test_forge_scan_limit_is_met_exactly(desk, data, slack, sizes):
 # --- claude --------------------------------------------------------------------------------------------------------
 
 
-def claude_result(data: bytes, first: int, limit: int, mark: str):
+def claude_result(data: bytes, first: int, limit: int, separator: str):
     wide = next((name for name in sorted(WIDE, reverse=True) if data.startswith(WIDE[name])), None)
     if wide is None and b"\0" in data[:SNIFF]:
         return None
@@ -515,7 +518,7 @@ def claude_result(data: bytes, first: int, limit: int, mark: str):
     for number, line in enumerate(shown, first):
         if len(line) > CLAUDE_LINE_CHARS:
             line = f"{line[:CLAUDE_LINE_CHARS]}... [line truncated, {len(line)} chars total]"
-        view.append(f"{number:>6}{mark}{line}")
+        view.append(f"{number:>6}{separator}{line}")
     return "\n".join(view), len(shown), len(ended), first - 1 + len(shown) < len(ended)
 
 
@@ -523,20 +526,23 @@ def claude_result(data: bytes, first: int, limit: int, mark: str):
 @often
 @given(data=st.one_of(files, wide_files), offset=st.integers(0, 30), limit=st.integers(1, 40), sizes=sizes)
 @example(
-    b"x" * 12 + b"\r" + b"y" * 99 + b"\nz\n", 0, 5, {"head": 16, "block": 8, "squeeze": 0, "cheap": 0, "stride": 65536}
+    b"x" * 12 + b"\r" + b"y" * 99 + b"\nz\n",
+    0,
+    5,
+    {"first_bytes": 16, "block": 8, "squeeze": 0, "cheap": 0, "stride": 65536},
 )
 @example(
     b"x" * 12 + b"\r" + b"y" * 99 + b"\nz\n",
     0,
     5,
-    {"head": 16, "block": 64, "squeeze": 30, "cheap": 0, "stride": 65536},
+    {"first_bytes": 16, "block": 64, "squeeze": 30, "cheap": 0, "stride": 65536},
 )
-def test_claude(desk, dialect, data, offset, limit, sizes):
+def test_claude(one_file, dialect, data, offset, limit, sizes):
     if kinds.detect(data, "file.txt") is not None:
-        return  # a picture or a PDF, by accident
+        return  # an image or a PDF, by accident
     upstream = dialect == "claude-upstream"
     first = max(1, offset) if upstream else offset + 1
-    reply = desk.call(dialect, data, {"offset": offset, "limit": limit}, sizes)
+    reply = one_file.call(dialect, data, {"offset": offset, "limit": limit}, sizes)
     expected = claude_result(data, first, limit, "→" if upstream else "\t")
 
     if expected is None:
@@ -555,4 +561,4 @@ def test_claude(desk, dialect, data, offset, limit, sizes):
         assert f"shorter than the provided offset ({offset}). The file has {total} lines." in reply.text
     else:
         assert reply.content[0].text == view
-        assert len(reply.content) == 1  # a limit that was asked for needs no reminder
+        assert len(reply.content) == 1  # lines cut by a given limit have no reminder

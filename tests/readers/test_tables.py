@@ -409,7 +409,7 @@ def test_a_virtual_table_is_named_and_not_asked(tmp_path):
 
 
 def outcome(folder, path, **options):
-    """What was shown, or why nothing was."""
+    """Return the text of a document, or the reason why there is none."""
     try:
         return read(folder, path, **options).parts[0].text
     except ReadError as error:

@@ -2,8 +2,8 @@
 
 A cell is `<cell id="ID">source</cell id="ID">`, followed by its outputs: text as text, images as images in their place.
 Reads nbformat 4 and its predecessors with worksheets; sources and texts may be strings or lists of strings. Size, depth
-and the number of values are measured on the bytes before they are parsed, which bounds the memory. Whatever the file
-contains, the result is valid UTF-8, and images are decoded and checked like image files.
+and the number of values are measured on the bytes before they are parsed, which bounds the memory. For any file the
+result is valid UTF-8, and images are decoded and checked like image files.
 """
 
 from __future__ import annotations
