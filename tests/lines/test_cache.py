@@ -295,30 +295,111 @@ def test_a_cache_file_that_cannot_be_put_in_place_or_removed_is_no_error(indexed
     assert made.find(source, b"\n") is None
 
 
-def test_another_process_may_remove_the_oldest_first(indexed, monkeypatch):
+@pytest.fixture
+def opened_directory(indexed):
+    """A cache whose directory exists and is open."""
     made, _, _ = indexed
-    os.makedirs(made.directory)
+    fd = cache.open_directory(made.directory, create=True)
+    yield made, fd
+    os.close(fd)
+
+
+def write_entry(made, name, size=100, age=0):
+    path = os.path.join(made.directory, name)
+    with open(path, "wb") as written:
+        written.write(bytes(size))
+    os.utime(path, (1_000_000_000 - age, 1_000_000_000 - age))
+    return path
+
+
+def test_another_process_may_remove_the_oldest_first(opened_directory, monkeypatch):
+    made, fd = opened_directory
     for number in range(3):
-        with open(os.path.join(made.directory, str(number)), "w") as written:
-            written.write("x" * 100)
+        write_entry(made, f"{number}-a-0a.lines")
+    real = os.stat
 
-    class Entry:
-        def __init__(self, path, gone):
-            self.path, self._gone = path, gone
+    def stat(name, **more):
+        if str(name).startswith("1-"):
+            raise FileNotFoundError
+        return real(name, **more)
 
-        def stat(self, **_):
-            if self._gone:
-                raise FileNotFoundError
-            return os.stat(self.path)
-
-    entries = [Entry(os.path.join(made.directory, str(number)), number == 1) for number in range(3)]
-    monkeypatch.setattr(cache.os, "scandir", lambda directory: entries)
+    monkeypatch.setattr(cache.os, "stat", stat)
     monkeypatch.setattr(cache, "DISK_TOTAL_BYTES", 50)
     monkeypatch.setattr(cache.os, "unlink", fails(errno.ENOENT))
 
-    made._remove_oldest()
+    cache._remove_oldest(fd)
 
-    assert len(os.listdir(made.directory)) == 3
+    assert len(names(made)) == 3
+
+
+FOREIGN = ["thesis.bin", "notes.lines", "1-2-0a.lines~", "1-2-0a.txt", "1-2.lines", "1-2-0a.linesx", "-1-2-0a.lines"]
+
+
+def test_only_files_of_the_cache_are_removed_the_oldest_first(opened_directory, monkeypatch):
+    made, fd = opened_directory
+    for name in FOREIGN:
+        write_entry(made, name, size=5000, age=1000)
+    os.symlink("thesis.bin", os.path.join(made.directory, "9-9-0a.lines"))
+    os.mkdir(os.path.join(made.directory, "8-8-0a.lines"))
+    write_entry(made, "1-1-0a.lines", age=30)
+    write_entry(made, "2-2-0a.lines.77-ab", age=20)
+    write_entry(made, "3-3-0a.lines", age=10)
+    monkeypatch.setattr(cache, "DISK_TOTAL_BYTES", 100)
+
+    cache._remove_oldest(fd)
+
+    assert names(made) == sorted([*FOREIGN, "9-9-0a.lines", "8-8-0a.lines", "3-3-0a.lines"])
+
+
+def test_files_of_another_user_are_not_removed(opened_directory, monkeypatch):
+    made, fd = opened_directory
+    write_entry(made, "1-1-0a.lines")
+    monkeypatch.setattr(cache, "DISK_TOTAL_BYTES", 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(cache.os, "getuid", lambda: os.geteuid() + 1)
+
+        cache._remove_oldest(fd)
+
+    assert names(made) == ["1-1-0a.lines"]
+
+
+@pytest.mark.parametrize("what", ["link", "open to others", "another user", "file"])
+def test_a_directory_that_is_not_private_is_not_used(what, indexed, tmp_path, monkeypatch):
+    made, source, found = indexed
+    other = tmp_path / "other"
+    other.mkdir(mode=0o700)
+    match what:
+        case "link":
+            os.symlink(other, made.directory)
+        case "open to others":
+            os.mkdir(made.directory)
+            os.chmod(made.directory, 0o755)
+        case "another user":
+            os.mkdir(made.directory, 0o700)
+            monkeypatch.setattr(cache.os, "getuid", lambda: os.geteuid() + 1)
+        case "file":
+            (tmp_path / "cache").write_text("")
+
+    made._save(cache._key(source, b"\n"), found.stamped(1, None, b"x" * 16))
+
+    assert (names(made), os.listdir(other)) == ([], [])
+    assert made._load(cache._key(source, b"\n")) is None
+
+
+def test_a_directory_without_a_status_is_not_used(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(cache.os, "fstat", fails(errno.EIO))
+        found = cache.open_directory(str(tmp_path))
+
+    assert found is None
+
+
+def test_a_cache_changes_the_times_of_no_file(indexed, monkeypatch):
+    made, source, found = indexed
+    made.put(source, b"\n", found, MUCH_LATER)
+    monkeypatch.setattr(os, "utime", fails(errno.EPERM))
+
+    assert made._load(cache._key(source, b"\n")) is not None
 
 
 def test_a_cache_whose_counts_do_not_add_up_is_none(indexed):

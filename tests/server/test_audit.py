@@ -61,6 +61,24 @@ def test_a_log_that_others_can_read_is_restricted_to_its_owner(tmp_path):
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
 
+def test_rotation_changes_no_modes(tmp_path, monkeypatch):
+    log = tmp_path / "audit.jsonl"
+    audit = Audit(str(log), max_bytes=200)
+
+    def refuse(*_):
+        raise PermissionError(1, "as in the sandbox of a server")
+
+    monkeypatch.setattr(os, "fchmod", refuse)
+    monkeypatch.setattr(os, "chmod", refuse)
+    for number in range(5):
+        audit.write({"path": "x" * 150, "number": number})
+    audit.close()
+
+    found = sorted(path for path in tmp_path.iterdir() if not path.name.endswith(".lock"))
+    assert len(found) == 5
+    assert {stat.S_IMODE(path.stat().st_mode) for path in found} == {0o600}
+
+
 @pytest.mark.parametrize("required", [False, True])
 def test_without_a_required_line_nothing_is_read(lines, tree, full_device, required):
     extra = ["--audit-required"] if required else []

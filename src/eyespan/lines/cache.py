@@ -4,11 +4,16 @@ Both parts are bounded and drop the least recently used entries first. The direc
 holds counts only: no names, no contents. Its files are written completely and then renamed, so any number of processes
 may share it; a file that is damaged, foreign or of another version is ignored and written again. EYESPAN_CACHE=off
 caches in memory only.
+
+A directory that is a link, that belongs to another user or that others may enter is not used, and files in it that the
+cache did not write are never touched. Files are named relative to the open directory, so systems without such calls
+(Windows) cache in memory only.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from _thread import allocate_lock
 
@@ -29,6 +34,8 @@ DISK_MIN_BYTES = 64 << 20
 DISK_STEP_BYTES = 16 << 20
 """A cache file is written again after so much growth; scanning less takes another process 2 ms."""
 DISK_TOTAL_BYTES = 64 << 20
+_SUFFIX = ".lines"
+_HEX_DIGITS = frozenset("0123456789abcdef")
 _MAGIC = b"eyespan-lines-1\n"
 _MASK = 2**64 - 1
 """Device and inode numbers use all 64 bits on some file systems; times before 1970 are negative."""
@@ -94,26 +101,24 @@ class IndexCache:
     def _may_be_on_disk(self, source: Source) -> bool:
         return self.directory is not None and source.is_file and source.size_bytes >= DISK_MIN_BYTES
 
-    def _path(self, key: Key) -> str:
-        device, inode, newline = _file_key(key)
-        return os.path.join(self.directory or "", f"{device:x}-{inode:x}-{newline.hex()}.lines")
-
     def _load(self, key: Key) -> LineIndex | None:
-        try:
-            fd = os.open(self._path(key), os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0))
-        except OSError:
+        directory = open_directory(self.directory)
+        if directory is None:
             return None
         try:
+            fd = os.open(_name(key), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=directory)
+        except OSError:
+            return None
+        finally:
+            close_fd(directory)
+        try:
             status = os.fstat(fd)
-            if status.st_size > DISK_TOTAL_BYTES or (hasattr(os, "getuid") and status.st_uid != os.getuid()):
+            if status.st_size > DISK_TOTAL_BYTES or not _is_own_file(status):
                 return None
             data = b""
             while piece := os.read(fd, status.st_size + 1 - len(data)):
                 data += piece
-            index = _unpack(data, key)
-            if index is not None:
-                os.utime(self._path(key))  # recently used: others are removed before it
-            return index
+            return _unpack(data, key)
         except OSError:
             return None
         finally:
@@ -121,45 +126,95 @@ class IndexCache:
 
     def _save(self, key: Key, index: LineIndex) -> None:
         """Write an index to disk if possible. A cache that cannot be written is no reason to fail a read."""
-        path = self._path(key)
-        part = f"{path}.{os.getpid()}-{id(index):x}"
+        directory = open_directory(self.directory, create=True)
+        if directory is None:
+            return
+        name = _name(key)
+        part = f"{name}.{os.getpid()}-{id(index):x}"
         try:
-            os.makedirs(self.directory or "", mode=0o700, exist_ok=True)
-            fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            fd = os.open(part, flags, 0o600, dir_fd=directory)
             try:
                 data = _pack(key, index)
                 written = os.write(fd, data)
             finally:
                 os.close(fd)
             if written == len(data):
-                os.replace(part, path)
-                self._remove_oldest()
+                os.replace(part, name, src_dir_fd=directory, dst_dir_fd=directory)
+                _remove_oldest(directory)
             else:
-                os.unlink(part)
+                os.unlink(part, dir_fd=directory)
         except OSError:
             try:
-                os.unlink(part)
+                os.unlink(part, dir_fd=directory)
             except OSError:
                 pass
+        finally:
+            close_fd(directory)
 
-    def _remove_oldest(self) -> None:
-        """Remove the least recently used files until the rest is within the limit."""
-        entries = []
-        for entry in os.scandir(self.directory):
-            try:
-                status = entry.stat(follow_symlinks=False)
-            except OSError:
-                continue  # another process removed it
-            entries.append((status.st_mtime_ns, status.st_size, entry.path))
-        total = sum([size for _, size, _ in entries])
-        for _, size, path in sorted(entries):
-            if total <= DISK_TOTAL_BYTES:
-                break
-            try:
-                os.unlink(path)
-            except OSError:
-                pass
-            total -= size
+
+def open_directory(path: str | None, *, create: bool = False) -> int | None:
+    """Open the directory of the cache; None if it does not exist or is not private to this user."""
+    if path is None or os.open not in os.supports_dir_fd:
+        return None
+    try:
+        if create:
+            os.makedirs(path, mode=0o700, exist_ok=True)
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        status = os.fstat(fd)
+        if status.st_uid == os.getuid() and not status.st_mode & 0o077:
+            return fd
+    except OSError:
+        pass
+    close_fd(fd)
+    return None
+
+
+def _remove_oldest(directory: int) -> None:
+    """Remove the least recently used files of the cache until the rest is within the limit. Raises: OSError."""
+    entries = []
+    for name in os.listdir(directory):
+        if not _is_own_name(name):
+            continue
+        try:
+            status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+        except OSError:
+            continue  # another process removed it
+        if _is_own_file(status):
+            # The time of the last access is exact to a day on most systems. Setting it is not permitted to a server.
+            entries.append((max(status.st_atime_ns, status.st_mtime_ns), status.st_size, name))
+    total = sum([size for _, size, _ in entries])
+    for _, size, name in sorted(entries):
+        if total <= DISK_TOTAL_BYTES:
+            break
+        try:
+            os.unlink(name, dir_fd=directory)
+        except OSError:
+            pass
+        total -= size
+
+
+def _name(key: Key) -> str:
+    """Return the name of a file of the cache."""
+    device, inode, newline = _file_key(key)
+    return f"{device:x}-{inode:x}-{newline.hex()}{_SUFFIX}"
+
+
+def _is_own_name(name: str) -> bool:
+    """Return True for a name that `_name` makes, and for that of a file which is not yet complete."""
+    stem, suffix, part = name.partition(_SUFFIX)
+    fields = stem.split("-")
+    if part:
+        fields += part[1:].split("-")
+    is_complete = bool(suffix) and len(fields) == (5 if part else 3) and part[:1] in ("", ".")
+    return is_complete and all(field and _HEX_DIGITS.issuperset(field) for field in fields)
+
+
+def _is_own_file(status: os.stat_result) -> bool:
+    return stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid()
 
 
 def _key(source: Source, newline: bytes) -> Key:

@@ -38,6 +38,10 @@ class Audit:
         self._max_bytes = max_bytes
         self._lock = allocate_lock()
         self._fd = self._open()
+        # Only here: inside the sandbox of a server, which this precedes, the mode of a file cannot be changed. Files
+        # made by rotation are private from the start.
+        if os.name == "posix" and os.fstat(self._fd).st_mode & 0o077:
+            os.fchmod(self._fd, 0o600)
 
     def write(self, line: dict[str, Any]) -> None:
         """Append one line, with the current time. Raises: OSError if the file does not hold the whole line."""
@@ -56,10 +60,7 @@ class Audit:
             os.close(fd)
 
     def _open(self) -> int:
-        fd = os.open(self.path, _FLAGS, 0o600)
-        if os.name == "posix" and os.fstat(fd).st_mode & 0o077:
-            os.fchmod(fd, 0o600)
-        return fd
+        return os.open(self.path, _FLAGS, 0o600)
 
     def _prepare(self, size_bytes: int) -> None:
         """Rotate the file if these bytes do not fit, and reopen it if another process rotated it."""

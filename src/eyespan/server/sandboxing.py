@@ -39,15 +39,17 @@ def confine(options: ServeOptions, roots: Iterable[Root], audit: Audit | None) -
 
 def needs_of(options: ServeOptions, roots: Iterable[Root]) -> Needs:
     """Return the needs of a server with these options. Create the cache directory, which is impossible from inside."""
-    from eyespan.lines.cache import shared
+    from eyespan.lines.cache import open_directory, shared
+    from eyespan.source import close_fd
 
-    # Look the cache up here, while the home directory can still be read.
+    # Look the cache up here, while the home directory can still be read. A directory that is not private to this user
+    # is not used, so the sandbox does not make it writable either.
     cache = shared().directory
-    if cache is not None:
-        try:
-            os.makedirs(cache, mode=0o700, exist_ok=True)
-        except OSError:
-            pass  # then indexes are cached in memory only
+    fd = open_directory(cache, create=True)
+    if fd is None:
+        cache = None
+    else:
+        close_fd(fd)
     ports = None
     if options.oauth_issuer is not None:
         ports = ports_of([options.oauth_issuer, os.environ.get("EYESPAN_OAUTH_JWKS", options.oauth_issuer)])
