@@ -56,7 +56,7 @@ def nibble(file, params):
     """Leaves no memory for the report."""
     block = []
     while True:
-        block = [block, bytes(40)]
+        block = [block, bytes(400)]
 
 
 def flood(file, params):

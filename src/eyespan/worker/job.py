@@ -53,7 +53,7 @@ def run(
             facts, blobs = decoder(file, params)
         header = protocol.pack({"facts": facts, "layers": layers}, blobs)
     except BaseException as error:
-        error.__traceback__ = None  # frees what the decoder held, which may be all memory
+        error.__traceback__ = error.__context__ = None  # frees what the decoder held, which may be all memory
         header, blobs = protocol.pack({**protocol.error_header(error, task), "layers": layers}), []
     for data in (header, *blobs):
         _write_all(response, data)
