@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
+from eyespan import cli
 from eyespan.cli.main import COMMANDS
 
 
@@ -108,3 +112,32 @@ def test_a_configuration_outside_the_workspace_can_allow_names(directory, tmp_pa
     config.write_text('[policy]\nallow = ["**/*.pem"]\n')
 
     assert eyespan("--config", str(config), "read", "key.pem")[1] == "     1\tnot so secret\n"
+
+
+@pytest.mark.parametrize("module", ["json", "re", "stat", "struct", "zlib", "tomllib", "logging", "PIL", "mcp"])
+def test_modules_planted_in_the_current_directory_are_not_imported(module, tmp_path):
+    (tmp_path / f"{module}.py").write_text("import os; os.write(1, b'planted')\n")
+    (tmp_path / "a.json").write_text('{"a": 1}\n')
+
+    for words in (["read", "a.json"], ["call", "native", '{"files": "a.json"}'], ["dialects"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "eyespan", *words], cwd=tmp_path, capture_output=True, check=True, timeout=60
+        )
+        assert b"planted" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        (["/work", "/lib"], ["/lib"]),
+        (["/src", "/lib"], ["/lib", "/src"]),
+    ],
+)
+def test_the_current_directory_is_used_last_and_only_for_eyespan_itself(path, expected):
+    source = (Path(cli.__file__).parents[1] / "__main__.py").read_text()
+    scope = {"__name__": "other", "__spec__": None}
+    exec(source.partition("from eyespan.cli")[0], scope)
+
+    scope["remove_current_directory"](path, "/src")
+
+    assert path == expected
