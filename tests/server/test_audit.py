@@ -11,6 +11,7 @@ import threading
 import pytest
 
 from eyespan.server.audit import Audit
+from eyespan.server.protocol import RESOURCE_TEMPLATE
 
 from .clients import SERVE
 
@@ -51,6 +52,25 @@ def test_each_call_is_one_line_without_contents(lines, tree, tmp_path):
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
 
+def test_each_completion_is_one_line(lines, tree, tmp_path):
+    log = tmp_path / "audit.jsonl"
+    server = lines("--audit", str(log))
+    ref = {"type": "ref/resource", "uri": RESOURCE_TEMPLATE}
+
+    for value in ("src/a", "../", "none/", ".ssh/"):
+        server.ask("completion/complete", {"ref": ref, "argument": {"name": "path", "value": value}})
+    server.close()
+
+    rows = logged(log)
+    keys = ("dialect", "path", "canonical", "rule", "bytes", "verdict", "code")
+    assert [[row[key] for key in keys] for row in rows] == [
+        ["completion", "src/a", "src", None, len("src/app.py"), "read", None],
+        ["completion", "../", None, None, 0, "refused", "outside_root"],
+        ["completion", "none/", None, None, 0, "refused", "not_found"],
+        ["completion", ".ssh/", None, "**/.ssh/**", 0, "refused", "policy_denied"],
+    ]
+
+
 def test_a_log_that_others_can_read_is_restricted_to_its_owner(tmp_path):
     log = tmp_path / "audit.jsonl"
     log.write_text("")
@@ -86,10 +106,13 @@ def test_without_a_required_line_nothing_is_read(lines, tree, full_device, requi
 
     result = server.call("Read", file_path=str(tree / "hello.txt"))
     resource = server.ask("resources/read", {"uri": "file:///hello.txt"})
+    ref = {"type": "ref/resource", "uri": RESOURCE_TEMPLATE}
+    names = server.ask("completion/complete", {"ref": ref, "argument": {"name": "path", "value": ""}})
     server.close()
 
     assert result["isError"] is required
     assert ("error" in resource) is required
+    assert ("error" in names) is required
     assert ("hello" in json.dumps([result, resource]).replace("hello.txt", "")) is not required
     assert server.errors.count("the audit log cannot be written") == 1
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-from eyespan.errors import PolicyDenied
+from eyespan.errors import PolicyDenied, ReadError
 from eyespan.model import CharRange, Document, Lines, Tail, TextPart
 from eyespan.tool import Tool
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     # For the type checker a recorder is an engine: it forwards everything else to one.
     from eyespan.engine import Engine as _Engine
+    from eyespan.guard.listing import Listing
     from eyespan.model import ReadRequest, Reply
     from eyespan.opened import Opened
 
@@ -31,7 +32,7 @@ else:
 class Recorder(_Engine):
     """An engine that records its last read and every file it was asked for."""
 
-    __slots__ = ("_engine", "asked", "document", "files", "request", "rule")
+    __slots__ = ("_engine", "asked", "document", "files", "list_error", "listed", "request", "rule")
 
     def __init__(self, engine: _Engine) -> None:
         self._engine = engine
@@ -40,6 +41,10 @@ class Recorder(_Engine):
         self.document: Document | None = None
         self.rule: str | None = None
         """The rule that denied a file of this call, or the tool."""
+        self.listed: str | None = None
+        """The directory that was listed, by its path below its root."""
+        self.list_error: str | None = None
+        """The code of the error that listing a directory ended with."""
         self.files: dict[str, dict[str, Any]] = {}
         """The files that were opened, by their names on disk, and those that a rule denied, by the names asked for."""
 
@@ -53,6 +58,17 @@ class Recorder(_Engine):
         except PolicyDenied as error:
             self._denied(error)
             raise
+
+    def list(self, path: str, context: CallContext | None = None) -> Listing:
+        try:
+            listing = self._engine.list(path, context)
+        except ReadError as error:
+            if isinstance(error, PolicyDenied):
+                self._denied(error)
+            self.list_error = error.code
+            raise
+        self.listed = listing.path
+        return listing
 
     def read(self, request: ReadRequest, context: CallContext | None = None) -> Document:
         document = self._tried(request, lambda: self._engine.read(request, context))

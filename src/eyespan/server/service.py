@@ -247,9 +247,32 @@ class Service:
             raise RpcError(INVALID_PARAMS, "argument.value must be a string")
         if argument.get("name") != "path":
             return {"completion": {"values": [], "total": 0, "hasMore": False}}
-        from eyespan.dialects.resource import complete
+        import time
 
-        return {"completion": complete(self.workspace.engine, value, context)}
+        from eyespan.dialects.resource import complete
+        from eyespan.server.recorder import Recorder
+
+        recorder = Recorder(self.workspace.engine)
+        start = time.perf_counter()
+        completion = complete(recorder, value, context)
+        if self.audit is not None:
+            is_refused = recorder.list_error is not None
+            verdict = "cancelled" if context.cancelled else "refused" if is_refused else "read"
+            line = {
+                "caller": caller,
+                "dialect": "completion",
+                "path": value,
+                "canonical": recorder.listed,
+                "range": None,
+                "rule": recorder.rule,
+                "bytes": sum(len(name.encode()) for name in completion["values"]),
+                "verdict": verdict,
+                "code": recorder.list_error,
+                "ms": round((time.perf_counter() - start) * 1000, 3),
+            }
+            if not self._write_audit(line):
+                raise RpcError(INTERNAL_ERROR, "the audit log cannot be written, so directories cannot be listed")
+        return {"completion": completion}
 
 
 def _error_result(text: str, code: str) -> dict[str, Any]:
