@@ -6,10 +6,12 @@ import copy
 import multiprocessing
 import os
 import pickle
+import stat
 
 import pytest
 
 from eyespan import Policy, Workspace
+from eyespan.errors import Closed
 
 
 @pytest.fixture
@@ -75,3 +77,76 @@ def test_a_spawned_process_reads_with_a_workspace_it_was_sent(workspace):
     with tool.workspace:
         assert tool.call({"path": "a.txt"}).structured["content"] == "one\ntwo\n"
         assert tool.call({"path": "secret.txt"}).is_error
+
+
+ARGUMENTS = {
+    "native": ("files", "a.txt: the workspace is closed"),
+    "codex": ("file_path", "failed to read file: the workspace is closed"),
+    "claude": ("file_path", "Error reading file: the workspace is closed"),
+    "forge": ("path", "Read failed: the workspace is closed: {path}"),
+    "workspace": ("path", "INTERNAL: the workspace is closed: {path}"),
+}
+
+
+@pytest.mark.parametrize("dialect", ARGUMENTS)
+def test_a_closed_workspace_is_reported_by_every_dialect(dialect, root):
+    key, text = ARGUMENTS[dialect]
+    path = "a.txt" if dialect == "native" else str(root / "a.txt")
+    workspace = Workspace(root)
+    tool = workspace.tool(dialect)
+    workspace.close()
+
+    reply = tool.call({key: path})
+
+    assert (reply.is_error, reply.text) == (True, text.format(path=path))
+
+
+@pytest.mark.parametrize("act", ["list", "admit"])
+def test_a_closed_workspace_lists_and_admits_nothing(act, root):
+    workspace = Workspace(root)
+    workspace.close()
+
+    with pytest.raises(Closed):
+        getattr(workspace.engine, act)("a.txt")
+
+
+@pytest.mark.parametrize("backend", ["openat2", "walk"])
+def test_a_read_under_way_never_sees_a_directory_opened_after_the_close(backend, root, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    (other / "a.txt").write_text("of another directory\n")
+    workspace = Workspace(root, backend=backend)
+    number = workspace.roots[0].fd
+
+    workspace.close()
+    opened = [os.open(other, os.O_RDONLY) for _ in range(64)]
+    try:
+        assert number not in opened
+        workspace.roots[0].is_closed = False  # as for a call that passed the check before the close
+        reply = workspace.tool("forge").call({"path": "a.txt"})
+    finally:
+        for fd in opened:
+            os.close(fd)
+
+    assert reply.is_error
+    assert "another" not in reply.text
+
+
+def test_a_workspace_can_be_closed_twice_and_without_descriptors(root, monkeypatch):
+    workspace = Workspace(root)
+    monkeypatch.setattr(os, "pipe", lambda: (_ for _ in ()).throw(OSError(24, "Too many open files")))
+
+    workspace.close()
+    workspace.close()
+
+    assert workspace.roots[0].fd == -1
+
+
+def test_a_closed_workspace_holds_no_directory(root):
+    workspace = Workspace(root)
+    number = workspace.roots[0].fd
+    workspace.close()
+
+    assert not stat.S_ISDIR(os.fstat(number).st_mode)
+    del workspace
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(number)

@@ -23,6 +23,7 @@
     ├── Missing               an optional package is not installed: `what`, `install`
     ├── TimedOut              the deadline passed: `seconds`, `hangs`
     ├── Cancelled             the caller cancelled the call
+    ├── Closed                the workspace was closed
     └── Internal              a bug in eyespan
 
     BadArguments              a dialect refuses the arguments before anything is read: its own `code` and `message`
@@ -284,6 +285,15 @@ class Cancelled(ReadError):
     """The caller cancelled the call."""
 
     code = "cancelled"
+
+
+class Closed(ReadError):
+    """The workspace was closed, so its tools cannot read."""
+
+    code = "closed"
+
+    def __str__(self) -> str:
+        return "the workspace is closed"
 
 
 class Internal(ReadError):

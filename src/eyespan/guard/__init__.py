@@ -14,7 +14,7 @@ import os
 import stat
 
 from eyespan.context import WouldBlock
-from eyespan.errors import NotFound, NotRegular, OutsideRoot, PermissionRefused, ReadError, from_os_error
+from eyespan.errors import Closed, NotFound, NotRegular, OutsideRoot, PermissionRefused, ReadError, from_os_error
 from eyespan.guard import openat, paths
 from eyespan.guard.filesystems import is_pseudo
 from eyespan.guard.roots import Root
@@ -95,7 +95,7 @@ class Guard:
     def admit(self, path: str, *, lexical: bool = False) -> tuple[Root, str]:
         """Check a name before anything on disk is accessed: first the rules, then the roots.
 
-        Raises: PolicyDenied, OutsideRoot, InvalidPath, SystemFailure.
+        Raises: PolicyDenied, OutsideRoot, InvalidPath, SystemFailure, Closed.
         """
         try:
             root, rest = paths.locate(path, self.roots, lexical=lexical)
@@ -104,6 +104,8 @@ class Guard:
                 self.policy.admit(path, path)
             error.path = path
             raise
+        if root.is_closed:
+            raise Closed(path)
         self.policy.admit(rest, path)
         return root, rest
 

@@ -16,14 +16,16 @@ class Root:
     """An open directory and the spellings by which absolute paths may name it.
 
     Opening a root may block forever on its file system; `open_roots` has a deadline. It is closed with its last
-    reference.
+    reference. After `close` its number stays taken until then, by a pipe: a read that another thread has just started
+    finds no directory there, instead of one that the host has opened since under the same number.
     """
 
-    __slots__ = ("canonical", "device", "fd", "never_hangs", "path", "prefix", "spellings")
+    __slots__ = ("canonical", "device", "fd", "is_closed", "never_hangs", "path", "prefix", "spellings")
 
     def __init__(self, path: str | os.PathLike[str], *, may_block: bool = True) -> None:
         """Raises: NotADirectoryError, OSError; with `may_block=False` WouldBlock, if opening it may block."""
         self.fd = -1
+        self.is_closed = False
         given = os.path.abspath(os.fspath(path))
         self.path = given
         self.never_hangs = False
@@ -53,13 +55,29 @@ class Root:
         self.device = os.fstat(self.fd).st_dev if self.fd >= 0 else -1
 
     def close(self) -> None:
+        """Close the directory."""
+        if self.is_closed:
+            return
+        self.is_closed = True
+        if self.fd < 0:
+            return
+        try:
+            ends = os.pipe()
+        except OSError:
+            self._release()
+            return
+        os.dup2(ends[0], self.fd, inheritable=False)
+        for end in ends:
+            close_fd(end)
+
+    def _release(self) -> None:
         fd, self.fd = self.fd, -1
         if fd >= 0:
             close_fd(fd)
 
     def __del__(self) -> None:
         try:
-            self.close()
+            self._release()
         except (AttributeError, OSError):
             pass  # never opened, or the interpreter is shutting down
 
