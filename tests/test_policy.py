@@ -8,7 +8,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eyespan.errors import PolicyDenied
-from eyespan.policy import BUILT_IN_ALLOW, BUILT_IN_DENY, Policy, _matches, fold
+from eyespan.policy import (
+    BUILT_IN_ALLOW,
+    BUILT_IN_DENY,
+    COMPRESSION_SUFFIXES,
+    MAX_VERDICTS,
+    Policy,
+    _matches,
+    fold,
+    spellings,
+)
+from eyespan.sources import streams
 
 # --- the rules that are built in -----------------------------------------------------------------------------------
 
@@ -44,6 +54,20 @@ from eyespan.policy import BUILT_IN_ALLOW, BUILT_IN_DENY, Policy, _matches, fold
         ("./a//.env", "**/.env"),
         ("x/../.env", "**/.env"),
         ("/abs/olute/.env", "**/.env"),
+        ("prod.env", "**/*.env"),
+        ("app/.envrc", "**/.envrc"),
+        (".env-prod", "**/.env-*"),
+        (".npmrc", "**/.npmrc"),
+        (".pypirc", "**/.pypirc"),
+        (".kube/config", "**/.kube/config"),
+        ("home/.docker/config.json", "**/.docker/config.json"),
+        (".config/gh/hosts.yml", "**/.config/gh/hosts.yml"),
+        ("credentials.json", "**/credentials.json"),
+        (".htpasswd", "**/.htpasswd"),
+        (".vault-token", "**/.vault-token"),
+        ("passwords.kdbx", "**/*.kdbx"),
+        ("release.jks", "**/*.jks"),
+        (".ssh/.env.example", "**/.ssh/**"),
     ],
 )
 def test_keys_and_credentials_are_denied(path, rule):
@@ -63,9 +87,19 @@ def test_keys_and_credentials_are_denied(path, rule):
         ".env.dist",
         ".env.defaults",
         ".env.schema",
+        ".env.production.example",
+        "example.env",
+        "app.sample.env",
         ".environment",
+        ".kubectl/config",
+        "docker/config.json",
+        "notes.bak",
+        "app.log.gz",
+        "old~",
+        "~",
+        ".gz",
+        "...",
         "env",
-        "my.env",
         "ssh/config",
         ".sshx/config",
         "x.pem.txt",
@@ -135,7 +169,8 @@ NAMES = st.sampled_from(
 def test_the_quick_look_never_contradicts_the_rules(path, rules, directories):
     policy = Policy(deny=[*rules, *(f"directory{number}/" for number in range(directories))])
     quickly = policy.rule_against(path)
-    policy._deny_rules._suspicious_names = None
+    policy._quick_look._suspicious_names = None
+    policy._verdicts.clear()
 
     assert policy.rule_against(path) == quickly
 
@@ -161,6 +196,115 @@ def test_case_folds_away(text):
 def test_folding_takes_names_that_are_no_unicode():
     assert Policy().rule_against("\udcff/.env") == "**/.env"
     assert Policy().rule_against("\ud800") is None
+
+
+@pytest.mark.parametrize(
+    ("path", "rule"),
+    [
+        ("server.key.gz", "**/*.key"),
+        ("server.key.GZ", "**/*.key"),
+        ("server.key.bak", "**/*.key"),
+        ("server.key~", "**/*.key"),
+        ("server.key~~~", "**/*.key"),
+        ("server.key.old.orig.gz.xz", "**/*.key"),
+        (f"server.key{'.gz' * 60}", "**/*.key"),
+        ("server.key.", "**/*.key"),
+        ("server.key . .", "**/*.key"),
+        ("server.key .gz", "**/*.key"),
+        (".server.key.swp", "**/*.key"),
+        (".id_rsa.swp", "**/id_rsa*"),
+        (".netrc::$DATA", "**/.netrc"),
+        (".ssh.bak/config", "**/.ssh/**"),
+        (".ssh./config", "**/.ssh/**"),
+        (".ssh \\config", "**/.ssh/**"),
+        ("app\\.npmrc", "**/.npmrc"),
+        ("\uff0enpmrc", "**/.npmrc"),
+        (".np\uff4drc", "**/.npmrc"),
+        ("app\uff3c.npmrc", "**/.npmrc"),
+        ("server.key\u3000", "**/*.key"),
+        (".aws/x/../credentials", "**/.aws/credentials"),
+        ("a\\.aws\\credentials.bak", "**/.aws/credentials"),
+    ],
+)
+def test_no_spelling_of_a_name_gets_past_a_rule(path, rule):
+    assert Policy().rule_against(path) == rule
+
+
+def test_every_name_between_the_written_one_and_the_bare_one_is_judged():
+    policy = Policy(deny=["*.bak", "kept.old/plan.md"], built_in=False)
+
+    assert policy.rule_against("plan.bak.gz") == "*.bak"
+    assert policy.rule_against("kept.old/plan.md.gz") == "kept.old/plan.md"
+    assert policy.rule_against("plan.md.gz") is None
+
+
+def test_the_suffixes_of_compressed_files_are_those_that_are_decoded():
+    suffixes = [suffix for suffix, replacement in streams._SUFFIXES.items() if not replacement]
+
+    assert set(suffixes) <= set(COMPRESSION_SUFFIXES)
+
+
+def test_a_long_name_of_suffixes_costs_little():
+    assert Policy().rule_against("server.key" + ".gz" * 100_000) == "**/*.key"
+
+
+def test_verdicts_are_kept_and_their_number_is_bounded():
+    policy = Policy()
+    for number in range(MAX_VERDICTS + 10):
+        assert policy.rule_against(f"{number}.pem") == policy.rule_against(f"{number}.pem") == "**/*.pem"
+
+    assert len(policy._verdicts) <= MAX_VERDICTS
+
+
+# --- members of archives, and the root -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("container", "member", "rule"),
+    [
+        ("a.zip", "config/secret.yml", "config/secret.yml"),
+        ("b/a.zip", "config\\secret.yml", "config/secret.yml"),
+        ("a.zip!/b.tar", "config/secret.yml", "config/secret.yml"),
+        ("a.zip!/config", "secret.yml", "config/secret.yml"),
+        ("a.zip!/config!/x.zip", "secret.yml", None),
+        ("config", "secret.yml", "config/secret.yml"),
+        ("a.zip", "x/config/secret.yml", None),
+        ("a.zip", ".env", "**/.env"),
+        ("a.zip", "secret.yml", None),
+    ],
+)
+def test_a_member_is_judged_with_its_archive_and_by_itself(container, member, rule):
+    assert Policy(deny=["config/secret.yml"]).rule_against_member(container, member) == rule
+
+
+def test_an_exception_for_the_whole_path_of_a_member_suffices():
+    policy = Policy(deny=["config/*"], allow=["fixtures/a.zip/**"])
+
+    assert policy.rule_against_member("fixtures/a.zip", "config/x") is None
+    assert policy.rule_against_member("fixtures/a.zip", "ca.pem") is None
+    assert policy.rule_against_member("b.zip", "config/x") == "config/*"
+
+
+@pytest.mark.parametrize(
+    ("root", "path", "rule"),
+    [
+        ("/home/u/.aws", "credentials", "**/.aws/credentials"),
+        ("/home/u/.aws", "credentials.bak", "**/.aws/credentials"),
+        ("/home/u/.AWS", "credentials", "**/.aws/credentials"),
+        ("/home/u/.aws", "config", None),
+        ("/home/u/.ssh", ".", "**/.ssh/**"),
+        ("/home/u/.ssh", "config", "**/.ssh/**"),
+        ("/home/u/.config/gh", "hosts.yml", "**/.config/gh/hosts.yml"),
+        ("/home/u/aws", "credentials", None),
+        ("/home/u/secret", "x", None),
+    ],
+)
+def test_the_built_in_rules_see_the_name_of_the_root(root, path, rule):
+    assert Policy(deny=["secret/"]).rule_against(path, root) == rule
+
+
+def test_a_host_can_lift_the_rules_in_a_root():
+    assert Policy(allow=["**"]).rule_against("config", "/home/u/.ssh") is None
 
 
 # --- rules of the host ---------------------------------------------------------------------------------------------
@@ -203,6 +347,32 @@ def test_an_exception_lifts_any_rule_and_only_where_it_applies():
     assert policy.rule_against("private/other.md") == "private/**"
     assert policy.rule_against("fixtures/tls/ca.pem") is None
     assert policy.rule_against("tls/ca.pem") == "**/*.pem"
+
+
+def test_a_built_in_exception_lifts_no_rule_of_the_host():
+    policy = Policy(deny=["secrets/", "drafts/.env.example"])
+
+    assert policy.rule_against("secrets/.env.example") == "secrets/"
+    assert policy.rule_against("drafts/.env.example") == "drafts/.env.example"
+    assert policy.rule_against("app/.env.example") is None
+
+
+def test_an_exception_lifts_what_is_derived_from_the_name():
+    policy = Policy(allow=["fixtures/*.pem.gz", "certificates/**/*.pem"])
+
+    assert policy.rule_against("fixtures/ca.pem.gz") is None
+    assert policy.rule_against("fixtures/ca.pem") == "**/*.pem"
+    assert policy.rule_against("certificates/ca.pem.gz") is None
+    assert policy.rule_against("certificates/../ca.pem") == "**/*.pem"
+    assert policy.rule_against("certificates\\..\\ca.pem") == "**/*.pem"
+
+
+def test_a_zip_archive_may_have_the_suffix_of_a_key():
+    policy = Policy(deny=["private/"]).unless_zip()
+
+    assert policy.rule_against("talk.key") is None
+    assert policy.rule_against("private/talk.key") == "private/"
+    assert policy.rule_against(".ssh/talk.key") == "**/.ssh/**"
 
 
 def test_a_refusal_names_the_rule_and_the_path_as_asked():
@@ -281,8 +451,7 @@ def test_rules_sorted_by_shape_agree_with_rules_tried_one_by_one(rules, parts):
 
     rules = [rule for rule in rules if whole(rule) not in ([], ["**"])] or ["a"]
     path = "/".join(parts)
-    kept = [part for part in parts if part != "."]
-    expected = {rule for rule in rules if kept and fits(whole(rule), kept)}
+    expected = {rule for rule in rules if any(fits(whole(rule), spelling) for spelling in spellings(path))}
 
     found = Policy(deny=rules, built_in=False).rule_against(path)
 
@@ -294,7 +463,6 @@ def test_the_built_in_rules_agree_too(rule, parts):
     """Their names become part of the path, so that some match."""
     pieces = [piece.replace("*", "x") for piece in rule.split("/") if piece != "**"]
     for path in ("/".join(pieces), "/".join([*parts, *pieces]), "/".join([*pieces, *parts]), "/".join(parts)):
-        kept = [part for part in path.split("/") if part != "."]
         found = Policy(deny=[rule], built_in=False).rule_against(path)
 
-        assert (found is not None) == (bool(kept) and fits(rule.split("/"), kept))
+        assert (found is not None) == any(fits(rule.split("/"), spelling) for spelling in spellings(path))

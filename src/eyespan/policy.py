@@ -1,9 +1,14 @@
 """The policy of a workspace: the names that may be read.
 
-A policy looks at names, never at files. The guard asks twice, for the requested name and for the canonical name of the
-file that was opened, so a link cannot hide a name. Names are compared without regard to case and Unicode form, because
-some file systems ignore both. A rule cannot see through a hard link: the same file under another name has another name
-(docs/security.md).
+Pure: it judges names, never files. Every way to bytes asks it: the guard for the requested name and for the canonical
+name of the opened file, listings, completions and suggestions for each name they show, archives and compressed files
+for each member, git for the path inside the repository.
+
+A name has many spellings, and each is judged: as it is written, and in a normal form. The normal form folds case and
+Unicode (NFKC, without characters that show nothing), takes a backslash for a slash, drops dots and blanks at the end of
+each component, resolves `..`, and removes the suffixes of compressed files and of backups (`server.key.gz`, `.env~`). A
+name is denied if one of its spellings is. Limits: the same file under another name (a hard link, a copy) is another
+name, and rules do not see contents.
 """
 
 from __future__ import annotations
@@ -15,32 +20,67 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-BUILT_IN_DENY = (
+_NAMES = (
     "**/.ssh/**",
     "**/.gnupg/**",
+    "**/.password-store/**",
     "**/id_rsa*",
     "**/id_dsa*",
     "**/id_ecdsa*",
     "**/id_ed25519*",
     "**/*.pem",
-    "**/*.key",
     "**/*.p12",
     "**/*.pfx",
-    "**/.env",
-    "**/.env.*",
+    "**/*.ppk",
+    "**/*.jks",
+    "**/*.keystore",
+    "**/*.kdbx",
     "**/.netrc",
+    "**/_netrc",
     "**/.pgpass",
+    "**/.my.cnf",
     "**/.git-credentials",
+    "**/.npmrc",
+    "**/.pypirc",
+    "**/.htpasswd",
+    "**/.vault-token",
+    "**/.dockercfg",
+    "**/.s3cfg",
+    "**/.boto",
+    "**/credentials.json",
+    "**/application_default_credentials.json",
     "**/.aws/credentials",
+    "**/.kube/config",
+    "**/.docker/config.json",
+    "**/.cargo/credentials",
+    "**/.cargo/credentials.toml",
+    "**/.gem/credentials",
+    "**/.config/gh/hosts.yml",
 )
-BUILT_IN_ALLOW = (
-    "**/.env.example",
-    "**/.env.sample",
-    "**/.env.template",
-    "**/.env.dist",
-    "**/.env.defaults",
-    "**/.env.schema",
+_ENVIRONMENTS = ("**/.env", "**/.env.*", "**/.env-*", "**/.env_*", "**/.envrc", "**/*.env")
+UNLESS_ZIP = ("**/*.key",)
+"""Rules that do not apply to zip archives: presentations (Keynote) have the suffix of private keys."""
+BUILT_IN_DENY = _NAMES + _ENVIRONMENTS + UNLESS_ZIP
+BUILT_IN_ALLOW = tuple(
+    [
+        f"**/{pattern.format(word)}"
+        for word in ("example", "sample", "template", "dist", "defaults", "schema")
+        for pattern in (".env.{}", ".env.*.{}", ".env-{}", ".env_{}", "{}.env", "*.{}.env")
+    ]
 )
+"""Exceptions to the rules for environment files. They lift no other rule: `.ssh/.env.example` is denied."""
+
+COMPRESSION_SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zstd", ".lzma")
+BACKUP_SUFFIXES = ("~", ".bak", ".backup", ".old", ".orig", ".save", ".swp", ".swo")
+_SUFFIXES = (*COMPRESSION_SUFFIXES, *BACKUP_SUFFIXES, "::$data")  # the last: another spelling of a file on NTFS
+_TRAILING = " .\t\n\r\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029\0"
+_ODD_ENDS = (*_SUFFIXES, *_TRAILING)
+MAX_SHORTER_NAMES = 8
+"""Names between the written one and the one without any suffix that are judged too."""
+MAX_VERDICTS = 1024
+MAX_CACHED_CHARS = 512
+ROOT_NAMES = 3
+"""The last components of a root's own path that the built-in rules see."""
 
 
 class Policy:
@@ -48,50 +88,213 @@ class Policy:
 
     `**` matches any number of directories; `*`, `?` and `[...]` match within one name. A pattern without a slash, or
     with one at its end only, applies in every directory; a slash at the end means a directory with everything below it.
-    An exception in `allow` lifts any rule, also a built-in one; only the host can give exceptions.
+    An exception in `allow` lifts any rule, also a built-in one; only the host can give exceptions. The built-in
+    exceptions lift built-in rules only.
     """
 
-    __slots__ = ("_allow_rules", "_deny_rules", "allow", "deny")
+    __slots__ = (
+        "_allow",
+        "_built_in",
+        "_directories",
+        "_given",
+        "_host",
+        "_is_anchored",
+        "_quick_look",
+        "_roots",
+        "_verdicts",
+        "allow",
+        "deny",
+    )
 
     def __init__(self, deny: Iterable[str] = (), allow: Iterable[str] = (), *, built_in: bool = True) -> None:
         if isinstance(deny, str) or isinstance(allow, str):
             raise TypeError("rules are given as a list of patterns, not as one string")
-        self.deny = (*BUILT_IN_DENY, *deny) if built_in else tuple(deny)
-        self.allow = (*BUILT_IN_ALLOW, *allow) if built_in else tuple(allow)
-        self._deny_rules = _Rules(self.deny)
-        self._allow_rules = _Rules(self.allow)
+        self._given = (tuple(deny), tuple(allow), built_in)
+        denied, allowed, _ = self._given
+        self.deny = BUILT_IN_DENY + denied if built_in else denied
+        self.allow = BUILT_IN_ALLOW + allowed if built_in else allowed
+        self._allow = _Rules(allowed)
+        self._host = _Rules(denied)
+        self._is_anchored = any(glob[0] != "**" for glob, _ in self._host.others)
+        self._use(_built_in_groups() if built_in else ())
+
+    def _use(self, groups: tuple[tuple[_Rules, _Rules | None], ...]) -> None:
+        self._built_in = groups
+        """Rules with their own exceptions."""
+        self._directories = {name for rules, _ in groups for name in rules.directory_names()}
+        self._quick_look = _QuickLook([self._host, *[rules for rules, _ in groups]])
+        self._roots: dict[str, tuple[str, ...]] = {}
+        self._verdicts: dict[tuple[str, str], str | None] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _with_rules, (self.deny, self.allow)
+        return _with_rules, self._given
 
-    def rule_against(self, path: str) -> str | None:
-        """Return the rule that forbids this path, or None."""
-        folded = path.lower() if path.isascii() else fold(path)
-        if self._deny_rules.cannot_match(folded):
+    def unless_zip(self) -> Policy:
+        """Return the rules for a file that is a zip archive by its first bytes: `*.key` may be a presentation."""
+        other = Policy.__new__(Policy)
+        for name in ("_given", "deny", "allow", "_allow", "_host", "_is_anchored"):
+            setattr(other, name, getattr(self, name))
+        other._use(self._built_in[:-1])
+        return other
+
+    def rule_against(self, path: str, root: str = "") -> str | None:
+        """Return the rule that forbids this path, or None.
+
+        `root` is the path of the root. The built-in rules see its last names too, so that `credentials` is denied in a
+        root `~/.aws`. The host's rules are relative to the root.
+        """
+        above = self._names_of_root(root) if root else ()
+        if not above and self._quick_look.cannot_match(path.lower() if path.isascii() else fold(path)):
             return None
-        parts = folded.split("/")
-        if "" in parts or "." in parts:
-            parts = [part for part in parts if part not in ("", ".")]
-            if not parts:
-                return None
-        rule = self._deny_rules.match(parts)
-        return None if rule is None or self._allow_rules.match(parts) is not None else rule
+        if len(path) > MAX_CACHED_CHARS:
+            return self._judge(path, above)
+        key = (path, root if above else "")
+        verdicts = self._verdicts  # another thread may replace it
+        if key in verdicts:
+            return verdicts[key]
+        if len(verdicts) >= MAX_VERDICTS:
+            self._verdicts = verdicts = {}
+        verdicts[key] = verdict = self._judge(path, above)
+        return verdict
 
-    def admit(self, path: str, asked: str) -> None:
+    def rule_against_member(self, container: str, member: str) -> str | None:
+        """Return the rule that forbids a member of an archive, or None.
+
+        A member is judged below the path of its archive and by itself; that archive may be a member too
+        (`a.zip!/b.tar`).
+        """
+        whole = f"{container}/{member}".replace("!/", "/")
+        rule = self.rule_against(whole)
+        # A rule that begins with `**` and matches the member alone also matches the whole path.
+        if rule is not None or not self._is_anchored or self._is_lifted(whole):
+            return rule
+        archives = container.split("!/")
+        for depth in range(1, len(archives) + 1):
+            rule = rule or self.rule_against("/".join([*archives[depth:], member]))
+        return rule
+
+    def admit(self, path: str, asked: str, root: str = "") -> None:
         """Check that no rule forbids `path`. Raises: PolicyDenied, with the path as requested."""
-        rule = self.rule_against(path)
+        rule = self.rule_against(path, root)
         if rule is not None:
             raise PolicyDenied(asked, rule=rule)
 
+    def admit_member(self, container: str, member: str, asked: str) -> None:
+        """Check that no rule forbids a member. Raises: PolicyDenied, with the path as requested."""
+        rule = self.rule_against_member(container, member)
+        if rule is not None:
+            raise PolicyDenied(asked, rule=rule)
 
-def _with_rules(deny: tuple[str, ...], allow: tuple[str, ...]) -> Policy:
-    return Policy(deny, allow, built_in=False)
+    def _names_of_root(self, root: str) -> tuple[str, ...]:
+        """Return the last names of a root; nothing if they play no part in a built-in rule."""
+        names = self._roots.get(root)
+        if names is None:
+            names = tuple(_bare_parts(fold(root).replace("\\", "/").split("/"))[-ROOT_NAMES:])
+            if self._directories.isdisjoint(names):
+                names = ()
+            self._roots[root] = names
+        return names
+
+    def _judge(self, path: str, above: tuple[str, ...]) -> str | None:
+        if self._is_lifted(path):
+            return None
+        for parts in spellings(path) or ([[]] if above else []):
+            rule = self._rule_against_parts(parts, above)
+            if rule is not None:
+                return rule
+        return None
+
+    def _is_lifted(self, path: str) -> bool:
+        """Return True if an exception of the host names this path. One for `a.pem.gz` lifts the rule for `a.pem`."""
+        parts = _resolved(_bare_parts(fold(path).replace("\\", "/").split("/")))
+        return bool(parts) and self._allow.match(parts) is not None
+
+    def _rule_against_parts(self, parts: list[str], above: tuple[str, ...]) -> str | None:
+        rule = self._host.match(parts) if parts else None
+        whole = [*above, *parts]
+        for rules, exceptions in self._built_in:
+            if rule is None:
+                rule = rules.match(whole)
+                if rule is not None and exceptions is not None and exceptions.match(whole) is not None:
+                    rule = None
+        if rule is not None and parts and self._allow.match(_resolved(parts) or parts) is not None:
+            return None
+        return rule
+
+
+def _with_rules(deny: tuple[str, ...], allow: tuple[str, ...], built_in: bool) -> Policy:
+    return Policy(deny, allow, built_in=built_in)
+
+
+def spellings(path: str) -> list[list[str]]:
+    """Return the names of a path in every spelling that is judged: as written first, then in normal form."""
+    folded = fold(path)
+    written = [part for part in folded.split("/") if part not in ("", ".")]
+    if not written:
+        return []
+    found = [written]
+    bare = _bare_parts(folded.replace("\\", "/").split("/"))
+    if bare:
+        *directories, last = bare
+        shorter = [names_without_suffixes(name)[-1] for name in directories]
+        for name in names_without_suffixes(last):
+            found += [[*directories, name], [*shorter, name]]
+    found += [_resolved(parts) for parts in found if ".." in parts]
+    unique = {tuple(parts): parts for parts in found if parts}
+    return list(unique.values())
+
+
+def names_without_suffixes(name: str) -> list[str]:
+    """Return a folded name, then what remains as the suffixes of compression and backups are removed one by one."""
+    found = [name]
+    end = len(name)
+    is_swap_file = False
+    while True:
+        for suffix in _SUFFIXES:
+            if name.endswith(suffix, 0, end):
+                break
+        else:
+            break
+        shorter = end - len(suffix)
+        while shorter and name[shorter - 1] in _TRAILING:
+            shorter -= 1
+        if not shorter:
+            break
+        end = shorter
+        is_swap_file = is_swap_file or suffix in (".swp", ".swo")
+        if len(found) < MAX_SHORTER_NAMES:
+            found.append(name[:end])
+    if end < len(name):
+        found.append(name[:end])
+    if is_swap_file:  # vim writes `.notes.swp` for `notes`, and `.env.swp` for `.env`
+        found += [shorter_name[1:] for shorter_name in found if shorter_name[0] == "." and len(shorter_name) > 1]
+    return found
+
+
+def _bare_parts(parts: list[str]) -> list[str]:
+    """Return the components without dots and blanks at their ends; those of dots and blanks alone are left out."""
+    bare = [".." if part.rstrip(" ") == ".." else part.rstrip(_TRAILING) for part in parts]
+    return [part for part in bare if part]
+
+
+def _resolved(parts: list[str]) -> list[str]:
+    """Return the components with each `..` taken back, as if no component were a link."""
+    if ".." not in parts:
+        return parts
+    kept: list[str] = []
+    for part in parts:
+        if part != "..":
+            kept.append(part)
+        elif kept:
+            kept.pop()
+    return kept
 
 
 def fold(path: str) -> str:
-    """Return one spelling for all spellings that some file system treats as the same name.
+    """Return one spelling for all spellings that some file system or person takes for the same name.
 
     Case-insensitive directories (ext4, f2fs, APFS, HFS+) decompose names, drop invisible characters and fold case.
+    Letters of another width or style (NFKC) are equal too: a program in between may convert them.
     """
     if path.isascii():
         return path.lower()
@@ -99,7 +302,10 @@ def fold(path: str) -> str:
 
     if not _dropped:
         _dropped.update(dict.fromkeys([point for low, high in _INVISIBLE for point in range(low, high + 1)]))
-    return normalize("NFC", normalize("NFD", path).casefold().translate(_dropped))
+    folded = ""
+    while folded != path:  # a few characters need a second pass
+        folded, path = path, normalize("NFKC", normalize("NFKD", path).casefold().translate(_dropped))
+    return folded
 
 
 _dropped: dict[int, None] = {}
@@ -116,8 +322,14 @@ class _Rules:
     """Patterns sorted by shape, so that each of the common shapes costs one look-up."""
 
     __slots__ = (
-        *("_all_prefixes", "_all_suffixes", "_last_names", "_suspicious_names"),
-        *("directories", "names", "others", "prefixes", "suffixes"),
+        "_all_prefixes",
+        "_all_suffixes",
+        "directories",
+        "last_names",
+        "names",
+        "others",
+        "prefixes",
+        "suffixes",
     )
 
     def __init__(self, patterns: Iterable[str]) -> None:
@@ -130,15 +342,9 @@ class _Rules:
             self._add(pattern)
         self._all_prefixes = tuple([prefix for prefix, _ in self.prefixes])
         self._all_suffixes = tuple([suffix for suffix, _ in self.suffixes])
-        last_names = [glob[-1] for glob, _ in self.others]
-        self._last_names = frozenset(last_names) if all(map(_is_literal, last_names)) else None
-        """The last names that the other patterns match; None if one of them matches more than one name."""
-        self._suspicious_names: frozenset[str] | None = None
-        """The last names that may match a rule; None if the last name decides nothing."""
-        # `cannot_match` tries every directory, so with many of them the look-up in `match` is faster.
-        if self._last_names is not None and len(self.directories) <= 8:
-            # A path that ends in a slash or a dot has another last name.
-            self._suspicious_names = self._last_names.union(self.names, ("", "."))
+        ends = [glob[-1] for glob, _ in self.others]
+        self.last_names = frozenset(ends) if all(map(_is_literal, ends)) else None
+        """The last names that the other patterns match, if each matches one alone."""
 
     def _add(self, pattern: str) -> None:
         parts = [part for part in fold(pattern).split("/") if part not in ("", ".")]
@@ -155,24 +361,17 @@ class _Rules:
                 self.suffixes.append((name[1:], pattern))
             case ["**", name] if name[-1] == "*" and len(name) > 1 and _is_literal(name[:-1]):
                 self.prefixes.append((name[:-1], pattern))
-            case ["**", name, "**"] if _is_literal(name):
-                self.directories[name] = pattern
+            case ["**", directory, "**"] if _is_literal(directory):
+                self.directories[directory] = pattern
             case _:
                 self.others.append((parts, pattern))
 
-    def cannot_match(self, path: str) -> bool:
-        """Return True if a quick look shows that no rule matches, as for nearly all paths; `match` decides the rest."""
-        if self._suspicious_names is None:
-            return False
-        name = path[path.rfind("/") + 1 :]
-        if name in self._suspicious_names or name.endswith(self._all_suffixes) or name.startswith(self._all_prefixes):
-            return False
-        found = False
-        for directory in self.directories:
-            found = found or directory in path
-        return not found
+    def directory_names(self) -> set[str]:
+        """Return the names of directories that the patterns contain."""
+        return {*self.directories, *[part for glob, _ in self.others for part in glob[:-1] if part != "**"]}
 
     def match(self, parts: list[str]) -> str | None:
+        """Return the pattern that matches these names (at least one), or None."""
         name = parts[-1]
         if name in self.names:
             return self.names[name]
@@ -182,11 +381,51 @@ class _Rules:
             return next(pattern for prefix, pattern in self.prefixes if name.startswith(prefix))
         if not self.directories.keys().isdisjoint(parts):
             return next(self.directories[part] for part in parts if part in self.directories)
-        if self._last_names is None or name in self._last_names:
+        if self.last_names is None or name in self.last_names:
             for glob, pattern in self.others:
                 if _matches(glob, parts):
                     return pattern
         return None
+
+
+class _QuickLook:
+    """A quick check that finds nearly all harmless names; `Policy` judges the rest."""
+
+    __slots__ = ("_directories", "_prefixes", "_suffixes", "_suspicious_names")
+
+    def __init__(self, groups: list[_Rules]) -> None:
+        self._directories = tuple([name for rules in groups for name in rules.directories])
+        self._prefixes = tuple([prefix for rules in groups for prefix, _ in rules.prefixes])
+        self._suffixes = (*[suffix for rules in groups for suffix, _ in rules.suffixes], *_ODD_ENDS)
+        # More directories are found faster by their names than by a search in the path.
+        is_quick = len(self._directories) <= 8 and all(rules.last_names is not None for rules in groups)
+        # A path that ends in a slash has another last name.
+        last_names = [name for rules in groups for name in (*rules.names, *(rules.last_names or ()))]
+        self._suspicious_names = frozenset(["", *last_names]) if is_quick else None
+        """Last names by which some rule may match; None: the last name does not decide."""
+
+    def cannot_match(self, path: str) -> bool:
+        """Return True if it is obvious that no rule matches a folded path."""
+        if self._suspicious_names is None or "\\" in path:
+            return False
+        name = path[path.rfind("/") + 1 :]
+        if name in self._suspicious_names or name.endswith(self._suffixes) or name.startswith(self._prefixes):
+            return False
+        found = False
+        for directory in self._directories:
+            found = found or directory in path
+        return not found
+
+
+def _built_in_groups() -> tuple[tuple[_Rules, _Rules | None], ...]:
+    """Return the built-in rules with their exceptions; the last group does not apply to zip archives."""
+    global _groups
+    if not _groups:
+        _groups = ((_Rules(_NAMES), None), (_Rules(_ENVIRONMENTS), _Rules(BUILT_IN_ALLOW)), (_Rules(UNLESS_ZIP), None))
+    return _groups
+
+
+_groups: tuple[tuple[_Rules, _Rules | None], ...] = ()
 
 
 def _is_literal(name: str) -> bool:
@@ -194,9 +433,9 @@ def _is_literal(name: str) -> bool:
 
 
 def _matches(glob: list[str], parts: list[str]) -> bool:
-    """Return True if all of `parts` match `glob`; `**` matches any number of parts, also none."""
+    """Return True if `glob` matches all of `parts`; `**` matches any number of parts, none included."""
     if len(glob) > 1 and glob[-1] != parts[-1] and _is_literal(glob[-1]) and glob[-1] != "**":
-        return False  # the last name alone rules out most paths
+        return False  # the last name decides for most paths
     # The numbers of parts that the pieces so far can match: one set per piece, so the time is never exponential.
     reachable = {0}
     for piece in glob:

@@ -75,7 +75,7 @@ DEFECTS = (
     Defect(
         name="the rules do not apply to the requested name",
         file=f"{SRC}/guard/__init__.py",
-        old="        self.policy.admit(rest, path)\n",
+        old="        self.policy.admit(rest, path, root.canonical)\n",
         new="",
         tests=f"{SPECIAL} -k 'rules_apply'",
     ),
@@ -166,7 +166,7 @@ DEFECTS = (
     Defect(
         name="listings contain forbidden names",
         file=f"{SRC}/guard/listing.py",
-        old="guard.policy.rule_against(name) is None and (",
+        old="guard.policy.rule_against(name, root) is None and (",
         new="(",
         tests="tests/guard/test_listing.py",
     ),

@@ -58,7 +58,7 @@ def list_directory(guard: Guard, root: Root, rest: str, path: str) -> Listing:
         # The descriptor may be O_PATH only; "." below it is the same directory, whatever its present name.
         here = os.open(".", _OPEN, dir_fd=found.fd)
         try:
-            return _scan(guard, here, found.canonical)
+            return _scan(guard, here, found)
         finally:
             close_fd(here)
     finally:
@@ -71,7 +71,7 @@ def _check(guard: Guard, found: Found, path: str) -> None:
         raise NotRegular(path, what="file")
     if found.fd >= 0 and is_pseudo(found.fd):
         raise PermissionRefused(path, errno.EPERM, "directories of kernel state are not listed")
-    guard.policy.admit(found.canonical, path)
+    guard.policy.admit(found.canonical, path, found.root.canonical)
 
 
 def _list_portable(guard: Guard, root: Root, rest: str, path: str) -> Listing:
@@ -83,13 +83,14 @@ def _list_portable(guard: Guard, root: Root, rest: str, path: str) -> Listing:
         close_fd(before.fd)
         raise NotRegular(path, what="file")
     _check(guard, before, path)
-    listing = _scan(guard, os.path.join(before.root.canonical, before.canonical), before.canonical)
+    listing = _scan(guard, os.path.join(before.root.canonical, before.canonical), before)
     if portable.find(guard.roots, root, rest).canonical != before.canonical:
         raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
     return listing
 
 
-def _scan(guard: Guard, directory: int | str, below: str) -> Listing:
+def _scan(guard: Guard, directory: int | str, found: Found) -> Listing:
+    below, root = found.canonical, found.root.canonical
     prefix = "" if below == "." else f"{below}/"
     entries: list[Entry] = []
     partial = False
@@ -103,8 +104,8 @@ def _scan(guard: Guard, directory: int | str, below: str) -> Listing:
             what = _type_name(entry)
             name = f"{prefix}{entry.name}"
             # A rule for everything in a directory (`secrets/**`) forbids the directory too.
-            if guard.policy.rule_against(name) is None and (
-                what != "directory" or guard.policy.rule_against(f"{name}/x") is None
+            if guard.policy.rule_against(name, root) is None and (
+                what != "directory" or guard.policy.rule_against(f"{name}/x", root) is None
             ):
                 entries.append(Entry(entry.name, what))
     entries.sort(key=lambda entry: entry.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eyespan.escape import short_name
 from eyespan.model import NotePart
-from eyespan.sources import read_contents
+from eyespan.sources import has_denied_target, is_denied, read_contents
 from eyespan.sources.members import DIRECTORY, FILE, HARD_LINK, LINK, canonical_name
 from eyespan.sources.nested import NestedSource
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from eyespan.context import CallContext
     from eyespan.model import Document, Selection
     from eyespan.opened import Opened
+    from eyespan.policy import Policy
     from eyespan.sources.members import Entry
 
 
@@ -22,8 +23,8 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
     """Return one note: a line for each member, with its size in bytes.
 
     Facts: `format`, `total_members`, `members` (name, size_bytes, what), `truncated`; also `directory` if one is
-    selected, and `complaint` if the archive cannot be listed to its end. Members that a rule forbids are left out.
-    Names in the note are escaped.
+    selected, and `complaint` if the archive cannot be listed to its end. Members that a rule forbids are left out,
+    and so are the targets of links to them. Names in the note are escaped.
 
     Raises: Unreadable.
     """
@@ -31,16 +32,16 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
     directory = source.directory if isinstance(source, NestedSource) else None
     contents = read_contents(source, context)
     prefix = canonical_name(directory) + "/" if directory and canonical_name(directory) else ""
-    archive_path = source.path.removesuffix(f"!/{directory}").replace("!/", "/")
+    archive_path = source.path.removesuffix(f"!/{directory}")
     entries = [
         entry
         for entry in contents.entries
-        if canonical_name(entry.name).startswith(prefix) and policy.rule_against(f"{archive_path}/{entry.name}") is None
+        if canonical_name(entry.name).startswith(prefix) and not is_denied(entry, archive_path, policy)
     ]
     listed = entries[: opened.request.options.archive.max_members]
     location = f" in {short_name(directory)}" if directory else ""
     lines = [f"{contents.format} archive, {len(entries)} member{'s' * (len(entries) != 1)}{location}"]
-    lines += [_member_line(entry) for entry in listed]
+    lines += [_member_line(entry, archive_path, policy) for entry in listed]
     if len(entries) > len(listed):
         lines.append(f"... {len(entries) - len(listed)} more members")
     if contents.complaint:
@@ -58,12 +59,13 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
     return opened.document((NotePart("\n".join(lines)),), facts)
 
 
-def _member_line(entry: Entry) -> str:
+def _member_line(entry: Entry, archive_path: str, policy: Policy) -> str:
     name = short_name(entry.name)
     if entry.what == FILE:
         return f"{entry.size_bytes:>12} {name}{' (encrypted)' if entry.is_encrypted else ''}"
     if entry.what == DIRECTORY:
         return f"{'':>12} {name.rstrip('/')}/"
     if entry.what in (LINK, HARD_LINK):
-        return f"{'':>12} {name} -> {short_name(entry.target) or '?'}"
+        target = "" if has_denied_target(entry, archive_path, policy) else short_name(entry.target)
+        return f"{'':>12} {name} -> {target or '?'}"
     return f"{'':>12} {name} ({entry.what})"

@@ -97,7 +97,7 @@ def _open_directory(here: Source, member: str, contents: Contents, policy: Polic
         if contents.complaint:
             raise Unreadable(here.asked, kind="archive", reason=contents.complaint)
         raise NoMember(here.asked, member=member, suggestions=_similar_names(member, contents, here, policy))
-    policy.admit(path.replace("!/", "/"), here.asked)
+    policy.admit_member(here.path, member, here.asked)
     view = NestedSource(here, 0, here.size_bytes, path=path, key="directory")
     view.directory = member
     return view
@@ -107,7 +107,9 @@ def _open_member(here: Source, entry: Entry, contents: Contents, policy: Policy,
     """Open one member, through hard links. Raises: PolicyDenied, NotRegular, NoMember, Unreadable."""
     for _ in range(MAX_LINKS):
         path = f"{here.path}!/{entry.name}"
-        policy.admit(path.replace("!/", "/"), here.asked)
+        policy.admit_member(here.path, entry.name, here.asked)
+        if entry.other_name:
+            policy.admit_member(here.path, entry.other_name, here.asked)
         if entry.what != HARD_LINK:
             break
         target = contents.find(entry.target)
@@ -115,7 +117,7 @@ def _open_member(here: Source, entry: Entry, contents: Contents, policy: Policy,
             raise Unreadable(here.asked, kind="archive", reason="the member is a link to a missing member")
         entry = target
     if entry.what == LINK:
-        to = f" to {entry.target!r}" if entry.target else ""
+        to = f" to {entry.target!r}" if entry.target and not has_denied_target(entry, here.path, policy) else ""
         reason = f"the member is a symbolic link{to}; links in archives are not followed"
         raise Unreadable(here.asked, kind="archive", reason=reason)
     if entry.what == DIRECTORY:
@@ -129,13 +131,27 @@ def _open_member(here: Source, entry: Entry, contents: Contents, policy: Policy,
     return tars.open_member(here, entry, path)
 
 
+def is_denied(entry: Entry, container: str, policy: Policy) -> bool:
+    """Return True if a rule forbids the member, under either of its names."""
+    names = (entry.name, entry.other_name) if entry.other_name else (entry.name,)
+    return any(policy.rule_against_member(container, name) is not None for name in names)
+
+
+def has_denied_target(entry: Entry, container: str, policy: Policy) -> bool:
+    """Return True if a link leads to a name that a rule forbids. Links are relative to their own directory."""
+    target = entry.target.replace("\\", "/")
+    directory = entry.name.replace("\\", "/").rpartition("/")[0]
+    names = {target, f"{directory}/{target}"} if entry.what == LINK and directory else {target}
+    return any(policy.rule_against_member(container, name) is not None for name in names)
+
+
 def _similar_names(member: str, contents: Contents, here: Source, policy: Policy) -> tuple[str, ...]:
     """Return at most three members with the same last component, or else with a similar name."""
     last = member.rstrip("/").rpartition("/")[2].lower()
     allowed = [
         entry.name
         for entry in contents.entries[:5000]
-        if entry.what == FILE and policy.rule_against(f"{here.path}/{entry.name}".replace("!/", "/")) is None
+        if entry.what == FILE and not is_denied(entry, here.path, policy)
     ]
     similar = [name for name in allowed if name.rpartition("/")[2].lower() == last]
     if not similar:

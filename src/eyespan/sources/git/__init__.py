@@ -38,9 +38,11 @@ def open_at(guard: Guard, request: ReadRequest, context: CallContext) -> Source:
     path = os.path.normpath(rest).replace(os.sep, "/")
     if path.startswith("../") or path in ("..", "."):
         raise OutsideRoot(request.path) if path != "." else NotRegular(request.path, what="directory")
-    guard.policy.admit(path, request.path)
+    guard.policy.admit(path, request.path, root.canonical)
     try:
         found, inner = repository.find(guard, root.path, path, request.revision)
+        for spelling in (inner, *found.paths_of(inner)):
+            guard.policy.admit(spelling, request.path, root.canonical)
         with ObjectStore(found, context) as objects:
             digest = _find_blob(objects, inner, request.revision)
             source = objects.open_blob(digest, path=f"{path}@{request.revision}", name=path)

@@ -62,11 +62,31 @@ class Repository:
         self.head = head
         common = _read_text(guard, f"{directory}/commondir", MAX_REF_BYTES)
         self._common = os.path.join(directory, common) if common else directory
-        config = (_read_text(guard, f"{self._common}/config", MAX_CONFIG_BYTES) or "").lower()
-        config = config.replace(" ", "").replace("\t", "")
+        text = _read_text(guard, f"{self._common}/config", MAX_CONFIG_BYTES) or ""
+        self._work_tree = _work_tree(text)
+        config = text.lower().replace(" ", "").replace("\t", "")
         self.hash_bytes = 32 if "objectformat=sha256" in config else 20
         self.uses_reftable = "refstorage=reftable" in config
         self.object_directories = self._find_object_directories()
+
+    def paths_of(self, inner: str) -> list[str]:
+        """Return the paths below a root that a file of this repository has in its working trees.
+
+        A `.git` file or link, or borrowed objects, may belong to a working tree elsewhere in the workspace: the rules
+        apply there too. The tree of a directory `.git` is its parent; `core.worktree` names another.
+        """
+        found: dict[str, None] = {}
+        for directory in dict.fromkeys([self._directory, self._common, *self.object_directories]):
+            try:
+                place = self._guard.list_beneath(directory).path
+            except (NotFound, NotRegular, OutsideRoot):
+                continue
+            parts = place.split("/")
+            trees = ["/".join(parts[:at]) for at, part in enumerate(parts) if part.lower() == ".git"]
+            if self._work_tree:
+                trees.append(os.path.normpath(os.path.join(place, self._work_tree)).replace(os.sep, "/"))
+            found.update(dict.fromkeys([f"{tree}/{inner}" if tree else inner for tree in trees]))
+        return list(found)
 
     def is_hash(self, word: str) -> bool:
         """Return True for a full hash in lower case."""
@@ -111,6 +131,16 @@ class Repository:
                 if line.strip() and not line.startswith("#") and path not in found and len(found) < MAX_ALTERNATES:
                     found.append(path)
         return found
+
+
+def _work_tree(config: str) -> str:
+    """Return the value of `core.worktree` in a configuration file of git; "" if there is none."""
+    values = [
+        value
+        for key, _, value in [line.partition("=") for line in config.splitlines()]
+        if key.strip().lower() == "worktree"
+    ]
+    return values[-1].strip().strip('"') if values else ""
 
 
 def _read_head(guard: Guard, directory: str) -> str | None:

@@ -1,0 +1,163 @@
+"""Defects in the rules about names, in every place that asks them, and in the configuration file."""
+
+from proof.mutate.defect import SRC, Defect
+
+RULES = "tests/test_policy.py"
+EVERYWHERE = "tests/test_policy_everywhere.py"
+
+DEFECTS = (
+    Defect(
+        name="suffixes of compressed files hide a name",
+        file=f"{SRC}/policy.py",
+        old="_SUFFIXES = (*COMPRESSION_SUFFIXES, *BACKUP_SUFFIXES,",
+        new="_SUFFIXES = (*BACKUP_SUFFIXES,",
+        tests=f"{RULES} -k spelling",
+    ),
+    Defect(
+        name="suffixes of backups hide a name",
+        file=f"{SRC}/policy.py",
+        old="_SUFFIXES = (*COMPRESSION_SUFFIXES, *BACKUP_SUFFIXES,",
+        new="_SUFFIXES = (*COMPRESSION_SUFFIXES,",
+        tests=f"{RULES} -k spelling",
+    ),
+    Defect(
+        name="a name with many suffixes is not judged without them",
+        file=f"{SRC}/policy.py",
+        old="    if end < len(name):\n        found.append(name[:end])\n",
+        new="",
+        tests=f"{RULES} -k 'spelling or suffixes'",
+    ),
+    Defect(
+        name="dots and blanks at the end hide a name",
+        file=f"{SRC}/policy.py",
+        old='== ".." else part.rstrip(_TRAILING) for',
+        new='== ".." else part for',
+        tests=f"{RULES} -k spelling",
+    ),
+    Defect(
+        name="the quick look misses names in backslash paths",
+        file=f"{SRC}/policy.py",
+        old='if self._suspicious_names is None or "\\\\" in path:',
+        new="if self._suspicious_names is None:",
+        tests=f"{RULES} -k spelling",
+    ),
+    Defect(
+        name="full-width letters hide a name",
+        file=f"{SRC}/policy.py",
+        old='normalize("NFKC", normalize("NFKD", path)',
+        new='normalize("NFC", normalize("NFD", path)',
+        tests=f"{RULES} -k spelling",
+    ),
+    Defect(
+        name="the suffixes of a directory hide it",
+        file=f"{SRC}/policy.py",
+        old="found += [[*directories, name], [*shorter, name]]",
+        new="found += [[*directories, name]]",
+        tests=f"{RULES} -k spelling",
+    ),
+    Defect(
+        name="`..` hides a name in a member's path",
+        file=f"{SRC}/policy.py",
+        old='    found += [_resolved(parts) for parts in found if ".." in parts]\n',
+        new="",
+        tests=f"{RULES} -k spelling",
+    ),
+    Defect(
+        name="an exception covers what `..` leaves",
+        file=f"{SRC}/policy.py",
+        old='parts = _resolved(_bare_parts(fold(path).replace("\\\\", "/").split("/")))',
+        new='parts = _bare_parts(fold(path).replace("\\\\", "/").split("/"))',
+        tests=f"{RULES} -k exception",
+    ),
+    Defect(
+        name="a built-in exception lifts a rule for a directory",
+        file=f"{SRC}/policy.py",
+        old="(_Rules(_NAMES), None)",
+        new="(_Rules(_NAMES), _Rules(BUILT_IN_ALLOW))",
+        tests=f"{RULES} -k credentials",
+    ),
+    Defect(
+        name="the name of the root is not judged",
+        file=f"{SRC}/policy.py",
+        old="above = self._names_of_root(root) if root else ()",
+        new="above: tuple[str, ...] = ()",
+        tests=f"{RULES} -k root",
+    ),
+    Defect(
+        name="a member is not judged by itself",
+        file=f"{SRC}/policy.py",
+        old="if rule is not None or not self._is_anchored or self._is_lifted(whole):",
+        new="if True:",
+        tests=f"{RULES} -k member",
+    ),
+    Defect(
+        name="listings do not know the name of the root",
+        file=f"{SRC}/guard/listing.py",
+        old="guard.policy.rule_against(name, root) is None and (",
+        new="guard.policy.rule_against(name) is None and (",
+        tests=f"{EVERYWHERE} -k root",
+    ),
+    Defect(
+        name="any file with the suffix of a key is read",
+        file=f"{SRC}/guard/__init__.py",
+        old="if source.first_bytes.startswith(_ZIP):",
+        new="if True:",
+        tests=f"{EVERYWHERE} -k presentation",
+    ),
+    Defect(
+        name="a missing file with the suffix of a key is reported as missing",
+        file=f"{SRC}/guard/__init__.py",
+        old="        except ReadError:\n            raise denied from None\n",
+        new="        except ReadError:\n            raise\n",
+        tests=f"{EVERYWHERE} -k presentation",
+    ),
+    Defect(
+        name="listings of archives name denied targets of links",
+        file=f"{SRC}/readers/archive.py",
+        old='target = "" if has_denied_target(entry, archive_path, policy) else short_name(entry.target)',
+        new="target = short_name(entry.target)",
+        tests=f"{EVERYWHERE} -k names",
+    ),
+    Defect(
+        name="errors name denied targets of links in archives",
+        file=f"{SRC}/sources/__init__.py",
+        old="if entry.target and not has_denied_target(entry, here.path, policy) else",
+        new="if entry.target else",
+        tests=f"{EVERYWHERE} -k source",
+    ),
+    Defect(
+        name="archives are listed whatever the rules are",
+        file=f"{SRC}/readers/archive.py",
+        old=" and not is_denied(entry, archive_path, policy)",
+        new="",
+        tests=f"{EVERYWHERE} -k names",
+    ),
+    Defect(
+        name="suggestions name denied members",
+        file=f"{SRC}/sources/__init__.py",
+        old="if entry.what == FILE and not is_denied(entry, here.path, policy)",
+        new="if entry.what == FILE",
+        tests=f"{EVERYWHERE} tests/sources/test_archives.py -k 'names or rules'",
+    ),
+    Defect(
+        name="members of archives are read whatever the rules are",
+        file=f"{SRC}/sources/__init__.py",
+        old="        policy.admit_member(here.path, entry.name, here.asked)\n",
+        new="",
+        tests=f"{EVERYWHERE} -k source",
+    ),
+    Defect(
+        name="the path inside a repository is not judged",
+        file=f"{SRC}/sources/git/__init__.py",
+        old="for spelling in (inner, *found.paths_of(inner)):",
+        new="for spelling in ():",
+        tests=f"{EVERYWHERE} -k revision",
+    ),
+    Defect(
+        name="the working tree of a repository is not judged",
+        file=f"{SRC}/sources/git/__init__.py",
+        old="for spelling in (inner, *found.paths_of(inner)):",
+        new="for spelling in (inner,):",
+        tests=f"{EVERYWHERE} -k 'working_tree'",
+    ),
+)

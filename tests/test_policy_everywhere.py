@@ -1,0 +1,293 @@
+"""One policy for every way to bytes: no spelling reaches or names a denied file, through no source.
+
+Each example makes a tree of denied names in odd spellings, as files, behind links, in archives, compressed and in git,
+and asks for them in every way there is. Each name contains TOKEN and each file CONTENTS, so that an answer that holds
+one of them is a leak.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import os
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import zipfile
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from eyespan import Policy, Workspace
+from eyespan.context import CallContext
+from eyespan.dialects import resource
+from eyespan.errors import PolicyDenied, ReadError
+from eyespan.model import ReadRequest
+from eyespan.policy import BACKUP_SUFFIXES, COMPRESSION_SUFFIXES, fold
+from sizes import size
+
+TOKEN = "zq7"
+CONTENTS = "value-of-the-secret"
+DENIED = (
+    f"{TOKEN}.env",
+    f".env.{TOKEN}",
+    f"{TOKEN}.key",
+    f"id_rsa_{TOKEN}",
+    f"app/{TOKEN}.pem",
+    f".ssh/{TOKEN}",
+    f"{TOKEN}.kdbx",
+    f"secrets/{TOKEN}.md",
+    f"config/{TOKEN}.yml",
+    f"secrets/{TOKEN}/.env.example",
+)
+POLICY = Policy(deny=["secrets/", f"config/{TOKEN}.yml"])
+DIALECTS = {"native": "path", "forge": "path", "codex": "file_path", "workspace": "path", "claude": "file_path"}
+"""The dialects and their argument for the path."""
+
+
+@st.composite
+def spelled(draw: st.DrawFn) -> str:
+    """Draw another spelling of a denied name, as the path of a file on disk."""
+    name = draw(st.sampled_from(DENIED))
+    letters = [
+        draw(st.sampled_from([letter, letter.upper(), chr(ord(letter) + 0xFEE0)])) if letter not in "/" else letter
+        for letter in name
+    ]
+    directory, slash, last = "".join(letters).rpartition("/")
+    ends = st.sampled_from(["", "", ".", " ", ". ", "\u3000"])
+    suffixes = draw(st.lists(st.sampled_from(COMPRESSION_SUFFIXES + BACKUP_SUFFIXES), max_size=3))
+    last += "".join(suffixes) + draw(ends)
+    directory += draw(ends) if directory else ""
+    path = f"{directory}{slash}{last}"
+    return path.replace("/", "\\") if draw(st.booleans()) else path
+
+
+class Tree:
+    """A workspace full of denied names, and the answers to questions about it."""
+
+    def __init__(self, root: str, names: list[str]) -> None:
+        self.root = root
+        self.names = names
+        self.links: list[str] = []
+        self._write("readme.md", b"open to all\n")
+        for number, name in enumerate(names):
+            self._write(name, CONTENTS.encode())
+            self._write(f"{name}.gz", gzip.compress(CONTENTS.encode()))
+            link = f"link{number}.txt"
+            os.symlink(name, os.path.join(root, link))
+            self.links.append(link)
+        with open(os.path.join(root, "a.zip"), "wb") as file:
+            file.write(self._zip())
+        with open(os.path.join(root, "b.tar"), "wb") as file:
+            file.write(self._tar())
+
+    def _write(self, name: str, data: bytes) -> None:
+        path = os.path.join(self.root, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(data)
+
+    def _zip(self) -> bytes:
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as archive:
+            archive.writestr("readme.md", "open to all\n")
+            for name in self.names:
+                info = zipfile.ZipInfo("x")
+                info.filename = name  # the constructor would rewrite backslashes on some systems
+                archive.writestr(info, CONTENTS)
+        return buffer.getvalue()
+
+    def _tar(self) -> bytes:
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as archive:
+            for name in self.names:
+                info = tarfile.TarInfo(name)
+                info.size = len(CONTENTS)
+                archive.addfile(info, io.BytesIO(CONTENTS.encode()))
+            for number, name in enumerate(self.names):
+                for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE):
+                    info = tarfile.TarInfo(f"link{kind.decode()}{number}")
+                    info.type, info.linkname = kind, name
+                    archive.addfile(info)
+            data = self._zip()
+            info = tarfile.TarInfo("nested.zip")
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+        return buffer.getvalue()
+
+    def commit(self) -> None:
+        """Commit everything to a repository, and point another directory at it."""
+        identity = ("-c", "user.name=a", "-c", "user.email=a@b")
+        for words in (("init", "-q"), ("add", "-A"), (*identity, "commit", "-qm", "x")):
+            subprocess.run(["git", *words], cwd=self.root, check=True, capture_output=True)
+        self._write("other/.git", b"gitdir: ../.git\n")
+        os.symlink("../.git", os.path.join(self._made("linked"), ".git"))
+        self._write("borrowed/.git/objects/info/alternates", b"../../../.git/objects\n")
+        head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=self.root, check=True, capture_output=True).stdout
+        self._write("borrowed/.git/HEAD", head)
+
+    def _made(self, name: str) -> str:
+        path = os.path.join(self.root, name)
+        os.mkdir(path)
+        return path
+
+
+def leaks(text: str, *, asked: str = "") -> list[str]:
+    """Return what a text gives away beyond the path that was asked for."""
+    shown = fold(text.replace(asked, "") if asked else text)
+    return [secret for secret in (TOKEN, CONTENTS) if secret in shown]
+
+
+def read(workspace: Workspace, path: str, **more: str) -> str:
+    """Return the text of a request, of a document or of an error."""
+    try:
+        request = ReadRequest(path, documents=frozenset(["archive", "compressed"]), **more)
+        return repr(workspace.engine.read(request).parts)
+    except PolicyDenied as error:
+        return f"denied {error}"
+    except ReadError as error:
+        return str(error)
+
+
+NAMES = st.lists(spelled(), min_size=1, max_size=6, unique_by=lambda name: fold(name).replace("\\", "/"))
+EVERYTHING = settings(max_examples=size(short=8, long=200))
+
+
+@contextlib.contextmanager
+def tree_of(names: list[str]):
+    with tempfile.TemporaryDirectory() as root:
+        tree = Tree(root, names)
+        with Workspace(root, policy=POLICY) as workspace:
+            yield tree, workspace
+
+
+@EVERYTHING
+@given(NAMES)
+@example([f"{TOKEN}.key.gz", f"app\\.env.{TOKEN}", f".ssh\\{TOKEN}", f"secrets/{TOKEN}/.env.example"])
+def test_no_source_reaches_a_denied_file(names):
+    with tree_of(names) as (tree, workspace):
+        for name in [*names, *[f"{name}.gz" for name in names], *tree.links]:
+            assert read(workspace, name).startswith("denied"), name
+            with pytest.raises(PolicyDenied):
+                resource.read(workspace.engine, workspace.roots, resource.uri_of(name), CallContext(10))
+            for dialect, argument in DIALECTS.items():
+                path = os.path.join(tree.root, name) if dialect in ("codex", "claude") else name
+                reply = workspace.tool(dialect).call({argument: path})
+                assert reply.error, (dialect, name)
+                assert CONTENTS not in reply.text, (dialect, name)
+        for name in names:
+            for spelling in (name, name.replace("\\", "/")):
+                assert CONTENTS not in read(workspace, "a.zip", member=spelling), spelling
+                assert CONTENTS not in read(workspace, "b.tar", member=spelling), spelling
+                assert CONTENTS not in read(workspace, "b.tar", member=f"nested.zip!/{spelling}"), spelling
+            assert read(workspace, "a.zip", member=name).startswith("denied"), name
+            assert read(workspace, "b.tar", member=name).startswith("denied"), name
+        for number in range(len(names)):
+            assert read(workspace, "b.tar", member=f"link1{number}").startswith("denied")
+            assert not leaks(read(workspace, "b.tar", member=f"link2{number}"))
+
+
+@EVERYTHING
+@given(NAMES)
+@example([f"{TOKEN}.key.gz", f"app\\.env.{TOKEN}", f".ssh\\{TOKEN}", f"secrets/{TOKEN}/.env.example"])
+def test_nothing_names_a_denied_file(names):
+    with tree_of(names) as (_, workspace):
+        native = workspace.tool("native")
+        for path in [
+            ".",
+            "a.zip",
+            "b.tar",
+            "b.tar!/nested.zip",
+            "app",
+            "config",
+            "app/",
+            "a.zip!/app",
+            "a.zip!/config",
+            "b.tar!/secrets",
+        ]:
+            assert not leaks(native.call({"path": path}).text), path
+        for path, member in (
+            ("a.zip", ""),
+            ("b.tar", ""),
+            ("b.tar", "nested.zip"),
+            ("a.zip", "app"),
+            ("b.tar", "config"),
+        ):
+            assert not leaks(read(workspace, path, member=member)), (path, member)
+        for typed in ["", "z", "Z", ".", ".e", "i", "app/", "config/", "config/z", "secrets/", ".ssh/", TOKEN[0]]:
+            assert not leaks(str(resource.complete(workspace.engine, typed, CallContext(10)))), typed
+        for name in names:
+            for wrong in (name[:-1], f"{name}x", name.swapcase(), name.replace(".", "_"), f"x/{name}"):
+                for path in (wrong, f"a.zip!/{wrong}", f"b.tar!/{wrong}", f"b.tar!/nested.zip!/{wrong}"):
+                    text = native.call({"path": path}).text
+                    assert CONTENTS not in text, path
+                    assert name not in text.replace(path, "").replace(wrong, ""), path
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="repositories are made with git")
+@settings(max_examples=size(short=3, long=50))
+@given(NAMES)
+@example([f"config/{TOKEN}.yml", f"secrets/{TOKEN}.md", f"{TOKEN}.key.gz", f".ssh\\{TOKEN}"])
+def test_no_revision_reaches_a_denied_file(names):
+    with tree_of(names) as (tree, workspace):
+        tree.commit()
+        assert "open to all" in read(workspace, "other/readme.md", revision="HEAD")
+        assert "open to all" in read(workspace, "borrowed/readme.md", revision="HEAD")
+        for name in names:
+            for directory in ("", "other/", "linked/", "borrowed/"):
+                path = directory + name
+                text = read(workspace, path, revision="HEAD")
+                assert text.startswith("denied"), path
+                assert CONTENTS not in workspace.tool("native").call({"path": f"{path}@HEAD"}).text, path
+        for member in names:
+            assert read(workspace, "other/a.zip", revision="HEAD", member=member).startswith("denied"), member
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="repositories are made with git")
+def test_a_rule_holds_in_the_working_tree_that_a_repository_belongs_to(tmp_path):
+    (tmp_path / "project" / "config").mkdir(parents=True)
+    (tmp_path / "project" / "config" / "private.yml").write_text(CONTENTS)
+    for words in (("init", "-q"), ("add", "-A"), ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x")):
+        subprocess.run(["git", *words], cwd=tmp_path / "project", check=True, capture_output=True)
+    (tmp_path / "pub").mkdir()
+    (tmp_path / "pub" / ".git").write_text("gitdir: ../project/.git\n")
+    shutil.copytree(tmp_path / "project" / ".git", tmp_path / "moved.git")
+    with open(tmp_path / "moved.git" / "config", "a") as config:
+        config.write("[core]\n\tworktree = ../project\n")
+    (tmp_path / "away").mkdir()
+    (tmp_path / "away" / ".git").write_text("gitdir: ../moved.git\n")
+
+    with Workspace(tmp_path, policy=Policy(deny=["project/config/"])) as workspace:
+        for path in ("project/config/private.yml", "pub/config/private.yml", "away/config/private.yml"):
+            assert read(workspace, path, revision="HEAD").startswith("denied"), path
+
+
+def test_the_rules_for_a_directory_hold_where_it_is_the_root(tmp_path):
+    root = tmp_path / ".aws"
+    root.mkdir()
+    (root / "credentials").write_text(CONTENTS)
+    (root / "config").write_text("region = x\n")
+    with Workspace(root) as workspace:
+        assert read(workspace, "credentials").startswith("denied")
+        assert [entry.name for entry in workspace.engine.list(".").entries] == ["config"]
+
+
+def test_a_presentation_is_read_although_it_has_the_suffix_of_a_key(tmp_path):
+    with zipfile.ZipFile(tmp_path / "talk.key", "w") as archive:
+        archive.writestr("Index/Slide.txt", "open to all")
+    (tmp_path / "server.key").write_text(CONTENTS)
+    (tmp_path / "alias.txt").symlink_to("server.key")
+    (tmp_path / "deck").symlink_to("talk.key")
+    (tmp_path / "short.key").write_text("PK")
+    os.mkfifo(tmp_path / "pipe.key")
+    with Workspace(tmp_path, policy=Policy(deny=["other.key"])) as workspace:
+        for path in ("talk.key", "deck"):
+            assert "open to all" in read(workspace, path, member="Index/Slide.txt")
+        for path in ("server.key", "alias.txt", "short.key", "pipe.key", "missing.key"):
+            assert read(workspace, path).startswith("denied"), path
+    with Workspace(tmp_path, policy=Policy(deny=["talk.*"])) as workspace:
+        assert read(workspace, "talk.key").startswith("denied")
+        assert read(workspace, "deck").startswith("denied")
