@@ -23,6 +23,7 @@ from eyespan.lines import cache, index
 from eyespan.lines.cache import IndexCache
 from eyespan.lines.encodings import UTF8
 from eyespan.lines.index import Indexer, LineIndex
+from sizes import examples
 
 STRIDE = 64
 """The stride of the fixture `small_index`."""
@@ -58,7 +59,7 @@ def test_the_cache_is_private_and_holds_neither_names_nor_contents(small_index, 
     assert b"secret" not in data
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_a_damaged_cache_is_ignored(data):
     made = LineIndex()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from eyespan import Workspace
 from eyespan.lines.char_range import CharRangeReader
 from eyespan.model import CharRange, ReadRequest, Tail
+from sizes import examples
 
 texts = st.lists(st.sampled_from(["a", "é", "語", "🙂", "\n", "\r\n", "\r", "\t", "\u2028", "word "]), max_size=60).map(
     "".join
@@ -39,7 +40,7 @@ def block_bytes(request, monkeypatch):
     monkeypatch.setattr(CharRangeReader, "block_bytes", request.param * 4)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(texts, encodings, st.integers(1, 8), st.integers(1, 12), st.none() | st.integers(0, 5), st.integers(2, 40))
 def test_a_range_is_a_slice_of_the_whole_text(directory, text, encoding, first, column, extra, limit):
     data = BOMS[encoding] + text.encode(encoding)
@@ -62,7 +63,7 @@ def test_a_range_is_a_slice_of_the_whole_text(directory, text, encoding, first, 
     assert part.ends_open == (not text.endswith("\n"))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(texts.filter(len), encodings, st.integers(1, 8), st.integers(4, 60))
 def test_a_tail_is_whole_lines_or_the_start_of_the_last_one(directory, text, encoding, count, limit):
     part, _ = read(directory, BOMS[encoding] + text.encode(encoding), Tail(count, max_bytes=limit))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from eyespan import Workspace
 from eyespan.lines import encodings
 from eyespan.lines.encodings import Encoding, Transcoder, canonical_name, choose, transcode
+from sizes import examples
 
 ALPHABETS = {
     "utf-8": "aé漢😀\u2028",
@@ -224,7 +225,9 @@ def as_forge(lines: list[str], first: int, last: int) -> str:
     return "".join(f"{number:>{width}}\t{line}" for number, line in enumerate(window, first))
 
 
-ANY_FILE = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+ANY_FILE = settings(
+    max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 @pytest.mark.parametrize(("block", "first_bytes"), [(5, 8), (64, 8), (1000, 16), (262144, 65536)])

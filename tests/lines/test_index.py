@@ -19,6 +19,7 @@ from eyespan.lines import cache, index
 from eyespan.lines.encodings import UTF8
 from eyespan.lines.index import Indexer, LineIndex
 from eyespan.model import Lines, ReadRequest
+from sizes import examples, size
 
 STRIDE = 64
 """The stride of the fixture `small_index`."""
@@ -59,7 +60,7 @@ def test_no_change_of_a_file_gives_a_wrong_line(small_index, tmp_path, monkeypat
     path = tmp_path / "log"
     data = random_text(choose, 2000)
     path.write_bytes(data)
-    for step in range(300):
+    for step in range(size(short=80, long=300)):
         match choose.randrange(9):
             case 0 | 1:  # grow
                 more = random_text(choose, choose.randint(1, 400))
@@ -174,7 +175,7 @@ def test_an_early_line_does_not_scan_the_whole_file(small_index, tmp_path, forge
     assert made.covered < 5000
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.integers(0, 9), max_size=60), st.integers(0, 300))
 def test_look_up_agrees_with_adding_up(counts, feeds):
     made = LineIndex()
@@ -193,7 +194,7 @@ def test_look_up_agrees_with_adding_up(counts, feeds):
     assert made.feeds() == sum(counts)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.integers(1, 3000), st.data())
 def test_look_up_agrees_across_groups(size, data):
     counts = array("I", [data.draw(st.integers(0, 3))] * size)
@@ -208,7 +209,7 @@ def test_look_up_agrees_across_groups(size, data):
         assert found is None
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.integers(0, 9), max_size=200), st.integers(1, 9))
 def test_no_index_grows_beyond_its_bound(counts, step):
     """Blocks become longer instead; a look-up finds the block that holds the line feed, the end is never passed."""

@@ -17,6 +17,7 @@ from eyespan.lines.finder import LineFinder
 from eyespan.lines.reader import LineReader
 from eyespan.model import ANY_IS_TEXT, EXACT_TOTAL, CharRange, Limits, Lines, ReadRequest, Tail
 from eyespan.source import Source
+from sizes import examples
 
 WIDE = [encodings.by_bom(bom) for bom in (b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\0\0", b"\0\0\xfe\xff")]
 ALL = [encodings.UTF8, *WIDE]
@@ -59,7 +60,7 @@ blocks = st.sampled_from([1, 2, 3, 4, 7, 16, 64, 4096])
 steps = st.sampled_from([1, 2, 3, 5, 1 << 30])
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.sampled_from(ALL), texts, st.integers(1, 30), st.none() | st.integers(1, 30), blocks, steps, blocks)
 def test_any_window(encoding, text, first, count, block, most, first_bytes):
     data = encoding.bom + text.encode(encoding.name)
@@ -74,7 +75,7 @@ def test_any_window(encoding, text, first, count, block, most, first_bytes):
     assert part.ends_open == (bool(lines) and not lines[-1].endswith("\n"))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.sampled_from(ALL), texts, st.integers(1, 30), blocks, steps, blocks)
 def test_any_tail(encoding, text, count, block, most, first_bytes):
     data = encoding.bom + text.encode(encoding.name)
@@ -88,7 +89,7 @@ def test_any_tail(encoding, text, count, block, most, first_bytes):
     assert (part.total_lines, part.more) == (len(lines), False)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(texts, st.integers(1, 12), blocks, st.sampled_from([0, 1, 5, 20, 1 << 20]), steps)
 def test_long_lines_are_held_as_prefixes_with_their_length(text, limit, block, squeeze, most):
     """The part of each line starts like the line, and shows that it was longer."""

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from eyespan.errors import WindowTooLarge
 from eyespan.lines.window import LINE_BYTES, Window
 from eyespan.model import EXACT_TOTAL, NO_TOTAL, Limits, Lines, ReadRequest
+from sizes import examples
 
 
 def collect(data, *, block=1 << 20, count=None, squeeze_bytes=1 << 20, **request):
@@ -21,7 +22,7 @@ def collect(data, *, block=1 << 20, count=None, squeeze_bytes=1 << 20, **request
     return window, used
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.lists(st.sampled_from(["a", "é", "\n", "\r\n", "long " * 9]), max_size=30).map("".join), st.integers(1, 30))
 def test_a_window_without_limits_is_the_text(text, block):
     data = text.encode()

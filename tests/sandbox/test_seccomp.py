@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import struct
@@ -48,10 +49,15 @@ UNFILTERED = {335, 336} if sys.platform == "linux" and os.uname().machine == "x8
 ANY = (0xFFFFFFFFFFFFFFFF,) * 6
 
 
+@functools.cache
+def steps_of(program: bytes) -> list[tuple[int, int, int, int]]:
+    return [struct.unpack("HBBI", program[at : at + 8]) for at in range(0, len(program), 8)]
+
+
 def answer(program: bytes, architecture: int, number: int, arguments=(0,) * 6) -> int:
     """Run a filter as the kernel does."""
     data = struct.pack("=iIQ6Q", number, architecture, 0, *arguments)
-    steps = [struct.unpack("HBBI", program[at : at + 8]) for at in range(0, len(program), 8)]
+    steps = steps_of(program)
     at, loaded = 0, 0
     while True:
         code, yes, no, value = steps[at]
@@ -64,6 +70,7 @@ def answer(program: bytes, architecture: int, number: int, arguments=(0,) * 6) -
         at += yes if {0x15: loaded == value, 0x35: loaded >= value, 0x45: bool(loaded & value)}[code] else no
 
 
+@functools.cache
 def outcomes(program: bytes, machine: str, number: int) -> set[int]:
     """The answers to a call with arguments of many kinds."""
     architecture = seccomp.ARCHITECTURES[machine][1]
