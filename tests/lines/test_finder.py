@@ -58,7 +58,7 @@ def test_every_line_is_found(small_index, find_in, text, rule, number, count):
     assert finder.find(number) == (Place(lines[number - 1], number) if number <= len(lines) else last)
     assert finder.end() == finder.end(finder.find(number)) == last
     assert finder.end().line_count == len(lines)
-    assert finder.go_back(last, count) == (
+    assert finder.go_back(end, count) == (
         [*lines, end][-count - 1] if count < len(lines) else lines[0] if lines else end
     )
 

@@ -102,4 +102,5 @@ def test_the_size_of_the_source_bounds_the_last_offset():
     ],
 )
 def test_an_offset_is_inside_a_line_unless_a_line_feed_is_before_it(encoding, text, offset, expected):
-    assert scan(text, encoding).is_inside_line(offset) is expected
+    for most in (1, 100):
+        assert scan(text, encoding, most=most).is_inside_line(offset) is expected

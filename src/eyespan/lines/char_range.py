@@ -89,14 +89,14 @@ class CharRangeReader:
         unit_bytes = encoding.unit_bytes
         end = finder.end()
         lines = min(count, end.line_count)
-        offset = finder.go_back(end, lines)
+        offset = finder.go_back(end.offset, lines)
         if end.offset - offset > max_bytes:
             low = max(scan.start, end.offset - max_bytes - unit_bytes)  # a line may start exactly where the limit is
             low += -(low - scan.start) % unit_bytes
             block = scan.read_fully(low, end.offset - low)
             feed = encoding.find(block)
             if feed < 0 or feed + unit_bytes >= len(block):
-                offset, lines = finder.go_back(end, 1), 1
+                offset, lines = finder.go_back(end.offset, 1), 1
             else:
                 offset = low + feed + unit_bytes
                 lines = encoding.count(block[feed + unit_bytes :]) + end.is_inside

@@ -102,9 +102,10 @@ class LineFinder:
         while line < number:
             jump = self._jump(offset, number)
             if jump is not None:
-                (offset, line), is_inside = jump, scan.is_inside_line(jump[0])
+                offset, line = jump
             block = scan.block(offset)
             if not block:
+                is_inside = scan.is_inside_line(offset)
                 break
             after = encoding.nth(block, number - line)
             if after < 0:
@@ -130,18 +131,18 @@ class LineFinder:
         Raises: the error of the scan's limit, and what reading raises.
         """
         scan, encoding = self.scan, self.scan.encoding
-        offset, line, is_inside = scan.start, 1, False
-        if place is not None:
-            offset, line, is_inside = place.offset, place.line, place.is_inside
+        offset, line = (scan.start, 1) if place is None else (place.offset, place.line)
         indexer = self._index.indexer()
         if indexer is not None:
             block_offset, block_line = indexer.end(scan.last_offset)
             if block_offset > offset:
-                offset, line, is_inside = block_offset, block_line, scan.is_inside_line(block_offset)
+                offset, line = block_offset, block_line
+        last_block = b""
         while block := scan.block(offset):
             line += encoding.count(block)
             offset += len(block)
-            is_inside = not encoding.ends_line(block)
+            last_block = block
+        is_inside = not encoding.ends_line(last_block) if last_block else scan.is_inside_line(offset)
         return Place(offset, line, is_inside)
 
     def known_end(self, place: Place, rule: str) -> Place | None:
@@ -162,21 +163,20 @@ class LineFinder:
         left_bytes = size_bytes - indexer.index.covered
         return left_bytes <= self.cheap_bytes or left_bytes < indexer.index.stride
 
-    def go_back(self, end: Place, count: int) -> int:
-        """Return the offset of the last `count` lines before `end`, or of the text if it has fewer."""
+    def go_back(self, end: int, count: int) -> int:
+        """Return the offset of the last `count` lines before the offset `end`, or of the text if it has fewer."""
         scan, encoding, start = self.scan, self.scan.encoding, self.scan.start
         if count <= 0:
-            return end.offset
-        offset = end.offset
-        if not end.is_inside:
-            count += 1  # the line feed at the end begins no line
-        unit_bytes = encoding.unit_bytes
+            return end
+        offset, unit_bytes = end, encoding.unit_bytes
         step_bytes = min(scan.block_bytes, TAIL_BYTES)
         while offset > start:
             most = max(unit_bytes, step_bytes - step_bytes % unit_bytes)
             size = (offset - start) % most or most  # blocks counted from the start are aligned to whole units
             offset -= size
             block = scan.read_fully(offset, size)
+            if offset + size == end and encoding.ends_line(block):
+                count += 1  # the line feed at the end begins no line
             feeds = encoding.count(block)
             if feeds >= count:
                 if len(block) == size:  # less: the file shrank
@@ -184,5 +184,5 @@ class LineFinder:
                 return offset + encoding.nth(block, feeds - count + 1)
             count -= feeds
             step_bytes = scan.block_bytes
-            scan.context.advance(offset, end.offset)
+            scan.context.advance(offset, end)
         return start

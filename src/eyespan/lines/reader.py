@@ -12,7 +12,6 @@ from eyespan.lines.finder import CachedIndex, LineFinder, Place
 from eyespan.lines.scan import Scan
 from eyespan.lines.window import Window
 from eyespan.model import MIB, TextPart
-from eyespan.record import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,15 +101,12 @@ class LineReader:
             finder = self._limited_finder()
             end = finder.end()
             lines = min(count, end.line_count)
-            offset = finder.go_back(end, lines)
+            first = end.line_count - lines + 1 if numbered else 0
             # Ignore what was appended after the count.
-            part, _ = self._collect(finder.up_to(end.offset), offset, end.line_count - lines + 1, lines)
-        else:
-            finder = self.finder()
-            size_bytes = max(finder.scan.start, self._source.size_bytes)
-            end = Place(size_bytes, 0, finder.scan.is_inside_line(size_bytes))
-            part, _ = self._collect(finder.up_to(size_bytes), finder.go_back(end, count), 0, None)
-        return part if numbered else replace(part, first_line=0, total_lines=None, more=False)
+            return self._collect(finder.up_to(end.offset), finder.go_back(end.offset, lines), first, lines)[0]
+        size_bytes = max(len(self._encoding.bom), self._source.size_bytes)
+        finder = self.finder(end=size_bytes)
+        return self._collect(finder, finder.go_back(size_bytes, count), 0, None)[0]
 
     def cache_index(self) -> None:
         """Cache the index of a large file, if this reader has extended it."""
@@ -129,7 +125,10 @@ class LineReader:
         return self.finder(end=limit_bytes, error=ScanLimit(self._source.asked, limit_bytes=limit_bytes))
 
     def _collect(self, finder: LineFinder, offset: int, first: int, count: int | None) -> tuple[TextPart, int]:
-        """Return the window that starts at `offset` with line `first`, and the offset after it."""
+        """Return the window that starts at `offset` with line `first`, and the offset after it.
+
+        The lines of `first=0` have no numbers.
+        """
         block, start = finder.scan.block_with(offset)
         if count is not None and len(block) - start <= self.squeeze_bytes:
             stop = self._encoding.nth(block, count, start)
@@ -183,7 +182,7 @@ class LineReader:
             data=data,
             first_line=first,
             line_count=line_count,
-            total_lines=None if end is None else end.line_count,
+            total_lines=None if end is None or first == 0 else end.line_count,
             more=more,
             cuts=cuts,
             encoding=self._encoding.name,

@@ -119,5 +119,5 @@ class Scan:
             return True  # the file ends within a unit
         if offset < self.start + unit_bytes:
             return False
-        before = self.read(offset - unit_bytes, unit_bytes)
+        before = self.read_fully(offset - unit_bytes, unit_bytes)
         return bool(before) and before != self.encoding.newline
