@@ -4,6 +4,7 @@ from proof.mutate.defect import SRC, Defect
 
 RULES = "tests/test_policy.py"
 EVERYWHERE = "tests/test_policy_everywhere.py"
+CONFIG = "tests/test_config.py"
 
 DEFECTS = (
     Defect(
@@ -159,5 +160,48 @@ DEFECTS = (
         old="for spelling in (inner, *found.paths_of(inner)):",
         new="for spelling in (inner,):",
         tests=f"{EVERYWHERE} -k 'working_tree'",
+    ),
+    # --- configuration ---
+    Defect(
+        name="a workspace's own file may raise limits",
+        file=f"{SRC}/config.py",
+        old="            if forge.get(key, 0) > default:\n",
+        new="            if False:\n",
+        tests=f"{CONFIG} -k widen",
+    ),
+    Defect(
+        name="a workspace's own file may be as large as the host's",
+        file=f"{SRC}/config.py",
+        old="limits = WORKSPACE_LIMITS if is_inside else HOST_LIMITS",
+        new="limits = HOST_LIMITS",
+        tests=f"{CONFIG} -k 'refused or widen'",
+    ),
+    Defect(
+        name="a workspace's own file may have any number of rules",
+        file=f"{SRC}/config.py",
+        old="if len(rules) > limits.max_rules:",
+        new="if False:",
+        tests=f"{CONFIG} -k refused",
+    ),
+    Defect(
+        name="a long number in a configuration is parsed",
+        file=f"{SRC}/config.py",
+        old="if len(digits[0]) > MAX_DIGITS:",
+        new="if False:",
+        tests=f"{CONFIG} -k refused",
+    ),
+    Defect(
+        name="a long key of a table in a configuration is parsed",
+        file=f"{SRC}/config.py",
+        old='        if line.lstrip().startswith("["):\n',
+        new="        if False:\n",
+        tests=f"{CONFIG} -k refused",
+    ),
+    Defect(
+        name="a key with a line feed gives a message of two lines",
+        file=f"{SRC}/config.py",
+        old="unknown key {prefix}{_shown(key, is_quoted=False)};",
+        new="unknown key {prefix}{key};",
+        tests=f"{CONFIG} -k refused",
     ),
 )
