@@ -46,9 +46,9 @@ def test_the_file_is_read_from_its_start(worker, file):
         ("deep", Unreadable, "nested too deeply"),
         ("refuse", Unreadable, "not to my taste"),
         ("lacks", Missing, "pip install that"),
-        ("odd", Unreadable, "KeyError"),
+        ("odd", Unreadable, "the decoder failed: '"),
         ("absent", Unreadable, "no_such_module"),
-        ("unknown", Unreadable, "KeyError"),
+        ("unknown", Unreadable, "the decoder failed: '"),
     ],
 )
 def test_a_decoder_that_misbehaves_is_one_error_and_the_next_job_works(backend, task, error, words, file):
@@ -124,7 +124,7 @@ def test_jobs_leave_no_descriptor_open(worker, file):
 
 
 def test_the_shared_worker_has_only_the_tasks_of_the_table(file):
-    with pytest.raises(Unreadable, match="KeyError"):
+    with pytest.raises(Unreadable, match="the decoder failed: 'bad_decoders:echo'"):
         shared.run("bad_decoders:echo", file, {}, asked="data", context=CallContext())
 
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyespan.errors import Internal, Missing, ReadError, TimedOut, Unreadable
 from eyespan.model import MIB
+from eyespan.worker.reasons import MAX_REASON_CHARS, clean_reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 STARTED = b"S"
 ENDED = b"\xffEND"
 MAX_HEADER_BYTES = 8 * MIB
-_MAX_REASON_CHARS = 500
 
 
 class PartlySent(OSError):
@@ -135,25 +135,37 @@ def invalid_response(asked: str, task: str) -> Unreadable:
 
 
 def error_header(error: BaseException, task: str) -> dict[str, Any]:
-    """Return the header that reports an exception of a decoder."""
+    """Return the header that reports an exception of a decoder.
+
+    Reasons pass through `clean_reason`: decoders put the messages of libraries into theirs.
+    """
     match error:
         case Missing():
             return {"error": "missing", "what": error.what, "install": error.install}
         case Unreadable():
-            return {"error": "unreadable", "kind": error.kind, "reason": error.reason}
+            return {"error": "unreadable", "kind": error.kind, "reason": clean_reason(error.reason)}
         case ReadError():
-            return {"error": "unreadable", "kind": task, "reason": str(error)}
+            return {"error": "unreadable", "kind": task, "reason": clean_reason(str(error))}
         case MemoryError():
             return {"error": "memory"}
         case RecursionError():
             return {"error": "unreadable", "kind": task, "reason": "it is nested too deeply"}
-    # The text of a library's exception may quote the file, so it is cut.
-    return {"error": "unreadable", "kind": task, "reason": f"the decoder failed: {type(error).__name__}: {error}"[:300]}
+    reason = clean_reason(_text_of(error)) or "no details"
+    return {"error": "unreadable", "kind": task, "reason": f"the decoder failed: {reason}"}
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # the class of a library, or of a decoder that an attacker controls
+        return ""
 
 
 def error_from(header: Mapping[str, Any], asked: str, task: str) -> ReadError:
     """Return the error that a header reports."""
-    fields = {name: str(header.get(name, ""))[:_MAX_REASON_CHARS] for name in ("kind", "reason", "what", "install")}
+    fields = {name: str(header.get(name, ""))[:MAX_REASON_CHARS] for name in ("kind", "what", "install")}
+    # Again here: a decoder that an attacker controls writes any header.
+    fields["reason"] = clean_reason(str(header.get("reason", "")))
     match header["error"]:
         case "missing":
             return Missing(asked, what=fields["what"], install=fields["install"])
