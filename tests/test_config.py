@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from eyespan.config import BadConfig, Config, load
+from eyespan.config import _DEFAULT_LIMITS, WORKSPACE_LIMITS, BadConfig, Config, load
+from eyespan.dialects.forge import Forge
 from eyespan.errors import NotFound
 
 
@@ -22,13 +23,36 @@ from eyespan.errors import NotFound
         (b"[tools.read_file]\nmax_scan_bytes = true", "tools.read_file.max_scan_bytes must be of type int"),
         (b"policy = 1", "policy must be a table"),
         (b"other = 1", "unknown key other; the known keys are roots, policy, tools"),
+        (b'"a\\nb" = 1', r"unknown key a\\x0ab; the known keys"),
+        (
+            b"[tools.read_file]\nmax_scan_bytes = " + b"9" * 5000,
+            "tools.read_file.max_scan_bytes: a number of more than",
+        ),
+        (b"roots = [\n'a',\n0x" + b"f" * 5000 + b"]", "roots: a number of more than 500 digits"),
+        (b"roots = 0x" + b"f" * 400, r"roots must be of type list, not 444624.*\.\.\.$"),
+        (b"a" + b".a" * 30_000 + b" = 1", r"a\.a\.a.* has more than 16 parts"),
+        (b"[a" + b".a" * 30_000 + b"]", r"a\.a\.a.* has more than 16 parts"),
+        (b"a = {b" + b".a" * 30_000 + b" = 1}", r"b\.a\.a.* has more than 16 parts"),
+        (b"[policy]\ndeny = " + b"[" * 5000, "policy.deny: nested too deeply"),
+        (b"a = 2020-99-99", "eyespan.toml: "),
+        (b"[policy]\ndeny = ['/']", "policy.deny: an empty pattern matches nothing"),
+        (b"[policy]\ndeny = [" + b"'a'," * 501 + b"]", "policy.deny has 501 rules; at most 500 are accepted"),
+        (b"[policy]\ndeny = ['" + b"a" * 257 + b"']", "policy.deny: 'aaa.* is longer than 256 characters"),
+        (b"[policy]\ndeny = ['" + b"a/" * 16 + b"']", "policy.deny: 'a/a/.*' has more than 16 components"),
+        (b"roots = [" + b"'a'," * 65 + b"]", "roots: more than 64 roots"),
+        (b"#" * 65_537, "larger than 65536 bytes"),
+        (b"[tools.read_file]\nmax_file_read_bytes = -1", "tools.read_file.max_file_read_bytes must not be negative"),
     ],
 )
 def test_a_wrong_configuration_is_refused_with_a_message(text, message, tmp_path):
     (tmp_path / "eyespan.toml").write_bytes(text)
 
-    with pytest.raises(BadConfig, match=message):
+    with pytest.raises(BadConfig, match=message) as caught:
         load([str(tmp_path)])
+
+    assert str(caught.value).startswith(f"{tmp_path}/eyespan.toml: ")
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < len(str(tmp_path)) + 400
 
 
 @pytest.mark.parametrize(
@@ -37,6 +61,8 @@ def test_a_wrong_configuration_is_refused_with_a_message(text, message, tmp_path
         ("[policy]\nallow = ['*.pem']", "policy.allow works only in a file outside the roots"),
         ("roots = ['/']", "is not inside the workspace"),
         ("roots = ['..']", "is not inside the workspace"),
+        ("[tools.read_file]\nmax_file_read_bytes = 204801", "max_file_read_bytes can only be lowered from 204800"),
+        ("[tools.read_file]\nmax_scan_bytes = 2097153", "max_scan_bytes can only be lowered from 2097152"),
     ],
 )
 def test_a_configuration_inside_the_workspace_cannot_widen_access(text, message, tmp_path):
@@ -50,6 +76,39 @@ def test_a_configuration_inside_the_workspace_can_narrow_access(tmp_path):
     (tmp_path / "eyespan.toml").write_text('roots = ["src"]\n[policy]\ndeny = ["*.log"]\n')
 
     assert load([str(tmp_path)]) == Config(roots=(f"{tmp_path}/src",), deny=("*.log",))
+
+
+def test_a_configuration_inside_the_workspace_can_lower_limits(tmp_path):
+    (tmp_path / "eyespan.toml").write_text("[tools.read_file]\nmax_file_read_bytes = 204800\nmax_scan_bytes = 5\n")
+
+    assert load([str(tmp_path)]).forge == {"max_file_read_bytes": 204_800, "max_scan_bytes": 5}
+
+
+def test_a_named_configuration_inside_the_workspace_cannot_widen_access_either(tmp_path):
+    (tmp_path / "other.toml").write_text("[tools.read_file]\nmax_scan_bytes = 9000000000\n")
+
+    with pytest.raises(BadConfig, match="can only be lowered"):
+        load([str(tmp_path)], str(tmp_path / "other.toml"))
+    (tmp_path / "other.toml").write_text("#" * (WORKSPACE_LIMITS.max_bytes + 1))
+    with pytest.raises(BadConfig, match="larger than 65536 bytes, which is too much for a file in the workspace"):
+        load([str(tmp_path)], str(tmp_path / "other.toml"))
+
+
+def test_a_configuration_outside_the_workspace_can_raise_limits_and_be_larger(tmp_path):
+    (tmp_path / "work").mkdir()
+    rules = ", ".join(f"'rule{number}/*.txt'" for number in range(5000))
+    (tmp_path / "host.toml").write_text(f"[policy]\ndeny = [{rules}]\n[tools.read_file]\nmax_scan_bytes = 9000000000\n")
+
+    config = load([str(tmp_path / "work")], str(tmp_path / "host.toml"))
+
+    assert (len(config.deny), config.forge["max_scan_bytes"]) == (5000, 9_000_000_000)
+    (tmp_path / "host.toml").write_text("#" * ((1 << 20) + 1))
+    with pytest.raises(BadConfig, match="larger than 1048576 bytes"):
+        load([str(tmp_path / "work")], str(tmp_path / "host.toml"))
+
+
+def test_the_limits_of_the_dialect_are_those_that_can_be_lowered():
+    assert {key: Forge.settings[key] for key in _DEFAULT_LIMITS} == _DEFAULT_LIMITS
 
 
 def test_a_configuration_outside_the_workspace_can_allow_names(tmp_path):

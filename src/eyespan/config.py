@@ -1,7 +1,11 @@
 """The configuration file `eyespan.toml`: roots, rules and limits.
 
-A file inside the workspace may have been written by anyone, a model included. It can only narrow access: add deny rules
-and choose roots inside the given roots. A file outside, named with `--config`, may do more.
+A file inside the workspace may have been written by anyone, a model included. It can only narrow access: add deny
+rules, choose roots inside the given roots, and lower limits. It is small (`WORKSPACE_LIMITS`), because rules and roots
+cost time in every call. A file outside the roots, named with `--config`, belongs to the host and may do more.
+
+A file that cannot be used is one error of one line, found in bounded time: sizes, numbers and keys are checked before
+the parser sees them, because its time grows with their square.
 """
 
 from __future__ import annotations
@@ -9,6 +13,7 @@ from __future__ import annotations
 import os
 
 from eyespan.errors import NotFound
+from eyespan.escape import visible
 from eyespan.guard import Guard, Root
 from eyespan.policy import Policy
 from eyespan.record import record
@@ -19,7 +24,27 @@ if TYPE_CHECKING:
     from typing import Any
 
 FILE_NAME = "eyespan.toml"
-MAX_CONFIG_BYTES = 1 << 20
+MAX_KEY_PARTS = 16
+"""The most parts of a dotted key, and the deepest nesting of tables. The parser needs the square of it in time."""
+MAX_DIGITS = 500
+"""The most digits in a row, in numbers and elsewhere. Python refuses to read or print much longer numbers."""
+MAX_SHOWN_CHARS = 80
+"""The length to which keys and values of the file are cut in messages."""
+
+
+@record
+class FileLimits:
+    """The size of a configuration file: bytes, rules, characters and components of one rule, roots."""
+
+    max_bytes: int
+    max_rules: int
+    max_rule_chars: int
+    max_rule_parts: int
+    max_roots: int
+
+
+HOST_LIMITS = FileLimits(max_bytes=1 << 20, max_rules=100_000, max_rule_chars=4096, max_rule_parts=256, max_roots=1000)
+WORKSPACE_LIMITS = FileLimits(max_bytes=1 << 16, max_rules=500, max_rule_chars=256, max_rule_parts=16, max_roots=64)
 
 _SCHEMA: dict[str, Any] = {
     "roots": list,
@@ -27,10 +52,12 @@ _SCHEMA: dict[str, Any] = {
     "tools": {"read_file": {"max_file_read_bytes": int, "max_scan_bytes": int, "show_line_numbers": bool}},
 }
 """The known keys: the type of a value, or a table of further keys."""
+_DEFAULT_LIMITS: dict[str, int] = {"max_file_read_bytes": 204_800, "max_scan_bytes": 2_097_152}
+"""The limits that a file in the workspace can only lower, with the defaults of the dialect `forge`."""
 
 
 class BadConfig(ValueError):
-    """A configuration file that cannot be used. The message names the file, the key and the known keys."""
+    """A configuration file that cannot be used. The message is one line that names the file and the key."""
 
 
 @record
@@ -55,51 +82,136 @@ def load(roots: Sequence[str], path: str | None = None) -> Config:
     """
     if path is None:
         try:
-            data = _read(roots[0], FILE_NAME)
+            return _parse(_read(roots[0], FILE_NAME, WORKSPACE_LIMITS), os.path.join(roots[0], FILE_NAME), roots)
         except NotFound:
             return Config()
-        return _parse(data, os.path.join(roots[0], FILE_NAME), roots)
     directory, name = os.path.split(os.path.abspath(path))
     try:
-        return _parse(_read(directory, name), path, roots)
+        return _parse(_read(directory, name, HOST_LIMITS), path, roots)
     except NotADirectoryError:
         raise NotFound(path) from None
 
 
-def _read(directory: str, name: str) -> bytes:
+def _read(directory: str, name: str, limits: FileLimits) -> bytes:
+    """Return the contents of the file, and one byte more than the limit if it is larger."""
     root = Root(directory)
     try:
         guard = Guard((root,), Policy(built_in=False))
         with guard.open(name) as source:
-            return source.read_at(0, MAX_CONFIG_BYTES)
+            return source.read_fully(0, limits.max_bytes + 1)
     finally:
         root.close()
 
 
 def _parse(data: bytes, name: str, roots: Sequence[str]) -> Config:
-    import tomllib
-
-    try:
-        table = tomllib.loads(data.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise BadConfig(f"{name}: {error}") from None
-    except RecursionError:
-        raise BadConfig(f"{name}: nested too deeply") from None
+    is_inside = any(_is_within(os.path.abspath(name), root) for root in roots)
+    limits = WORKSPACE_LIMITS if is_inside else HOST_LIMITS
+    if len(data) > limits.max_bytes:
+        raise BadConfig(f"{name}: larger than {limits.max_bytes} bytes{_where(is_inside)}")
+    table = _parse_toml(data, name)
     _check(table, _SCHEMA, "", name)
     base = os.path.dirname(os.path.abspath(name))
-    chosen = tuple([os.path.join(base, root) for root in _string_list(table.get("roots", []), "roots", name)])
-    if any("\0" in root for root in chosen):
-        raise BadConfig(f"{name}: roots: a path cannot contain NUL")
+    given = _string_list(table.get("roots", []), "roots", name)
     policy = table.get("policy", {})
     deny = _string_list(policy.get("deny", []), "policy.deny", name)
     allow = _string_list(policy.get("allow", []), "policy.allow", name)
-    if any(_is_within(os.path.abspath(name), root) for root in roots):
+    forge = table.get("tools", {}).get("read_file", {})
+    if len(given) > limits.max_roots:
+        raise BadConfig(f"{name}: roots: more than {limits.max_roots} roots{_where(is_inside)}")
+    _check_rules("policy.deny", deny, limits, name)
+    _check_rules("policy.allow", allow, limits, name)
+    chosen = tuple([os.path.join(base, root) for root in given])
+    if any("\0" in root for root in chosen):
+        raise BadConfig(f"{name}: roots: a path cannot contain NUL")
+    for key in _DEFAULT_LIMITS:
+        if forge.get(key, 0) < 0:
+            raise BadConfig(f"{name}: tools.read_file.{key} must not be negative")
+    if is_inside:
         if allow:
             raise BadConfig(f"{name}: policy.allow works only in a file outside the roots, given with --config")
         for root in chosen:
             if not any(_is_within(root, outer) for outer in roots):
-                raise BadConfig(f"{name}: roots: {root!r} is not inside the workspace; give --root for it")
-    return Config(roots=chosen, deny=deny, allow=allow, forge=table.get("tools", {}).get("read_file", {}))
+                raise BadConfig(f"{name}: roots: {_shown(root)} is not inside the workspace; give --root for it")
+        for key, default in _DEFAULT_LIMITS.items():
+            if forge.get(key, 0) > default:
+                raise BadConfig(
+                    f"{name}: tools.read_file.{key} can only be lowered from {default} by a file in the workspace; "
+                    "a file outside the roots, given with --config, can raise it"
+                )
+    return Config(roots=chosen, deny=deny, allow=allow, forge=forge)
+
+
+def _parse_toml(data: bytes, name: str) -> dict[str, Any]:
+    """Return the table of a file. Raises: BadConfig, in a time that grows no faster than the size of the file."""
+    import tomllib
+
+    try:
+        text = data.decode("utf-8")
+        _check_cost(text, name)
+        return tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        raise BadConfig(f"{name}: {error}") from None
+    except RecursionError:
+        raise BadConfig(f"{name}: {_last_key(text)}: nested too deeply") from None
+    except BadConfig:
+        raise
+    except ValueError as error:  # of the parser, or of a date that does not exist
+        raise BadConfig(f"{name}: {_shown(str(error), is_quoted=False)}") from None
+
+
+def _check_cost(text: str, name: str) -> None:
+    """Refuse numbers, dotted keys and nesting that the parser would need long for. Raises: BadConfig."""
+    import re
+
+    for digits in re.finditer(r"[0-9a-fA-F_]+", text):
+        if len(digits[0]) > MAX_DIGITS:
+            raise BadConfig(f"{name}: {_last_key(text[: digits.end()])}: a number of more than {MAX_DIGITS} digits")
+    for line in text.split("\n"):
+        *keys, last = line.split("=")
+        if line.lstrip().startswith("["):
+            keys.append(last)
+        for key in keys:
+            if key.count(".") >= MAX_KEY_PARTS:
+                raise BadConfig(f"{name}: {_shown(key.strip(), is_quoted=False)} has more than {MAX_KEY_PARTS} parts")
+
+
+def _last_key(text: str) -> str:
+    """Return the key whose value stands at the end of a text, with its table, as far as lines show it."""
+    table = key = ""
+    for line in text.split("\n"):
+        word, equals, _ = line.partition("=")
+        if equals:
+            key = word.strip()
+        elif line.startswith("["):
+            table, key = f"{line.strip().strip('[]')}.", ""
+    return _shown(table + key, is_quoted=False) if key else "the first value"
+
+
+def _check_rules(key: str, rules: tuple[str, ...], limits: FileLimits, name: str) -> None:
+    """Check the number, the length and the syntax of rules. Raises: BadConfig."""
+    if len(rules) > limits.max_rules:
+        raise BadConfig(f"{name}: {key} has {len(rules)} rules; at most {limits.max_rules} are accepted")
+    for rule in rules:
+        if len(rule) > limits.max_rule_chars:
+            raise BadConfig(f"{name}: {key}: {_shown(rule)} is longer than {limits.max_rule_chars} characters")
+        if rule.count("/") >= limits.max_rule_parts:
+            raise BadConfig(f"{name}: {key}: {_shown(rule)} has more than {limits.max_rule_parts} components")
+    try:
+        Policy(rules, built_in=False)
+    except ValueError as error:
+        raise BadConfig(f"{name}: {key}: {error}") from None
+
+
+def _where(is_inside: bool) -> str:
+    return ", which is too much for a file in the workspace" if is_inside else ""
+
+
+def _shown(value: object, *, is_quoted: bool = True) -> str:
+    """Return a value of the file for a message: on one line, cut if it is long."""
+    if isinstance(value, str):
+        value = value[: MAX_SHOWN_CHARS + 1]
+    text = repr(value) if is_quoted else visible(str(value))
+    return text if len(text) <= MAX_SHOWN_CHARS else f"{text[:MAX_SHOWN_CHARS]}..."
 
 
 def _is_within(path: str, root: str) -> bool:
@@ -112,13 +224,13 @@ def _check(table: Mapping[str, Any], schema: Mapping[str, Any], prefix: str, nam
         wanted = schema.get(key)
         if wanted is None:
             known = ", ".join(prefix + known for known in schema)
-            raise BadConfig(f"{name}: unknown key {prefix}{key}; the known keys are {known}")
+            raise BadConfig(f"{name}: unknown key {prefix}{_shown(key, is_quoted=False)}; the known keys are {known}")
         if isinstance(wanted, dict):
             if not isinstance(value, dict):
                 raise BadConfig(f"{name}: {prefix}{key} must be a table")
             _check(value, wanted, f"{prefix}{key}.", name)
         elif type(value) is not wanted:
-            raise BadConfig(f"{name}: {prefix}{key} must be of type {wanted.__name__}, not {value!r}")
+            raise BadConfig(f"{name}: {prefix}{key} must be of type {wanted.__name__}, not {_shown(value)}")
 
 
 def _string_list(values: Any, key: str, name: str) -> tuple[str, ...]:

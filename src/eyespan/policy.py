@@ -382,8 +382,9 @@ class _Rules:
         if not self.directories.keys().isdisjoint(parts):
             return next(self.directories[part] for part in parts if part in self.directories)
         if self.last_names is None or name in self.last_names:
+            places = _Places(parts)
             for glob, pattern in self.others:
-                if _matches(glob, parts):
+                if (not _is_literal(glob[-1]) or glob[-1] == name) and _matches(glob, places):
                     return pattern
         return None
 
@@ -432,20 +433,44 @@ def _is_literal(name: str) -> bool:
     return not any(sign in name for sign in "*?[")
 
 
-def _matches(glob: list[str], parts: list[str]) -> bool:
-    """Return True if `glob` matches all of `parts`; `**` matches any number of parts, none included."""
-    if len(glob) > 1 and glob[-1] != parts[-1] and _is_literal(glob[-1]) and glob[-1] != "**":
-        return False  # the last name decides for most paths
-    # The numbers of parts that the pieces so far can match: one set per piece, so the time is never exponential.
-    reachable = {0}
+class _Places:
+    """The names of a path and their places, as bit sets. Each pattern piece is compared once with each name."""
+
+    __slots__ = ("_globs", "_names", "count")
+
+    def __init__(self, parts: list[str]) -> None:
+        self.count = len(parts)
+        self._names: dict[str, int] = {}
+        self._globs: dict[str, int] = {}
+        for place, name in enumerate(parts):
+            self._names[name] = self._names.get(name, 0) | 1 << place
+
+    def of(self, piece: str) -> int:
+        """Return the places of the names that match a piece of a pattern."""
+        if _is_literal(piece):
+            return self._names.get(piece, 0)
+        if piece not in self._globs:
+            found = 0
+            for name, places in self._names.items():
+                if _name_matches(name, piece):
+                    found |= places
+            self._globs[piece] = found
+        return self._globs[piece]
+
+
+def _matches(glob: list[str], places: _Places) -> bool:
+    """Return True if `glob` matches all names; `**` matches any number of names, also none."""
+    # Bit n: the pieces so far can match the first n names. One set per piece, so the time is never exponential.
+    reachable = 1
     for piece in glob:
         if piece == "**":
-            reachable = set(range(min(reachable), len(parts) + 1))
+            lowest = reachable & -reachable
+            reachable = -lowest & (1 << places.count + 1) - 1
         else:
-            reachable = {at + 1 for at in reachable if at < len(parts) and _name_matches(parts[at], piece)}
+            reachable = (reachable & places.of(piece)) << 1
         if not reachable:
             return False
-    return len(parts) in reachable
+    return bool(reachable >> places.count)
 
 
 def _name_matches(name: str, piece: str) -> bool:
