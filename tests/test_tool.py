@@ -388,6 +388,7 @@ def test_a_read_that_fails_half_way_is_an_error_not_half_an_answer(
         arguments = {"codex": {"limit": 10**6}, "claude": {"limit": 10**6}}.get(dialect.partition("-")[0], {})
         reply = tool.call({**READS[dialect](str(file)), **arguments})
         monkeypatch.undo()
+    del tool, workspace  # a closed root holds the number of its descriptor as long as it exists
 
     assert reply.is_error
     assert os.strerror(number) in reply.text
