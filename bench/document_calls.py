@@ -106,7 +106,7 @@ def eyespan_page_5(path):
 def decoder_pdf(path):
     from eyespan.decoders import pdf
 
-    params = {"first": 1, "last": None, "max_pages": 10_000, "pictures": False, "seconds": 60, "max_bytes": 1 << 30}
+    params = {"first": 1, "last": None, "max_pages": 10_000, "images": False, "seconds": 60, "max_bytes": 1 << 30}
     with open(path, "rb", buffering=0) as file:
         return b"\n".join(pdf.decode(file, {**params, "max_text_chars": 1 << 30})[1]).decode()
 

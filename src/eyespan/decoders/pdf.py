@@ -42,7 +42,7 @@ Image.init()
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     """Decode pages `first` to `last` (None: to the end), at most `max_pages` of them.
 
-    Blobs: for each page its text, and with `pictures` an image of at most `max_px` on its longer side. Decoding stops
+    Blobs: for each page its text, and with `images` an image of at most `max_px` on its longer side. Decoding stops
     when half of `seconds` is used or the next page would exceed `max_bytes`; the fact `stopped` gives the reason. With
     `whole`, the file itself is the only blob, after it was opened successfully.
 
@@ -60,7 +60,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     facts: dict[str, Any] = {"total_pages": total, "pages": []}
     blobs: list[bytes] = []
     used, end = 0, time.monotonic() + params["seconds"] / 2
-    if params["pictures"]:
+    if params["images"]:
         document.init_forms()
     for number in range(first, last + 1):
         page, made = _page(document, number, params)
@@ -96,7 +96,7 @@ def _page(
             facts["text_chars"] = len(text)
             text = text[: params["max_text_chars"]]
         blobs = [text.encode("utf-8", "replace")]
-        if params["pictures"]:
+        if params["images"]:
             image, media_type, size = _render(page, params["max_px"])
             blobs.append(image)
             facts.update(media_type=media_type, shown_width=size[0], shown_height=size[1])

@@ -159,7 +159,7 @@ def _one_table(database: _Database, params: Mapping[str, Any]) -> tuple[dict[str
     one = next((each for each in found if each["name"] == wanted), None)
     one = one or next((each for each in found if each["name"].lower() == wanted.lower()), None)
     if one is None:
-        return {"no_table": True, "near": [each["name"][:200] for each in found[:10]]}, [""]
+        return {"no_table": True, "suggestions": [each["name"][:200] for each in found[:10]]}, [""]
     text = _described(database, one, params["first"], params["count"])
     return {"tables": [one], "total_tables": len(found)}, ["SQLite database", text]
 

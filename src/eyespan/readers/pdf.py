@@ -61,7 +61,7 @@ def _page_document(opened: Opened, options: PdfOptions, context: CallContext) ->
         "first": options.first,
         "last": options.last,
         "max_pages": options.max_pages,
-        "pictures": options.has_images,
+        "images": options.has_images,
         "max_px": options.max_px or SHOWN_PX,
         "max_bytes": MAX_REPLY_BYTES,
         "max_text_chars": MAX_PAGE_CHARS,

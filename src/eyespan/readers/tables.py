@@ -70,7 +70,7 @@ def _decoded_document(opened: Opened, context: CallContext) -> Document:
     }
     facts, blobs = opened.decode(params, context)
     if facts.get("no_table"):
-        suggestions = tuple([str(name) for name in facts.get("near", ())][:10])
+        suggestions = tuple([str(name) for name in facts.get("suggestions", ())][:10])
         raise NoMember(source.asked, member=str(options.table), suggestions=suggestions, what="table")
     if len(blobs) != 1:
         raise Unreadable(source.asked, kind=opened.kind.name, reason="the decoder returned an invalid response")
