@@ -32,7 +32,7 @@ from eyespan import Workspace, worker
 from eyespan.guard import BACKENDS, Guard, choose_backend
 from eyespan.guard.roots import Root
 from eyespan.policy import Policy
-from proof import REPOSITORY
+from tests.hung_fuse import hung_mount
 
 MB = 1_000_000
 DIALECTS = ("codex", "workspace", "forge", "claude", "native")
@@ -218,9 +218,6 @@ def _timed(tool, ask) -> float:
 
 def measure_hung(table: Table, directory: Path) -> None:
     """Make 64 calls at once on a mount that never answers, plain reads meanwhile, and one command on the same mount."""
-    sys.path.insert(0, str(REPOSITORY / "tests"))
-    from hung_fuse import hung_mount
-
     point = directory / "mount"
     point.mkdir()
     (directory / "plain").write_text("one\ntwo\n" * 1000)

@@ -5,7 +5,7 @@ import os
 import hypothesis
 import pytest
 
-from sizes import examples
+from tests.sizes import examples
 
 os.environ.setdefault("EYESPAN_CACHE", "off")  # No test writes to the user's cache directory.
 

@@ -19,7 +19,7 @@ from eyespan.dialects import DIALECTS
 from eyespan.errors import Stuck, TimedOut
 from eyespan.guard import BACKENDS, blocking, mounts
 from eyespan.model import Lines, ReadRequest
-from hung_fuse import hung_mount, why_not
+from tests.hung_fuse import hung_mount, why_not
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "a mount that hangs can be made")
 

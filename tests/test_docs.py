@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from eyespan import Workspace, dialects, kinds
-from test_layers import LAYERS
+from tests.test_layers import LAYERS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from eyespan import Workspace, escape
 from eyespan.cli.main import main
-from sizes import examples
+from tests.sizes import examples
 
 HIDDEN = "\x00\x07\t\n\r\x0b\x1b\x7f\x85\xad\u034f\u061c\u180e\u200b\u200e\u2028\u2029\u202e\u2066\ufeff\U000e0041"
 """Controls, line separators, direction marks, characters without width, fillers and tags."""

@@ -27,7 +27,7 @@ from eyespan.dialects import resource
 from eyespan.errors import PolicyDenied, ReadError
 from eyespan.model import ReadRequest
 from eyespan.policy import BACKUP_SUFFIXES, COMPRESSION_SUFFIXES, fold
-from sizes import size
+from tests.sizes import size
 
 TOKEN = "zq7"
 CONTENTS = "value-of-the-secret"

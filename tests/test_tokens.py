@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from eyespan import tokens
 from eyespan._native import weigh
 from eyespan.tokens import CLASSES, OTHER_WEIGHTS, WEIGHTS, estimate, fit
-from token_counts.generated import GENERATED
+from tests.token_counts.generated_texts import GENERATED
 
 HERE = Path(__file__).parent
 COUNTS: dict[str, list] = json.loads((HERE / "token_counts" / "counts.json").read_text())["counts"]

@@ -20,7 +20,7 @@ from eyespan.dialects import DIALECTS
 from eyespan.dialects.base import CHANGED
 from eyespan.lines.reader import LineReader
 from eyespan.source import Source
-from sizes import examples
+from tests.sizes import examples
 
 NAMES = ["file_path", "path", "offset", "limit", "mode", "indentation", "start_line", "end_line", "max_lines", "head"]
 NAMES += ["tail", "show_line_numbers", "anchor_line", "max_levels", "include_siblings", "include_header", "pages"]

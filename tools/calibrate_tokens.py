@@ -5,9 +5,9 @@
     python tools/calibrate_tokens.py --write           # also write tests/token_counts/counts.json
     python tools/calibrate_tokens.py --fit DIR...      # also print weights fitted to these directories of text
 
-Corpora: the files in tests/token_counts/corpus and tests/outline/fixtures, the generated logs of
-tests/token_counts/generated.py and the standard library of the Python that runs this. Each subdirectory of a given
-directory is one more corpus.
+Corpora: the files in tests/token_counts/corpus and tests/outline/fixtures, the logs of
+tests/token_counts/generated_texts.py and the standard library of the Python that runs this. Each subdirectory of a
+given directory is one more corpus.
 
 The weights in use were fitted with directories made of Debian 12 packages (C headers, JavaScript, TypeScript, Go, Rust,
 shell, CSS, HTML, YAML, README files, manual pages in seven languages, a handbook in thirteen, collections of sayings),
@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(HERE / "src"), str(HERE / "tests" / "token_counts")]
+sys.path[:0] = [str(HERE / "src"), str(HERE)]
 
 from eyespan import tokens  # noqa: E402  (found through the path set above)
 
@@ -38,7 +38,7 @@ Sample = tuple[str, str, str]
 
 def samples() -> Iterator[Sample]:
     """Yield every text whose true count the test knows."""
-    from generated import GENERATED
+    from tests.token_counts.generated_texts import GENERATED
 
     for path in sorted((HERE / "tests" / "token_counts" / "corpus").iterdir()):
         yield path.stem.split("-")[0], path.name, path.read_text("utf-8")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from eyespan import _native
 from eyespan._native import pure
-from sizes import examples
+from tests.sizes import examples
 
 try:
     from eyespan._native import _fast

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from office_files import FIXTURES, expected, paragraph, text, word, words
 
 from eyespan.decoders import xml_tree
+
+from .office_files import FIXTURES, expected, paragraph, text, word, words
 
 
 @pytest.mark.parametrize("name", ["report.docx", "harbor.docx"])

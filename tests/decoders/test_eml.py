@@ -6,10 +6,11 @@ import email
 import io
 
 import pytest
-from office_files import FIXTURES, text
 
 from eyespan.decoders import eml
 from eyespan.errors import Unreadable
+
+from .office_files import FIXTURES, text
 
 
 def shown(data):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import zipfile
 
 import pytest
-from office_files import FIXTURES, document, expected, packed, repacked, text, words
 
 from eyespan.decoders import epub
 from eyespan.errors import Unreadable
+
+from .office_files import FIXTURES, document, expected, packed, repacked, text, words
 
 
 def test_a_book_has_the_words_of_its_chapters():

@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 
 import pytest
-from office_files import FIXTURES, expected, load_without, text, words
 
 from eyespan.decoders import html
 from eyespan.errors import Missing, Unreadable
+
+from .office_files import FIXTURES, expected, load_without, text, words
 
 
 def test_all_words_are_there_in_the_order_that_pandoc_gives_them():

@@ -7,10 +7,11 @@ import struct
 import zipfile
 
 import pytest
-from office_files import FIXTURES, WORD, packed, relations, repacked, text
 
 from eyespan.decoders import ooxml
 from eyespan.errors import Unreadable
+
+from .office_files import FIXTURES, WORD, packed, relations, repacked, text
 
 EXTERNAL_ENTITY = (
     b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>'

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from office_files import DRAWING, FIXTURES, OFFICE_RELATIONS, PPTX, expected, packed, relations, text, words
 
 from eyespan.decoders import ooxml, pptx
+
+from .office_files import DRAWING, FIXTURES, OFFICE_RELATIONS, PPTX, expected, packed, relations, text, words
 
 
 @pytest.mark.parametrize("name", ["talk.pptx", "talk_office.pptx"])

@@ -9,10 +9,11 @@ import re
 import zipfile
 
 import pytest
-from office_files import FIXTURES, OFFICE_RELATIONS, expected, load_without, packed, relations, repacked, text
 
 from eyespan.decoders import ooxml, sheet
 from eyespan.errors import Missing, Unreadable
+
+from .office_files import FIXTURES, OFFICE_RELATIONS, expected, load_without, packed, relations, repacked, text
 
 
 @pytest.mark.parametrize("suffix", ["xlsx", "xls", "ods"])

@@ -26,7 +26,7 @@ from eyespan.lines.finder import CachedIndex, LineFinder
 from eyespan.lines.reader import LineReader
 from eyespan.model import Limits
 from eyespan.source import Source
-from sizes import examples
+from tests.sizes import examples
 
 SNIFF = 16
 CODEX_LINE_BYTES = 20

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-import fault_tree
 import pytest
+
+from . import fault_tree
 
 
 @pytest.fixture(scope="session")

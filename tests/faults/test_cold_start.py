@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from eyespan.dialects import DIALECTS
-from sizes import size
+from tests.sizes import size
 
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for open descriptors in /proc")

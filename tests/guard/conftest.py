@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from guard_calls import Watch
 
 from eyespan.guard import Guard, Root
 from eyespan.policy import Policy
+
+from .guard_calls import Watch
 
 
 @pytest.fixture(params=["openat2", "openat2-by-ctypes", "walk", "walk-by-name", "portable"])

@@ -17,7 +17,7 @@ import pytest
 from eyespan.errors import ReadError
 from eyespan.guard import Guard, Root
 from eyespan.policy import Policy
-from sizes import size
+from tests.sizes import size
 
 SEED = int(os.environ.get("EYESPAN_SEED", "20250117"))
 PATHS = int(os.environ.get("EYESPAN_AGREEMENT_PATHS", size(short=12_000, long=100_000)))

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from fake_os import FakeOs
-
 from eyespan.guard import filesystems, syscalls
+
+from .fake_os import FakeOs
 
 
 def test_without_fstatfs_no_file_system_counts_as_kernel_state(monkeypatch):

@@ -4,8 +4,6 @@ import errno
 import os
 
 import pytest
-from fake_os import FakeOs
-from guard_calls import answer, ask
 
 import eyespan.guard as guards
 from eyespan import Workspace
@@ -14,6 +12,9 @@ from eyespan.errors import PolicyDenied
 from eyespan.guard import openat
 from eyespan.guard.source import BlockingFile
 from eyespan.policy import Policy
+
+from .fake_os import FakeOs
+from .guard_calls import answer, ask
 
 FIELDS = ("st_mode", "st_ino", "st_dev", "st_nlink", "st_size", "st_mtime_ns", "st_ctime_ns")
 SECONDS = 1_000_000_000

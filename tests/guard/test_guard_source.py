@@ -4,12 +4,13 @@ import errno
 import os
 
 import pytest
-from fake_os import failing
-from guard_calls import open_descriptors
 
 from eyespan.context import CallContext
 from eyespan.errors import Cancelled, SystemFailure
 from eyespan.guard.source import BlockingFile, LocalFile
+
+from .fake_os import failing
+from .guard_calls import open_descriptors
 
 
 def test_the_first_bytes_are_read_once(strong, make_guard, tmp_path, monkeypatch):

@@ -6,11 +6,12 @@ import errno
 import os
 
 import pytest
-from fake_os import failing
 
 from eyespan import Policy, Workspace
 from eyespan.errors import NotFound, NotRegular, OutsideRoot, PermissionRefused, PolicyDenied
 from eyespan.guard import BACKENDS, listing
+
+from .fake_os import failing
 
 
 @pytest.fixture(params=BACKENDS)

@@ -7,12 +7,13 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from any_type import AnyType
-from fake_os import FakeOs, failing
-from guard_calls import answer, ask, open_descriptors
 
 from eyespan import _native
 from eyespan.guard import Root, mounts, openat, syscalls
+
+from .any_type import AnyType
+from .fake_os import FakeOs, failing
+from .guard_calls import answer, ask, open_descriptors
 
 accelerated = pytest.mark.skipif(_native.open_beneath is None, reason="done by the accelerator")
 by_handle = pytest.mark.parametrize("backend", ["openat2", "walk"])

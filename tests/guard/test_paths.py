@@ -1,11 +1,12 @@
 from __future__ import annotations
 
-from guard_calls import ask
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eyespan.errors import InvalidPath
 from eyespan.guard import paths
+
+from .guard_calls import ask
 
 
 def test_a_long_name_that_is_not_unicode_is_reported_as_that(make_guard, tmp_path):

@@ -4,11 +4,12 @@ import errno
 import os
 
 import pytest
-from fake_os import FakeOs
-from guard_calls import answer, ask
 
 from eyespan.errors import SystemFailure
 from eyespan.guard import portable
+
+from .fake_os import FakeOs
+from .guard_calls import answer, ask
 
 
 @pytest.mark.parametrize("name", ["a:stream", "a. ", "a.", "con", "directory/NUL.txt", "lpt1", "CONIN$"])

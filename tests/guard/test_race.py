@@ -20,7 +20,7 @@ import pytest
 from eyespan.errors import ReadError
 from eyespan.guard import Guard, Root
 from eyespan.policy import Policy
-from sizes import size
+from tests.sizes import size
 
 READS = int(os.environ.get("EYESPAN_RACE_READS", size(short=12_000, long=51_000)))
 """Of each backend, split evenly over the shapes; so many swaps are waited for as well."""

@@ -8,15 +8,16 @@ import pickle
 import time
 
 import pytest
-from any_type import AnyType
-from fake_os import FakeOs
-from guard_calls import answer, in_time
 
 import eyespan.guard as guards
 from eyespan import Workspace
 from eyespan.context import WouldBlock
 from eyespan.guard import Root, blocking, choose_backend, mounts, openat, roots
 from eyespan.policy import Policy
+
+from .any_type import AnyType
+from .fake_os import FakeOs
+from .guard_calls import answer, in_time
 
 
 @pytest.fixture

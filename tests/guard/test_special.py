@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from guard_calls import answer, ask
 
 from eyespan import Workspace
 from eyespan.errors import (
@@ -26,6 +25,8 @@ from eyespan.errors import (
     SystemFailure,
 )
 from eyespan.policy import Policy
+
+from .guard_calls import answer, ask
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc, /sys, leases and inotify are Linux's")
 pytestmark = linux

@@ -4,10 +4,11 @@ import errno
 import os
 
 import pytest
-from fake_os import FakeOs, failing
-from guard_calls import answer, ask
 
 from eyespan.guard import walk
+
+from .fake_os import FakeOs, failing
+from .guard_calls import answer, ask
 
 
 def test_a_path_of_too_many_steps_fails(strong, make_guard, tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ import zipfile
 import pytest
 
 from .fakes import Call, FakeAnthropic
-from .running import BIN, UV, run
+from .programs import BIN, UV, run
 from .test_packaging import ROOT
 
 needs_npm = pytest.mark.skipif(not BIN, reason="their validators come from npm; tools/hosts.sh installs them")

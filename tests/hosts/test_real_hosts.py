@@ -22,7 +22,7 @@ from eyespan import ImageContent, TextContent, Workspace
 from eyespan.hosts import to_mcp
 
 from .fakes import Call, FakeAnthropic, FakeOpenAI
-from .running import BIN, run
+from .programs import BIN, run
 
 if not BIN:
     pytest.skip("hundreds of megabytes from npm; tools/hosts.sh installs them", allow_module_level=True)

@@ -23,7 +23,7 @@ from eyespan.lines import cache, index
 from eyespan.lines.cache import IndexCache
 from eyespan.lines.encodings import UTF8
 from eyespan.lines.index import Indexer, LineIndex
-from sizes import examples
+from tests.sizes import examples
 
 STRIDE = 64
 """The stride of the fixture `small_index`."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from eyespan import Workspace
 from eyespan.lines.char_range import CharRangeReader
 from eyespan.model import CharRange, ReadRequest, Tail
-from sizes import examples
+from tests.sizes import examples
 
 texts = st.lists(st.sampled_from(["a", "é", "語", "🙂", "\n", "\r\n", "\r", "\t", "\u2028", "word "]), max_size=60).map(
     "".join

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from eyespan import Workspace
 from eyespan.lines import encodings
 from eyespan.lines.encodings import Encoding, Transcoder, canonical_name, choose, transcode
-from sizes import examples
+from tests.sizes import examples
 
 ALPHABETS = {
     "utf-8": "aé漢😀\u2028",

@@ -11,7 +11,7 @@ from eyespan.lines.encodings import choose
 from eyespan.lines.finder import CachedIndex, LineFinder, Place
 from eyespan.lines.scan import Scan
 from eyespan.model import CHEAP_TOTAL, EXACT_TOTAL, NO_TOTAL
-from sizes import examples
+from tests.sizes import examples
 
 RULES = st.sampled_from(["utf-8", "utf-16", "utf-32"])
 TEXTS = st.text(st.sampled_from("ab\n\n\n\r\u0a0aé😀"), max_size=300)

@@ -19,7 +19,7 @@ from eyespan.lines import cache, index
 from eyespan.lines.encodings import UTF8
 from eyespan.lines.index import Indexer, LineIndex
 from eyespan.model import Lines, ReadRequest
-from sizes import examples, size
+from tests.sizes import examples, size
 
 STRIDE = 64
 """The stride of the fixture `small_index`."""

@@ -17,7 +17,7 @@ from eyespan.lines.finder import LineFinder
 from eyespan.lines.reader import LineReader
 from eyespan.model import ANY_IS_TEXT, EXACT_TOTAL, CharRange, Limits, Lines, ReadRequest, Tail
 from eyespan.source import Source
-from sizes import examples
+from tests.sizes import examples
 
 WIDE = [encodings.by_bom(bom) for bom in (b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\0\0", b"\0\0\xfe\xff")]
 ALL = [encodings.UTF8, *WIDE]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from eyespan.errors import WindowTooLarge
 from eyespan.lines.window import LINE_BYTES, Window
 from eyespan.model import EXACT_TOTAL, NO_TOTAL, Limits, Lines, ReadRequest
-from sizes import examples
+from tests.sizes import examples
 
 
 def collect(data, *, block=1 << 20, count=None, squeeze_bytes=1 << 20, **request):

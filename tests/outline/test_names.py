@@ -4,7 +4,7 @@ import pytest
 
 from eyespan.outline import find, nearest
 
-from .support import FIXTURES, outline
+from .symbol_checks import FIXTURES, outline
 
 HARBOUR = outline((FIXTURES / "harbour.py").read_bytes(), "src/harbour.py")
 

@@ -10,9 +10,9 @@ from random import Random
 import pytest
 
 from eyespan.outline import MAX_BYTES, Outline, find, language_of
-from sizes import size
+from tests.sizes import size
 
-from .support import ALL, EXPECTED, SOURCE, check_shape, listing, mutated, outline
+from .symbol_checks import ALL, EXPECTED, SOURCE, check_shape, listing, mutated, outline
 
 OTHERS = [path for path in ALL if path not in SOURCE]
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyespan.outline import find, render
-from sizes import examples, size
+from tests.sizes import examples, size
 
-from .support import check_shape, mutated, outline
+from .symbol_checks import check_shape, mutated, outline
 
 FIXTURE = (Path(__file__).parent / "fixtures" / "harbour.py").read_bytes()
 STDLIB = Path(sysconfig.get_paths()["stdlib"])

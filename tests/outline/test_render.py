@@ -6,7 +6,7 @@ from pathlib import Path
 from eyespan.outline import render
 from eyespan.tokens import estimate
 
-from .support import ALL, FIXTURES, outline
+from .symbol_checks import ALL, FIXTURES, outline
 
 HARBOUR = outline((FIXTURES / "harbour.py").read_bytes(), "src/harbour.py")
 

@@ -7,9 +7,9 @@ import pytest
 from eyespan.outline import language_of
 from eyespan.outline.model import build_outline
 from eyespan.outline.shape import definitions_by_shape
-from sizes import size
+from tests.sizes import size
 
-from .support import EXPECTED, SOURCE, check_shape, mutated
+from .symbol_checks import EXPECTED, SOURCE, check_shape, mutated
 
 by_file = pytest.mark.parametrize("path", SOURCE, ids=lambda path: path.name)
 LENGTH = size(short=40_000, long=100_000)

@@ -14,9 +14,9 @@ from eyespan.opened import decode_bytes
 from eyespan.outline import find, outline_here, source
 from eyespan.outline import outline as isolated_outline
 from eyespan.outline.model import build_outline
-from sizes import examples
+from tests.sizes import examples
 
-from .support import FIXTURES, SOURCE, check_shape, mutated, outline
+from .symbol_checks import FIXTURES, SOURCE, check_shape, mutated, outline
 
 GO = (FIXTURES / "harbour.go").read_bytes()
 by_file = pytest.mark.parametrize("path", SOURCE, ids=lambda path: path.name)

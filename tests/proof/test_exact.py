@@ -9,7 +9,7 @@ from proof.exact.callers import Server, Wrong, library
 from proof.exact.command import WAYS, check
 from proof.exact.rules import EXACT
 from proof.exact.tree import SEED, make_tree
-from sizes import size
+from tests.sizes import size
 
 FILES = size(short=150, long=300)
 MAX_FILE_BYTES = 12_000

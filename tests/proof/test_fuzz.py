@@ -6,13 +6,14 @@ Also checks each input that once broke an invariant: the files in `regressions/T
 import sys
 from pathlib import Path
 
-import mortal_targets
 import pytest
 
 from proof.fuzz import command, loop, watch
 from proof.fuzz.target import Broken, Target
 from proof.fuzz.targets import TARGETS, WORKER
-from sizes import size
+from tests.sizes import size
+
+from . import mortal_targets
 
 RUNS, WORKER_RUNS = size(short=60, long=200), size(short=25, long=100)
 MORTAL_RUNS = 40

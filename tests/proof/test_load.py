@@ -14,7 +14,7 @@ import pytest
 from proof import REPOSITORY
 from proof.load.answers import DIALECTS, Wrong, check_window
 from proof.load.command import growth
-from sizes import size
+from tests.sizes import size
 
 pytest.importorskip("mcp", reason="the HTTP server needs the extra [mcp]")
 

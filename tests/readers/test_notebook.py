@@ -16,7 +16,7 @@ from eyespan.context import CallContext
 from eyespan.errors import Cancelled, TimedOut, Unreadable, WindowTooLarge
 from eyespan.model import DocumentOptions, ImagePart, Limits, Lines, NotebookOptions, ReadRequest
 from eyespan.readers import notebook
-from sizes import examples
+from tests.sizes import examples
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "notebooks"
 PNG = base64.b64decode(

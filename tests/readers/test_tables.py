@@ -23,7 +23,7 @@ from eyespan.errors import Binary, Missing, NoMember, ReadError, ScanLimit, Time
 from eyespan.model import MIB, DocumentOptions, ReadRequest, TableOptions
 from eyespan.readers import tables
 from eyespan.worker.client import JobLimits, Worker
-from sizes import examples, size
+from tests.sizes import examples, size
 
 DOCUMENTS = frozenset(["archive", "compressed", "csv", "sqlite", "parquet"])
 

@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from bad_worker import DECODERS, bad_worker
 from eyespan import worker as shared
 from eyespan.sandbox import decoder, landlock, seccomp
+from tests.bad_worker import DECODERS, bad_worker
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the layers are Linux system calls")
 known_machine = pytest.mark.skipif(platform.machine() not in seccomp.ARCHITECTURES, reason="unknown call numbers")

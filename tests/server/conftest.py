@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hung_fuse import hung_mount, why_not
+from tests.hung_fuse import hung_mount, why_not
 
 from .clients import StdioServer
 

@@ -24,7 +24,7 @@ from eyespan.cli.main import main as cli_main
 from eyespan.sandbox import landlock, seccomp
 from eyespan.sandbox.server import Report
 from eyespan.server import sandboxing
-from sizes import size
+from tests.sizes import size
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the layers are Linux system calls")
 FIXTURES = Path(__file__).parent.parent / "fixtures"

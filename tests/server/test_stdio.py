@@ -12,7 +12,7 @@ import time
 import pytest
 
 from eyespan.sandbox import landlock
-from hung_fuse import hung_mount, why_not
+from tests.hung_fuse import hung_mount, why_not
 
 from .clients import ENVELOPE, SERVE, VERSIONS
 

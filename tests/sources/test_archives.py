@@ -43,7 +43,7 @@ from eyespan.lines.index import RACY_NS
 from eyespan.model import MIB, Block, Limits, Lines, ReadRequest, Tail
 from eyespan.sources import cache as source_cache
 from eyespan.sources import members, nested, streams
-from sizes import examples, size
+from tests.sizes import examples, size
 
 DOCUMENTS = frozenset(["archive", "compressed"])
 

@@ -30,7 +30,7 @@ from eyespan.errors import (
 from eyespan.guard import Guard
 from eyespan.model import Lines, ReadRequest, Tail
 from eyespan.sources.git import open_at, packs
-from sizes import size
+from tests.sizes import size
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="repositories are made with git")
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from bad_worker import bad_worker
+from tests.bad_worker import bad_worker
 
 
 @pytest.fixture

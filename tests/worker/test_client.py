@@ -10,12 +10,12 @@ import time
 
 import pytest
 
-from bad_worker import ECHOED, bad_worker, echo, fork_server_pid
 from eyespan import worker as shared
 from eyespan.context import CallContext
 from eyespan.errors import Internal, Missing, TimedOut, Unreadable
 from eyespan.worker import client
 from eyespan.worker.client import Worker
+from tests.bad_worker import ECHOED, bad_worker, echo, fork_server_pid
 
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")

@@ -10,10 +10,10 @@ import time
 
 import pytest
 
-from bad_worker import ECHOED, bad_worker, echo, fork_server_pid, script
 from eyespan.context import CallContext
 from eyespan.errors import Cancelled, Internal, TimedOut, Unreadable
 from eyespan.worker import fork_client
+from tests.bad_worker import ECHOED, bad_worker, echo, fork_server_pid, script
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

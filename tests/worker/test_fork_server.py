@@ -6,10 +6,10 @@ import socket
 
 import pytest
 
-from bad_worker import DECODERS
 from eyespan.errors import Internal
 from eyespan.worker import protocol
 from eyespan.worker.protocol import ENDED, STARTED
+from tests.bad_worker import DECODERS
 
 fork_server = pytest.importorskip("eyespan.worker.fork_server", reason="needs fork")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bad_worker import echo, fork_server_pid, script
+from tests.bad_worker import echo, fork_server_pid, script
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from bad_worker import ECHOED, echo
 from eyespan.errors import Unreadable
+from tests.bad_worker import ECHOED, echo
 
 
 def framed(text, extra=b""):

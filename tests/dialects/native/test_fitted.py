@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from eyespan import Workspace, tokens
 from eyespan.guard.source import LocalFile
-from sizes import examples
+from tests.sizes import examples
 
 from .answers import characters, follow, shown
 

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from eyespan.server.auth import Caller, OAuthIssuer
-from server.clients import HttpServer
+from tests.server.clients import HttpServer
 
 RESOURCE = "https://read.example/mcp"
 

@@ -12,7 +12,7 @@ from eyespan import Workspace
 from eyespan.server.auth import Caller, Tokens, load
 from eyespan.server.auth.tokens import default_token_file
 from eyespan.server.options import InvalidOptions, ServeOptions
-from server.clients import TOKEN
+from tests.server.clients import TOKEN
 
 
 def loaded(**options):

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from server.clients import HttpServer
+from tests.server.clients import HttpServer
 
 HAS_EXTRA = find_spec("mcp") is not None and find_spec("uvicorn") is not None
 collect_ignore_glob = [] if HAS_EXTRA else ["test_*.py"]  # the HTTP server needs the extra [mcp]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from eyespan.server.http.app import listen
 from eyespan.server.options import ServeOptions
-from server.clients import SERVE, TOKEN, HttpServer
+from tests.server.clients import SERVE, TOKEN, HttpServer
 
 
 def test_the_token_is_made_once_and_only_its_owner_can_read_it(place, tmp_path):

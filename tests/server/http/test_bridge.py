@@ -9,7 +9,7 @@ import time
 import pytest
 from mcp import types
 
-from server.clients import TEMPLATE, HttpServer
+from tests.server.clients import TEMPLATE, HttpServer
 
 from .sdk import connect
 

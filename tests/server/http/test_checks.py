@@ -10,7 +10,7 @@ import pytest
 
 from eyespan.context import CallContext
 from eyespan.server.http.checks import _Connection
-from server.clients import TOKEN, HttpServer, read_response
+from tests.server.clients import TOKEN, HttpServer, read_response
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 

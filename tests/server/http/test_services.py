@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from server.clients import TOKEN, HttpServer
+from tests.server.clients import TOKEN, HttpServer
 
 
 @pytest.mark.parametrize("modern", [False, True])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from server.clients import HttpServer
+from tests.server.clients import HttpServer
 
 from .sdk import connect
 
