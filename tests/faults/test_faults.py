@@ -73,7 +73,7 @@ def check(found, backend, full=False):
     assert ("readlinkat" in names) == (backend != "portable")
     if full or backend == "openat2":
         # The index is cached on disk; a file that is too small for that would be read just as well.
-        assert {"rename", "write"} <= names
+        assert {"renameat", "write"} <= names
 
 
 def figures(found):

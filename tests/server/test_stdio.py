@@ -303,7 +303,9 @@ def test_resources_and_completion_have_the_same_deadline(lines, tree, mount, tmp
     assert "no answer within 0.5 s" in read["error"]["message"]
     assert fine["result"]["contents"][0]["text"] == "one\ntwo\nthree\n"
     assert listed["result"]["completion"]["values"] == []
-    assert len(log.read_text().splitlines()) == 2, "a read that is repeated in a thread is logged once"
+    entries = [json.loads(line) for line in log.read_text().splitlines()]
+    assert len(entries) == 3, "a request that is repeated in a thread is logged once"
+    assert [entry["code"] for entry in entries] == ["timeout", None, "timeout"]
 
 
 @pytest.mark.skipif(bool(why_not()), reason=why_not() or "a mount that hangs can be made")
