@@ -21,6 +21,8 @@ from eyespan.guard import BACKENDS, blocking, mounts
 from eyespan.model import Lines, ReadRequest
 from tests.hung_fuse import hung_mount, why_not
 
+from .descriptors import open_descriptors
+
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "a mount that hangs can be made")
 
 HANG_SECONDS = 30
@@ -150,13 +152,13 @@ def test_a_stream_of_a_slow_mount_has_the_same_parts(place):
 
 def test_a_stream_that_is_not_read_to_its_end_leaves_nothing_open(place):
     with Workspace(place.root) as workspace:
-        before = len(os.listdir("/proc/self/fd"))
+        before = len(open_descriptors())
         stream = workspace.engine.stream(ReadRequest("net/plain.txt"), CallContext(HANG_SECONDS))
         next(stream)
 
         stream.close()
 
-        assert len(os.listdir("/proc/self/fd")) == before
+        assert len(open_descriptors()) == before
 
 
 def test_a_root_that_does_not_respond_is_reported(place):
@@ -229,7 +231,7 @@ def test_no_thread_and_no_descriptor_is_left_when_the_mount_is_removed(place, mo
     with Workspace(place.root, deadline_seconds=SHORT) as workspace:
 
         def in_use():
-            return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
+            return len(open_descriptors()), len(os.listdir("/proc/self/task"))
 
         workspace.tool("workspace").call({"path": "plain.txt"})
         fds, threads = in_use()

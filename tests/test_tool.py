@@ -22,6 +22,8 @@ from eyespan.lines.reader import LineReader
 from eyespan.source import Source
 from tests.sizes import examples
 
+from .descriptors import open_descriptors
+
 NAMES = ["file_path", "path", "offset", "limit", "mode", "indentation", "start_line", "end_line", "max_lines", "head"]
 NAMES += ["tail", "show_line_numbers", "anchor_line", "max_levels", "include_siblings", "include_header", "pages"]
 
@@ -381,7 +383,7 @@ def test_a_read_that_fails_half_way_is_an_error_not_half_an_answer(
             raise OSError(number, os.strerror(number))
         return real(fd, size, offset)
 
-    before = sorted(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").is_dir() else []
+    before = open_descriptors() if Path("/proc/self/fd").is_dir() else []
     with Workspace(tmp_path) as workspace:
         tool = workspace.tool(dialect)
         monkeypatch.setattr(os, "pread", fails)
@@ -393,7 +395,7 @@ def test_a_read_that_fails_half_way_is_an_error_not_half_an_answer(
     assert reply.is_error
     assert os.strerror(number) in reply.text
     if before:
-        assert sorted(os.listdir("/proc/self/fd")) == before
+        assert open_descriptors() == before
 
 
 @pytest.mark.parametrize("most", [1, 7, 1000])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 import os
 import struct
 import threading
@@ -55,12 +54,6 @@ def in_time(work):
     if error is not None:
         raise error
     return result
-
-
-def open_descriptors():
-    """Return the number of open descriptors of this process, without those that only garbage of other tests holds."""
-    gc.collect()
-    return len(os.listdir("/proc/self/fd"))
 
 
 class Watch:

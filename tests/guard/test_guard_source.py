@@ -8,9 +8,9 @@ import pytest
 from eyespan.context import CallContext
 from eyespan.errors import Cancelled, SystemFailure
 from eyespan.guard.source import BlockingFile, LocalFile
+from tests.descriptors import open_descriptors
 
 from .fake_os import failing
-from .guard_calls import open_descriptors
 
 
 def test_the_first_bytes_are_read_once(strong, make_guard, tmp_path, monkeypatch):

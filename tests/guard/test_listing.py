@@ -10,6 +10,7 @@ import pytest
 from eyespan import Policy, Workspace
 from eyespan.errors import NotFound, NotRegular, OutsideRoot, PermissionRefused, PolicyDenied
 from eyespan.guard import BACKENDS, listing
+from tests.descriptors import open_descriptors
 
 from .fake_os import failing
 
@@ -105,13 +106,13 @@ def test_kernel_state_is_not_listed(backend):
 
 def test_no_descriptor_is_left_open(tree, backend):
     with Workspace(tree, backend=backend) as workspace:
-        before = len(os.listdir("/proc/self/fd"))
+        before = len(open_descriptors())
         for path in (".", "link", "out", "src/none", "pipe", "src/a.py"):
             try:
                 workspace.engine.list(path)
             except (OutsideRoot, NotFound, NotRegular):
                 pass
-        assert len(os.listdir("/proc/self/fd")) == before
+        assert len(open_descriptors()) == before
 
 
 def test_an_entry_that_vanishes_while_it_is_listed_is_other():

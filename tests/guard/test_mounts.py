@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from eyespan.guard import mounts
+from tests.descriptors import open_descriptors
 
 TABLE = Path("/proc/self/mountinfo")
 pytestmark = pytest.mark.skipif(not TABLE.exists(), reason="no mount table here")
@@ -125,16 +126,16 @@ def test_the_open_table_is_the_same_table(held):
 
 
 def test_the_table_is_kept_open_by_one_descriptor():
-    before = sorted(os.listdir("/proc/self/fd"))
+    before = open_descriptors()
     mounts.keep_table_open()
     mounts.keep_table_open()
-    kept = len(os.listdir("/proc/self/fd"))
+    kept = len(open_descriptors())
     assert os.get_inheritable(mounts._table_fd) is False
     close_table()
     close_table()
 
     assert kept == len(before) + 1
-    assert sorted(os.listdir("/proc/self/fd")) == before
+    assert open_descriptors() == before
 
 
 def test_without_a_table_nothing_is_kept_open(no_proc):

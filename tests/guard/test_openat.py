@@ -10,10 +10,11 @@ import pytest
 
 from eyespan import _native
 from eyespan.guard import Root, mounts, openat, syscalls
+from tests.descriptors import open_descriptors
 
 from .any_type import AnyType
 from .fake_os import FakeOs, failing
-from .guard_calls import answer, ask, open_descriptors
+from .guard_calls import answer, ask
 
 accelerated = pytest.mark.skipif(_native.open_beneath is None, reason="done by the accelerator")
 by_handle = pytest.mark.parametrize("backend", ["openat2", "walk"])
@@ -237,10 +238,10 @@ def test_a_wrong_descriptor_directory_reveals_nothing(backend, make_guard, tmp_p
     guard = make_guard(tmp_path / "root", backend=backend)
     outside = os.open(tmp_path / "outside", os.O_PATH)
     replace_handles(monkeypatch, outside)
-    before = sorted(os.listdir("/proc/self/fd"))
+    before = open_descriptors()
 
     assert answer(guard, "file") == "NotFound"
-    assert sorted(os.listdir("/proc/self/fd")) == before
+    assert open_descriptors() == before
     os.close(outside)
 
 
@@ -298,13 +299,13 @@ def test_without_proc_there_is_no_descriptor_directory(monkeypatch):
 
 def test_the_descriptor_directory_is_opened_once(monkeypatch):
     replace_handles(monkeypatch, -1)
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(open_descriptors())
     openat.hold_handles()
     first = openat.handles
     openat.hold_handles()
 
     assert openat.handles == first >= 0
-    assert len(os.listdir("/proc/self/fd")) == before + 1
+    assert len(open_descriptors()) == before + 1
     os.close(first)
 
 

@@ -25,6 +25,7 @@ from eyespan.errors import (
     SystemFailure,
 )
 from eyespan.policy import Policy
+from tests.descriptors import open_descriptors
 
 from .guard_calls import answer, ask
 
@@ -659,11 +660,11 @@ def test_without_proc_a_file_is_opened_by_name_once_more(make_guard, tmp_path, m
     (tmp_path / "link").symlink_to("directory/file")
     guard = make_guard(tmp_path, backend="walk")
     monkeypatch.setattr(eyespan.guard.openat, "handles", -1)
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(open_descriptors())
     monkeypatch.setattr(eyespan.guard, "os", NoProc())
 
     assert [answer(guard, path) for path in ("file", "directory/file", "link")] == [b"top", b"text", b"text"]
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(open_descriptors()) == before
 
 
 def test_a_workspace_that_was_closed_reads_nothing(strong, tmp_path):
@@ -784,11 +785,11 @@ def test_no_descriptor_stays_open_whatever_the_answer(backend, make_guard, tmp_p
                     pass
 
     read_all()
-    before = sorted(os.listdir("/proc/self/fd"))
+    before = open_descriptors()
     for _ in range(60):
         read_all()
 
-    assert sorted(os.listdir("/proc/self/fd")) == before
+    assert open_descriptors() == before
 
 
 @pytest.mark.parametrize("name", ["fstat", "dup", "readlink", "open", "stat"])
@@ -809,7 +810,7 @@ def test_no_descriptor_stays_open_when_a_call_fails_half_way(strong, name, numbe
             raise OSError(number, os.strerror(number))
         return real(*args, **how)
 
-    before = sorted(os.listdir("/proc/self/fd"))
+    before = open_descriptors()
     for path in ("link", "directory", "directory/file"):
         for n in range(1, 100):
             left = n
@@ -821,7 +822,7 @@ def test_no_descriptor_stays_open_when_a_call_fails_half_way(strong, name, numbe
                     pass
             if left > 0:
                 break  # it was never called so often
-        assert sorted(os.listdir("/proc/self/fd")) == before
+        assert open_descriptors() == before
 
 
 def test_the_directories_of_these_tests_are_on_a_real_file_system(tmp_path):

@@ -16,6 +16,7 @@ from eyespan.errors import Internal, Missing, TimedOut, Unreadable
 from eyespan.worker import client
 from eyespan.worker.client import Worker
 from tests.bad_worker import ECHOED, bad_worker, echo, fork_server_pid
+from tests.descriptors import open_descriptors
 
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
@@ -112,7 +113,7 @@ def test_the_deadline_of_the_call_applies_too(backend, file):
 @linux
 def test_jobs_leave_no_descriptor_open(worker, file):
     echo(worker, file)
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(open_descriptors())
 
     for task in ("echo", "crash", "flood", "refuse", "lacks", "loop"):
         try:
@@ -120,7 +121,7 @@ def test_jobs_leave_no_descriptor_open(worker, file):
         except (Unreadable, Missing, TimedOut):
             pass
 
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(open_descriptors()) == before
 
 
 def test_the_shared_worker_has_only_the_tasks_of_the_table(file):
