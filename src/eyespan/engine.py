@@ -69,19 +69,19 @@ class Engine:
         Raises: ReadError.
         """
         context = context or CallContext(self.deadline_seconds)
-
-        def work(guard: Guard, inner: CallContext) -> Document:
-            with self._opened(guard, request, inner) as opened:
-                return opened.read_now(request.selection, inner)
-
+        # A revision is spread over files that no backend can promise to open without blocking.
+        if not request.revision:
+            try:
+                return self._read_now(self._non_blocking, request, context)
+            except WouldBlock:
+                pass
+            except UNLOADED as error:
+                short = short_of(error, request.path)
+                if short is None:
+                    raise
+                raise short from None
         with _Loading(request.path):
-            # A revision is spread over files that no backend can promise to open without blocking.
-            if not request.revision:
-                try:
-                    return work(self._non_blocking, context)
-                except WouldBlock:
-                    pass
-            return self._wait(request.path, context, work)
+            return self._wait(request.path, context, lambda guard, inner: self._read_now(guard, request, inner))
 
     def stream(self, request: ReadRequest, context: CallContext) -> Iterator[Part]:
         """Yield the requested parts one after the other: see `Opened.stream`.
@@ -90,6 +90,14 @@ class Engine:
         """
         with _Loading(request.path), self.open(request, context) as opened:
             yield from opened.stream()
+
+    def _read_now(self, guard: Guard, request: ReadRequest, context: CallContext) -> Document:
+        """Open, read and close in the calling thread. Raises: ReadError, WouldBlock."""
+        opened = self._opened(guard, request, context)
+        try:
+            return opened.read_now(request.selection, context)
+        finally:
+            opened.source.close()
 
     def _open(self, request: ReadRequest, context: CallContext) -> Opened:
         if not request.revision:

@@ -319,7 +319,13 @@ def decode_bytes(
         close_fd(fd)
 
 
+_readers: dict[str, Any] = {}
+
+
 def _reader(kind: Kind) -> Any:
-    # Not sys.modules alone: another thread may be in the middle of importing it.
-    __import__(kind.reader)
-    return sys.modules[kind.reader]
+    reader = _readers.get(kind.reader)
+    if reader is None:
+        # Not sys.modules alone: another thread may be in the middle of importing it.
+        __import__(kind.reader)
+        reader = _readers[kind.reader] = sys.modules[kind.reader]
+    return reader

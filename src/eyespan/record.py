@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     def replace(value: T, /, **changes: object) -> T: ...
 
 else:
-    FEW = 4
+    FEW = 32
     """The number of objects of a class that are created before its constructor is made."""
 
     def record(cls):

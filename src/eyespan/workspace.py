@@ -53,6 +53,7 @@ class Workspace:
 
         Raises: ValueError for an unknown dialect or an invalid value, TypeError for an unknown setting.
         """
+        import eyespan.readers.text  # noqa: F401 - nearly every call needs it, and the first should not wait
         from eyespan.dialects import dialect_class
         from eyespan.tool import Tool
 

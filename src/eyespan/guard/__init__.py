@@ -116,7 +116,9 @@ class Guard:
             raise
         if root.is_closed:
             raise Closed(path)
-        self.policy.admit(rest, path, root.canonical)
+        rule = self.policy.rule_against(rest, root.canonical)
+        if rule is not None:
+            raise PolicyDenied(path, rule=rule)
         return root, rest
 
     def open(self, path: str, *, lexical: bool = False, follow: bool = True) -> LocalFile:
