@@ -62,6 +62,27 @@ STARTING_PROCESSES = {
 }
 """The modules outside worker/ that start processes, each with its reason."""
 
+PARSING = {
+    "cli/audit.py": "the audit log that a person named, one line at a time",
+    "cli/call.py": "the arguments on the command line",
+    "config.py": "eyespan.toml, whose size, keys and numbers are checked before",
+    "dialects/native/arguments.py": "the arguments of a call",
+    "hosts/calls.py": "the arguments of a call",
+    "lines/detect.py": "a sample of at most 64 KB, for the encoding",
+    "outline/python.py": "a scanner, which only the worker imports",
+    "readers/tables.py": "CSV, a row of at most 1 MiB at a time",
+    "record.py": "the text of constructors, which it wrote itself",
+    "server/auth/oauth.py": "the answer of the issuer that the host named",
+    "server/auth/tokens.py": "the host's list of tokens",
+    "server/json_lines.py": "messages of a client, of bounded size",
+    "server/sandboxing.py": "the response of a child of this process",
+    "sources/streams.py": "decompression, in steps of bounded size",
+    "sources/zips.py": "decompression of a member of bounded size",
+    "worker/job.py": "a job of the main process, inside the decoding process",
+    "worker/protocol.py": "responses of the worker, of bounded size and number of values",
+}
+"""The modules outside decoders/ that parse anything, each with its reason."""
+
 OPENERS = {
     "open",
     "os.open",
@@ -88,6 +109,15 @@ STARTERS = (
     *("subprocess.", "multiprocessing.", "pty.", "asyncio.create_subprocess", "concurrent.futures.ProcessPool"),
 )
 """Starts of the names of functions that start processes."""
+PARSERS = (
+    *("json.load", "json.JSONDecoder", "json.decoder.", "_json.", "tomllib.", "csv.reader", "csv.DictReader", "_csv."),
+    *("ast.parse", "ast.literal_eval", "tokenize.", "codeop.", "xml.", "html.parser.", "email.", "mailbox."),
+    *("plistlib.", "configparser.", "yaml.", "pickle.load", "pickle.Unpickler", "marshal.load", "sqlite3."),
+    *("zipfile.", "tarfile.", "gzip.", "zlib.decompress", "bz2.", "lzma.", "zstandard.", "compression.zstd."),
+    *("charset_normalizer.", "PIL.", "pypdfium2.", "pyarrow.", "tree_sitter", "openpyxl.", "docx.", "pptx."),
+)
+"""Starts of the names of functions that parse."""
+PARSING_BUILTINS = {"compile", "eval", "exec"}
 
 
 # --- imports ----------------------------------------------------------------------------------------------------------
@@ -237,10 +267,21 @@ def process_starts(source: str) -> list[str]:
     return [f"{line}: {name}" for line, name, _ in calls(source) if name.startswith(STARTERS)]
 
 
+def parses(source: str) -> list[str]:
+    """Return the calls that parse something, as "line: function"."""
+    return [
+        f"{line}: {name}" for line, name, _ in calls(source) if name in PARSING_BUILTINS or name.startswith(PARSERS)
+    ]
+
+
 @pytest.mark.parametrize(
     ("search", "allowed", "package"),
-    [(openings, OPENING_FILES, "guard/"), (process_starts, STARTING_PROCESSES, "worker/")],
-    ids=["files", "processes"],
+    [
+        (openings, OPENING_FILES, "guard/"),
+        (process_starts, STARTING_PROCESSES, "worker/"),
+        (parses, PARSING, "decoders/"),
+    ],
+    ids=["files", "processes", "parsers"],
 )
 def test_only_one_package_and_the_listed_modules(search, allowed, package):
     found = {}
@@ -281,3 +322,34 @@ os.execv("x", [])
 os.getpid()
 """
     assert [int(call.split(":")[0]) for call in process_starts(source)] == [4, 5, 6, 7]
+
+
+def test_the_search_finds_every_way_to_parse():
+    source = """
+import json, zlib, re
+from json import loads as read
+from csv import reader
+json.loads("x")
+read("x")
+reader([])
+compile("x", "x", "exec")
+def f():
+    from lzma import LZMADecompressor
+    LZMADecompressor()
+zlib.decompressobj()
+re.compile("x")
+json.dumps(1)
+"""
+    assert sorted(int(call.split(":")[0]) for call in parses(source)) == [5, 6, 7, 8, 11, 12]
+
+
+def test_only_the_worker_scans_source_for_outlines():
+    """Scanners are imported by name, so imports do not show who uses them."""
+    scanning = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in MODULES.values()
+        for _, name, _ in calls(path.read_text("utf-8"))
+        if name.endswith(("outline.scan", "outline_here"))
+    }
+
+    assert {name for name in scanning if not name.startswith(("decoders/", "outline/"))} == set()

@@ -242,6 +242,7 @@ KINDS: tuple[Kind, ...] = (
         "eyespan.readers.notebook",
         "a notebook",
         suffixes=(".ipynb",),
+        decoder="eyespan.decoders.notebook:decode",
         layout="cells",
         parts="cells",
         shown_in=("native", "terminal", "claude"),

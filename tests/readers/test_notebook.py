@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import re
 from pathlib import Path
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyespan import Workspace, worker
-from eyespan.context import CallContext
+from eyespan.decoders import notebook as decoder
 from eyespan.errors import Cancelled, TimedOut, Unreadable, WindowTooLarge
 from eyespan.model import DocumentOptions, ImagePart, Limits, Lines, NotebookOptions, ReadRequest
 from eyespan.readers import notebook
@@ -219,12 +220,22 @@ def plot():
     return code("plot()", display(image_png=base64.b64encode(IMAGE).decode()))
 
 
+def replace_image_jobs(monkeypatch, act):
+    """Let `act` take the place of jobs that decode images; the others run."""
+    run = worker.run
+
+    def chosen(task, *rest, **named):
+        return act() if task == "image" else run(task, *rest, **named)
+
+    monkeypatch.setattr(worker, "run", chosen)
+
+
 @pytest.mark.parametrize("error", [TimedOut("", seconds=1), Unreadable("", kind="image", reason="bad")])
 def test_an_image_that_cannot_be_decoded_is_a_note(error, tmp_path, monkeypatch):
-    def fail(*_, **__):
+    def fail():
         raise error
 
-    monkeypatch.setattr(worker, "run", fail)
+    replace_image_jobs(monkeypatch, fail)
     parts = read(write(tmp_path / "a.ipynb", plot(), plot())).parts
 
     assert not any(isinstance(part, ImagePart) for part in parts)
@@ -233,7 +244,7 @@ def test_an_image_that_cannot_be_decoded_is_a_note(error, tmp_path, monkeypatch)
 
 def test_a_converted_image_comes_with_a_note_and_counts_once(tmp_path, monkeypatch):
     facts = {"media_type": "image/png", "width": 4, "height": 2, "shown_width": 2, "shown_height": 1, "scale": 0.5}
-    monkeypatch.setattr(worker, "run", lambda *_, **__: ({**facts, "format": "PNG"}, [IMAGE]))
+    replace_image_jobs(monkeypatch, lambda: ({**facts, "format": "PNG"}, [IMAGE]))
     monkeypatch.setattr(notebook, "MAX_IMAGES", 1)
 
     _, image, note, _, left_out = read(write(tmp_path / "a.ipynb", plot(), plot())).parts
@@ -245,10 +256,10 @@ def test_a_converted_image_comes_with_a_note_and_counts_once(tmp_path, monkeypat
 
 
 def test_a_read_that_is_cancelled_at_an_image_is_cancelled(tmp_path, monkeypatch):
-    def cancel(*_, **__):
+    def cancel():
         raise Cancelled("")
 
-    monkeypatch.setattr(worker, "run", cancel)
+    replace_image_jobs(monkeypatch, cancel)
     with pytest.raises(Cancelled):
         read(write(tmp_path / "a.ipynb", plot()))
 
@@ -294,12 +305,23 @@ def test_a_notebook_over_the_size_limit_is_refused_before_it_is_read(tmp_path):
 
 
 def test_a_notebook_that_grows_while_it_is_read_is_too_large():
-    class Growing:
-        size_bytes, asked = 1, "a"
-        read_at = staticmethod(lambda offset, size: b"x" * size)
+    params = {"max_bytes": 100, "asked": "a"}
+    with pytest.raises(Unreadable, match="101 bytes exceed the limit of 100"):
+        decoder.decode(io.BytesIO(b" " * 200), params)
 
-    with pytest.raises(Unreadable, match="exceed the limit"):
-        notebook.read_all(Growing(), CallContext())
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pytest.param([{}] * 50_001, id="cells"),
+        pytest.param([{"outputs": [{"data": {"x": 1}}] * 50_001}], id="outputs"),
+        pytest.param([{"attachments": {"x" * 100_000: {"image/png": "AAAA"}}}] * 12, id="titles"),
+    ],
+)
+def test_more_notes_than_an_answer_holds_are_an_error(tmp_path, monkeypatch, cells):
+    monkeypatch.setattr(notebook, "MAX_IMAGES_BYTES", 1)
+    with pytest.raises(WindowTooLarge):
+        read(write(tmp_path / "a.ipynb", *cells), limits=Limits(max_window_bytes=100))
 
 
 def test_worksheets_without_cells_and_empty_outputs_are_skipped(tmp_path):
@@ -317,7 +339,7 @@ def test_source_that_exceeds_the_window_is_an_error(tmp_path):
 
 def test_brackets_in_strings_do_not_count():
     deep = "[" * 1000 + '{"' * 100
-    assert notebook.parse_json(json.dumps({"cells": [deep, '\\"[[']}).encode()) == {"cells": [deep, '\\"[[']}
+    assert decoder.parse_json(json.dumps({"cells": [deep, '\\"[[']}).encode()) == {"cells": [deep, '\\"[[']}
 
 
 @pytest.mark.parametrize("where", ["source", "stream", "title", "language", "id", "ename", "form"])
@@ -386,4 +408,37 @@ def _base64(data: bytes) -> str:
 
 def test_invalid_json_is_unreadable():
     with pytest.raises(Unreadable, match="invalid JSON"):
-        notebook.parse_json(b"nonsense")
+        decoder.parse_json(b"nonsense")
+
+
+# --- responses of a decoder that an attacker controls ----------------------------------------------------------------
+
+RESPONSE = {"pieces": [1, [1, 1, 1]], "total_cells": 1, "cells_returned": 1, "language": "r", "truncated": False}
+
+
+@pytest.mark.parametrize(
+    ("changed", "blobs"),
+    [
+        ({"pieces": None}, [b"abc"]),
+        ({"pieces": ["x"]}, [b"abc"]),
+        ({"pieces": [[1, 2]]}, [b"abc"]),
+        ({"pieces": [["a", "b", "c"]]}, [b"abc"]),
+        ({"pieces": [1]}, [b"\xff"]),
+        ({"total_cells": "many"}, [b"abc"]),
+        ({"cells_returned": None}, [b"abc"]),
+        ({}, []),
+    ],
+)
+def test_an_invalid_response_is_an_error(tmp_path, monkeypatch, changed, blobs):
+    path = write(tmp_path / "a.ipynb", code())
+    monkeypatch.setattr(worker, "run", lambda *_, **__: ({**RESPONSE, **changed}, blobs))
+
+    with pytest.raises(Unreadable, match="the decoder returned an invalid response"):
+        read(path)
+
+
+def test_a_valid_response_is_shown(tmp_path, monkeypatch):
+    path = write(tmp_path / "a.ipynb", code())
+    monkeypatch.setattr(worker, "run", lambda *_, **__: (RESPONSE, [b"abc"]))
+
+    assert [part.text for part in read(path).parts] == ["a", "c"]

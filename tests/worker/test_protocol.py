@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from eyespan.errors import Unreadable
+from eyespan.worker import protocol
 from tests.bad_worker import ECHOED, echo
 
 
@@ -28,6 +29,8 @@ def framed(text, extra=b""):
         framed('{"blobs": [], "facts": NaN}'),
         framed("[" * 100_000),
         framed('{"blobs": [], "facts": {"n": ' + "9" * 5000 + "}}"),
+        framed('{"blobs": [], "facts": {"n": [' + "[]," * 160_000 + "0]}}"),
+        framed('{"blobs": [], "facts": {"n": [' + "0," * 300_000 + "0]}}"),
     ],
 )
 def test_an_invalid_response_is_one_error(worker, file, answer):
@@ -44,3 +47,24 @@ def test_the_reason_of_a_decoder_is_cut_to_a_length(worker, file):
         worker.run("lie", file, {"answer": answer}, asked="data")
 
     assert (caught.value.kind, len(caught.value.reason)) == ("7", 500)
+
+
+def test_commas_and_brackets_in_strings_are_no_values(worker, file):
+    text = "[," * 300_000
+    answer = framed('{"blobs": [], "facts": {"text": "' + text + '"}}')
+
+    assert worker.run("lie", file, {"answer": answer}, asked="data") == ({"text": text}, [])
+
+
+@pytest.mark.parametrize(
+    ("start", "size"),
+    [
+        (b"", 0),
+        (b"\0\0\0\x0d{", 0),
+        (b'\0\0\0\x0d{"blobs":[7]}', 24),
+        (b"\0\0\0\x0dinvalid JSON.", -1),
+        (b"\0\0\0\x02{}", -1),
+    ],
+)
+def test_the_size_of_a_response_is_known_with_its_header(start, size):
+    assert protocol.response_size(bytearray(start)) == size

@@ -35,14 +35,14 @@ DEFECTS = (
     # --- decoders ---
     Defect(
         name="JSON may be of any depth",
-        file=f"{SRC}/readers/notebook.py",
+        file=f"{SRC}/decoders/notebook.py",
         old="if depth > MAX_DEPTH:",
         new="if False:",
         tests="tests/readers/test_notebook.py",
     ),
     Defect(
         name="JSON may hold any number of values",
-        file=f"{SRC}/readers/notebook.py",
+        file=f"{SRC}/decoders/notebook.py",
         old='if bare.count(b",") + len(brackets) // 2 > MAX_VALUES:',
         new="if False:",
         tests="tests/readers/test_notebook.py",
