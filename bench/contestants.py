@@ -93,7 +93,7 @@ def ours(python, script, data, settings):
         in_process("eyespan, new process", "codex", env=settings["cached"], only=("W4n",)),
         Contestant("eyespan read", OURS, drive.Command, read, env=settings["cached"], only=("W4n",)),
         Contestant("eyespan read", OURS, drive.Command, read, env=off, never=("W0", "W4n", "W7", "W9")),
-        Contestant("eyespan serve (MCP)", OURS, drive.Mcp, _serve(python, script, folder, settings), calls=_own_calls,
+        Contestant("eyespan serve (MCP)", OURS, drive.Mcp, _serve(script, folder, settings), calls=_own_calls,
                    env=off, never=("W9", "W10", "W4n")),
     ]  # fmt: skip
 
@@ -122,13 +122,10 @@ def _own_calls(request):
     return None
 
 
-def _serve(python, script, folder, settings):
-    known = subprocess.run([script, "serve", "--help"], capture_output=True)
-    if known.returncode == 0:
-        return lambda request: [
-            script, "--root", folder, "--config", settings["config"], "serve", "--dialect", _dialect(request)
-        ]  # fmt: skip
-    return lambda request: [python, WORKERS / "serve.py", folder, _dialect(request)]
+def _serve(script, folder, settings):
+    return lambda request: [
+        script, "--root", folder, "--config", settings["config"], "serve", "--dialect", _dialect(request)
+    ]  # fmt: skip
 
 
 def servers_missing(python):

@@ -7,6 +7,8 @@ import multiprocessing
 import os
 import pickle
 import stat
+import subprocess
+import sys
 
 import pytest
 
@@ -150,3 +152,21 @@ def test_a_closed_workspace_holds_no_directory(root):
     del workspace
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(number)
+
+
+def test_the_first_read_of_a_text_loads_nothing(tmp_path):
+    """Otherwise the first call of a process waits for modules."""
+    (tmp_path / "a.txt").write_text("one\ntwo\n")
+    program = """if True:
+        import sys
+        from eyespan import Workspace
+
+        with Workspace(sys.argv[1]) as workspace:
+            tool = workspace.tool("codex")
+            before = set(sys.modules)
+            assert not tool.call({"file_path": sys.argv[1] + "/a.txt"}).is_error
+            print(sorted(set(sys.modules) - before))
+    """
+    run = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True)
+
+    assert (run.stdout, run.stderr) == ("[]\n", "")

@@ -68,8 +68,8 @@ def checks(arguments: Arguments) -> Iterator[tuple[str, bool, str]]:
     yield "guard", backend != "portable", f"{backend}: {GUARDS[backend]}"
     fast = _native.BACKEND == "c"
     yield "inner loops", fast, "C" if fast else "Python; a C compiler at install time makes them several times faster"
-    folder = cache_directory()
-    yield "index cache", folder is not None, folder or "off: in memory only (EYESPAN_CACHE)"
+    directory = cache_directory()
+    yield "index cache", directory is not None, directory or "off: in memory only (EYESPAN_CACHE)"
     layers = worker.layers()
     missing = [name for name, is_up in layers.items() if not is_up]
     state = f"up: {', '.join(layers)}" if not missing else f"without {', '.join(missing)}: this system lacks them"
