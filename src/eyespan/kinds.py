@@ -6,7 +6,7 @@ one decoder module if its files are decoded in the worker.
 
 from __future__ import annotations
 
-from eyespan.lines.encodings import by_bom, choose, wide_without_bom
+from eyespan.lines.encodings import by_bom, choose, is_text_after_bom, wide_without_bom
 from eyespan.model import ANY_IS_TEXT, NUL_OR_BAD_UTF8_IS_BINARY, SNIFF_BYTES
 from eyespan.record import record
 
@@ -443,8 +443,9 @@ def is_binary(first_bytes: bytes, rule: TextRule, encoding_rule: str, whole: boo
 
 def _reads_wide(first_bytes: bytes, encoding_rule: str) -> bool | None:
     """Return True if the bytes are text in a wide encoding; None if the rule gives no wide encoding."""
-    if by_bom(first_bytes) is not None and encoding_rule in ("bom", "auto", "utf-16", "utf-32"):
-        return True
+    with_bom = by_bom(first_bytes)
+    if with_bom is not None and encoding_rule in ("bom", "auto", "utf-16", "utf-32"):
+        return encoding_rule != "auto" or is_text_after_bom(first_bytes, with_bom)
     if encoding_rule == "auto":
         return True if wide_without_bom(first_bytes[:SNIFF_BYTES]) is not None else None
     if not encoding_rule.startswith(("utf-16", "utf-32")):

@@ -140,7 +140,7 @@ def test_reading_imports_no_slow_module(directory):
     imported = set(done.stderr.split())
 
     banned = {"argparse", "asyncio", "collections", "contextlib", "dataclasses", "enum", "functools", "inspect", "json"}
-    banned |= {"logging", "pathlib", "re", "threading", "tomllib", "typing", "PIL", "pypdfium2", "charset_normalizer"}
+    banned |= {"logging", "pathlib", "re", "threading", "tomllib", "typing", "PIL", "pypdfium2", "chardet"}
     assert banned & imported == set()
     outside = [name for name in imported if name.partition(".")[0] not in {*sys.stdlib_module_names, "eyespan"}]
     assert "eyespan.engine" in imported

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import errno
+import subprocess
 import sys
 
 import pytest
@@ -89,23 +90,159 @@ def test_the_sample_is_around_the_first_byte_beyond_ascii(monkeypatch):
 
 
 def test_a_detector_that_cannot_be_loaded_now_is_not_reported_as_missing(monkeypatch):
-    monkeypatch.setitem(sys.modules, "charset_normalizer", None)
+    monkeypatch.setitem(sys.modules, "chardet", None)
     monkeypatch.setattr(detect_module, "shortage", lambda error: errno.EMFILE)
 
     with pytest.raises(ImportError):
-        detect_module._guess(b"text")
+        detect_module._guess(b"\xf0\xe1\xe2" * 9)
 
 
 def test_without_its_package_a_guess_reports_the_package_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "charset_normalizer", None)
+    monkeypatch.setitem(sys.modules, "chardet", None)
 
-    with pytest.raises(Missing, match="charset-normalizer"):
+    with pytest.raises(Missing, match="chardet"):
         detect(b"caf\xe9 \xff\xfe\xe9\n" * 9)
 
 
-def test_bytes_without_any_match_are_not_guessed_at(monkeypatch):
-    import charset_normalizer
+@pytest.mark.parametrize("found", [{"encoding": None, "confidence": 0.0}, {"encoding": "cp9999", "confidence": 0.9}])
+def test_bytes_without_any_match_are_not_guessed_at(monkeypatch, found):
+    import chardet
 
-    monkeypatch.setattr(charset_normalizer, "from_bytes", lambda *_, **__: [])
+    monkeypatch.setattr(chardet, "detect", lambda *_, **__: found)
 
-    assert detect_module._guess(b"\x81\x8d\x8f\x90\x9d") is None
+    assert detect_module._guess(b"\x81\x8d\x8f\x90\x9d" * 9) is None
+
+
+def test_plain_text_loads_neither_chardet_nor_the_search_for_declarations():
+    code = (
+        "import sys; from eyespan.lines.detect import detect;"
+        "found = [detect(text.encode()).name for text in ('a + ~{b\\n', 'é\\n', '<?xml version=\"1.0\"?><é/>')];"
+        "print(found, sorted({'chardet', 'eyespan.lines.declared', 'eyespan.lines.latin', 're'} & set(sys.modules)))"
+    )
+    shown = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True).stdout
+
+    assert shown == "['utf-8', 'utf-8', 'utf-8'] []\n"
+
+
+KOREAN = "나는 고양이로소이다. 이름은 아직 없다.\n"
+JAPANESE = "吾輩は猫である。名前はまだ無い。\n"
+RUSSIAN = "Съешь же ещё этих мягких французских булок.\n"
+
+
+class TestDeclarations:
+    @pytest.mark.parametrize(
+        ("declaration", "text", "name"),
+        [
+            ('<?xml version="1.0" encoding="euc-kr" ?>\n', KOREAN, "cp949"),
+            ("<?xml version='1.0' encoding='windows-1251'?>\n", RUSSIAN, "cp1251"),
+            ('<!DOCTYPE html><html><head><meta charset="Shift_JIS">\n', JAPANESE, "cp932"),
+            (
+                '<html><meta http-equiv="Content-Type" content="text/html; charset=koi8-r">\n',
+                RUSSIAN,
+                "koi8-r",
+            ),
+            ("#!/usr/bin/python\n# -*- coding: koi8-r -*-\n", RUSSIAN, "koi8-r"),
+            ("/* vim: set fileencoding=cp1251 : */\n", RUSSIAN, "cp1251"),
+            ('@charset "windows-1251";\n', RUSSIAN, "cp1251"),
+            ('msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=EUC-JP\\n"\n', JAPANESE, "euc-jp"),
+            ("Subject: a\nContent-Type: text/plain; charset=ISO-8859-5\n\n", RUSSIAN, "iso8859-5"),
+            ('<?xml version="1.0" encoding="ISO-8859-1"?>\n', "l\u2019été\n", "cp1252"),
+        ],
+    )
+    def test_the_encoding_that_a_text_declares_is_used(self, declaration, text, name):
+        found = detect((declaration + text).encode(name))
+
+        assert (found.name, found.how, found.confidence) == (name, "declared", None)
+
+    def test_a_declaration_that_does_not_fit_is_ignored(self):
+        assert detect(('<?xml version="1.0" encoding="shift_jis"?>\n' + RUSSIAN * 5).encode("cp1251")).name == "cp1251"
+
+    def test_valid_utf8_needs_no_declaration(self):
+        assert detect(('<meta charset="iso-8859-1">' + RUSSIAN).encode()).how == "utf-8"
+
+    @pytest.mark.parametrize("name", ["no-such", "base64", "rot13", "zlib", "unicode_escape" * 4, "utf-16"])
+    def test_a_name_that_is_no_text_encoding_of_bytes_is_ignored(self, name):
+        assert detect((f'<?xml version="1.0" encoding="{name}"?>\n' + RUSSIAN * 5).encode("cp1251")).name == "cp1251"
+
+    def test_a_text_about_encodings_declares_nothing(self):
+        text = "The header is Content-Type: text/html; charset=koi8-r, or coding: koi8-r.\n" + RUSSIAN * 5
+
+        assert detect(text.encode("cp1251")).name == "cp1251"
+
+
+class TestEncodingsWithoutLines:
+    @pytest.mark.parametrize(
+        ("text", "name"),
+        [
+            (JAPANESE * 3, "iso2022_jp"),
+            (KOREAN * 3, "iso2022_kr"),
+            ("plain\n" + JAPANESE + "丂\n", "iso2022_jp_1"),
+            ("<meta charset=hz-gb-2312>\n人之初\n", "hz"),
+        ],
+    )
+    def test_switching_encodings_are_decoded_and_their_lines_found(self, tmp_path, text, name):
+        (tmp_path / "a.txt").write_bytes(text.encode(name))
+        tool = Workspace(tmp_path).tool("forge", encoding="auto", show_line_numbers=False)
+
+        whole = tool.call({"path": "a.txt"}).structured
+        second = tool.call({"path": "a.txt", "start_line": 2, "end_line": 2}).structured
+
+        assert whole["text"] == text
+        assert whole["encoding"].replace("-", "_").startswith(name)
+        assert second["text"] == text.split("\n")[1] + "\n"
+
+    def test_ebcdic_is_guessed_and_decoded(self, tmp_path):
+        text = "The quick brown fox jumps over the lazy dog, and nobody was surprised by that at all.\n" * 8
+        (tmp_path / "a.txt").write_bytes(text.encode("cp037"))
+
+        reply = Workspace(tmp_path).tool("native").call({"files": "a.txt:2"})
+
+        assert "The quick brown fox" in reply.text
+        assert "by detected" in reply.text
+
+    def test_colours_of_a_terminal_are_no_other_alphabet(self):
+        assert detect(b"\x1b[1mbold\x1b(B\x1b[m price $B\n").name == "utf-8"
+
+    def test_a_larger_text_than_can_be_decoded_whole_is_refused(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("eyespan.lines.whole.MAX_BYTES", 50)
+        (tmp_path / "a.txt").write_bytes((JAPANESE * 9).encode("iso2022_jp"))
+
+        assert Workspace(tmp_path).tool("native").call({"files": "a.txt"}).error.code == "too_large"
+
+
+class TestWideTextWithoutBom:
+    @pytest.mark.parametrize("name", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+    @pytest.mark.parametrize("text", [RUSSIAN, JAPANESE * 2, KOREAN, "𐐀𐐁𐐂 𐐀\n𐐃\n", "Āā Ēē\n"])
+    def test_other_scripts_are_recognised(self, name, text):
+        found = detect(text.encode(name))
+
+        assert (found.name, found.how) == (name, "plain")
+
+    def test_numbers_of_two_and_four_bytes_are_no_text(self):
+        assert detect(b"".join((n * 40503 & 0xFFFF).to_bytes(2, "little") for n in range(2000))) is None
+        assert detect(b"".join((n * 7 + 33).to_bytes(4, "little") for n in range(0, 90000, 97))) is None
+
+
+class TestBytesOfABom:
+    @pytest.mark.parametrize("data", [b"\xff\xfe" + bytes(range(256)) * 8, b"\xff\xfe" + b"\0\0\1\0\7\0" * 90])
+    def test_other_data_that_begins_like_a_bom_is_binary(self, tmp_path, data):
+        (tmp_path / "a.fli").write_bytes(data)
+
+        assert Workspace(tmp_path).tool("native").call({"files": "a.fli"}).error.code == "binary"
+
+    def test_text_after_a_bom_may_hold_a_stray_character(self):
+        text = "\ufeff" + RUSSIAN * 20 + "\x01"
+
+        assert detect(text.encode("utf-16-le")).how == "bom"
+
+
+LONG_RUSSIAN = (
+    "Каждое утро мы вставали рано и шли пешком до самого порта. Рыбаки к тому времени давно уже собрали сети и пили "
+    "чай, а над городом долго разносились гудки пароходов. Дети бежали вниз по лестнице, чтобы ничего не пропустить; "
+    "старики сидели на скамейках и говорили о погоде, о ценах и о том, как раньше всё было иначе.\n"
+)
+
+
+@pytest.mark.parametrize(("text", "is_sure"), [("год\n", False), ("год за годом\n", False), (LONG_RUSSIAN, True)])
+def test_a_guess_from_little_text_is_called_unsure(text, is_sure):
+    assert (detect(text.encode("cp1251")).confidence > 0.8) == is_sure

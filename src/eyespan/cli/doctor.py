@@ -26,7 +26,7 @@ GUARDS = {
     "portable": "names are checked before and after opening: weaker, see docs/security.md",
 }
 OPTIONAL = (
-    ("charset_normalizer", "other encodings", "pip install charset-normalizer"),
+    ("chardet", "other encodings", "pip install chardet"),
     ("pillow_heif", "HEIC images", "pip install 'eyespan[heic]'"),
     ("mcp", "MCP over HTTP", "pip install 'eyespan[mcp]'"),
 )

@@ -2,7 +2,8 @@
 
 A line ends at U+000A and nowhere else. In UTF-8 and in every code page that may be named, byte 0x0A is never part of
 another character, so lines are found in the raw bytes; in UTF-16 and UTF-32 a line feed is one aligned unit. Encodings
-without this property (EBCDIC, UTF-7, ISO-2022...) are refused when a tool is made.
+without this property (EBCDIC, UTF-7, ISO-2022...) are refused when a tool is made; a file that is detected to be in one
+is decoded whole.
 """
 
 from __future__ import annotations
@@ -27,9 +28,12 @@ class Encoding:
     """The byte order mark at the start of the file, which is not part of the text."""
     newline: bytes = b"\n"
     how: str = "default"
-    """The way it was found: default, bom, named, utf-8 (the bytes are valid), plain (the pattern of NULs), detected."""
+    """The way it was found: default, bom, named, utf-8 (the bytes are valid), plain (the pattern of NULs), declared,
+    escapes (the sequences that switch alphabets), detected."""
     confidence: float | None = None
     """The probability of a guess, from 0 to 1; None if nothing was guessed."""
+    has_lines: bool = True
+    """Lines can be found in its bytes; a text in another encoding is decoded whole."""
 
     def count(self, block: bytes) -> int:
         """Return the number of line feeds in an aligned block."""
@@ -118,21 +122,35 @@ def choose(rule: str, first_bytes: bytes, read_more: Callable[[int, int], bytes]
     return Encoding(rule, how="named")
 
 
+def is_text_after_bom(first_bytes: bytes, encoding: Encoding) -> bool:
+    """Return True if the bytes after a BOM are text. Data of other kinds can begin with the two bytes of a BOM, too."""
+    sample = first_bytes[len(encoding.bom) : 4096]
+    text = sample[: len(sample) - len(sample) % encoding.unit_bytes].decode(encoding.name, "replace")
+    strange = sum([c < " " and c not in _TEXT_CONTROLS for c in text]) + text.count("\ufffd")
+    if not text.isascii():
+        import unicodedata
+
+        strange += sum([unicodedata.category(c) in _UNASSIGNED for c in text])
+    return strange * 50 <= len(text) and text.count("\0") * 200 <= len(text)
+
+
+_UNASSIGNED = ("Cn", "Co", "Cs")
+_TEXT_CONTROLS = "\t\n\r\f\x1b"
+
+
 def wide_without_bom(sample: bytes) -> Encoding | None:
     """Return the wide encoding without a BOM that these bytes must have, if their NULs leave no doubt.
 
-    In usual text most units of UTF-16 or UTF-32 have a NUL, always at the same place, and no character is a control.
+    In usual text most units of UTF-16 or UTF-32 have a NUL, always at the same place, and no character is a control. In
+    other scripts only blanks and line ends have one; then nearly all letters must be of the same few alphabets.
     """
     if b"\0" not in sample[:400]:
         return None
+    found, most = None, 0
     for encoding in _WIDE_WITH_BOM:
         unit_bytes = encoding.unit_bytes
         usable = sample[: len(sample) - len(sample) % unit_bytes]
         if len(usable) < 2 * unit_bytes:
-            continue
-        low = 0 if encoding.name.endswith("le") else unit_bytes - 1  # the place of the low byte in each unit
-        high = unit_bytes - 1 - low
-        if usable[low::unit_bytes].count(0) or usable[high::unit_bytes].count(0) * 4 < len(usable) // unit_bytes:
             continue
         try:
             text = usable.decode(encoding.name)
@@ -140,9 +158,38 @@ def wide_without_bom(sample: bytes) -> Encoding | None:
             if error.end < len(usable):
                 continue
             text = usable[: error.start].decode(encoding.name)  # the sample ends between two surrogates
-        if not any(c < " " and c not in "\t\n\r\f\x1b" for c in set(text)):
-            return replace(encoding, bom=b"", how="plain")
-    return None
+        if any(c < " " and c not in _TEXT_CONTROLS for c in set(text)):
+            continue
+        # The other byte order makes other characters of a blank and a line feed.
+        usual = sum([c <= "\x7f" for c in text])
+        if usual > most and _is_of_few_scripts(text, is_narrow=usual * 4 >= len(text)):
+            found, most = replace(encoding, bom=b"", how="plain"), usual
+    return found
+
+
+_CJK = (0x2E80, 0xD7FF)
+"""Chinese, Japanese and Korean: one large range instead of a block each."""
+
+
+def _is_of_few_scripts(text: str, is_narrow: bool) -> bool:
+    """Return True if nine of ten characters are in three blocks of 256, and all of them are assigned.
+
+    With `is_narrow`, many characters are ASCII, and the blocks need not be counted.
+    """
+    rare = {char for char in text if char > "\xff"}
+    if rare:
+        import unicodedata
+
+        if any(unicodedata.category(char) in _UNASSIGNED for char in rare):
+            return False
+    if is_narrow:
+        return True
+    blocks: dict[int, int] = {}
+    for char in text:
+        code = ord(char)
+        block = 0x30 if _CJK[0] <= code <= _CJK[1] else code >> 8
+        blocks[block] = blocks.get(block, 0) + 1
+    return sum(sorted(blocks.values())[-3:]) * 10 >= len(text) * 9
 
 
 EXAMPLES = "utf-8, utf-16, cp1252, latin-1, shift_jis, gb18030, euc_kr, koi8-r"
@@ -232,6 +279,15 @@ def transcode(data: bytes, encoding: Encoding) -> tuple[bytes, int]:
     """Return a whole text in UTF-8, and how many pieces of it could not be decoded."""
     transcoder = Transcoder(encoding)
     return transcoder.feed(data, final=True), transcoder.replaced
+
+
+def transcode_whole(data: bytes, encoding: Encoding) -> tuple[bytes, int]:
+    """Return a whole text of any encoding in UTF-8, and how many pieces of it could not be decoded."""
+    text = data[len(encoding.bom) :].decode(encoding.name, "eyespan-undecoded")
+    replaced = text.count(_UNDECODED)
+    # EBCDIC has a new line character of its own, and some systems use it alone.
+    text = text.replace(_UNDECODED, "\ufffd").replace("\r\x85", "\n").replace("\x85", "\n")
+    return text.encode("utf-8", "replace"), replaced
 
 
 class CharCounter:

@@ -10,48 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eyespan.lines.whole import HeldSource
 from eyespan.model import ReadRequest
 from eyespan.readers import text
-from eyespan.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from eyespan.context import CallContext
     from eyespan.model import Document, Selection
     from eyespan.opened import Opened
-    from eyespan.source import Status
-
-
-class Converted(Source):
-    """The text of a converted document, read like a file."""
-
-    __slots__ = ("_data", "_document")
-    is_indexable = False
-
-    def __init__(self, data: bytes, document: Source) -> None:
-        self._document = document
-        self._data = data
-        self._first_bytes = data
-        self.size_bytes = len(data)
-        self.asked, self.path, self.canonical = document.asked, document.path, document.canonical
-
-    @property
-    def identity(self) -> tuple[Hashable, ...]:
-        return (*self._document.identity, "converted")
-
-    @property
-    def status(self) -> Status:
-        return self._document.status
-
-    def changed(self) -> bool:
-        return self._document.changed()
-
-    def read_at(self, offset: int, size_bytes: int) -> bytes:
-        return self._data[offset : offset + size_bytes]
-
-    def close(self) -> None:
-        """Do nothing: the document belongs to the caller."""
 
 
 def read(opened: Opened, selection: Selection, context: CallContext) -> Document:
@@ -62,7 +28,7 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
     request, sheet = opened.request, opened.request.options.sheet
     params = {name: value for name, value in (("sheet", sheet.sheet), ("range", sheet.cells)) if value}
     facts, blobs = opened.decode(params, context)
-    converted = Converted(blobs[0] if blobs else b"", opened.source)
+    converted = HeldSource(blobs[0] if blobs else b"", opened.source)
     text_request = ReadRequest(
         request.path,
         limits=request.limits,

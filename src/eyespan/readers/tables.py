@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyespan.decoders import tabular
 from eyespan.errors import NoMember, ScanLimit, Unreadable
-from eyespan.lines.encodings import Transcoder, choose
+from eyespan.lines.encodings import UTF8, Transcoder, choose
 from eyespan.model import MIB, NotePart
 from eyespan.record import record
 
@@ -108,6 +108,11 @@ class _Csv:
         self._encoding: Encoding = choose(rule, source.first_bytes, source.read_at)
         if rule == "bom" and self._encoding.name == "utf-8":
             self._encoding = choose("utf-8-sig", source.first_bytes)
+        if not self._encoding.has_lines:
+            from eyespan.lines.whole import decoded
+
+            self._source = decoded(source, self._encoding, context)[0]
+            self._encoding = UTF8
 
     def read(self) -> tuple[NotePart, dict[str, Any]]:
         """Return the note and the facts of the table. Raises: Unreadable, ScanLimit, TimedOut, Cancelled."""

@@ -6,6 +6,7 @@ from eyespan import _native
 from eyespan.lines.encodings import UTF8, choose, transcode
 from eyespan.lines.reader import LineReader
 from eyespan.model import Block, CharRange, Lines, RowsPart, Tail, TextPart
+from eyespan.record import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ def read_parts(
     Raises: ScanLimit, TooLarge, WindowTooLarge, and what reading raises.
     """
     encoding = UTF8 if request.encoding == "utf-8" else choose(request.encoding, source.first_bytes, source.read_at)
+    if not encoding.has_lines:
+        return _read_decoded(source, request, selection, encoding, context)
     if type(selection) is Lines and encoding.name == "utf-8" and not encoding.bom:
         part = _window_in_memory(source, request, selection)
         if part is not None:
@@ -63,8 +66,9 @@ def read_parts(
 def stream(opened: Opened, selection: Selection, context: CallContext) -> Iterator[TextPart]:
     """Yield the same lines in small parts; at least one part, which may be empty."""
     source, request = opened.source, opened.request
-    lines = LineReader(source, request, choose(request.encoding, source.first_bytes, source.read_at), context)
-    if isinstance(selection, Lines):
+    encoding = choose(request.encoding, source.first_bytes, source.read_at)
+    if isinstance(selection, Lines) and encoding.has_lines:
+        lines = LineReader(source, request, encoding, context)
         try:
             yield from lines.stream(selection.first, selection.count)
         finally:
@@ -72,6 +76,22 @@ def stream(opened: Opened, selection: Selection, context: CallContext) -> Iterat
     else:
         parts, _ = read_parts(source, request, selection, context)
         yield from [part for part in parts if isinstance(part, TextPart)]
+
+
+def _read_decoded(
+    source: Source, request: ReadRequest, selection: Selection, encoding: Encoding, context: CallContext
+) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
+    """Read lines of a text that must be decoded whole."""
+    from eyespan.lines.whole import decoded
+
+    held, replaced = decoded(source, encoding, context)
+    parts, facts = read_parts(held, replace(request, encoding="utf-8"), selection, context)
+    if not facts:
+        return parts, facts
+    found = {"encoding": encoding.name, "encoding_found": encoding.how, "replaced": replaced}
+    if encoding.confidence is not None:
+        found["encoding_confidence"] = encoding.confidence
+    return parts, {**facts, **found}
 
 
 def _encoding_facts(

@@ -1,0 +1,68 @@
+"""Texts that are held whole: converted documents, and files in encodings whose lines cannot be found in the bytes."""
+
+from __future__ import annotations
+
+from eyespan.errors import TooLarge
+from eyespan.lines.encodings import transcode_whole
+from eyespan.model import MIB
+from eyespan.source import Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from eyespan.context import CallContext
+    from eyespan.lines.encodings import Encoding
+    from eyespan.source import Status
+
+MAX_BYTES = 16 * MIB
+"""The largest file that is decoded whole."""
+_BLOCK_BYTES = MIB
+
+
+class HeldSource(Source):
+    """Text in memory that stands for a document, read like a file."""
+
+    __slots__ = ("_data", "_document")
+    is_indexable = False
+
+    def __init__(self, data: bytes, document: Source) -> None:
+        self._document = document
+        self._data = data
+        self._first_bytes = data
+        self.size_bytes = len(data)
+        self.asked, self.path, self.canonical = document.asked, document.path, document.canonical
+
+    @property
+    def identity(self) -> tuple[Hashable, ...]:
+        return (*self._document.identity, "converted")
+
+    @property
+    def status(self) -> Status:
+        return self._document.status
+
+    def changed(self) -> bool:
+        return self._document.changed()
+
+    def read_at(self, offset: int, size_bytes: int) -> bytes:
+        return self._data[offset : offset + size_bytes]
+
+    def close(self) -> None:
+        """Do nothing: the document belongs to the caller."""
+
+
+def decoded(source: Source, encoding: Encoding, context: CallContext) -> tuple[HeldSource, int]:
+    """Return the text of a file in UTF-8, and how many pieces of it could not be decoded.
+
+    Raises: TooLarge, and what reading raises.
+    """
+    pieces: list[bytes] = []
+    size = 0
+    while block := source.read_at(size, _BLOCK_BYTES):
+        size += len(block)
+        if size > MAX_BYTES:
+            raise TooLarge(source.asked, size_bytes=max(size, source.size_bytes), limit_bytes=MAX_BYTES)
+        pieces.append(block)
+        context.advance(size, source.size_bytes)
+    data, replaced = transcode_whole(b"".join(pieces), encoding)
+    return HeldSource(data, source), replaced
