@@ -114,7 +114,7 @@ PARSERS = (
     *("ast.parse", "ast.literal_eval", "tokenize.", "codeop.", "xml.", "html.parser.", "email.", "mailbox."),
     *("plistlib.", "configparser.", "yaml.", "pickle.load", "pickle.Unpickler", "marshal.load", "sqlite3."),
     *("zipfile.", "tarfile.", "gzip.", "zlib.decompress", "bz2.", "lzma.", "zstandard.", "compression.zstd."),
-    *("charset_normalizer.", "PIL.", "pypdfium2.", "pyarrow.", "tree_sitter", "openpyxl.", "docx.", "pptx."),
+    *("chardet.", "PIL.", "pypdfium2.", "pyarrow.", "tree_sitter", "openpyxl.", "docx.", "pptx."),
 )
 """Starts of the names of functions that parse."""
 PARSING_BUILTINS = {"compile", "eval", "exec"}
