@@ -15,9 +15,9 @@ import eyespan
 PACKAGE = Path(eyespan.__file__).parent
 
 LAYERS = (
-    "errors record hashes search _native",
+    "errors record hashes search tokens _native",
     "model context source",
-    "escape suggest selectors tokens policy",
+    "escape suggest selectors policy",
     "guard sandbox",
     "lines kinds",
     "sources",

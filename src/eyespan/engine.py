@@ -10,8 +10,10 @@ import os
 
 from eyespan import kinds
 from eyespan.context import DEADLINE_SECONDS, CallContext, WouldBlock
-from eyespan.errors import UNLOADED, Binary, ReadError, TooLarge, short_of
+from eyespan.errors import UNLOADED, Binary, NotFound, OutsideRoot, ReadError, TooLarge, short_of
+from eyespan.escape import named_path
 from eyespan.opened import Opened, Thread
+from eyespan.record import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ class Engine:
 
         Raises: PolicyDenied, OutsideRoot, InvalidPath, SystemFailure.
         """
-        return self.guard.admit(path, lexical=lexical)[1]
+        return self.guard.admit(named_path(path), lexical=lexical)[1]
 
     def list(self, path: str, context: CallContext | None = None) -> Listing:
         """Return the names in a directory, without those that the policy denies.
@@ -50,9 +52,13 @@ class Engine:
         Raises: ReadError; NotRegular(what="file") if it is not a directory.
         """
         context = context or CallContext(self.deadline_seconds)
-        # Always in a thread: no backend can promise that a directory answers.
-        with _Loading(path):
-            return self._wait(path, context, lambda guard, _: guard.list_beneath(path))
+
+        def list_now(name: str) -> Listing:
+            # Always in a thread: no backend can promise that a directory answers.
+            with _Loading(name):
+                return self._wait(name, context, lambda guard, _: guard.list_beneath(name))
+
+        return _by_either_name(path, list_now)
 
     def open(self, request: ReadRequest, context: CallContext | None = None) -> Opened:
         """Open the file that a request names, for any number of reads of that one version. The caller closes it.
@@ -60,6 +66,11 @@ class Engine:
         Raises: ReadError.
         """
         context = context or CallContext(self.deadline_seconds)
+        if _is_escaped(request.path):
+            return _by_either_name(request.path, lambda name: self._open_loading(replace(request, path=name), context))
+        return self._open_loading(request, context)
+
+    def _open_loading(self, request: ReadRequest, context: CallContext) -> Opened:
         with _Loading(request.path):
             return self._open(request, context)
 
@@ -69,6 +80,11 @@ class Engine:
         Raises: ReadError.
         """
         context = context or CallContext(self.deadline_seconds)
+        if _is_escaped(request.path):
+            return _by_either_name(request.path, lambda name: self._read_one(replace(request, path=name), context))
+        return self._read_one(request, context)
+
+    def _read_one(self, request: ReadRequest, context: CallContext) -> Document:
         # A revision is spread over files that no backend can promise to open without blocking.
         if not request.revision:
             try:
@@ -202,6 +218,29 @@ class Engine:
 
         root, rest = paths.locate(path, self.guard.roots)
         return mounts.mount_of(os.path.join(root.canonical, rest))
+
+
+def _is_escaped(path: str) -> bool:
+    return "\\" in path and named_path(path) != path
+
+
+def _by_either_name(path: str, act: Callable[[str], T]) -> T:
+    """Act on the file that a path names by escapes of its bytes; without such a file, on that of the text itself.
+
+    Raises: what `act` raises.
+    """
+    name = named_path(path)
+    if name == path:
+        return act(path)
+    try:
+        return act(name)
+    except NotFound as error:
+        if type(error) is not NotFound:
+            raise  # the file exists, but not what was asked of it
+        try:
+            return act(path)
+        except (NotFound, OutsideRoot):
+            raise error from None
 
 
 class _Loading:

@@ -52,7 +52,7 @@ class ReadError(Exception):
         self.path = path
         self.reason = reason
         self.relative = ""
-        """The path below its root, if known; some dialects show only this."""
+        """The path below its root (absolute if that is not the first root), if known; some dialects show only this."""
 
     def __str__(self) -> str:
         return self.reason or self.code.replace("_", " ")

@@ -3,7 +3,8 @@
 A name can hold anything but "/" and NUL: line feeds, control sequences of terminals, characters that reverse the
 direction of a line or have no width. `visible` writes those out as escapes, so that a name stays on its line and shows
 all of its characters. A name can also hold bytes that are not Unicode; `valid_text` writes those out, so that every
-answer is valid UTF-8.
+answer is valid UTF-8. `written_path` and `named_path` write and read such names, so that a path of an answer leads
+back to its file.
 """
 
 from __future__ import annotations
@@ -66,6 +67,47 @@ def is_valid(text: str) -> bool:
 def valid_text(text: str) -> str:
     """Return the text with lone surrogates, as in names of other encodings, written as escapes."""
     return text if is_valid(text) else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+_BYTE_ESCAPE = "\\udc"
+"""The start of an escape for one byte of a name, as `valid_text` writes it: `\\udcff` is the byte ff."""
+
+
+def written_path(path: str, *, escapes_backslashes: bool = False) -> str:
+    """Return a path as valid text from which `named_path` makes the same path again.
+
+    Bytes that are not Unicode become escapes; a backslash that would look like the start of one becomes `\\udc5c`, and
+    with `escapes_backslashes` every other one too.
+    """
+    if escapes_backslashes:
+        path = path.replace("\\", f"{_BYTE_ESCAPE}5c")
+    elif _BYTE_ESCAPE in path:
+        path = path.replace(_BYTE_ESCAPE, f"{_BYTE_ESCAPE}5cudc")
+    return valid_text(path)
+
+
+def named_path(text: str) -> str:
+    """Return the path that a text of `written_path` names; any other text is returned as it is."""
+    if _BYTE_ESCAPE not in text:
+        return text
+    import os
+
+    first, *rest = text.split(_BYTE_ESCAPE)
+    pieces = [first]
+    for piece in rest:
+        code = piece[:2]
+        if code == "5c":
+            pieces.append("\\" + piece[2:])
+        elif len(code) == 2 and code[0] in "89abcdef" and code[1] in "0123456789abcdef":
+            pieces.append(chr(0xDC00 + int(code, 16)) + piece[2:])
+        else:
+            pieces.append(_BYTE_ESCAPE + piece)
+    path = "".join(pieces)
+    try:
+        # Escaped bytes that are valid UTF-8 together are characters, by which rules compare names.
+        return os.fsdecode(os.fsencode(path))
+    except UnicodeEncodeError:
+        return text
 
 
 def is_valid_tree(value: Any) -> bool:

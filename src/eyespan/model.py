@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     TotalRule = Literal["no", "cheap", "exact"]
 
 MIB = 1024 * 1024
+IMAGE_TOKENS = 1600
+"""The approximate cost of an image of the largest size that models look at."""
 SNIFF_BYTES = 8192
 """The first bytes of a file that decide whether it is text: the number of seeds 001, 002 and 003."""
 MAX_SYMBOLS = 20_000
@@ -210,9 +212,9 @@ class Facts:
     """Facts about the file itself, taken from the open descriptor."""
 
     path: str
-    """Relative to its root, as requested."""
+    """Relative to its root, or absolute below another root than the first, as text that leads back to the file."""
     canonical: str
-    """Relative to its root with links resolved: the file that was opened."""
+    """The same for the file that was opened, with links resolved; bytes that are not Unicode are not escaped."""
     size_bytes: int
     mtime_ns: int
     hard_links: int = 1
@@ -353,9 +355,33 @@ class Reply:
     notes: tuple[str, ...] = ()
     """Notes without a place in the answer of the dialect, for example that the file changed while it was read."""
 
+    measures: Mapping[str, Any] = {}
+    """Counts of the read that the content does not show: see `facts`."""
+
     @property
     def is_error(self) -> bool:
         return self.error is not None
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Return counts about the answer and the file, under the same names in every dialect.
+
+        `tokens`: the estimated cost of the answer; `bytes`: its size, images included. Where they apply: `lines` that
+        are shown, `cut_lines` (how many of them are shortened), `left_out` (the selectors that read on), `total_lines`
+        and `file_bytes` of the whole file.
+        """
+        from eyespan import tokens
+
+        texts = [block.text for block in self.content if type(block) is TextContent]
+        others = [block for block in self.content if not isinstance(block, TextContent)]
+        images = sum([isinstance(block, ImageContent) for block in others])
+        size = sum([len(text) if text.isascii() else len(text.encode("utf-8", "replace")) for text in texts])
+        facts: dict[str, Any] = {
+            "tokens": sum(map(tokens.estimate, texts)) + IMAGE_TOKENS * images,
+            "bytes": sum([len(block.data) for block in others], size),
+        }
+        facts.update(self.measures)
+        return facts
 
     @property
     def text(self) -> str:

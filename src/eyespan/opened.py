@@ -13,6 +13,8 @@ from errno import ENOMEM
 from eyespan import kinds
 from eyespan.context import CallContext
 from eyespan.errors import ReadError, SystemFailure
+from eyespan.escape import written_path
+from eyespan.guard.paths import as_relative
 from eyespan.model import MIB, CharRange, Document, Facts
 from eyespan.record import replace
 
@@ -223,7 +225,7 @@ class Opened:
         source = self.source
         status = source.status
         return Facts(
-            source.path,
+            written_path(as_relative(source.path)),
             source.canonical,
             source.size_bytes,
             status.st_mtime_ns,

@@ -131,7 +131,21 @@ else:
         self.field_3 = field_3
         self.__class__ = _frozen
 
-    _templates = {2: _template_2.__code__, 3: _template_3.__code__, 4: _template_4.__code__}
+    def _template_5(self, field_0, field_1, field_2, field_3, field_4):
+        _set_class(self, _unfrozen)
+        self.field_0 = field_0
+        self.field_1 = field_1
+        self.field_2 = field_2
+        self.field_3 = field_3
+        self.field_4 = field_4
+        self.__class__ = _frozen
+
+    _templates = {
+        2: _template_2.__code__,
+        3: _template_3.__code__,
+        4: _template_4.__code__,
+        5: _template_5.__code__,
+    }
     """Code of constructors by the number of their fields; `_constructor` renames the fields."""
 
     def _compile_template(count):

@@ -56,9 +56,9 @@ class Source:
     asked: str
     """The path as the caller wrote it."""
     path: str
-    """The path below its root."""
+    """The path below its root; absolute if that is not the first root, so that the path always leads back."""
     canonical: str
-    """The path below its root with links resolved."""
+    """The same with links resolved."""
     size_bytes: int
     _first_bytes: bytes | None
 

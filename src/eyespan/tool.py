@@ -136,7 +136,7 @@ def _with_valid_text(reply: Reply) -> Reply:
     for block in reply.content:
         if type(block) is TextContent and not is_valid(block.text):
             has_valid_text = False
-    if has_valid_text:
+    if has_valid_text and ("left_out" not in reply.measures or is_valid_tree(reply.measures)):
         return reply
     return replace(
         reply,
@@ -144,6 +144,7 @@ def _with_valid_text(reply: Reply) -> Reply:
         structured=valid_tree(reply.structured),
         error=reply.error and ReplyError(reply.error.code, valid_text(reply.error.message)),
         notes=tuple(map(valid_text, reply.notes)),
+        measures=valid_tree(reply.measures),
     )
 
 

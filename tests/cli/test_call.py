@@ -23,6 +23,14 @@ def test_the_reply_is_one_json_object(directory, eyespan):
             "total_lines": 4,
         },
         "error": None,
+        "facts": {
+            "tokens": 4,
+            "bytes": 6,
+            "file_bytes": 19,
+            "lines": 1,
+            "total_lines": 4,
+            "left_out": ["poem.txt:2-"],
+        },
     }
 
 

@@ -93,7 +93,9 @@ def test_only_the_workspace_dialect_answers_with_structured_content(service, tre
     assert json.loads(structured["content"][0]["text"]) == structured["structuredContent"]
     assert "outputSchema" not in listed(claude)[0]
     assert "structuredContent" not in blocks
-    assert blocks["_meta"] == {"eyespan/facts": {"lines_returned": 2, "truncated": False, "total_lines": 2}}
+    own = {"lines_returned": 2, "truncated": False, "total_lines": 2}
+    assert blocks["_meta"] == {"eyespan/facts": {**own, "tokens": 9, "bytes": 25, "lines": 2, "file_bytes": 12}}
+    assert structured["_meta"]["eyespan/facts"]["total_lines"] == 2
 
 
 def test_facts_do_not_repeat_contents(service, tree):
@@ -147,7 +149,7 @@ def test_a_document_is_a_note_unless_rich_blocks_were_asked_for(service, tree, r
 
     block = call(made, "Read", file_path=str(tree / "a b.pdf"))["content"][0]
 
-    resource = {"uri": "file:///a%20b.pdf", "mimeType": "application/pdf", "blob": data}
+    resource = {"uri": f"file://{tree}/a%20b.pdf", "mimeType": "application/pdf", "blob": data}
     note = f"[A document of type application/pdf, {len(data)} bytes, which is not sent over MCP.]"
     assert block == ({"type": "resource", "resource": resource} if rich else {"type": "text", "text": note})
 

@@ -26,7 +26,8 @@ is one JSON object. The exit status is 1 when the reply is an error.
   echo '{"path": "app.py"}' | eyespan call workspace
   eyespan call forge --set max_scan_bytes=100000 '{"path": "app.log", "tail": 5}'
 
-A reply: {"is_error", "content": [{"type", "text" | "data" + "media_type"}], "structured", "error": {"code", "message"}}
+A reply: {"is_error", "content": [{"type", "text" | "data" + "media_type"}], "structured", "error": {"code", "message"},
+"facts": {"tokens", "bytes", "lines", "left_out" ...}}
 """
 
 
@@ -140,6 +141,7 @@ def reply_json(reply: Reply) -> dict[str, Any]:
         "content": content,
         "structured": reply.structured,
         "error": None if error is None else {"code": error.code, "message": error.message},
+        "facts": reply.facts,
     }
     if reply.notes:
         answer["notes"] = list(reply.notes)

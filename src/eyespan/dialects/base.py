@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from eyespan.dialects.measures import measure
 from eyespan.model import Reply, TextContent
 
 TYPE_CHECKING = False
@@ -76,9 +77,17 @@ class Dialect:
 class FileDialect(Dialect):
     """A dialect that reads one file per call: parse, plan, the engine, render."""
 
+    max_line_bytes: int | None = None
+    max_line_chars: int | None = None
+    """The longest line that is shown whole; None is any line."""
+
     def run(self, arguments: Any, engine: Engine, context: CallContext | None) -> Reply:
         args = self.parse(arguments, engine.admit)
-        return self.render(args, engine.read(self.plan(args), context))
+        request = self.plan(args)
+        document = engine.read(request, context)
+        measures = measure(request, document, max_line_bytes=self.max_line_bytes, max_line_chars=self.max_line_chars)
+        reply = self.render(args, document)
+        return Reply(reply.content, reply.structured, reply.error, reply.notes, measures)
 
     def plan(self, args: Any) -> ReadRequest:
         """Return what to read for these arguments."""

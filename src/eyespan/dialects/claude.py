@@ -76,6 +76,7 @@ class Claude(FileDialect):
     summary = "cat -n, images, PDFs page by page, notebooks, reminders for empty files; offset from 0"
     settings = {"can_read_pdf": True, "pdf": "pages", "line_number_format": "tab"}
     first_offset = 0
+    max_line_chars = MAX_LINE_LENGTH
 
     def _configure(self, settings: Mapping[str, Any]) -> None:
         if settings["pdf"] not in ("pages", "document"):

@@ -49,6 +49,7 @@ class Codex(FileDialect):
     summary = "absolute file_path, offset/limit, `L12: ` lines, an indentation mode around an anchor line"
     max_levels = 4
     include_header = False
+    max_line_bytes = MAX_LINE_BYTES
 
     def _spec(self) -> ToolSpec:
         return ToolSpec("read_file", DESCRIPTION, _schema())

@@ -10,6 +10,7 @@ from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, is_integer, shown
 from eyespan.dialects.base import FileDialect, encoding_facts, only_text, text_reply
 from eyespan.dialects.rendering import numbered, unnumbered
+from eyespan.escape import written_path
 from eyespan.model import (
     NUL_IS_BINARY,
     NUL_OR_BAD_UTF8_IS_BINARY,
@@ -146,7 +147,7 @@ class Forge(FileDialect):
         return text_reply(text, result)
 
     def render_error(self, error: ReadError) -> ReplyError:
-        path = error.path
+        path = written_path(error.path)
         match error:
             case errors.PolicyDenied(rule="") | errors.InvalidPath():
                 code = "BadArgs" if isinstance(error, errors.InvalidPath) else "PolicyDenied"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, as_whole
 from eyespan.dialects.base import FileDialect, encoding_facts, only_text, text_reply
+from eyespan.escape import named_path, written_path
 from eyespan.model import EXACT_TOTAL, MIB, NUL_IS_BINARY, Limits, Lines, ReadRequest, ReplyError, ToolSpec
 from eyespan.record import record
 
@@ -52,7 +53,7 @@ class Workspace(FileDialect):
         path = arguments.get("path")
         if not isinstance(path, str) or not path.strip():
             raise _invalid("path must be a non-empty string")
-        path = path.replace("\\", "/")
+        path = _with_slashes(path)
         admit(path, True)
         start = _integer(arguments.get("start_line"), 1)
         if start is None or start < 1:
@@ -85,7 +86,7 @@ class Workspace(FileDialect):
             content = content[:-1]
         milliseconds, rest = divmod(facts.mtime_ns, 1_000_000)
         result: dict[str, Any] = {
-            "path": facts.path or ".",
+            "path": _without_backslashes(facts.path) or ".",
             "content": content,
             "truncated": truncated,
             "next_start_line": args.start_line + returned if truncated else None,
@@ -105,7 +106,7 @@ class Workspace(FileDialect):
         return lines
 
     def render_error(self, error: ReadError) -> ReplyError:
-        path = error.relative or error.path
+        path = written_path(error.relative or error.path)  # with backslashes as the caller may have written them
         match error:
             case errors.PolicyDenied():
                 return _error("POLICY_DENIED", f"{error} (path: {path})" if path else str(error))
@@ -138,6 +139,18 @@ class WorkspaceUpstream(Workspace):
 
     def _line_count(self, lines: int, ends_open: bool) -> int:
         return lines + 1 if lines and not ends_open else lines
+
+
+def _with_slashes(path: str) -> str:
+    """Return the path with `/` for every `\\`, except in escapes of bytes that are not Unicode."""
+    if "\\" not in path or named_path(path) == path:
+        return path.replace("\\", "/")
+    return "\\udc".join([piece.replace("\\", "/") for piece in path.split("\\udc")])
+
+
+def _without_backslashes(path: str) -> str:
+    """Return a written path in which escapes stand for the backslashes of names: this tool reads those as `/`."""
+    return written_path(named_path(path), escapes_backslashes=True) if "\\" in path else path
 
 
 def _integer(value: Any, default: int) -> int | None:

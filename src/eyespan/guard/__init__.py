@@ -176,14 +176,25 @@ class Guard:
             else:
                 found = self._find(self.roots, root, rest, follow)
             if isinstance(found, LocalFile):
-                return found
-            try:
-                return self._open_found(found, path, rest)
-            finally:
-                if found.fd >= 0:
-                    close_fd(found.fd)
+                source = found
+                where = root
+            else:
+                where = found.root
+                try:
+                    source = self._open_found(found, path, rest)
+                finally:
+                    if found.fd >= 0:
+                        close_fd(found.fd)
         except (OSError, ReadError) as error:
-            raise _with_paths(error, path, rest) from None
+            raise _with_paths(error, path, self.address(root, rest)) from None
+        if len(self.roots) > 1:
+            source.path = self.address(root, rest)
+            source.canonical = self.address(where, source.canonical)
+        return source
+
+    def address(self, root: Root, rest: str) -> str:
+        """Return the path that leads to `rest` of a root: relative to the first root, absolute below any other."""
+        return rest if root is self.roots[0] else os.path.join(root.path, rest)
 
     def list_beneath(self, path: str) -> Listing:
         """List the names in the directory `path`, without those that a rule forbids.
@@ -198,7 +209,7 @@ class Guard:
         try:
             return list_directory(self, root, rest, path)
         except (OSError, ReadError) as error:
-            raise _with_paths(error, path, rest) from None
+            raise _with_paths(error, path, self.address(root, rest)) from None
 
     def _open_found(self, found: Found, path: str, rest: str) -> LocalFile:
         """Check the file itself, then open it for reading. Takes over `found.fd` if it can be read from."""
@@ -224,7 +235,7 @@ class Guard:
 
 
 def _with_paths(error: OSError | ReadError, path: str, rest: str) -> ReadError:
-    """Return the error of a read, with the path as the caller wrote it and the path below the root."""
+    """Return the error of a read, with the path as the caller wrote it and the path that leads to the file."""
     failure = from_os_error(error, path) if isinstance(error, OSError) else error
     failure.path, failure.relative = path, rest
     return failure

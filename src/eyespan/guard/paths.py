@@ -55,6 +55,16 @@ def check(path: str) -> None:
             raise InvalidPath(path, "the path is not valid Unicode") from None
 
 
+def as_relative(path: str) -> str:
+    """Return a path below a root in a spelling that `check` accepts: `./c:/x` for a directory that is named `c:`."""
+    if ":" in path or path.startswith("\\\\"):
+        try:
+            check(path)
+        except InvalidPath:
+            return f"./{path}"
+    return path
+
+
 def _is_scheme(text: str) -> bool:
     return text[0].isalpha() and text.isascii() and all(c.isalnum() or c in "+.-" for c in text)
 

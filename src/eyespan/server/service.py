@@ -6,6 +6,8 @@ server both answer from here.
 
 from __future__ import annotations
 
+import os
+
 from eyespan.context import WouldBlock
 from eyespan.errors import ReadError
 from eyespan.escape import valid_text
@@ -165,11 +167,13 @@ class Service:
         meta: dict[str, Any] = {}
         if reply.error is not None:
             meta["eyespan/error"] = {"code": reply.error.code}
-        elif reply.structured is not None:
+        else:
+            meta["eyespan/facts"] = reply.facts
             if tool.dialect.name in OUTPUT_SCHEMAS:
                 result["structuredContent"] = reply.structured
-            else:
-                meta["eyespan/facts"] = {k: v for k, v in reply.structured.items() if k not in _CONTENT_KEYS}
+            elif reply.structured is not None:
+                own = {name: value for name, value in reply.structured.items() if name not in _CONTENT_KEYS}
+                meta["eyespan/facts"] = {**own, **reply.facts}
         if reply.notes:
             meta["eyespan/notes"] = list(reply.notes)
         if meta:
@@ -185,6 +189,7 @@ class Service:
             from eyespan.dialects.resource import uri_of
 
             path = recorder.document.facts.canonical if recorder is not None and recorder.document is not None else ""
+            path = os.path.join(self.workspace.roots[0].path, path)  # an absolute path leads back, whatever the roots
             resource = {"uri": uri_of(path), "mimeType": block.media_type, "blob": block.data}
             return {"type": "resource", "resource": resource}
         # Hosts write such a block to disk, or give its base64 to the model as text.

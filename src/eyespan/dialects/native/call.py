@@ -80,7 +80,10 @@ def _reply(shown: Sequence[Shown], left: Sequence[str], budget: int) -> Reply:
     failed = shown[0].error if all(one.error is not None for one in shown) else None
     error = None if failed is None else ReplyError(failed.code, text)
     blocks = [block for one in shown for block in one.blocks]
-    return Reply((TextContent(text), *blocks), None if error is not None else structured, error)
+    measures: dict[str, Any] = {"lines": sum([one.facts.get("lines", 0) for one in shown])}
+    if left:
+        measures["left_out"] = list(left)
+    return Reply((TextContent(text), *blocks), None if error is not None else structured, error, (), measures)
 
 
 class Files:

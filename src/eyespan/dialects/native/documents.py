@@ -10,14 +10,14 @@ from eyespan import tokens
 from eyespan.dialects.native.gutter import Style
 from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown
 from eyespan.dialects.native.text import FileText, HeldText
-from eyespan.dialects.native.text_items import IMAGE_TOKENS, TextPlan, make_item
+from eyespan.dialects.native.text_items import TextPlan, make_item
 from eyespan.dialects.native.versions import Digest
 from eyespan.dialects.native.wanted import Wanted, want_ranges
 from eyespan.dialects.pieces import Choice, choose
 from eyespan.errors import PastEnd
 from eyespan.escape import visible
 from eyespan.hashes import blake2b
-from eyespan.model import ImageContent, ImagePart, NotePart
+from eyespan.model import IMAGE_TOKENS, ImageContent, ImagePart, NotePart
 from eyespan.record import replace
 from eyespan.selectors import Cells, Named, Pages, Target, write_target
 

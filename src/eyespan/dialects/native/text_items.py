@@ -9,6 +9,7 @@ from eyespan.dialects.native.loaded import load
 from eyespan.dialects.native.rows import as_selector_range, runs
 from eyespan.dialects.native.wanted import combined
 from eyespan.escape import visible
+from eyespan.model import IMAGE_TOKENS
 from eyespan.record import record, replace
 from eyespan.selectors import write_range, write_target
 
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from eyespan.model import CharRange, Content
     from eyespan.opened import Opened
     from eyespan.selectors import Piece, Target
-
-IMAGE_TOKENS = 1600
-"""The approximate cost of an image of the largest size that models look at."""
 
 
 @record
@@ -115,6 +113,7 @@ class TextItem:
             "path": loaded.facts.path,
             "selector": _selector(frame.base, runs(fitted.rows)) if fitted.rows else self.selector,
             "hash": fitted.hash,
+            "lines": len({row.number for row in fitted.rows}),
             "total_lines": loaded.total_lines,
             "tokens": cost,
             "next": following,

@@ -45,9 +45,10 @@ def open_at(guard: Guard, request: ReadRequest, context: CallContext) -> Source:
             guard.policy.admit(spelling, request.path, root.canonical)
         with ObjectStore(found, context) as objects:
             digest = _find_blob(objects, inner, request.revision)
-            source = objects.open_blob(digest, path=f"{path}@{request.revision}", name=path)
+            address = guard.address(root, path)
+            source = objects.open_blob(digest, path=f"{address}@{request.revision}", name=path)
     except ReadError as error:
-        error.path, error.relative = request.path, rest
+        error.path, error.relative = request.path, guard.address(root, rest)
         raise
     source.asked = request.path
     source.canonical = source.path
