@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib.util
 import io
 import re
+import struct
 import sys
 import zipfile
 from pathlib import Path
 
 from eyespan import Workspace, kinds
-from eyespan.decoders import docx
+from eyespan.decoders import docx, sheet
 from eyespan.model import DocumentOptions, Lines, ReadRequest, SheetOptions
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "office"
@@ -19,6 +20,7 @@ CONVERTED = frozenset(kind.name for kind in kinds.KINDS if kind.reader == "eyesp
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 PPTX = "http://schemas.openxmlformats.org/presentationml/2006/main"
+SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
 OFFICE_RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 PACKAGE_RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
@@ -103,3 +105,40 @@ def word(body, **parts):
 def paragraph(content, style="", more=""):
     label = f'<w:pStyle w:val="{style}"/>' if style else ""
     return f"<w:p><w:pPr>{label}{more}</w:pPr><w:r><w:t>{content}</w:t></w:r></w:p>"
+
+
+def workbook(rows, states=None, before=None, after=None, names="", **parts):
+    """Decode a workbook with these rows by sheet, and XML before and after the rows of a sheet."""
+    states, before, after = states or {}, before or {}, after or {}
+    sheets = "".join(
+        f'<sheet name="{name}" state="{states.get(name, "visible")}" r:id="s{n}"/>' for n, name in enumerate(rows)
+    )
+    files = {
+        "_rels/.rels": relations(a=("officeDocument", "xl/workbook.xml")),
+        "xl/workbook.xml": f'<workbook xmlns="{SHEET}" xmlns:r="{OFFICE_RELATIONS}"><sheets>{sheets}</sheets>'
+        f"<definedNames>{names}</definedNames></workbook>",
+        "xl/_rels/workbook.xml.rels": relations(
+            **{f"s{n}": ("worksheet", f"worksheets/{n}.xml") for n in range(len(rows))}, t=("styles", "styles.xml")
+        ),
+        **{
+            f"xl/worksheets/{n}.xml": f'<worksheet xmlns="{SHEET}" xmlns:r="{OFFICE_RELATIONS}">{before.get(name, "")}'
+            f"<sheetData>{data}</sheetData>{after.get(name, '')}</worksheet>"
+            for n, (name, data) in enumerate(rows.items())
+        },
+        "xl/styles.xml": f'<styleSheet xmlns="{SHEET}"/>',
+        **parts,
+    }
+    return sheet.decode(io.BytesIO(packed(**files).getvalue()), {"name": "book.xlsx"})[1][0].decode()
+
+
+def biff(*records):
+    """Return a workbook of Excel 97 without its container, with one sheet of these records."""
+
+    def packed_records(*parts):
+        return b"".join(struct.pack("<HH", code, len(data)) + data for code, data in parts)
+
+    start = struct.pack("<HHHHII", 0x0600, 5, 0, 0, 0, 0)
+    globals_size = 4 + len(start) + 4 + 12 + 4
+    globals_records = ((0x0809, start), (0x85, struct.pack("<IHBB", globals_size, 0, 4, 0) + b"Page"), (0x0A, b""))
+    page = struct.pack("<HHHHII", 0x0600, 0x10, 0, 0, 0, 0)
+    return io.BytesIO(packed_records(*globals_records, (0x0809, page), *records, (0x0A, b"")))

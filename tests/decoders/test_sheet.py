@@ -6,14 +6,27 @@ import csv
 import datetime
 import io
 import re
+import struct
 import zipfile
 
 import pytest
 
-from eyespan.decoders import ooxml, sheet
+from eyespan.decoders import cells, ods, ooxml, sheet, xlsb
+from eyespan.decoders.media import Images
 from eyespan.errors import Missing, Unreadable
 
-from .office_files import FIXTURES, OFFICE_RELATIONS, expected, load_without, packed, relations, repacked, text
+from .office_files import (
+    FIXTURES,
+    SHEET,
+    biff,
+    expected,
+    load_without,
+    packed,
+    relations,
+    repacked,
+    text,
+    workbook,
+)
 
 
 @pytest.mark.parametrize("suffix", ["xlsx", "xls", "ods"])
@@ -93,7 +106,7 @@ def test_a_sheet_of_giant_extent_is_refused(tmp_path):
 
 
 def test_a_row_without_cells_is_left_out_and_the_others_keep_their_numbers():
-    assert sheet._sheet("One", [["a"], [""], [1.0]], (4, 0), (0, 0, 99, 99), []) == [
+    assert sheet.sheet_blocks("One", [["a"], [""], [1.0]], (4, 0), (0, 0, 99, 99)) == [
         "## One (A5:A7)",
         "|   | A |\n|---| --- |\n| 5 | a |\n| 7 | 1 |",
     ]
@@ -109,21 +122,23 @@ def test_a_sheet_that_only_might_be_too_wide_is_measured(monkeypatch):
 
 
 def test_comments_belong_to_their_sheets():
-    space = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
-    names = "".join(f'<sheet name="{n}" r:id="s{n}"/>' for n in range(3))
     note = '<authors><author>Ada</author></authors><commentList><comment ref="B2" authorId="0"><text><t>hm</t></text>'
-    files = {
-        "_rels/.rels": relations(a=("officeDocument", "xl/workbook.xml")),
-        "xl/workbook.xml": f'<workbook {space} xmlns:r="{OFFICE_RELATIONS}"><sheets>{names}</sheets></workbook>',
-        "xl/_rels/workbook.xml.rels": relations(**{f"s{n}": ("worksheet", f"worksheets/{n}.xml") for n in range(3)}),
-        "xl/worksheets/_rels/0.xml.rels": relations(c=("comments", "../comments0.xml")),
-        "xl/worksheets/_rels/1.xml.rels": relations(c=("comments", "../comments1.xml"), d=("drawing", "../d.xml")),
-        "xl/worksheets/_rels/2.xml.rels": relations(c=("comments", "../gone.xml")),
-        "xl/comments0.xml": f"<comments {space}></comments>",
-        "xl/comments1.xml": f"<comments {space}>{note}</comment></commentList></comments>",
-    }
+    made = workbook(
+        {"0": "", "1": '<row r="1"><c r="A1"><v>7</v></c></row>', "2": ""},
+        **{
+            "xl/worksheets/_rels/0.xml.rels": relations(c=("comments", "../comments0.xml")),
+            "xl/worksheets/_rels/1.xml.rels": relations(c=("comments", "../comments1.xml"), d=("drawing", "../d.xml")),
+            "xl/worksheets/_rels/2.xml.rels": relations(c=("comments", "../gone.xml")),
+            "xl/comments0.xml": f'<comments xmlns="{SHEET}"></comments>',
+            "xl/comments1.xml": f'<comments xmlns="{SHEET}">{note}</comment></commentList></comments>',
+        },
+    )
 
-    assert sheet._comments(ooxml.Package(packed(**files), "sheet")) == {"1": ["Comments:", "- B2 (Ada): hm"]}
+    assert made == (
+        "## 0\n\n[no cells]\n\n"
+        "## 1 (A1:A1)\n\n|   | A |\n|---| --- |\n| 1 | 7 |\n\nComments:\n\n- B2 (Ada): hm\n\n"
+        "## 2\n\n[no cells]\n"
+    )
 
 
 def test_failures_of_the_library_are_errors_of_the_file(monkeypatch):
@@ -151,7 +166,7 @@ def test_failures_of_the_library_are_errors_of_the_file(monkeypatch):
         return type("Workbook", (), {"from_filelike": staticmethod(from_filelike)})
 
     monkeypatch.setattr(sheet, "calamine", Library)
-    assert b"[this sheet cannot be read (PanicException)]" in sheet.decode(io.BytesIO(b"x"), {})[1][0]
+    assert b"[this sheet cannot be read: it is corrupt]" in sheet.decode(io.BytesIO(b"x"), {})[1][0]
     for error, reason in (
         (Library.PasswordError(), "password"),
         (PanicException(), "corrupt"),
@@ -180,3 +195,228 @@ def test_without_its_library_the_module_loads_and_names_the_install_command(monk
     with (FIXTURES / "ledger.xlsx").open("rb") as opened, pytest.raises(Missing) as error:
         module.decode(opened, {})
     assert error.value.install == "pip install 'eyespan[docs]'"
+
+
+# --- what a sheet has beside values -----------------------------------------------------------------------------------
+
+ROWS = (
+    '<row r="1"><c r="A1" t="e"><v>#N/A</v></c><c r="B1" t="e"><f>1/0</f><v>#DIV/0!</v></c></row>'
+    '<row r="2"><c r="A2"><f>A1+1</f></c><c r="B2" t="str"><f>""</f><v></v></c><c r="C2"><f>2*3</f><v>6</v></c></row>'
+)
+
+
+def rows_of(made: str) -> list[str]:
+    return [line for line in made.split("\n") if re.match(r"\| \d", line)]
+
+
+def test_errors_are_shown_as_they_are_and_a_formula_without_a_value_in_its_cell():
+    made = workbook({"One": ROWS})
+
+    assert rows_of(made) == ["| 1 | #N/A | #DIV/0! |  |", "| 2 | =A1+1 |  | 6 |"]
+    assert made.endswith('Formulas:\n\n- B1: =1/0\n- A2: =A1+1; B2: =""; C2: =2*3\n')
+
+
+def test_a_shared_formula_is_moved_to_each_of_its_cells():
+    made = workbook(
+        {
+            "One": '<row r="1"><c r="B1"><f t="shared" ref="B1:B3" si="0">A1&amp;$C$1</f><v>1</v></c></row>'
+            '<row r="2"><c r="B2"><f t="shared" si="0"/><v>1</v></c></row>'
+            '<row r="3"><c r="B3"><f t="shared" si="9"/><v>1</v></c></row>'
+        }
+    )
+
+    assert made.endswith("Formulas:\n\n- B1: =A1&$C$1\n- B2: =A2&$C$1\n")
+
+
+def test_cells_without_names_are_counted():
+    made = workbook({"One": '<row><c><v>1</v></c><c t="e"><v>#REF!</v></c></row><row r="4"><c><f>B1</f></c></row>'})
+
+    assert rows_of(made) == ["| 1 | 1 | #REF! |", "| 4 | =B1 |  |"]
+
+
+def test_hidden_sheets_rows_and_columns_and_merged_cells_are_marked():
+    made = workbook(
+        {
+            "Open": '<row r="1"><c r="A1"><v>1</v></c></row>',
+            "Secret": "<row r='2' hidden='1'><c r='A2'><v>2</v></c></row>",
+        },
+        states={"Secret": "veryHidden"},
+        after={
+            "Open": '<mergeCells><mergeCell ref="A1:B2"/></mergeCells>',
+        },
+        before={"Secret": '<cols><col min="2" max="4" hidden="1"/><col min="5" max="5" hidden="1"/></cols>'},
+    )
+
+    assert "## Open (A1:A1)\n\n[merged: A1:B2]\n" in made
+    assert "## Secret (A2:A2, hidden)\n\n[hidden: rows 2; columns B-E]\n" in made
+
+
+def test_formats_that_change_the_meaning_are_applied():
+    styles = (
+        f'<styleSheet xmlns="{SHEET}"><numFmts><numFmt numFmtId="170" formatCode="[$\u20ac-407] #,##0.00"/></numFmts>'
+        '<cellStyleXfs><xf numFmtId="9"/></cellStyleXfs>'
+        '<cellXfs><xf numFmtId="0"/><xf numFmtId="9"/><xf numFmtId="170"/></cellXfs></styleSheet>'
+    )
+    made = workbook(
+        {
+            "One": '<row r="1"><c r="A1" s="1"><v>0.125</v></c><c s="2" r="B1"><v>-3.5</v></c>'
+            '<c r="C1" s="1" t="str"><v>x s="1"</v></c><c r="D1" s="0"><v>5</v></c></row>'
+        },
+        **{"xl/styles.xml": styles},
+    )
+
+    assert rows_of(made) == ['| 1 | 12.5% | \u20ac-3.5 | x s="1" | 5 |']
+
+
+def test_links_headers_and_defined_names_are_listed():
+    made = workbook(
+        {"One": '<row r="1"><c r="A1"><v>1</v></c></row>'},
+        names='<definedName name="Tax">One!$A$1</definedName><definedName name="_xlnm.Print_Area">One!$A$1'
+        "</definedName>",
+        after={
+            "One": '<hyperlinks><hyperlink ref="A1" r:id="h"/><hyperlink ref="A2" location="Two!A1"/></hyperlinks>'
+            '<headerFooter><oddHeader>&amp;L&amp;"Arial,Bold"Top &amp;&amp; secret</oddHeader>'
+            "<oddFooter>Page &amp;P</oddFooter></headerFooter>"
+        },
+        **{
+            "xl/worksheets/_rels/0.xml.rels": relations(h=("hyperlink", "https://a.example/")).replace(
+                "Target=", 'TargetMode="External" Target='
+            )
+        },
+    )
+
+    assert "[header: Top & secret]" in made
+    assert "Page" not in made
+    assert "Links:\n\n- A1: https://a.example/\n- A2: #Two!A1\n" in made
+    assert made.endswith("Defined names:\n\n- Tax = One!$A$1\n")
+
+
+def test_encrypted_workbooks_are_called_encrypted():
+    wrapped = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500) + "EncryptedPackage".encode("utf-16-le")
+    manifest = "<manifest><file-entry><encryption-data/></file-entry></manifest>"
+    opendocument = packed(**{"mimetype": "x", "META-INF/manifest.xml": manifest, "content.xml": "?"}).getvalue()
+    for data in (wrapped, opendocument):
+        with pytest.raises(Unreadable, match="it is encrypted; its password is needed"):
+            sheet.decode(io.BytesIO(data), {})
+
+
+@pytest.mark.parametrize(
+    ("formula", "rows", "columns", "wanted"),
+    [
+        ("A1+$B$2", 1, 1, "B2+$B$2"),
+        ("SUM(A:B)+SUM(1:2)", 1, 1, "SUM(B:C)+SUM(2:3)"),
+        ('LOG10(A1)&"A1"', 2, 0, 'LOG10(A3)&"A1"'),
+        ("'My A1'!A1+T1[A1]+AB1!C3", 1, 0, "'My A1'!A2+T1[A1]+AB1!C4"),
+        ("A1", -1, 0, "#REF!"),
+        ("XFD1", 0, 1, "#REF!"),
+    ],
+)
+def test_a_formula_is_moved_as_spreadsheets_copy_it(formula, rows, columns, wanted):
+    assert cells.moved(formula, rows, columns) == wanted
+
+
+# --- xls -------------------------------------------------------------------------------------------------------------
+
+
+def test_errors_and_formulas_of_an_old_workbook_are_shown():
+    one_divided = b"\x1e\x01\x00\x1e\x00\x00\x06"  # 1, 0, divide
+    error = b"\x02\x00\x07\x00\x00\x00\xff\xff"
+    made = biff(
+        (0x0205, b"\0\0\0\0\0\0\x2a\x01"),
+        (0x0006, b"\0\0\x01\0\0\0" + error + bytes(6) + len(one_divided).to_bytes(2, "little") + one_divided),
+    )
+
+    assert sheet.decode(made, {})[1][0].decode() == (
+        "## Page (A1:B1)\n\n|   | A | B |\n|---| --- | --- |\n| 1 | #N/A | #DIV/0! |\n\nFormulas:\n\n- B1: =1/0\n"
+    )
+
+
+def test_numbers_of_a_chart_in_a_sheet_are_not_cells():
+    chart = ((0x0809, b"\0\6\x20\0" + bytes(12)), (0x0203, bytes(6) + b"\0\0\0\0\0\0\xf0?"), (0x0A, b""))
+    made = biff((0x0203, bytes(6) + b"\0\0\0\0\0\0\x1c@"), *chart)
+
+    answer = sheet.decode(made, {})[1][0].decode()
+
+    assert rows_of(answer) == ["| 1 | 7 |"]
+    assert "[1 charts are left out: charts of xls files are not read]" in answer
+
+
+# --- xlsb and ods -----------------------------------------------------------------------------------------------------
+
+
+def record(code, data=b""):
+    number = bytes([code]) if code < 128 else bytes([code & 0x7F | 0x80, code >> 7])
+    return number + bytes([len(data)]) + data
+
+
+def wide(text):
+    return len(text).to_bytes(4, "little") + text.encode("utf-16-le")
+
+
+def test_a_binary_workbook_has_errors_formats_hidden_and_merged_cells_and_comments():
+    numbers = struct.Struct("<IIII")
+    cells_of_sheet = (
+        record(60, struct.pack("<IIIIH", 1, 2, 0, 0, 1))
+        + record(0, struct.pack("<IIHBB", 4, 0, 0, 0, 0x10))
+        + record(3, struct.pack("<IIB", 0, 0, 0x2A))
+        + record(5, struct.pack("<IId", 1, 1, 0.5))
+        + record(11, struct.pack("<IIB", 2, 0, 0x07))
+        + record(176, numbers.pack(0, 1, 0, 2))
+    )
+    package = ooxml.Package(
+        packed(
+            **{
+                "_rels/.rels": relations(a=("officeDocument", "xl/workbook.bin")),
+                "xl/_rels/workbook.bin.rels": relations(s=("worksheet", "s.bin"), t=("styles", "styles.bin")),
+                "xl/workbook.bin": record(156, b"\1\0\0\0\1\0\0\0" + wide("s") + wide("Page")),
+                "xl/styles.bin": record(617) + record(47, bytes(16)) + record(47, b"\0\0\x09\0") + record(618),
+                "xl/s.bin": cells_of_sheet,
+                "xl/_rels/s.bin.rels": relations(c=("comments", "c.bin")),
+                "xl/c.bin": record(632, wide("Ada"))
+                + record(635, struct.pack("<IIIII", 0, 4, 4, 1, 1))
+                + record(637, b"\0" + wide("so what")),
+            }
+        ),
+        "sheet",
+    )
+
+    extras = xlsb.Workbook(package, Images(package, {})).extras("Page")
+
+    assert extras.is_hidden
+    assert extras.texts == {(4, 0): "#N/A", (4, 2): "#DIV/0!"}
+    assert extras.formats == {(4, 1): "0%"}
+    assert extras.header_lines() == [
+        "[1 formulas are left out: formulas of xlsb files are not decoded]",
+        "[hidden: rows 5; columns B-C]",
+        "[merged: A1:C2]",
+    ]
+    assert extras.blocks == ["Comments:", "- B5 (Ada): so what"]
+
+
+OPENDOCUMENT = "urn:oasis:names:tc:opendocument:xmlns"
+
+
+def test_an_opendocument_sheet_has_errors_formulas_units_hidden_and_merged_cells_and_comments():
+    table = (
+        '<t:table t:name="Page"><t:table-column t:number-columns-repeated="2"/>'
+        '<t:table-column t:visibility="collapse"/>'
+        '<t:table-row t:number-rows-repeated="2"><t:table-cell/></t:table-row>'
+        '<t:table-row t:visibility="filter">'
+        '<t:table-cell t:formula="of:=NA()" o:value-type="string"><x:p>#N/A</x:p></t:table-cell>'
+        '<t:table-cell o:value-type="percentage" o:value="0.125"><x:p>12.50%</x:p></t:table-cell>'
+        '<t:table-cell t:number-columns-spanned="2" o:value-type="currency" o:currency="EUR" o:value="3"/>'
+        '<t:table-cell t:formula="of:=SUM([.A1:.B2];[$Other.C3])" o:value-type="float" o:value="4">'
+        "<o:annotation><d:creator>Ada</d:creator><x:p>so what</x:p></o:annotation></t:table-cell>"
+        "</t:table-row></t:table>"
+    )
+    spaces = (("t", "table"), ("o", "office"), ("x", "text"), ("d", "dc"))
+    names = " ".join(f'xmlns:{key}="{OPENDOCUMENT}:{name}:1.0"' for key, name in spaces)
+    content = f"<o:document {names}><o:body><o:spreadsheet>{table}</o:spreadsheet></o:body></o:document>"
+    package = ooxml.Package(packed(**{"content.xml": content}), "sheet")
+
+    extras = ods.extras_by_sheet(package, Images(package, {}))["Page"]
+
+    assert extras.texts == {(2, 0): "#N/A", (2, 1): "12.5%", (2, 2): "3 EUR"}
+    assert extras.formulas == {(2, 0): "NA()", (2, 3): "SUM(A1:B2;$Other.C3)"}
+    assert extras.header_lines() == ["[hidden: rows 3; columns C]", "[merged: C3:D3]"]
+    assert extras.blocks == ["Comments:", "- D3 (Ada): so what"]

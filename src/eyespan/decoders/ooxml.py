@@ -41,6 +41,12 @@ codecs.lookup("cp437")
 
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """The first bytes of Office files from before 2007, and of encrypted newer ones."""
+ENCRYPTED = "it is encrypted; its password is needed to read it"
+
+
+def is_encrypted_ole(data: bytes) -> bool:
+    """Return True if these are the bytes of an encrypted package, by the name of the stream that holds it."""
+    return data.startswith(OLE) and "EncryptedPackage".encode("utf-16-le") in data
 
 
 class _FileSource(Source):
@@ -74,7 +80,9 @@ class Package:
             entries = zips.read_contents(self._source, CallContext()).entries
         except Unreadable:
             if self._source.read_fully(0, len(OLE)) == OLE:
-                raise self.unreadable("protected by a password, or a format from before 2007") from None
+                whole = self._source.read_fully(0, min(self._source.size_bytes, MAX_PART_BYTES))
+                old = "a format from before 2007; convert it to a newer one to read it"
+                raise self.unreadable(ENCRYPTED if is_encrypted_ole(whole) else old) from None
             raise self.unreadable("not a zip archive, or a corrupt one") from None
         if len(entries) > MAX_PARTS:
             raise self.unreadable(f"it has {len(entries)} parts, the limit is {MAX_PARTS}")
@@ -90,6 +98,10 @@ class Package:
     def names(self, prefix: str) -> list[str]:
         """Return the names of parts that start with `prefix`, in the order of the package."""
         return [entry.name for name, entry in self._parts.items() if name.startswith(prefix)]
+
+    def repaired(self, data: bytes) -> bytes:
+        """Return the bytes of the package for a library that reads it itself."""
+        return data
 
     def check_all(self) -> None:
         """Check the sizes of all parts, for a library that unpacks them itself. Raises: Unreadable."""
@@ -121,6 +133,21 @@ class Package:
             return zips.read_member(self._source, entry)
         except Unreadable:
             raise self.unreadable(f"its part {name} is corrupt") from None
+
+    def read_start(self, name: str, size_bytes: int) -> bytes:
+        """Return the first bytes of a part; b"" if they cannot be read."""
+        entry = self._parts.get(name.lower())
+        if entry is None or entry.is_encrypted:
+            return b""
+        try:
+            return zips.read_member_start(self._source, entry, size_bytes)
+        except Unreadable:
+            return b""
+
+    def size_of(self, name: str) -> int:
+        """Return the size of a part in bytes; 0 if there is none of this name."""
+        entry = self._parts.get(name.lower())
+        return 0 if entry is None else entry.size_bytes
 
     def parse(self, name: str) -> Element:
         """Return the root element of a part. Raises: Unreadable."""

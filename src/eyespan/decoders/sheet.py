@@ -1,21 +1,24 @@
 """Spreadsheets (xlsx, xlsb, xls, ods): each sheet as a table with the letters of columns and the numbers of rows.
 
-Cells show values, not formulas. `params["sheet"]` selects a sheet by name or number, `params["range"]` an area
-("B2:D20", "Sheet1!A1", "C:E", "5:9"). calamine reads the cells; notes on cells are read from the package itself.
+A cell shows its value; a formula without a value is shown in its place. All formulas stand below the table. Numbers
+have the sign, unit or zeros that their format gives them. `params["sheet"]` selects a sheet by name or number,
+`params["range"]` an area ("B2:D20", "Sheet1!A1", "C:E", "5:9"). calamine reads the values of xlsx, xlsb and ods, xlrd
+those of xls; the modules `xlsx`, `xlsb`, `ods` and `xls` add the rest.
 """
 
 from __future__ import annotations
 
+import codecs
 import datetime
 import io
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from eyespan.decoders import markdown
+from eyespan.decoders import cells, drawings, markdown, number_formats, ods, xls, xlsb, xlsx
 from eyespan.decoders.files import read_whole
-from eyespan.decoders.ooxml import Package
-from eyespan.decoders.xml_tree import NAMES, attributes, text_of
+from eyespan.decoders.media import Images
+from eyespan.decoders.ooxml import ENCRYPTED, OLE, Package, is_encrypted_ole
 from eyespan.errors import Missing, Unreadable
 
 try:
@@ -26,15 +29,23 @@ except ImportError:  # reported by `decode`
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import BinaryIO
-    from xml.etree.ElementTree import Element
+
+    from eyespan.decoders.cells import Area, Extras
 
 KIND = "sheet"
 MAX_FILE_BYTES = 64 * 1024 * 1024
 MAX_CELLS = 4_000_000
 """The limit for the rectangle around all cells of a sheet, which is held in memory, empty cells included."""
-MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384
-_AREA = re.compile(r"\$?([A-Za-z]{1,3})?\$?(\d{1,7})?(?::\$?([A-Za-z]{1,3})?\$?(\d{1,7})?)?")
 _FAR_CELL = re.compile(rb' r="([A-Z]{1,3})(\d{1,7})"')
+_EVERYTHING: Area = (0, 0, cells.MAX_ROWS - 1, cells.MAX_COLUMNS - 1)
+_BIFF_STARTS = (b"\x09\x08", b"\x09\x04", b"\x09\x02", b"\x09\x00")
+"""The first bytes of workbooks from before 1993, which have no container."""
+
+# In the sandbox no module can be imported, and workbooks before 1997 have texts in code pages.
+for _name in ("utf-16-le", "mac-roman", "latin-1", "ascii", *(f"cp{page}" for page in (437, 850, 932, 936, 949, 950))):
+    codecs.lookup(_name)
+for _page in range(1250, 1259):
+    codecs.lookup(f"cp{_page}")
 
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
@@ -42,41 +53,167 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     if calamine is None:
         raise Missing("", what="reading spreadsheets", install="pip install 'eyespan[docs]'")
     data = read_whole(file, MAX_FILE_BYTES, kind=KIND)
-    package = _package(data)
-    try:
-        book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
-        names = list(book.sheet_names)
-    except calamine.PasswordError:
-        raise _unreadable("it is protected by a password") from None
-    except BaseException as error:
-        _reraise_foreign(error)
-        raise _unreadable(f"not a spreadsheet, or a corrupt one ({type(error).__name__})") from None
-    chosen, area = _choice(names, params)
-    comments = _comments(package) if package is not None else {}
+    book = _open(data, params)
+    chosen, area = _choice(book.sheet_names, params)
     blocks: list[str] = []
     for name in chosen:
         try:
-            sheet = book.get_sheet_by_name(name)
-            start = sheet.start or (0, 0)
-            # `to_python` skips empty rows and columns before the first value; `iter_rows` skips only columns.
-            rows = sheet.to_python(nrows=max(1, area[2] - start[0] + 1)) if sheet.start else []
-        except BaseException as error:
-            _reraise_foreign(error)
-            blocks += [f"## {name}", f"[this sheet cannot be read ({type(error).__name__})]"]
-            continue
-        blocks += _sheet(name, rows, start, area, comments.get(name, []))
-    return {"sheets": names, "sheets_returned": chosen}, [markdown.encode("\n\n".join(blocks) + "\n" if blocks else "")]
+            blocks += book.blocks(name, area)
+        except _SheetUnreadable as error:
+            blocks += [f"## {name}", f"[{error}]"]
+    if book.names and len(chosen) == len(book.sheet_names):
+        blocks += ["Defined names:", "\n".join(book.names)]
+    facts = {"sheets": book.sheet_names, "sheets_returned": chosen}
+    return facts, [markdown.encode("\n\n".join(blocks) + "\n" if blocks else "")]
+
+
+def _open(data: bytes, params: Mapping[str, Any]) -> _OldBook | _PackageBook:
+    """Open a workbook by its first bytes. Raises: Unreadable, Missing."""
+    if data.startswith(OLE):
+        if is_encrypted_ole(data):
+            raise _unreadable(ENCRYPTED)
+        return _OldBook(data)
+    if data.startswith(_BIFF_STARTS):
+        return _OldBook(data)
+    return _PackageBook(data, params)
 
 
 def _unreadable(reason: str) -> Unreadable:
     return Unreadable("", kind=KIND, reason=reason)
 
 
+class _SheetUnreadable(Exception):
+    """One sheet cannot be read; the others may."""
+
+
+# --- workbooks --------------------------------------------------------------------------------------------------------
+
+
+class _OldBook:
+    """A workbook of Excel 2003 or before."""
+
+    def __init__(self, data: bytes) -> None:
+        self._book = xls.Book(data)
+        self.sheet_names = self._book.sheet_names
+        self.names = self._book.names
+
+    def blocks(self, name: str, area: Area) -> list[str]:
+        """Return a sheet as blocks. Raises: _SheetUnreadable."""
+        try:
+            rows, start, extras = self._book.sheet(name)
+        except Unreadable as error:
+            raise _SheetUnreadable(error.reason) from None
+        return sheet_blocks(name, rows, start, area, extras)
+
+
+class _PackageBook:
+    """A workbook in a zip package: xlsx, xlsb or ods."""
+
+    def __init__(self, data: bytes, params: Mapping[str, Any]) -> None:
+        """Open the workbook; sizes of parts are checked before calamine unpacks them. Raises: Unreadable."""
+        self._package: Package | None = None
+        self._xlsx: xlsx.Workbook | None = None
+        self._xlsb: xlsb.Workbook | None = None
+        self._ods: dict[str, Extras] | None = None
+        self.names: list[str] = []
+        images: Images | None = None
+        self._images: Images | None = None
+        if data.startswith(b"PK"):
+            package = self._package = Package(io.BytesIO(data), KIND)
+            images = self._images = Images(package, params)
+            package.check_all()
+            if ods.is_encrypted(package):
+                raise _unreadable(ENCRYPTED)
+            data = package.repaired(data)
+        self._book = _library_book(data)
+        self.sheet_names: list[str] = list(self._book.sheet_names)
+        self._hidden = {
+            sheet.name
+            for sheet in getattr(self._book, "sheets_metadata", ())
+            if sheet.visible != calamine.SheetVisibleEnum.Visible
+        }
+        if self._package is None or images is None:
+            return
+        if self._package.names("xl/workbook.bin"):
+            self._xlsb = xlsb.Workbook(self._package, images)
+        elif ods.CONTENT in self._package:
+            self._ods = ods.extras_by_sheet(self._package, images)
+        else:
+            self._xlsx = xlsx.Workbook(self._package, images)
+            self.names = self._xlsx.names
+
+    def blocks(self, name: str, area: Area) -> list[str]:
+        """Return a sheet as blocks. Raises: Unreadable, _SheetUnreadable."""
+        part = self._part_of(name)
+        if self._package is not None and self._images is not None and part.startswith("xl/chartsheets/"):
+            relations = self._package.relations(part)
+            return [f"## {name}", *drawings.sheet_blocks(self._package, self._images, relations)]
+        extras = self._extras(name, part)
+        extras.is_hidden = extras.is_hidden or name in self._hidden
+        try:
+            sheet = self._book.get_sheet_by_name(name)
+            start = sheet.start or (0, 0)
+            # `to_python` skips empty rows and columns before the first value; `iter_rows` skips only columns.
+            rows = sheet.to_python(nrows=max(1, area[2] - start[0] + 1)) if sheet.start else []
+        except BaseException as error:
+            _reraise_foreign(error)
+            raise _SheetUnreadable("this sheet cannot be read: it is corrupt") from None
+        return sheet_blocks(name, rows, start, area, extras)
+
+    def _part_of(self, name: str) -> str:
+        workbook = self._xlsx or self._xlsb
+        return "" if workbook is None else workbook.parts.get(name, "")
+
+    def _extras(self, name: str, part: str) -> Extras:
+        """Return what a sheet has beside its values. Raises: Unreadable."""
+        if self._xlsb is not None:
+            return self._xlsb.extras(name)
+        if self._ods is not None:
+            return self._ods.get(name, cells.Extras())
+        if self._xlsx is not None and self._package is not None and part in self._package:
+            xml = xlsx.as_utf8(self._package.read(part))
+            _check_extent(xml)
+            return self._xlsx.extras(name, xml)
+        return cells.Extras()
+
+
+def _library_book(data: bytes) -> Any:
+    try:
+        return calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
+    except calamine.PasswordError:
+        raise _unreadable(ENCRYPTED) from None
+    except BaseException as error:
+        _reraise_foreign(error)
+        raise _unreadable("not a spreadsheet, or a corrupt one") from None
+
+
+def _reraise_foreign(error: BaseException) -> None:
+    """Raise an error that the file did not cause. A panic of the library is no `Exception`, but the file caused it."""
+    if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+        raise error
+    if isinstance(error, MemoryError):
+        raise error
+
+
+def _check_extent(xml: bytes) -> None:
+    """Refuse a sheet whose cells span a rectangle that is too large to be held. Raises: Unreadable."""
+    last = _FAR_CELL.match(xml, xml.rfind(b' r="'))
+    rows = max(int(last[2]) if last else 1, xml.count(b"<row"))
+    wide, wider = re.search(rb' r="[A-Z]{2,3}\d', xml), re.search(rb' r="[A-Z]{3}\d', xml)
+    if rows * (cells.MAX_COLUMNS if wider else 702 if wide else 26) <= MAX_CELLS:
+        return  # an upper bound, because examining every cell takes longer than reading it
+    columns = 1
+    for letters, digits in set(_FAR_CELL.findall(xml)):
+        rows, columns = max(rows, int(digits)), max(columns, cells.column_number(letters.decode()) + 1)
+    if rows * columns > MAX_CELLS:
+        raise _unreadable(f"a sheet spans {rows} rows and {columns} columns, the limit is {MAX_CELLS} cells")
+
+
 # --- the selection ----------------------------------------------------------------------------------------------------
 
 
-def _choice(names: list[str], params: Mapping[str, Any]) -> tuple[list[str], tuple[int, int, int, int]]:
-    """Return the selected sheets, and the area of each: first row, first column, last row, last column, from 0."""
+def _choice(names: list[str], params: Mapping[str, Any]) -> tuple[list[str], Area]:
+    """Return the selected sheets, and the area of each."""
     sheet, area = params.get("sheet"), params.get("range")
     if isinstance(area, str) and "!" in area:
         named, _, area = area.rpartition("!")
@@ -94,62 +231,111 @@ def _choice(names: list[str], params: Mapping[str, Any]) -> tuple[list[str], tup
     return chosen, _area(area)
 
 
-def _area(text: Any) -> tuple[int, int, int, int]:
+def _area(text: Any) -> Area:
     if not text:
-        return 0, 0, MAX_ROWS - 1, MAX_COLUMNS - 1
-    found = _AREA.fullmatch(str(text).strip())
-    if found is None or not any(found.groups()):
+        return _EVERYTHING
+    area = cells.area_of(str(text))
+    if area is None:
         raise _unreadable(f"{str(text)[:100]!r} is not a range; examples are A1:D20, C:E and 5:9")
-    left, top, right, bottom = found.groups()
-    if ":" not in str(text):
-        right, bottom = left, top
-    first_row, last_row = int(top or 1) - 1, int(bottom or MAX_ROWS) - 1
-    first_column, last_column = _column_number(left or "A"), _column_number(right or "XFD")
-    rows, columns = sorted((first_row, last_row)), sorted((first_column, last_column))
-    return max(0, rows[0]), columns[0], rows[1], columns[1]
-
-
-def _column_number(letters: str) -> int:
-    """Return the number of a column from 0."""
-    number = 0
-    for letter in letters.upper():
-        number = number * 26 + ord(letter) - 64
-    return number - 1
-
-
-def _column_letters(number: int) -> str:
-    letters = ""
-    number += 1
-    while number:
-        number, rest = divmod(number - 1, 26)
-        letters = chr(65 + rest) + letters
-    return letters
+    return area
 
 
 # --- the output -------------------------------------------------------------------------------------------------------
 
 
-def _sheet(
-    name: str, rows: list[list[Any]], start: tuple[int, int], area: tuple[int, int, int, int], comments: list[str]
+def sheet_blocks(
+    name: str, rows: list[list[Any]], start: tuple[int, int], area: Area, extras: Extras | None = None
 ) -> list[str]:
-    top, left, bottom, right = area
-    row_at, column_at = start
-    width = max(map(len, rows), default=0)
-    first_row, last_row = max(top, row_at), min(bottom, row_at + len(rows) - 1)
-    first_column, last_column = max(left, column_at), min(right, column_at + width - 1)
-    if first_row > last_row or first_column > last_column:
-        return [f"## {name}", "[no cells]", *comments]
-    shown = f"{_column_letters(first_column)}{first_row + 1}:{_column_letters(last_column)}{last_row + 1}"
-    columns = slice(first_column - column_at, last_column - column_at + 1)
-    letters = [_column_letters(column) for column in range(first_column, last_column + 1)]
+    """Return a sheet as blocks: a heading, lines about it, the table, and what follows it."""
+    extras = extras or cells.Extras()
+    state = ", hidden" if extras.is_hidden else ""
+    bounds = _bounds(rows, start, area, extras)
+    if bounds is None:
+        return [f"## {name}{' (hidden)' if state else ''}", *extras.header_lines(), "[no cells]", *extras.blocks]
+    first_row, first_column, last_row, last_column = bounds
+    shown = cells.area_name(*bounds)
+    letters = [cells.column_letters(column) for column in range(first_column, last_column + 1)]
     lines = [f"|   | {' | '.join(letters)} |", "|---|" + " --- |" * len(letters)]
-    for number, row in enumerate(rows[first_row - row_at : last_row - row_at + 1], first_row + 1):
-        cells = [
-            repr(value).removesuffix(".0") if type(value) is float else _cell(value) for value in row[columns]
+    changes = _changes(rows, start, extras)
+    row_at, column_at = start
+    before = [""] * max(0, column_at - first_column)
+    columns = slice(max(0, first_column - column_at), max(0, last_column - column_at + 1))
+    width = last_column - first_column + 1
+    for number in range(first_row, last_row + 1):
+        at = number - row_at
+        values = rows[at][columns] if 0 <= at < len(rows) else ()
+        shown_cells = [
+            repr(value).removesuffix(".0") if type(value) is float else _cell(value) for value in values
         ]  # floats inline: most cells of large sheets are numbers, and a call for each takes longer
-        if any(cells):
-            lines.append(f"| {number} | {' | '.join(cells)} |")
-    return [f"## {name} ({shown})", "\n".join(lines), *comments]
+        if before or len(shown_cells) < width:
+            shown_cells = [*before, *shown_cells]
+            shown_cells += [""] * (width - len(shown_cells))
+        for column, text in changes.get(number, {}).items():
+            if first_column <= column <= last_column:
+                shown_cells[column - first_column] = text
+        if any(shown_cells):
+            lines.append(f"| {number + 1} | {' | '.join(shown_cells)} |")
+    header = [f"## {name} ({shown}{state})", *extras.header_lines()]
+    return [*header, "\n".join(lines), *_formula_blocks(extras, bounds), *extras.blocks]
+
+
+def _bounds(rows: list[list[Any]], start: tuple[int, int], area: Area, extras: Extras) -> Area | None:
+    """Return the part of the area that has cells; None if there is none."""
+    top, left, bottom, right = area
+    width = max(map(len, rows), default=0)
+    found = []
+    if rows and width:
+        found.append((start[0], start[1], start[0] + len(rows) - 1, start[1] + width - 1))
+    found += [(row, column, row, column) for row, column in extras.places()]
+    if not found:
+        return None
+    first_row, first_column = max(top, min(one[0] for one in found)), max(left, min(one[1] for one in found))
+    last_row, last_column = min(bottom, max(one[2] for one in found)), min(right, max(one[3] for one in found))
+    if first_row > last_row or first_column > last_column:
+        return None
+    rows_and_columns = (last_row - first_row + 1) * (last_column - first_column + 1)
+    if rows_and_columns > MAX_CELLS:
+        raise _unreadable(f"a sheet spans {rows_and_columns} cells, the limit is {MAX_CELLS} cells")
+    return first_row, first_column, last_row, last_column
+
+
+def _changes(rows: list[list[Any]], start: tuple[int, int], extras: Extras) -> dict[int, dict[int, str]]:
+    """Return the cells that show more than their values: by row and column."""
+    made: dict[int, dict[int, str]] = {}
+    for row, column in {*extras.texts, *extras.formats, *extras.formulas}:
+        text = _changed_cell(rows, start, extras, (row, column))
+        if text is not None:
+            made.setdefault(row, {})[column] = text
+    return made
+
+
+def _changed_cell(rows: list[list[Any]], start: tuple[int, int], extras: Extras, place: tuple[int, int]) -> str | None:
+    at, across = place[0] - start[0], place[1] - start[1]
+    value: Any = ""
+    if 0 <= at < len(rows) and 0 <= across < len(rows[at]):
+        value = rows[at][across]
+    text = extras.texts.get(place)
+    code = extras.formats.get(place)
+    if text is None and code is not None and type(value) in (int, float):
+        text = number_formats.shown(value, code)
+    if text is not None:
+        text = markdown.cell(text)
+    if text is None and place in extras.formulas and value == "" and place not in extras.empty_texts:
+        return markdown.cell("=" + extras.formulas[place])
+    return text
+
+
+def _formula_blocks(extras: Extras, bounds: Area) -> list[str]:
+    """Return the formulas of an area as a list, those of a row on one line."""
+    rows: dict[int, list[int]] = {}
+    for row, column in extras.formulas:
+        if bounds[0] <= row <= bounds[2] and bounds[1] <= column <= bounds[3]:
+            rows.setdefault(row, []).append(column)
+    lines = []
+    for row in sorted(rows):
+        pieces = [f"{cells.cell_name(row, column)}: ={extras.formulas[row, column]}" for column in sorted(rows[row])]
+        lines.append("- " + " ".join("; ".join(pieces).split()))
+    return ["Formulas:", "\n".join(lines)] if lines else []
 
 
 def _date(value: datetime.datetime) -> str:
@@ -157,89 +343,20 @@ def _date(value: datetime.datetime) -> str:
     return value.date().isoformat() if whole else value.isoformat(" ")
 
 
+def _duration(value: datetime.timedelta) -> str:
+    return xls.elapsed(value.total_seconds() / 86_400)
+
+
 _SHOWN: dict[type, Callable[[Any], str]] = {
     str: markdown.cell,
     bool: lambda value: "TRUE" if value else "FALSE",
     int: str,
+    float: number_formats.plain,
     datetime.datetime: _date,
+    datetime.timedelta: _duration,
 }
 
 
 def _cell(value: Any) -> str:
     show = _SHOWN.get(type(value))
     return markdown.cell(str(value)) if show is None else show(value)
-
-
-# --- checks and notes, which calamine does not have -------------------------------------------------------------------
-
-
-def _reraise_foreign(error: BaseException) -> None:
-    """Raise an error that the file did not cause. A panic of the library is no `Exception`, but the file caused it."""
-    if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-        raise error
-    if isinstance(error, MemoryError):
-        raise error
-
-
-def _package(data: bytes) -> Package | None:
-    """Return the zip package, with sizes checked before calamine unpacks it; None for other formats.
-
-    Raises: Unreadable.
-    """
-    if not data.startswith(b"PK"):
-        return None
-    package = Package(io.BytesIO(data), KIND)
-    package.check_all()
-    for part in package.names("xl/worksheets/"):
-        if part.endswith(".xml"):
-            _check_extent(package.read(part))
-    return package
-
-
-def _check_extent(xml: bytes) -> None:
-    """Refuse a sheet whose cells span a rectangle that is too large to be held. Raises: Unreadable."""
-    last = _FAR_CELL.match(xml, xml.rfind(b' r="'))
-    rows = max(int(last[2]) if last else 1, xml.count(b"<row"))
-    wide, wider = re.search(rb' r="[A-Z]{2,3}\d', xml), re.search(rb' r="[A-Z]{3}\d', xml)
-    if rows * (MAX_COLUMNS if wider else 702 if wide else 26) <= MAX_CELLS:
-        return  # an upper bound, because examining every cell takes longer than reading it
-    columns = 1
-    for letters, digits in set(_FAR_CELL.findall(xml)):
-        rows, columns = max(rows, int(digits)), max(columns, _column_number(letters.decode()) + 1)
-    if rows * columns > MAX_CELLS:
-        raise _unreadable(f"a sheet spans {rows} rows and {columns} columns, the limit is {MAX_CELLS} cells")
-
-
-def _comments(package: Package) -> dict[str, list[str]]:
-    """Return the notes on cells by sheet, as blocks."""
-    book = next((target for kind, target in package.relations("").values() if kind == "officeDocument"), "")
-    if not book.endswith(".xml") or book not in package or not package.names("xl/comments"):
-        return {}
-    relations = package.relations(book)
-    found = {}
-    for element in package.parse(book).iter():
-        if NAMES[element.tag] != "x:sheet":
-            continue
-        _, part = relations.get(attributes(element).get("r:id", ""), ("", ""))
-        for kind, target in package.relations(part).values() if part else ():
-            if kind == "comments" and target in package:
-                lines = _comment_lines(package.parse(target))
-                if lines:
-                    found[element.get("name", "")] = ["Comments:", "\n".join(lines)]
-    return found
-
-
-def _comment_lines(root: Element) -> list[str]:
-    """Return the notes on the cells of a sheet as items of a list."""
-    authors: list[str] = []
-    lines: list[str] = []
-    for element in root.iter():
-        name = NAMES[element.tag]
-        if name == "x:author":
-            authors.append(" ".join(text_of(element).split()))
-        elif name == "x:comment":
-            cell, number = element.get("ref", ""), element.get("authorId", "")
-            author = authors[int(number)] if number.isdecimal() and int(number) < len(authors) else ""
-            text = " ".join("".join([text_of(run) for run in element.iter() if NAMES[run.tag] == "x:t"]).split())
-            lines.append(f"- {cell} ({author}): {text}" if author else f"- {cell}: {text}")
-    return lines

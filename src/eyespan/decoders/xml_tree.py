@@ -119,6 +119,7 @@ class GrowingElement:
         self, element: Element, feeder: _Feeder, containers: Set[str], parent: GrowingElement | None = None
     ) -> None:
         self.tag = element.tag
+        self.attrib = element.attrib
         self._element = element
         self._feeder = feeder
         self._containers = containers

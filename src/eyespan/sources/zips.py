@@ -94,6 +94,23 @@ def read_member(source: Source, entry: Entry) -> bytes:
     return data
 
 
+def read_member_start(source: Source, entry: Entry, size_bytes: int) -> bytes:
+    """Return the first bytes of a member that is stored or deflated, unchecked; b"" for other methods.
+
+    Raises: Unreadable.
+    """
+    start, _ = _locate(source, entry)
+    if entry.method not in (_STORED, _DEFLATED):
+        return b""
+    data = source.read_fully(start, min(entry.packed_bytes, size_bytes))
+    if entry.method == _STORED:
+        return data
+    try:
+        return zlib.decompressobj(-15).decompress(data, size_bytes)
+    except zlib.error:
+        raise _unreadable(source, "corrupt compressed data") from None
+
+
 def _decode(stream: Stream, size_bytes: int) -> bytes:
     pieces = []
     while size_bytes and (data := stream.read(size_bytes)):

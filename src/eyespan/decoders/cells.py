@@ -1,0 +1,177 @@
+"""Cells of spreadsheets: names of rows, columns and areas, copied formulas, and what a sheet has beside values.
+
+Each format of spreadsheets has a module that fills `Extras`; `sheet` writes the answer.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    Area = tuple[int, int, int, int]
+    """First row, first column, last row, last column, from 0."""
+
+MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384
+MAX_LISTED = 200
+"""The areas of one list, such as merged cells, that are named. The rest is counted."""
+_AREA = re.compile(r"\$?([A-Za-z]{1,3})?\$?(\d{1,7})?(?::\$?([A-Za-z]{1,3})?\$?(\d{1,7})?)?")
+
+
+class Extras:
+    """What a sheet has beside the values of its cells. Places are (row, column) from 0."""
+
+    def __init__(self) -> None:
+        self.texts: dict[tuple[int, int], str] = {}
+        """Errors, and values that are not shown as the library returns them."""
+        self.formats: dict[tuple[int, int], str] = {}
+        """Codes of number formats that change the meaning of a number."""
+        self.formulas: dict[tuple[int, int], str] = {}
+        """Formulas without the equals sign."""
+        self.empty_texts: set[tuple[int, int]] = set()
+        """Formulas whose value is a text without characters."""
+        self.hidden_rows: list[tuple[int, int]] = []
+        self.hidden_columns: list[tuple[int, int]] = []
+        self.merged: list[str] = []
+        self.is_hidden = False
+        self.notes: list[str] = []
+        """Lines in brackets before the table."""
+        self.blocks: list[str] = []
+        """Blocks after the table: comments, links, charts, images."""
+
+    def places(self) -> Iterable[tuple[int, int]]:
+        """Yield the places of cells that are shown even if the library returns no value for them."""
+        yield from self.texts
+        yield from self.formulas
+
+    def header_lines(self) -> list[str]:
+        """Return the lines about hidden and merged cells."""
+        lines = list(self.notes)
+        hidden = []
+        if self.hidden_rows:
+            hidden.append("rows " + listed([_rows_name(*rows) for rows in joined(self.hidden_rows)]))
+        if self.hidden_columns:
+            hidden.append("columns " + listed([_columns_name(*columns) for columns in joined(self.hidden_columns)]))
+        if hidden:
+            lines.append(f"[hidden: {'; '.join(hidden)}]")
+        if self.merged:
+            lines.append(f"[merged: {listed(self.merged)}]")
+        return lines
+
+
+def listed(names: list[str]) -> str:
+    """Return names in a row; those after `MAX_LISTED` are counted."""
+    more = len(names) - MAX_LISTED
+    return ", ".join(names[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
+
+
+def joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return ranges in order, with those that touch joined."""
+    made: list[tuple[int, int]] = []
+    for first, last in sorted(ranges):
+        if made and first <= made[-1][1] + 1:
+            made[-1] = (made[-1][0], max(made[-1][1], last))
+        else:
+            made.append((first, last))
+    return made
+
+
+# --- names -----------------------------------------------------------------------------------------------------------
+
+
+def column_number(letters: str) -> int:
+    """Return the number of a column from 0."""
+    number = 0
+    for letter in letters.upper():
+        number = number * 26 + ord(letter) - 64
+    return number - 1
+
+
+def column_letters(number: int) -> str:
+    """Return the letters of a column that is counted from 0."""
+    letters = ""
+    number += 1
+    while number:
+        number, rest = divmod(number - 1, 26)
+        letters = chr(65 + rest) + letters
+    return letters
+
+
+def cell_name(row: int, column: int) -> str:
+    """Return the name of a cell: (0, 0) is A1."""
+    return f"{column_letters(column)}{row + 1}"
+
+
+def area_name(first_row: int, first_column: int, last_row: int, last_column: int) -> str:
+    """Return the name of an area: A1:C3."""
+    return f"{cell_name(first_row, first_column)}:{cell_name(last_row, last_column)}"
+
+
+def _rows_name(first: int, last: int) -> str:
+    return str(first + 1) if first == last else f"{first + 1}-{last + 1}"
+
+
+def _columns_name(first: int, last: int) -> str:
+    return column_letters(first) if first == last else f"{column_letters(first)}-{column_letters(last)}"
+
+
+def area_of(text: str) -> Area | None:
+    """Return the area that a name such as B2:D20, C:E or 5:9 stands for; None if it is no such name."""
+    found = _AREA.fullmatch(text.strip())
+    if found is None or not any(found.groups()):
+        return None
+    left, top, right, bottom = found.groups()
+    if ":" not in text:
+        right, bottom = left, top
+    rows = sorted((int(top or 1) - 1, int(bottom or MAX_ROWS) - 1))
+    columns = sorted((column_number(left or "A"), column_number(right or "XFD")))
+    return max(0, rows[0]), columns[0], rows[1], columns[1]
+
+
+def place_of(reference: str) -> tuple[int, int] | None:
+    """Return the row and the column of a cell's name; None if it is no such name."""
+    found = _CELL.fullmatch(reference)
+    return (int(found[2]) - 1, column_number(found[1])) if found and found[2] != "0" else None
+
+
+_CELL = re.compile(r"\$?([A-Za-z]{1,3})\$?(\d{1,7})")
+
+
+# --- copied formulas -------------------------------------------------------------------------------------------------
+
+_REFERENCE = re.compile(
+    r'"(?:[^"]|"")*"'  # a text
+    r"|'(?:[^']|'')*'"  # the name of a sheet
+    r"|\[(?:[^\[\]]|\[[^\]]*\])*\]"  # columns of a table, or the number of another file
+    r"|(?<![\w.$])(\$?)([A-Za-z]{1,3})(\$?)([0-9]{1,7})(?![\w(!.\[])"  # 1-4: a cell
+    r"|(?<![\w.$])(\$?)([A-Za-z]{1,3}):(\$?)([A-Za-z]{1,3})(?![\w(!.$])"  # 5-8: columns
+    r"|(?<![\w.$])(\$?)([0-9]{1,7}):(\$?)([0-9]{1,7})(?![\w(!.$])"  # 9-12: rows
+)
+
+
+def moved(formula: str, rows: int, columns: int) -> str:
+    """Return a formula as it is copied to a cell so many rows down and columns to the right."""
+
+    def column(fixed: str, letters: str) -> str | None:
+        number = column_number(letters) + (0 if fixed else columns)
+        return fixed + (letters if fixed else column_letters(number)) if 0 <= number < MAX_COLUMNS else None
+
+    def row(fixed: str, digits: str) -> str | None:
+        number = int(digits) + (0 if fixed else rows)
+        return f"{fixed}{number}" if 0 < number <= MAX_ROWS else None
+
+    def replacement(found: re.Match[str]) -> str:
+        if found[4]:
+            pieces, separator = (column(found[1], found[2]), row(found[3], found[4])), ""
+        elif found[6]:
+            pieces, separator = (column(found[5], found[6]), column(found[7], found[8])), ":"
+        elif found[10]:
+            pieces, separator = (row(found[9], found[10]), row(found[11], found[12])), ":"
+        else:
+            return found[0]
+        known = [piece for piece in pieces if piece is not None]
+        return separator.join(known) if len(known) == 2 else "#REF!"
+
+    return _REFERENCE.sub(replacement, formula)
