@@ -21,7 +21,25 @@ def name_of(kind):
         (b"BM", None),
         (b"II*\0\x08\0\0\0", "image/tiff"),
         (b"MM\0*\0\0\0\x08", "image/tiff"),
-        (b"\0\0\1\0\1\0\x10\x10\0\0\1\0\x20\0" + bytes(8), "image/x-icon"),
+        (b"\0\0\1\0\1\0\x10\x10\0\0\1\0\x20\0\x30\0\0\0\x16\0\0\0", "image/x-icon"),
+        (b"\0\0\2\0\1\0\x10\x10\0\0\1\0\x20\0\x30\0\0\0\x16\0\0\0", "image/x-cursor"),
+        (b"\0\0\1\0\1\0\x10\x10\0\0\1\0\x20\0" + bytes(8), None),
+        (b"\0\0\0\x0cjP  \r\n\x87\n\0\0", "image/jp2"),
+        (b"P6\n1 1\n255\nabc", "image/x-portable-anymap"),
+        (b"P5\n# by hand\n1 1\n255\na", "image/x-portable-anymap"),
+        (b"P4 8 1\n\xff", "image/x-portable-anymap"),
+        (b"P6 is a group of wallpaper\n", None),
+        (b"P3\n1 1\n255\n1 2 3\n", None),
+        (b"DDS \x7c\0\0\0", "image/vnd.ms-dds"),
+        (b"8BPS\0\1\0\0\0\0\0\0", "image/vnd.adobe.photoshop"),
+        (b"\x01\xda\1\1\0\3\0\1", "image/sgi"),
+        (b"\n\5\1\x08\0\0\0\0", "image/vnd.zbrush.pcx"),
+        (b"icns\0\0\1\0", "image/icns"),
+        (b"icns is a format\n", None),
+        (b"qoif\0\0\0\1\0\0\0\1\3\0", "image/x-qoi"),
+        (b"\0\1\0\0\x12\xaf\1\0\x40\1\xc8\0\x08\0\3\0", "image/x-fli"),
+        (b"\0\0\2" + bytes(9) + b"\4\0\4\0\x18\0ab", "image/x-tga"),
+        (b"\0\0\2" + bytes(9) + b"\0\0\4\0\x18\0ab", None),
         (b"\0\0\1\0\0\0", None),
         (b"\0\0\0\x1cftypavif\0\0\0\0avifmif1miaf", "image/avif"),
         (b"\0\0\0\x18ftypmif1\0\0\0\0avifmif1", "image/avif"),
@@ -53,3 +71,23 @@ def test_an_image_is_known_by_its_first_bytes(first_bytes, media_type):
 )
 def test_contents_decide_before_the_name(first_bytes, name, kind):
     assert name_of(kinds.detect(first_bytes, name)) == kind
+
+
+@pytest.mark.parametrize(
+    ("first_bytes", "media_type"),
+    [
+        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "image/svg+xml"),
+        (b'\xef\xbb\xbf<?xml version="1.0"?>\n<!-- a --><!DOCTYPE svg [<!ENTITY a "b">]>\n<s:svg>', "image/svg+xml"),
+        (b"<html><svg/></html>", None),
+        (b"<svgfile/>", None),
+        (b"<!-- never closed <svg>", None),
+        (b"<", None),
+        (b"P1\n2 2\n1 0 0 1\n", "image/x-portable-anymap"),
+        (b"P3 is better than P2\n", None),
+        (b"#define a_width 8\n#define a_height 1\nstatic char a_bits[] = {\n", "image/x-xbitmap"),
+        (b"#define LINE_width 8\nint main() {}\n", None),
+        (b"/* XPM */\nstatic char *a[] = {\n", "image/x-xpixmap"),
+    ],
+)
+def test_a_drawing_is_known_by_its_first_bytes(first_bytes, media_type):
+    assert kinds.drawing_type(first_bytes) == media_type

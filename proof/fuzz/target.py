@@ -20,7 +20,7 @@ CONFORMANCE = REPOSITORY / "tests" / "conformance"
 MAX_SEED_BYTES = 100_000
 MAX_REPLY_BYTES = 32_000_000
 MAX_IMAGE_BASE64_BYTES = 5 * 1024 * 1024
-MAX_SIDE_PX = 8000
+MAX_SIDE_PX = 2000
 SECRET = "outside: a secret that no answer may hold"
 
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from eyespan.model import TextRule
 
-    Layout = Literal["text", "notes", "image", "pages", "cells"]
-    Parts = Literal["", "pages", "cells", "sheets", "tables", "table"]
+    Layout = Literal["text", "notes", "image", "drawing", "pages", "cells"]
+    Parts = Literal["", "frames", "pages", "cells", "sheets", "tables", "table"]
     Surface = Literal["native", "terminal", "claude"]
 
 
@@ -44,13 +44,14 @@ class Kind:
     extra: str = ""
     """The extra of this package that installs `needs`; "": a dependency of the package itself."""
     layout: Layout = "notes"
-    """The form of what the reader returns: lines of text, notes, one image, or pages or cells with images."""
+    """The form of what the reader returns: lines of text, notes, one image, an image beside its text, or pages or cells
+    with images."""
     is_text: bool = False
     """Its bytes are readable text as well, so people may want to see them as they are."""
     shown_in: tuple[Surface, ...] = ("native", "terminal")
     """The surfaces that show it as a document unless they are asked for its source; elsewhere it is text or binary."""
     parts: Parts = ""
-    """The parts that a selector can name: pages, cells, sheets, tables of a database, or the one table that it is."""
+    """The parts that a selector can name: frames, pages, cells, sheets, tables of a database, or its only table."""
     source_bytes: int = 0
     """A file of at most this size is shown as its source, if it is text."""
     is_fallback: bool = False
@@ -86,8 +87,7 @@ def image_type(first_bytes: bytes) -> str | None:
         return "image/bmp" if int.from_bytes(first_bytes[14:18], "little") in _BMP_HEADERS else None
     if first_bytes[:4] in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"):
         return "image/tiff"
-    is_icon = first_bytes[:4] == b"\0\0\1\0" and len(first_bytes) >= 22
-    if is_icon and first_bytes[4:6] != b"\0\0" and first_bytes[9] == 0:
+    if first_bytes[:4] == b"\0\0\1\0" and _has_icons(first_bytes):
         return "image/x-icon"
     if first_bytes[4:8] == b"ftyp":
         size = min(int.from_bytes(first_bytes[:4], "big"), 256)
@@ -96,11 +96,118 @@ def image_type(first_bytes: bytes) -> str | None:
             return "image/avif"
         if any(brand in _HEIF_BRANDS for brand in brands):
             return "image/heic"
-    return None
+    return _rarer_image_type(first_bytes)
+
+
+_SIGNATURES = (
+    (b"\0\0\0\x0cjP  \r\n\x87\n", "image/jp2"),
+    (b"\xff\x4f\xff\x51", "image/jp2"),
+    (b"DDS \x7c\0\0\0", "image/vnd.ms-dds"),
+    (b"8BPS\0\1\0\0\0\0\0\0", "image/vnd.adobe.photoshop"),
+    (b"\xb1\x68\xde\x3a", "image/x-dcx"),
+    (b"\x59\xa6\x6a\x95", "image/x-sun-raster"),
+)
+
+
+def _rarer_image_type(first_bytes: bytes) -> str | None:
+    if len(first_bytes) < 8:
+        return None
+    for signature, media_type in _SIGNATURES:
+        if first_bytes.startswith(signature):
+            return media_type
+    start = first_bytes[:4]
+    if start[:1] == b"P" and start[1:2] in b"456":
+        return "image/x-portable-anymap" if _is_anymap(first_bytes) else None
+    if start[:2] == b"\x01\xda" and start[2] in (0, 1) and start[3] in (1, 2):
+        return "image/sgi"
+    if start[:1] == b"\n" and start[1] in (0, 2, 3, 4, 5) and start[2:] in (b"\1\1", b"\1\2", b"\1\4", b"\1\x08"):
+        return "image/vnd.zbrush.pcx"
+    if start == b"icns" and not _is_plain_text(first_bytes):
+        return "image/icns"
+    if start == b"qoif" and first_bytes[12:13] in (b"\3", b"\4"):
+        return "image/x-qoi"
+    if start in (b"BLP1", b"BLP2") and not _is_plain_text(first_bytes):
+        return "image/x-blp"
+    if first_bytes[4:6] in (b"\x11\xaf", b"\x12\xaf") and first_bytes[14:16] in (b"\0\0", b"\3\0"):
+        return "image/x-fli"
+    if start == b"\0\0\2\0" and _has_icons(first_bytes):
+        return "image/x-cursor"
+    return "image/x-tga" if _is_tga(first_bytes) else None
+
+
+def _has_icons(first_bytes: bytes) -> bool:
+    """Return True if an entry of an icon follows the signature: its data lies after the list of entries."""
+    count, offset = int.from_bytes(first_bytes[4:6], "little"), int.from_bytes(first_bytes[18:22], "little")
+    return len(first_bytes) >= 22 and 0 < count <= 256 and first_bytes[9] == 0 and offset >= 6 + 16 * count
+
+
+def _is_anymap(first_bytes: bytes) -> bool:
+    """Return True for the header of a PBM, PGM or PPM image: the signature, then two or three numbers."""
+    if first_bytes[2:3] not in b" \t\r\n" or len(first_bytes) < 7:
+        return False
+    lines = first_bytes[2:1024].split(b"\n", 16)
+    header = b" ".join([line.split(b"#", 1)[0] for line in lines]).split(None, 3)
+    count = 2 if first_bytes[1:2] in b"14" else 3
+    return len(header) >= count and all(word.isdigit() and len(word) < 7 for word in header[:count])
+
+
+def drawing_type(first_bytes: bytes) -> str | None:
+    """Return the media type of an image that is text, by its first bytes; None for others."""
+    if first_bytes[:1] == b"P":
+        return "image/x-portable-anymap" if first_bytes[1:2] in b"123" and _is_anymap(first_bytes) else None
+    start = first_bytes[:2048].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if start.startswith(b"#define ") and b"_width " in start[:80] and b"_bits[]" in start.replace(b" []", b"[]"):
+        return "image/x-xbitmap"
+    if start.startswith(b"/* XPM */"):
+        return "image/x-xpixmap"
+    return "image/svg+xml" if start[:1] == b"<" and _is_svg(start) else None
+
+
+def _is_svg(start: bytes) -> bool:
+    """Return True if the root element of an XML text is one of SVG."""
+    at = 0
+    for _ in range(16):
+        if start.startswith((b"<?", b"<!--", b"<!"), at):
+            end = b"?>" if start.startswith(b"<?", at) else b"-->" if start.startswith(b"<!--", at) else b">"
+            if end == b">" and b"[" in start[at : start.find(b">", at)]:
+                end = b"]>"
+            closing = start.find(end, at)
+            if closing < 0:
+                return False
+            at = start.find(b"<", closing + len(end))
+            if at < 0:
+                return False
+            continue
+        name = start[at + 1 : at + 80].split(None, 1)[0].split(b">", 1)[0] if start[at + 1 : at + 80].strip() else b""
+        return name.rpartition(b":")[2] == b"svg"
+    return False
+
+
+def _is_drawing(first_bytes: bytes) -> bool:
+    return drawing_type(first_bytes) is not None
+
+
+def _is_tga(first_bytes: bytes) -> bool:
+    """Return True for the header of a Targa image, which has no signature but few possible values."""
+    if len(first_bytes) < 19 or first_bytes[1] > 1 or first_bytes[17] & 0xC0:
+        return False
+    has_map, kind, bits = first_bytes[1], first_bytes[2], first_bytes[16]
+    if has_map:
+        if kind not in (1, 9) or bits != 8 or first_bytes[7] not in (15, 16, 24, 32):
+            return False
+    elif kind not in (2, 3, 10, 11) or first_bytes[3:8] != b"\0" * 5 or bits not in (8, 15, 16, 24, 32):
+        return False
+    width, height = (int.from_bytes(first_bytes[at : at + 2], "little") for at in (12, 14))
+    return 0 < width <= 16384 and 0 < height <= 16384 and (first_bytes[0] == 0 or kind not in (3, 11))
+
+
+_IMAGE_STARTS = frozenset(b"\x89\xffGRBIM\0D8\xb1YP\x01\niq")
 
 
 def _is_image(first_bytes: bytes) -> bool:
-    return image_type(first_bytes) is not None
+    # Two formats can begin with any byte, but then have others that no text has.
+    is_possible = first_bytes[0] in _IMAGE_STARTS or first_bytes[1:2] <= b"\1" or first_bytes[5:6] == b"\xaf"
+    return is_possible and image_type(first_bytes) is not None
 
 
 def is_pdf(first_bytes: bytes) -> bool:
@@ -219,11 +326,22 @@ KINDS: tuple[Kind, ...] = (
         "eyespan.readers.image",
         "an image",
         matches=_is_image,
-        starts=b"\x89\xffGRBIM\0",
         decoder="eyespan.decoders.image:decode",
         needs="PIL",
         layout="image",
+        parts="frames",
         shown_in=("native", "terminal", "claude"),
+    ),
+    Kind(
+        "drawing",
+        "eyespan.readers.drawing",
+        "a drawing",
+        matches=_is_drawing,
+        starts=b"<P#/\xef \t\r\n",
+        decoder="eyespan.decoders.drawing:decode",
+        layout="drawing",
+        is_text=True,
+        shown_in=("native",),
     ),
     Kind(
         "pdf",

@@ -115,6 +115,8 @@ class ImageOptions:
     crop: tuple[int, int, int, int] | None = None
     max_px: int | None = None
     """The longer side of a scaled image; None: the reader's default."""
+    frame: int | None = None
+    """A frame of an animated image, or a page of a TIFF, counted from 1; None: the whole image, or the first frame."""
 
 
 @record

@@ -1,8 +1,9 @@
 """Images: checked by decoding, and converted where a model API would not accept them.
 
-An image in a format that every model API accepts (PNG, JPEG, GIF, WebP) and within the limits is returned byte for
-byte, after it was decoded completely, because an invalid image ends a conversation. Any other is returned as a new
-PNG, JPEG or WebP, rotated upright, with a longer side of at most `max_px`.
+An upright image within the limits, in a format that every model API accepts (PNG, JPEG, GIF, WebP), is returned byte
+for byte, after it was decoded completely, because an invalid image ends a conversation. Any other is returned as a new
+PNG, JPEG or WebP, rotated upright, with a longer side of at most `max_px`. Numbers of more than 8 bits are scaled to
+the bits that they use.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ try:
     import pillow_heif
 except ImportError:
     pillow_heif = None
-from PIL import AvifImagePlugin, Image, ImageFile, MpoImagePlugin, UnidentifiedImageError, features
+from PIL import AvifImagePlugin, Image, ImageCms, ImageFile, MpoImagePlugin, UnidentifiedImageError, features
 
 from eyespan.decoders.files import read_up_to
 from eyespan.errors import Missing, Unreadable
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
 
 MAX_PIXELS = 100_000_000
 """At 4 bytes each, the most that fits in the memory of a job."""
-MAX_JPEG_PIXELS = 400_000_000
-"""The limit for the header of a JPEG, which can be decoded at an eighth of its size."""
+MAX_GREY_PIXELS = 200_000_000
+"""The same for one byte each."""
+MAX_SCALABLE_PIXELS = 400_000_000
+"""The limit for the header of an image that can be decoded at a fraction of its size: JPEG, JPEG 2000."""
 KEEPS = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp"}
 FORMATS = {
     "image/png": "PNG",
@@ -39,8 +42,28 @@ FORMATS = {
     "image/x-icon": "ICO",
     "image/avif": "AVIF",
     "image/heic": "HEIF",
+    "image/jp2": "JPEG2000",
+    "image/x-portable-anymap": "PPM",
+    "image/vnd.ms-dds": "DDS",
+    "image/x-tga": "TGA",
+    "image/vnd.adobe.photoshop": "PSD",
+    "image/icns": "ICNS",
+    "image/sgi": "SGI",
+    "image/vnd.zbrush.pcx": "PCX",
+    "image/x-dcx": "DCX",
+    "image/x-fli": "FLI",
+    "image/x-cursor": "CUR",
+    "image/x-qoi": "QOI",
+    "image/x-sun-raster": "SUN",
+    "image/x-blp": "BLP",
+    "image/x-xbitmap": "XBM",
+    "image/x-xpixmap": "XPM",
 }
-_PHOTO_FORMATS = ("JPEG", "AVIF", "HEIF")
+_PHOTO_FORMATS = ("JPEG", "AVIF", "HEIF", "JPEG2000")
+_PLAIN_MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "RGBa", "RGBX")
+"""The modes of an image that model APIs show as it is. They would clip numbers of 16 bits."""
+_OPENED_DECODED = ("ICO", "CUR", "ICNS")
+"""Formats whose images are decoded when they are opened."""
 _ORIENTATION = 0x0112
 _UPRIGHT = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -69,7 +92,8 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     """Return the image in `file` as one blob, and its facts.
 
     `params`: `media_type` (by its first bytes), `max_px` (longer side of a converted image), `max_side_px` and
-    `max_bytes` (limits for an unchanged one), `crop` (x, y, width, height in pixels of the upright original) or None.
+    `max_bytes` (limits for an unchanged one), `crop` (x, y, width, height in pixels of the upright original) or None,
+    `frame` (from 1) or None. No blob, and the fact `frames`: there is no such frame.
 
     Raises: Unreadable, Missing.
     """
@@ -89,7 +113,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
         return file
 
     try:
-        if is_small and params.get("crop") is None and kind in KEEPS:
+        if is_small and params.get("crop") is None and params.get("frame") is None and kind in KEEPS:
             facts = _check(source, kind, params["max_side_px"])
             if facts is not None:
                 return facts, [data]
@@ -99,23 +123,27 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise _too_many_pixels() from None
     except Exception as error:
+        if kind in _OPENED_DECODED and isinstance(error, UnidentifiedImageError):
+            raise _unreadable(f"invalid {kind} header") from None
         return _salvage(source(), kind, params, error)
 
 
 def rehearse() -> None:
     """Decode and convert a small image of every format and mode, so that nothing is left to be imported."""
-    for kind in ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "ICO", *(["AVIF"] if HAS_AVIF else [])):
-        for mode in ("RGB", "RGBA", "P", "L", "1", "I;16"):
+    formats = ["PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "ICO", "PPM", "TGA", "PCX", "SGI", "DDS", "ICNS", "XBM"]
+    formats += [name for name, feature in (("AVIF", "avif"), ("JPEG2000", "jpg_2000")) if features.check(feature)]
+    for kind in formats:
+        for mode in ("RGB", "RGBA", "P", "L", "1", "I;16", "CMYK", "LAB"):
             made = io.BytesIO()
             frame = Image.new(mode, (16, 16))
             try:
                 frame.save(made, kind, **({"save_all": True, "append_images": [frame]} if kind == "GIF" else {}))
-            except (OSError, ValueError, KeyError):
+            except (OSError, ValueError, KeyError, SystemError):
                 continue  # not a mode of this format
             for crop in (None, (0, 0, 4, 4)):
                 made.seek(0)
                 media_type = next(name for name, each in FORMATS.items() if each == kind)
-                limits = {"max_px": 8, "max_side_px": 8000, "max_bytes": 100_000}
+                limits = {"max_px": 8, "max_side_px": 2000, "max_bytes": 100_000}
                 decode(made, {"media_type": media_type, "crop": crop, **limits})
             made.seek(0)
             decode(made, {"media_type": media_type, "crop": None, **limits, "max_side_px": 4})
@@ -125,7 +153,7 @@ def _check(source: Callable[[], BinaryIO], kind: str, max_side_px: int) -> dict[
     """Decode an image and return its facts; None if it is too large to be returned unchanged."""
     image = _open(source(), kind)
     facts = _facts(image, kind)
-    if max(image.size) > max_side_px:
+    if max(image.size) > max_side_px or image.mode not in _PLAIN_MODES or _orientation(image) != 1:
         return None
     _check_pixels(image.size, MAX_PIXELS)
     _open(source(), kind).load()
@@ -136,6 +164,11 @@ def _convert(file: BinaryIO, kind: str, params: Mapping[str, Any]) -> tuple[dict
     image = _open(file, kind)
     orientation = _orientation(image)
     facts = _facts(image, kind)
+    if params.get("frame") is not None:
+        facts["frame"] = params["frame"]
+        if not _seek(image, params["frame"]):
+            return facts, []
+        facts["width"], facts["height"] = image.size if orientation < 5 else image.size[::-1]
     box = _crop_box(params.get("crop"), facts["width"], facts["height"])
     if box is not None:
         facts["crop"] = [box[0], box[1], box[2] - box[0], box[3] - box[1]]
@@ -174,17 +207,70 @@ def _facts(image: Image.Image, kind: str) -> dict[str, Any]:
     facts: dict[str, Any] = {"format": kind, "width": width, "height": height}
     if _is_animated(image):
         facts["animated"] = True
+        facts["frames"] = image.n_frames  # type: ignore[attr-defined]  # only images of several frames have it
+    if exif := _exif_facts(image):
+        facts["exif"] = exif
     return facts
+
+
+def _seek(image: Image.Image, frame: int) -> bool:
+    """Select a frame, counted from 1; return False if there is none."""
+    total = getattr(image, "n_frames", 1)
+    if not 1 <= frame <= total:
+        return False
+    image.seek(frame - 1)
+    _check_pixels(image.size, MAX_PIXELS)
+    return True
+
+
+_EXIF_IFD, _GPS_IFD = 0x8769, 0x8825
+_EXIF_TEXTS = (("description", 0x010E), ("make", 0x010F), ("model", 0x0110))
+_TAKEN = 0x9003
+MAX_EXIF_CHARS = 100
+
+
+def _exif_facts(image: Image.Image) -> dict[str, str]:
+    """Return what Exif data says about the making of an image: camera, time, place, description."""
+    if image.format == "PNG" and "exif" not in image.info:
+        return {}
+    try:
+        exif = image.getexif()
+        found = {name: _exif_text(exif.get(tag)) for name, tag in _EXIF_TEXTS}
+        found["taken"] = _exif_text(exif.get_ifd(_EXIF_IFD).get(_TAKEN))
+        gps = exif.get_ifd(_GPS_IFD)
+        if 2 in gps and 4 in gps:
+            found["place"] = f"{_degrees(gps[2], gps.get(1) == 'S'):.5f}, {_degrees(gps[4], gps.get(3) == 'W'):.5f}"
+    except Exception:  # invalid Exif data raises many types
+        return {}
+    return {name: value for name, value in found.items() if value}
+
+
+def _exif_text(value: object) -> str:
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value if isinstance(value, str) else ""
+    text = " ".join("".join([c if c.isprintable() else " " for c in text[: 2 * MAX_EXIF_CHARS]]).split())
+    return text[:MAX_EXIF_CHARS]
+
+
+def _degrees(parts: Any, is_negative: bool) -> float:
+    degrees, minutes, seconds = (float(part) for part in parts)
+    value = degrees + minutes / 60 + seconds / 3600
+    if not 0 <= value <= 180:
+        raise ValueError("no place on earth")
+    return -value if is_negative else value
 
 
 def _open(file: BinaryIO, kind: str) -> Image.Image:
     # Opening decodes nothing, so the check below is in time. Only an icon is decoded at once, and the image in it is
     # checked by nothing but the library itself.
-    Image.MAX_IMAGE_PIXELS = MAX_PIXELS if kind == "ICO" else None
+    Image.MAX_IMAGE_PIXELS = MAX_PIXELS if kind in _OPENED_DECODED else None
     image = Image.open(file, formats=(kind,))
-    _check_pixels(image.size, MAX_JPEG_PIXELS if kind == "JPEG" else MAX_PIXELS)
-    Image.MAX_IMAGE_PIXELS = MAX_PIXELS
+    _check_pixels(image.size, MAX_SCALABLE_PIXELS if kind in ("JPEG", "JPEG2000") else _most_pixels(image))
+    Image.MAX_IMAGE_PIXELS = MAX_GREY_PIXELS
     return image
+
+
+def _most_pixels(image: Image.Image) -> int:
+    return MAX_GREY_PIXELS if image.mode in ("1", "L") else MAX_PIXELS
 
 
 def _check_pixels(size: tuple[int, int], most: int) -> None:
@@ -197,6 +283,8 @@ def _too_many_pixels(size: str = "an image in it has more pixels", most: int = M
 
 
 def _orientation(image: Image.Image) -> int:
+    if image.format == "TIFF":
+        return 1  # Pillow rotates it when it is loaded, and its size is that of the upright image before
     if image.format == "PNG" and "exif" not in image.info:
         return 1  # Pillow would decode all pixels to look for Exif data after them
     try:
@@ -254,8 +342,12 @@ def _upright(
             across, down = drafted[0] / size[0], drafted[1] / size[1]
             part = (int(part[0] * across), int(part[1] * down), round(part[2] * across), round(part[3] * down))
             part = (part[0], part[1], max(part[0] + 1, part[2]), max(part[1] + 1, part[3]))
-    _check_pixels(image.size, MAX_PIXELS)
+    if scale < 1 and image.format == "JPEG2000" and orientation == 1 and box is None:
+        _reduce_on_load(image, target)
+    _check_pixels(image.size, _most_pixels(image))
     image.load()
+    if image.format == "JPEG2000" and box is None:
+        part = (0, 0, *image.size)
     if part != (0, 0, *image.size):
         image = image.crop(part)
     image = _scalable_mode(image)
@@ -265,18 +357,43 @@ def _upright(
             image = image.reduce(factor)
         image = image.resize(target, Image.Resampling.BICUBIC)
     facts["scale"] = scale
-    if image.mode == "CMYK":
-        image = image.convert("RGB")
+    if image.mode in ("CMYK", "LAB", "YCbCr", "HSV"):
+        image = _as_rgb(image)
     if orientation in _UPRIGHT:
         image = image.transpose(_UPRIGHT[orientation])
     image.info = {}  # no profile, comment or Exif block of the file is copied
     return image
 
 
+def _reduce_on_load(image: Any, target: tuple[int, int]) -> None:
+    """Let the decoder of JPEG 2000 leave out resolutions, as long as the result is larger than the target."""
+    width, height = image.size
+    steps = 0
+    while steps < 5 and min(width // target[0], height // target[1]) >> (steps + 1) >= 1:
+        steps += 1
+    image.reduce = steps
+
+
+_SRGB = ImageCms.createProfile("sRGB")
+
+
+def _as_rgb(image: Image.Image) -> Image.Image:
+    """Return an image of another colour space in RGB, by its own profile if it has a valid one."""
+    profile = image.info.get("icc_profile")
+    if profile and image.mode in ("CMYK", "LAB") and len(profile) < 4_000_000:
+        try:
+            converted = ImageCms.profileToProfile(image, io.BytesIO(profile), _SRGB, outputMode="RGB")
+            if converted is not None:
+                return converted
+        except (ImageCms.PyCMSError, OSError, ValueError, TypeError):
+            pass  # an invalid profile; the usual conversion needs none
+    return image.convert("RGB")
+
+
 def _scalable_mode(image: Image.Image) -> Image.Image:
-    """Return the image in a mode that can be scaled: L, LA, RGB, RGBA or CMYK."""
+    """Return the image in a mode that can be scaled: L, LA, RGB, RGBA, CMYK or LAB."""
     mode = image.mode
-    if mode in ("RGBA", "LA", "CMYK"):
+    if mode in ("RGBA", "LA", "CMYK", "LAB"):
         return image
     if "transparency" in image.info:
         return image.convert("RGBA")
@@ -285,12 +402,22 @@ def _scalable_mode(image: Image.Image) -> Image.Image:
     if mode == "1":
         return image.convert("L")
     if mode.startswith("I;16"):
-        return image.convert("I").point(lambda value: value / 256).convert("L")
+        return _narrowed(image.convert("I"))
     if mode in ("I", "F"):
         return _grey(image)
     if mode in ("PA", "RGBa", "La"):
         return image.convert("RGBA")
     return image.convert("RGB")
+
+
+def _narrowed(image: Image.Image) -> Image.Image:
+    """Return numbers of up to 16 bits as shades; the most bits that a pixel uses are the range."""
+    extremes = image.getextrema()
+    highest = extremes[1] if isinstance(extremes, tuple) else 0
+    assert isinstance(highest, (int, float))
+    bits = next(bits for bits in (8, 10, 12, 14, 16, 32) if highest < 1 << bits)
+    factor = 255 / ((1 << bits) - 1)
+    return image.point(lambda value: value * factor + 0).convert("L")
 
 
 def _grey(image: Image.Image) -> Image.Image:

@@ -6,6 +6,7 @@ from eyespan.errors import NoSuchPart, NoSymbol
 from eyespan.model import (
     CharRange,
     DocumentOptions,
+    ImageOptions,
     Lines,
     NotebookOptions,
     PdfOptions,
@@ -15,7 +16,7 @@ from eyespan.model import (
     TextPart,
 )
 from eyespan.record import record
-from eyespan.selectors import Area, Cells, Named, Pages, Ranges, Symbol
+from eyespan.selectors import Area, Cells, Named, Pages, Ranges, Symbol, parse_span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def choose(path: str, kind: Kind, piece: Piece | None, *, max_pages: int, has_im
     if piece is None:
         return Choice(options=DocumentOptions(pdf=pdf))
     if isinstance(piece, Ranges) and kind.parts != "pages" and kind.layout != "image":
-        return Choice(within=piece.ranges, as_text=kind.is_text and kind.layout == "notes")
+        return Choice(within=piece.ranges, as_text=kind.is_text and kind.layout in ("notes", "drawing"))
     match kind.parts, piece:
         case "pages", Pages(first, last, within):
             options = DocumentOptions(pdf=PdfOptions(first, last, max_pages, has_images))
@@ -71,6 +72,8 @@ def choose(path: str, kind: Kind, piece: Piece | None, *, max_pages: int, has_im
             return Choice(Named(name), within, DocumentOptions(sheet=SheetOptions(name)))
         case "tables", Named(name, within):
             return Choice(Named(name), within, DocumentOptions(table=TableOptions(name, 1, TABLE_ROWS)))
+        case "frames", Named(name, ()) if name[:1] == "f" and (frame := parse_span(name[1:])) and frame[0] == frame[1]:
+            return Choice(Named(name), options=DocumentOptions(image=ImageOptions(frame=frame[0])))
         case "table", Named("table", within):
             return Choice(Named("table"), within)
     raise no_such_part(path, kind, piece)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from eyespan.errors import Unreadable
+from eyespan.errors import PastEnd, Unreadable
 from eyespan.kinds import api_image_type, image_type
-from eyespan.model import MIB, ImagePart, NotePart
+from eyespan.model import ImagePart, NotePart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from eyespan.model import Document, ImageOptions, Part, Selection
     from eyespan.opened import Opened
 
-MAX_BASE64_BYTES = 5 * MIB
-MAX_BYTES = MAX_BASE64_BYTES // 4 * 3
-MAX_SIDE_PX = 8000
-"""The limits of model APIs: one larger image makes every later request of a conversation fail."""
+MAX_BYTES = 3_750_000
+MAX_SIDE_PX = 2000
+"""The strictest limits of model APIs: one larger image makes every later request of a conversation fail. A side of more
+than 2,000 pixels is refused in a conversation with many images, 3.75 MB by the API that accepts the fewest bytes."""
 SHOWN_PX = 1568
 """The longer side of a new image. Models see no more: larger images are scaled down by the API, which does not report
 the scale."""
@@ -42,7 +42,7 @@ def read_parts(
 ) -> tuple[tuple[Part, ...], dict[str, Any]]:
     """Decode an image; return it with a note if it differs from the file, and its facts.
 
-    Raises: Unreadable, Missing, TimedOut, Cancelled.
+    Raises: PastEnd, Unreadable, Missing, TimedOut, Cancelled.
     """
     media_type = image_type(first_bytes)
     params = {
@@ -51,8 +51,12 @@ def read_parts(
         "max_side_px": MAX_SIDE_PX,
         "max_bytes": MAX_BYTES,
         "crop": options.crop,
+        "frame": options.frame,
     }
     facts, blobs = decode(params)
+    if options.frame is not None and not blobs:
+        total = facts.get("frames", 1)
+        raise PastEnd(asked, part="frame", wanted=str(options.frame), document="the image", total=total)
     image = image_part(blobs, facts.get("media_type"), asked, "image")
     note = _note(facts)
     parts: tuple[Part, ...] = (image, NotePart(note)) if note else (image,)
@@ -86,7 +90,9 @@ def _note(facts: Mapping[str, Any]) -> str:
         )
     else:
         sentences.append(f"It is shown at {shown} pixels (scale 1).")
-    if facts.get("animated"):
+    if "frame" in facts:
+        sentences.append(f"Frame {facts['frame']} of {facts.get('frames', 1)} is shown.")
+    elif facts.get("animated"):
         sentences.append("It has several frames; the first is shown.")
     if facts.get("damaged"):
         sentences.append("The file is damaged; what could be decoded is shown, the rest is blank.")

@@ -14,7 +14,7 @@ from eyespan.dialects.native.text_items import TextPlan, make_item
 from eyespan.dialects.native.versions import Digest
 from eyespan.dialects.native.wanted import Wanted, want_ranges
 from eyespan.dialects.pieces import Choice, choose
-from eyespan.errors import PastEnd
+from eyespan.errors import Cancelled, PastEnd, ReadError, TimedOut
 from eyespan.escape import visible
 from eyespan.hashes import blake2b
 from eyespan.model import IMAGE_TOKENS, ImageContent, ImagePart, NotePart
@@ -23,6 +23,7 @@ from eyespan.selectors import Cells, Named, Pages, Target, write_target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from eyespan.dialects.native.items import Item, View
@@ -54,7 +55,13 @@ def plan_document(opened: Opened, target: Target, view: View, note: str) -> Item
     bare = replace(target, piece=choice.base)
     notes = (note,) if note else ()
     if kind.layout == "image":
-        return ImageItem(opened.read(), target, view)
+        return ImageItem(opened.read(options=choice.options), target, view)
+    if kind.layout == "drawing":
+        blocks, drawn = _drawn(opened) if piece is None else ((), "")
+        text = FileText(opened, None, as_text=True)
+        wanted = want_ranges(text, choice.within)
+        notes = tuple([one for one in (*notes, drawn, *wanted.notes) if one])
+        return TextPlan(bare, text, replace(wanted, notes=notes), view.style, blocks, is_one_part=True)
     if kind.layout == "text" or choice.as_text:
         text = FileText(opened, choice.options, as_text=choice.as_text)
         wanted = want_ranges(text, choice.within)
@@ -66,6 +73,19 @@ def plan_document(opened: Opened, target: Target, view: View, note: str) -> Item
     if choice.base is None and kind.parts == "table":
         bare = replace(bare, piece=Named("table"))
     return _held_plan(document, bare, choice, view)
+
+
+def _drawn(opened: Opened) -> tuple[tuple[Content, ...], str]:
+    """Return the image of a drawing and a note; the note alone if there is no image."""
+    try:
+        document = opened.read()
+    except (Cancelled, TimedOut):
+        raise
+    except ReadError as error:
+        return (), f"no image: {error}"
+    note = " ".join([part.text for part in document.parts if isinstance(part, NotePart)])
+    images = [ImageContent(part.data, part.media_type) for part in document.parts if isinstance(part, ImagePart)]
+    return tuple(images), f"image: {note}"
 
 
 def _check_range(target: Target, choice: Choice, document: Document) -> None:
@@ -122,7 +142,9 @@ class ImageItem:
     def _text(self) -> str:
         facts = self._document.extra
         size = f" {facts['width']}x{facts['height']}" if "width" in facts else ""
-        end = " unchanged" if self._is_known else f"\nnote: {self._note}" if self._note else ""
+        notes = [self._note, *_image_notes(facts, self._path)]
+        shown = " ".join([note for note in notes if note])
+        end = " unchanged" if self._is_known else f"\nnote: {shown}" if shown else ""
         return f"{visible(self.selector)}: {facts.get('media_type', 'image')}{size} #{self._hash}{end}"
 
     def show(self, max_tokens: int) -> Shown:
@@ -136,6 +158,17 @@ class ImageItem:
         if self._is_known:
             return Shown(self._text(), {**facts, "unchanged": True})
         return Shown(self._text(), facts, blocks=(ImageContent(self._image.data, self._image.media_type),))
+
+
+def _image_notes(facts: Mapping[str, Any], path: str) -> list[str]:
+    """Return what is worth knowing of an image beside its pixels: its frames, and how it was made."""
+    notes = []
+    if facts.get("frames", 1) > 1 and "frame" not in facts:
+        notes.append(f"It has {facts['frames']} frames: {visible(path)}:f2 shows the second.")
+    exif = facts.get("exif")
+    if exif:
+        notes.append(f"Exif: {', '.join([f'{name} {visible(text)}' for name, text in exif.items()])}.")
+    return notes
 
 
 class PagesItem:

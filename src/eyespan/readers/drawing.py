@@ -1,0 +1,34 @@
+"""Read a drawing that is text, such as SVG, as an image."""
+
+from __future__ import annotations
+
+from eyespan.kinds import drawing_type
+from eyespan.model import NotePart
+from eyespan.readers.image import MAX_BYTES, MAX_SIDE_PX, SHOWN_PX, image_part
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from eyespan.context import CallContext
+    from eyespan.model import Document, Selection
+    from eyespan.opened import Opened
+
+
+def read(opened: Opened, selection: Selection, context: CallContext) -> Document:
+    """Return one image and a note with its size.
+
+    Raises: Unreadable, Missing, TimedOut, Cancelled.
+    """
+    source = opened.source
+    params = {
+        "media_type": drawing_type(source.first_bytes),
+        "max_px": SHOWN_PX,
+        "max_side_px": MAX_SIDE_PX,
+        "max_bytes": MAX_BYTES,
+        "crop": None,
+    }
+    facts, blobs = opened.decode(params, context)
+    image = image_part(blobs, facts.get("media_type"), source.asked, "drawing")
+    note = f"drawn from {facts['width']} x {facts['height']}"
+    if facts.get("lacks_letters"):
+        note += ", without its letters"
+    return opened.document((image, NotePart(note)), facts)
