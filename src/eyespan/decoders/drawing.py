@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 try:
     import resvg_py
 except ImportError:
-    resvg_py = None
+    HAS_RESVG = False
+else:
+    HAS_RESVG = True
 
 from eyespan.decoders import image
 from eyespan.decoders.files import read_whole
@@ -43,7 +45,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     """
     if params["media_type"] != "image/svg+xml":
         return image.decode(file, params)
-    if resvg_py is None:
+    if not HAS_RESVG:
         raise Missing("", what="drawing SVG images", install="pip install 'eyespan[svg]'")
     data = read_whole(file, MAX_SVG_BYTES, kind=KIND)
     source = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8", "replace").lstrip("\ufeff")
@@ -69,7 +71,7 @@ def rehearse() -> None:
     svg = (
         b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><text>a</text><rect width="5" height="5"/></svg>'
     )
-    if resvg_py is not None:
+    if HAS_RESVG:
         decode(io.BytesIO(svg), {"media_type": "image/svg+xml", "crop": None, **limits})
 
 
@@ -91,7 +93,7 @@ def _size(source: str) -> tuple[float, float]:
     return max(0.0, width), max(0.0, height)
 
 
-def _target(width: float, height: float, max_px: int) -> dict[str, int]:
+def _target(width: float, height: float, max_px: int) -> dict[str, Any]:
     """Return the side to draw: the longer one, between `LEAST_PX` and `max_px`."""
     longer = max(width, height)
     side = round(min(max_px, max(LEAST_PX, longer))) if longer else min(max_px, 1024)
