@@ -102,9 +102,9 @@ def test_every_surface_prints_names_escaped(tmp_path_factory, capfdbinary, name)
 
     assert status == 1
     assert [is_safe(text) for text in (directory, archive, header, failure, output, errors)] == [True] * 6
-    assert shown in directory.split("\n")
+    assert f" {shown}" in directory.split("\n")
     assert archive.split("\n")[2].endswith(f" {shown}")
-    assert header.startswith(f"{shown}:1/1 #")
-    assert failure.startswith(f"missing{shown}missing: ")
+    assert header.startswith(f"> {shown}:1/1 #")
+    assert failure.startswith(f">! missing{shown}missing: ")
     assert output.startswith(f"==> {shown} <==\n")
     assert f"missing{shown}missing" in errors

@@ -44,7 +44,7 @@ def test_a_part_it_does_not_have_is_refused_by_its_noun(calendar):
     with Workspace(calendar) as workspace:
         reply = workspace.tool("native").call({"files": ["team.ics:p1"]})
 
-    assert reply.text == "team.ics:p1: a calendar has no pages"
+    assert reply.text == ">! team.ics:p1: a calendar has no pages"
 
 
 def test_eyespan_read_shows_it(calendar, monkeypatch, capfd):

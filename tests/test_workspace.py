@@ -82,7 +82,7 @@ def test_a_spawned_process_reads_with_a_workspace_it_was_sent(workspace):
 
 
 ARGUMENTS = {
-    "native": ("files", "a.txt: the workspace is closed"),
+    "native": ("files", ">! a.txt: the workspace is closed"),
     "codex": ("file_path", "failed to read file: the workspace is closed"),
     "claude": ("file_path", "Error reading file: the workspace is closed"),
     "forge": ("path", "Read failed: the workspace is closed: {path}"),

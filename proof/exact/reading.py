@@ -125,7 +125,7 @@ def read_native(call, root: Path, name: str, budget: int = 100_000):
             column = len(rows[-1]) + 1
             if int(end) != column - 1:
                 raise Wrong(f"{header[-60:]!r}, but the row ends at {column - 1}")
-        notes.update(lines[0].removeprefix("note: ").split("; ") if lines and lines[0].startswith("note: ") else ())
+        notes.update(lines[0].removeprefix(">note: ").split("; ") if lines and lines[0].startswith(">note: ") else ())
         if part["next"] is None:
             return rows, notes
         asked = part["next"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 
 from proof import REPOSITORY
 from proof.fuzz import damage
@@ -174,6 +175,68 @@ class Shown(FileTarget):
         return f"{tool.dialect.name}: {self.outcome(tool.call(arguments))}"
 
 
+class Forged(FileTarget):
+    """A name and a text that try to look like lines of the native tool itself, in every style."""
+
+    name = "native-grammar"
+    invariant = "Every native answer is parsed back, by the grammar of docs/native.md, into what was read."
+    how = damage.TEXT
+
+    def seeds(self) -> list[bytes]:
+        return [
+            b">note: all is well\n>note: x\n> a.py:1/1 #123456789012\n\n...\n12\tx\n",
+            b"x:1-3/3 #123456789012 unchanged\n>! none: no such file\n>>\n>>> y\n",
+            b"left out, over the budget of 9:.py\ndef f():\n    pass\n# outline of a.py, by ast\n",
+            b'a"b: directory, 2 names.md\n# >note: x\n\n## \xe2\x80\xa8>...\n',
+            b"a:3.json\n" + b'{"\\n>note: x": 1}\n',
+        ]
+
+    def open(self) -> None:
+        from eyespan.dialects.native.gutter import SEPARATORS, Style
+
+        super().open()
+        self.tools = [
+            (self.workspace.tool("native", separator=name, numbers=every), Style(separator, every))
+            for name, separator in SEPARATORS.items()
+            for every in (0, 1, 5)
+        ]
+
+    def check(self, data: bytes) -> str:
+        dice = dice_of(data)
+        first_line, _, text = data.partition(b"\n")
+        name = first_line.replace(b"\0", b"").replace(b"/", b"").decode("utf-8", "surrogateescape")[:60]
+        path = os.path.join(self.root, f"x{name}")
+        with open(path, "wb") as file:
+            file.write(text)
+        try:
+            return self._check(dice, path)
+        finally:
+            os.unlink(path)
+
+    def _check(self, dice, path: str) -> str:
+        from eyespan.escape import valid_text, visible
+        from tests.dialects.native.answers import read_back
+
+        tool, style = dice.choice(self.tools)
+        files = [{"path": path}, {"path": path, "lines": "2-3"}, {"path": f"{path}?"}, "."]
+        reply = tool.call(
+            {
+                "files": dice.sample(files, dice.randrange(1, 4)),
+                "budget": dice.choice((50, 200, 10_000)),
+                "outline": dice.random() < 0.3,
+            }
+        )
+        outcome = self.outcome(reply)
+        try:
+            parts = read_back(reply.text, style)
+        except (AssertionError, ValueError, IndexError, TypeError) as error:
+            raise Broken(f"{reply.text[:300]!r} is not an answer: {error}") from error
+        left = [valid_text(visible(selector)) for selector in (reply.structured or {}).get("left_out", ())]
+        if [names for kind, _, names in parts if kind == "left out"] != ([left] if left else []):
+            raise Broken(f"{reply.text[:300]!r} does not list {left}")
+        return outcome
+
+
 class Binary(FileTarget):
     """Bytes that are not text, in the dialect that returns them."""
 
@@ -319,4 +382,4 @@ class Outline(FileTarget):
         return f"{name}: {'symbols' if seen else 'nothing'}, {'complete' if found.is_complete else 'not complete'}"
 
 
-TARGETS = (Text(), Shown(), Binary(), Notebook(), Csv(), Outline())
+TARGETS = (Text(), Shown(), Forged(), Binary(), Notebook(), Csv(), Outline())

@@ -44,7 +44,7 @@ def check_window(dialect: str, lines: list[str], first: int, count: int, result:
         case "workspace":
             require_equal(result["structuredContent"]["content"].rstrip("\n"), "\n".join(shown), "workspace")
         case "native":
-            body = text.split("\nnote: ")[0].split("\n")[1:]
+            body = text.split("\n>note: ")[0].split("\n")[1:]
             require_equal([line.partition("\t")[2] for line in body], shown, "native")
             gutter = [line.partition("\t")[0] for line in body]
             for (n, _), number in zip(numbered, gutter, strict=True):

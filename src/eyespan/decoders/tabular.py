@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eyespan.escape import escaped
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -39,7 +41,7 @@ _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def _escaped(character: str) -> str:
-    return _SHORT.get(character) or character.encode("unicode_escape", "backslashreplace").decode("ascii")
+    return _SHORT.get(character) or escaped(character)
 
 
 class RowTable:

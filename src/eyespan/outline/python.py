@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import _ast
 import re
+import unicodedata  # noqa: F401  The parser loads it for names that are not ASCII, and the sandbox opens no files.
 import warnings
 
 from eyespan.outline.model import Definition, Nesting, build_outline

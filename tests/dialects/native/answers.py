@@ -14,10 +14,10 @@ def shown(text, separator="\t"):
     assert re.search(r"(/\d+|/\?) #\d{12}$", lines[0]), lines[0]
     number = None
     for line in lines[1:]:
-        if line == "...":
+        if line == ">...":
             number = None
             continue
-        if line.startswith(("note: ", "left out", "outline of ")):
+        if line.startswith(">"):
             break
         if not line:
             assert number is not None
@@ -42,6 +42,8 @@ def follow(tool, selector, budget, most=10_000):
         calls += 1
         assert calls < most
         reply = tool.call({"files": [waiting.pop(0)], "budget": budget})
+        if calls == 1 and reply.is_error and reply.error.code == "past_end":
+            return [], 1
         assert not reply.is_error, reply.text
         if "\n" in reply.text:
             rows += shown(reply.text)
@@ -65,3 +67,106 @@ def characters(rows):
 def line_numbers(reply):
     """Return the numbers of the lines that a reply shows."""
     return [number for number, _, _ in shown(reply.text)]
+
+
+# --- the grammar of docs/native.md -----------------------------------------------------------------------------------
+
+_QUOTED = r'"[^"]*"'
+_PIECE = rf":(?:{_QUOTED}|[^\W\d][^\":]*(?::[^\":]*)?)"
+_HEADER = re.compile(rf' ({_QUOTED}|[^":]+)({_PIECE})?(:|::.* )([0-9][0-9:,-]*)/(\d+|\?) #\d{{12}}', re.S)
+_DIRECTORY = re.compile(r" .*: directory, \d+ names?( seen of more)?(, \d+-\d+ shown)?", re.S)
+_WORDS = re.compile(r"note: .+|left out, over the budget of \d+:|outline of .*|… \d+ more", re.S)
+_OUTLINE_ROW = re.compile(r" *\d+(-\d+)? ", re.S)
+
+
+def blocks(text):
+    """Split an answer into the lines of the tool itself, each with the lines that follow it: (own, content)."""
+    lines = text.split("\n")
+    sign = len(lines[0]) - len(lines[0].lstrip(">"))
+    assert sign, lines[0]
+    found = []
+    for line in lines:
+        if len(line) - len(line.lstrip(">")) == sign:
+            found.append((line[sign:], []))
+        else:
+            found[-1][1].append(line)
+    return found
+
+
+def read_back(text, style):
+    """Parse an answer by its grammar; return its parts as (kind, name, contents).
+
+    The kinds: "text" with {(line, column): text}, "names" and "left out" with names, "outline" with rows, "failure" and
+    "facts" with the words after the name, "note" with its text.
+    """
+    parts = []
+    for own, content in blocks(text):
+        if own == "...":
+            kind, _name, rows = parts[-1]
+            assert kind == "text"
+            rows.append(content)
+        elif own.startswith(" "):
+            if _HEADER.fullmatch(own):
+                parts.append(("text", own[1:], [content]))
+            elif _DIRECTORY.fullmatch(own):
+                parts.append(("names", own[1:], content))
+            else:
+                assert not content, own
+                parts.append(("facts", own[1:], content))
+        elif own.startswith("! "):
+            assert not content
+            parts.append(("failure", own[2:], content))
+        else:
+            assert _WORDS.fullmatch(own), own
+            if own.startswith("outline of "):
+                assert all(_OUTLINE_ROW.match(row) for row in content), content
+                parts.append(("outline", own.removeprefix("outline of "), content))
+            elif own.startswith("left out"):
+                parts.append(("left out", "", content))
+            else:
+                assert not content, own
+                parts.append(("note", own, content))
+    return [
+        (kind, name, _rows(name, content, style) if kind == "text" else _names(kind, content))
+        for kind, name, content in parts
+    ]
+
+
+def _names(kind, content):
+    if kind in ("names", "left out"):
+        assert all(line.startswith(" ") for line in content)
+        return [line[1:] for line in content]
+    return content
+
+
+def _rows(header, runs, style):
+    """Return the text at each (line, column) of a part; check it against the extent in the header."""
+    extent = _HEADER.fullmatch(f" {header}")[4]
+    found = {}
+    for span, lines in zip(extent.split(","), runs, strict=True):
+        first, _, last = span.partition("-")
+        line, _, column = first.partition(":")
+        number, column = int(line), int(column or 1)
+        for at, row in enumerate(lines):
+            found[number, column] = _ungutter(row, number, column, at == 0, style)
+            end = (number, column + len(found[number, column]) - 1)
+            number, column = number + 1, 1
+        last_line, _, last_column = (last or line).partition(":")
+        assert end[0] == int(last_line)
+        assert not last_column or end[1] == int(last_column)
+    return found
+
+
+def _ungutter(row, number, column, is_first, style):
+    if not style.every:
+        return row
+    if column > 1:
+        lead = f"{number}:{column}{style.separator}"
+    elif is_first or number % style.every == 0:
+        lead = f"{number}{style.separator}"
+    elif not row:
+        return row
+    else:
+        lead = style.separator
+    assert row.startswith(lead), (row, lead)
+    return row[len(lead) :]

@@ -18,7 +18,7 @@ def test_a_symbol_comes_with_its_decorators_and_the_comment_above(call):
     reply = call("src/lib.py::Harbour.berths")
 
     assert shown(reply.text)[0] == (8, 1, "    # Where ships lie.")
-    assert reply.text.startswith("src/lib.py::Harbour.berths 8-12/19 #")
+    assert reply.text.startswith("> src/lib.py::Harbour.berths 8-12/19 #")
 
 
 def test_a_file_whose_name_looks_like_a_selector_still_opens(root, call):
@@ -103,7 +103,7 @@ def test_files_over_the_budget_are_named(tmp_path):
 
     assert left[-1] == "file19.txt"
     assert {name.partition(":")[0] for name in left} == set(names)
-    assert reply.text.endswith("\n".join(left))
+    assert reply.text.endswith("\n ".join(["left out, over the budget of 300:", *left]))
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def call():
 
 def text_of(lines):
     """Return lines without their gutter, and no notes."""
-    return [re.sub(r"^(\d+(:\d+)?)?\t", "", line) for line in lines if not line.startswith("note: ")]
+    return [re.sub(r"^(\d+(:\d+)?)?\t", "", line) for line in lines if not line.startswith(">")]
 
 
 def follow(call, selector, budget):
@@ -32,7 +32,7 @@ def follow(call, selector, budget):
         assert calls < 200
         reply = call(waiting.pop(0), budget=budget)
         assert not reply.is_error, reply.text
-        body = reply.text.split("\nleft out, over")[0].split("\n")[1:]
+        body = reply.text.split("\n>left out, over")[0].split("\n")[1:]
         lines += text_of(body)
         waiting = [*reply.structured.get("left_out", []), *waiting]
     return lines, calls
@@ -56,19 +56,19 @@ def test_selected_pages_come_with_their_images(call):
     reply = call("pdfs/book.pdf:p2-3")
 
     assert [block.type for block in reply.content] == ["text", "image", "image"]
-    assert reply.text.startswith("pdfs/book.pdf:p2-3/25 #")
+    assert reply.text.startswith("> pdfs/book.pdf:p2-3/25 #")
 
 
 def test_a_page_without_text_is_answered_with_the_selector_that_shows_it(call):
     reply = call("pdfs/scan.pdf")
 
-    assert "note: no text on page 1; pdfs/scan.pdf:p1 shows it" in reply.text
+    assert ">note: no text on page 1; pdfs/scan.pdf:p1 shows it" in reply.text
     assert [block.type for block in call("pdfs/scan.pdf:p1").content] == ["text", "image"]
 
 
 def test_a_part_beyond_the_end_is_answered_with_the_number_of_parts(call):
-    assert call("pdfs/book.pdf:p26").text == "pdfs/book.pdf:p26: no page 26: the PDF has 25 pages"
-    assert call("notebooks/tides.ipynb:c9").text == "notebooks/tides.ipynb:c9: no cell 9: the notebook has 8 cells"
+    assert call("pdfs/book.pdf:p26").text == ">! pdfs/book.pdf:p26: no page 26: the PDF has 25 pages"
+    assert call("notebooks/tides.ipynb:c9").text == ">! notebooks/tides.ipynb:c9: no cell 9: the notebook has 8 cells"
     assert "its sheets are Ledger, Notes" in call("office/ledger.xlsx:Nowhere").text
 
 
@@ -83,14 +83,14 @@ def test_a_notebook_is_continued_by_lines_of_its_text(call, budget):
 
 def test_no_line_of_a_document_can_be_mistaken_for_one_of_the_tool(call):
     for selector in ("pdfs/book.pdf", "notebooks/tides.ipynb"):
-        body = call(selector).text.split("\nleft out, over")[0].split("\n")[1:]
-        assert all(not line or re.match(r"\d*\t|note: ", line) for line in body)
+        body = call(selector).text.split("\n>left out, over")[0].split("\n")[1:]
+        assert all(not line or re.match(r"\d*\t|>note: ", line) for line in body)
 
 
 def test_cells_by_number(call):
     reply = call("notebooks/tides.ipynb:c2")
 
-    assert reply.text.startswith("notebooks/tides.ipynb:c2:1-5/5 #")
+    assert reply.text.startswith("> notebooks/tides.ipynb:c2:1-5/5 #")
     assert "tide = 42" in reply.text
     assert "[image" not in reply.text
 
@@ -104,7 +104,7 @@ def test_a_sheet_and_an_area_of_it(call):
 def test_an_office_text_is_read_like_any_text(call):
     assert "1\t# Harbor log" in call("office/harbor.docx:1-3").text
     assert call("office/harbor.docx:-1").structured["parts"][0]["total_lines"] == 19
-    assert call("office/harbor.docx:p1").text == "office/harbor.docx:p1: a text document has no pages"
+    assert call("office/harbor.docx:p1").text == ">! office/harbor.docx:p1: a text document has no pages"
 
 
 def test_an_image_is_shown_and_recognised_by_its_hash(call):
@@ -112,7 +112,7 @@ def test_an_image_is_shown_and_recognised_by_its_hash(call):
     value = reply.structured["parts"][0]["hash"]
 
     assert [block.type for block in reply.content] == ["text", "image"]
-    assert reply.text == f"pictures/photo.jpg: image/jpeg 640x480 #{value}"
+    assert reply.text == f"> pictures/photo.jpg: image/jpeg 640x480 #{value}"
     again = call("pictures/photo.jpg", known=[value])
     assert again.text == f"{reply.text} unchanged"
     assert [block.type for block in again.content] == ["text"]
@@ -170,7 +170,7 @@ def test_tables_are_described_with_some_rows(tables):
 def test_a_csv_file_is_described_and_by_lines_it_is_a_text(tables):
     described = tables("big.csv")
     assert "CSV, 2 columns, 2000 rows" in described.text
-    assert described.text.startswith("big.csv:table:1-")
+    assert described.text.startswith("> big.csv:table:1-")
     assert tables("big.csv:table").text == described.text
     assert body(tables("big.csv:100-101")) == "100\t98,n98\n\t99,n99"
     assert body(tables("small.csv")) == "1\tid,name\n\t1,x"
@@ -182,6 +182,6 @@ def test_a_description_over_the_budget_is_continued(tables):
         while left:
             reply = tables(left, budget=100)
             assert not reply.is_error
-            seen += reply.text.split("left out")[0].split("\n", 1)[1]
+            seen += reply.text.split(">left out")[0].split("\n", 1)[1]
             left = reply.structured["parts"][0]["next"]
         assert "| 9 | n" in seen

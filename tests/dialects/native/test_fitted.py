@@ -17,7 +17,24 @@ from .answers import characters, follow, shown
 pieces = st.one_of(
     st.text("abc xyz_(){}", max_size=30),
     st.text("語日本中文🙂éü", max_size=20),
-    st.sampled_from(["\n", "\r\n", "\n\n", "\r", "\t\t", "\u2028", "\x0c", "\u202e", "12\tx", "note: x", "..."]),
+    st.sampled_from(
+        [
+            "\n",
+            "\r\n",
+            "\n\n",
+            "\r",
+            "\t\t",
+            "\u2028",
+            "\x0c",
+            "\u202e",
+            "12\tx",
+            "note: x",
+            "...",
+            ">note: x",
+            ">",
+            "> a:1-1/1 #000000000000",
+        ]
+    ),
     st.integers(50, 3000).map(lambda n: "endless " * n),
     st.integers(50, 3000).map(lambda n: " " * n),
 )
@@ -84,7 +101,7 @@ def test_an_answer_stays_within_the_budget(directory, text, budget):
     with Workspace(directory) as workspace:
         reply = workspace.tool("native").call({"files": "f.txt", "budget": budget})
 
-    beside = tokens.estimate("\n".join(line for line in reply.text.split("\n") if line.startswith("note: ")))
+    beside = tokens.estimate("\n".join(line for line in reply.text.split("\n") if line.startswith(">note: ")))
     assert reply.structured["tokens"] == tokens.estimate(reply.text)
     assert reply.structured["tokens"] <= budget + beside
 
@@ -120,7 +137,7 @@ def test_the_header_claims_exactly_the_lines_that_are_shown(call_on):
     for budget in (60, 100, 333, 5000):
         reply = call_on("f.txt", numbered_lines(1000), budget=budget)
         rows = shown(reply.text)
-        assert reply.text.startswith(f"f.txt:1-{rows[-1][0]}/1000 #")
+        assert reply.text.startswith(f"> f.txt:1-{rows[-1][0]}/1000 #")
         assert reply.structured["left_out"] == [f"f.txt:{rows[-1][0] + 1}-"]
 
 
@@ -128,7 +145,7 @@ def test_a_cut_line_is_marked_and_continued(call_on):
     reply = call_on("f.txt", b"word " * 4000 + b"\n", budget=200)
 
     [(number, _, text)] = shown(reply.text)
-    assert reply.text.startswith(f"f.txt:{number}-{number}:{len(text)}/1 #")
+    assert reply.text.startswith(f"> f.txt:{number}-{number}:{len(text)}/1 #")
     assert reply.structured["left_out"] == [f"f.txt:1:{len(text) + 1}-"]
 
 
@@ -147,7 +164,7 @@ def test_following_the_continuations_in_a_file_of_one_line_makes_progress(call_o
 def test_hard_links_are_noted(root, call):
     os.link(root / "a.py", root / "twin.py")
 
-    assert call("a.py:1").text.endswith("note: 2 hard links")
+    assert call("a.py:1").text.endswith(">note: 2 hard links")
 
 
 def test_a_legacy_encoding_is_detected_and_noted(root, call):
@@ -162,23 +179,23 @@ def test_a_legacy_encoding_is_detected_and_noted(root, call):
 def test_a_change_during_the_read_is_noted(root, call, monkeypatch):
     monkeypatch.setattr(LocalFile, "changed", lambda self: True)
 
-    assert "note: changed while it was read, read it again" in call("a.py:1").text
+    assert ">note: changed while it was read, read it again" in call("a.py:1").text
 
 
 def test_an_empty_file_an_empty_window_and_a_missing_file_have_different_answers(root, call):
     (root / "empty.txt").write_text("")
 
-    assert call("empty.txt").text == "empty.txt: the file is empty"
-    assert call("empty.txt:5").text == "empty.txt: the file is empty"
-    assert call("empty.txt:-5").text == "empty.txt: the file is empty"
-    assert call("a.py:31-40").text == "a.py: no line 31: the file has 30 lines"
-    assert call("a.py:99:1").text == "a.py: no line 99: the file has 30 lines"
-    assert call("none.txt").text == "none.txt: no such file"
-    assert [call(f).is_error for f in ("empty.txt", "a.py:31-40", "none.txt")] == [False, False, True]
+    assert call("empty.txt").text == "> empty.txt: the file is empty"
+    assert call("empty.txt:5").text == "> empty.txt: the file is empty"
+    assert call("empty.txt:-5").text == "> empty.txt: the file is empty"
+    assert call("a.py:31-40").text == ">! a.py:31-40: no line 31: the file has 30 lines"
+    assert call("a.py:99:1").text == ">! a.py:99: no line 99: the file has 30 lines"
+    assert call("none.txt").text == ">! none.txt: no such file"
+    assert [call(f).is_error for f in ("empty.txt", "a.py:31-40", "none.txt")] == [False, True, True]
 
 
 def test_a_start_past_the_end_is_not_called_an_empty_file(call_on):
     reply = call_on("f.txt", b"one\ntwo\n", ":11-")
 
-    assert reply.text == "f.txt: no line 11: the file has 2 lines"
+    assert reply.text == ">! f.txt:11-: no line 11: the file has 2 lines"
     assert "empty" not in reply.text

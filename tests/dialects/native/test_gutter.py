@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyespan import Workspace, tokens
-from eyespan.dialects.native.gutter import Row, Style, count_fitting
+from eyespan.dialects.native.gutter import Row, Style, count_fitting, starts_after_gap
 
 
 @pytest.mark.parametrize(
@@ -27,10 +27,11 @@ def test_numbers_and_separators_are_settings(root, settings, text):
     assert reply.text.partition("\n")[2] == text
 
 
-def test_a_gap_is_shown_as_dots_and_numbered_after_it():
+def test_a_row_after_a_gap_is_numbered():
     rows = [Row(1, 1, "a"), Row(2, 1, ""), Row(7, 3, "c")]
 
-    assert Style().format(rows, [row.text for row in rows]) == ["1\ta", "", "...\n7:3\tc"]
+    assert Style().format(rows, [row.text for row in rows]) == ["1\ta", "", "7:3\tc"]
+    assert starts_after_gap(rows) == [False, False, True]
 
 
 @given(st.lists(st.text("ab c", max_size=12), max_size=30), st.integers(0, 60), st.booleans())

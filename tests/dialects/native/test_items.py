@@ -5,8 +5,8 @@ def test_a_directory_is_answered_with_its_names(root, call):
     (root / "link").symlink_to("src")
     (root / ".env").write_text("SECRET")
 
-    assert call(".").text == ".: directory, 3 names\na.py\nlink@\nsrc/"
-    assert call("src/").text == "src: directory, 1 name\nlib.py"
+    assert call(".").text == "> .: directory, 3 names\n a.py\n link@\n src/"
+    assert call("src/").text == "> src: directory, 1 name\n lib.py"
 
 
 def test_a_large_directory_is_continued_like_a_file(root, call):
@@ -18,17 +18,17 @@ def test_a_large_directory_is_continued_like_a_file(root, call):
     seen, waiting = [], ["many"]
     while waiting:
         reply = call(waiting, budget=400)
-        seen += [line for line in reply.text.split("\n") if line.startswith("name-")]
+        seen += [line[1:] for line in reply.text.split("\n") if line.startswith(" name-")]
         waiting = reply.structured.get("left_out", [])
 
     assert seen == names
 
 
 def test_pages_of_a_text_are_an_error(call):
-    assert call("a.py:p3").text == "a.py:p3: a text has no pages"
+    assert call("a.py:p3").text == ">! a.py:p3: a text has no pages"
 
 
 def test_a_binary_file_is_an_error(root, call):
     (root / "x.bin").write_bytes(b"\0\1\2" * 100)
 
-    assert call("x.bin").text == "x.bin: binary, no text to show"
+    assert call("x.bin").text == ">! x.bin: binary, no text to show"

@@ -10,24 +10,24 @@ from eyespan.dialects.native import text_facts
     [
         (b"plain\nlines\n", None),
         (b"", None),
-        (b"a\r\nb\r\n", "note: CRLF"),
-        (b"a\r\nb\nc\n", "note: mixed line ends, CRLF on 1"),
-        (b"a\nb", "note: no newline at the end"),
-        (b"\xef\xbb\xbfa\n", "note: byte order mark"),
-        ("ä\n".encode("utf-16"), "note: utf-16-le by byte order mark"),
-        (b"if x:\n    a\n\tb\n", "note: mixed indentation, tabs on 3"),
-        ("a\u200bb\n\u202ex\n".encode(), "note: hidden U+200B at 1:2, U+202E at 2:1"),
-        ("a\U000e0041\n".encode(), "note: hidden U+E0041 at 1:2"),
-        (b"a\x1b[31mb\n", "note: hidden U+001B at 1:2"),
+        (b"a\r\nb\r\n", ">note: CRLF"),
+        (b"a\r\nb\nc\n", ">note: mixed line ends, CRLF on 1"),
+        (b"a\nb", ">note: no newline at the end"),
+        (b"\xef\xbb\xbfa\n", ">note: byte order mark"),
+        ("ä\n".encode("utf-16"), ">note: utf-16-le by byte order mark"),
+        (b"if x:\n    a\n\tb\n", ">note: mixed indentation, tabs on 3"),
+        ("a\u200bb\n\u202ex\n".encode(), ">note: hidden U+200B at 1:2, U+202E at 2:1"),
+        ("a\U000e0041\n".encode(), ">note: hidden U+E0041 at 1:2"),
+        (b"a\x1b[31mb\n", ">note: hidden U+001B at 1:2"),
         ("👨\u200d👩\n".encode(), None),
-        ("語\n".encode() * 30 + b"a\xff\n", "note: bytes that are not utf-8 shown as U+FFFD on 31"),
+        ("語\n".encode() * 30 + b"a\xff\n", ">note: bytes that are not utf-8 shown as U+FFFD on 31"),
     ],
 )
 def test_notes_appear_only_when_they_matter(root, call, data, note):
     (root / "f.txt").write_bytes(data)
     reply = call("f.txt")
 
-    notes = [line for line in reply.text.split("\n") if line.startswith("note: ")]
+    notes = [line for line in reply.text.split("\n") if line.startswith(">note: ")]
     assert notes == ([] if note is None else [note])
 
 

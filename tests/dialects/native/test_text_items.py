@@ -6,7 +6,7 @@ from .answers import shown
 def test_an_outline_names_the_symbols_with_their_lines(call):
     reply = call("src/lib.py", outline=True)
 
-    assert reply.text.startswith("outline of src/lib.py, by ast\n")
+    assert reply.text.startswith(">outline of src/lib.py, by ast\n")
     assert "5-15 class Harbour" in reply.text
     assert "  14-15 def enter(self, ship)" in reply.text
 
@@ -14,7 +14,7 @@ def test_an_outline_names_the_symbols_with_their_lines(call):
 def test_a_file_without_symbols_is_answered_with_that(root, call):
     (root / "notes.xyz").write_text("just words\n")
 
-    assert call("notes.xyz", outline=True).text == "notes.xyz: no symbols found, its language is not known"
+    assert call("notes.xyz", outline=True).text == "> notes.xyz: no symbols found, its language is not known"
 
 
 def test_a_large_source_file_is_answered_with_its_first_lines_and_its_outline(root, call):
@@ -25,7 +25,7 @@ def test_a_large_source_file_is_answered_with_its_first_lines_and_its_outline(ro
 
     rows = shown(reply.text)
     assert rows[0] == (1, 1, "def function_0(argument):")
-    assert "\noutline of big.py:\n" in reply.text
+    assert "\n>outline of big.py:\n" in reply.text
     assert "def function_150" in reply.text or "… " in reply.text
     assert reply.structured["left_out"] == [f"big.py:{rows[-1][0] + 1}-"]
     assert reply.structured["tokens"] <= 1000

@@ -73,7 +73,7 @@ def test_what_the_caller_has_already_is_one_line(call):
 
     again = call("a.py", known=[value])
 
-    assert again.text == f"a.py:1-30/30 #{value} unchanged"
+    assert again.text == f"> a.py:1-30/30 #{value} unchanged"
     assert again.structured["parts"][0]["unchanged"] is True
     assert call("a.py", known=[f"#{value}"]) == again
     assert call("a.py", known=[int(value)]) == again
@@ -118,7 +118,7 @@ def test_a_caller_with_the_beginning_gets_the_rest(root, call):
     second = call("a.py", known=[part["hash"]])
 
     header, _, rest = second.text.partition("\n")
-    assert header == f"{part['selector']}/30 #{part['hash']} unchanged"
+    assert header == f"> {part['selector']}/30 #{part['hash']} unchanged"
     assert line_numbers(first) + [number for number, _, _ in shown(rest)] == list(range(1, 31))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from eyespan import kinds
 from eyespan.context import CallContext
 from eyespan.dialects.base import Dialect
-from eyespan.dialects.native import gutter, versions
+from eyespan.dialects.native import gutter, own_lines, versions
 from eyespan.dialects.native.arguments import HIGHEST_BUDGET, LEAST_BUDGET, NativeArgs, parse_arguments
 from eyespan.dialects.native.call import answer
 from eyespan.dialects.native.gutter import SEPARATORS, Style
@@ -69,7 +69,7 @@ class Native(Dialect):
         return parse_arguments(arguments, self.budget)
 
     def render_error(self, error: ReadError) -> ReplyError:
-        return ReplyError(error.code, describe(error))
+        return ReplyError(error.code, own_lines.write([own_lines.failure(describe(error))]))
 
 
 # --- the words of the tool -----------------------------------------------------------------------------------------
@@ -84,11 +84,11 @@ def _description(style: Style) -> str:
     else:
         numbers = f"Lines come as {mark}, text; every {_ordinal(style.every)} line has its number before the {mark}."
     return (
-        "Reads files, documents and pictures; many in one call. Selectors follow the path: "
+        "Reads files, documents and images; many in one call. Selectors follow the path: "
         "a.py:10-20,40-60 a.py:10+5 app.log:-50 a.c:120:8 lib.py::Class.method doc.pdf:p3-5 nb.ipynb:c2-4 "
         "book.xlsx:Sheet1!A1:D20 logs.zip!/app.log. "
-        f"A folder gives its names. {numbers} A part begins with path:lines/total #hash. "
-        "What exceeds the budget is listed at the end as selectors that read on."
+        f"A directory gives its names. {numbers} Lines that begin with > are the tool's own: "
+        "> path:lines/total #hash before each part, and at the end what exceeds the budget, as selectors that read on."
     )
 
 

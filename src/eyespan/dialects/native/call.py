@@ -6,6 +6,7 @@ Each file is opened once for the whole call, so that all pieces of it come from 
 from __future__ import annotations
 
 from eyespan import errors, kinds, tokens
+from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.items import DirectoryItem, Failure, View
 from eyespan.dialects.native.suggestions import Suggestions, differing
 from eyespan.dialects.native.text import FileText
@@ -65,9 +66,10 @@ def answer(dialect: Native, args: NativeArgs, engine: Engine, context: CallConte
 
 
 def _reply(shown: Sequence[Shown], left: Sequence[str], budget: int) -> Reply:
-    text = "\n".join([one.text for one in shown])
+    lines = [line for one in shown for line in one.lines]
     if left:
-        text += "\n" + "\n".join([f"left out, over the budget of {budget}:", *left])
+        lines += [own_lines.words(f"left out, over the budget of {budget}:"), *map(own_lines.entry, left)]
+    text = own_lines.write(lines, own_lines.sign_for(lines))
     structured: dict[str, Any] = {
         "parts": [one.facts for one in shown],
         "tokens": tokens.estimate(text),
@@ -77,7 +79,7 @@ def _reply(shown: Sequence[Shown], left: Sequence[str], budget: int) -> Reply:
         structured["left_out"] = left
     if any("changed_during_read" in one.facts for one in shown):
         structured["changed_during_read"] = True
-    failed = shown[0].error if all(one.error is not None for one in shown) else None
+    failed = shown[0].error if not left and all(one.error is not None for one in shown) else None
     error = None if failed is None else ReplyError(failed.code, text)
     blocks = [block for one in shown for block in one.blocks]
     measures: dict[str, Any] = {"lines": sum([one.facts.get("lines", 0) for one in shown])}

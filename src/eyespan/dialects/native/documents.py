@@ -7,6 +7,7 @@ whole; the rest of what does not fit is offered as a selector that names the par
 from __future__ import annotations
 
 from eyespan import tokens
+from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.gutter import Style
 from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown
 from eyespan.dialects.native.text import FileText, HeldText
@@ -129,6 +130,7 @@ class ImageItem:
     def __init__(self, document: Document, target: Target, view: View) -> None:
         self._document = document
         self._path = target.path
+        self._target = target
         self.selector = write_target(target)
         self._image = next(part for part in document.parts if isinstance(part, ImagePart))
         self._note = " ".join([part.text for part in document.parts if isinstance(part, NotePart)])
@@ -137,15 +139,17 @@ class ImageItem:
         self._is_known = self._hash in view.known
 
     def need(self) -> int:
-        return tokens.estimate(self._text()) + 1 + IMAGE_TOKENS * (not self._is_known)
+        return tokens.estimate(own_lines.write(self._lines())) + 1 + IMAGE_TOKENS * (not self._is_known)
 
-    def _text(self) -> str:
+    def _lines(self) -> tuple[str, ...]:
         facts = self._document.extra
         size = f" {facts['width']}x{facts['height']}" if "width" in facts else ""
         notes = [self._note, *_image_notes(facts, self._path)]
         shown = " ".join([note for note in notes if note])
-        end = " unchanged" if self._is_known else f"\nnote: {shown}" if shown else ""
-        return f"{visible(self.selector)}: {facts.get('media_type', 'image')}{size} #{self._hash}{end}"
+        header = f"{own_lines.base_name(self._target)}: {facts.get('media_type', 'image')}{size} #{self._hash}"
+        if self._is_known:
+            return (own_lines.header(f"{header} unchanged"),)
+        return (own_lines.header(header), *([own_lines.note(shown)] if shown else []))
 
     def show(self, max_tokens: int) -> Shown:
         facts: dict[str, Any] = {
@@ -156,8 +160,8 @@ class ImageItem:
             "tokens": self.need(),
         }
         if self._is_known:
-            return Shown(self._text(), {**facts, "unchanged": True})
-        return Shown(self._text(), facts, blocks=(ImageContent(self._image.data, self._image.media_type),))
+            return Shown(self._lines(), {**facts, "unchanged": True})
+        return Shown(self._lines(), facts, blocks=(ImageContent(self._image.data, self._image.media_type),))
 
 
 def _image_notes(facts: Mapping[str, Any], path: str) -> list[str]:
@@ -215,7 +219,8 @@ class PagesItem:
         blocks = [block for page in self._images[:count] for block in page]
         pages = f"{shown[0]}-{shown[-1]}" if len(shown) > 1 else f"{shown[0]}"
         value = _hash(self._document.facts.canonical, pages, text)
-        header = f"{visible(self._target.path)}:p{pages}/{self._document.extra['total_pages']} #{value}"
+        name = own_lines.base_name(replace(self._target, piece=None))
+        header = f"{name}:p{pages}/{self._document.extra['total_pages']} #{value}"
         facts: dict[str, Any] = {
             "path": self._target.path,
             "selector": self._pages_selector(shown[0], shown[-1]),
@@ -225,10 +230,10 @@ class PagesItem:
         }
         if value in self._view.known:
             facts.update(unchanged=True, tokens=tokens.estimate(header) + 1)
-            return Shown(f"{header} unchanged", facts, left)
-        shown_text = "\n".join([header, *self._guttered(text), *self._pages_without_text(count)])
-        facts["tokens"] = tokens.estimate(shown_text) + IMAGE_TOKENS * len(blocks)
-        return Shown(shown_text, facts, left, blocks=tuple(blocks))
+            return Shown((own_lines.header(f"{header} unchanged"),), facts, left)
+        lines = (own_lines.header(header), *self._guttered(text), *self._pages_without_text(count))
+        facts["tokens"] = tokens.estimate(own_lines.write(lines)) + IMAGE_TOKENS * len(blocks)
+        return Shown(lines, facts, left, blocks=tuple(blocks))
 
     def _guttered(self, text: str) -> list[str]:
         style = self._view.style
@@ -248,7 +253,8 @@ class PagesItem:
         ]
         if not empty:
             return []
-        return [f"note: no text on page {empty[0]}; {visible(self._pages_selector(empty[0], empty[0]))} shows it"]
+        selector = self._pages_selector(empty[0], empty[0])
+        return [own_lines.note(f"no text on page {empty[0]}; {selector} shows it")]
 
     def _rest(self, shown: int) -> tuple[str, ...]:
         return () if shown >= self._last else (self._pages_selector(shown + 1, self._last),)

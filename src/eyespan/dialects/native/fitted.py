@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from eyespan import tokens
-from eyespan.dialects.native import redaction, text_facts
-from eyespan.dialects.native.gutter import Row, count_fitting
-from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, NOTE
+from eyespan.dialects.native import own_lines, redaction, text_facts
+from eyespan.dialects.native.gutter import Row, count_fitting, starts_after_gap
+from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS
 from eyespan.dialects.native.rows import extent, place_after
 from eyespan.dialects.native.versions import Digest
 from eyespan.model import CharRange
@@ -31,7 +31,7 @@ class Frame:
     base: str
     """The selector of the text."""
     name: str
-    """The same, safe to print."""
+    """The same as headers show it."""
     key: str
     """The file's canonical path, which hashes are made with."""
     style: Style
@@ -68,14 +68,14 @@ def _fit(frame: Frame, loaded: Loaded, max_tokens: int | None, outline: Outline 
     texts: Sequence[str] = loaded.texts[held:]
     lines: list[str] = []
     if held:
-        lines.append(f"{_header(frame, loaded, loaded.rows[:held], held_hash)} unchanged")
+        lines.append(own_lines.header(f"{_header(frame, loaded, loaded.rows[:held], held_hash)} unchanged"))
     if not rows:
         if not held:
-            lines.append(f"{frame.name}: {_notes(frame, loaded, rows, held_hash).removeprefix(NOTE)}")
+            lines.append(own_lines.header(f"{frame.name}: {_notes(frame, loaded, rows, held_hash)}"))
         left = [] if loaded.is_complete or not held else _left_after(loaded, loaded.rows[-1])
         return Fitted(lines, loaded.rows, held_hash, left, held > 0)
     left = []
-    listed = ""
+    listed: list[str] = []
     if max_tokens is not None:
         around = [
             *lines,
@@ -83,28 +83,31 @@ def _fit(frame: Frame, loaded: Loaded, max_tokens: int | None, outline: Outline 
             _notes(frame, loaded, rows, held_hash),
             frame.base,
         ]
-        room = max(LEAST_TOKENS, max_tokens - tokens.estimate("\n".join(around)) - LEFT_TOKENS)
+        room = max(LEAST_TOKENS, max_tokens - tokens.estimate(own_lines.write(around)) - LEFT_TOKENS)
         if outline is not None and not held:
-            listed = _listed(outline, int(room * OUTLINE_SHARE))
-            room = max(LEAST_TOKENS, room - tokens.estimate(listed) - LEFT_TOKENS * bool(listed))
+            listed = _listed(frame, outline, int(room * OUTLINE_SHARE))
+            room = max(LEAST_TOKENS, room - tokens.estimate(own_lines.write(listed)) - LEFT_TOKENS * bool(listed))
         rows, texts, left = _fitting_rows(frame, loaded, held, room)
     value = digest(frame.key, rows, texts)
-    lines.append(_header(frame, loaded, rows, value))
-    lines += frame.style.format(rows, texts)
+    lines.append(own_lines.header(_header(frame, loaded, rows, value)))
+    for line, is_after_gap in zip(frame.style.format(rows, texts), starts_after_gap(rows), strict=True):
+        if is_after_gap:
+            lines.append(own_lines.GAP)
+        lines.append(line)
     notes = _notes(frame, loaded, rows, held_hash)
     if notes:
-        lines.append(notes)
+        lines.append(own_lines.note(notes))
     if outline is not None and not outline.symbols and "not finished" in outline.hint:
-        lines.append(f"{NOTE}{outline.hint}, so it is left out")
-    if listed:
-        lines += [f"outline of {frame.name}:", listed]
-    return Fitted(lines, tuple(rows), value, left)
+        lines.append(own_lines.note(f"{outline.hint}, so it is left out"))
+    return Fitted([*lines, *listed], tuple(rows), value, left)
 
 
-def _listed(outline: Outline, max_tokens: int) -> str:
+def _listed(frame: Frame, outline: Outline, max_tokens: int) -> list[str]:
+    if len(outline.symbols) < 2:
+        return []
     from eyespan.outline import render
 
-    return render(outline, max_tokens) if len(outline.symbols) > 1 else ""
+    return [own_lines.words(f"outline of {frame.name}:"), *own_lines.outline_rows(render(outline, max_tokens))]
 
 
 # --- which rows fit --------------------------------------------------------------------------------------------------
@@ -116,9 +119,11 @@ def _fitting_rows(
     """Return the rows that fit, the text shown for them, and what is left to read."""
     rows, texts = loaded.rows[held:], loaded.texts[held:]
     lines = frame.style.format(rows, texts)
+    gap = own_lines.write([own_lines.GAP, ""])
+    counted = [gap + line if after else line for line, after in zip(lines, starts_after_gap(rows), strict=True)]
     wanted = loaded.wanted
     if wanted.tail is not None:
-        count = count_fitting(lines, room, tokens.estimate, at_end=True) or 1
+        count = count_fitting(counted, room, tokens.estimate, at_end=True) or 1
         at = len(rows) - count
         before = []
         if wanted.ranges[0].first < rows[at].number:
@@ -128,7 +133,7 @@ def _fitting_rows(
             row, text = _cut_row(loaded, len(loaded.rows) - 1, lines[at], room)
             rows, texts = (row,), (text,)
         return rows, texts, [*before, *_left_after(loaded, rows[-1])]
-    count = count_fitting(lines, room, tokens.estimate)
+    count = count_fitting(counted, room, tokens.estimate)
     if not count:
         row, text = _cut_row(loaded, held, lines[0], room)
         return (row,), (text,), _left_after(loaded, row)
@@ -210,7 +215,7 @@ def _notes(frame: Frame, loaded: Loaded, rows: Sequence[Row], held_hash: str) ->
         notes.append("changed while it was read, read it again")
     notes += _changes(frame, rows, held_hash)
     shown = [note for note in notes if note]
-    return f"{NOTE}{'; '.join(shown)}" if shown else ""
+    return "; ".join(shown)
 
 
 # --- what the caller holds -------------------------------------------------------------------------------------------

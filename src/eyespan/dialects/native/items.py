@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from eyespan import errors, tokens
+from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.gutter import count_fitting
 from eyespan.escape import short_name, visible
 from eyespan.model import Lines, ReplyError
@@ -41,7 +42,6 @@ LEAST_TOKENS = 10
 """The least that the text of an item gets, so that reading on always makes progress."""
 LEFT_TOKENS = 10
 """The cost of the line above the selectors of what is left out."""
-NOTE = "note: "
 ENTRY_SUFFIXES = {"directory": "/", "file": "", "link": "@", "other": "|"}
 
 
@@ -49,7 +49,7 @@ ENTRY_SUFFIXES = {"directory": "/", "file": "", "link": "@", "other": "|"}
 class Shown:
     """An item as it goes into the answer."""
 
-    text: str
+    lines: tuple[str, ...]
     facts: dict[str, Any]
     left: tuple[str, ...] = ()
     """Selectors of what did not fit."""
@@ -79,17 +79,18 @@ class Failure:
         self._suggestions = suggestions
         reason = describe(error)
         if suggestions:
-            reason += f"; near: {', '.join([visible(name) for name in suggestions])}"
-        self._text = f"{short_name(written)}: {reason}"
+            reason += f"; near: {', '.join([own_lines.quoted(name) for name in suggestions])}"
+        self._text = f"{own_lines.quoted(short_name(written))}: {visible(reason)}"
+        self._lines = (own_lines.failure(self._text),)
 
     def need(self) -> int:
-        return tokens.estimate(self._text) + 1
+        return tokens.estimate(own_lines.write(self._lines)) + 1
 
     def show(self, max_tokens: int) -> Shown:
         facts: dict[str, Any] = {"path": self.selector, "error": {"code": self._code, "message": self._text}}
         if self._suggestions:
             facts["near"] = list(self._suggestions)
-        return Shown(self._text, facts, error=ReplyError(self._code, self._text))
+        return Shown(self._lines, facts, error=ReplyError(self._code, self._text))
 
 
 def describe(error: ReadError) -> str:
@@ -121,7 +122,7 @@ class DirectoryItem:
         self._target = target
         self._listing = listing
         self.selector = write_target(target)
-        names = [visible(entry.name) + ENTRY_SUFFIXES[entry.what] for entry in listing.entries]
+        names = [own_lines.entry(entry.name + ENTRY_SUFFIXES[entry.what]) for entry in listing.entries]
         first, last = 1, len(names)
         match target.piece:
             case None:
@@ -134,21 +135,26 @@ class DirectoryItem:
         self._names = names[first - 1 : last]
 
     def need(self) -> int:
-        return tokens.estimate("\n".join([self._header(len(self._names)), *self._names])) + 1
+        return tokens.estimate(own_lines.write(self._lines(len(self._names)))) + 1
 
-    def _header(self, count: int) -> str:
+    def _lines(self, count: int) -> tuple[str, ...]:
+        """Return the header and this many names."""
         total = len(self._listing.entries)
-        header = f"{visible(self._target.path.rstrip('/') or '/')}: directory, {counted(total, 'name')}"
+        name = own_lines.base_name(Target(self._target.path.rstrip("/") or "/"))
+        header = f"{name}: directory, {counted(total, 'name')}"
         if self._listing.partial:
             header += " seen of more"
-        return header if count == total else f"{header}, {self._first}-{self._first + count - 1} shown"
+        if count != total:
+            header += f", {self._first}-{self._first + count - 1} shown"
+        return (own_lines.header(header), *self._names[:count])
 
     def show(self, max_tokens: int) -> Shown:
-        room = max(LEAST_TOKENS, max_tokens - tokens.estimate(self._header(-1) + self.selector) - LEFT_TOKENS)
+        header = own_lines.write(self._lines(0))
+        room = max(LEAST_TOKENS, max_tokens - tokens.estimate(header + self.selector) - LEFT_TOKENS)
         count = len(self._names)
         if self.need() > max_tokens:
             count = count_fitting(self._names, room, tokens.estimate) or 1
-        text = "\n".join([self._header(count), *self._names[:count]])
+        lines = self._lines(count)
         left = []
         if count < len(self._names):
             following = Ranges((Lines(self._first + count, len(self._names) - count),))
@@ -157,10 +163,10 @@ class DirectoryItem:
             "path": self._target.path,
             "kind": "directory",
             "names": len(self._listing.entries),
-            "tokens": tokens.estimate(text),
+            "tokens": tokens.estimate(own_lines.write(lines)),
             "next": left[0] if left else None,
         }
-        return Shown(text, facts, tuple(left))
+        return Shown(lines, facts, tuple(left))
 
 
 def counted(number: int, noun: str) -> str:

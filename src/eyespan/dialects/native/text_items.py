@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from eyespan import tokens
+from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.fitted import Fitted, Frame, fit, fit_all
 from eyespan.dialects.native.items import LEAST_TOKENS, Shown
 from eyespan.dialects.native.loaded import load
 from eyespan.dialects.native.rows import as_selector_range, runs
 from eyespan.dialects.native.wanted import combined
-from eyespan.escape import visible
+from eyespan.errors import PastEnd
 from eyespan.model import IMAGE_TOKENS
 from eyespan.record import record, replace
 from eyespan.selectors import write_range, write_target
@@ -76,13 +77,13 @@ class TextItem:
         self._loaded = loaded
         self._view = view
         base = write_target(plan.target)
-        self._frame = Frame(base, visible(base), loaded.facts.canonical, plan.style, view)
+        self._frame = Frame(base, own_lines.base_name(plan.target), loaded.facts.canonical, plan.style, view)
         self.selector = selector_of(self._frame.base, loaded.wanted)
         self._full: Fitted | None = None
         self._text_need = view.budget + 1
         if loaded.is_complete:
             self._full = fit_all(self._frame, loaded)
-            self._text_need = tokens.estimate("\n".join(self._full.lines)) + 1
+            self._text_need = tokens.estimate(own_lines.write(self._full.lines)) + 1
 
     def need(self) -> int:
         return self._text_need + IMAGE_TOKENS * len(self._plan.blocks)
@@ -97,8 +98,8 @@ class TextItem:
         if self._plan.is_one_part:
             return replace(self._show_text(max(max_tokens - cost, max_tokens // 2)), blocks=blocks)
         shown = self._show_text(max_tokens)
-        note = f"note: {len(blocks)} images are not shown; a cell alone comes with its own"
-        return replace(shown, text=f"{shown.text}\n{note}")
+        note = own_lines.note(f"{len(blocks)} images are not shown; a cell alone comes with its own")
+        return replace(shown, lines=(*shown.lines, note))
 
     def _show_text(self, max_tokens: int) -> Shown:
         loaded, frame = self._loaded, self._frame
@@ -106,8 +107,8 @@ class TextItem:
         if fitted is None or self._text_need > max_tokens:
             outline = self._plan.text.outline() if loaded.wanted.is_whole else None
             fitted = fit(frame, loaded, max_tokens, outline)
-        text = "\n".join(fitted.lines)
-        cost = self._text_need - 1 if fitted is self._full else tokens.estimate(text)
+        is_full = fitted is self._full
+        cost = self._text_need - 1 if is_full else tokens.estimate(own_lines.write(fitted.lines))
         following = _selector(frame.base, fitted.left) if fitted.left else None
         facts: dict[str, Any] = {
             "path": loaded.facts.path,
@@ -125,7 +126,7 @@ class TextItem:
         elif fitted.rows:
             lines = [(row.number, row.text) for row in fitted.rows]
             self._view.versions.keep(frame.key, fitted.hash, lines)
-        return Shown(text, facts, () if following is None else (following,))
+        return Shown(tuple(fitted.lines), facts, () if following is None else (following,))
 
 
 def make_item(plans: Sequence[TextPlan], view: View) -> TextItem:
@@ -135,7 +136,11 @@ def make_item(plans: Sequence[TextPlan], view: View) -> TextItem:
     """
     plan = plans[0]
     wanted = combined(plan.text, [one.wanted for one in plans])
-    return TextItem(plan, load(plan.text, wanted, view.max_chars, redacts=view.redacts), view)
+    loaded = load(plan.text, wanted, view.max_chars, redacts=view.redacts)
+    if not loaded.rows and loaded.total_lines and loaded.wanted.ranges:
+        first = str(loaded.wanted.ranges[0].first)
+        raise PastEnd(loaded.facts.path, part="line", wanted=first, document="the file", total=loaded.total_lines)
+    return TextItem(plan, loaded, view)
 
 
 class OutlineItem:
@@ -144,34 +149,35 @@ class OutlineItem:
     def __init__(self, opened: Opened, target: Target) -> None:
         self._outline = opened.outline()
         self.selector = write_target(target)
+        self._name = own_lines.base_name(target)
 
     def need(self) -> int:
-        return tokens.estimate(self._text(None)) + 1
+        return tokens.estimate(own_lines.write(self._lines(None))) + 1
 
-    def _text(self, max_tokens: int | None) -> str:
+    def _lines(self, max_tokens: int | None) -> tuple[str, ...]:
         from eyespan.outline import render
 
-        outline = self._outline
-        name = visible(self.selector)
+        outline, name = self._outline, self._name
         listed = render(outline, max_tokens)
         if not listed:
-            return f"{name}: no symbols found" + ("" if outline.language else ", its language is not known")
+            reason = "" if outline.language else ", its language is not known"
+            return (own_lines.header(f"{name}: no symbols found{reason}"),)
         header = f"outline of {name}, by {outline.how}"
         if not outline.is_complete:
             header += ", perhaps not complete"
         if outline.hint:
             header += f" ({outline.hint})"
-        return f"{header}\n{listed}"
+        return (own_lines.words(header), *own_lines.outline_rows(listed))
 
     def show(self, max_tokens: int) -> Shown:
-        text = self._text(None)
-        if tokens.estimate(text) >= max_tokens:
-            header = tokens.estimate(text.partition("\n")[0])
-            text = self._text(max(LEAST_TOKENS, max_tokens - header - 1))
+        lines = self._lines(None)
+        if tokens.estimate(own_lines.write(lines)) >= max_tokens:
+            header = tokens.estimate(own_lines.write(lines[:1]))
+            lines = self._lines(max(LEAST_TOKENS, max_tokens - header - 1))
         facts = {
             "path": self.selector,
             "outline": self._outline.how,
-            "tokens": tokens.estimate(text),
+            "tokens": tokens.estimate(own_lines.write(lines)),
             "next": None,
         }
-        return Shown(text, facts)
+        return Shown(lines, facts)
