@@ -48,6 +48,7 @@ OPENING_FILES = {
     "sandbox/interpreter.py": "the header of the interpreter's own program",
     "sandbox/landlock.py": "the paths of Landlock rules, opened with O_PATH and never read",
     "server/audit.py": "the audit log that the host named",
+    "server/auth/rate.py": "memory shared by the worker processes, not a file",
     "server/auth/tokens.py": "the server's own token and the host's list of tokens",
     "server/http/metrics.py": "memory shared by the worker processes, not a file",
     "server/line_stream.py": "the null device, in place of standard input and output",

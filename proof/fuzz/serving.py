@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from typing import Any
 
 from proof.fuzz import damage
 from proof.fuzz.arguments import KEYS, PATHS, JsonTarget, placed
@@ -251,114 +252,158 @@ class Stdio(JsonTarget):
 
 
 class Gate(Target):
-    """The checks of an HTTP request before any other code of the server."""
+    """The bytes of an HTTP connection: the parser, the checks and the answers."""
 
     name = "gate"
     invariant = (
-        "One answer with a status, and nothing raised; a request passes only with one allowed Host, no Origin or an "
-        "allowed one, the right token, POST and JSON."
+        "Nothing raised, and every answer has a status; a request passes only with one allowed Host, no Origin or an "
+        "allowed one, the right token, POST, JSON and one length."
     )
     how = damage.TEXT
     TOKEN = "a-token-for-the-tests-0123456789"
+    OWN = frozenset((b"127.0.0.1:8000", b"localhost:8000", b"[::1]:8000"))
 
     def unavailable(self) -> str:
         try:
-            import h11  # noqa: F401  (checks that it is installed)
-            import uvicorn  # noqa: F401  (checks that it is installed)
+            import httptools  # noqa: F401  (checks that it is installed)
         except ImportError:
-            return "the extra `mcp` is not installed"
+            return "the extra `http` is not installed"
         return ""
 
     def seeds(self) -> list[bytes]:
         head = (
-            f"POST /mcp\nhost: 127.0.0.1:8000\nauthorization: Bearer {self.TOKEN}\ncontent-type: application/json\n"
-            "origin: http://127.0.0.1:8000\ncontent-length: 2\n\n{}"
+            f"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:8000\r\nauthorization: Bearer {self.TOKEN}\r\n"
+            "content-type: application/json\r\norigin: http://127.0.0.1:8000\r\ncontent-length: 2\r\n\r\n{}"
         )
+        chunked = head.replace("content-length: 2", "transfer-encoding: chunked")[:-2] + "2\r\n{}\r\n0\r\n\r\n"
         return [
             head.encode(),
-            head.replace("origin: http://127.0.0.1:8000\n", "").replace("/mcp", "/metrics").encode(),
-            b"GET /health\nhost: localhost:8000\n\n",
-            b"GET /.well-known/oauth-protected-resource\nhost: localhost:8000\n\n",
+            (head + head).encode(),
+            chunked.encode(),
+            head.replace("origin: http://127.0.0.1:8000\r\n", "").replace("/mcp", "/metrics").encode(),
+            b"GET /healthz HTTP/1.1\r\nhost: localhost:8000\r\n\r\n",
+            b"GET /.well-known/oauth-protected-resource HTTP/1.1\r\nhost: localhost:8000\r\nupgrade: x\r\n\r\n",
         ]
 
     def open(self) -> None:
         from hashlib import sha256
 
         from eyespan.server.auth import Caller, Tokens
-        from eyespan.server.http.checks import RequestChecks
+        from eyespan.server.auth.rate import SharedSlots
+        from eyespan.server.http import connection
         from eyespan.server.http.metrics import Metrics
+        from eyespan.server.http.server import HttpServer
+        from eyespan.server.http.worker import WorkerSetup
+        from eyespan.server.log import Log
         from eyespan.server.options import ServeOptions
 
-        self.passed = False
+        class Silent(Log):
+            def write(self, event, message, **facts):
+                """Write nothing."""
 
-        async def app(scope, receive, send):
-            self.passed = True
-            await send({"type": "http.response.start", "status": 200, "headers": []})
-            await send({"type": "http.response.body", "body": b""})
-
-        options = ServeOptions(http=("127.0.0.1", 8000))
-        tokens = Tokens({sha256(self.TOKEN.encode()).digest(): Caller("one")})
-        self.gate = RequestChecks(app, app, authenticator=tokens, options=options, port=8000, metrics=Metrics())
-        # Rate limits are per minute and caller; this loop sends thousands of requests in a minute.
-        self.gate._limiter = lambda caller: _Unlimited()
-        self.gate._failures = _Unlimited()
+        services: Any = None
+        listener: Any = None
+        setup = WorkerSetup(
+            services=services,
+            authenticator=Tokens({sha256(self.TOKEN.encode()).digest(): Caller("one")}),
+            options=ServeOptions(http=("127.0.0.1", 8000)),
+            listener=listener,
+            port=8000,
+            metrics=Metrics(),
+            slots=SharedSlots(),
+            log=Silent(),
+            capacity=10,
+        )
         self.loop = asyncio.new_event_loop()
+        self.server = HttpServer(self.loop, setup)
+        # Rate limits are per minute and caller; this loop sends thousands of requests in a minute.
+        self.server.check_rate = lambda caller: None  # type: ignore[method-assign]
+        self.server._failures = _Unlimited()  # type: ignore[assignment]
+        passed = self.passed = []
+
+        class Watched(connection.Connection):
+            def _answer_message(self, incoming):
+                passed.append(incoming)
+                self._send(202, b"", [])
+
+        self.connection = Watched
 
     def close(self) -> None:
         self.loop.close()
 
     def check(self, data: bytes) -> str:
-        head, _, body = data.partition(b"\n\n")
-        first, *rows = head.split(b"\n")
-        method, _, path = first.partition(b" ")
-        headers = [(key.strip().lower(), value.strip()) for key, _, value in (row.partition(b":") for row in rows)]
-        scope = {
-            "type": "http",
-            "method": method.decode("latin-1"),
-            "path": path.decode("latin-1"),
-            "headers": headers,
-            "query_string": b"",
-            "client": ("127.0.0.1", 1),
-        }
-        sent: list[dict] = []
-        pieces = [body[:7], body[7:]] if len(body) > 7 else [body]
-        left = [{"type": "http.request", "body": p, "more_body": n < len(pieces)} for n, p in enumerate(pieces, 1)]
+        self.passed.clear()
+        transport = _Transport()
+        made = self.connection(self.server)
+        made.connection_made(transport)
+        for piece in (data[:70], data[70:]):
+            if not transport.is_closed:
+                made.data_received(piece)
+        self.loop.run_until_complete(asyncio.sleep(0))
+        made.connection_lost(None)
+        statuses = [part.split(b" ", 1)[0] for part in b"".join(transport.sent).split(b"HTTP/1.1 ")[1:]]
+        for incoming in self.passed:
+            if not self._may_pass(incoming):
+                raise Broken(f"passed: {incoming.method!r} {incoming.target!r} {incoming.headers!r}")
+        if len(self.passed) > statuses.count(b"202"):
+            raise Broken(f"{len(self.passed)} requests passed, answers: {statuses}")
+        return b" ".join(statuses).decode() or "nothing"
 
-        async def receive():
-            if left:
-                return left.pop(0)
-            return await asyncio.sleep(3600)
-
-        async def send(message):
-            sent.append(message)
-
-        self.passed = False
-        self.loop.run_until_complete(self.gate(scope, receive, send))
-        statuses = [message["status"] for message in sent if message["type"] == "http.response.start"]
-        if len(statuses) != 1:
-            raise Broken(f"{len(statuses)} answers")
-        if self.passed and not self._may_pass(scope, headers):
-            raise Broken(f"passed: {scope!r}")
-        return str(statuses[0])
-
-    def _may_pass(self, scope, headers) -> bool:
+    def _may_pass(self, incoming) -> bool:
         def values(name):
-            return [value.lower() for key, value in headers if key == name]
+            return [value.lower() for value in incoming.headers.get(name, ())]
 
-        token = [value for key, value in headers if key == b"authorization"]
+        token = incoming.headers.get(b"authorization", ())
         kind, _, given = token[0].partition(b" ") if len(token) == 1 else (b"", b"", b"")
-        own = {b"127.0.0.1:8000", b"localhost:8000", b"[::1]:8000"}
         return (
-            scope["path"] == "/mcp"
-            and scope["method"] == "POST"
+            incoming.target.partition(b"?")[0] == b"/mcp"
+            and incoming.method == b"POST"
             and len(values(b"host")) == 1
-            and values(b"host")[0] in own
-            and all(value in {b"http://" + host for host in own} for value in values(b"origin"))
+            and values(b"host")[0] in self.OWN
+            and all(value in {b"http://" + host for host in self.OWN} for value in values(b"origin"))
             and len(values(b"origin")) < 2
+            and len(values(b"content-length")) + len(values(b"transfer-encoding")) < 2
             and kind.lower() == b"bearer"
             and given.strip() == self.TOKEN.encode()
             and values(b"content-type")[0].startswith(b"application/json")
         )
+
+
+class _Transport(asyncio.Transport):
+    """A transport that stores what is sent."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent: list[bytes] = []
+        self.is_closed = False
+
+    def get_extra_info(self, name, default=None):
+        return ("127.0.0.1", 1) if name == "peername" else default
+
+    def set_write_buffer_limits(self, high=None, low=None):
+        pass
+
+    def write(self, data):
+        self.sent.append(bytes(data))
+
+    def is_closing(self):
+        return self.is_closed
+
+    def close(self):
+        self.is_closed = True
+
+    abort = close
+
+    def can_write_eof(self):
+        return True
+
+    def write_eof(self):
+        pass
+
+    def pause_reading(self):
+        pass
+
+    resume_reading = pause_reading
 
 
 class _Unlimited:

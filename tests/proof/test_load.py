@@ -16,7 +16,7 @@ from proof.load.answers import DIALECTS, Wrong, check_window
 from proof.load.command import growth
 from tests.sizes import size
 
-pytest.importorskip("mcp", reason="the HTTP server needs the extra [mcp]")
+pytest.importorskip("httptools", reason="the HTTP server needs the extra [http]")
 
 STORM = size(
     short=("--seconds=1.5", "--warm-up=0.5", "--fill=1", "--rest=1", "--clients=8", "--processes=1", "--hostile=0.3"),

@@ -101,11 +101,20 @@ class StdioServer:
 class HttpServer:
     """One server process over HTTP, on a free port, with a token of its own."""
 
-    def __init__(self, root: Path, *arguments: str, token: str | None = TOKEN, **environment: str) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *arguments: str,
+        token: str | None = TOKEN,
+        max_descriptors: int | None = None,
+        **environment: str,
+    ) -> None:
         argv = [*SERVE, "--root", str(root), "--http", "127.0.0.1:0", *arguments]
         env = {**os.environ, **environment}
         if token is not None:
             env["EYESPAN_TOKEN"] = token
+        if max_descriptors is not None:
+            argv = ["sh", "-c", f'ulimit -n {max_descriptors}; exec "$@"', "sh", *argv]
         self.process = subprocess.Popen(argv, stderr=subprocess.PIPE, env=env, text=True)
         assert self.process.stderr is not None
         line = self.process.stderr.readline()

@@ -79,7 +79,7 @@ def test_without_the_sandbox_there_is_a_warning_and_a_line_in_the_log(lines, tmp
 
 
 def test_without_the_sandbox_there_is_a_warning_over_http_too(tree):
-    pytest.importorskip("mcp", reason="HTTP needs the extra [mcp]")
+    pytest.importorskip("httptools", reason="HTTP needs the extra [http]")
     from .clients import HttpServer
 
     server = HttpServer(tree, "--no-sandbox")
@@ -216,7 +216,7 @@ def test_every_reader_answers_the_same_inside_over_stdio(lines, harbour):
 @complete
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_every_reader_answers_the_same_inside_over_http(harbour, workers):
-    pytest.importorskip("mcp", reason="HTTP needs the extra [mcp]")
+    pytest.importorskip("mcp", reason="the client of the SDK")
     import httpx2
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client

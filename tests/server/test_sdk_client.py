@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-mcp = pytest.importorskip("mcp", reason="the SDK needs the extra [mcp]")
+mcp = pytest.importorskip("mcp", reason="the client of the SDK")
 
 from mcp import Client, MCPError, StdioServerParameters  # noqa: E402  (only where the extra is installed)
 

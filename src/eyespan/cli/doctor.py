@@ -29,7 +29,7 @@ OPTIONAL = (
     ("chardet", "other encodings", "pip install chardet"),
     ("pillow_heif", "HEIC images", "pip install 'eyespan[heic]'"),
     ("resvg_py", "SVG images", "pip install 'eyespan[svg]'"),
-    ("mcp", "MCP over HTTP", "pip install 'eyespan[mcp]'"),
+    ("httptools", "MCP over HTTP", "pip install 'eyespan[http]'"),
 )
 """Optional parts that do not belong to one kind of document."""
 

@@ -111,7 +111,7 @@ OPTIONS = {
             text="run without the kernel's sandbox around the server (`eyespan doctor` lists its layers)",
         ),
     ),
-    "over HTTP (pip install 'eyespan[mcp]')": (
+    "over HTTP (pip install 'eyespan[http]')": (
         Option(
             "--http",
             value="HOST:PORT",

@@ -31,15 +31,20 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """One connection. `caller` names the client in the audit log until the client names itself."""
+    """One connection. `caller` names the client in the audit log until the client names itself.
 
-    __slots__ = ("caller", "service", "version")
+    `holder` is the holder of the token over HTTP, who is named before the client. Over HTTP a session lasts for one
+    request, so its `version` is the one that the request names.
+    """
 
-    def __init__(self, service: Service, caller: str = "") -> None:
+    __slots__ = ("caller", "holder", "service", "version")
+
+    def __init__(self, service: Service, caller: str = "", *, holder: str = "", version: str | None = None) -> None:
         self.service = service
-        self.version: str | None = None
+        self.version = version
         """The revision of the handshake, or None before it."""
-        self.caller = caller
+        self.holder = holder
+        self.caller = caller or holder
 
     def answer(self, method: str, params: Mapping[str, Any], context: CallContext) -> dict[str, Any]:
         """Return the result of one request. Raises: RpcError, and WouldBlock if the context may not block."""
@@ -65,13 +70,20 @@ class Session:
         if not isinstance(asked, str):
             raise RpcError(INVALID_PARAMS, "protocolVersion must be a string")
         self.version = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
-        self.caller = client_name(params.get("clientInfo")) or self.caller
+        self.caller = self._named(params.get("clientInfo"))
         return {
             "protocolVersion": self.version,
             "capabilities": CAPABILITIES,
             "serverInfo": server_info(),
             "instructions": self.service.instructions,
         }
+
+    def _named(self, client_info: Any) -> str:
+        """Return the name of the caller for the audit log."""
+        name = client_name(client_info)
+        if not name:
+            return self.caller
+        return f"{self.holder} ({name})" if self.holder else name
 
     def _answer_modern(
         self, method: str, params: Mapping[str, Any], meta: Mapping[str, Any], context: CallContext
@@ -93,8 +105,7 @@ class Session:
             }
         elif method in COMMON_METHODS:
             try:
-                caller = client_name(meta.get(CLIENT_KEY)) or self.caller
-                result = self.service.handler(method)(params, caller, context)
+                result = self.service.handler(method)(params, self._named(meta.get(CLIENT_KEY)), context)
             except RpcError as error:
                 if error.code == RESOURCE_NOT_FOUND:  # this revision has no such code
                     error.code = INVALID_PARAMS

@@ -12,8 +12,9 @@ import time
 from _thread import allocate_lock, start_new_thread
 
 from eyespan.context import DEADLINE_SECONDS, CallContext, WouldBlock
-from eyespan.server import json_lines, protocol, sandboxing
+from eyespan.server import json_lines, messages, protocol, sandboxing
 from eyespan.server.line_stream import MAX_LINE_BYTES, LineStream, LineTooLong, take_standard_streams
+from eyespan.server.messages import InvalidMessage, Message, error_answer
 from eyespan.server.protocol import RpcError
 from eyespan.server.service import Service
 from eyespan.server.session import Session
@@ -55,12 +56,11 @@ def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
 class Request:
     """One request that reads files, with the context that can cancel it."""
 
-    __slots__ = ("context", "method", "params", "request_id")
+    __slots__ = ("context", "message", "request_id")
 
-    def __init__(self, request_id: str | int, method: str, params: dict[str, Any], context: CallContext) -> None:
+    def __init__(self, request_id: str | int, message: Message, context: CallContext) -> None:
         self.request_id = request_id
-        self.method = method
-        self.params = params
+        self.message = message
         self.context = context
 
 
@@ -121,7 +121,7 @@ class StdioServer:
                 try:
                     self._run_job(job)
                 except Exception as error:  # for example no memory for the answer; the thread must go on
-                    _log(error)
+                    messages.log(error)
                 with self._counting:
                     if self._waiting:
                         job = self._waiting.pop(0)
@@ -136,7 +136,7 @@ class StdioServer:
                 line = self._stream.read_line()
             except LineTooLong:
                 text = f"Invalid request: a message has at most {MAX_LINE_BYTES} bytes"
-                self._send(_error(None, RpcError(protocol.INVALID_REQUEST, text)))
+                self._send(error_answer(None, RpcError(protocol.INVALID_REQUEST, text)))
                 continue
             if line is None:
                 self._ended = True
@@ -158,7 +158,7 @@ class StdioServer:
         busy = RpcError(protocol.BUSY, f"{MAX_WAITING} calls are already waiting; try again later")
         for request in job.requests:
             self._running.pop(request.request_id, None)
-        self._send_answers([_error(request.request_id, busy) for request in job.requests], job.is_batch)
+        self._send_answers([error_answer(request.request_id, busy) for request in job.requests], job.is_batch)
 
     def _run_job(self, job: Job) -> None:
         try:
@@ -179,7 +179,7 @@ class StdioServer:
         try:
             self._answer_job(job)
         except Exception as error:
-            _log(error)
+            messages.log(error)
         finally:
             with self._counting:
                 self._blocked -= 1
@@ -191,7 +191,7 @@ class StdioServer:
         try:
             message = json_lines.loads(line)
         except json_lines.Malformed as error:
-            self._send(_error(None, RpcError(protocol.PARSE_ERROR, f"Parse error: {error}")))
+            self._send(error_answer(None, RpcError(protocol.PARSE_ERROR, f"Parse error: {error}")))
             return None
         if isinstance(message, list):
             return self._receive_batch(message)
@@ -200,15 +200,15 @@ class StdioServer:
             self._send(answer)
         return None if request is None else Job([request], is_batch=False)
 
-    def _receive_batch(self, messages: list[Any]) -> Job | None:
-        if self._session.version != protocol.BATCH_VERSION or not messages:
-            text = "an empty batch" if not messages else "batches are not part of this revision"
-            self._send(_error(None, RpcError(protocol.INVALID_REQUEST, f"Invalid request: {text}")))
+    def _receive_batch(self, values: list[Any]) -> Job | None:
+        if self._session.version != protocol.BATCH_VERSION or not values:
+            text = "an empty batch" if not values else "batches are not part of this revision"
+            self._send(error_answer(None, RpcError(protocol.INVALID_REQUEST, f"Invalid request: {text}")))
             return None
         answers = []
         requests = []
-        for message in messages[:MAX_WAITING]:
-            answer, request = self._dispatch(message)
+        for value in values[:MAX_WAITING]:
+            answer, request = self._dispatch(value)
             if answer is not None:
                 answers.append(answer)
             if request is not None:
@@ -217,31 +217,20 @@ class StdioServer:
             self._send_answers(answers, is_batch=True)
         return Job(requests, is_batch=True) if requests else None
 
-    def _dispatch(self, message: Any) -> tuple[dict[str, Any] | None, Request | None]:
+    def _dispatch(self, value: Any) -> tuple[dict[str, Any] | None, Request | None]:
         """Return the answer to a message, or the request that reads files; neither for a notification."""
-        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-            return _error(None, RpcError(protocol.INVALID_REQUEST, "Invalid request: not a JSON-RPC 2.0 message")), None
-        method, request_id = message.get("method"), message.get("id")
-        if not isinstance(method, str):
-            if "result" in message or "error" in message:
-                return None, None  # a response, though this server sends no requests
-            return _error(request_id, RpcError(protocol.INVALID_REQUEST, "Invalid request: no method")), None
-        params = message.get("params")
-        if params is None:
-            params = {}
-        if "id" not in message:
-            if method == "notifications/cancelled" and isinstance(params, dict):
+        try:
+            message = messages.parse(value)
+        except InvalidMessage as invalid:
+            return error_answer(invalid.request_id, invalid.error), None
+        request_id, params = message.request_id, message.params
+        if request_id is None:
+            if message.method == "notifications/cancelled" and isinstance(params, dict):
                 self._cancel(params.get("requestId"))
             return None, None
-        if not protocol.is_request_id(request_id):
-            text = "Invalid request: id must be a string or a whole number"
-            return _error(None, RpcError(protocol.INVALID_REQUEST, text)), None
-        assert isinstance(request_id, (str, int))
-        if not isinstance(params, dict):
-            return _error(request_id, RpcError(protocol.INVALID_PARAMS, "params must be an object")), None
         context = CallContext(self._timeout_seconds, self._on_progress(params), may_block=False)
-        request = Request(request_id, method, params, context)
-        if method in protocol.READING_METHODS:
+        request = Request(request_id, message, context)
+        if message.method in protocol.READING_METHODS:
             self._running[request_id] = context
             return None, request
         return self._answer(request), None
@@ -267,15 +256,7 @@ class StdioServer:
         self._send_answers(answers, job.is_batch)
 
     def _answer(self, request: Request) -> dict[str, Any]:
-        try:
-            result = self._session.answer(request.method, request.params, request.context)
-        except RpcError as error:
-            return _error(request.request_id, error)
-        except Exception as error:
-            _log(error)
-            internal = RpcError(protocol.INTERNAL_ERROR, f"Internal error ({type(error).__name__})")
-            return _error(request.request_id, internal)
-        return {"jsonrpc": "2.0", "id": request.request_id, "result": result}
+        return messages.answer(self._session, request.message, request.context)
 
     def _on_progress(self, params: dict[str, Any]) -> Callable[[int, int], None] | None:
         token = protocol.progress_token(params)
@@ -284,8 +265,7 @@ class StdioServer:
         from eyespan.server.progress import throttle
 
         def notify(done_bytes: int, total_bytes: int) -> None:
-            progress = {"progressToken": token, "progress": done_bytes, "total": total_bytes}
-            self._send({"jsonrpc": "2.0", "method": "notifications/progress", "params": progress})
+            self._send(messages.progress(token, done_bytes, total_bytes))
 
         return throttle(notify)
 
@@ -299,14 +279,3 @@ class StdioServer:
     def _send(self, message: Any) -> None:
         if not self._stream.write_line(json_lines.dumps(message)):
             self._cancel_all()  # the host does not listen any more
-
-
-def _error(request_id: Any, error: RpcError) -> dict[str, Any]:
-    known = request_id if protocol.is_request_id(request_id) else None
-    return {"jsonrpc": "2.0", "id": known, "error": error.as_json()}
-
-
-def _log(error: BaseException) -> None:
-    import logging
-
-    logging.getLogger("eyespan").error("internal error", exc_info=error)

@@ -23,7 +23,7 @@ def holder(issuer, token):
 @pytest.fixture(scope="module")
 def issuer():
     """Serve the metadata and keys of an issuer on loopback. Return its URL and a function that signs tokens."""
-    jwt = pytest.importorskip("jwt", reason="comes with the extra [mcp]")
+    jwt = pytest.importorskip("jwt", reason="comes with the extra [oauth]")
     from cryptography.hazmat.primitives.asymmetric import ec
 
     key = ec.generate_private_key(ec.SECP256R1())
@@ -101,7 +101,7 @@ def test_without_the_keys_of_the_issuer_no_token_is_accepted():
 
 
 def test_the_server_names_its_issuer_and_accepts_its_tokens(issuer, tmp_path):
-    pytest.importorskip("mcp", reason="the HTTP server needs the extra [mcp]")
+    pytest.importorskip("httptools", reason="the HTTP server needs the extra [http]")
     base, sign = issuer
     (tmp_path / "a.txt").write_text("a\n")
     arguments = ["--oauth-issuer", base, "--oauth-resource", RESOURCE, "--oauth-scope", "read"]

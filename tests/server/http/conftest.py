@@ -9,8 +9,8 @@ import pytest
 
 from tests.server.clients import HttpServer
 
-HAS_EXTRA = find_spec("mcp") is not None and find_spec("uvicorn") is not None
-collect_ignore_glob = [] if HAS_EXTRA else ["test_*.py"]  # the HTTP server needs the extra [mcp]
+HAS_EXTRA = find_spec("httptools") is not None
+collect_ignore_glob = [] if HAS_EXTRA else ["test_*.py"]  # the HTTP server needs the extra [http]
 
 
 @pytest.fixture(scope="module")

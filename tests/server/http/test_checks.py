@@ -2,17 +2,99 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import socket
 
 import pytest
 
-from eyespan.context import CallContext
-from eyespan.server.http.checks import _Connection
+from eyespan.server.http import checks
+from eyespan.server.http.checks import Head, Rejected, Rules
 from tests.server.clients import TOKEN, HttpServer, read_response
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+RULES = Rules(hosts=frozenset([b"a:1"]), origins=frozenset([b"http://a:1"]), metadata_path=b"/.well-known/x")
+
+
+def head(method=b"POST", target=b"/mcp", version="1.1", header_bytes=100, **headers):
+    named = {name.replace("_", "-").encode(): value for name, value in headers.items()}
+    return Head(
+        method=method, target=target, version=version, headers={b"host": [b"a:1"], **named}, header_bytes=header_bytes
+    )
+
+
+@pytest.mark.parametrize(
+    ("start", "route"),
+    [
+        (head(), "mcp"),
+        (head(target=b"/mcp?x=%6d"), "mcp"),
+        (head(b"GET", b"/healthz", "1.0"), "health"),
+        (head(b"HEAD", b"/metrics"), "metrics"),
+        (head(b"GET", b"/.well-known/x"), "metadata"),
+        (head(host=[b"A:1"], origin=[b"HTTP://A:1"]), "mcp"),
+        (head(transfer_encoding=[b"Chunked"]), "mcp"),
+    ],
+)
+def test_a_request_that_passes_has_a_route(start, route):
+    assert checks.check_head(start, RULES) == route
+
+
+@pytest.mark.parametrize(
+    ("start", "status", "detail"),
+    [
+        (head(header_bytes=16385), 431, "16385 bytes of headers"),
+        (head(version="0.9"), 400, "HTTP version 0.9"),
+        (head(content_length=[b"2"], transfer_encoding=[b"chunked"]), 400, "given twice"),
+        (head(content_length=[b"2", b"2"]), 400, "given twice"),
+        (head(transfer_encoding=[b"gzip, chunked"]), 400, "only chunked"),
+        (head(host=[]), 400, "no Host"),
+        (head(host=[b"a:1", b"a:1"]), 421, "two Host"),
+        (head(host=[b"b"]), 421, "Host b is not allowed; start with --allow-host b"),
+        (head(host=[b"b\x1b[31m"]), 421, "Host b?[31m is not allowed"),
+        (head(origin=[b"http://b"]), 403, "--allow-origin http://b"),
+        (head(origin=[b"http://a:1"] * 2), 403, "two Origin"),
+        (head(target=b"/%6dcp"), 404, "no path /%6dcp"),
+        (head(target=b"http://a:1/mcp"), 404, "no path"),
+        (head(target=b"/mcp/"), 404, "no path"),
+        (head(target=b"//mcp"), 404, "no path"),
+        (head(b"POST", b"/healthz"), 405, "allowed: GET, HEAD"),
+    ],
+)
+def test_a_request_that_fails_a_check_has_a_status_and_a_remedy(start, status, detail):
+    with pytest.raises(Rejected) as rejected:
+        checks.check_head(start, RULES)
+
+    assert rejected.value.status == status
+    assert detail in rejected.value.detail
+
+
+@pytest.mark.parametrize(
+    ("values", "token"),
+    [
+        ([b"Bearer abc"], "abc"),
+        ([b"bearer  abc "], "abc"),
+        ([b"Bearer"], None),
+        ([b"Bearer "], None),
+        ([b"Basic abc"], None),
+        ([b"Bearer a", b"Bearer a"], None),
+        ([], None),
+    ],
+)
+def test_the_token_of_a_request(values, token):
+    assert checks.bearer_token({b"authorization": values}) == token
+
+
+@pytest.mark.parametrize(
+    ("length", "is_rejected"),
+    [(b"0", False), (b"1048576", False), (b"1048577", True), (b"9" * 400, True), (b"x", True)],
+)
+def test_the_length_of_a_body(length, is_rejected):
+    try:
+        checks.check_length({b"content-length": [length]})
+        status = 200
+    except Rejected as rejected:
+        status = rejected.status
+
+    assert status == (413 if is_rejected else 200)
 
 
 def test_health_needs_no_token_and_reveals_nothing(server):
@@ -159,18 +241,61 @@ def test_each_caller_has_its_own_rate_limit(place, tmp_path):
     assert bob == [200] * 5
 
 
-@pytest.mark.parametrize("late", [False, True])
-def test_a_disconnect_cancels_reads_that_start_before_or_after_it(late):
-    async def disconnected():
-        async def disconnect():
-            return {"type": "http.disconnect"}
+def headers(server, *more, end="\r\n"):
+    lines = [f"Host: 127.0.0.1:{server.port}", f"Authorization: Bearer {TOKEN}", "Content-Type: application/json"]
+    return end.join([*lines, "Accept: application/json, text/event-stream", "Connection: close", *more, "", ""])
 
-        connection, context = _Connection(b"", disconnect), CallContext()
-        if not late:
-            connection.cancel_on_disconnect(context)
-        await connection.watch()
-        if late:
-            connection.cancel_on_disconnect(context)
-        return context.cancelled
 
-    assert asyncio.run(disconnected())
+LENGTH = f"Content-Length: {len(PING)}"
+CHUNKS = f"{len(PING):x}\r\n{PING.decode()}\r\n0\r\n\r\n"
+START = "POST /mcp HTTP/1.1\r\n"
+
+
+@pytest.mark.parametrize(
+    ("status", "start", "more", "end", "data"),
+    [
+        (200, START, [LENGTH], "\r\n", PING.decode()),
+        (200, START, ["Transfer-Encoding: chunked"], "\r\n", CHUNKS),
+        (200, START, ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABk", LENGTH],
+         "\r\n", PING.decode()),
+        (400, START, [LENGTH, "Transfer-Encoding: chunked"], "\r\n", CHUNKS),
+        (400, START, ["Transfer-Encoding: chunked", LENGTH], "\r\n", CHUNKS),
+        (400, START, [LENGTH, LENGTH], "\r\n", PING.decode()),
+        (400, START, [LENGTH], "\n", PING.decode()),
+        (400, START, ["Transfer-Encoding: chunked"], "\r\n", CHUNKS.replace("\r\n", "\n")),
+        (400, START, ["X: y\nY: z", LENGTH], "\r\n", PING.decode()),
+        (400, START, ["X : y", LENGTH], "\r\n", PING.decode()),
+        (400, START, ["X: y", " folded", LENGTH], "\r\n", PING.decode()),
+        (404, "POST /%6dcp HTTP/1.1\r\n", [LENGTH], "\r\n", PING.decode()),
+        (400, "POST /mcp\r\n", [LENGTH], "\r\n", PING.decode()),
+        (400, "POST /mcp HTTP/2.0\r\n", [LENGTH], "\r\n", PING.decode()),
+        (400, "CONNECT 127.0.0.1:80 HTTP/1.1\r\n", [], "\r\n", ""),
+    ],
+)  # fmt: skip
+def test_an_ambiguous_request_is_refused(server, status, start, more, end, data):
+    with socket.create_connection(("127.0.0.1", server.port), 30) as link:
+        link.sendall((start.replace("\r\n", end) + headers(server, *more, end=end) + data).encode())
+        found = read_response(link)[0]
+
+    assert found == status
+
+
+def test_a_bare_line_feed_in_a_later_request_of_a_connection_is_refused(server):
+    get = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+    with socket.create_connection(("127.0.0.1", server.port), 30) as link:
+        link.sendall(f"{get}\r\n{get}X: y\n\r\n".encode())
+        answers = b""
+        while block := link.recv(4096):
+            answers += block
+
+    assert [answers.count(status) for status in (b"HTTP/1.1 200", b"HTTP/1.1 400")] == [1, 1]
+
+
+def test_a_refused_request_is_logged_with_its_remedy(place):
+    server = HttpServer(place)
+    server.request(PING, Host="reader.example")
+    server.end()
+
+    assert (
+        "421: Host reader.example is not allowed; start with --allow-host reader.example [127.0.0.1]" in server.errors
+    )

@@ -32,9 +32,9 @@ class OAuthIssuer:
 
     async def caller(self, token: str) -> Caller | None:
         """Return the holder of a token, or None for a token that is not accepted."""
-        import anyio
+        import asyncio
 
-        return await anyio.to_thread.run_sync(self.verify, token)
+        return await asyncio.to_thread(self.verify, token)
 
     def verify(self, token: str) -> Caller | None:
         """Check signature, issuer, audience, times and scopes. Fetches the issuer's keys if they are not known."""

@@ -49,6 +49,10 @@ class Tokens:
 
     async def caller(self, token: str) -> Caller | None:
         """Return the holder of a token, or None for an unknown token."""
+        return self.find(token)
+
+    def find(self, token: str) -> Caller | None:
+        """Return the holder of a token, or None for an unknown token."""
         given = _digest(token)
         found = None
         for digest, caller in self._digests.items():

@@ -1,11 +1,16 @@
-"""The MCP server over streamable HTTP, on the official SDK; stateless, so any worker answers any request.
+"""The MCP server over streamable HTTP, on asyncio and httptools; stateless, so any worker answers any request.
 
-app          starts the server
-services     the service of each caller
-bridge       the SDK's handlers
-checks       what a request must pass before the SDK sees it
-worker       one process that serves the socket
-supervisor   starts and replaces several workers
-metrics      Prometheus metrics, summed over the workers
-memory       returns free memory to the system
+app              starts the server
+worker           one process that serves the socket
+supervisor       starts and replaces several workers
+server           everything that the connections of one process share
+connection       one connection: bytes to requests, answers to bytes
+checks           the checks of a request, as pure functions
+connections      decisions about connections, as pure functions
+exchange         MCP in HTTP: bodies and headers to messages, answers to statuses; pure functions
+calls            reads in threads
+services         the service of each caller
+oauth_metadata   the metadata by which clients find the OAuth issuer
+metrics          Prometheus metrics, summed over the workers
+memory           returns free memory to the system
 """

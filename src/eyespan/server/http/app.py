@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 
 from eyespan.server import auth, sandboxing
 from eyespan.server.options import InvalidOptions, ServeOptions
 
 try:
+    from eyespan.server.auth.rate import SharedSlots
+    from eyespan.server.http import connections
     from eyespan.server.http.metrics import Metrics
+    from eyespan.server.http.server import raise_descriptor_limit
     from eyespan.server.http.services import CallerServices
     from eyespan.server.http.supervisor import Supervisor
-    from eyespan.server.http.worker import WorkerSetup, run_worker
+    from eyespan.server.http.worker import StopSignals, WorkerSetup, run_worker
+    from eyespan.server.log import Log
 except ImportError as error:
-    message = f"HTTP needs a package that is not installed ({error.name}): pip install 'eyespan[mcp]'"
+    message = f"HTTP needs a package that is not installed ({error.name}): pip install 'eyespan[http]'"
     raise InvalidOptions(message) from None
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eyespan.server import WorkspaceFactory
 
-BACKLOG = 128
+BACKLOG = 1024
 
 
 def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
@@ -30,27 +33,37 @@ def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
 
     Raises: InvalidOptions, OSError, ValueError.
     """
+    signals = StopSignals()
+    log = Log()
     authenticator, token_note = auth.load(options)
     services = CallerServices(workspace_factory, options, authenticator)
     listener = listen(options)
     if options.workers > 1 and not hasattr(os, "fork"):
         raise InvalidOptions("--workers needs a system with fork; start several servers instead")
-    confinement = sandboxing.confine(options, services.roots, services.audit)
-    sys.stderr.write(f"eyespan serve: {_url(options, listener)} ({token_note}); {confinement}\n")
-    if options.no_sandbox:
-        sys.stderr.write(f"eyespan serve: {sandboxing.OFF_LINE}\n")
-    sys.stderr.flush()
+    capacity = connections.capacity(raise_descriptor_limit())
+    slots = SharedSlots()
+    if options.workers > 1:
+        slots.share()
     setup = WorkerSetup(
         services=services,
         authenticator=authenticator,
         options=options,
         listener=listener,
+        port=listener.getsockname()[1],
         metrics=Metrics(options.workers),
+        slots=slots,
+        log=log,
+        capacity=capacity,
     )
+    confinement = sandboxing.confine(options, services.roots, services.audit)
+    url = _url(options, listener)
+    log.write("start", f"{url} ({token_note}); {confinement}", url=url, tokens=token_note, sandbox=confinement)
+    if options.no_sandbox:
+        log.write("warning", sandboxing.OFF_LINE)
     if options.workers == 1:
         setup.metrics.take_row(0)
-        return run_worker(setup, parent_fd=None)
-    return Supervisor(setup).run()
+        return run_worker(setup, signals, parent_fd=None)
+    return Supervisor(setup, signals).run()
 
 
 def listen(options: ServeOptions) -> socket.socket:

@@ -41,16 +41,6 @@ class CallerServices:
         """The roots that any caller may read."""
         return [root for service in (self.common, *self._own.values()) for root in service.workspace.roots]
 
-    @property
-    def instructions(self) -> str:
-        """The instructions for clients. They name no roots if callers have different ones."""
-        if not self._own:
-            return self.common.instructions
-        return (
-            "Reads files below the directories of this token; it never writes. Text is returned by lines: for a large "
-            "file, ask for the range you need. Images, PDF pages and notebooks are returned as such."
-        )
-
     def of(self, caller: Caller) -> Service:
         """Return the service of a caller."""
         return self._own.get(caller.name, self.common)

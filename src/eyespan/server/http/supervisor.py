@@ -8,7 +8,7 @@ import sys
 import time
 
 from eyespan.escape import valid_text
-from eyespan.server.http.worker import WorkerSetup, run_worker
+from eyespan.server.http.worker import StopSignals, WorkerSetup, run_worker
 
 MAX_QUICK_EXITS = 5
 """Give up after this many workers in a row that ended within QUICK_SECONDS of their start."""
@@ -18,8 +18,9 @@ QUICK_SECONDS = 1.0
 class Supervisor:
     """Starts the workers, replaces those that end, and ends them all at SIGTERM or SIGINT."""
 
-    def __init__(self, setup: WorkerSetup) -> None:
+    def __init__(self, setup: WorkerSetup, signals: StopSignals) -> None:
         self._setup = setup
+        self._signals = signals
         self._workers: dict[int, tuple[int, float]] = {}
         """Row in the metrics and time of start, by process id."""
         self._alive = os.pipe()
@@ -33,6 +34,8 @@ class Supervisor:
             signal.signal(number, self._stop)
         for row in range(self._setup.options.workers):
             self._start(row)
+        if self._signals.has_arrived:
+            self._stop()
         while self._workers:
             try:
                 pid, status = os.wait()
@@ -64,7 +67,7 @@ class Supervisor:
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, signal.SIG_DFL)
             self._setup.metrics.take_row(row)
-            status = run_worker(self._setup, parent_fd=self._alive[0])
+            status = run_worker(self._setup, self._signals, parent_fd=self._alive[0])
         except BaseException as error:
             sys.stderr.write(f"eyespan serve: worker: {type(error).__name__}: {valid_text(str(error))}\n")
         finally:

@@ -1,0 +1,548 @@
+"""One HTTP/1.1 connection: bytes to requests by httptools, answers and event streams back.
+
+Requests of one connection are answered in their order. A request is checked when its headers are complete, so nothing
+of a body is stored for a caller without a token. A rejected request is the last of its connection: the answer is sent,
+and bytes that still arrive are read and dropped, since a reset would take the answer from the client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from http import HTTPStatus
+
+import httptools
+
+from eyespan.context import CallContext
+from eyespan.server import json_lines, messages, protocol
+from eyespan.server.auth import OAuthIssuer
+from eyespan.server.http import checks, connections, exchange
+from eyespan.server.http.calls import Call
+from eyespan.server.http.checks import Head, Rejected
+from eyespan.server.progress import throttle
+from eyespan.server.session import Session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from eyespan.server.auth import Caller
+    from eyespan.server.http.connections import Phase, Place
+    from eyespan.server.http.server import HttpServer
+
+MAX_HEADER_FIELDS = 100
+MAX_DROPPED_BYTES = 4 * 1024 * 1024
+"""Bytes after a rejected request that are read and dropped."""
+PING_SECONDS = 15.0
+"""The time between two comments on an event stream, which keep proxies from closing it."""
+_JSON = b"content-type: application/json\r\n"
+_TEXT = b"content-type: text/plain; charset=utf-8\r\n"
+_METRICS = b"content-type: text/plain; version=0.0.4; charset=utf-8\r\n"
+_EVENTS = b"content-type: text/event-stream\r\ncache-control: no-cache, no-transform\r\nx-accel-buffering: no\r\n"
+STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
+_OVERLOADED = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+
+
+class Incoming:
+    """One request while it is received."""
+
+    __slots__ = (
+        "body", "body_bytes", "caller", "has_headers", "header_bytes", "headers", "is_complete", "is_verifying",
+        "keeps_alive", "method", "rejection", "route", "target", "version",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.target = b""
+        self.method = b""
+        self.version = "1.1"
+        self.headers: dict[bytes, list[bytes]] = {}
+        self.header_bytes = 0
+        self.body: list[bytes] = []
+        self.body_bytes = 0
+        self.keeps_alive = True
+        self.has_headers = False
+        self.is_complete = False
+        self.is_verifying = False
+        self.route: checks.Route = "mcp"
+        self.caller: Caller | None = None
+        self.rejection: Rejected | None = None
+
+
+class Connection(asyncio.Protocol):
+    """The protocol of one connection. `server` has what all connections share."""
+
+    def __init__(self, server: HttpServer) -> None:
+        self._server = server
+        self._transport: asyncio.Transport
+        self._parser: Any = httptools.HttpRequestParser(self)
+        self._incoming: Incoming | None = None
+        """The request whose bytes arrive."""
+        self._received: deque[Incoming] = deque()
+        """Requests that wait for the answer to an earlier one of this connection."""
+        self._answering: Incoming | None = None
+        self._context: CallContext | None = None
+        """The context of the running call."""
+        self._pending_bytes = 0
+        """Bytes of an incomplete header section."""
+        self._dropped_bytes = 0
+        self._is_upgrade = False
+        self._is_deaf = False
+        """No further request is read."""
+        self._has_events = False
+        """The answer is a stream of events, and its header is sent."""
+        self._cannot_write = False
+        self._ping: asyncio.TimerHandle | None = None
+        self._has_answered = False
+        self._has_token = False
+        self.is_refused = False
+        self.address = "local"
+        self.phase: Phase = "headers"
+        self.since = 0.0
+
+    # --- the transport ---------------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        transport.set_write_buffer_limits(high=0)
+        peer = transport.get_extra_info("peername")
+        if isinstance(peer, tuple):
+            self.address = peer[0]
+        self.since = self._server.now()
+        self._server.admit(self)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._is_deaf = True
+        self._parser = None  # it refers to this object
+        if self._context is not None:
+            self._context.cancelled = True
+        self._stop_ping()
+        self._server.forget(self)
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_deaf:
+            self._dropped_bytes += len(data)
+            if self._dropped_bytes > MAX_DROPPED_BYTES:
+                self._transport.abort()
+            return
+        before = self._incoming
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._continue_without_upgrade(data[upgrade.args[0] :])
+            return
+        except httptools.HttpParserError as error:
+            self._fail(Rejected(400, "headers", f"not a valid HTTP request: {error}"))
+            return
+        incoming = self._incoming
+        if incoming is None or incoming is not before or incoming.has_headers:
+            self._pending_bytes = 0
+            return
+        # All of these bytes belong to incomplete headers. The parser stores them, so their size is limited here.
+        self._pending_bytes += len(data)
+        if self._pending_bytes > checks.MAX_HEADER_BYTES:
+            self._fail(Rejected(431, "headers", f"more than {checks.MAX_HEADER_BYTES} bytes of headers"))
+
+    def pause_writing(self) -> None:
+        self._cannot_write = True
+
+    def resume_writing(self) -> None:
+        self._cannot_write = False
+        if self.phase == "sending":
+            self._finish_answer()
+
+    # --- the parser ------------------------------------------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        self._incoming = Incoming()
+        if self.phase == "idle":
+            self._enter("headers")
+
+    def on_url(self, part: bytes) -> None:
+        assert self._incoming is not None
+        self._incoming.target += part
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        incoming = self._incoming
+        if incoming is None or incoming.has_headers:
+            return  # the rest of a rejected request, or a trailer
+        incoming.header_bytes += len(name) + len(value) + 4
+        incoming.headers.setdefault(name.lower(), []).append(value)
+
+    def on_headers_complete(self) -> None:
+        incoming = self._incoming
+        if incoming is None or self._is_deaf:
+            return
+        parser = self._parser
+        incoming.has_headers = True
+        self._is_upgrade = parser.should_upgrade()
+        if self._is_upgrade:
+            return
+        incoming.method = parser.get_method()
+        incoming.version = parser.get_http_version()
+        incoming.keeps_alive = parser.should_keep_alive()
+        self._check(incoming)
+
+    def on_body(self, part: bytes) -> None:
+        incoming = self._incoming
+        if incoming is None or self._is_deaf:
+            return
+        incoming.body_bytes += len(part)
+        if incoming.body_bytes > checks.MAX_BODY_BYTES:
+            incoming.body.clear()
+            self._fail(checks.too_long())
+            return
+        incoming.body.append(part)
+
+    def on_message_complete(self) -> None:
+        incoming = self._incoming
+        if incoming is None or self._is_deaf or self._is_upgrade:
+            return
+        self._incoming = None
+        incoming.is_complete = True
+        if not incoming.is_verifying:
+            self._accept(incoming)
+
+    def _continue_without_upgrade(self, rest: bytes) -> None:
+        """Parse a request again without its offer of another protocol, which a server may ignore.
+
+        Java's client offers HTTP/2 with its first request. The parser stops after the headers of such a request.
+        """
+        incoming = self._incoming
+        method = self._parser.get_method()
+        version = self._parser.get_http_version()
+        self._is_upgrade = False
+        self._incoming = None
+        if incoming is None or method == b"CONNECT" or self._is_deaf:
+            self._fail(Rejected(400, "headers", "CONNECT is not supported"))
+            return
+        lines = [b"%s %s HTTP/%s" % (method, incoming.target, version.encode())]
+        for name, values in incoming.headers.items():
+            if name not in (b"upgrade", b"connection", b"http2-settings"):
+                lines += [b"%s: %s" % (name, value) for value in values]
+        self._parser = httptools.HttpRequestParser(self)
+        self.data_received(b"\r\n".join(lines) + b"\r\n\r\n" + rest)
+
+    # --- checks ----------------------------------------------------------------------------------------------------
+
+    def _check(self, incoming: Incoming) -> None:
+        """Check the headers of a request."""
+        server = self._server
+        head = Head(
+            method=incoming.method,
+            target=incoming.target,
+            version=incoming.version,
+            headers=incoming.headers,
+            header_bytes=incoming.header_bytes,
+        )
+        try:
+            incoming.route = checks.check_head(head, server.rules)
+            if incoming.route in ("mcp", "metrics"):
+                token = None if server.authenticator is None else checks.bearer_token(head.headers)
+                if token is not None and isinstance(server.authenticator, OAuthIssuer):
+                    # The keys of the issuer may have to be fetched.
+                    incoming.is_verifying = True
+                    self._transport.pause_reading()
+                    server.verify(token, lambda caller: self._verified(incoming, head, caller))
+                    return
+                self._check_caller(incoming, head, server.caller_of(token))
+        except Rejected as rejection:
+            self._reject_later(incoming, rejection)
+            return
+        self._expect_body(incoming)
+
+    def _verified(self, incoming: Incoming, head: Head, caller: Caller | None) -> None:
+        incoming.is_verifying = False
+        if self._transport.is_closing():
+            return
+        self._transport.resume_reading()
+        try:
+            self._check_caller(incoming, head, caller)
+        except Rejected as rejection:
+            self._reject_later(incoming, rejection)
+            return
+        if incoming.is_complete:
+            self._accept(incoming)
+        else:
+            self._expect_body(incoming)
+
+    def _check_caller(self, incoming: Incoming, head: Head, caller: Caller | None) -> None:
+        """Check everything about the headers that depends on the caller. Raises: Rejected."""
+        if caller is None:
+            raise self._server.wrong_token(self.address, has_token=b"authorization" in head.headers)
+        incoming.caller = caller
+        self._has_token = True
+        checks.check_method(head, incoming.route)
+        if incoming.route == "mcp":
+            checks.check_type(head.headers)
+            self._server.check_rate(caller)
+            checks.check_length(head.headers)
+
+    def _expect_body(self, incoming: Incoming) -> None:
+        if self._answering is None and self._incoming is incoming:
+            self._enter("body")
+            if b"100-continue" in incoming.headers.get(b"expect", ()):
+                self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def _reject_later(self, incoming: Incoming, rejection: Rejected) -> None:
+        """Reject a request after the earlier ones of the connection are answered."""
+        self._is_deaf = True
+        self._incoming = None
+        incoming.rejection = rejection
+        incoming.is_complete = True
+        self._accept(incoming)
+
+    # --- requests --------------------------------------------------------------------------------------------------
+
+    def _accept(self, incoming: Incoming) -> None:
+        """Answer a request, after those that arrived before it."""
+        if self._answering is not None:
+            self._received.append(incoming)
+            self._transport.pause_reading()
+            return
+        self._answer(incoming)
+
+    def _answer(self, incoming: Incoming) -> None:
+        self._answering = incoming
+        self._enter("answering")
+        if incoming.rejection is not None:
+            self._reject(incoming.rejection)
+        elif incoming.route == "mcp":
+            self._answer_message(incoming)
+        elif incoming.route == "health":
+            self._send(200, _TEXT, [b"ok\n"])
+        elif incoming.route == "metrics":
+            self._send(200, _METRICS, [self._server.metrics.text().encode()])
+        else:
+            self._send(200, _JSON, [self._server.metadata])
+
+    def _answer_message(self, incoming: Incoming) -> None:
+        server = self._server
+        assert incoming.caller is not None
+        try:
+            received = exchange.receive(b"".join(incoming.body), incoming.headers)
+        except exchange.NotAccepted as refused:
+            server.metrics.count_rejected("message")
+            self._send(refused.status, _JSON, json_lines.dumps(refused.answer))
+            return
+        incoming.body.clear()
+        message = received.message
+        if message.request_id is None:
+            self._send(202, b"", [])
+            return
+        session = Session(server.services.of(incoming.caller), holder=incoming.caller.name, version=received.version)
+        is_modern = received.is_modern
+        if message.method not in protocol.READING_METHODS:
+            answer = messages.answer(session, message, CallContext())
+            self._send(exchange.status_of(answer, is_modern), _JSON, json_lines.dumps(answer))
+            return
+        on_progress = self._on_progress(message.params) if received.accepts_events else None
+        context = CallContext(server.options.timeout_seconds, on_progress, may_block=False)
+        self._context = context
+
+        def done(answer: dict[str, Any], pieces: list[bytes]) -> None:
+            self._finish_call(context, exchange.status_of(answer, is_modern), answer, pieces)
+
+        server.calls.start(Call(message, session, context, done))
+
+    def _finish_call(self, context: CallContext, status: int, answer: dict[str, Any], pieces: list[bytes]) -> None:
+        if self._context is not context or self._transport.is_closing():
+            return  # the client has disconnected
+        self._context = None
+        if self._has_events:
+            self._send_event([b"event: message\r\ndata: ", *pieces, b"\r\n\r\n"], is_last=True)
+        elif answer.get("error", {}).get("code") == protocol.BUSY:
+            self._send(status, _JSON + b"retry-after: 1\r\n", pieces)
+        else:
+            self._send(status, _JSON, pieces)
+
+    def _on_progress(self, params: dict[str, Any]) -> Callable[[int, int], None] | None:
+        token = protocol.progress_token(params)
+        if token is None:
+            return None
+        loop = self._server.loop
+
+        def notify(done_bytes: int, total_bytes: int) -> None:
+            loop.call_soon_threadsafe(self._send_progress, token, done_bytes, total_bytes)
+
+        return throttle(notify)
+
+    def _send_progress(self, token: str | int, done_bytes: int, total_bytes: int) -> None:
+        if self._context is None or self._transport.is_closing() or self._cannot_write:
+            return
+        self._send_event(exchange.event(messages.progress(token, done_bytes, total_bytes)))
+
+    # --- answers ---------------------------------------------------------------------------------------------------
+
+    def _send(self, status: int, headers: bytes, pieces: list[bytes]) -> None:
+        """Send a whole answer."""
+        incoming = self._answering
+        assert incoming is not None
+        if incoming.method == b"HEAD":
+            pieces = []
+        size = sum([len(piece) for piece in pieces])
+        header = b"%s%scontent-length: %d\r\ndate: %s\r\n%s\r\n" % (
+            STATUS_LINES[status],
+            headers,
+            size,
+            self._server.date,
+            self._connection_header(incoming),
+        )
+        self._write([header, *pieces])
+        self._finish_answer()
+
+    def _connection_header(self, incoming: Incoming) -> bytes:
+        is_last = incoming.rejection is not None or (self._server.is_stopping and not self._received)
+        if is_last or not incoming.keeps_alive:
+            incoming.keeps_alive = False
+            return b"connection: close\r\n"
+        return b"connection: keep-alive\r\n" if incoming.version == "1.0" else b""
+
+    def _send_event(self, pieces: list[bytes], is_last: bool = False) -> None:
+        """Send an event; begin the stream with the first one."""
+        incoming = self._answering
+        assert incoming is not None
+        is_chunked = incoming.version != "1.0"
+        if not self._has_events:
+            self._has_events = True
+            incoming.keeps_alive = incoming.keeps_alive and is_chunked
+            header = b"%s%s%sdate: %s\r\n%s\r\n" % (
+                STATUS_LINES[200],
+                _EVENTS,
+                b"transfer-encoding: chunked\r\n" if is_chunked else b"",
+                self._server.date,
+                self._connection_header(incoming),
+            )
+            self._transport.write(header)
+            self._start_ping()
+        if is_chunked:
+            size = sum([len(piece) for piece in pieces])
+            pieces = [b"%x\r\n" % size, *pieces, b"\r\n0\r\n\r\n" if is_last else b"\r\n"]
+        self._write(pieces)
+        if is_last:
+            self._stop_ping()
+            self._has_events = False
+            self._finish_answer()
+
+    def _write(self, pieces: list[bytes]) -> None:
+        self._transport.writelines(pieces)
+
+    def _start_ping(self) -> None:
+        self._ping = self._server.loop.call_later(PING_SECONDS, self._send_ping)
+
+    def _stop_ping(self) -> None:
+        if self._ping is not None:
+            self._ping.cancel()
+            self._ping = None
+
+    def _send_ping(self) -> None:
+        if not self._transport.is_closing() and not self._cannot_write:
+            self._send_event([b": ping\r\n\r\n"])
+        self._start_ping()
+
+    def _finish_answer(self) -> None:
+        """Go on to the next request when the client has received the answer."""
+        if self._transport.is_closing():
+            return
+        if self._cannot_write:
+            self._enter("sending")
+            return
+        incoming, self._answering = self._answering, None
+        self._has_answered = True
+        if incoming is not None and not incoming.keeps_alive:
+            self._close(has_unread=self._is_deaf)
+        elif self._received:
+            # Not a direct call: answers that take no thread would nest as deep as a client has sent requests.
+            self._server.loop.call_soon(self._answer_next)
+        elif self._server.is_stopping:
+            self._close(has_unread=False)
+        elif self._incoming is None:
+            self._enter("idle")
+        else:
+            self._enter("body" if self._incoming.has_headers else "headers")
+
+    def _answer_next(self) -> None:
+        if self._answering is not None or not self._received or self._transport.is_closing():
+            return
+        incoming = self._received.popleft()
+        if not self._received and not incoming.is_verifying:
+            self._transport.resume_reading()
+        self._answer(incoming)
+
+    # --- refusals and the end --------------------------------------------------------------------------------------
+
+    def _fail(self, rejection: Rejected) -> None:
+        """Reject bytes that are no request, unless an answer to an earlier request is on its way."""
+        if self._is_deaf:
+            return
+        self._reject_later(self._incoming or Incoming(), rejection)
+
+    def _reject(self, rejection: Rejected) -> None:
+        self._is_deaf = True
+        self._server.reject(rejection, self.address)
+        status = rejection.status
+        lines = "".join([f"{name}: {value}\r\n" for name, value in rejection.headers.items()])
+        self._send(status, _TEXT + lines.encode(), [f"{HTTPStatus(status).phrase}\n".encode()])
+
+    def _close(self, *, has_unread: bool) -> None:
+        """Close after the answer. With `has_unread`, read and drop first what the client still sends."""
+        self._is_deaf = True
+        self._received.clear()
+        if has_unread and self._transport.can_write_eof():
+            self._enter("closing")
+            self._transport.write_eof()
+            self._transport.resume_reading()
+        else:
+            self._enter("closing")
+            self._transport.close()
+
+    def refuse(self) -> None:
+        """Answer with 503, because there is no place for this connection."""
+        self.is_refused = True
+        self._is_deaf = True
+        self._server.reject(Rejected(503, "connections", "no place for another connection"), self.address)
+        self._transport.write(_OVERLOADED)
+        self._close(has_unread=True)
+
+    def make_place(self) -> None:
+        """Close an idle connection. A client that waits for its first answer gets 503; others see a usual close."""
+        if self._has_answered:
+            self._close(has_unread=False)
+        else:
+            self.refuse()
+
+    def place(self) -> Place:
+        """Return this connection as it is seen when all places are taken."""
+        is_idle = self.phase in ("idle", "headers")
+        return connections.Place(
+            key=self, address=self.address, idle_since=self.since if is_idle else None, has_token=self._has_token
+        )
+
+    def expire(self) -> None:
+        """End a connection that was in its phase for too long."""
+        if self.phase in ("headers", "body"):
+            self._fail(Rejected(408, "slow", f"the {self.phase} took longer than 5 seconds"))
+        elif self.phase == "idle":
+            self._close(has_unread=False)
+        else:
+            if self.phase == "sending":
+                self._server.metrics.count_rejected("slow")
+            self._transport.abort()
+
+    def stop(self) -> None:
+        """Close the connection as soon as its requests are answered."""
+        if self._answering is None and not self._received and self.phase in ("idle", "headers"):
+            self._close(has_unread=False)
+
+    def abort(self) -> None:
+        """Close the connection at once."""
+        self._transport.abort()
+
+    def unsent_bytes(self) -> int:
+        """Return the size of the answer that the client has not received."""
+        return self._transport.get_write_buffer_size()
+
+    def _enter(self, phase: Phase) -> None:
+        self.phase = phase
+        self.since = self._server.now()

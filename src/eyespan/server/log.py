@@ -1,0 +1,60 @@
+"""The messages of a server on standard error: plain lines, or with `--log json` one JSON object per line."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from eyespan.escape import valid_tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+REFUSALS_PER_MINUTE = 60
+REFUSALS_AT_ONCE = 10
+"""Refused requests that are logged for each reason. A flood of them then fills no disk; metrics count every one."""
+
+
+class Log:
+    """Writes lines to standard error."""
+
+    def __init__(self, is_json: bool = False) -> None:
+        self._is_json = is_json
+        self._left: dict[str, tuple[float, float]] = {}
+        """Lines that may be written at once and the time of the last one, by reason."""
+        self._skipped: dict[str, int] = {}
+
+    def write(self, event: str, message: str, **facts: Any) -> None:
+        """Write one line. `event` and `facts` are for programs, `message` is for people."""
+        if self._is_json:
+            from eyespan.server import json_lines
+
+            now = time.time()
+            stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03d}Z"
+            line = {"time": stamp, "event": event, "message": message, **facts}
+            text = b"".join(json_lines.dumps(valid_tree(line))).decode()
+        else:
+            text = f"eyespan serve: {message}"
+        try:
+            sys.stderr.write(text + "\n")
+            sys.stderr.flush()
+        except (OSError, ValueError):
+            pass  # nobody reads the log; requests are answered all the same
+
+    def refused(self, status: int, reason: str, detail: str, address: str) -> None:
+        """Write the reason for a refused request, unless there are too many for the same reason."""
+        now = time.monotonic()
+        left, last = self._left.get(reason, (float(REFUSALS_AT_ONCE), now))
+        left = min(float(REFUSALS_AT_ONCE), left + (now - last) * REFUSALS_PER_MINUTE / 60)
+        if left < 1:
+            self._left[reason] = (left, now)
+            self._skipped[reason] = self._skipped.get(reason, 0) + 1
+            return
+        self._left[reason] = (left - 1, now)
+        skipped = self._skipped.pop(reason, 0)
+        more = f" ({skipped} more were not logged)" if skipped else ""
+        facts: dict[str, Any] = {"status": status, "reason": reason, "address": address}
+        if skipped:
+            facts["skipped"] = skipped
+        self.write("refused", f"{status}: {detail}{more} [{address}]", **facts)

@@ -1,0 +1,91 @@
+"""JSON-RPC messages, the same over every transport: from a JSON value to a request, and from a result to an answer."""
+
+from __future__ import annotations
+
+from eyespan.record import record
+from eyespan.server import protocol
+from eyespan.server.protocol import RpcError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from eyespan.context import CallContext
+    from eyespan.server.session import Session
+
+
+@record
+class Message:
+    """A request, or with `request_id` None a message that gets no answer: a notification or a response."""
+
+    request_id: str | int | None
+    method: str
+    """The method; "" for a response."""
+    params: Any
+    """An object for a request; any value for a notification."""
+
+
+class InvalidMessage(Exception):
+    """A value that is no JSON-RPC message. Its answer has the id `request_id` if that is known."""
+
+    def __init__(self, request_id: Any, error: RpcError) -> None:
+        super().__init__(request_id, error)
+        self.request_id = request_id
+        self.error = error
+
+
+def parse(value: Any) -> Message:
+    """Return the message that a JSON value is. Raises: InvalidMessage."""
+    if not isinstance(value, dict) or value.get("jsonrpc") != "2.0":
+        raise _invalid(None, "not a JSON-RPC 2.0 message")
+    method, request_id = value.get("method"), value.get("id")
+    if not isinstance(method, str):
+        if "result" in value or "error" in value:
+            return Message(None, "", value)
+        raise _invalid(request_id, "no method")
+    params = value.get("params")
+    if params is None:
+        params = {}
+    if "id" not in value:
+        return Message(None, method, params)
+    if not protocol.is_request_id(request_id):
+        raise _invalid(None, "id must be a string or a whole number")
+    if not isinstance(params, dict):
+        raise InvalidMessage(request_id, RpcError(protocol.INVALID_PARAMS, "params must be an object"))
+    return Message(request_id, method, params)
+
+
+def answer(session: Session, request: Message, context: CallContext) -> dict[str, Any]:
+    """Return the answer to a request; every failure is an answer with an error. Raises: WouldBlock."""
+    try:
+        result = session.answer(request.method, request.params, context)
+    except RpcError as error:
+        return error_answer(request.request_id, error)
+    except Exception as error:
+        log(error)
+        internal = RpcError(protocol.INTERNAL_ERROR, f"Internal error ({type(error).__name__})")
+        return error_answer(request.request_id, internal)
+    return {"jsonrpc": "2.0", "id": request.request_id, "result": result}
+
+
+def error_answer(request_id: Any, error: RpcError) -> dict[str, Any]:
+    """Return the answer with an error. An id that is not valid becomes null."""
+    known = request_id if protocol.is_request_id(request_id) else None
+    return {"jsonrpc": "2.0", "id": known, "error": error.as_json()}
+
+
+def progress(token: str | int, done_bytes: int, total_bytes: int) -> dict[str, Any]:
+    """Return the notification about the progress of a request."""
+    params = {"progressToken": token, "progress": done_bytes, "total": total_bytes}
+    return {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
+
+
+def log(error: BaseException) -> None:
+    """Log an internal error with its traceback."""
+    import logging
+
+    logging.getLogger("eyespan").error("internal error", exc_info=error)
+
+
+def _invalid(request_id: Any, reason: str) -> InvalidMessage:
+    return InvalidMessage(request_id, RpcError(protocol.INVALID_REQUEST, f"Invalid request: {reason}"))
