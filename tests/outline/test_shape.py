@@ -6,7 +6,7 @@ import pytest
 
 from eyespan.outline import language_of
 from eyespan.outline.model import build_outline
-from eyespan.outline.shape import definitions_by_shape
+from eyespan.outline.shape import scan_shape
 from tests.sizes import size
 
 from .symbol_checks import EXPECTED, SOURCE, check_shape, mutated
@@ -24,7 +24,7 @@ def test_most_definitions_are_found_by_shape(path):
         first, _, last = lines.split("/")
         if kind in ("class", "struct", "trait", "impl", "namespace", "function", "method") and first != last:
             wanted.add((name, int(last)))
-    found = build_outline(definitions_by_shape(path.read_text("utf-8"), language_of(path.name)), "shape")
+    found = build_outline(scan_shape(path.read_text("utf-8"), language_of(path.name)).definitions, "shape")
 
     known = {(symbol.qualified, symbol.last) for symbol in found.symbols}
     assert len(wanted & known) >= 0.75 * len(wanted), wanted - known
@@ -37,11 +37,11 @@ def test_no_mutation_breaks_the_scanner(path):
     for _ in range(150):
         data = mutated(path.read_bytes(), dice, dice.randrange(1, 9))
         text = data.decode("utf-8", "replace")
-        check_shape(build_outline(definitions_by_shape(text, language_of(path.name)), "shape"), data)
+        check_shape(build_outline(scan_shape(text, language_of(path.name)).definitions, "shape"), data)
 
 
 @pytest.mark.parametrize("language", ["javascript", "go", "rust", "c", "cpp", "bash", "php", "ruby", "lua", "swift"])
 @pytest.mark.parametrize("unit", ["{", "/*", '"\\"', "f(){", "a\n", "(", "'\\'", "`\\`", "f(\n", "#", "}\n", "class "])
 def test_the_time_is_proportional_to_the_length(language, unit):
     """A pattern that started over at every place would take minutes here."""
-    definitions_by_shape((unit * LENGTH)[:LENGTH], language)
+    scan_shape((unit * LENGTH)[:LENGTH], language)

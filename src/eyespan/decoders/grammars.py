@@ -1,211 +1,31 @@
-"""Find definitions with tree-sitter grammars: a query for each language, and its decoder.
+"""Find definitions with tree-sitter grammars, by the queries of `grammars_queries`.
 
 `outlines` runs them in the sandboxed worker. Grammars come from single wheels and need no network.
 
 Nothing here limits the time: the binding's way to stop a parser (`progress_callback`, tree-sitter 0.26.0) crashes the
 process, so only killing it stops a parser. In the same release `Point.row` and `Point.column` free a number that is
 still in use, so points are read by index.
-
-The captures of a query name the kind; `@name` is the name, `@owner` what it belongs to without lying in it.
 """
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
+from eyespan.decoders.grammars_queries import QUERIES
 from eyespan.errors import Missing, shortage
 from eyespan.model import MAX_SYMBOLS
+from eyespan.outline.rewrite import Rewritten, rewrite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tree_sitter import Node
+    from tree_sitter import Language, Node, Parser, Query, QueryCursor
 
 Row = tuple[str, str, int, int, int, int, str, str]
 """name, kind, line, first, last, parent, signature, owner: the fields of a `Definition` in order."""
 
-_JAVASCRIPT = """
-(function_declaration name: (_) @name) @function
-(generator_function_declaration name: (_) @name) @function
-(class_declaration name: (_) @name) @class
-(method_definition name: (_) @name) @method
-(field_definition property: (_) @name value: [(arrow_function) (function_expression)]) @method
-(variable_declarator name: (identifier) @name value: [(arrow_function) (function_expression) (generator_function)])
-  @function
-(variable_declarator name: (identifier) @name value: (class)) @class
-(assignment_expression left: (member_expression) @name right: [(arrow_function) (function_expression)]) @function
-(pair key: (property_identifier) @name value: [(arrow_function) (function_expression)]) @method
-(program (lexical_declaration (variable_declarator name: (identifier) @name) @constant))
-(program (export_statement (lexical_declaration (variable_declarator name: (identifier) @name) @constant)))
-"""
-_TYPESCRIPT = (
-    _JAVASCRIPT.replace("(field_definition property:", "(public_field_definition name:")
-    + """
-(abstract_class_declaration name: (_) @name) @class
-(interface_declaration name: (_) @name) @interface
-(type_alias_declaration name: (_) @name) @type
-(enum_declaration name: (_) @name) @enum
-(internal_module name: (_) @name) @namespace
-(module name: (_) @name) @namespace
-(function_signature name: (_) @name) @function
-(method_signature name: (_) @name) @method
-(abstract_method_signature name: (_) @name) @method
-"""
-)
-_C = """
-(function_definition declarator: (function_declarator declarator: (_) @name)) @function
-(function_definition declarator: (_ declarator: (function_declarator declarator: (_) @name))) @function
-(function_definition declarator: (_ declarator: (_ declarator: (function_declarator declarator: (_) @name)))) @function
-(declaration declarator: (function_declarator declarator: (_) @name)) @function
-(declaration declarator: (_ declarator: (function_declarator declarator: (identifier) @name))) @function
-(struct_specifier name: (_) @name body: (_)) @struct
-(union_specifier name: (_) @name body: (_)) @struct
-(enum_specifier name: (_) @name body: (_)) @enum
-(type_definition declarator: (type_identifier) @name) @type
-(type_definition declarator: (pointer_declarator declarator: (type_identifier) @name)) @type
-(type_definition declarator: (function_declarator declarator: (parenthesized_declarator
-  (pointer_declarator declarator: (type_identifier) @name)))) @type
-(preproc_def name: (_) @name) @macro
-(preproc_function_def name: (_) @name) @macro
-(translation_unit (declaration declarator: (init_declarator declarator: (identifier) @name)) @constant)
-"""
-_CPP = (
-    _C
-    + """
-(function_definition declarator: (_ (function_declarator declarator: (_) @name))) @function
-(class_specifier name: (_) @name body: (_)) @class
-(namespace_definition name: (_) @name) @namespace
-(field_declaration declarator: (function_declarator declarator: (_) @name)) @method
-(field_declaration declarator: (_ (function_declarator declarator: (_) @name))) @method
-(alias_declaration name: (_) @name) @type
-(concept_definition name: (_) @name) @type
-(namespace_definition body: (declaration_list
-  (declaration declarator: (init_declarator declarator: (identifier) @name)) @constant))
-"""
-)
-
-QUERIES = {
-    "javascript": _JAVASCRIPT,
-    "typescript": _TYPESCRIPT,
-    "tsx": _TYPESCRIPT,
-    "go": """
-(function_declaration name: (_) @name) @function
-(method_declaration receiver: (parameter_list (parameter_declaration type: (type_identifier) @owner)) name: (_) @name)
-  @method
-(method_declaration receiver: (parameter_list (parameter_declaration type: (pointer_type (type_identifier) @owner)))
-  name: (_) @name) @method
-(method_declaration receiver: (parameter_list (parameter_declaration type: (generic_type type: (_) @owner)))
-  name: (_) @name) @method
-(method_declaration receiver: (parameter_list (parameter_declaration
-  type: (pointer_type (generic_type type: (_) @owner)))) name: (_) @name) @method
-(type_spec name: (_) @name type: (struct_type)) @struct
-(type_spec name: (_) @name type: (interface_type)) @interface
-(type_spec name: (_) @name) @type
-(type_alias name: (_) @name) @type
-(method_elem name: (_) @name) @method
-(source_file (const_declaration (const_spec name: (_) @name) @constant))
-(source_file (var_declaration (var_spec name: (_) @name) @constant))
-(source_file (var_declaration (var_spec_list (var_spec name: (_) @name) @constant)))
-""",
-    "rust": """
-(function_item name: (_) @name) @function
-(function_signature_item name: (_) @name) @function
-(struct_item name: (_) @name) @struct
-(union_item name: (_) @name) @struct
-(enum_item name: (_) @name) @enum
-(trait_item name: (_) @name) @trait
-(impl_item type: (_) @name) @impl
-(mod_item name: (_) @name) @namespace
-(macro_definition name: (_) @name) @macro
-(type_item name: (_) @name) @type
-(const_item name: (_) @name) @constant
-(static_item name: (_) @name) @constant
-""",
-    "java": """
-(class_declaration name: (_) @name) @class
-(interface_declaration name: (_) @name) @interface
-(enum_declaration name: (_) @name) @enum
-(record_declaration name: (_) @name) @class
-(annotation_type_declaration name: (_) @name) @interface
-(method_declaration name: (_) @name) @method
-(constructor_declaration name: (_) @name) @method
-(compact_constructor_declaration name: (_) @name) @method
-(field_declaration declarator: (variable_declarator name: (_) @name)) @field
-""",
-    "c": _C,
-    "cpp": _CPP,
-    "csharp": """
-(namespace_declaration name: (_) @name) @namespace
-(file_scoped_namespace_declaration name: (_) @name) @namespace
-(class_declaration name: (_) @name) @class
-(struct_declaration name: (_) @name) @struct
-(interface_declaration name: (_) @name) @interface
-(enum_declaration name: (_) @name) @enum
-(record_declaration name: (_) @name) @class
-(delegate_declaration name: (_) @name) @type
-(method_declaration name: (_) @name) @method
-(constructor_declaration name: (_) @name) @method
-(local_function_statement name: (_) @name) @function
-(property_declaration name: (_) @name) @field
-(field_declaration (variable_declaration (variable_declarator name: (_) @name))) @field
-""",
-    "ruby": """
-(module name: (_) @name) @namespace
-(class name: (_) @name) @class
-(method name: (_) @name) @method
-(singleton_method name: (_) @name) @method
-(assignment left: (constant) @name) @constant
-""",
-    "php": """
-(namespace_definition name: (_) @name body: (_)) @namespace
-(class_declaration name: (_) @name) @class
-(interface_declaration name: (_) @name) @interface
-(trait_declaration name: (_) @name) @trait
-(enum_declaration name: (_) @name) @enum
-(function_definition name: (_) @name) @function
-(method_declaration name: (_) @name) @method
-(property_declaration (property_element name: (_) @name)) @field
-(const_declaration (const_element (name) @name)) @constant
-""",
-    "bash": """
-(function_definition name: (_) @name) @function
-(program (variable_assignment name: (_) @name) @constant)
-(program (declaration_command (variable_assignment name: (_) @name)) @constant)
-""",
-    "kotlin": """
-(class_declaration name: (_) @name) @class
-(object_declaration name: (_) @name) @class
-(function_declaration name: (_) @name) @function
-(source_file (property_declaration (variable_declaration (identifier) @name)) @constant)
-(class_body (property_declaration (variable_declaration (identifier) @name)) @field)
-""",
-    "scala": """
-(object_definition name: (_) @name) @class
-(class_definition name: (_) @name) @class
-(trait_definition name: (_) @name) @trait
-(enum_definition name: (_) @name) @enum
-(function_definition name: (_) @name) @function
-(function_declaration name: (_) @name) @function
-(type_definition name: (_) @name) @type
-(template_body (val_definition pattern: (identifier) @name) @field)
-""",
-    "swift": """
-(class_declaration name: (_) @name) @class
-(protocol_declaration name: (_) @name) @interface
-(function_declaration name: (simple_identifier) @name) @function
-(protocol_function_declaration name: (simple_identifier) @name) @method
-(init_declaration "init" @name) @method
-(typealias_declaration name: (_) @name) @type
-(source_file (property_declaration name: (pattern (simple_identifier) @name)) @constant)
-(class_body (property_declaration name: (pattern (simple_identifier) @name)) @field)
-""",
-    "lua": """
-(function_declaration name: (_) @name) @function
-(assignment_statement (variable_list name: (_) @name) (expression_list value: (function_definition))) @function
-(variable_declaration (assignment_statement (variable_list name: (_) @name))) @constant
-""",
-}
 _WHEELS = {
     "tsx": ("tree_sitter_typescript", "language_tsx"),
     "typescript": ("tree_sitter_typescript", "language_typescript"),
@@ -227,37 +47,183 @@ _WRAPPERS = (
 """Nodes around a single definition that are part of it."""
 _ABOVE = ("comment", "line_comment", "block_comment", "multiline_comment", "attribute_item", "decorator")
 _CLASSES = ("class", "struct", "interface", "enum", "trait", "impl")
-_SEPARATORS = {"cpp": "::", "ruby": "::", "lua": ".", "javascript": ".", "typescript": ".", "tsx": "."}
+_DECLARATORS = (
+    "parenthesized_declarator",
+    "pointer_declarator",
+    "function_declarator",
+    "reference_declarator",
+    "array_declarator",
+)
+_NO_NAMES = frozenset(
+    re.findall(
+        r"\S+",
+        "int void char short long float double bool unsigned signed const static struct union enum if "
+        "for while switch return else do case default goto sizeof",
+    )
+)
+_RUST_REFERENCE = re.compile(r"^(?:&\s*(?:'\w+\s*)?(?:mut\s+)?)+")
+_SEPARATORS = {"swift": ".", "cpp": "::", "ruby": "::", "lua": ".", "javascript": ".", "typescript": ".", "tsx": "."}
 SIGNATURE_BYTES = 1000
 MATCH_LIMIT = 65536
+MAX_ERRORS = 2000
+MAX_MACROS = 2000
+_ALTERNATIVES = {"javascript": ("tsx",)}
+"""Grammars that are tried for source in which the language's own finds errors: JavaScript with types."""
+_FLOW = (
+    (re.compile(rb"\{\|"), b"{ "),
+    (re.compile(rb"\|\}"), b" }"),
+    (re.compile(rb"(?<=[:<,(=|&])(\s*)\?(?=[\w({'\"\[$])(?!\s*\.)"), rb"\1 "),
+    (re.compile(rb"\bopaque(?=[ \t]+type\b)"), b"      "),
+    (re.compile(rb"\bdeclare(?=[ \t]+type\b)"), b"       "),
+    (re.compile(rb"(?<=\w)(\s*)%checks\b"), rb"\1       "),
+    (re.compile(rb"(?<=[\[{,;])(\s*)[+-](?=\w+\??\s*:)"), rb"\1 "),
+    (re.compile(rb"\bimport typeof\b"), b"import type  "),
+)
+"""Replacements of the same length, so that all positions stay."""
+_ITEM = re.compile(rb"\b(?:fn|struct|enum|trait|impl|mod|type|const|static|union|use)\s")
+_ITEM_REF = re.compile(rb"(\bstatic) +ref(?= )")
+_BLANKED = re.compile(rb"[^\n]")
 
 
-def load_parser(language: str) -> Callable[[bytes], tuple[list[Row], bool]]:
+class Parsed(NamedTuple):
+    """The definitions in a source."""
+
+    rows: list[Row]
+    is_whole: bool
+    """False: some may be missing because the source has errors or is too large."""
+    errors: list[tuple[int, int]]
+    """The first and last line of each part that the grammar could not parse."""
+    plain: bytes
+    """The source without what no grammar can parse, for a scanner of braces."""
+
+
+def load_parser(language: str) -> Callable[[bytes], Parsed]:
     """Load a grammar; return the function that finds definitions in UTF-8 source.
-
-    It returns rows, and False if some may be missing because the source has errors or is too large.
 
     Raises: Missing.
     """
+    grammar = _loaded_grammar(language)
+    others = [_loaded_grammar(other) for other in _ALTERNATIVES.get(language, ())]
+
+    def parse(source: bytes) -> Parsed:
+        rewritten = rewrite(source) if language in ("c", "cpp") else Rewritten(source, source, {})
+        parsed, plain = rewritten.source, rewritten.plain
+        query = grammar.query
+        root = grammar.parse(parsed)
+        if language == "rust":
+            parsed = plain = _without_item_macros(parsed, root, grammar)
+            root = grammar.parse(parsed) if parsed is not source else root
+        if root.has_error and others:
+            typed = _without_flow(parsed) if language == "javascript" else parsed
+            for other in others:
+                attempt = other.parse(typed)
+                if _error_bytes(attempt) < _error_bytes(root):
+                    root, query = attempt, other.query
+        cursor = QueryCursor(query, match_limit=MATCH_LIMIT)
+        rows = _Rows(source, parsed, language, rewritten.names).collect(cursor.matches(root))
+        errors = _errors(root)
+        is_whole = not errors and not cursor.did_exceed_match_limit and len(rows) <= MAX_SYMBOLS
+        return Parsed(rows[:MAX_SYMBOLS], is_whole, errors, plain)
+
+    return parse
+
+
+class _Grammar(NamedTuple):
+    """A grammar and the query for its definitions."""
+
+    language: Language
+    query: Query
+
+    def parse(self, source: bytes) -> Node:
+        """Return the root of the tree."""
+        return Parser(self.language).parse(source).root_node
+
+
+def _loaded_grammar(language: str) -> _Grammar:
+    """Load a grammar. Raises: Missing."""
     module, function = _WHEELS.get(language, (f"tree_sitter_{language}", "language"))
     try:
+        global Language, Parser, Query, QueryCursor
         from tree_sitter import Language, Parser, Query, QueryCursor
 
-        grammar = Language(getattr(import_module(module), function)())
+        loaded = Language(getattr(import_module(module), function)())
+        return _Grammar(loaded, Query(loaded, QUERIES[language]))
     except (ImportError, AttributeError, ValueError) as error:
         if shortage(error):
             raise
         raise Missing("", what=f"the outline of {language} source", install="pip install 'eyespan[outline]'") from error
-    query = Query(grammar, QUERIES[language])
 
-    def parse(source: bytes) -> tuple[list[Row], bool]:
-        root = Parser(grammar).parse(source).root_node
-        cursor = QueryCursor(query, match_limit=MATCH_LIMIT)
-        rows = _Rows(source, language).collect(cursor.matches(root))
-        is_whole = not root.has_error and not cursor.did_exceed_match_limit and len(rows) <= MAX_SYMBOLS
-        return rows[:MAX_SYMBOLS], is_whole
 
-    return parse
+# --- broken trees -----------------------------------------------------------------------------------------------------
+
+
+def _errors(root: Node) -> list[tuple[int, int]]:
+    """Return the lines of the nodes that the grammar could not parse, in file order."""
+    found: list[tuple[int, int]] = []
+    stack = [root] if root.has_error else []
+    while stack and len(found) < MAX_ERRORS:
+        node = stack.pop()
+        if node.is_error or node.is_missing:
+            found.append((node.start_point[0] + 1, node.end_point[0] + 1))
+        stack += [child for child in node.children if child.has_error or child.is_missing]
+    return sorted(found)
+
+
+def _error_bytes(root: Node) -> int:
+    """Return how much of the source the grammar could not parse."""
+    total = 0
+    stack = [root] if root.has_error else []
+    while stack:
+        node = stack.pop()
+        if node.is_error or node.is_missing:
+            total += 1 + node.end_byte - node.start_byte
+        else:
+            stack += [child for child in node.children if child.has_error or child.is_missing]
+    return total
+
+
+def _without_flow(source: bytes) -> bytes:
+    """Return JavaScript with types of Flow in the form of TypeScript, in the same places."""
+    for pattern, replacement in _FLOW:
+        source = pattern.sub(replacement, source)
+    return source
+
+
+def _without_item_macros(source: bytes, root: Node, grammar: _Grammar) -> bytes:
+    """Return Rust source in which macros that wrap whole items, such as `cfg_rt! { ... }`, are blanked out."""
+    rewritten = bytearray(source)
+    pending = [(root, 0)]
+    depth = 0
+    while pending and depth < MAX_MACROS:
+        node, offset = pending.pop()
+        for child in node.children:
+            inner = child
+            if inner.type == "expression_statement" and inner.child_count:
+                inner = inner.children[0]
+            if inner.type in ("mod_item", "impl_item", "trait_item", "foreign_mod_item"):
+                body = inner.child_by_field_name("body")
+                if body is not None:
+                    pending.append((body, offset))
+                continue
+            if inner.type != "macro_invocation":
+                continue
+            tree = inner.children[-1]
+            if tree.type != "token_tree" or source[offset + tree.start_byte : offset + tree.start_byte + 1] != b"{":
+                continue
+            start, end = offset + tree.start_byte + 1, offset + tree.end_byte - 1
+            if not _ITEM.search(source, start, end):
+                continue
+            depth += 1
+            items = grammar.parse(_ITEM_REF.sub(rb"\1   ", source[start:end]))
+            if items.has_error:
+                continue
+            header = offset + inner.start_byte
+            rewritten[header:start] = _BLANKED.sub(b" ", source[header:start])
+            rewritten[end : end + 1] = b" "
+            for found in _ITEM_REF.finditer(source, start, end):
+                rewritten[found.end(1) : found.end()] = b" " * (found.end() - found.end(1))
+            pending.append((items, start))
+    return source if rewritten == source else bytes(rewritten)
 
 
 # --- from matches to rows ---------------------------------------------------------------------------------------------
@@ -278,9 +244,13 @@ class _Match(NamedTuple):
 class _Rows:
     """The definitions of one source, as rows."""
 
-    def __init__(self, source: bytes, language: str) -> None:
+    def __init__(self, source: bytes, parsed: bytes, language: str, names: dict[int, tuple[str, str]]) -> None:
         self._source = source
+        self._lines = source.split(b"\n") if language in ("c", "cpp") else []
+        self._parsed_lines = parsed.split(b"\n") if language in ("c", "cpp") else []
         self._language = language
+        self._names = names
+        """The names of functions that macros begin, by their first byte."""
         self._rows: list[Row] = []
 
     def collect(self, matches: list[tuple[int, dict[str, list[Node]]]]) -> list[Row]:
@@ -294,6 +264,10 @@ class _Rows:
             parent = open_rows[-1][0] if open_rows else -1
             if match.kind == "constant" and parent >= 0 and rows[parent][1] in ("function", "method"):
                 continue  # a local variable
+            if node.type == "declaration" and match.kind == "function" and _is_in_body(node):
+                continue  # a local variable with a constructor, or a call that a broken tree takes for a declaration
+            if node.type == "ERROR":
+                continue
             rows.append(self._row(match, parent))
             if node.type != "type_definition":  # a struct inside a typedef is not part of the new name
                 open_rows.append((len(rows) - 1, node.end_byte))
@@ -308,6 +282,18 @@ class _Rows:
             owner = self._text(owners[0]) if owners else ""
             for kind, nodes in captures.items():
                 for name in names:
+                    if self._language == "swift" and nodes[0].type.endswith(
+                        ("function_declaration", "operator_declaration")
+                    ):
+                        before = name.prev_sibling
+                        if before is None or before.type not in ("func", "operator"):
+                            continue  # the anchor of the query lets other tokens follow
+                    if self._language in ("c", "cpp"):
+                        name, is_variable = _declared(name)
+                        if is_variable:
+                            kind = "field" if nodes[0].type == "field_declaration" else "constant"
+                        if self._text(name) in _NO_NAMES:
+                            continue
                     place = (name.start_byte, name.end_byte)
                     if place not in found or pattern < found[place].pattern:
                         found[place] = _Match(node=nodes[0], name=name, kind=kind, owner=owner, pattern=pattern)
@@ -315,18 +301,59 @@ class _Rows:
 
     def _row(self, match: _Match, parent: int) -> Row:
         rows, node = self._rows, match.node
-        name, owner = _split_owner(self._text(match.name), match.owner, self._language)
-        kind = match.kind
+        if match.name.start_byte in self._names:
+            name, owner = self._names[match.name.start_byte]
+        else:
+            name, owner = _split_owner(self._text(match.name), match.owner, self._language)
+            name = self._special_name(match, name)
+        kind = self._kind(match)
         if kind == "function" and parent >= 0 and rows[parent][1] in _CLASSES:
             kind = "method"
         elif kind == "method" and parent < 0 and not owner:
             kind = "function"
         line = match.name.start_point[0] + 1
-        first = min(line, max(_first_line(node), rows[-1][3] if rows else 0))
+        first = self._first_attribute(_first_line(node))
+        first = min(line, max(first, rows[-1][3] if rows else 0))
         last = max(line, _last_line(node))
+        if kind == "macro" and self._lines:
+            while last < len(self._lines) and self._lines[last - 1].rstrip().endswith(b"\\"):
+                last += 1
         if parent >= 0:
             last = min(last, rows[parent][4])
         return (name, kind, line, first, last, parent, self._signature(node, match.name), owner)
+
+    def _kind(self, match: _Match) -> str:
+        """Return the kind of a definition; in Swift all types are declared alike."""
+        if self._language == "swift" and match.node.type == "class_declaration":
+            declared = match.node.child_by_field_name("declaration_kind")
+            word = self._text(declared) if declared is not None else ""
+            return {"struct": "struct", "enum": "enum", "extension": "impl"}.get(word, "class")
+        return match.kind
+
+    def _first_attribute(self, first: int) -> int:
+        """Return the first of the lines directly above a line that hold nothing but macros."""
+        lines, parsed = self._lines, self._parsed_lines
+        while 2 < first <= len(lines) and not parsed[first - 2].strip() and lines[first - 2].strip():
+            if lines[first - 3].rstrip().endswith((b"}", b";")):
+                break  # the end of what is above, like `TEST_END`
+            first -= 1
+        return first
+
+    def _special_name(self, match: _Match, name: str) -> str:
+        """Return the name of a definition that a keyword stands for."""
+        node = match.node
+        match node.type:
+            case "companion_object" if name == "companion":
+                return "Companion"
+            case "conversion_operator_declaration":
+                kind = node.child_by_field_name("type")
+                return f"operator {self._text(kind)}" if kind is not None else name
+            case "operator_declaration" if name == "operator":
+                following = match.name.next_sibling
+                return f"operator {self._text(following)}" if following is not None else name
+            case "destructor_declaration":
+                return "~" + name
+        return name
 
     def _text(self, node: Node) -> str:
         return _one_line(self._source[node.start_byte : node.end_byte][:SIGNATURE_BYTES])
@@ -359,10 +386,44 @@ def _one_line(source: bytes) -> str:
     return " ".join(source.decode("utf-8", "replace").split())
 
 
+def _declared(name: Node) -> tuple[Node, bool]:
+    """Return the node of the name itself in a declarator, and True if it is a pointer to a function."""
+    is_variable = False
+    node = name
+    while node.type in _DECLARATORS:
+        is_variable = node.type == "pointer_declarator" or (is_variable and node.type != "function_declarator")
+        inner = node.child_by_field_name("declarator")
+        if inner is None:
+            inner = next((child for child in node.named_children if child.type != "comment"), None)
+        if inner is None:
+            return node, False
+        node = inner
+    return node, is_variable and name.type == "parenthesized_declarator"
+
+
+def _is_in_body(node: Node) -> bool:
+    """Return True if a node lies in the body of a function."""
+    parent = node.parent
+    while parent is not None:
+        if parent.type in ("compound_statement", "case_statement"):
+            return True
+        if parent.type in ("class_specifier", "struct_specifier", "linkage_specification", "namespace_definition"):
+            return False
+        parent = parent.parent
+    return False
+
+
 def _split_owner(name: str, owner: str, language: str) -> tuple[str, str]:
     """Split a name such as `Class::method` into the name itself and its owner."""
     if language == "rust":
+        name = _RUST_REFERENCE.sub("", name)
         return name.split("<")[0].strip().rpartition("::")[2] or name, owner
+    if name[:1] in ("'", '"', "`") and name[-1:] == name[:1] and len(name) > 2:
+        return name[1:-1], owner
+    if name[:1] == "[":
+        return name, owner
+    if language == "cpp" and "<" in name and "operator" not in name:
+        name = re.sub(r"<[^<>]*>", "", re.sub(r"<[^<>]*>", "", re.sub(r"<[^<>]*>", "", name)))
     if language == "lua":
         name = name.replace(":", ".")
     separator = _SEPARATORS.get(language)
@@ -385,11 +446,21 @@ def _outermost(node: Node) -> Node:
     """Return the outermost node that wraps this definition and no other."""
     parent = node.parent
     while parent is not None and parent.type in _WRAPPERS:
-        before, after = node.prev_named_sibling, node.next_named_sibling
-        if (before is not None and before.type == node.type) or (after is not None and after.type == node.type):
+        if _has_twin(node):
             break
         node, parent = parent, parent.parent
     return node
+
+
+def _has_twin(node: Node) -> bool:
+    """Return True if the next or the previous sibling that is no comment is of the same type."""
+    for step in ("prev_named_sibling", "next_named_sibling"):
+        other = getattr(node, step)
+        while other is not None and "comment" in other.type:
+            other = getattr(other, step)
+        if other is not None and other.type == node.type:
+            return True
+    return False
 
 
 def _first_line(node: Node) -> int:

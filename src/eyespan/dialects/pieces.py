@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from eyespan.errors import NoSuchPart, NoSymbol
+from eyespan.escape import visible
 from eyespan.model import (
     CharRange,
     DocumentOptions,
@@ -20,14 +21,17 @@ from eyespan.selectors import Area, Cells, Named, Pages, Ranges, Symbol, parse_s
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from eyespan.kinds import Kind
     from eyespan.opened import Opened
+    from eyespan.outline.model import Symbol as OutlineSymbol
     from eyespan.selectors import Piece, Range
 
 TABLE_ROWS = 1000
 """The rows of a table that is selected by its name; a continuation selector reads on."""
+MAX_LISTED = 20
+"""The symbols that a note lists."""
 AROUND_LINES = 5
 AROUND_CHARS = 500
 LONG_LINE_CHARS = 2000
@@ -84,22 +88,44 @@ def no_such_part(path: str, kind: Kind, piece: Piece | None) -> NoSuchPart:
     return NoSuchPart(path, document=kind.noun, part=_NOUNS.get(type(piece), "such part"))
 
 
-def symbol_ranges(opened: Opened, name: str, base: str) -> tuple[tuple[CharRange, ...], str]:
-    """Return the lines of the symbols of this name, and the full name if there is only one.
+def symbol_ranges(opened: Opened, name: str, base: str) -> tuple[tuple[CharRange, ...], str, tuple[str, ...]]:
+    """Return the lines of the symbols of this name, the full name if there is only one, and notes.
 
-    `base` is the selector of the file, for suggestions.
+    The notes list the selectors of symbols that share the name, and state which ends may be wrong. `base` is the
+    selector of the file, for suggestions.
 
     Raises: NoSymbol, Unreadable, and what reading raises.
     """
-    from eyespan.outline import find, nearest
+    from eyespan.outline import look_up, nearest, unique_names
 
     outline = opened.outline()
-    found = find(outline, name)
-    if not found:
+    found = look_up(outline, name)
+    if not found.symbols:
         suggestions = [f"{base}::{symbol.qualified}" for symbol in nearest(outline, name)]
         raise NoSymbol(opened.request.path, symbol=name, suggestions=suggestions)
-    full_name = found[0].qualified if len(found) == 1 else name
-    return tuple([CharRange(symbol.first, 1, symbol.last) for symbol in found]), full_name
+    names = unique_names(outline, [*found.symbols, *found.others])
+    count = len(found.symbols)
+    notes = []
+    if count > 1:
+        notes.append(f"{count} symbols are named {name}: {_listed_symbols(found.symbols, names)}")
+    if found.others:
+        notes.append(f"implementations: {_listed_symbols(found.others, names[count:])}")
+    for symbol, unique in zip(found.symbols, names, strict=False):
+        if symbol.doubt:
+            which = f"{unique}: " if count > 1 else ""
+            notes.append(f"{which}parser lost track near line {symbol.doubt}; the end may be wrong")
+    full_name = names[0] if count == 1 else name
+    return tuple([CharRange(symbol.first, 1, symbol.last) for symbol in found.symbols]), full_name, tuple(notes)
+
+
+def _listed_symbols(symbols: Sequence[OutlineSymbol], names: Sequence[str]) -> str:
+    """Return the name and the lines of each symbol; the signature of implementations."""
+    listed = []
+    for symbol, name in list(zip(symbols, names, strict=False))[:MAX_LISTED]:
+        spelled = f" {symbol.signature}," if symbol.kind == "impl" else ""
+        listed.append(f"::{name} ({spelled.strip()}{' ' if spelled else ''}{symbol.first}-{symbol.last})")
+    rest = len(symbols) - len(listed)
+    return visible(", ".join(listed)) + (f" and {rest} more" if rest else "")
 
 
 def around_place(read: Callable[[CharRange], TextPart], line: int, column: int) -> tuple[CharRange, str]:

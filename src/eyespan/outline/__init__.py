@@ -17,7 +17,6 @@ an empty outline that is not complete. Lines count from 1, ends are inclusive, a
 from __future__ import annotations
 
 from eyespan.outline.model import Outline, Symbol
-from eyespan.outline.names import find, nearest
 from eyespan.outline.render import render
 from eyespan.record import replace
 
@@ -27,23 +26,27 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eyespan.context import CallContext
+    from eyespan.outline.names import Found, find, look_up, nearest, unique_names
 
     Decode = Callable[[str, bytes, Mapping[str, Any], CallContext], tuple[dict[str, Any], list[bytes]]]
-    LoadParser = Callable[[str], Callable[[bytes], tuple[Any, bool]]]
+    LoadParser = Callable[[str], Callable[[bytes], Any]]
 
 __all__ = [
     "LANGUAGES",
     "MAX_BYTES",
+    "Found",
     "Outline",
     "Symbol",
     "find",
     "has_grammar",
     "language_of",
+    "look_up",
     "nearest",
     "outline",
     "outline_here",
     "render",
     "scan",
+    "unique_names",
 ]
 
 MAX_BYTES = 2 * 1024 * 1024
@@ -128,6 +131,15 @@ _SCANNERS = {
 """The module whose `scan(data, language)` outlines each language; `source` outlines all others."""
 
 _suffixes: dict[str, str] = {}
+
+
+def __getattr__(name: str) -> Any:
+    """Import the functions that look up names on first use: they need regular expressions."""
+    if name not in ("Found", "find", "look_up", "nearest", "unique_names"):
+        raise AttributeError(name)
+    from eyespan.outline import names
+
+    return getattr(names, name)
 
 
 def language_of(name: str, first_bytes: bytes = b"") -> str:

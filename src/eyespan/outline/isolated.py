@@ -123,7 +123,12 @@ def _checked_symbols(rows: Any, line_count: int) -> tuple[Symbol, ...] | None:
                 int(last),
                 int(depth),
                 str(signature),
-            ] if 1 <= first <= line <= last <= line_count and 0 <= depth <= min(len(around), MAX_DEPTH):
+                int(doubt),
+            ] if (
+                0 <= doubt <= line_count
+                and 1 <= first <= line <= last <= line_count
+                and 0 <= depth <= min(len(around), MAX_DEPTH)
+            ):
                 del around[depth:]
                 if around and not (around[-1].first <= first and last <= around[-1].last):
                     return None
@@ -136,6 +141,7 @@ def _checked_symbols(rows: Any, line_count: int) -> tuple[Symbol, ...] | None:
                     last=last,
                     depth=depth,
                     signature=signature[:MAX_TEXT_CHARS],
+                    doubt=doubt,
                 )
                 symbols.append(symbol)
                 around.append(symbol)
@@ -147,7 +153,7 @@ def _checked_symbols(rows: Any, line_count: int) -> tuple[Symbol, ...] | None:
 def response(found: Outline) -> dict[str, Any]:
     """Return an outline as the facts of a response: the counterpart of the check, for the worker."""
     rows = [
-        [one.name, one.qualified, one.kind, one.line, one.first, one.last, one.depth, one.signature]
+        [one.name, one.qualified, one.kind, one.line, one.first, one.last, one.depth, one.signature, one.doubt]
         for one in found.symbols
     ]
     return {"symbols": rows, "how": found.how, "complete": found.is_complete, "hint": found.hint}

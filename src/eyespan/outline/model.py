@@ -40,6 +40,8 @@ class Symbol:
     """The number of symbols around it."""
     signature: str = ""
     """Its spelling in the file, on one line, without its body."""
+    doubt: int = 0
+    """The line near which the parser lost track, so that the last line may be wrong; 0 if it did not."""
 
 
 @record
@@ -70,6 +72,8 @@ class Definition:
     signature: str = ""
     owner: str = ""
     """The name it belongs to without lying in it: the receiver of a Go method, the class before `::` in C++."""
+    doubt: int = 0
+    """The line near which the parser lost track; 0 if it did not."""
 
 
 class Nesting:
@@ -138,6 +142,7 @@ def ended(definition: Definition, last: int, signature: str = "") -> Definition:
         definition.parent,
         signature or definition.signature,
         definition.owner,
+        definition.doubt,
     )
 
 
@@ -176,6 +181,7 @@ def _symbol(definition: Definition, around: Symbol | None) -> Symbol:
         last=definition.last,
         depth=0 if around is None else around.depth + 1,
         signature=shortened(definition.signature.rstrip(" \\") or name, _SIGNATURE_CHARS),
+        doubt=definition.doubt,
     )
 
 

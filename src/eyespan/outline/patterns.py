@@ -36,6 +36,15 @@ def _signature(text: str) -> str:
 # --- make -------------------------------------------------------------------------------------------------------------
 
 _TARGET = re.compile(r"([^\s#:=][^:=#]*)::?(?![:=])[^=]*$")
+_REFERENCE = re.compile(r"\$\([^()]*\)|\$\{[^{}]*\}")
+_SPECIAL_TARGETS = frozenset(
+    re.findall(
+        r"\S+",
+        ".PHONY .SUFFIXES .DEFAULT .PRECIOUS .INTERMEDIATE .SECONDARY .SECONDEXPANSION .IGNORE .SILENT "
+        ".DELETE_ON_ERROR .LOW_RESOLUTION_TIME .EXPORT_ALL_VARIABLES .NOTPARALLEL .ONESHELL .POSIX "
+        ".NOTINTERMEDIATE .WAIT .MAKE",
+    )
+)
 _TARGET_VARIABLE = re.compile(r"[^:=#]+:[ \t]*(?:override[ \t]+|export[ \t]+)?[\w.-]+[ \t]*[:?+!]?=")
 _VARIABLE = re.compile(r"(?:export[ \t]+|override[ \t]+)*([\w.-]+)[ \t]*(?::{1,3}|[?+!])?=")
 _DEFINE = re.compile(r"(?:export[ \t]+|override[ \t]+)*define[ \t]+([\w.-]+)")
@@ -59,14 +68,24 @@ def _make_definitions(lines: list[str]) -> list[Definition]:
             if match[1] not in variables:
                 variables.add(match[1])
                 definitions += _make_symbols("constant", [match[1]], lines, start, last, _signature(line[:60]))
-        elif not _TARGET_VARIABLE.match(line) and (match := _TARGET.match(line.split("#", 1)[0].split(";", 1)[0])):
+        elif not _TARGET_VARIABLE.match(plain := _without_references(line)) and (
+            match := _TARGET.match(plain.split("#", 1)[0].split(";", 1)[0])
+        ):
             last = _recipe_end(lines, start)
-            if match[1].startswith(".") and "%" not in match[1] and "/" not in match[1]:
-                continue  # a special target such as .PHONY
+            if match[1].split()[0] in _SPECIAL_TARGETS:
+                continue
             # Comment and signature are found once for all targets: a line can name thousands of them.
-            names = match[1].rstrip("& \t").split()
-            definitions += _make_symbols("target", names, lines, start, last, _signature(match[0]))
+            names = line[: match.end(1)].rstrip("& \t").split()
+            definitions += _make_symbols("target", names, lines, start, last, _signature(line[: match.end()]))
     return definitions
+
+
+def _without_references(line: str) -> str:
+    """Return a line with underscores for references such as `$(SOURCES:%.c=%.o)`."""
+    before = ""
+    while before != line:
+        before, line = line, _REFERENCE.sub(lambda found: "_" * len(found[0]), line)
+    return line
 
 
 def _make_symbols(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from eyespan.outline.model import Definition, Nesting, ended
+from eyespan.outline.rewrite import macro_symbol
 from eyespan.outline.text import LineNumbers, comment_start, squeeze
 from eyespan.record import record, replace
 
@@ -59,11 +60,32 @@ _ATTRIBUTE = re.compile(
 )
 
 
-def definitions_by_shape(text: str, language: str) -> list[Definition]:
-    """Return the definitions that can be recognised without a grammar."""
+@record
+class Shape:
+    """The definitions that can be recognised without a grammar."""
+
+    definitions: list[Definition]
+    lost_line: int = 0
+    """A line with a brace that closes nothing or that nothing closes; 0 if all braces match."""
+
+    @property
+    def is_balanced(self) -> bool:
+        """Return True if everything that was opened was closed."""
+        return not self.lost_line
+
+    def noted(self) -> list[Definition]:
+        """Return the definitions, marked as doubtful if the braces do not match."""
+        if self.is_balanced:
+            return self.definitions
+        return [replace(one, doubt=self.lost_line) for one in self.definitions]
+
+
+def scan_shape(text: str, language: str) -> Shape:
+    """Return the definitions that can be recognised without a grammar, and if their ends can be trusted."""
     if language in ("ruby", "lua"):
         return _by_indentation(text, language)
-    return _BraceScanner(text, language).run()
+    scanner = _BraceScanner(text, language)
+    return Shape(scanner.run(), scanner.lost_line)
 
 
 # --- headers ----------------------------------------------------------------------------------------------------------
@@ -82,6 +104,8 @@ def _parse_header(header: str, language: str) -> _Header | None:
     """Return the definition in the text before a brace, or None."""
     if language in ("c", "cpp") and "(" in header:
         return _parse_call(header)
+    if language in ("c", "cpp") and "=" in header:
+        return None  # the value of a variable
     if match := _TYPE.match(header):
         kind = match[1].split()[0]
         return _Header(match[2], _KINDS.get(kind, kind))
@@ -99,7 +123,7 @@ def _parse_header(header: str, language: str) -> _Header | None:
 
 def _parse_call(header: str) -> _Header | None:
     """Return a definition without a keyword, like `int main(void)`, or None."""
-    before, parenthesis, _ = header.partition("(")
+    before, parenthesis, after = header.partition("(")
     before = before.rstrip()
     match = _CALLED.search(before[-200:])
     if not parenthesis or match is None or match[1] in _NO_NAMES or "=" in before:
@@ -108,19 +132,43 @@ def _parse_call(header: str) -> _Header | None:
     if words and (words[-1] in _NO_NAMES or words[-1].endswith((".", ",", "->"))):
         return None
     owner, _, name = match[1].rpartition("::")
+    if not words and not owner and name.isupper() and len(name) > 2:
+        arguments = after[: after.rfind(")")] if ")" in after else after
+        name, owner = macro_symbol(name, " ".join(arguments.split()))
     return _Header(name, "function", owner.replace("::", "."))
 
 
 # --- braces -----------------------------------------------------------------------------------------------------------
 
 
+_TRIPLE_QUOTED = frozenset(("kotlin", "scala", "swift", "java", "csharp", "groovy", "dart"))
+
+
 def _piece_pattern(language: str) -> re.Pattern[str]:
     """Return a pattern of comments, strings and brackets. No alternative can fail after having read far."""
-    parts = [r'"(?:\\.|[^"\\\n])*"?']
+    parts = []
+    if language in _TRIPLE_QUOTED:
+        parts.append(r'"""(?:\\.|[^\\])*?(?:"{3,}|\Z)' if language != "kotlin" else r'"""(?s:.)*?(?:"{3,}|\Z)')
+    if language == "rust":
+        parts.append(r'\b(?:b|c|br|cr|r)(#{0,8})"(?:(?<=r").*?(?:"\1|\Z)|(?<=r#").*?(?:"\1|\Z)|(?<=r##").*?(?:"\1|\Z))')
+    if language == "cpp":
+        parts.append(r'\bR"([^()\\\s]{0,16})\(.*?(?:\)\1"|\Z)')
+    if language == "csharp":
+        parts.append(r'@\$?"(?:""|[^"])*"?')
     # In these languages a quote before a name may be a lifetime or a symbol, and is never closed.
-    parts.append(r"'(?:\\.|[^'\\\n])'" if language in ("rust", "scala", "kotlin") else r"'(?:\\.|[^'\\\n])*'?")
-    if language in ("javascript", "typescript", "tsx", "go"):
+    if language in ("rust", "scala", "kotlin"):
+        parts.append(r"'(?:\\(?:u\{?\w+\}?|.)|[^'\\\n])'")
+        parts.append(r'"(?:\\.|[^"\\])*"?' if language == "rust" else r'"(?:\\.|[^"\\\n])*"?')
+    elif language in ("c", "cpp"):
+        parts += [r'"(?:\\.|[^"\\\n])*"?', r"(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])*'?"]
+    else:
+        parts += [r'"(?:\\.|[^"\\\n])*"?', r"'(?:\\.|[^'\\\n])*'?"]
+    if language in ("javascript", "typescript", "tsx"):
         parts.append(r"`(?:\\.|[^`\\])*`?")
+        # A slash after an operator or a bracket begins a regular expression.
+        parts.append(r"(?<=[(,=:\[!&|?{};\n])[ \t]*/(?![/*])(?:\\[^\n]|\[(?:\\[^\n]|[^\]\\\n])*\]|[^/\\\[\n])+/\w*")
+    if language == "go":
+        parts.append(r"`[^`]*`?")
     if language == "bash":
         parts += [r"(?<!\S)#[^\n]*", r"\$\{[^}\n]*\}?"]
     else:
@@ -142,6 +190,8 @@ class _Brace:
     parentheses: int
     start: int
     definition_count: int
+    at: int
+    """The offset of the brace."""
 
 
 class _BraceScanner:
@@ -162,6 +212,8 @@ class _BraceScanner:
         self._parentheses = 0
         self._floor = 0
         """The last line that does not belong to the next definition."""
+        self.lost_line = 0
+        """A line with a brace that has no counterpart."""
 
     def run(self) -> list[Definition]:
         for piece in _piece_pattern(self._language).finditer(self._text):
@@ -181,6 +233,8 @@ class _BraceScanner:
                 self._start, self._parentheses = piece.end(), 0
                 if self._language != "bash":
                     self._floor = self._numbers.at(piece.start())
+        if self._braces:
+            self.lost_line = self._numbers.at(self._braces[-1].at)
         for index in self._around:
             self._definitions[index] = ended(self._definitions[index], self._numbers.last)
         return self._definitions
@@ -199,12 +253,15 @@ class _BraceScanner:
                 parentheses=self._parentheses,
                 start=self._start,
                 definition_count=len(self._definitions),
+                at=at,
             )
         )
         self._start, self._parentheses = at + 1, 0
 
     def _close_brace(self, at: int) -> None:
-        brace = self._braces.pop() if self._braces else _Brace(-1, 0, 0, 0)
+        if not self._braces:
+            self.lost_line = self.lost_line or self._numbers.at(at)
+        brace = self._braces.pop() if self._braces else _Brace(-1, 0, 0, 0, at)
         # A definition inside the braces ends the header that began before them.
         continues = brace.parentheses > 0 and len(self._definitions) <= brace.definition_count
         self._parentheses = brace.parentheses if continues else 0
@@ -283,11 +340,12 @@ _LUA = re.compile(r"[ \t]*(?:local[ \t]+)?(function)[ \t]+([\w.:]+)")
 _LINE_CHARS = 400
 
 
-def _by_indentation(text: str, language: str) -> list[Definition]:
+def _by_indentation(text: str, language: str) -> Shape:
     """Return definitions that end with an `end` in their column, or before the next one that is not indented deeper."""
     lines = text.split("\n")
     pattern, comments = (_RUBY, ("#",)) if language == "ruby" else (_LUA, ("--",))
     nesting = Nesting()
+    lost_line = 0
     for number, line in enumerate(lines, 1):
         body = line.strip()
         match = pattern.match(line[:_LINE_CHARS])
@@ -297,6 +355,8 @@ def _by_indentation(text: str, language: str) -> list[Definition]:
         indent = len(line) - len(line.lstrip())
         while nesting.column >= indent:
             is_own_end = is_end and nesting.column == indent
+            if not is_own_end:
+                lost_line = lost_line or number
             nesting.close(number if is_own_end else number - 1)
             if is_own_end:
                 break
@@ -317,5 +377,6 @@ def _by_indentation(text: str, language: str) -> list[Definition]:
         nesting.add(definition, indent)
         if body.endswith((" end", ";end")):
             nesting.close(number)
+    lost_line = lost_line or nesting.parent_line
     nesting.close_all(LineNumbers(text).last)
-    return nesting.definitions
+    return Shape(nesting.definitions, lost_line)

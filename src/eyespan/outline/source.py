@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from eyespan.errors import Missing
 from eyespan.model import MAX_SYMBOLS
+from eyespan.outline.merge import merged
 from eyespan.outline.model import Definition, build_outline
-from eyespan.outline.shape import definitions_by_shape
+from eyespan.outline.rewrite import rewrite
+from eyespan.outline.shape import scan_shape
 from eyespan.outline.text import decode_text
 
 TYPE_CHECKING = False
@@ -42,14 +44,20 @@ def scan(data: bytes, language: str, load_parser: LoadParser | None) -> Outline:
     hint = ""
     if load_parser is not None:
         try:
-            rows, is_whole = load_parser(language)(source)
-            definitions = _valid_definitions(rows, source.count(b"\n") + 1)
-            if definitions or is_whole:
-                return build_outline(definitions, "tree-sitter", is_complete=is_whole)
+            parsed = load_parser(language)(source)
+            definitions = _valid_definitions(parsed.rows, source.count(b"\n") + 1)
+            if parsed.errors:
+                scanned = scan_shape(parsed.plain.decode("utf-8", "replace"), language)
+                definitions = merged(definitions, scanned.definitions, parsed.errors, is_balanced=scanned.is_balanced)
+            if definitions or parsed.is_whole:
+                return build_outline(definitions, "tree-sitter", is_complete=parsed.is_whole)
         except Missing as missing:
             hint = missing.install
-    definitions = definitions_by_shape(source.decode("utf-8", "replace"), language)
-    return build_outline(definitions, "shape", is_complete=False, hint=hint)
+    if language in ("c", "cpp"):
+        source = rewrite(source).plain
+    return build_outline(
+        scan_shape(source.decode("utf-8", "replace"), language).noted(), "shape", is_complete=False, hint=hint
+    )
 
 
 def _valid_definitions(rows: Any, line_count: int) -> list[Definition]:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from .answers import shown
 
 
@@ -30,3 +32,20 @@ def test_a_large_source_file_is_answered_with_its_first_lines_and_its_outline(ro
     assert reply.structured["left_out"] == [f"big.py:{rows[-1][0] + 1}-"]
     assert reply.structured["tokens"] <= 1000
     assert "outline" not in call("big.py:1-300", budget=1000).text
+
+
+def test_symbols_of_one_name_are_shown_with_a_selector_for_each(root, call):
+    (root / "twice.py").write_text("def a():\n    return 1\n\n\ndef a():\n    return 2\n")
+
+    reply = call("twice.py::a")
+
+    assert "note: 2 symbols are named a: ::a#1 (1-2), ::a#2 (5-6)" in reply.text
+    assert shown(call("twice.py::a#2").text)[0] == (5, 1, "def a():")
+
+
+def test_a_symbol_whose_parse_was_broken_has_a_note(root, call):
+    pytest.importorskip("tree_sitter", reason="the extra `outline` is not installed")
+    (root / "broken.go").write_text("package p\n\nfunc f() {\n\tx := {{ (\n}\n}\n\nfunc g() {\n}\n")
+
+    assert "note: parser lost track near line 4; the end may be wrong" in call("broken.go::f").text
+    assert "lost track" not in call("broken.go::g").text

@@ -200,9 +200,8 @@ def _plan_text(opened: Opened, target: Target, args: NativeArgs, view: View, not
         case Ranges(ranges):
             wanted = want_ranges(text, ranges)
         case Symbol(name) | Named(name, ()):
-            found, full_name = symbol_ranges(opened, name, write_target(bare))
-            several = (f"{len(found)} symbols are named {name}",) if len(found) > 1 else ()
-            wanted = Wanted(found, symbol=full_name, notes=several)
+            found, full_name, notes = symbol_ranges(opened, name, write_target(bare))
+            wanted = Wanted(found, symbol=full_name, notes=notes)
         case _:
             raise no_such_part(target.path, opened.kind, piece)
     if note:

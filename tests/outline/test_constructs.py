@@ -1,0 +1,73 @@
+"""Definitions that a query could overlook, one language after the other."""
+
+from __future__ import annotations
+
+import pytest
+
+from eyespan.outline import find
+
+from .symbol_checks import outline
+
+ROWS = [
+    ("a.c", "DEFINE_TEST(x)\n{\n  a();\n}\n", ["x 1-4"]),
+    ("a.c", "TEST_BEGIN(y) {\n}\nTEST_END\n", ["y 1-2"]),
+    ("a.c", "LIB_API int (getn)(int a) {\n}\nint (*hook)(int);\n", ["getn 1-2", "hook 3-3"]),
+    ("a.c", "typedef void *(*Fn)(int);\ntypedef tree(x) tree_t;\n", ["Fn 1-1", "tree_t 2-2"]),
+    ("a.cc", "class LIB_EXPORT A {\n  int n_ GUARDED_BY(mu_);\n  int f() LOCKED(mu_);\n};\n", ["A 1-4", "A.f 3-3"]),
+    ("a.cc", "TEST_F(Fix, Name) {\n  Random rnd(seed());\n}\n", ["Fix.Name 1-3"]),
+    ("a.cc", "struct A {\n  operator bool() const;\n};\n", ["A 1-3", "A.operator bool() const 2-2"]),
+    (
+        "a.rs",
+        "cfg_rt! {\n  pub fn a() {}\n  mod m {\n    cfg_x! { fn b() {} }\n  }\n}\n",
+        ["a 2-2", "m 3-5", "m.b 4-4"],
+    ),
+    ("a.rs", "pin_project! {\n  pub struct S {\n    a: u8,\n  }\n}\n", ["S 2-4"]),
+    ("a.rs", "impl T for &mut V<u8> {\n  type A;\n}\n", ["V 1-3", "V.A 2-2"]),
+    ("a.js", "call(function named() {\n});\n", ["named 1-2"]),
+    ("a.js", "const o = {\n  'a-b': () => {},\n  f() {},\n};\n", ["o 1-4", "o.a-b 2-2", "o.f 3-3"]),
+    ("a.js", "export default function () {\n}\n", ["default 1-2"]),
+    ("a.js", "// @flow\n\ntype T = {|\n  +a: ?string,\n|};\nclass C {}\n", ["T 3-5", "C 6-6"]),
+    ("a.ts", "declare global {\n  interface W {}\n}\n", ["global 1-3", "global.W 2-2"]),
+    ("a.ts", "class A {\n  [Symbol.iterator]() {}\n}\n", ["A 1-3", "A.[Symbol.iterator] 2-2"]),
+    ("a.lua", "local t = {\n  GET = function()\n  end,\n}\n", ["t 1-4", "t.GET 2-3"]),
+    (
+        "a.swift",
+        "class A {\n  deinit {\n  }\n  subscript(i: Int) -> Int { 1 }\n}\n",
+        ["A 1-5", "A.deinit 2-3", "A.subscript 4-4"],
+    ),
+    ("a.swift", "extension A.B {\n  static func == (a: A, b: A) -> Bool { true }\n}\n", ["A.B 1-3", "A.B.== 2-2"]),
+    ("A.java", "@interface A {\n  String value();\n}\n", ["A 1-3", "A.value 2-2"]),
+    (
+        "A.cs",
+        'class A {\n  public static implicit operator string(A a) => "";\n}\n',
+        ["A 1-3", "A.operator string 2-2"],
+    ),
+    (
+        "A.kt",
+        "class A {\n  companion object {\n    fun x() {}\n  }\n}\n",
+        ["A 1-5", "A.Companion 2-4", "A.Companion.x 3-3"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "source", "wanted"), ROWS, ids=[f"{name}-{wanted[-1]}" for name, _, wanted in ROWS])
+def test_every_construct_is_a_symbol(name, source, wanted):
+    pytest.importorskip("tree_sitter", reason="the extra `outline` is not installed")
+    found = outline(source.encode(), name)
+
+    assert [f"{one.qualified} {one.first}-{one.last}" for one in found.symbols if one.kind != "field"] == wanted
+
+
+def test_a_call_in_a_broken_function_is_no_symbol():
+    pytest.importorskip("tree_sitter", reason="the extra `outline` is not installed")
+    found = outline(b"int f(int a) {\n  switch (a) {\n  default: abort();\n  }\n  x = ;\n}\nint g() {\n}\n", "a.c")
+
+    assert [one.name for one in found.symbols] == ["f", "g"]
+
+
+def test_a_broken_function_ends_at_its_brace_and_carries_the_line():
+    pytest.importorskip("tree_sitter", reason="the extra `outline` is not installed")
+    body = "\n".join([f"  x{n} = foo{n} bar{n} ({{ ;" if n == 3 else f"  x{n}();" for n in range(8)])
+    found = outline(f"void f(void) {{\n{body}\n}}\n}}\nvoid g(void) {{\n}}\n".encode(), "a.c")
+
+    assert all(one.doubt for one in find(found, "f"))
