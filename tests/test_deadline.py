@@ -346,7 +346,7 @@ def test_a_call_from_the_command_line_answers_and_ends(place):
 
 
 def test_the_command_reads_a_mount_that_works(place):
-    argv = [sys.executable, "-m", "eyespan", "read", "-n", "net/plain.txt"]
+    argv = [sys.executable, "-m", "eyespan", "read", "-N", "net/plain.txt"]
 
     done = subprocess.run(argv, cwd=place.root, capture_output=True, timeout=HANG_SECONDS)
 

@@ -43,6 +43,8 @@ MODULE_CYCLES: list[list[str]] = [
 OPENING_FILES = {
     "cli/audit.py": "the audit log that a person named",
     "cli/detach.py": "the null device, in place of a closed stream",
+    "cli/pager.py": "the null device, in place of the pager",
+    "cli/standard_input.py": "a private copy of standard input",
     "decoders/image.py": "an image, from the descriptor of the job",
     "lines/cache.py": "the index cache, in the user's cache directory",
     "sandbox/interpreter.py": "the header of the interpreter's own program",
@@ -58,6 +60,7 @@ OPENING_FILES = {
 
 STARTING_PROCESSES = {
     "cli/detach.py": "the command continues in a child while a hung mount holds this process",
+    "cli/pager.py": "the user's pager, for output on a terminal",
     "server/http/supervisor.py": "the worker processes of the HTTP server",
     "server/sandboxing.py": "a child enters the server's sandbox for `eyespan doctor`",
 }

@@ -57,7 +57,7 @@ def test_eyespan_read_shows_it(calendar, monkeypatch, capfd):
 def test_eyespan_read_shows_its_source_on_request(calendar, monkeypatch, capfd):
     monkeypatch.chdir(calendar)
 
-    assert main(["read", "--raw", "-n", "team.ics"]) == 0
+    assert main(["read", "--raw", "-N", "team.ics"]) == 0
     assert capfd.readouterr().out.encode() == CALENDAR
 
 

@@ -152,7 +152,7 @@ def test_native_and_eyespan_read_show_the_same(place, written, monkeypatch, capf
     monkeypatch.chdir(place)
     with Workspace(place) as workspace:
         reply = workspace.tool("native", numbers=0).call({"files": [written], "budget": 200_000})
-    status = main(["read", "-n", written])
+    status = main(["read", "-N", written])
     printed = capfdbinary.readouterr()
 
     assert (status, printed.err.decode(), reply.is_error) == (0, "", False)

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import tomllib
+from pathlib import Path
+
+from eyespan.cli import doctor
+from eyespan.cli.doctor import EXTRAS
 
 
 def test_each_part_has_one_row(directory, eyespan):
@@ -10,3 +15,21 @@ def test_each_part_has_one_row(directory, eyespan):
 
     assert {row["name"] for row in rows} >= {"guard", "inner loops"}
     assert len(eyespan("doctor")[1].splitlines()) == len(rows)
+
+
+def test_every_extra_has_a_row():
+    with open(Path(__file__).parents[2] / "pyproject.toml", "rb") as file:
+        extras = tomllib.load(file)["project"]["optional-dependencies"]
+
+    assert {extra for extra, _, _ in EXTRAS} == extras.keys() - {"all", "dev"}
+
+
+def test_only_a_problem_fails(directory, eyespan, monkeypatch):
+    states = {row["state"] for row in json.loads(eyespan("doctor", "--json")[1])}
+    monkeypatch.setattr(doctor, "_is_installed", lambda module: False)
+
+    assert eyespan("doctor")[0] == (1 if "problem" in states else 0)
+    monkeypatch.setattr("eyespan.guard.choose_backend", lambda: "portable")
+    code, out, _ = eyespan("doctor")
+    assert code == 1
+    assert "\n! guard " in out

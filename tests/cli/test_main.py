@@ -141,3 +141,89 @@ def test_the_current_directory_is_used_last_and_only_for_eyespan_itself(path, ex
     scope["remove_current_directory"](path, "/src")
 
     assert path == expected
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_fits_80_columns(command, eyespan):
+    words = [command, "--help"] if command else ["--help"]
+    text = eyespan(*words)[1]
+
+    assert [line for line in text.splitlines() if len(line) > 80] == []
+    if command:
+        assert eyespan("help", command)[1] == text
+
+
+@pytest.mark.parametrize("word", ["-V", "--version", "version"])
+def test_the_version_has_three_spellings(word, eyespan):
+    code, out, _ = eyespan(word)
+
+    assert (code, out.split()[0]) == (0, "eyespan")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["reed", "x"], "no command 'reed'; did you mean read? Try: eyespan --help"),
+        (["app.py"], "no command 'app.py'. To show a file: eyespan read app.py"),
+        (["read", "--no-numbrs", "x"], "read has no option --no-numbrs; did you mean --no-numbers?"),
+        (["serve", "--http", "--timeout=3"], "--http needs a value: --http HOST:PORT"),
+        (["manual", "extra"], "manual takes no argument 'extra'"),
+    ],
+)
+def test_a_wrong_command_line_is_refused_by_name_with_the_way_out(words, message, eyespan):
+    code, out, error = eyespan(*words)
+
+    assert (code, out) == (2, "")
+    assert message in error
+
+
+EVERY_OUTPUT = [["--help"], ["dialects"], ["doctor"], ["schema", "native"], ["read", "poem.txt"], ["manual"]]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("words", EVERY_OUTPUT, ids=lambda words: words[0])
+def test_a_full_disk_is_reported_in_one_line(words, directory):
+    try:
+        full = open("/dev/full", "wb")  # noqa: SIM115 - closed below
+    except PermissionError:
+        pytest.skip("/dev/full belongs to another user")
+    with full:
+        run = subprocess.run(
+            [sys.executable, "-m", "eyespan", *words], stdout=full, stderr=subprocess.PIPE, cwd=directory, text=True
+        )
+
+    assert (run.returncode, run.stderr) == (1, "eyespan: cannot write the output: No space left on device\n")
+
+
+@pytest.mark.parametrize("words", EVERY_OUTPUT, ids=lambda words: words[0])
+def test_a_closed_standard_output_is_no_traceback(words, directory):
+    command = " ".join([f"'{word}'" for word in [sys.executable, "-m", "eyespan", *words]])
+    run = subprocess.run(["sh", "-c", f"{command} >&-"], stderr=subprocess.PIPE, cwd=directory, text=True)
+
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_a_legacy_code_page_gets_escapes(directory):
+    (directory / "log").write_text(json.dumps(ENTRY) + "\n")
+    run = subprocess.run(
+        [sys.executable, "-m", "eyespan", "audit", "log"],
+        env={"PYTHONIOENCODING": "cp1252"}, capture_output=True, cwd=directory, text=True, encoding="cp1252",
+    )  # fmt: skip
+
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "\\u258" in run.stdout
+
+
+ENTRY = {
+    "time": "2026-01-02T03:04:05.678Z",
+    "caller": "judge/1",
+    "dialect": "native",
+    "path": "a",
+    "canonical": "a",
+    "range": None,
+    "rule": None,
+    "bytes": 3,
+    "verdict": "read",
+    "code": None,
+    "ms": 1.0,
+}

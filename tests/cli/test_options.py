@@ -11,7 +11,7 @@ OPTIONS = (
     Option("--loud", field="quiet", constant=False, text="print more"),
     Option("--color", value="WHEN", convert=one_of("auto", "always", "never"), text="use colours"),
     Option("--count", value="N", convert=int, aliases=("--number",), text="how many"),
-    Option("--add", value="NAME", field="names", is_repeatable=True, text="add one,\nor several"),
+    Option("--add", value="NAME", field="names", is_repeatable=True, text="add one, or several"),
 )
 
 
@@ -56,12 +56,19 @@ def test_help_shows_each_option_in_its_section():
     assert text == (
         "\n"
         "options\n"
-        "  -q, --quiet           print less\n"
-        "  --loud                print more\n"
-        "  --color WHEN          use colours\n"
+        "  -q, --quiet             print less\n"
+        "  --loud                  print more\n"
+        "  --color WHEN            use colours\n"
         "\n"
         "more\n"
-        "  --count N             how many\n"
-        "  --add NAME            add one,\n"
-        "                        or several\n"
+        "  --count N               how many\n"
+        "  --add NAME              add one, or several\n"
     )
+
+
+def test_help_breaks_long_texts_and_long_options():
+    text = describe({"options": [Option("--a-very-long-option-name", value="VALUE", text="word " * 30)]})
+
+    assert text.splitlines()[2] == "  --a-very-long-option-name VALUE"
+    assert max(map(len, text.splitlines())) <= 80
+    assert text.split().count("word") == 30

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import subprocess
@@ -37,7 +38,7 @@ def test_read_shows_the_lines_that_a_selector_names(directory, eyespan, selector
 def test_read_without_numbers_is_exact(directory, eyespan):
     (directory / "odd").write_bytes(b"caf\xc3\xa9\r\n\x1b[31mred\n\xe2\x80\xaeback")
 
-    assert eyespan("read", "-n", "odd") == (0, "café\r\n\x1b[31mred\n\u202eback", "")
+    assert eyespan("read", "-N", "odd") == (0, "café\r\n\x1b[31mred\n\u202eback", "")
 
 
 def test_several_files_have_headings(directory, eyespan):
@@ -58,8 +59,6 @@ def test_a_file_whose_name_looks_like_a_selector_still_opens(directory, eyespan)
     [
         ("missing.txt", "eyespan: missing.txt: no such file"),
         ("poem.txt:9", "eyespan: poem.txt:9: no line 9: the file has 4 lines"),
-        ("..", "eyespan: ..: outside the workspace"),
-        (".", "eyespan: .: is a directory"),
         ("key.pem", "eyespan: key.pem: denied by the rule '**/*.pem'"),
         ("data.bin", "eyespan: data.bin: is a binary file"),
     ],
@@ -88,7 +87,7 @@ def test_a_closed_pipe_is_success(directory):
 def test_a_large_file_is_streamed(directory):
     (directory / "long.txt").write_text("a line of text\n" * 2_000_000)
     done = subprocess.run(
-        [sys.executable, "-m", "eyespan", "read", "-n", "long.txt"], stdout=subprocess.PIPE, cwd=directory
+        [sys.executable, "-m", "eyespan", "read", "-N", "long.txt"], stdout=subprocess.PIPE, cwd=directory
     )
 
     assert done.stdout == (directory / "long.txt").read_bytes()
@@ -99,7 +98,8 @@ def on_terminal(directory, *argv, **environment):
     parent, child = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "eyespan", *argv],
-        stdout=child, stderr=child, stdin=child, cwd=directory, env={**os.environ, "TERM": "xterm", **environment},
+        stdout=child, stderr=child, stdin=child, cwd=directory,
+        env={**os.environ, "TERM": "xterm", "PAGER": "cat", **environment},
     )  # fmt: skip
     os.close(child)
     seen = b""
@@ -184,3 +184,80 @@ def test_progress_renews_the_deadline():
     assert end is not None
     assert before < end
     assert (watch.context.left() or 0) > before
+
+
+def test_a_directory_is_listed(directory, eyespan):
+    (directory / "src").mkdir()
+    (directory / "a\nb").write_text("")
+    (directory / "link").symlink_to("poem.txt")
+
+    assert eyespan("read", ".") == (0, "a\\x0ab\nlink@\nopen.txt\npoem.txt\nsrc/\n", "")
+    assert eyespan("read", "src", "poem.txt:1")[1] == "==> src <==\n\n==> poem.txt:1 <==\n     1\tone\n"
+
+
+def test_standard_input_is_a_file(directory):
+    def read(*targets, text=b"one\ntwo\nthree\n"):
+        command = [sys.executable, "-m", "eyespan", "read", *targets]
+        run = subprocess.run(command, input=text, capture_output=True, cwd=directory)
+        return run.returncode, run.stdout.decode(), run.stderr.decode()
+
+    assert read("-") == (0, "     1\tone\n     2\ttwo\n     3\tthree\n", "")
+    assert read("-:2") == (0, "     2\ttwo\n", "")
+    assert read("-:-1", "-N") == (0, "three\n", "")
+    assert read("-:9") == (1, "", "eyespan: -:9: no line 9: the file has 3 lines\n")
+
+
+def test_a_person_may_name_any_file(directory, eyespan, monkeypatch):
+    below = directory / "below"
+    below.mkdir()
+    monkeypatch.chdir(below)
+
+    for name in ("../poem.txt", str(directory / "poem.txt"), "../below/../poem.txt"):
+        assert eyespan("read", "-N", f"{name}:2") == (0, "two\n", "")
+    code, out, error = eyespan("--root", ".", "read", "../poem.txt")
+    assert (code, out) == (1, "")
+    assert "outside the workspace" in error
+    assert eyespan("read", "..")[1] == "below/\nopen.txt\npoem.txt\n"
+
+
+def test_names_of_secrets_are_refused_everywhere(directory, eyespan, monkeypatch):
+    (directory / ".env").write_text("KEY=1\n")
+    below = directory / "below"
+    below.mkdir()
+    (below / "link").symlink_to("../.env")
+    monkeypatch.chdir(below)
+
+    for name in ("../.env", str(directory / ".env"), "link"):
+        code, out, _ = eyespan("read", name)
+        assert (code, out) == (1, "")
+
+
+def test_json_has_an_object_for_each_part_and_error(directory, eyespan):
+    code, out, _ = eyespan("read", "--json", "poem.txt:2-3", ".", "nope.txt")
+
+    text, listing, error = [json.loads(line) for line in out.splitlines()]
+    assert code == 1
+    assert text == {
+        "target": "poem.txt:2-3",
+        "type": "text",
+        "first_line": 2,
+        "line_count": 2,
+        "more": True,
+        "text": "two\nthree\n",
+    }
+    assert listing["entries"] == [{"name": name, "type": "file"} for name in ("open.txt", "poem.txt")]
+    assert (error["target"], error["type"], error["code"]) == ("nope.txt", "error", "not_found")
+
+
+def test_a_terminal_shows_output_in_the_pager(directory):
+    pager = 'read first; echo "paged: $first"; cat > /dev/null'
+
+    assert on_terminal(directory, "read", "-N", "poem.txt", EYESPAN_PAGER=f"sh -c '{pager}'") == "paged: one\n"
+    assert on_terminal(directory, "read", "-N", "poem.txt", "--no-pager", EYESPAN_PAGER="false").startswith("one\n")
+    assert on_terminal(directory, "read", "-N", "poem.txt", EYESPAN_PAGER="", PAGER="false").startswith("one\n")
+
+
+def test_a_pager_that_ends_early_is_no_error(directory):
+    (directory / "long.txt").write_text("line\n" * 200_000)
+
+    assert on_terminal(directory, "read", "long.txt", EYESPAN_PAGER="true") == ""

@@ -62,6 +62,6 @@ def test_the_command_line_shows_the_lines_of_a_document(capsys):
 
 
 def test_the_command_line_shows_the_source_of_a_page(capsys):
-    main(["read", "--root", str(FIXTURES), "-n", f"{FIXTURES}/page.html:1"])
+    main(["read", "--root", str(FIXTURES), "-N", f"{FIXTURES}/page.html:1"])
 
     assert capsys.readouterr().out == "<!DOCTYPE html>\n"

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 HELP = """\
 usage: eyespan audit FILE... [options]
 
-Summarizes the audit log of `eyespan serve --audit FILE`: how much was read and refused, by which caller, and when.
+Summarizes the audit log of `eyespan serve --audit FILE`: how much was read and
+refused, by which caller, and when.
 
-  eyespan audit reads.jsonl                 the whole log, with the older files reads.jsonl.1 to .4
-  eyespan audit reads.jsonl --caller codex  only callers whose name contains codex
-  eyespan audit reads.jsonl --refused       only refused calls, one line each
+  eyespan audit reads.jsonl                 the log and reads.jsonl.1 to .4
+  eyespan audit reads.jsonl --caller codex  callers whose name contains codex
+  eyespan audit reads.jsonl --refused       refused calls, one line each
   eyespan audit - < reads.jsonl             from standard input
 """
 OPTIONS = {
@@ -56,6 +57,9 @@ def main(arguments: Arguments) -> int:
     else:
         text = "\n".join(summary.refusals() if arguments.values.get("refused") else summary.lines())
     sys.stdout.write(text + "\n")
+    if summary.unreadable and not summary.calls and not summary.unsandboxed_starts:
+        print("eyespan: this is not an audit log of `eyespan serve --audit`", file=sys.stderr)
+        return 1
     return 0
 
 

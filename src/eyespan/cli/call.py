@@ -18,15 +18,17 @@ if TYPE_CHECKING:
 HELP = """\
 usage: eyespan call DIALECT [JSON] [options]
 
-Makes one tool call. The arguments of the dialect are one JSON object, given as a word or on standard input; the reply
-is one JSON object. The exit status is 1 when the reply is an error.
+Makes one tool call. The arguments of the dialect are one JSON object, given as
+a word or on standard input; the reply is one JSON object. The exit status is 1
+when the reply is an error.
 
   eyespan call forge '{"path": "app.py", "head": 20}'
   eyespan call --root / codex '{"file_path": "/etc/hostname"}'
   echo '{"path": "app.py"}' | eyespan call workspace
-  eyespan call forge --set max_scan_bytes=100000 '{"path": "app.log", "tail": 5}'
+  eyespan call forge --set max_scan_bytes=9999 '{"path": "app.log", "tail": 5}'
 
-A reply: {"is_error", "content": [{"type", "text" | "data" + "media_type"}], "structured", "error": {"code", "message"},
+A reply: {"is_error", "content": [{"type", "text" | "data" + "media_type"}],
+"structured", "error": {"code", "message"},
 "facts": {"tokens", "bytes", "lines", "left_out" ...}}
 """
 

@@ -55,8 +55,11 @@ class Process:
         """End the process; do not wait for threads that wait for a file system."""
         if not self.skips_teardown and not _has_stuck_threads():
             sys.exit(code)
-        sys.stdout.flush()
-        sys.stderr.flush()
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except OSError:
+            pass  # what could be written is written, and a failure has been reported
         if self._status_fd is not None:
             # The child may stay for as long as its file system hangs. Closing its standard streams lets a caller that
             # reads them to their end go on.
@@ -65,6 +68,25 @@ class Process:
                 os.dup2(null, stream)
             os.write(self._status_fd, bytes([code & 255]))
         os._exit(code)
+
+
+def prepare_streams() -> None:
+    """Open the standard streams that the caller closed, and let no character fail to be written.
+
+    A code page of Windows has no sign for most characters; those are written as escapes.
+    """
+    for number, name in ((0, "stdin"), (1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is None:
+            fd = os.open(os.devnull, os.O_RDWR)
+            if fd != number:
+                os.dup2(fd, number, inheritable=False)
+                os.close(fd)
+            mode = "r" if number == 0 else "w"
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - for good
+    if sys.stdout.encoding.lower() not in ("utf-8", "utf8"):
+        reconfigure = getattr(sys.stdout, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
 
 
 def discard_output() -> None:

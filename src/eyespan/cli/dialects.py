@@ -8,7 +8,8 @@ from eyespan.dialects import DIALECTS, dialect_class
 HELP = """\
 usage: eyespan dialects
 
-Lists the dialects: the name to use, the name of the tool, and a summary. `eyespan schema DIALECT` prints one whole.
+Lists the dialects: the name to use, the name of the tool, and a summary.
+`eyespan schema DIALECT` prints the whole definition of one.
 """
 OPTIONS: dict[str, tuple[Option, ...]] = {}
 

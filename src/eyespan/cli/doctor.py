@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 HELP = """\
 usage: eyespan doctor [--json]
 
-Reports how files are opened here, the C accelerator, the sandboxes of decoders and of the server, and the optional
-readers that are installed. A line that starts with `!` can be improved, and explains how.
+Reports how files are opened here, the C accelerator, the sandboxes of decoders
+and of the server, the kinds of documents and the extras that are installed. A
+line that starts with `!` is a problem, one with `-` an extra that is not
+installed; both explain what to do. Exit status: 0, or 1 if there is a problem.
 """
 
 GUARDS = {
@@ -25,68 +27,92 @@ GUARDS = {
     "walk-by-name": "every path is walked by name and compared after opening",
     "portable": "names are checked before and after opening: weaker, see docs/security.md",
 }
-OPTIONAL = (
-    ("chardet", "other encodings", "pip install chardet"),
-    ("pillow_heif", "HEIC images", "pip install 'eyespan[heic]'"),
-    ("resvg_py", "SVG images", "pip install 'eyespan[svg]'"),
-    ("httptools", "MCP over HTTP", "pip install 'eyespan[http]'"),
+EXTRAS = (
+    ("adk", "google.adk", "the tool for Google's Agent Development Kit"),
+    ("archives", "zstandard", "zstd compression (part of Python from 3.14 on)"),
+    ("docs", "python_calamine", "spreadsheets, HTML and older office files"),
+    ("heic", "pillow_heif", "HEIC images"),
+    ("langchain", "langchain_core", "the tool for LangChain"),
+    ("http", "httptools", "MCP over HTTP"),
+    ("mcp", "jwt", "MCP over HTTP and access tokens: the extras http and oauth"),
+    ("oauth", "jwt", "access tokens of an OAuth issuer, over HTTP"),
+    ("openai-agents", "agents", "the tool for the OpenAI Agents SDK"),
+    ("outline", "tree_sitter", "symbols of source code by grammars"),
+    ("pydantic-ai", "pydantic_ai", "the tool for Pydantic AI"),
+    ("svg", "resvg_py", "SVG files as images"),
+    ("tables", "duckdb", "Parquet files"),
 )
-"""Optional parts that do not belong to one kind of document."""
-
+"""Extras of this package: the name, a module that it installs, and what it adds."""
+OK, NOT_INSTALLED, PROBLEM = "ok", "not installed", "problem"
 
 OPTIONS = {"options": (Option("--json", text="print a JSON list"),), "common options": COMMON}
 
 
 def main(arguments: Arguments) -> int:
-    """Print one row per part."""
+    """Print one row per part. Returns 1 if there is a problem."""
     arguments.reject_operands("doctor")
     rows = list(checks(arguments))
     if arguments.values.get("json"):
         import json
 
-        print(json.dumps([{"name": name, "ok": ok, "what": what} for name, ok, what in rows], indent=2))
-        return 0
-    width = max(len(name) for name, _, _ in rows)
-    for name, ok, what in rows:
-        print(f"{' ' if ok else '!'} {name:<{width}}  {what}")
-    return 0
+        listed = [{"name": name, "ok": state == OK, "state": state, "what": what} for name, state, what in rows]
+        print(json.dumps(listed, indent=2))
+    else:
+        width = max(len(name) for name, _, _ in rows)
+        for name, state, what in rows:
+            print(f"{_SIGNS[state]} {name:<{width}}  {what}")
+    return 1 if any(state == PROBLEM for _, state, _ in rows) else 0
 
 
-def checks(arguments: Arguments) -> Iterator[tuple[str, bool, str]]:
-    """Yield each part: its name, True if it needs no improvement, and its state."""
-    from importlib.util import find_spec
+_SIGNS = {OK: " ", NOT_INSTALLED: "-", PROBLEM: "!"}
 
+
+def checks(arguments: Arguments) -> Iterator[tuple[str, str, str]]:
+    """Yield each part: its name, its state and a description."""
     from eyespan import __version__, _native, kinds, worker
     from eyespan.guard import choose_backend
     from eyespan.lines.cache import cache_directory
 
-    yield (
-        "eyespan",
-        True,
-        f"{__version__}, Python {platform.python_version()}, {platform.system()} {platform.release()}",
-    )
+    yield "eyespan", OK, f"{__version__}, Python {platform.python_version()}, {platform.system()} {platform.release()}"
     backend = choose_backend()
-    yield "guard", backend != "portable", f"{backend}: {GUARDS[backend]}"
-    fast = _native.BACKEND == "c"
-    yield "inner loops", fast, "C" if fast else "Python; a C compiler at install time makes them several times faster"
-    directory = cache_directory()
-    yield "index cache", directory is not None, directory or "off: in memory only (EYESPAN_CACHE)"
+    yield "guard", _state(backend != "portable"), f"{backend}: {GUARDS[backend]}"
+    is_fast = _native.BACKEND == "c"
+    slow = "Python; a C compiler at install time makes them several times faster"
+    yield "inner loops", _state(is_fast), "C" if is_fast else slow
+    yield "index cache", OK, cache_directory() or "off: in memory only (EYESPAN_CACHE)"
     layers = worker.layers()
     missing = [name for name, is_up in layers.items() if not is_up]
     state = f"up: {', '.join(layers)}" if not missing else f"without {', '.join(missing)}: this system lacks them"
-    yield "decoder sandbox", not missing, state
+    yield "decoder sandbox", _state(not missing), state
     workspace, _ = arguments.workspace()
     with workspace:
-        yield "server sandbox", *_server_sandbox([root.path for root in workspace.roots])
+        is_up, report = _server_sandbox([root.path for root in workspace.roots])
+        yield "server sandbox", _state(is_up), report
     for kind in kinds.KINDS:
-        found = not kind.needs or find_spec(kind.needs) is not None
-        yield f"kind {kind.name}", found, _kind(kind) if found else f"off: {_install(kind)}"
-    for module, what, install in OPTIONAL:
-        found = find_spec(module) is not None
-        yield what, found, "on" if found else f"off: {install}"
+        found = not kind.needs or _is_installed(kind.needs)
+        yield f"kind {kind.name}", OK if found else NOT_INSTALLED, _kind(kind) if found else f"off: {_install(kind)}"
+    for extra, module, what in EXTRAS:
+        found = _is_installed(module)
+        install = f"; pip install 'eyespan[{extra}]'"
+        yield f"extra {extra}", OK if found else NOT_INSTALLED, what if found else what + install
     for root in workspace.roots:
-        slow = "" if root.never_hangs else " (its file system may not respond: read in threads with a deadline)"
-        yield "root", root.canonical != "/", f"{root.path}{slow}"
+        note = "" if root.never_hangs else " (its file system may not respond: read in threads with a deadline)"
+        if root.canonical == "/":
+            note += " (everything on this machine; --root DIR names less)"
+        yield "root", OK, f"{root.path}{note}"
+
+
+def _state(is_ok: bool) -> str:
+    return OK if is_ok else PROBLEM
+
+
+def _is_installed(module: str) -> bool:
+    from importlib.util import find_spec
+
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False  # the package that it is part of
 
 
 def _server_sandbox(roots: list[str]) -> tuple[bool, str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from eyespan.cli.detach import Process, discard_output
-from eyespan.cli.options import COMMON, Arguments, Option, UsageError, describe, parse
+from eyespan.cli.detach import Process, discard_output, prepare_streams
+from eyespan.cli.options import COMMON, Arguments, Option, UsageError, describe, parse, suggestion
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,9 +17,11 @@ COMMANDS = {
     "call": ("DIALECT [JSON]", "make one tool call, as a model would"),
     "schema": ("DIALECT", "print the tool definition of a dialect, for a host"),
     "dialects": ("", "list the dialects"),
-    "doctor": ("", "report how this installation opens, isolates and decodes files"),
+    "doctor": ("", "report the state of this installation"),
     "serve": ("", "run the MCP server: eyespan serve --dialect claude"),
     "audit": ("FILE", "summarize an audit log of the server"),
+    "completions": ("SHELL", "print completions for bash, zsh or fish"),
+    "manual": ("", "print the manual page"),
 }
 """Operands and help text by command. The command `read` is the module `eyespan.cli.read`, and so on.
 
@@ -38,13 +40,20 @@ usage: eyespan COMMAND [--root DIR]... [--config FILE] [--timeout SECONDS] ...
 def run() -> NoReturn:
     """Run the command of `sys.argv` and exit. A reader that closes our output early is no error."""
     process = Process()
+    prepare_streams()
     try:
         code = main(sys.argv[1:], process)
         sys.stdout.flush()
     except BrokenPipeError:
         discard_output()
         code = 0
+    except OSError as error:
+        # Commands handle errors of the files they read, so this is an error of standard output: a full disk.
+        discard_output()
+        print(f"eyespan: cannot write the output: {error.strerror or error}", file=sys.stderr)
+        code = 1
     except KeyboardInterrupt:
+        discard_output()
         code = 130
     process.exit(code)
 
@@ -60,18 +69,20 @@ def main(argv: list[str], process: Process | None = None) -> int:
 
 def _run_command(argv: list[str], process: Process | None) -> int:
     name, words = _split_command(argv)
-    if name == "--version":
+    if name == "help" and words and not words[0].startswith("-"):
+        name, words = words[0], ["--help"]
+    if name in ("-V", "--version", "version"):
         from eyespan import __version__
 
         print(f"eyespan {__version__}")
         return 0
     if name in ("", "--help", "-h", "help"):
         parse("eyespan", words if not name else [], COMMON)
-        print(_overview(), end="")
+        print(overview(), end="")
         return 0 if name else 2
     if name not in COMMANDS:
-        raise UsageError(f"no command {name!r}; the commands are {', '.join(COMMANDS)}. Try: eyespan --help")
-    command = _module(name)
+        raise UsageError(_unknown_command(name))
+    command = load_command(name)
     values, operands = parse(name, words, [*_rows(command), *COMMON])
     if values.pop("help", False):
         print(command.HELP + describe(command.OPTIONS), end="")
@@ -81,6 +92,18 @@ def _run_command(argv: list[str], process: Process | None) -> int:
         process.can_detach = process.can_detach and not getattr(command, "IS_SERVER", False)
     code: int = command.main(Arguments(values, operands, process))
     return code
+
+
+def _unknown_command(name: str) -> str:
+    from eyespan.suggest import nearest
+
+    if name.startswith("-"):
+        return f"no option {name}{suggestion(name, COMMON)} Try: eyespan --help"
+    if "/" in name or "." in name:
+        return f"no command {name!r}. To show a file: eyespan read {name}"
+    near = nearest(name, COMMANDS, most=1)
+    found = f"did you mean {near[0]}?" if near else f"the commands are {', '.join(COMMANDS)}."
+    return f"no command {name!r}; {found} Try: eyespan --help"
 
 
 def _split_command(argv: list[str]) -> tuple[str, list[str]]:
@@ -95,7 +118,8 @@ def _split_command(argv: list[str]) -> tuple[str, list[str]]:
     return "", argv
 
 
-def _module(name: str) -> ModuleType:
+def load_command(name: str) -> ModuleType:
+    """Return the module of a command."""
     module = f"eyespan.cli.{name}"
     __import__(module)
     return sys.modules[module]
@@ -105,10 +129,10 @@ def _rows(command: ModuleType) -> list[Option]:
     return [option for section in command.OPTIONS.values() for option in section]
 
 
-def _overview() -> str:
+def overview() -> str:
     """Return the help text of `eyespan --help`."""
     lines = [f"  {f'{name} {operands}':<26}{text}" for name, (operands, text) in COMMANDS.items()]
-    version = Option("--version", text="print the version")
+    version = Option("-V", "--version", text="print the version")
     options = describe({"common options": (*COMMON, version)})
-    more = "\n`eyespan COMMAND --help` explains a command, with examples.\n"
+    more = "\n`eyespan help COMMAND` explains a command, with examples.\n"
     return "\n".join([USAGE, "commands", *lines, ""]) + options + more

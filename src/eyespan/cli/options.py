@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from eyespan.config import Config
     from eyespan.workspace import Workspace
 
-HELP_COLUMN = 24
-"""Help text starts in this column, or two blanks after the longest option if that is further right."""
+HELP_WIDTH = 80
+HELP_COLUMN = 26
+"""Help text starts in this column, on a line of its own if the option is longer."""
 
 
 class UsageError(Exception):
@@ -112,8 +113,11 @@ class Arguments:
         if self.process is not None:
             self.process.finish_loading()
 
-    def workspace(self, roots: Sequence[str] = ()) -> tuple[Workspace, Mapping[str, Any]]:
+    def workspace(self, roots: Sequence[str] = (), *, is_confined: bool = True) -> tuple[Workspace, Mapping[str, Any]]:
         """Open the workspace of the common options, or of other `roots`.
+
+        `is_confined=False`: unless roots are given, every file of the machine is in the workspace, after those of the
+        current directory. For a person who names files; never for a model.
 
         Returns the workspace and the settings of `[tools.read_file]` in its configuration. Raises: UsageError.
         """
@@ -123,8 +127,11 @@ class Arguments:
             from eyespan.guard import mounts
 
             mounts.before_waiting = self.process.detach
+        confines = list(paths)
+        if not is_confined and not given:
+            paths.append(os.path.abspath(os.sep))
         workspace = self._open(paths, None)
-        config = self._load_config(workspace)
+        config = self._load_config(workspace, confines)
         if config is None:
             return workspace, {}
         workspace.close()
@@ -141,8 +148,11 @@ class Arguments:
         except (OSError, ValueError) as error:
             raise UsageError(f"--root: {error}") from None
 
-    def _load_config(self, workspace: Workspace) -> Config | None:
-        """Load the file of `--config`, else that of the first root; None if there is none. Raises: UsageError."""
+    def _load_config(self, workspace: Workspace, roots: list[str]) -> Config | None:
+        """Load the file of `--config`, else that of the first root; None if there is none.
+
+        A file in one of the `roots` can only narrow what may be read. Raises: UsageError.
+        """
         root = workspace.roots[0]
         if self.config is None and root.never_hangs:
             try:
@@ -153,7 +163,6 @@ class Arguments:
         from eyespan.errors import ReadError
         from eyespan.guard import blocking
 
-        roots = [root.path for root in workspace.roots]
         try:
             # In a thread: a file that does not answer must not keep the command from reporting that.
             return blocking.within(CallContext(self.timeout_seconds), lambda _: load(roots, self.config), key="config")
@@ -166,7 +175,8 @@ class Arguments:
 def parse(command: str, words: Iterable[str], options: Iterable[Option]) -> tuple[dict[str, Any], list[str]]:
     """Return the values of the options by field, and the operands in order.
 
-    `--name VALUE` and `--name=VALUE` are the same. `--` ends the options; `-` alone is an operand.
+    `--name VALUE` and `--name=VALUE` are the same. `--` ends the options. Standard input is an operand: `-`, or with a
+    selector `-:10-20`.
     Raises: UsageError.
     """
     known = {name: option for option in options for name in (*option.names, *option.aliases)}
@@ -176,19 +186,24 @@ def parse(command: str, words: Iterable[str], options: Iterable[Option]) -> tupl
     for word in rest:
         if word == "--":
             operands.extend(rest)
-        elif word == "-" or not word.startswith("-"):
+        elif word == "-" or not word.startswith("-") or word.startswith(("-:", "-!")):
             operands.append(word)
         else:
             name, equals, text = word.partition("=")
             option = known.get(name)
             if option is None:
-                raise UsageError(f"{command} has no option {name}. Try: eyespan {command} --help")
+                near = suggestion(name, known.values())
+                raise UsageError(f"{command} has no option {name}{near} Try: eyespan {command} --help")
             if not option.value:
                 if equals:
                     raise UsageError(f"{name} takes no value")
                 values[option.field] = option.constant
                 continue
-            value = _convert(option, name, text if equals else next(rest, ""))
+            if not equals:
+                text = next(rest, "")
+                if text.startswith("--") and text.partition("=")[0] in known:
+                    text = ""  # the next option, so the value is missing
+            value = _convert(option, name, text)
             values[option.field] = (*values.get(option.field, ()), value) if option.is_repeatable else value
     return values, operands
 
@@ -204,6 +219,14 @@ def _convert(option: Option, name: str, text: str) -> Any:
         raise UsageError(f"{name} {error}") from None
 
 
+def suggestion(name: str, options: Iterable[Option]) -> str:
+    """Return the end of a sentence about a wrong option: "; did you mean --root?", or a full stop."""
+    from eyespan.suggest import nearest
+
+    near = nearest(name, [long for option in options for long in option.names if long.startswith("--")], most=1)
+    return f"; did you mean {near[0]}?" if near else "."
+
+
 def one_of(*choices: str) -> Callable[[str], str]:
     """Return a converter that accepts only these texts."""
 
@@ -216,18 +239,30 @@ def one_of(*choices: str) -> Callable[[str], str]:
 
 
 def describe(sections: Mapping[str, Iterable[Option]]) -> str:
-    """Return the help text of the options, section by section."""
-    rows = {title: [(_synopsis(option), option.text) for option in options] for title, options in sections.items()}
-    longest = max([len(left) for section in rows.values() for left, _ in section], default=0)
-    column = max(HELP_COLUMN, longest + 2)
+    """Return the help text of the options, section by section, in lines of at most `HELP_WIDTH`."""
     lines = []
-    for title, section in rows.items():
+    for title, options in sections.items():
         lines += ["", title]
-        for left, text in section:
-            first, *others = text.split("\n")
-            lines.append(f"{left:<{column}}{first}")
-            lines += [" " * column + other for other in others]
+        for option in options:
+            left = _synopsis(option)
+            texts = wrap(option.text, HELP_WIDTH - HELP_COLUMN)
+            if len(left) > HELP_COLUMN - 2:
+                lines.append(left)
+                left = ""
+            lines.append(f"{left:<{HELP_COLUMN}}{texts[0]}")
+            lines += [" " * HELP_COLUMN + text for text in texts[1:]]
     return "".join([f"{line}\n" for line in lines])
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Break a text between words. The standard `textwrap` imports `re`, which takes longer than the help."""
+    lines = [""]
+    for word in text.split():
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
+            lines.append(word)
+        else:
+            lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
+    return lines
 
 
 def _synopsis(option: Option) -> str:

@@ -11,6 +11,7 @@ from eyespan.context import CallContext
 from eyespan.dialects.terminal import MAX_LINE_CHARS, Terminal
 from eyespan.escape import visible
 from eyespan.model import Limits, Lines, NotePart, ReadRequest, TextPart
+from eyespan.record import replace
 from eyespan.selectors import (
     Named,
     Place,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
+    from eyespan.dialects.json_lines import JsonLines
     from eyespan.model import CharRange, Part, Tail
     from eyespan.opened import Opened
     from eyespan.selectors import Range
@@ -39,22 +41,29 @@ usage: eyespan read PATH[:LINES]... [options]
 
 Shows files with line numbers: in colour on a terminal, plain in a pipe.
 
-  eyespan read app.py              all of it
-  eyespan read app.py:10-20        lines 10 to 20
-  eyespan read app.py:10-          from line 10 on
-  eyespan read app.py:10+5         5 lines from line 10
-  eyespan read app.py:1-5,40-45    several ranges
-  eyespan read build.log:-50       the last 50 lines
-  eyespan read a.py b.py:7         several files
-  eyespan read paper.pdf           the text of PDFs, notebooks and office files, as Markdown
-  eyespan read app.log.gz:-50      compressed files, as if they were not
-  eyespan read logs.zip            what an archive holds; logs.zip!/app/today.log:10-20 is of one member
-  eyespan read app.sqlite:users    databases and Parquet files: schema and rows
-  eyespan read app.py@HEAD~3       as it was, in a git repository
+  eyespan read app.py             all of it
+  eyespan read app.py:10-20       lines 10 to 20
+  eyespan read app.py:10-         from line 10 on
+  eyespan read app.py:10+5        5 lines from line 10
+  eyespan read app.py:1-5,40-45   several ranges
+  eyespan read build.log:-50      the last 50 lines
+  eyespan read app.py::main       one function or class
+  eyespan read a.py b.py:7        several files
+  eyespan read src                the names in a directory
+  git diff | eyespan read -       standard input; -:10-20 for some of its lines
+  eyespan read paper.pdf:p2       PDFs, notebooks and office files, as Markdown
+  eyespan read app.log.gz:-50     compressed files, as if they were not
+  eyespan read logs.zip           the names in an archive; logs.zip!/app.log:9
+  eyespan read app.sqlite:users   databases and Parquet files: schema and rows
+  eyespan read app.py@HEAD~3      an older version, in a git repository
 
-On a terminal, control and direction characters are shown as escapes and very long lines are shortened; in a pipe
-everything is exact. The time of --timeout starts again whenever lines were shown. Exit status: 0, 1 when a file could
-not be read, 2 for wrong usage.
+Without --root every file can be read that you can read. Names of secrets
+(.env, private keys) are refused unless a configuration allows them.
+
+On a terminal, control and direction characters are shown as escapes and very
+long lines are shortened; in a pipe everything is exact. The time of --timeout
+starts again whenever lines were shown. Exit status: 0; 1 when a file could not
+be read; 2 for wrong usage.
 """
 
 LEAVES_AT_ONCE = True
@@ -65,7 +74,9 @@ MAX_PAGES = 10_000
 
 OPTIONS = {
     "options": (
-        Option("-n", "--no-numbers", field="numbers", constant=False, text="without line numbers"),
+        Option("-n", "--numbers", text="with line numbers (the default)"),
+        Option("-N", "--no-numbers", field="numbers", constant=False, text="without line numbers"),
+        Option("--json", text="one JSON object per part and per error, each on a line"),
         Option("--raw", field="documents", constant="none", text="documents as the bytes they are"),
         Option("--document", field="documents", constant="all", text="HTML, mail and CSV as documents"),
         Option(
@@ -74,6 +85,7 @@ OPTIONS = {
             convert=one_of("auto", "always", "never"),
             text="auto (default), always or never; NO_COLOR is honoured",
         ),
+        Option("--no-pager", text="do not show long output of a terminal in $PAGER"),
     ),
     "common options": COMMON,
 }
@@ -84,14 +96,31 @@ def main(arguments: Arguments) -> int:
     paths = arguments.operands
     if not paths:
         raise UsageError("read needs a path. Try: eyespan read --help")
-    numbers = arguments.values.get("numbers", True)
-    color = arguments.values.get("color", "auto")
-    documents = _document_kinds(arguments.values.get("documents", ""))
-    terminal = sys.stdout.isatty()
+    values = arguments.values
+    color = values.get("color", "auto")
+    documents = _document_kinds(values.get("documents", ""))
+    is_json = values.get("json", False)
+    terminal = sys.stdout.isatty() and not is_json
     colored = color == "always" or (color == "auto" and terminal and not os.environ.get("NO_COLOR"))
-    workspace, _ = arguments.workspace()
-    reader = _Reader(workspace, numbers, terminal, colored, documents)
-    return 1 if sum([not reader.file(path, headed=len(paths) > 1) for path in paths]) else 0
+    workspace, _ = arguments.workspace(is_confined=False)
+    pager = None
+    if terminal and not values.get("no_pager"):
+        from eyespan.cli.pager import Pager
+
+        pager = Pager()
+    if is_json:
+        from eyespan.dialects.json_lines import JsonLines
+
+        printer: Terminal | JsonLines = JsonLines(_write)
+    else:
+        numbers = values.get("numbers", True)
+        printer = Terminal(_write, has_numbers=numbers, is_terminal=terminal, is_colored=colored)
+    reader = _Reader(workspace, printer, terminal, documents)
+    try:
+        return 1 if sum([not reader.show(path, headed=len(paths) > 1) for path in paths]) else 0
+    finally:
+        if pager is not None:
+            pager.wait()
 
 
 def _document_kinds(choice: str) -> frozenset[str]:
@@ -106,7 +135,7 @@ class _Reader:
     """Reads what the arguments name and writes it to standard output."""
 
     def __init__(
-        self, workspace: Workspace, numbers: bool, terminal: bool, colored: bool, documents: frozenset[str]
+        self, workspace: Workspace, printer: Terminal | JsonLines, terminal: bool, documents: frozenset[str]
     ) -> None:
         self._workspace = workspace
         self._documents = documents
@@ -114,25 +143,61 @@ class _Reader:
         if terminal:
             self._limits = Limits(max_line_bytes=4 * (MAX_LINE_CHARS + 1), max_line_chars=MAX_LINE_CHARS)
         self._is_terminal = terminal
-        self._terminal = Terminal(_write, has_numbers=numbers, is_terminal=terminal, is_colored=colored)
+        self._printer = printer
 
-    def file(self, text: str, headed: bool) -> bool:
+    def show(self, text: str, headed: bool) -> bool:
         """Show one argument; return False if it could not be read, with the reason on standard error."""
+        self._printer.start(text)
+        if text != "-" and not text.startswith(("-:", "-!/")):
+            return self._show_file(text, text, headed)
+        from eyespan.cli.standard_input import NAME, StandardInput
+        from eyespan.workspace import Workspace
+
         try:
-            with _Progress(text) as progress:
+            with StandardInput() as directory, Workspace(directory) as own:
+                reader = _Reader(own, self._printer, self._is_terminal, self._documents)
+                return reader._show_file(NAME + text[1:], text, headed)
+        except OSError as error:
+            failure = errors.from_os_error(error, "")
+            return self._report(text, failure, f"cannot keep standard input: {error.strerror or error}")
+
+    def _show_file(self, text: str, label: str, headed: bool) -> bool:
+        try:
+            with _Progress(label) as progress:
                 context = progress.context = CallContext(self._workspace.engine.deadline_seconds, progress)
                 try:
                     opened = self._open(Target(text), context)
+                except errors.NotRegular as failure:
+                    if failure.what != "directory":
+                        raise
+                    self._list(text, label, context, headed)
                 except (errors.SystemFailure, errors.InvalidPath) as missing:
                     self._resolve(text, missing, context, progress, headed)
                 else:
                     with opened:
-                        self._show(opened, Target(text), text, progress, headed)
+                        self._show(opened, Target(text), label, progress, headed)
         except errors.ReadError as error:
-            sys.stdout.flush()
-            print(f"eyespan: {visible(text)}: {self._advice(error)}", file=sys.stderr)
-            return False
+            return self._report(label, error, self._advice(error))
         return True
+
+    def _report(self, label: str, error: errors.ReadError, message: str) -> bool:
+        sys.stdout.flush()
+        print(f"eyespan: {visible(label)}: {message}", file=sys.stderr)
+        self._printer.error(error, message)
+        return False
+
+    def _list(self, text: str, label: str, context: CallContext, headed: bool) -> None:
+        """Show the names in a directory. Raises: ReadError."""
+        try:
+            listing = self._workspace.engine.list(text, context)
+        except errors.OutsideRoot:
+            path = self._below_everything(text)
+            if path is None:
+                raise
+            listing = self._workspace.engine.list(path, context)
+        if headed:
+            self._printer.header(label)
+        self._printer.listing(listing)
 
     def _resolve(
         self, text: str, missing: errors.ReadError, context: CallContext, progress: _Progress, headed: bool
@@ -174,7 +239,19 @@ class _Reader:
             member=target.member,
             revision=target.revision,
         )
-        return self._workspace.engine.open(request, context)
+        try:
+            return self._workspace.engine.open(request, context)
+        except errors.OutsideRoot:
+            path = self._below_everything(target.path)
+            if path is None:
+                raise
+            return self._workspace.engine.open(replace(request, path=path), context)
+
+    def _below_everything(self, path: str) -> str | None:
+        """Return the absolute path of a relative one (`../x`), if every file of the machine may be read; else None."""
+        if os.path.isabs(path) or not any(root.canonical == os.sep for root in self._workspace.roots):
+            return None
+        return os.path.realpath(path)
 
     def _show(self, opened: Opened, target: Target, text: str, progress: _Progress, headed: bool) -> None:
         """Write what a target selects of an opened file. Raises: ReadError."""
@@ -185,9 +262,9 @@ class _Reader:
                 self._check_lines(part, wanted)
                 continue
             if headed and is_first:
-                self._terminal.header(text)
+                self._printer.header(text)
             is_first = False
-            self._terminal.part(part)
+            self._printer.part(part)
 
     def _check_lines(self, part: TextPart, wanted: str) -> None:
         """Raises: PastEnd, unless the file is empty."""
@@ -235,7 +312,7 @@ class _Reader:
         match error:
             case errors.OutsideRoot():
                 roots = ", ".join(root.path for root in self._workspace.roots)
-                return f"outside the workspace ({roots}); give --root DIR for the directory it is in"
+                return f"outside the workspace ({roots}); give --root DIR for the directory it is in, or no --root"
             case errors.PolicyDenied():
                 return f"{error}; a configuration given with --config can allow it"
             case errors.NoMember() | errors.NoRevision():
@@ -244,8 +321,6 @@ class _Reader:
                 return f"{error}; similar: {', '.join([visible(name) for name in error.suggestions])}"
             case errors.NotFound():
                 return "no such file"
-            case errors.NotRegular(what="directory"):
-                return "is a directory; name a file in it"
             case errors.Binary():
                 return "is a binary file; only text can be shown"
         return str(error)

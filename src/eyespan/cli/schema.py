@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 HELP = """\
 usage: eyespan schema DIALECT [--for mcp|openai|anthropic]
 
-Prints the tool definition of a dialect as JSON: name, description and input schema as the dialect defines them.
+Prints the tool definition of a dialect as JSON: name, description and input
+schema as the dialect defines them.
 
   eyespan schema claude --for anthropic
 """

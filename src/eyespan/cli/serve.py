@@ -17,13 +17,19 @@ usage: eyespan serve [options]
 
 Runs the read tool as an MCP server.
 
-  eyespan serve                                    over standard input and output, for a host that starts it
-  eyespan --root ~/code serve --dialect codex      another directory, another dialect
-  eyespan serve --dialect codex --dialect claude   both, as codex_read_file and claude_Read
-  eyespan serve --http 127.0.0.1:8765              one server for many agents; it prints where its token is
-  eyespan serve --audit reads.jsonl                log every call; `eyespan audit reads.jsonl` summarizes the log
+  eyespan serve                         for a host that starts it (stdio)
+  eyespan --root ~/code serve --dialect codex
+                                        another directory, another dialect
+  eyespan serve --dialect codex --dialect claude
+                                        both, as codex_read_file and claude_Read
+  eyespan serve --http 127.0.0.1:8765   one server for many agents; it prints
+                                        where its token is
+  eyespan serve --audit reads.jsonl     log every call; `eyespan audit
+                                        reads.jsonl` summarizes the log
 
-In a host's configuration:  {"mcpServers": {"eyespan": {"command": "eyespan", "args": ["--root", "/work", "serve"]}}}
+In a host's configuration:
+  {"mcpServers": {"eyespan": {"command": "eyespan",
+                              "args": ["--root", "/work", "serve"]}}}
 """
 IS_SERVER = True
 """A host ends the process that it started, so that process must do the work."""

@@ -14,6 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from eyespan.errors import ReadError
+    from eyespan.guard.listing import Listing
     from eyespan.model import Part
 
 MAX_LINE_CHARS = 2000
@@ -32,6 +34,9 @@ class Terminal:
         self._is_colored = is_colored
         self._files = 0
         self._at_line_start = True
+
+    def start(self, target: str) -> None:
+        """Write nothing: a header names the target, where there are several."""
 
     def header(self, name: str) -> None:
         """Write the line that separates several files."""
@@ -54,6 +59,16 @@ class Terminal:
         if self._is_terminal:
             text = "\n".join([visible(line, keeps_tabs=True) for line in text.split("\n")])
         self._write(text if text.endswith("\n") else text + "\n")
+
+    def listing(self, listing: Listing) -> None:
+        """Write the names in a directory, each on a line; directories end in a slash, links in an at sign."""
+        for entry in listing.entries:
+            self._write(f"{visible(entry.name)}{entry.suffix}\n")
+        if listing.partial:
+            self._write("[more names than can be listed]\n")
+
+    def error(self, error: ReadError, message: str) -> None:
+        """Write nothing: the reason is on standard error."""
 
     def _lines(self, part: TextPart) -> None:
         if not self._is_terminal and not self._is_colored:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MAX_SCANNED = 10_000
 _OPEN = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+_SUFFIXES = {"directory": "/", "file": "", "link": "@", "other": "|"}
 
 
 @record
@@ -32,6 +33,11 @@ class Entry:
 
     name: str
     what: str
+
+    @property
+    def suffix(self) -> str:
+        """Return the sign after the name: a slash for a directory, an at sign for a link, a bar for other types."""
+        return _SUFFIXES[self.what]
 
 
 @record

@@ -42,7 +42,6 @@ LEAST_TOKENS = 10
 """The least that the text of an item gets, so that reading on always makes progress."""
 LEFT_TOKENS = 10
 """The cost of the line above the selectors of what is left out."""
-ENTRY_SUFFIXES = {"directory": "/", "file": "", "link": "@", "other": "|"}
 
 
 @record
@@ -122,7 +121,7 @@ class DirectoryItem:
         self._target = target
         self._listing = listing
         self.selector = write_target(target)
-        names = [own_lines.entry(entry.name + ENTRY_SUFFIXES[entry.what]) for entry in listing.entries]
+        names = [own_lines.entry(entry.name + entry.suffix) for entry in listing.entries]
         first, last = 1, len(names)
         match target.piece:
             case None:

@@ -1,0 +1,77 @@
+"""`eyespan manual`: the manual page, made from the tables of commands and options."""
+
+from __future__ import annotations
+
+from eyespan.cli.main import COMMANDS, load_command
+from eyespan.cli.options import COMMON, Arguments
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from eyespan.cli.options import Option
+
+HELP = """\
+usage: eyespan manual
+
+Prints the manual page of all commands, in the format of man.
+
+  eyespan manual | man -l -                          read it
+  eyespan manual > /usr/local/share/man/man1/eyespan.1   install it
+"""
+OPTIONS = {"common options": COMMON}
+
+
+def main(arguments: Arguments) -> int:
+    """Print the page."""
+    arguments.reject_operands("manual")
+    print(page(), end="")
+    return 0
+
+
+def page() -> str:
+    """Return the manual page as roff."""
+    from eyespan import __version__
+
+    lines = [
+        f'.TH EYESPAN 1 "" "eyespan {__version__}"',
+        ".SH NAME",
+        _text("eyespan - read files, for people and for AI agents"),
+        ".SH SYNOPSIS",
+        ".B eyespan",
+        r"\fICOMMAND\fR [\fIoptions\fR]",
+        ".SH COMMANDS",
+    ]
+    for name, (operands, text) in COMMANDS.items():
+        lines += [".TP", rf"\fB{_text(name)}\fR {_text(operands)}".rstrip(), _text(text[:1].upper() + text[1:] + ".")]
+    for name in COMMANDS:
+        command = load_command(name)
+        lines += [f'.SH "EYESPAN {name.upper()}"', ".nf", *[_text(line) for line in command.HELP.splitlines()], ".fi"]
+        for title, options in command.OPTIONS.items():
+            if options is not COMMON:
+                lines += [f'.SS "{_text(title)}"', *_rows(options)]
+    lines += ['.SH "COMMON OPTIONS"', *_rows(COMMON)]
+    lines += [
+        ".SH ENVIRONMENT",
+        *_row("EYESPAN_CACHE", "The directory of the index cache; off: no cache on disk."),
+        *_row("EYESPAN_PAGER, PAGER", "The pager for long output on a terminal; cat: none."),
+        *_row("EYESPAN_TOKEN", "The bearer token of eyespan serve --http."),
+        *_row("NO_COLOR", "If set, output has no colours."),
+        ".SH EXIT STATUS",
+        _text("0: everything was read. 1: something could not be read. 2: wrong usage."),
+    ]
+    return "".join([f"{line}\n" for line in lines])
+
+
+def _rows(options: tuple[Option, ...]) -> list[str]:
+    rows = []
+    for option in options:
+        rows += _row(", ".join(option.names) + (f" {option.value}" if option.value else ""), option.text)
+    return rows
+
+
+def _row(left: str, text: str) -> list[str]:
+    return [".TP", rf"\fB{_text(left)}\fR", _text(text)]
+
+
+def _text(text: str) -> str:
+    escaped = text.replace("\\", r"\e").replace("-", r"\-")
+    return rf"\&{escaped}" if escaped[:1] in (".", "'") else escaped

@@ -1,0 +1,64 @@
+"""`eyespan completions` and `eyespan manual`."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+
+from eyespan.cli.main import COMMANDS, load_command
+from eyespan.cli.manual import page
+
+
+def complete(script, *words):
+    """Return what bash offers for the last word."""
+    line = (
+        f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _eyespan; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    )
+    run = subprocess.run(["bash", "-c", f"compopt() {{ :; }}; {script}\n{line}"], capture_output=True, text=True)
+    assert run.stderr == ""
+    return set(run.stdout.split())
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
+def test_bash_completes_commands_options_dialects_and_files(directory, eyespan):
+    _, script, _ = eyespan("completions", "bash")
+
+    assert complete(script, "eyespan", "re") == {"read"}
+    assert complete(script, "eyespan", "read", "--no") == {"--no-numbers", "--no-pager"}
+    assert complete(script, "eyespan", "schema", "cl") == {"claude", "claude-upstream"}
+    assert complete(script, "eyespan", "read", "po") == {"poem.txt"}
+    assert complete(script, "eyespan", "serve", "--dialect", "nat") == {"native"}
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_scripts_hold_every_command_and_option(shell, eyespan):
+    code, script, error = eyespan("completions", shell)
+
+    assert (code, error) == (0, "")
+    for command in COMMANDS:
+        assert command in script
+        for section in load_command(command).OPTIONS.values():
+            for option in section:
+                assert option.names[-1].lstrip("-") in script
+    if shutil.which(shell):
+        assert subprocess.run([shell, "-n"], input=script, text=True, capture_output=True).stderr == ""
+
+
+def test_another_shell_is_refused(eyespan):
+    assert eyespan("completions", "tcsh")[0] == 2
+
+
+def test_the_manual_holds_every_option():
+    for command in COMMANDS:
+        for section in load_command(command).OPTIONS.values():
+            for option in section:
+                assert option.names[-1].replace("-", r"\-") in page()
+
+
+@pytest.mark.skipif(not shutil.which("groff"), reason="needs groff")
+def test_the_manual_is_valid_roff():
+    run = subprocess.run(["groff", "-man", "-ww", "-z", "-Tutf8"], input=page(), capture_output=True, text=True)
+
+    assert run.stderr == ""
