@@ -73,6 +73,7 @@ PARSING = {
     "dialects/native/arguments.py": "the arguments of a call",
     "hosts/calls.py": "the arguments of a call",
     "lines/detect.py": "a sample of at most 64 KB, for the encoding",
+    "outline/cache.py": "files that it wrote itself, of bounded size, after a check of their hash",
     "outline/python.py": "a scanner, which only the worker imports",
     "readers/tables.py": "CSV, a row of at most 1 MiB at a time",
     "record.py": "the text of constructors, which it wrote itself",

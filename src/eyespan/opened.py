@@ -7,6 +7,7 @@ the `Opened` too: it holds the bytes, the request and the rules, and it is their
 from __future__ import annotations
 
 import sys
+import time
 from _thread import allocate_lock
 from errno import ENOMEM
 
@@ -171,19 +172,35 @@ class Opened:
         return found
 
     def _outline_now(self, context: CallContext, is_courtesy: bool) -> Outline:
-        from eyespan.outline import DEADLINE_SECONDS, outline
+        from eyespan.outline import DEADLINE_SECONDS, cache, outline
 
+        cached = cache.shared()
+        name = self.source.name
+        found = cached.find(self.source, name)
+        if found is not None:
+            return found
+        started_ns = time.time_ns()
         opened = self._changed(None, None, as_text=True)
         max_chars = COURTESY_CHARS if is_courtesy else OUTLINE_CHARS
         part: Any = opened.read_now(CharRange(max_chars=max_chars), context).parts[0]
-        return outline(
-            bytes(part.data),
-            self.source.name,
-            decode=self.decode_bytes,
-            context=context,
-            deadline_seconds=COURTESY_SECONDS if is_courtesy else DEADLINE_SECONDS,
-            is_courtesy=is_courtesy,
-        )
+        data = bytes(part.data)
+        found = cached.load(data, name)
+        is_whole = not part.more
+        if found is None:
+            found = outline(
+                data,
+                name,
+                decode=self.decode_bytes,
+                context=context,
+                deadline_seconds=COURTESY_SECONDS if is_courtesy else DEADLINE_SECONDS,
+                is_courtesy=is_courtesy,
+            )
+            if found.hint:
+                return found  # it failed, or a grammar is missing that may be installed later
+            cached.save(data, name, found)
+        if is_whole or not is_courtesy:
+            cached.put(self.source, name, found, started_ns)
+        return found
 
     # --- for readers -------------------------------------------------------------------------------------------------
 

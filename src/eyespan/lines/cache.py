@@ -23,7 +23,7 @@ from eyespan.source import close_fd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable
 
     from eyespan.source import Source
 
@@ -102,55 +102,68 @@ class IndexCache:
         return self.directory is not None and source.is_file and source.size_bytes >= DISK_MIN_BYTES
 
     def _load(self, key: Key) -> LineIndex | None:
-        directory = open_directory(self.directory)
-        if directory is None:
-            return None
-        try:
-            fd = os.open(_name(key), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=directory)
-        except OSError:
-            return None
-        finally:
-            close_fd(directory)
-        try:
-            status = os.fstat(fd)
-            if status.st_size > DISK_TOTAL_BYTES or not _is_own_file(status):
-                return None
-            data = b""
-            while piece := os.read(fd, status.st_size + 1 - len(data)):
-                data += piece
-            return _unpack(data, key)
-        except OSError:
-            return None
-        finally:
-            close_fd(fd)
+        data = load_file(self.directory, _name(key))
+        return None if data is None else _unpack(data, key)
 
     def _save(self, key: Key, index: LineIndex) -> None:
         """Write an index to disk if possible. A cache that cannot be written is no reason to fail a read."""
-        directory = open_directory(self.directory, create=True)
-        if directory is None:
-            return
-        name = _name(key)
-        part = f"{name}.{os.getpid()}-{id(index):x}"
+        save_file(self.directory, _name(key), lambda: _pack(key, index), _is_own_name)
+
+
+def load_file(path: str | None, name: str) -> bytes | None:
+    """Return a file of the cache; None if there is none that this user owns."""
+    directory = open_directory(path)
+    if directory is None:
+        return None
+    try:
+        fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=directory)
+    except OSError:
+        return None
+    finally:
+        close_fd(directory)
+    try:
+        status = os.fstat(fd)
+        if status.st_size > DISK_TOTAL_BYTES or not _is_own_file(status):
+            return None
+        data = b""
+        while piece := os.read(fd, status.st_size + 1 - len(data)):
+            data += piece
+        return data
+    except OSError:
+        return None
+    finally:
+        close_fd(fd)
+
+
+def save_file(
+    path: str | None, name: str, pack: Callable[[], bytes], is_own_name: Callable[[str], bool], *, removes: bool = True
+) -> None:
+    """Write a file of the cache if possible, and remove the oldest of its files if `removes`."""
+    directory = open_directory(path, create=True)
+    if directory is None:
+        return
+    part = f"{name}.{os.getpid()}-{id(pack):x}"
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        fd = os.open(part, flags, 0o600, dir_fd=directory)
         try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            fd = os.open(part, flags, 0o600, dir_fd=directory)
-            try:
-                data = _pack(key, index)
-                written = os.write(fd, data)
-            finally:
-                os.close(fd)
-            if written == len(data):
-                os.replace(part, name, src_dir_fd=directory, dst_dir_fd=directory)
-                _remove_oldest(directory)
-            else:
-                os.unlink(part, dir_fd=directory)
-        except OSError:
-            try:
-                os.unlink(part, dir_fd=directory)
-            except OSError:
-                pass
+            data = pack()
+            written = os.write(fd, data)
         finally:
-            close_fd(directory)
+            os.close(fd)
+        if written == len(data):
+            os.replace(part, name, src_dir_fd=directory, dst_dir_fd=directory)
+            if removes:
+                _remove_oldest(directory, is_own_name)
+        else:
+            os.unlink(part, dir_fd=directory)
+    except OSError:
+        try:
+            os.unlink(part, dir_fd=directory)
+        except OSError:
+            pass
+    finally:
+        close_fd(directory)
 
 
 def open_directory(path: str | None, *, create: bool = False) -> int | None:
@@ -173,11 +186,11 @@ def open_directory(path: str | None, *, create: bool = False) -> int | None:
     return None
 
 
-def _remove_oldest(directory: int) -> None:
+def _remove_oldest(directory: int, is_own_name: Callable[[str], bool] | None = None) -> None:
     """Remove the least recently used files of the cache until the rest is within the limit. Raises: OSError."""
     entries = []
     for name in os.listdir(directory):
-        if not _is_own_name(name):
+        if not (is_own_name or _is_own_name)(name):
             continue
         try:
             status = os.stat(name, dir_fd=directory, follow_symlinks=False)
@@ -204,12 +217,16 @@ def _name(key: Key) -> str:
 
 
 def _is_own_name(name: str) -> bool:
-    """Return True for a name that `_name` makes, and for that of a file which is not yet complete."""
-    stem, suffix, part = name.partition(_SUFFIX)
+    return is_name_of(name, _SUFFIX, 3)
+
+
+def is_name_of(name: str, suffix: str, field_count: int) -> bool:
+    """Return True for a name of hexadecimal fields with this suffix, also if the file is not yet complete."""
+    stem, found, part = name.partition(suffix)
     fields = stem.split("-")
     if part:
         fields += part[1:].split("-")
-    is_complete = bool(suffix) and len(fields) == (5 if part else 3) and part[:1] in ("", ".")
+    is_complete = bool(found) and len(fields) == field_count + (2 if part else 0) and part[:1] in ("", ".")
     return is_complete and all(field and _HEX_DIGITS.issuperset(field) for field in fields)
 
 

@@ -81,7 +81,7 @@ def outline_in_worker(
         except ReadError as error:
             hint, failure = "the parser failed", error
             continue
-        return _checked_outline(facts, data.count(b"\n") + 1, hint)
+        return checked_outline(facts, data.count(b"\n") + 1, hint)
     if context is not None:
         context.check()
     if not is_courtesy:
@@ -89,7 +89,7 @@ def outline_in_worker(
     return Outline(symbols=(), how="shape", language=language, is_complete=False, hint=hint)
 
 
-def _checked_outline(facts: dict[str, Any], line_count: int, hint: str) -> Outline:
+def checked_outline(facts: dict[str, Any], line_count: int, hint: str) -> Outline:
     """Return the outline of a response; rows that are invalid make it empty."""
     how = facts.get("how")
     given_hint = facts.get("hint")

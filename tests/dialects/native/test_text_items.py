@@ -8,7 +8,7 @@ from .answers import shown
 def test_an_outline_names_the_symbols_with_their_lines(call):
     reply = call("src/lib.py", outline=True)
 
-    assert reply.text.startswith(">outline of src/lib.py, by ast\n")
+    assert reply.text.startswith(">outline of src/lib.py, by ast #")
     assert "5-15 class Harbour" in reply.text
     assert "  14-15 def enter(self, ship)" in reply.text
 
@@ -49,3 +49,14 @@ def test_a_symbol_whose_parse_was_broken_has_a_note(root, call):
 
     assert "note: parser lost track near line 4; the end may be wrong" in call("broken.go::f").text
     assert "lost track" not in call("broken.go::g").text
+
+
+def test_an_outline_that_the_caller_holds_is_not_sent_again(root, call):
+    value = call("src/lib.py", outline=True).structured["parts"][0]["hash"]
+
+    again = call("src/lib.py", outline=True, known=[value])
+
+    assert again.text.rstrip("\n").endswith(f"#{value} unchanged")
+    assert again.structured["parts"][0]["unchanged"] is True
+    (root / "src/lib.py").write_text("def other():\n    pass\n")
+    assert "def other" in call("src/lib.py", outline=True, known=[value]).text

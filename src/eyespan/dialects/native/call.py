@@ -192,7 +192,7 @@ def _plan_text(opened: Opened, target: Target, args: NativeArgs, view: View, not
     piece = target.piece
     bare = target if piece is None else replace(target, piece=None)
     if args.outline and not isinstance(piece, (Symbol, Ranges)):
-        return OutlineItem(opened, bare)
+        return OutlineItem(opened, bare, view)
     text = FileText(opened)
     match piece:
         case None:

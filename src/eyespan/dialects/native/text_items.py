@@ -8,6 +8,7 @@ from eyespan.dialects.native.fitted import Fitted, Frame, fit, fit_all
 from eyespan.dialects.native.items import LEAST_TOKENS, Shown
 from eyespan.dialects.native.loaded import load
 from eyespan.dialects.native.rows import as_selector_range, runs
+from eyespan.dialects.native.versions import Digest
 from eyespan.dialects.native.wanted import combined
 from eyespan.errors import PastEnd
 from eyespan.model import IMAGE_TOKENS
@@ -146,8 +147,9 @@ def make_item(plans: Sequence[TextPlan], view: View) -> TextItem:
 class OutlineItem:
     """The symbols of a file instead of its text."""
 
-    def __init__(self, opened: Opened, target: Target) -> None:
+    def __init__(self, opened: Opened, target: Target, view: View) -> None:
         self._outline = opened.outline()
+        self._known = view.known
         self.selector = write_target(target)
         self._name = own_lines.base_name(target)
 
@@ -167,17 +169,34 @@ class OutlineItem:
             header += ", perhaps not complete"
         if outline.hint:
             header += f" ({outline.hint})"
-        return (own_lines.words(header), *own_lines.outline_rows(listed))
+        rows = own_lines.outline_rows(listed)
+        value = self._hash(rows)
+        header += f" #{value}"
+        if value in self._known:
+            return (own_lines.words(f"{header} unchanged"),)
+        return (own_lines.words(header), *rows)
+
+    def _hash(self, rows: Sequence[str]) -> str:
+        """Return the hash of the rows that are shown."""
+        digest = Digest(f"outline of {self.selector}")
+        for row in rows:
+            digest.add(row)
+        return digest.value()
 
     def show(self, max_tokens: int) -> Shown:
         lines = self._lines(None)
         if tokens.estimate(own_lines.write(lines)) >= max_tokens:
             header = tokens.estimate(own_lines.write(lines[:1]))
             lines = self._lines(max(LEAST_TOKENS, max_tokens - header - 1))
-        facts = {
+        is_unchanged = lines[0].endswith(" unchanged")
+        facts: dict[str, Any] = {
             "path": self.selector,
             "outline": self._outline.how,
             "tokens": tokens.estimate(own_lines.write(lines)),
             "next": None,
         }
+        if self._outline.symbols:
+            facts["hash"] = lines[0].removesuffix(" unchanged").rpartition("#")[2]
+        if is_unchanged:
+            facts["unchanged"] = True
         return Shown(lines, facts)

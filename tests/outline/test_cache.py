@@ -1,0 +1,96 @@
+"""The cache of outlines: found again by other reads and processes, private, and never of another version."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from eyespan import Workspace
+from eyespan.outline import cache, isolated
+from eyespan.outline.cache import OutlineCache
+
+SOURCE = "".join(f"def secret_name_{n}():\n    return {n}\n\n\n" for n in range(100))
+OLD_NS = 1_000_000_000
+
+
+@pytest.fixture
+def stored(tmp_path, monkeypatch):
+    """Return the cache of this process, with a directory of its own."""
+    made = OutlineCache(str(tmp_path / "cache"))
+    monkeypatch.setattr(cache, "_shared", made)
+    return made
+
+
+@pytest.fixture
+def call(tmp_path):
+    root = tmp_path / "root"
+    root.mkdir()
+    tool = Workspace(str(root)).tool("native")
+    return lambda files, **more: tool.call({"files": files, **more})
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text)
+    os.utime(path, ns=(OLD_NS, OLD_NS))
+
+
+def test_an_unchanged_file_is_parsed_once(stored, call, tmp_path, monkeypatch):
+    _write(tmp_path / "root/a.py", SOURCE)
+    monkeypatch.setattr(cache, "RACY_NS", -(2**62))
+    first = call("a.py::secret_name_7")
+    monkeypatch.setattr(isolated, "outline_in_worker", None)
+
+    assert call("a.py::secret_name_7") == first
+
+
+def test_another_process_uses_the_outline_of_this_one(stored, call, tmp_path, monkeypatch):
+    _write(tmp_path / "root/a.py", SOURCE)
+    first = call("a.py::secret_name_7")
+    monkeypatch.setattr(cache, "_shared", OutlineCache(stored.directory))
+    monkeypatch.setattr(isolated, "outline_in_worker", None)
+
+    assert call("a.py::secret_name_7") == first
+
+
+def test_a_changed_file_has_a_new_outline(stored, call, tmp_path):
+    _write(tmp_path / "root/a.py", SOURCE)
+    call("a.py::secret_name_7")
+    _write(tmp_path / "root/a.py", SOURCE.replace("secret_name_7()", "secret_name_x()"))
+
+    assert call("a.py::secret_name_7").is_error
+    assert "secret_name_x" in call("a.py::secret_name_x").text
+
+
+def test_the_cache_is_private_and_holds_neither_names_nor_contents(stored, call, tmp_path):
+    _write(tmp_path / "root/secret.py", SOURCE)
+    call("secret.py", outline=True)
+
+    (file,) = os.scandir(stored.directory)
+    assert os.stat(stored.directory).st_mode & 0o777 == 0o700
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert "secret" not in file.name
+    assert b"secret" not in Path(file.path).read_bytes()
+
+
+@pytest.mark.parametrize("change", [lambda data: data[:-1], lambda data: data + b"\0", lambda data: b"\1" + data[1:]])
+def test_a_damaged_file_is_ignored(stored, call, tmp_path, monkeypatch, change):
+    _write(tmp_path / "root/a.py", SOURCE)
+    first = call("a.py::secret_name_7")
+    (file,) = Path(stored.directory).iterdir()
+    file.write_bytes(change(file.read_bytes()))
+    monkeypatch.setattr(cache, "_shared", OutlineCache(stored.directory))
+
+    assert call("a.py::secret_name_7") == first
+
+
+def test_the_memory_is_bounded(stored, call, tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "RACY_NS", -(2**62))
+    monkeypatch.setattr(cache, "MAX_ENTRIES", 3)
+    for n in range(6):
+        _write(tmp_path / f"root/{n}.py", SOURCE)
+        call(f"{n}.py", outline=True)
+
+    assert len(stored._by_file) == 3
+    assert stored._symbol_count == 300
