@@ -106,6 +106,12 @@ class PdfOptions:
     """The longer side of a page's image; None: the reader's default."""
     is_whole: bool = False
     """Return the file itself, for hosts whose model reads PDFs."""
+    has_layout: bool = False
+    """Return tables as rows, and bookmarks, attachments, form values, links and annotations as text."""
+    textless_images: int = 0
+    """Return an image of so many pages whose text cannot be read, without `has_images`."""
+    section: str = ""
+    """Select the pages of the bookmark of this name."""
 
 
 @record

@@ -1,7 +1,8 @@
 """PDFs, decoded by pdfium: the text and an image of single pages.
 
 Pages are loaded one at a time from the file itself, so page 250 costs as much as page 1. A page that cannot be decoded
-is reported as damaged, and the others are shown.
+is reported as damaged, and the others are shown. The text is that of the text layer; with `layout`, tables become rows
+(`pdf_layout`), and form values, links and annotations follow (`pdf_extras`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 from PIL import Image, ImageChops
 
+from eyespan.decoders import pdf_extras
 from eyespan.decoders.files import read_whole
 from eyespan.errors import Unreadable
 
@@ -28,6 +30,8 @@ MAX_SCALE = 4.0
 """The most pixels for a point, so that a tiny page does not become a large image."""
 PNG_BYTES = 384 * 1024
 """A grey page that is larger than this as PNG is a scan, which JPEG suits better."""
+MAX_LISTED = 200
+"""The most bookmarks that are listed."""
 _REASONS = {
     pdfium.FPDF_ERR_SUCCESS: "it has no pages",  # no other error
     pdfium.FPDF_ERR_FILE: "the file cannot be read",
@@ -42,9 +46,10 @@ Image.init()
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     """Decode pages `first` to `last` (None: to the end), at most `max_pages` of them.
 
-    Blobs: for each page its text, and with `images` an image of at most `max_px` on its longer side. Decoding stops
-    when half of `seconds` is used or the next page would exceed `max_bytes`; the fact `stopped` gives the reason. With
-    `whole`, the file itself is the only blob, after it was opened successfully.
+    Blobs: for each page its text, and with `images` an image of at most `max_px` on its longer side. With `textless`,
+    the first so many pages whose text cannot be read have an image, too. Decoding stops when half of `seconds` is used
+    or the next page would exceed `max_bytes`; the fact `stopped` gives the reason. With `section`, the pages are those
+    of the bookmark of that name. With `whole`, the file itself is the only blob, after it was opened successfully.
 
     Raises: Unreadable.
     """
@@ -55,15 +60,29 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     if params.get("whole"):
         file.seek(0)
         return {"total_pages": total}, [read_whole(file, params["max_bytes"], kind=KIND)]
-    first: int = params["first"]
-    last = min(total, params["last"] or total, first + params["max_pages"] - 1)
     facts: dict[str, Any] = {"total_pages": total, "pages": []}
+    first: int = params["first"]
+    wanted_last: int = params["last"] or total
+    if params.get("section"):
+        entries = pdf_extras.bookmarks(document)
+        section = pdf_extras.section_pages(entries, params["section"], total)
+        if section is None:
+            return {**facts, "sections": [title for _, title, _ in entries[:MAX_LISTED]]}, []
+        facts["section"] = list(section)
+        _, first, wanted_last = section
+    elif params.get("layout") and first == 1:
+        facts["bookmarks"] = pdf_extras.bookmarks(document)[:MAX_LISTED]
+        facts["attachments"] = pdf_extras.attachments(document)
+        facts["signatures"] = pdf_extras.signatures(document)
+    last = min(total, wanted_last, first + params["max_pages"] - 1)
     blobs: list[bytes] = []
     used, end = 0, time.monotonic() + params["seconds"] / 2
-    if params["images"]:
+    if params["images"] or params.get("layout"):
         document.init_forms()
+    textless: int = params.get("textless", 0)
     for number in range(first, last + 1):
-        page, made = _page(document, number, params)
+        page, made = _page(document, number, params, may_draw=textless > 0)
+        textless -= "unreadable" in page
         used += sum(map(len, made))
         if facts["pages"] and (used > params["max_bytes"] or time.monotonic() > end):
             facts["stopped"] = "bytes" if used > params["max_bytes"] else "seconds"
@@ -81,7 +100,7 @@ def _open(file: BinaryIO) -> pypdfium2.PdfDocument:
 
 
 def _page(
-    document: pypdfium2.PdfDocument, number: int, params: Mapping[str, Any]
+    document: pypdfium2.PdfDocument, number: int, params: Mapping[str, Any], may_draw: bool
 ) -> tuple[dict[str, Any], list[bytes]]:
     """Decode one page: its facts, and its blobs in the order text, image. A damaged page has only an empty text."""
     facts: dict[str, Any] = {"page": number}
@@ -91,12 +110,20 @@ def _page(
         return {**facts, "damaged": True}, [b""]
     try:
         facts["width"], facts["height"] = (round(side, 2) for side in page.get_size())
-        text = _text(page)
+        text, extras = _page_text(document, page, has_layout=params.get("layout", False))
+        if params.get("layout"):
+            facts["label"] = pdf_extras.label(document, number - 1)
+        is_drawn = params["images"]
+        if may_draw and not is_drawn and (reason := _unreadable_text(page, text)):
+            is_drawn, facts["unreadable"] = True, reason
+            if reason == "garbage":
+                text = ""
+        text = "\n".join([text, *extras]) if extras else text
         if len(text) > params["max_text_chars"]:
             facts["text_chars"] = len(text)
             text = text[: params["max_text_chars"]]
         blobs = [text.encode("utf-8", "replace")]
-        if params["images"]:
+        if is_drawn:
             image, media_type, size = _render(page, params["max_px"])
             blobs.append(image)
             facts.update(media_type=media_type, shown_width=size[0], shown_height=size[1])
@@ -107,25 +134,63 @@ def _page(
         page.close()
 
 
-def _text(page: pypdfium2.PdfPage) -> str:
-    """Return the text layer in its own order, with LF line ends and without blanks at the end."""
+def _page_text(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, has_layout: bool) -> tuple[str, list[str]]:
+    """Return the text of a page, and with `has_layout` the lines about its fields, links and annotations."""
     layer = pdfium.FPDFText_LoadPage(page.raw)
-    if not layer:
-        return ""
     try:
-        count = pdfium.FPDFText_CountChars(layer)
-        if count <= 0:
-            return ""
-        # A character may need two units.
-        units = 2 * count + 2
-        buffer = (ctypes.c_ushort * units)()
-        written = pdfium.FPDFText_GetText(layer, 0, count, buffer)
+        if not has_layout:
+            return _text(layer), []
+        return _text(layer), pdf_extras.page_extras(document, page, layer)
     finally:
-        pdfium.FPDFText_ClosePage(layer)
+        if layer:
+            pdfium.FPDFText_ClosePage(layer)
+
+
+def _text(layer: Any) -> str:
+    """Return the text layer in its own order, with LF line ends and without blanks at the end."""
+    count = pdfium.FPDFText_CountChars(layer) if layer else 0
+    if count <= 0:
+        return ""
+    # A character may need two units.
+    units = 2 * count + 2
+    buffer = (ctypes.c_ushort * units)()
+    written = pdfium.FPDFText_GetText(layer, 0, count, buffer)
     text = bytes(buffer)[: 2 * max(0, written - 1)].decode("utf-16-le", "replace")
     # pdfium removes the line break after a hyphen at the end of a line and leaves one of these characters.
     text = text.replace("\r\n", "\n").replace("\ufffe", "-\n").replace("\x02", "-\n").replace("\0", "")
     return text.rstrip()
+
+
+FEW_CHARS = 50
+"""A page with fewer characters that consists of an image is a scan with a number or a stamp."""
+
+
+def _unreadable_text(page: pypdfium2.PdfPage, text: str) -> str:
+    """Return the reason why the text of a page does not show what the page shows; "" if it does.
+
+    "none": there is no text; "scan": nearly none on a page that is an image; "garbage": the fonts have no valid map.
+    """
+    if not text:
+        return "none"
+    letters = [char for char in text if not char.isspace()]
+    strange = sum([not char.isprintable() or char == "\ufffd" or "\ue000" <= char <= "\uf8ff" for char in letters])
+    if strange * 4 > len(letters):
+        return "garbage"
+    return "scan" if len(letters) < FEW_CHARS and _is_image(page) else ""
+
+
+def _is_image(page: pypdfium2.PdfPage) -> bool:
+    """Return True if one of the first objects of a page is an image that covers half of it."""
+    width, height = page.get_size()
+    edges = [ctypes.c_float() for _ in range(4)]
+    for index in range(min(20, pdfium.FPDFPage_CountObjects(page.raw))):
+        item = pdfium.FPDFPage_GetObject(page.raw, index)
+        is_image = pdfium.FPDFPageObj_GetType(item) == pdfium.FPDF_PAGEOBJ_IMAGE
+        if is_image and pdfium.FPDFPageObj_GetBounds(item, *edges):
+            left, bottom, right, top = (edge.value for edge in edges)
+            if (right - left) * (top - bottom) * 2 > width * height:
+                return True
+    return False
 
 
 def _render(page: pypdfium2.PdfPage, max_px: int) -> tuple[bytes, str, tuple[int, int]]:

@@ -16,7 +16,7 @@ from eyespan.model import (
     Tail,
     TextPart,
 )
-from eyespan.record import record
+from eyespan.record import record, replace
 from eyespan.selectors import Area, Cells, Named, Pages, Ranges, Symbol, parse_span
 
 TYPE_CHECKING = False
@@ -52,22 +52,26 @@ class Choice:
     """The lines of the file itself are meant, not those of the document."""
 
 
-def choose(path: str, kind: Kind, piece: Piece | None, *, max_pages: int, has_images: bool) -> Choice:
+def choose(
+    path: str, kind: Kind, piece: Piece | None, *, max_pages: int, has_images: bool, textless_images: int = 0
+) -> Choice:
     """Return what a piece selects of a document of this kind.
 
-    `max_pages` and `has_images` hold for PDFs.
+    `max_pages`, `has_images` and `textless_images` hold for PDFs.
 
     Raises: NoSuchPart.
     """
-    pdf = PdfOptions(max_pages=max_pages, has_images=has_images)
+    pdf = PdfOptions(max_pages=max_pages, has_images=has_images, has_layout=True, textless_images=textless_images)
     if piece is None:
         return Choice(options=DocumentOptions(pdf=pdf))
     if isinstance(piece, Ranges) and kind.parts != "pages" and kind.layout != "image":
         return Choice(within=piece.ranges, as_text=kind.is_text and kind.layout in ("notes", "drawing"))
     match kind.parts, piece:
         case "pages", Pages(first, last, within):
-            options = DocumentOptions(pdf=PdfOptions(first, last, max_pages, has_images))
+            options = DocumentOptions(pdf=replace(pdf, first=first, last=last))
             return Choice(Pages(first, last), within, options)
+        case "pages", Symbol(name):
+            return Choice(piece, options=DocumentOptions(pdf=replace(pdf, section=name)))
         case "cells", Cells(first, last, within):
             return Choice(Cells(first, last), within, DocumentOptions(notebook=NotebookOptions(first, last)))
         case "sheets", Area(sheet, cells, within):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from eyespan.errors import Unreadable
+from eyespan.errors import NoSymbol, Unreadable
 from eyespan.kinds import is_pdf
 from eyespan.model import MIB, BytesPart, NotePart
 from eyespan.readers.image import SHOWN_PX, image_part
+from eyespan.record import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,8 +66,16 @@ def _page_document(opened: Opened, options: PdfOptions, context: CallContext) ->
         "max_px": options.max_px or SHOWN_PX,
         "max_bytes": MAX_REPLY_BYTES,
         "max_text_chars": MAX_PAGE_CHARS,
+        "layout": options.has_layout,
+        "textless": options.textless_images,
+        "section": options.section,
     }
     facts, blobs = opened.decode(params, context)
+    if options.section:
+        if "section" not in facts:
+            raise _no_section(opened, options.section, facts)
+        _, first, last = facts["section"]
+        options = replace(options, first=first, last=last)
     total = _page_number(facts.get("total_pages"), source.asked)
     pages = facts.get("pages")
     if not isinstance(pages, list) or sum(map(len, blobs)) > 2 * MAX_REPLY_BYTES:
@@ -75,6 +84,8 @@ def _page_document(opened: Opened, options: PdfOptions, context: CallContext) ->
     remaining = list(blobs)
     for page in pages:
         parts += _page_parts(page, remaining, total, source.asked)
+    if parts and isinstance(parts[0], NotePart) and (contents := _contents(facts)):
+        parts[0] = NotePart(f"{contents}\n\n{parts[0].text}")
     if pages and all(page.get("damaged") for page in pages):
         raise _unreadable(source.asked, "its pages are damaged and cannot be decoded")
     last_shown = options.first + len(pages) - 1
@@ -86,6 +97,8 @@ def _page_document(opened: Opened, options: PdfOptions, context: CallContext) ->
         "size_bytes": source.size_bytes,
         "pages": pages,
     }
+    if options.section:
+        extra["section"] = facts["section"]
     if pages and last_shown < last_wanted:
         extra["left_out"] = [last_shown + 1, last_wanted]
         if facts.get("stopped") in ("bytes", "seconds"):
@@ -98,14 +111,19 @@ def _page_parts(page: dict[str, Any], blobs: list[bytes], total: int, asked: str
     if not isinstance(page, dict) or not blobs:
         raise _invalid_response(asked)
     text = blobs.pop(0).decode("utf-8", "replace")
-    heading = f"Page {_page_number(page.get('page'), asked)} of {total}"
+    number = _page_number(page.get("page"), asked)
+    heading = f"Page {number} of {total}"
+    if page.get("label") not in (None, "", str(number)):
+        heading += f", labelled {page['label']}"
     if page.get("damaged"):
         return [NotePart(f"{heading}: damaged, cannot be shown.")]
     page["has_text"] = bool(text)
     if "text_chars" in page:
         text += f"\n... [text of the page cut, {page['text_chars']} chars total]"
     media_type = page.get("media_type")
-    if not text:
+    if page.get("unreadable") == "garbage":
+        text = f"{heading}: its text layer is unreadable, see this image.{text and chr(10)}{text}"
+    elif not text:
         text = f"{heading}: no text layer{', only this image' if media_type else ''}."
     else:
         text = f"{heading}:\n\n{text}"
@@ -114,6 +132,36 @@ def _page_parts(page: dict[str, Any], blobs: list[bytes], total: int, asked: str
     image = image_part(blobs, media_type, asked, "pdf")
     del blobs[0]
     return [NotePart(text), image]
+
+
+MAX_LISTED = 60
+"""The bookmarks and attachments before the first page."""
+
+
+def _contents(facts: dict[str, Any]) -> str:
+    """Return the bookmarks and attachments of a PDF, one a line; "" if it has none."""
+    lines: list[str] = []
+    bookmarks, attachments = facts.get("bookmarks") or [], facts.get("attachments") or []
+    if bookmarks:
+        lines.append("Bookmarks:")
+        lines += [f"{'  ' * level}- {title} (p{page})" for level, title, page in bookmarks[:MAX_LISTED]]
+        if len(bookmarks) > MAX_LISTED:
+            lines.append(f"- ... {len(bookmarks) - MAX_LISTED} more")
+    if attachments:
+        lines += [*([""] if lines else []), "Attachments:"]
+        lines += [f"- {name}{f' ({size} bytes)' if size >= 0 else ''}" for name, size in attachments[:MAX_LISTED]]
+    if facts.get("signatures"):
+        lines += [*([""] if lines else []), "Digital signatures, not verified:"]
+        lines += [f"- {signature}" for signature in facts["signatures"][:MAX_LISTED]]
+    return "\n".join(lines)
+
+
+def _no_section(opened: Opened, name: str, facts: dict[str, Any]) -> NoSymbol:
+    from eyespan.suggest import nearest
+
+    titles = [title for title in facts.get("sections") or [] if isinstance(title, str)]
+    path = opened.request.path
+    return NoSymbol(path, symbol=name, suggestions=[f"{path}::{title}" for title in nearest(name, titles)])
 
 
 def _page_number(value: Any, asked: str) -> int:

@@ -59,11 +59,9 @@ def test_selected_pages_come_with_their_images(call):
     assert reply.text.startswith("> pdfs/book.pdf:p2-3/25 #")
 
 
-def test_a_page_without_text_is_answered_with_the_selector_that_shows_it(call):
-    reply = call("pdfs/scan.pdf")
-
-    assert ">note: no text on page 1; pdfs/scan.pdf:p1 shows it" in reply.text
-    assert [block.type for block in call("pdfs/scan.pdf:p1").content] == ["text", "image"]
+@pytest.mark.parametrize("selector", ["pdfs/scan.pdf", "pdfs/scan.pdf:p1"])
+def test_a_page_without_text_comes_as_an_image(call, selector):
+    assert [block.type for block in call(selector).content] == ["text", "image"]
 
 
 def test_a_part_beyond_the_end_is_answered_with_the_number_of_parts(call):

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 IMAGE_PAGES = 4
 """At most so many pages that are selected by number come with their images; of more there is the text."""
+TEXTLESS_PAGES = 4
+"""At most so many pages whose text cannot be read come with their images."""
 MAX_PAGES = 20
 NO_NUMBERS = 1 << 60
 """A gutter with a number on the first line only: no line of a document can be mistaken for one of eyespan's own."""
@@ -50,7 +52,9 @@ def plan_document(opened: Opened, target: Target, view: View, note: str) -> Item
         and not piece.within
         and piece.last - piece.first < IMAGE_PAGES
     )
-    choice = choose(target.path, kind, piece, max_pages=MAX_PAGES, has_images=has_images)
+    choice = choose(
+        target.path, kind, piece, max_pages=MAX_PAGES, has_images=has_images, textless_images=TEXTLESS_PAGES
+    )
     if piece is None and kind.is_text and opened.facts.size_bytes <= kind.source_bytes:
         choice = Choice(as_text=True)
     bare = replace(target, piece=choice.base)
@@ -70,6 +74,9 @@ def plan_document(opened: Opened, target: Target, view: View, note: str) -> Item
     document = opened.read(options=choice.options)
     _check_range(target, choice, document)
     if kind.layout == "pages" and not choice.within:
+        if "section" in document.extra:
+            _, first, last = document.extra["section"]
+            target = replace(target, piece=Pages(first, last))
         return PagesItem(document, target, view)
     if choice.base is None and kind.parts == "table":
         bare = replace(bare, piece=Named("table"))

@@ -1,0 +1,260 @@
+"""What a PDF holds beside its text: form values, links, annotations, bookmarks, labels of pages, attached files.
+
+All numbers of entries and lengths of strings are bounded. A file that is damaged in one of these parts loses that part.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pypdfium2
+import pypdfium2.raw as pdfium
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+MAX_ENTRIES = 300
+"""The most fields, links or annotations of a page, and attachments of a file."""
+MAX_BOOKMARKS = 2000
+MAX_DEPTH = 8
+MAX_CHARS = 2000
+_SUBTYPES = {
+    pdfium.FPDF_ANNOT_TEXT: "note",
+    pdfium.FPDF_ANNOT_FREETEXT: "text box",
+    pdfium.FPDF_ANNOT_HIGHLIGHT: "highlight",
+    pdfium.FPDF_ANNOT_UNDERLINE: "underline",
+    pdfium.FPDF_ANNOT_SQUIGGLY: "squiggly underline",
+    pdfium.FPDF_ANNOT_STRIKEOUT: "strikeout",
+    pdfium.FPDF_ANNOT_STAMP: "stamp",
+    pdfium.FPDF_ANNOT_CARET: "insertion",
+    pdfium.FPDF_ANNOT_FILEATTACHMENT: "attached file",
+    pdfium.FPDF_ANNOT_POPUP: "popup",
+}
+_MARKS = (
+    pdfium.FPDF_ANNOT_HIGHLIGHT,
+    pdfium.FPDF_ANNOT_UNDERLINE,
+    pdfium.FPDF_ANNOT_SQUIGGLY,
+    pdfium.FPDF_ANNOT_STRIKEOUT,
+)
+_BUTTONS = (pdfium.FPDF_FORMFIELD_CHECKBOX, pdfium.FPDF_FORMFIELD_RADIOBUTTON)
+_CHOICES = (pdfium.FPDF_FORMFIELD_COMBOBOX, pdfium.FPDF_FORMFIELD_LISTBOX)
+
+
+def page_extras(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, layer: Any) -> list[str]:
+    """Return the lines about the fields, links and annotations of a page. `layer` is its text, or None."""
+    fields: list[str] = []
+    links: list[str] = []
+    notes: list[str] = []
+    for annotation in _annotations(page):
+        subtype = pdfium.FPDFAnnot_GetSubtype(annotation)
+        if subtype == pdfium.FPDF_ANNOT_WIDGET:
+            if document.formenv and (line := _field(document.formenv.raw, annotation)) and line not in fields:
+                fields.append(line)
+        elif subtype == pdfium.FPDF_ANNOT_LINK and (line := _link(document, annotation, layer)):
+            links.append(line)
+        if subtype != pdfium.FPDF_ANNOT_WIDGET and (line := _note(annotation, subtype, layer)) and line not in notes:
+            notes.append(line)
+    lines: list[str] = []
+    for title, entries in (("Form fields", fields), ("Links", links), ("Annotations", notes)):
+        if entries:
+            lines += ["", f"{title}:", *[f"- {entry}" for entry in entries]]
+    return lines
+
+
+def _annotations(page: pypdfium2.PdfPage) -> Iterator[Any]:
+    for index in range(min(MAX_ENTRIES, pdfium.FPDFPage_GetAnnotCount(page.raw))):
+        annotation = pdfium.FPDFPage_GetAnnot(page.raw, index)
+        if not annotation:
+            continue
+        try:
+            yield annotation
+        finally:
+            pdfium.FPDFPage_CloseAnnot(annotation)
+
+
+def _field(form: Any, annotation: Any) -> str:
+    kind = pdfium.FPDFAnnot_GetFormFieldType(form, annotation)
+    if kind in (-1, pdfium.FPDF_FORMFIELD_PUSHBUTTON):
+        return ""
+    name = _wide(partial(pdfium.FPDFAnnot_GetFormFieldName, form, annotation))
+    label = _wide(partial(pdfium.FPDFAnnot_GetFormFieldAlternateName, form, annotation))
+    value = _wide(partial(pdfium.FPDFAnnot_GetFormFieldValue, form, annotation))
+    if kind in _BUTTONS:
+        export = _wide(partial(pdfium.FPDFAnnot_GetFormFieldExportValue, form, annotation))
+        is_checked = pdfium.FPDFAnnot_IsChecked(form, annotation)
+        value = f"[x] {export or value}" if is_checked else f"[ ] {export}".rstrip()
+    elif kind in _CHOICES:
+        value = ", ".join(dict.fromkeys([*_chosen(form, annotation), *([value] if value else [])]))
+    title = f"{name} ({label})" if label and label != name else name or label
+    return f"{title}: {value}" if value else f"{title}: (empty)"
+
+
+def _chosen(form: Any, annotation: Any) -> list[str]:
+    """Return the labels of the chosen options of a list."""
+    count = min(MAX_ENTRIES, pdfium.FPDFAnnot_GetOptionCount(form, annotation))
+    return [
+        _wide(partial(pdfium.FPDFAnnot_GetOptionLabel, form, annotation, at))
+        for at in range(count)
+        if pdfium.FPDFAnnot_IsOptionSelected(form, annotation, at)
+    ]
+
+
+def _link(document: pypdfium2.PdfDocument, annotation: Any, layer: Any) -> str:
+    link = pdfium.FPDFAnnot_GetLink(annotation)
+    action = pdfium.FPDFLink_GetAction(link) if link else None
+    if not action or pdfium.FPDFAction_GetType(action) != pdfium.PDFACTION_URI:
+        return ""
+    size = pdfium.FPDFAction_GetURIPath(document.raw, action, None, 0)
+    if not 1 < size <= 4 * MAX_CHARS:
+        return ""
+    buffer = ctypes.create_string_buffer(size)
+    pdfium.FPDFAction_GetURIPath(document.raw, action, buffer, size)
+    address = _one_line(buffer.raw.split(b"\0", 1)[0].decode("utf-8", "replace"))
+    label = _text_under(annotation, layer)
+    # The address itself stands in the text.
+    if not address or label == address:
+        return ""
+    return f"{label}: {address}" if label else address
+
+
+def _note(annotation: Any, subtype: int, layer: Any) -> str:
+    contents = _string(annotation, b"Contents")
+    if not contents and subtype != pdfium.FPDF_ANNOT_FILEATTACHMENT:
+        return ""
+    author = _string(annotation, b"T")
+    marked = _text_under(annotation, layer) if subtype in _MARKS else ""
+    head = _SUBTYPES.get(subtype, "link" if subtype == pdfium.FPDF_ANNOT_LINK else "drawing")
+    if marked:
+        head += f' on "{marked}"'
+    if author:
+        head += f" by {author}"
+    if subtype == pdfium.FPDF_ANNOT_FILEATTACHMENT:
+        contents = " ".join(dict.fromkeys([part for part in (_attached_name(annotation), contents) if part]))
+    return f"{head}: {contents}"
+
+
+def _attached_name(annotation: Any) -> str:
+    attachment = pdfium.FPDFAnnot_GetFileAttachment(annotation)
+    if not attachment:
+        return ""
+    return _wide(partial(pdfium.FPDFAttachment_GetName, attachment))
+
+
+def _text_under(annotation: Any, layer: Any) -> str:
+    """Return the text of the page that an annotation covers."""
+    box = pdfium.FS_RECTF()
+    if not layer or not pdfium.FPDFAnnot_GetRect(annotation, box):
+        return ""
+    edges = (box.left, box.top, box.right, box.bottom)
+    units = pdfium.FPDFText_GetBoundedText(layer, *edges, None, 0)
+    if not 0 < units <= MAX_CHARS:
+        return ""
+    buffer = (ctypes.c_ushort * (units + 1))()
+    pdfium.FPDFText_GetBoundedText(layer, *edges, buffer, units)
+    return _one_line(bytes(buffer)[: 2 * units].decode("utf-16-le", "replace").split("\0", 1)[0])[:120]
+
+
+# --- the whole file --------------------------------------------------------------------------------------------------
+
+
+def bookmarks(document: pypdfium2.PdfDocument) -> list[tuple[int, str, int]]:
+    """Return level, title and page of each bookmark, in order; those without a page of this file are left out."""
+    found = []
+    try:
+        for entry in document.get_toc(max_depth=MAX_DEPTH):
+            title = _one_line(entry.get_title())[:200]
+            target = entry.get_dest()
+            page = target.get_index() if target else None
+            if title and page is not None and 0 <= page < len(document):
+                found.append((entry.level, title, page + 1))
+            if len(found) >= MAX_BOOKMARKS:
+                break
+    except (pypdfium2.PdfiumError, ValueError, RecursionError):
+        return found
+    return found
+
+
+def section_pages(entries: list[tuple[int, str, int]], name: str, total: int) -> tuple[str, int, int] | None:
+    """Return the title and the pages of a section: from its bookmark to the page of the next one of its level or above.
+
+    The exact title counts first, then one without regard to case, then one that contains the name.
+    """
+    wanted = _one_line(name)
+    tests: tuple[Callable[[str], bool], ...] = (
+        lambda title: title == wanted,
+        lambda title: title.casefold() == wanted.casefold(),
+        lambda title: wanted.casefold() in title.casefold(),
+    )
+    for test in tests:
+        for at, (level, title, first) in enumerate(entries):
+            if test(title):
+                later = [page for other, _, page in entries[at + 1 :] if other <= level]
+                return title, first, max(first, later[0] if later else total)
+    return None
+
+
+def label(document: pypdfium2.PdfDocument, index: int) -> str:
+    """Return the label of a page, counted from 0, as it is printed on it; "" if there is none."""
+    return _wide(partial(pdfium.FPDF_GetPageLabel, document.raw, index))[:40]
+
+
+def attachments(document: pypdfium2.PdfDocument) -> list[tuple[str, int]]:
+    """Return name and size in bytes of each attached file; the size is -1 if it is not known."""
+    found = []
+    for index in range(min(MAX_ENTRIES, max(0, pdfium.FPDFDoc_GetAttachmentCount(document.raw)))):
+        attachment = pdfium.FPDFDoc_GetAttachment(document.raw, index)
+        if not attachment:
+            continue
+        name = _wide(partial(pdfium.FPDFAttachment_GetName, attachment))
+        size = ctypes.c_ulong()
+        is_known = pdfium.FPDFAttachment_GetFile(attachment, None, 0, size)
+        found.append((name or "unnamed", size.value if is_known else -1))
+    return found
+
+
+def signatures(document: pypdfium2.PdfDocument) -> list[str]:
+    """Return the time, the reason and the method of each digital signature; none of them is verified."""
+    found = []
+    for index in range(min(20, max(0, pdfium.FPDF_GetSignatureCount(document.raw)))):
+        signature = pdfium.FPDF_GetSignatureObject(document.raw, index)
+        if signature:
+            parts = (
+                _narrow(partial(pdfium.FPDFSignatureObj_GetTime, signature)),
+                _wide(partial(pdfium.FPDFSignatureObj_GetReason, signature)),
+                _narrow(partial(pdfium.FPDFSignatureObj_GetSubFilter, signature)),
+            )
+            found.append(", ".join([part for part in parts if part]) or "without details")
+    return found
+
+
+# --- strings ---------------------------------------------------------------------------------------------------------
+
+
+def _string(annotation: Any, key: bytes) -> str:
+    return _wide(partial(pdfium.FPDFAnnot_GetStringValue, annotation, key))
+
+
+def _wide(call: Callable[[Any, int], int]) -> str:
+    """Return a string that pdfium writes into a buffer of UTF-16, as one line."""
+    size = call(None, 0)
+    if not 2 < size <= 64 * 1024:
+        return ""
+    buffer = (ctypes.c_ushort * (size // 2 + 1))()
+    call(buffer, size)
+    return _one_line(bytes(buffer)[: size - 2].decode("utf-16-le", "replace"))
+
+
+def _narrow(call: Callable[[Any, int], int]) -> str:
+    """Return a string that pdfium writes into a buffer of bytes."""
+    size = call(None, 0)
+    if not 1 < size <= 1024:
+        return ""
+    buffer = ctypes.create_string_buffer(size)
+    call(buffer, size)
+    return _one_line(buffer.raw.split(b"\0", 1)[0].decode("utf-8", "replace"))
+
+
+def _one_line(text: str) -> str:
+    return " ".join("".join([c if c.isprintable() else " " for c in text[: 2 * MAX_CHARS]]).split())[:MAX_CHARS]
