@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import sqlite3
 import subprocess
 import tarfile
@@ -15,14 +16,25 @@ import pytest
 
 from eyespan import Workspace
 from eyespan.cli.main import main
+from eyespan.escape import visible
 
 DOC = Path(__file__).parent.parent / "docs" / "selectors.md"
+FORGIVING = "## What other tools print"
+CELL = re.compile(r"\| (?:`` (.*?) ``|`([^`]*)`)(?= \|)")
 
 
 def rows() -> list[str]:
-    """The first column of the table, each selector once."""
-    lines = [line for line in DOC.read_text("utf-8").split("\n") if line.startswith("| `")]
+    """The first column of the table of selectors, each selector once."""
+    table = DOC.read_text("utf-8").partition(FORGIVING)[0]
+    lines = [line for line in table.split("\n") if line.startswith("| `")]
     return list(dict.fromkeys([line.split(" | ")[0].strip("| `") for line in lines]))
+
+
+def pasted_rows() -> list[tuple[str, str]]:
+    """The texts that other tools print, and the selectors that they are read as."""
+    table = DOC.read_text("utf-8").partition(FORGIVING)[2]
+    rows = [CELL.findall(line.replace("\\|", "\0")) for line in table.split("\n") if line.startswith("| `")]
+    return [tuple((double or single).replace("\0", "|").replace("⏎", "\n") for double, single in row) for row in rows]
 
 
 def sheet(cells: list[list[str]]) -> str:
@@ -163,3 +175,24 @@ def test_native_and_eyespan_read_show_the_same(place, written, monkeypatch, capf
 
 def test_the_table_is_read():
     assert len(rows()) > 25
+
+
+@pytest.mark.parametrize(("pasted", "meant"), pasted_rows())
+def test_a_pasted_text_is_read_as_the_selectors_that_it_means(place, pasted, meant, monkeypatch, capfd):
+    monkeypatch.chdir(place)
+    selectors = meant.split(", ")
+    with Workspace(place) as workspace:
+        tool = workspace.tool("native")
+        reply = tool.call({"files": [pasted], "budget": 200_000})
+        exact = tool.call({"files": selectors, "budget": 200_000})
+    statuses = [main(["read", "--", pasted]), main(["read", *selectors])]
+    printed = capfd.readouterr()
+
+    note = f"\n>note: read as {meant}"
+    assert (reply.text.count(note), reply.text.replace(note, "")) == (1, exact.text)
+    assert (statuses, printed.err) == ([0, 0], f"eyespan: {visible(pasted)}: read as {meant}\n")
+    assert printed.out[: len(printed.out) // 2] == printed.out[len(printed.out) // 2 :]
+
+
+def test_the_table_of_pasted_texts_is_read():
+    assert len(pasted_rows()) > 100

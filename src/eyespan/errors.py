@@ -19,6 +19,7 @@
     ├── Unreadable            a document of a known kind that cannot be decoded: `kind`, `reason`
     ├── NoSuchPart            the file's kind has no such parts, for example no pages: `document`, `part`
     ├── PastEnd               the requested line, page or cell lies after the last: `part`, `wanted`, `total`
+    ├── InvalidRange          the text after the path is no range of lines: `text`
     ├── NoSymbol              the file defines no symbol of this name: `symbol`, `suggestions`
     ├── Missing               an optional package is not installed: `what`, `install`
     ├── TimedOut              the deadline passed: `seconds`, `hangs`
@@ -242,6 +243,16 @@ class PastEnd(ReadError):
         self.part = part
         self.wanted = wanted
         self.total = total
+
+
+class InvalidRange(ReadError):
+    """The text after the path begins like a range of lines but is none."""
+
+    code = "invalid_range"
+
+    def __init__(self, path: str, *, text: str) -> None:
+        super().__init__(path, f"{text!r} is no range of lines; write 3-9, 3-, 3+5, -50 or 1-5,40-45")
+        self.text = text
 
 
 class NoSymbol(ReadError):

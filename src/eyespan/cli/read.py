@@ -166,16 +166,11 @@ class _Reader:
             with _Progress(label) as progress:
                 context = progress.context = CallContext(self._workspace.engine.deadline_seconds, progress)
                 try:
-                    opened = self._open(Target(text), context)
-                except errors.NotRegular as failure:
-                    if failure.what != "directory":
-                        raise
-                    self._list(text, label, context, headed)
-                except (errors.SystemFailure, errors.InvalidPath) as missing:
-                    self._resolve(text, missing, context, progress, headed)
-                else:
-                    with opened:
-                        self._show(opened, Target(text), label, progress, headed)
+                    self._exact(text, label, context, progress, headed)
+                except (errors.TimedOut, errors.Cancelled, errors.PastEnd):
+                    raise
+                except errors.ReadError as error:
+                    self._forgive(text, label, error, context, progress, headed)
         except errors.ReadError as error:
             return self._report(label, error, self._advice(error))
         return True
@@ -198,6 +193,66 @@ class _Reader:
         if headed:
             self._printer.header(label)
         self._printer.listing(listing)
+
+    def _exact(self, text: str, label: str, context: CallContext, progress: _Progress, headed: bool) -> None:
+        """Show the file that a text names, with or without a selector. Raises: ReadError."""
+        try:
+            opened = self._open(Target(text), context)
+        except errors.NotRegular as failure:
+            if failure.what != "directory":
+                raise
+            self._list(text, label, context, headed)
+        except (errors.SystemFailure, errors.InvalidPath) as missing:
+            self._resolve(text, missing, context, progress, headed)
+        else:
+            with opened:
+                self._show(opened, Target(text), label, progress, headed)
+
+    def _forgive(
+        self,
+        text: str,
+        label: str,
+        failure: errors.ReadError,
+        context: CallContext,
+        progress: _Progress,
+        headed: bool,
+    ) -> None:
+        """Show what a text means that is no selector, after a note about it. Raises: ReadError."""
+        from eyespan.selectors.forgive import better_error, describe_reading, forgive
+
+        opened: list[Opened] = []
+
+        def take(target: Target) -> Callable[[bool], None]:
+            name = write_target(target)
+            try:
+                one = self._open(target, context)
+            except errors.NotRegular as failure:
+                if failure.what != "directory" or target != Target(target.path):
+                    raise
+                return lambda headed: self._list(target.path, name, context, headed)
+            opened.append(one)
+            parts = self._parts(one, target)
+            # The first part shows that the file has what the target selects of it.
+            first = next(parts, None)
+            shown = iter(()) if first is None else _with_first(first, parts)
+            return lambda headed: self._write_parts(shown, name, progress, headed)
+
+        try:
+            try:
+                found, missing = forgive(text, take)
+            except (errors.TimedOut, errors.Cancelled):
+                raise
+            except errors.ReadError as error:
+                raise better_error(failure, error, readings(text)) from None
+            progress.clear()
+            sys.stdout.flush()
+            note = describe_reading([target for target, _ in found], missing)
+            print(f"eyespan: {visible(label)}: {visible(note)}", file=sys.stderr)
+            for _, show in found:
+                show(headed or len(found) > 1)
+        finally:
+            for one in opened:
+                one.close()
 
     def _resolve(
         self, text: str, missing: errors.ReadError, context: CallContext, progress: _Progress, headed: bool
@@ -255,8 +310,11 @@ class _Reader:
 
     def _show(self, opened: Opened, target: Target, text: str, progress: _Progress, headed: bool) -> None:
         """Write what a target selects of an opened file. Raises: ReadError."""
+        self._write_parts(self._parts(opened, target), text, progress, headed)
+
+    def _write_parts(self, parts: Iterator[tuple[str, Part]], text: str, progress: _Progress, headed: bool) -> None:
         is_first = True
-        for wanted, part in self._parts(opened, target):
+        for wanted, part in parts:
             progress.clear()
             if isinstance(part, TextPart) and not part.line_count:
                 self._check_lines(part, wanted)
@@ -324,6 +382,11 @@ class _Reader:
             case errors.Binary():
                 return "is a binary file; only text can be shown"
         return str(error)
+
+
+def _with_first(first: tuple[str, Part], others: Iterator[tuple[str, Part]]) -> Iterator[tuple[str, Part]]:
+    yield first
+    yield from others
 
 
 def _text_parts(opened: Opened, target: Target, pieces: Any) -> Iterator[tuple[str, Part]]:

@@ -36,6 +36,8 @@ AROUND_LINES = 5
 AROUND_CHARS = 500
 LONG_LINE_CHARS = 2000
 """A place in a longer line is shown with the characters around it, in any other with the lines around it."""
+MAX_RANGE_LINES = 2000
+"""The most lines that `first:last` selects, where `last` cannot be a column."""
 _NOUNS = {Pages: "pages", Cells: "cells", Area: "sheets", Symbol: "symbols", Ranges: "lines"}
 
 
@@ -146,6 +148,9 @@ def around_place(read: Callable[[CharRange], TextPart], line: int, column: int) 
     if not part.line_count:
         return CharRange(line, 1, line), ""
     note = f"line {line} has {chars} character{'' if chars == 1 else 's'}" if column > chars + 1 else ""
+    if note and line < column <= line + MAX_RANGE_LINES:
+        # No such column: `303:310` means lines, as some tools write them.
+        return CharRange(line, 1, column), f"{note}; read as lines {line}-{column}"
     return CharRange(max(1, line - AROUND_LINES), 1, line + AROUND_LINES), note
 
 

@@ -27,6 +27,8 @@ class Ask:
 
     written: str
     readings: tuple[Target, ...]
+    is_object: bool = False
+    """Path and piece were given separately, so the path is read as nothing else."""
 
 
 @record
@@ -102,7 +104,7 @@ def _ask(item: Any) -> Ask:
     if not isinstance(member, str) or not isinstance(revision, str):
         raise _bad(f"member and revision must be texts, not {shown(item)}")
     target = Target(path, _piece(item), member, revision)
-    return Ask(selectors.write_target(target), (target,))
+    return Ask(selectors.write_target(target), (target,), is_object=True)
 
 
 def _piece(item: Mapping[str, Any]) -> Piece | None:

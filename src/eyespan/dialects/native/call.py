@@ -48,7 +48,7 @@ def answer(dialect: Native, args: NativeArgs, engine: Engine, context: CallConte
         redacts=dialect.redact,
     )
     with Files(engine, context, dialect) as files:
-        plans = [_plan_ask(ask, args, view, files) for ask in args.asks]
+        plans = [plan for ask in args.asks for plan in _plan_ask(ask, args, view, files)]
         items = _items(plans, view)
         needs = [item.need() for item in items]
         shares = needs
@@ -131,28 +131,38 @@ class Files:
 # --- from targets to items -------------------------------------------------------------------------------------------
 
 
-def _plan_ask(ask: Ask, args: NativeArgs, view: View, files: Files) -> Item | TextPlan:
+def _plan_ask(ask: Ask, args: NativeArgs, view: View, files: Files) -> Sequence[Item | TextPlan]:
     """Return the item of a target or the plan of its text; a failure is an item, too.
+
+    A text that other tools printed may name several targets.
 
     Raises: Cancelled, TimedOut.
     """
+
+    def take(target: Target) -> Item | TextPlan:
+        return _plan(target, args, view, files)
+
     try:
-        try:
-            return resolve(ask.readings, lambda target: _plan(target, args, view, files), files.suggestions.exists)
-        except (errors.NoMember, errors.NoRevision) as error:
-            return Failure(ask.written, error)
-        except errors.ReadError as error:
-            if not is_missing(error):
-                raise
-            return _plan_missing(ask, error, args, view, files)
+        return [resolve(ask.readings, take, files.suggestions.exists)]
     except (errors.Cancelled, errors.TimedOut):
         raise
     except errors.ReadError as error:
-        return Failure(ask.written, error, getattr(error, "suggestions", ()))
+        failure = error
+    try:
+        lookalike = _plan_lookalike(ask, args, view, files) if is_missing(failure) else None
+        if lookalike is not None:
+            return [lookalike]
+        from eyespan.dialects.native.forgiving import plan_forgiving
+
+        return plan_forgiving(ask, failure, take, files)
+    except (errors.Cancelled, errors.TimedOut):
+        raise
+    except errors.ReadError as error:
+        return [Failure(ask.written, error, getattr(error, "suggestions", ()))]
 
 
-def _plan_missing(ask: Ask, missing: errors.ReadError, args: NativeArgs, view: View, files: Files) -> Item | TextPlan:
-    """Plan the file whose name looks exactly like the one written; without one, fail with suggestions.
+def _plan_lookalike(ask: Ask, args: NativeArgs, view: View, files: Files) -> Item | TextPlan | None:
+    """Plan the file whose name looks exactly like the one written.
 
     A name that differs only in characters that cannot be seen is opened: no caller could write the difference.
 
@@ -166,9 +176,7 @@ def _plan_missing(ask: Ask, missing: errors.ReadError, args: NativeArgs, view: V
             target = next(target for target in ask.readings if target.path == path)
             note = f"the name as asked has other characters: {differing(path, found)}"
             return _plan(replace(target, path=found), args, view, files, note)
-    # Of several readings the likely one is that with its selector removed.
-    likely = [t.path for t in ask.readings[1:] if isinstance(t.piece, (Ranges, Symbol)) and not t.member]
-    return Failure(ask.written, missing, suggestions.similar([*likely, *paths][0]))
+    return None
 
 
 def _plan(target: Target, args: NativeArgs, view: View, files: Files, note: str = "") -> Item | TextPlan:

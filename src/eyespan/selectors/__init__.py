@@ -166,7 +166,7 @@ def readings(text: str) -> list[Target]:
     if len(text) > MAX_TEXT_CHARS or not (":" in text or "@" in text or "!/" in text):
         return found
     for path, piece in [*_pieces(text), (text, None)]:
-        for target in _bases(path, piece):
+        for target in bases(path, piece):
             if target not in found:
                 found.append(target)
             if len(found) >= MAX_READINGS:
@@ -189,7 +189,7 @@ def _pieces(text: str) -> list[tuple[str, Piece | None]]:
     return found
 
 
-def _bases(text: str, piece: Piece | None) -> list[Target]:
+def bases(text: str, piece: Piece | None) -> list[Target]:
     """Return the splits into path, revision and member, longest path first."""
     found = [Target(text, piece)]
     at = text.rfind("!/")
@@ -206,13 +206,13 @@ def _bases(text: str, piece: Piece | None) -> list[Target]:
             if at <= least:
                 break
             revision = path[at + 1 :]
-            if _is_revision(revision) and path[at - 1] != "/":
+            if is_revision(revision) and path[at - 1] != "/":
                 found.append(Target(path[:at], piece, member, revision))
             at = path.rfind("@", 0, at)
     return found
 
 
-def _is_revision(text: str) -> bool:
+def is_revision(text: str) -> bool:
     return (
         bool(text)
         and text.isprintable()

@@ -1,0 +1,88 @@
+"""Targets that are not written as selectors: plan what was meant, with a note, or fail with suggestions."""
+
+from __future__ import annotations
+
+from eyespan import errors, tokens
+from eyespan.dialects.native import own_lines
+from eyespan.dialects.native.items import DirectoryItem, Failure
+from eyespan.dialects.native.text_items import TextPlan
+from eyespan.record import replace
+from eyespan.selectors import Ranges, Symbol
+from eyespan.selectors.forgive import better_error, describe_reading, forgive, forgive_target, is_vague
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from eyespan.dialects.native.arguments import Ask
+    from eyespan.dialects.native.call import Files
+    from eyespan.dialects.native.items import Item, Shown
+    from eyespan.errors import ReadError
+    from eyespan.selectors import Target
+
+    Plan = Item | TextPlan
+
+
+def plan_forgiving(
+    ask: Ask, failure: ReadError, take: Callable[[Target], Plan], files: Files
+) -> Sequence[Item | TextPlan]:
+    """Return the plans of what a text means that no exact reading explains, the first with a note about it.
+
+    Raises: Cancelled, TimedOut.
+    """
+
+    def take_file(target: Target) -> Plan:
+        plan = take(target)
+        if isinstance(plan, DirectoryItem) and target.piece is not None:
+            raise errors.NotRegular(target.path, what="directory")
+        return plan
+
+    try:
+        missing: list[str] = []
+        if ask.is_object:
+            found = [forgive_target(ask.readings[0], take_file)]
+        else:
+            found, missing = forgive(ask.written, take_file)
+    except (errors.Cancelled, errors.TimedOut):
+        raise
+    except errors.ReadError as error:
+        return [_failure(ask, failure, error, files)]
+    note = describe_reading([target for target, _ in found], missing)
+    (_, first), *others = found
+    return [noted(first, note), *[plan for _, plan in others]]
+
+
+def _failure(ask: Ask, failure: ReadError, other: ReadError, files: Files) -> Failure:
+    """Return why a target cannot be read, with suggestions."""
+    error = better_error(failure, other, ask.readings)
+    if not is_vague(error):
+        return Failure(ask.written, error, getattr(error, "suggestions", ()))
+    if isinstance(error, errors.OutsideRoot):
+        return Failure(ask.written, error)
+    # Of several readings the likely one is that with its selector removed.
+    likely = [t.path for t in ask.readings[1:] if isinstance(t.piece, (Ranges, Symbol)) and not t.member]
+    return Failure(ask.written, error, files.suggestions.similar([*likely, ask.readings[0].path][0]))
+
+
+def noted(plan: Plan, note: str) -> Plan:
+    """Return a plan with a note about it."""
+    if isinstance(plan, TextPlan):
+        return replace(plan, wanted=replace(plan.wanted, notes=(note, *plan.wanted.notes)))
+    return NotedItem(plan, note)
+
+
+class NotedItem:
+    """An item with a note after it."""
+
+    def __init__(self, item: Item, note: str) -> None:
+        self._item = item
+        self._note = own_lines.note(note)
+        self._cost = tokens.estimate(own_lines.write([self._note])) + 1
+        self.selector = item.selector
+
+    def need(self) -> int:
+        return self._item.need() + self._cost
+
+    def show(self, max_tokens: int) -> Shown:
+        shown = self._item.show(max(1, max_tokens - self._cost))
+        return replace(shown, lines=(*shown.lines, self._note))
