@@ -75,7 +75,9 @@ _QUOTED = r'"[^"]*"'
 _PIECE = rf":(?:{_QUOTED}|[^\W\d][^\":]*(?::[^\":]*)?)"
 _HEADER = re.compile(rf' ({_QUOTED}|[^":]+)({_PIECE})?(:|::.* )([0-9][0-9:,-]*)/(\d+|\?) #\d{{12}}', re.S)
 _DIRECTORY = re.compile(r" .*: directory, \d+ names?( seen of more)?(, \d+-\d+ shown)?", re.S)
-_WORDS = re.compile(r"note: .+|left out, over the budget of \d+:|outline of .*|… \d+ more", re.S)
+_WORDS = re.compile(
+    r"note: .+|(?:outlines )?left out, over the budget of \d+:|outline of .*|… \d+ more( on line \d+)?", re.S
+)
 _OUTLINE_ROW = re.compile(r" *\d+(-\d+)? ", re.S)
 
 
@@ -118,10 +120,12 @@ def read_back(text, style):
             parts.append(("failure", own[2:], content))
         else:
             assert _WORDS.fullmatch(own), own
-            if own.startswith("outline of "):
+            if own.startswith("…"):
+                assert (parts[-1][0], content) == ("outline", [])
+            elif own.startswith("outline of "):
                 assert all(_OUTLINE_ROW.match(row) for row in content), content
                 parts.append(("outline", own.removeprefix("outline of "), content))
-            elif own.startswith("left out"):
+            elif own.startswith(("left out", "outlines left out")):
                 parts.append(("left out", "", content))
             else:
                 assert not content, own

@@ -106,19 +106,28 @@ def test_an_answer_stays_within_the_budget(directory, text, budget):
     assert reply.structured["tokens"] <= budget + beside
 
 
-def test_a_line_is_cut_only_if_nothing_else_would_be_shown(tmp_path):
+def test_a_long_line_that_does_not_fit_is_cut_and_continued(tmp_path):
     (tmp_path / "f.txt").write_text("short\n" + "long " * 2000 + "\nend\n")
     with Workspace(tmp_path) as workspace:
         tool = workspace.tool("native")
         first = tool.call({"files": "f.txt", "budget": 300})
         second = tool.call({"files": first.structured["left_out"], "budget": 300})
 
-    assert shown(first.text) == [(1, 1, "short")]
-    assert first.structured["left_out"] == ["f.txt:2-"]
-    [(number, column, text)] = shown(second.text)
+    [short, (number, column, text)] = shown(first.text)
+    assert short == (1, 1, "short")
     assert (number, column) == (2, 1)
-    assert second.structured["left_out"] == [f"f.txt:2:{len(text) + 1}-"]
-    assert f"f.txt:2-2:{len(text)}/3 #" in second.text
+    assert first.structured["left_out"] == [f"f.txt:2:{len(text) + 1}-"]
+    assert f"f.txt:1-2:{len(text)}/3 #" in first.text
+    assert first.structured["tokens"] > 270
+    assert shown(second.text)[0][:2] == (2, len(text) + 1)
+
+
+def test_a_short_line_that_does_not_fit_is_left_to_the_next_call(tmp_path):
+    (tmp_path / "f.txt").write_text("some words on a line\n" * 100)
+    with Workspace(tmp_path) as workspace:
+        reply = workspace.tool("native").call({"files": "f.txt", "budget": 300})
+
+    assert {text for _, _, text in shown(reply.text)} == {"some words on a line"}
 
 
 def numbered_lines(count):

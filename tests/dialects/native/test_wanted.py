@@ -44,3 +44,28 @@ def test_a_place_in_a_long_line_is_shown_with_the_characters_around_it(root, cal
 def test_a_column_after_the_end_of_its_line_is_noted(call):
     assert "note: line 3 has 6 characters" in call("a.py:3:50").text
     assert "line 3 has 6 characters" in call("a.py:3:50-3").text
+
+
+@pytest.mark.parametrize("budget", [50, 60, 70, 80, 100, 120])
+def test_a_place_is_in_the_middle_whatever_the_budget(call, budget):
+    lines = line_numbers(call("a.py:15:2", budget=budget))
+
+    assert 15 in lines
+    assert lines == list(range(30 - lines[-1], lines[-1] + 1))
+
+
+@pytest.mark.parametrize("budget", [50, 80, 200])
+def test_a_place_in_a_long_line_is_in_the_middle_of_its_characters(root, call, budget):
+    (root / "min.js").write_text("first\n" + "".join(f"{n:07},"[:8] for n in range(5000)) + "\nlast\n")
+    reply = call("min.js:2:20001", budget=budget)
+
+    [(number, column, text)] = shown(reply.text)
+    assert number == 2
+    assert abs(column + len(text) // 2 - 20001) <= 1
+    assert f":2:{column}-2:{column + len(text) - 1}/3 #" in reply.text
+
+
+def test_several_places_are_each_in_the_answer(call):
+    lines = line_numbers(call("a.py:5:1,25:1", budget=70))
+
+    assert {5, 25} <= set(lines)

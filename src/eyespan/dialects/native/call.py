@@ -10,7 +10,7 @@ from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.items import DirectoryItem, Failure, View
 from eyespan.dialects.native.suggestions import Suggestions, differing
 from eyespan.dialects.native.text import FileText
-from eyespan.dialects.native.text_items import OutlineItem, TextPlan, make_item
+from eyespan.dialects.native.text_items import TextPlan, make_item
 from eyespan.dialects.native.wanted import Wanted, want_ranges
 from eyespan.dialects.pieces import no_such_part, symbol_ranges
 from eyespan.model import NUL_IS_BINARY, ReadRequest, Reply, ReplyError, TextContent
@@ -62,13 +62,14 @@ def answer(dialect: Native, args: NativeArgs, engine: Engine, context: CallConte
                 shown.append(item.show(tokens_left))
             else:
                 left_out.append(item.selector)
-    return _reply(shown, [*[selector for one in shown for selector in one.left], *left_out], args.budget)
+    left = [*[selector for one in shown for selector in one.left], *left_out]
+    return _reply(shown, left, args.budget, "outlines " if args.outline else "")
 
 
-def _reply(shown: Sequence[Shown], left: Sequence[str], budget: int) -> Reply:
+def _reply(shown: Sequence[Shown], left: Sequence[str], budget: int, noun: str) -> Reply:
     lines = [line for one in shown for line in one.lines]
     if left:
-        lines += [own_lines.words(f"left out, over the budget of {budget}:"), *map(own_lines.entry, left)]
+        lines += [own_lines.words(f"{noun}left out, over the budget of {budget}:"), *map(own_lines.entry, left)]
     text = own_lines.write(lines, own_lines.sign_for(lines))
     structured: dict[str, Any] = {
         "parts": [one.facts for one in shown],
@@ -199,9 +200,11 @@ def _plan(target: Target, args: NativeArgs, view: View, files: Files, note: str 
 def _plan_text(opened: Opened, target: Target, args: NativeArgs, view: View, note: str) -> Item | TextPlan:
     piece = target.piece
     bare = target if piece is None else replace(target, piece=None)
-    if args.outline and not isinstance(piece, (Symbol, Ranges)):
-        return OutlineItem(opened, bare, view)
     text = FileText(opened)
+    if args.outline:
+        from eyespan.dialects.native.outline_items import OutlineItem
+
+        return OutlineItem(text, target, view)
     match piece:
         case None:
             wanted = Wanted(is_whole=True)

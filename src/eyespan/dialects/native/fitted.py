@@ -8,8 +8,10 @@ from eyespan.dialects.native.gutter import Row, count_fitting, starts_after_gap
 from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS
 from eyespan.dialects.native.rows import extent, place_after
 from eyespan.dialects.native.versions import Digest
+from eyespan.dialects.pieces import AROUND_LINES
 from eyespan.model import CharRange
 from eyespan.record import record, replace
+from eyespan.search import first_true
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from eyespan.dialects.native.loaded import Loaded
     from eyespan.outline import Outline
 
+LEAST_CUT_TOKENS = 16
+"""A line is cut for no less; also for no less than a twentieth of the share."""
+GAP_TOKENS = 2
 OUTLINE_SHARE = 0.5
 """The most of a large source file's share that its outline gets; its first lines get the rest."""
 
@@ -133,11 +138,50 @@ def _fitting_rows(
             row, text = _cut_row(loaded, len(loaded.rows) - 1, lines[at], room)
             rows, texts = (row,), (text,)
         return rows, texts, [*before, *_left_after(loaded, rows[-1])]
+    if wanted.places and not held:
+        around = _around_places(frame, loaded, room)
+        if around is not None:
+            return *around, []
     count = count_fitting(counted, room, tokens.estimate)
-    if not count:
-        row, text = _cut_row(loaded, held, lines[0], room)
-        return (row,), (text,), _left_after(loaded, row)
+    left_room = room - (tokens.estimate("\n".join(counted[:count])) + 2 if count else 0)
+    if not count or (count < len(rows) and left_room >= max(LEAST_CUT_TOKENS, room // 20)):
+        # Only a long line leaves so much room, so it is cut, and continued by the next call.
+        row, text = _cut_row(loaded, held + count, counted[count], left_room)
+        return (*rows[:count], row), (*texts[:count], text), _left_after(loaded, row)
     return rows[:count], texts[:count], _left_after(loaded, rows[count - 1])
+
+
+def _around_places(frame: Frame, loaded: Loaded, room: int) -> tuple[Sequence[Row], Sequence[str]] | None:
+    """Return as many lines on both sides of each place as fit, or of a single place the characters around it.
+
+    None if not even the lines of several places fit.
+    """
+    places = loaded.wanted.places
+    for radius in range(AROUND_LINES, -1, -1):
+        near = [at for at, row in enumerate(loaded.rows) if any(abs(row.number - p.line) <= radius for p in places)]
+        rows, texts = [loaded.rows[at] for at in near], [loaded.texts[at] for at in near]
+        if rows and _cost(frame, rows, texts) <= room:
+            return rows, texts
+    if len(places) > 1 or loaded.secrets is not None:
+        return None
+    row = next((row for row in loaded.rows if row.number == places[0].line), None)
+    if row is None:
+        return None
+    middle = min(max(places[0].column - row.column, 0), len(row.text))
+
+    def cut(radius: int) -> Row:
+        start, end = max(0, middle - radius), min(len(row.text), middle + radius)
+        whole = replace(row, column=row.column + start, text=row.text[start:end])
+        return whole if end == len(row.text) else replace(whole, has_cr=False, is_cut=True, has_newline=False)
+
+    radius = first_true(1, len(row.text), lambda radius: _cost(frame, [cut(radius)], [cut(radius).text]) > room) - 1
+    shown = cut(max(1, radius))
+    return [shown], [shown.text]
+
+
+def _cost(frame: Frame, rows: Sequence[Row], texts: Sequence[str]) -> int:
+    gaps = sum(starts_after_gap(rows))
+    return tokens.estimate("\n".join(frame.style.format(rows, texts))) + GAP_TOKENS * gaps
 
 
 def _cut_row(loaded: Loaded, at: int, line: str, room: int) -> tuple[Row, str]:

@@ -50,24 +50,27 @@ class Style:
         """Return one string for each row: its gutter and the text shown for it."""
         every, separator = self.every, self.separator
         lines: list[str] = []
-        following = 0
-        for row, text in zip(rows, shown, strict=True):
+        for row, text, is_after_gap in zip(rows, shown, starts_after_gap(rows), strict=True):
             number = row.number
             if not every:
                 lines.append(text)
             elif row.column > 1:
                 lines.append(f"{number}:{row.column}{separator}{text}")
-            elif number != following or number % every == 0:
+            elif not lines or is_after_gap or number % every == 0:
                 lines.append(f"{number}{separator}{text}")
             else:
                 lines.append(f"{separator}{text}" if text else "")
-            following = number + 1
         return lines
 
 
 def starts_after_gap(rows: Sequence[Row]) -> list[bool]:
-    """Return for each row if lines are missing between the row before and this one."""
-    return [at > 0 and row.number != rows[at - 1].number + 1 for at, row in enumerate(rows)]
+    """Return for each row if text is missing between the row before and this one."""
+    found: list[bool] = []
+    before: Row | None = None
+    for row in rows:
+        found.append(before is not None and (row.number != before.number + 1 or before.is_cut or row.column > 1))
+        before = row
+    return found
 
 
 def count_fitting(

@@ -65,7 +65,7 @@ def load(text: Text, wanted: Wanted, max_chars: int, *, redacts: bool) -> Loaded
         rows = _without_open_end(rows)
         texts = [redaction.redacted(row.text, found) for row, found in zip(rows, secrets, strict=True)]
     return Loaded(
-        wanted=Wanted(ranges, wanted.is_whole, wanted.tail, wanted.symbol, wanted.notes),
+        wanted=replace(wanted, ranges=ranges),
         facts=text.facts,
         rows=tuple(rows),
         texts=tuple(texts),

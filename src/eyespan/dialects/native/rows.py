@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eyespan.dialects.native.gutter import Row
+from eyespan.dialects.native.gutter import Row, starts_after_gap
 from eyespan.model import CharRange, Lines, TextPart
 
 TYPE_CHECKING = False
@@ -62,23 +62,24 @@ def place_after(row: Row) -> tuple[int, int]:
 
 
 def runs(rows: Sequence[Row]) -> list[CharRange]:
-    """Return one range for each run of consecutive rows."""
-    found: list[CharRange] = []
-    for row in rows:
-        if found and found[-1].last == row.number - 1:
-            found[-1] = CharRange(found[-1].first, found[-1].column, row.number)
-        else:
-            found.append(CharRange(row.number, row.column, row.number))
-    return found
+    """Return one range for each run of rows without a gap."""
+    return [CharRange(run[0].number, run[0].column, run[-1].number) for run in _split(rows)]
+
+
+def _split(rows: Sequence[Row]) -> list[Sequence[Row]]:
+    """Return the rows in runs without a gap."""
+    starts = [at for at, is_after_gap in enumerate(starts_after_gap(rows)) if is_after_gap or not at]
+    return [rows[start:end] for start, end in zip(starts, [*starts[1:], len(rows)], strict=True)]
 
 
 def extent(rows: Sequence[Row]) -> str:
     """Return the lines shown, with the character where a line is shown in part: `1-12`, `1:2001-1:4000`, `1-5,9`."""
     parts = []
-    for run in runs(rows):
-        start = f"{run.first}:{run.column}" if run.column > 1 else f"{run.first}"
-        end = f"{run.last}"
-        if rows[-1].number == run.last and rows[-1].is_cut:
-            end += f":{rows[-1].column + len(rows[-1].text) - 1}"
+    for run in _split(rows):
+        first, last = run[0], run[-1]
+        start = f"{first.number}:{first.column}" if first.column > 1 else f"{first.number}"
+        end = f"{last.number}"
+        if last.is_cut:
+            end += f":{last.column + len(last.text) - 1}"
         parts.append(start if start == end else f"{start}-{end}")
     return ",".join(parts)

@@ -1,14 +1,13 @@
-"""Items of text: ranges of one text, or the symbols of a file."""
+"""Items of text: ranges of one text."""
 
 from __future__ import annotations
 
 from eyespan import tokens
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.fitted import Fitted, Frame, fit, fit_all
-from eyespan.dialects.native.items import LEAST_TOKENS, Shown
+from eyespan.dialects.native.items import Shown
 from eyespan.dialects.native.loaded import load
 from eyespan.dialects.native.rows import as_selector_range, runs
-from eyespan.dialects.native.versions import Digest
 from eyespan.dialects.native.wanted import combined
 from eyespan.errors import PastEnd
 from eyespan.model import IMAGE_TOKENS
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from eyespan.dialects.native.text import Text
     from eyespan.dialects.native.wanted import Wanted
     from eyespan.model import CharRange, Content
-    from eyespan.opened import Opened
     from eyespan.selectors import Piece, Target
 
 
@@ -142,61 +140,3 @@ def make_item(plans: Sequence[TextPlan], view: View) -> TextItem:
         first = str(loaded.wanted.ranges[0].first)
         raise PastEnd(loaded.facts.path, part="line", wanted=first, document="the file", total=loaded.total_lines)
     return TextItem(plan, loaded, view)
-
-
-class OutlineItem:
-    """The symbols of a file instead of its text."""
-
-    def __init__(self, opened: Opened, target: Target, view: View) -> None:
-        self._outline = opened.outline()
-        self._known = view.known
-        self.selector = write_target(target)
-        self._name = own_lines.base_name(target)
-
-    def need(self) -> int:
-        return tokens.estimate(own_lines.write(self._lines(None))) + 1
-
-    def _lines(self, max_tokens: int | None) -> tuple[str, ...]:
-        from eyespan.outline import render
-
-        outline, name = self._outline, self._name
-        listed = render(outline, max_tokens)
-        if not listed:
-            reason = "" if outline.language else ", its language is not known"
-            return (own_lines.header(f"{name}: no symbols found{reason}"),)
-        header = f"outline of {name}, by {outline.how}"
-        if not outline.is_complete:
-            header += ", perhaps not complete"
-        if outline.hint:
-            header += f" ({outline.hint})"
-        rows = own_lines.outline_rows(listed)
-        value = self._hash(rows)
-        header += f" #{value}"
-        if value in self._known:
-            return (own_lines.words(f"{header} unchanged"),)
-        return (own_lines.words(header), *rows)
-
-    def _hash(self, rows: Sequence[str]) -> str:
-        """Return the hash of the rows that are shown."""
-        digest = Digest(f"outline of {self.selector}")
-        for row in rows:
-            digest.add(row)
-        return digest.value()
-
-    def show(self, max_tokens: int) -> Shown:
-        lines = self._lines(None)
-        if tokens.estimate(own_lines.write(lines)) >= max_tokens:
-            header = tokens.estimate(own_lines.write(lines[:1]))
-            lines = self._lines(max(LEAST_TOKENS, max_tokens - header - 1))
-        is_unchanged = lines[0].endswith(" unchanged")
-        facts: dict[str, Any] = {
-            "path": self.selector,
-            "outline": self._outline.how,
-            "tokens": tokens.estimate(own_lines.write(lines)),
-            "next": None,
-        }
-        if self._outline.symbols:
-            facts["hash"] = lines[0].removesuffix(" unchanged").rpartition("#")[2]
-        if is_unchanged:
-            facts["unchanged"] = True
-        return Shown(lines, facts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eyespan.dialects.pieces import around_place
+from eyespan.dialects.pieces import AROUND_LINES, around_place
 from eyespan.model import EXACT_TOTAL, CharRange, Lines, Tail
 from eyespan.record import record
 from eyespan.selectors import Place
@@ -25,6 +25,8 @@ class Wanted:
     """The number of last lines; they are shown from the very last one backwards."""
     symbol: str = ""
     """The symbol that the ranges belong to."""
+    places: tuple[Place, ...] = ()
+    """The places that all ranges surround; (): some ranges are not around a place."""
     notes: tuple[str, ...] = ()
 
 
@@ -36,6 +38,7 @@ def want_ranges(text: Text, ranges: Sequence[Range]) -> Wanted:
     if len(ranges) == 1 and isinstance(ranges[0], Tail):
         return Wanted(tail=ranges[0].count)
     found: list[CharRange] = []
+    places: list[Place] = []
     notes: list[str] = []
     for one in ranges:
         match one:
@@ -49,7 +52,20 @@ def want_ranges(text: Text, ranges: Sequence[Range]) -> Wanted:
                 around, note = around_place(lambda selection: text.read(selection)[0], line, column)
                 found.append(around)
                 notes += [note] if note else []
-    return Wanted(tuple(found), is_whole=not ranges, notes=tuple(notes))
+                if around.max_chars is not None or around.last == line + AROUND_LINES:
+                    places.append(one)
+    around_all = tuple(places) if len(places) == len(ranges) else ()
+    return Wanted(tuple(found), is_whole=not ranges, places=around_all, notes=tuple(notes))
+
+
+def line_ranges(text: Text, ranges: Sequence[Range]) -> tuple[CharRange, ...]:
+    """Return these ranges in order, the last lines as lines too.
+
+    Raises: ReadError.
+    """
+    wanted = want_ranges(text, ranges)
+    found = wanted.ranges if wanted.tail is None else (_last_lines(text, wanted.tail),)
+    return tuple(sorted(found, key=lambda one: one.first))
 
 
 def combined(text: Text, several: Sequence[Wanted]) -> Wanted:
@@ -65,7 +81,8 @@ def combined(text: Text, several: Sequence[Wanted]) -> Wanted:
         if one.tail is not None:
             ranges.append(_last_lines(text, one.tail))
     notes = dict.fromkeys([note for one in several for note in one.notes])
-    return Wanted(tuple(ranges), is_whole=any(one.is_whole for one in several), notes=tuple(notes))
+    places = tuple([place for one in several for place in one.places]) if all(one.places for one in several) else ()
+    return Wanted(tuple(ranges), is_whole=any(one.is_whole for one in several), places=places, notes=tuple(notes))
 
 
 def _last_lines(text: Text, count: int) -> CharRange:
