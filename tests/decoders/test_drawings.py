@@ -31,7 +31,7 @@ def series(name, keys, values, key="cat", value="val", more=""):
     return f"<c:ser>{points('tx', name)}{points(key, *keys)}{points(value, *values)}{more}</c:ser>"
 
 
-def test_series_of_the_same_categories_are_columns():
+def test_series_of_the_same_categories_are_rows_of_one_table():
     plots = (
         f"<c:bar3DChart>{series('North', 'ab', (1, '67.010000000000005'))}{series('South', 'ab', (3,))}</c:bar3DChart>"
     )
@@ -41,7 +41,7 @@ def test_series_of_the_same_categories_are_columns():
 
     assert chart(plots + axis, "Sales") == [
         '[chart: bar, "Sales"; axes: Quarter]',
-        "|  | North | South |\n| --- | --- | --- |\n| a | 1 | 3 |\n| b | 67.01 |  |",
+        "|  | a | b |\n| --- | --- | --- |\n| North | 1 | 67.01 |\n| South | 3 |  |",
     ]
 
 
@@ -64,7 +64,7 @@ def test_categories_of_several_levels_are_joined():
     one = f"<c:ser>{levels}{points('val', 1, 2)}</c:ser>"
 
     assert chart(f"<c:lineChart>{one}</c:lineChart>")[1] == (
-        "|  | series 1 |\n| --- | --- |\n| 2024 / May | 1 |\n| 2024 / June | 2 |"
+        "|  | 2024 / May | 2024 / June |\n| --- | --- | --- |\n| series 1 | 1 | 2 |"
     )
 
 
@@ -79,12 +79,13 @@ def test_a_chart_of_the_newer_format_is_read():
 
     assert drawings.chart_blocks(fromstring(xml)) == [
         "[chart: waterfall]",
-        "|  | Flow |\n| --- | --- |\n| a | 4 |",
+        "|  | a |\n| --- | --- |\n| Flow | 4 |",
     ]
 
 
-def test_long_charts_are_cut_and_the_rest_is_counted(monkeypatch):
+def test_long_charts_have_their_categories_as_rows_and_are_cut_and_the_rest_is_counted(monkeypatch):
     monkeypatch.setattr(drawings, "MAX_POINTS", 1)
+    monkeypatch.setattr(drawings, "MAX_WIDE", 2)
 
     assert chart(f"<c:pieChart>{series('A', 'abc', (1, 2, 3))}</c:pieChart>") == [
         "[chart: pie]",

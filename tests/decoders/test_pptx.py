@@ -21,8 +21,8 @@ def test_each_slide_has_the_words_of_its_page(name):
     assert "Notes:\n\n> Say that ferries grew by a third." in slides[1]
 
 
-def slides(*trees, attributes="", notes="", ids=None):
-    """Decode slides with these shapes; all have the same attributes and notes."""
+def slides(*trees, attributes="", notes="", ids=None, targets=None, **parts):
+    """Decode slides with these shapes; all have the same attributes, notes and targets of relations."""
     names = f'xmlns:p="{PPTX}" xmlns:a="{DRAWING}" xmlns:r="{OFFICE_RELATIONS}"'
     numbers = range(len(trees))
     listed = "".join(f'<p:sldId id="{256 + n}" r:id="s{n}"/>' for n in (numbers if ids is None else ids))
@@ -31,10 +31,14 @@ def slides(*trees, attributes="", notes="", ids=None):
         "ppt/presentation.xml": f"<p:presentation {names}><p:sldIdLst>{listed}</p:sldIdLst></p:presentation>",
         "ppt/_rels/presentation.xml.rels": relations(**{f"s{n}": ("slide", f"slides/{n}.xml") for n in numbers}),
         "ppt/notes.xml": f"<p:notes {names}><p:sp>{notes}</p:sp></p:notes>",
-        **{f"ppt/slides/_rels/{n}.xml.rels": relations(n=("notesSlide", "../notes.xml")) for n in numbers},
+        **{
+            f"ppt/slides/_rels/{n}.xml.rels": relations(n=("notesSlide", "../notes.xml"), **(targets or {}))
+            for n in numbers
+        },
         **{f"ppt/slides/{n}.xml": f"<p:sld {names} {attributes}>{tree}</p:sld>" for n, tree in enumerate(trees)},
+        **parts,
     }
-    return pptx.decode(packed(**files), {"seconds": 10})[1][0].decode()
+    return pptx.decode(packed(**files), {"name": "a.pptx"})[1][0].decode()
 
 
 def line(content):
@@ -59,10 +63,10 @@ def test_titles_lists_and_other_text_are_distinguished():
         f'<p:sp><p:ph type="title"/>{line("The")}{line(" title ")}</p:sp>'
         f'<p:sp><p:ph/>{line("item")}<a:p><a:pPr lvl="1"/><a:r><a:t>in</a:t></a:r><a:r><a:t>ner</a:t></a:r></a:p>'
         f"{line('last')}{line(' ')}<a:p></a:p></p:sp>"
-        f'<p:sp><p:ph type="ftr"/>{line("left out")}</p:sp><p:sp><p:cNvPr descr=""/>{line("plain")}</p:sp>'
+        f'<p:sp><p:ph type="ftr"/>{line("below")}</p:sp><p:sp><p:cNvPr descr=""/>{line("plain")}</p:sp>'
     )
 
-    assert slides(tree) == "## Slide 1: The title\n\n- item\n  - inner\n- last\n\nplain\n"
+    assert slides(tree) == "## Slide 1: The title\n\n- item\n  - inner\n- last\n\nplain\n\n[footer] below\n"
 
 
 def test_notes_are_shown_if_there_are_any():
@@ -81,7 +85,7 @@ def test_no_text_of_a_table_on_a_slide_is_lost():
     assert slides(table) == "## Slide 1\n\n| a<br>b |  |\n| --- | --- |\n"
     assert slides(no_row + line("after")) == "## Slide 1\n\n| a |\n| --- |\n\nafter\n"
     assert slides(cell(line("a")) + line("after")) == "## Slide 1\n\na\n\nafter\n"
-    assert slides(nested) == "## Slide 1\n\n| x<br>a<br>b<br>y | z |\n| --- | --- |\n"
+    assert slides(nested) == "## Slide 1\n\n| x<br>a b \\|<br>y | z |\n| --- | --- |\n"
 
 
 def test_slides_with_breaks_descriptions_and_comments():
@@ -156,3 +160,61 @@ def test_alternative_text_is_left_out():
     )
 
     assert slides(f"<p:sp><a:p>{alternatives}</a:p></p:sp>") == "## Slide 1\n\nchoice\n"
+
+
+CHART = 'xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart"'
+MATH = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+
+
+def test_images_charts_and_videos_are_shown_or_named():
+    tree = (
+        '<p:pic><p:cNvPr descr="a boat"/><p:blipFill><a:blip r:embed="i"/></p:blipFill></p:pic>'
+        f'<p:graphicFrame><a:graphicData><c:chart {CHART} r:id="c"/></a:graphicData></p:graphicFrame>'
+        '<p:pic><p:nvPr><a:videoFile r:link="v"/></p:nvPr></p:pic>'
+    )
+    shown = slides(
+        tree,
+        targets={"i": ("image", "../media/a.gif"), "c": ("chart", "../c.xml"), "v": ("video", "../media/v.mp4")},
+        **{
+            "ppt/media/a.gif": b"GIF89a\x05\x00\x07\x00",
+            "ppt/media/v.mp4": b"?",
+            "ppt/media/b.emf": b"?",
+            "ppt/c.xml": f"<c:chartSpace {CHART}><c:chart><c:pieChart/></c:chart></c:chartSpace>",
+        },
+    )
+
+    assert shown == (
+        "## Slide 1\n\n![a boat](a.pptx!/ppt/media/a.gif) (5x7)\n\n[chart: pie]\n\n[video: a.pptx!/ppt/media/v.mp4]\n\n"
+        "---\n\n[media without a place in the text: a.pptx!/ppt/media/b.emf]\n"
+    )
+
+
+def test_links_keep_their_targets_and_pieces_of_one_link_are_joined():
+    link = '<a:rPr><a:hlinkClick r:id="h"/></a:rPr>'
+    runs = f"<a:r>{link}<a:t>the </a:t></a:r><a:r>{link}<a:t>tides</a:t></a:r><a:r><a:t>!</a:t></a:r>"
+    shape = '<p:sp><p:cNvPr><a:hlinkClick r:id="h"/></p:cNvPr></p:sp>'
+
+    shown = slides(f"<p:sp><a:p>{runs}</a:p></p:sp>{shape}", targets={"h": ("hyperlink", "/t")})
+
+    assert shown == "## Slide 1\n\n[the tides](t)!\n\n[link: t]\n"
+
+
+def test_numbered_lists_have_their_format_and_start():
+    def item(style, text, level=0, more=""):
+        return (
+            f'<a:p><a:pPr lvl="{level}"><a:buAutoNum type="{style}"{more}/></a:pPr><a:r><a:t>{text}</a:t></a:r></a:p>'
+        )
+
+    items = item("arabicPeriod", "a") + item("alphaLcParenR", "b", 1) + item("arabicPeriod", "c")
+    others = item("romanUcPeriod", "d", more=' startAt="4"') + item("alphaUcParenBoth", "e", 1)
+
+    assert slides(f"<p:sp>{items}</p:sp><p:sp>{others}</p:sp>") == (
+        "## Slide 1\n\n1. a\n  a) b\n2. c\n\nIV. d\n  (A) e\n".replace("\n\nIV", "\nIV")
+    )
+
+
+def test_equations_are_latex():
+    half = "<m:f><m:num><m:r><m:t>a</m:t></m:r></m:num><m:den><m:r><m:t>2</m:t></m:r></m:den></m:f>"
+    equation = f"<m:oMath {MATH}>{half}</m:oMath>"
+
+    assert slides(f"<p:sp><a:p>{equation}</a:p></p:sp>") == "## Slide 1\n\n$\\frac{a}{2}$\n"

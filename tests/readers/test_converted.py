@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,21 @@ def test_the_command_line_shows_the_source_of_a_page(capsys):
     main(["read", "--root", str(FIXTURES), "-N", f"{FIXTURES}/page.html:1"])
 
     assert capsys.readouterr().out == "<!DOCTYPE html>\n"
+
+
+def test_an_office_file_is_listed_like_an_archive(tmp_path):
+    (tmp_path / "deck.pptx").write_bytes((FIXTURES / "talk.pptx").read_bytes())
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.write(tmp_path / "deck.pptx", "deck.pptx")
+
+    with Workspace(tmp_path) as workspace:
+        native = workspace.tool("native")
+        whole, part, nested = [
+            native.call({"files": name}).text.split("\n")
+            for name in ("deck.pptx!/", "deck.pptx!/ppt/slides", "a.zip!/deck.pptx!/")
+        ]
+
+    assert "zip archive, " in whole[1]
+    assert any(line.endswith("ppt/slides/slide1.xml") for line in whole)
+    assert part[1].endswith(" in ppt/slides")
+    assert nested[1:] == whole[1:]

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MAX_POINTS = 20_000
 """The points of one chart that are shown. The rest is counted."""
+MAX_WIDE = 12
+"""A chart with more categories than these has them as rows, not as columns."""
 PART_KINDS = ("chart", "chartEx")
 """The last words of the types of relations that lead to charts."""
 
@@ -102,17 +104,18 @@ class _Series:
         self._sizes.append(sizes)
 
     def rows(self) -> list[list[str]]:
-        """Return a table: one column for each series if they share their categories, else one row for each point."""
+        """Return a table: of series and categories if the series share these, else one row for each point."""
         if not self._names:
             return []
         keys = self._keys[0]
         # A series without categories of its own uses those of the first.
         if all(own in (keys, {}) for own in self._keys) and not any(self._sizes):
             places = sorted({place for points in (keys, *self._values) for place in points})
-            return [
-                ["", *self._names],
-                *([keys.get(n, str(n + 1)), *[points.get(n, "") for points in self._values]] for n in places),
-            ]
+            labels = [keys.get(place, str(place + 1)) for place in places]
+            columns = [[points.get(place, "") for place in places] for points in self._values]
+            if len(places) <= MAX_WIDE:
+                return [["", *labels], *([name, *points] for name, points in zip(self._names, columns, strict=True))]
+            return [["", *self._names], *([label, *points] for label, *points in zip(labels, *columns, strict=True))]
         has_sizes = any(self._sizes)
         rows = [["series", "x", "y", *(["size"] if has_sizes else [])]]
         for name, own, values, sizes in zip(self._names, self._keys, self._values, self._sizes, strict=True):

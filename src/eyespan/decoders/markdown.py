@@ -47,6 +47,26 @@ def indented(text: str, label: str, level: int) -> str:
     return space + label + " " + text.replace("\n", "\n" + space + " " * (len(label) + 1))
 
 
+_ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x"))
+_ROMAN_ONES = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
+
+
+def counted(number: int, style: str) -> str:
+    """Return the number of a list's item in the style that an office file names: lowerLetter, upperRoman ..."""
+    name = style.lower()
+    if "roman" in name and 0 < number < 4000:
+        text = ""
+        for value, letters in _ROMAN:
+            text += letters * (number // value)
+            number %= value
+        text += _ROMAN_ONES[number]
+    elif ("letter" in name or "alpha" in name) and 0 < number < 26 * 30:
+        text = chr(97 + (number - 1) % 26) * ((number - 1) // 26 + 1)
+    else:
+        return f"{number:02}" if name == "decimalzero" else str(number)
+    return text.upper() if name.startswith(("upper", "alphauc", "romanuc")) else text
+
+
 def finish(blocks: Iterable[str]) -> bytes:
     """Join blocks by empty lines and return UTF-8 with LF line ends, cut at `MAX_TEXT_BYTES`."""
     pieces: list[str] = []

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from eyespan.decoders.ooxml import Package
 
 _HEADER_BYTES = 64 * 1024
-_BLIPS = frozenset(("a:blip", "v:imagedata"))
+_BLIPS = frozenset(("a:blip", "imagedata"))
 
 
 class Images:
@@ -35,10 +35,17 @@ class Images:
             if NAMES[child.tag] in ("a:cNvPr", "p:cNvPr", "a:docPr"):
                 description = description or child.get("descr", "") or child.get("title", "")
             if NAMES[child.tag] in _BLIPS and not target:
-                facts = attributes(child)
-                reference = facts.get("r:embed") or facts.get("r:id") or facts.get("r:link") or ""
-                target = relations.get(reference, ("", ""))[1]
+                target = relations.get(_reference(child), ("", ""))[1]
         return [self.line(target, description)] if target or description else []
+
+    def blip_line(self, element: Element, relations: Mapping[str, tuple[str, str]], description: str = "") -> str:
+        """Return the line of an image by the element that refers to its part; "" if it names none."""
+        target = relations.get(_reference(element), ("", ""))[1]
+        return self.line(target, description) if target else ""
+
+    def selector(self, target: str) -> str:
+        """Return the selector of a part."""
+        return f"{self._name}!/{target}"
 
     def line(self, target: str, description: str = "") -> str:
         """Return the line of an image in a part, or elsewhere if there is no such part."""
@@ -46,11 +53,16 @@ class Images:
         if target not in self._package:
             return f"![{alt}]({target})" if target else f"![{alt}]"
         self.shown.add(target.lower())
-        return f"![{alt}]({self._name}!/{target}) ({self._size(target)})"
+        return f"![{alt}]({self.selector(target)}) ({self._size(target)})"
 
     def _size(self, target: str) -> str:
         pixels = image_size(self._package.read_start(target, _HEADER_BYTES))
         return f"{pixels[0]}x{pixels[1]}" if pixels else f"{self._package.size_of(target)} bytes"
+
+
+def _reference(element: Element) -> str:
+    facts = attributes(element)
+    return facts.get("r:embed") or facts.get("r:id") or facts.get("r:link") or facts.get("r:pict") or ""
 
 
 def image_size(data: bytes) -> tuple[int, int] | None:
@@ -77,3 +89,27 @@ def _jpeg_size(data: bytes) -> tuple[int, int] | None:
         else:
             at += 2 + int.from_bytes(data[at + 2 : at + 4], "big")
     return None
+
+
+def other_lines(package: Package, images: Images, directory: str) -> list[str]:
+    """Return a line for each part of a document that is not text: embedded files, media without a place, macros."""
+    lines = []
+    data_of_charts = _chart_data(package, directory)
+    for part in package.names(f"{directory}/embeddings/"):
+        if not part.endswith("/") and part.lower() not in data_of_charts:
+            lines.append(f"[embedded file: {images.selector(part)}]")
+    for part in package.names(f"{directory}/media/"):
+        if not part.endswith("/") and part.lower() not in images.shown:
+            lines.append(f"[media without a place in the text: {images.selector(part)}]")
+    if package.names(f"{directory}/vbaproject.bin"):
+        lines.append("[macros are left out]")
+    return lines
+
+
+def _chart_data(package: Package, directory: str) -> set[str]:
+    """Return the workbooks that hold the numbers of charts, which the charts hold too."""
+    found = set()
+    for part in package.names(f"{directory}/charts/"):
+        if part.endswith(".xml"):
+            found |= {target.lower() for kind, target in package.relations(part).values() if kind == "package"}
+    return found

@@ -39,7 +39,7 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
         if canonical_name(entry.name).startswith(prefix) and not is_denied(entry, archive_path, policy)
     ]
     listed = entries[: opened.request.options.archive.max_members]
-    location = f" in {short_name(directory)}" if directory else ""
+    location = f" in {short_name(directory)}" if prefix and directory else ""
     lines = [f"{contents.format} archive, {len(entries)} member{'s' * (len(entries) != 1)}{location}"]
     lines += [_member_line(entry, archive_path, policy) for entry in listed]
     if len(entries) > len(listed):

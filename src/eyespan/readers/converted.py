@@ -21,12 +21,6 @@ if TYPE_CHECKING:
     from eyespan.opened import Opened
 
 
-def _selector_of(request: ReadRequest) -> str:
-    """Return the selector of the document, which decoders put before the names of its members."""
-    path = escape.visible(request.path) + (f"@{escape.visible(request.revision)}" if request.revision else "")
-    return f"{path}!/{escape.visible(request.member)}" if request.member else path
-
-
 def read(opened: Opened, selection: Selection, context: CallContext) -> Document:
     """Return the selected lines of the document's text.
 
@@ -34,7 +28,7 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
     """
     request, sheet = opened.request, opened.request.options.sheet
     params = {name: value for name, value in (("sheet", sheet.sheet), ("range", sheet.cells)) if value}
-    params["name"] = _selector_of(request)
+    params["name"] = escape.visible(opened.source.path)  # decoders put it before the names of members
     facts, blobs = opened.decode(params, context)
     converted = HeldSource(blobs[0] if blobs else b"", opened.source)
     text_request = ReadRequest(

@@ -114,7 +114,7 @@ class Target:
     path: str
     piece: Piece | None = None
     member: str = ""
-    """A path in the archive; members of nested archives follow another `!/`."""
+    """A path in the archive, "/" for all of it; members of nested archives follow another `!/`."""
     revision: str = ""
 
 
@@ -195,8 +195,7 @@ def bases(text: str, piece: Piece | None) -> list[Target]:
     at = text.rfind("!/")
     splits = [(text, "")]
     while at > 0 and len(splits) < MAX_SPLITS:
-        if len(text) > at + 2:
-            splits.append((text[:at], text[at + 2 :]))
+        splits.append((text[:at], text[at + 2 :] or "/"))
         at = text.rfind("!/", 0, at)
     for path, member in splits:
         found.append(Target(path, piece, member))
@@ -341,7 +340,7 @@ def write_target(target: Target) -> str:
     if target.revision:
         text += f"@{target.revision}"
     if target.member:
-        text += f"!/{target.member}"
+        text += "!/" if target.member == "/" else f"!/{target.member}"
     return text if target.piece is None else f"{text}:{write_piece(target.piece)}"
 
 

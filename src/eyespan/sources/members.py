@@ -130,7 +130,7 @@ def split_member(member: str, contents: Contents) -> tuple[Entry, str] | None:
     while at > 0:
         entry = contents.find(member[:at])
         if entry is not None and entry.what != DIRECTORY:
-            return entry, member[at + 2 :]
+            return entry, member[at + 2 :] or "/"
         at = member.rfind("!/", 0, at)
     return None
 
