@@ -22,7 +22,7 @@ from eyespan.errors import NotFound
         (b"[policy]\ndenny = []", "unknown key policy.denny; the known keys are policy.deny, policy.allow"),
         (b"[tools.read_file]\nmax_scan_bytes = true", "tools.read_file.max_scan_bytes must be of type int"),
         (b"policy = 1", "policy must be a table"),
-        (b"other = 1", "unknown key other; the known keys are roots, policy, tools"),
+        (b"other = 1", "unknown key other; the known keys are roots, policy, tools, dialects"),
         (b'"a\\nb" = 1', r"unknown key a\\x0ab; the known keys"),
         (
             b"[tools.read_file]\nmax_scan_bytes = " + b"9" * 5000,
@@ -81,7 +81,7 @@ def test_a_configuration_inside_the_workspace_can_narrow_access(tmp_path):
 def test_a_configuration_inside_the_workspace_can_lower_limits(tmp_path):
     (tmp_path / "eyespan.toml").write_text("[tools.read_file]\nmax_file_read_bytes = 204800\nmax_scan_bytes = 5\n")
 
-    assert load([str(tmp_path)]).forge == {"max_file_read_bytes": 204_800, "max_scan_bytes": 5}
+    assert load([str(tmp_path)]).settings["forge"] == {"max_file_read_bytes": 204_800, "max_scan_bytes": 5}
 
 
 def test_a_named_configuration_inside_the_workspace_cannot_widen_access_either(tmp_path):
@@ -101,7 +101,7 @@ def test_a_configuration_outside_the_workspace_can_raise_limits_and_be_larger(tm
 
     config = load([str(tmp_path / "work")], str(tmp_path / "host.toml"))
 
-    assert (len(config.deny), config.forge["max_scan_bytes"]) == (5000, 9_000_000_000)
+    assert (len(config.deny), config.settings["forge"]["max_scan_bytes"]) == (5000, 9_000_000_000)
     (tmp_path / "host.toml").write_text("#" * ((1 << 20) + 1))
     with pytest.raises(BadConfig, match="larger than 1048576 bytes"):
         load([str(tmp_path / "work")], str(tmp_path / "host.toml"))

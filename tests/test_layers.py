@@ -69,6 +69,7 @@ STARTING_PROCESSES = {
 PARSING = {
     "cli/audit.py": "the audit log that a person named, one line at a time",
     "cli/call.py": "the arguments on the command line",
+    "cli/options.py": "the values of --set",
     "config.py": "eyespan.toml, whose size, keys and numbers are checked before",
     "dialects/native/arguments.py": "the arguments of a call",
     "hosts/calls.py": "the arguments of a call",

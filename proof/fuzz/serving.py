@@ -61,7 +61,7 @@ class Config(FileTarget):
         for name in ("a/b/c/d.txt", "é/" * 50 + "x", "a" * 300, ".", "\udcff"):
             policy.rule_against(name)
         try:
-            Workspace(self.root).tool("forge", **config.forge)
+            Workspace(self.root).tool("forge", **config.settings.get("forge", {}))
         except (ValueError, TypeError):
             return "no tool"
         return "accepted"

@@ -1,7 +1,8 @@
 """The configuration file `eyespan.toml`: roots, rules and limits.
 
 A file inside the workspace may have been written by anyone, a model included. It can only narrow access: add deny
-rules, choose roots inside the given roots, and lower limits. It is small (`WORKSPACE_LIMITS`), because rules and roots
+rules, choose roots inside the given roots, lower limits and choose formats. It sets no text that a model reads. It is
+small (`WORKSPACE_LIMITS`), because rules and roots
 cost time in every call. A file outside the roots, named with `--config`, belongs to the host and may do more.
 
 A file that cannot be used is one error of one line, found in bounded time: sizes, numbers and keys are checked before
@@ -22,6 +23,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
+
+    from eyespan.dialects.base import Dialect
 
 FILE_NAME = "eyespan.toml"
 MAX_KEY_PARTS = 16
@@ -50,6 +53,7 @@ _SCHEMA: dict[str, Any] = {
     "roots": list,
     "policy": {"deny": list, "allow": list},
     "tools": {"read_file": {"max_file_read_bytes": int, "max_scan_bytes": int, "show_line_numbers": bool}},
+    "dialects": dict,
 }
 """The known keys: the type of a value, or a table of further keys."""
 _DEFAULT_LIMITS: dict[str, int] = {"max_file_read_bytes": 204_800, "max_scan_bytes": 2_097_152}
@@ -67,8 +71,8 @@ class Config:
     roots: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
-    forge: Mapping[str, Any] = {}
-    """The settings of `[tools.read_file]`, section 5 of seed 002."""
+    settings: Mapping[str, Mapping[str, Any]] = {}
+    """The settings of each dialect: `[dialects.NAME]`, and `[tools.read_file]` for `forge` (section 5 of seed 002)."""
 
     def policy(self) -> Policy:
         """Return the rules of the file, on top of the built-in ones."""
@@ -138,7 +142,43 @@ def _parse(data: bytes, name: str, roots: Sequence[str]) -> Config:
                     f"{name}: tools.read_file.{key} can only be lowered from {default} by a file in the workspace; "
                     "a file outside the roots, given with --config, can raise it"
                 )
-    return Config(roots=chosen, deny=deny, allow=allow, forge=forge)
+    settings = _dialect_settings(table.get("dialects", {}), name, is_inside)
+    if forge:
+        settings["forge"] = {**forge, **settings.get("forge", {})}
+    return Config(roots=chosen, deny=deny, allow=allow, settings=settings)
+
+
+def _dialect_settings(table: Mapping[str, Any], name: str, is_inside: bool) -> dict[str, Mapping[str, Any]]:
+    """Return the settings of `[dialects.NAME]` by dialect, checked by the dialects themselves. Raises: BadConfig."""
+    from eyespan.dialects import DIALECTS, dialect_class
+
+    for dialect, settings in table.items():
+        key = f"dialects.{_shown(dialect, is_quoted=False)}"
+        if dialect not in DIALECTS:
+            raise BadConfig(f"{name}: unknown key {key}; the dialects are {', '.join(DIALECTS)}")
+        if not isinstance(settings, dict):
+            raise BadConfig(f"{name}: {key} must be a table")
+        made = dialect_class(dialect)
+        try:
+            made(**settings)
+        except (TypeError, ValueError, LookupError) as error:
+            raise BadConfig(f"{name}: {key}: {_shown(str(error), is_quoted=False)}") from None
+        if is_inside:
+            for setting, value in settings.items():
+                _check_narrowing(made, setting, value, f"{name}: {key}.{setting}")
+    return dict(table)
+
+
+def _check_narrowing(dialect: type[Dialect], setting: str, value: Any, place: str) -> None:
+    """Refuse a setting that a file in the workspace must not change, or not to this value. Raises: BadConfig."""
+    if setting in ("allowed", "encoding") or setting in dialect.choices or isinstance(value, bool):
+        return
+    outside = "a file outside the roots, given with --config, can"
+    if setting not in dialect.limits:
+        raise BadConfig(f"{place} cannot be set by a file in the workspace; {outside} set it")
+    default = dialect.settings[setting]
+    if default is not None and value > default:
+        raise BadConfig(f"{place} can only be lowered from {default} by a file in the workspace; {outside} raise it")
 
 
 def _parse_toml(data: bytes, name: str) -> dict[str, Any]:

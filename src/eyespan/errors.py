@@ -183,13 +183,14 @@ class TooLarge(ReadError):
 
 
 class ScanLimit(ReadError):
-    """The requested lines end after the first `limit_bytes` bytes."""
+    """The requested lines end after the first `limit_bytes` bytes; `needs_numbers`: only to number the last lines."""
 
     code = "scan_limit"
 
-    def __init__(self, path: str, *, limit_bytes: int) -> None:
+    def __init__(self, path: str, *, limit_bytes: int, needs_numbers: bool = False) -> None:
         super().__init__(path, f"the lines asked for lie beyond the first {limit_bytes} bytes")
         self.limit_bytes = limit_bytes
+        self.needs_numbers = needs_numbers
 
 
 class WindowTooLarge(ReadError):

@@ -399,7 +399,7 @@ class Reply:
 
 @public_record
 class ToolSpec:
-    """A tool as its dialect announces it, byte for byte."""
+    """A tool as its dialect announces it."""
 
     name: str
     description: str

@@ -129,6 +129,15 @@ class Policy:
     def __reduce__(self) -> tuple[Any, ...]:
         return _with_rules, self._given
 
+    def with_rules(self, deny: Iterable[str] = (), allow: Iterable[str] = ()) -> Policy:
+        """Return a policy with further rules and exceptions."""
+        denied, allowed, built_in = self._given
+        more = [rule for rule in deny if rule not in denied]
+        exceptions = [rule for rule in allow if rule not in allowed]
+        if not more and not exceptions:
+            return self
+        return Policy((*denied, *more), (*allowed, *exceptions), built_in=built_in)
+
     def unless_zip(self) -> Policy:
         """Return the rules for a file that is a zip archive by its first bytes: `*.key` may be a presentation."""
         other = Policy.__new__(Policy)

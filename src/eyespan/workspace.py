@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from eyespan.context import DEADLINE_SECONDS
+from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.engine import Engine
 from eyespan.guard import Guard
 from eyespan.guard.roots import open_roots
@@ -12,8 +12,11 @@ from eyespan.policy import Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from eyespan.config import Config
+    from eyespan.guard import Root
     from eyespan.tool import Tool
 
 
@@ -22,13 +25,15 @@ class Workspace:
 
     `Workspace(".")`, `Workspace("src", "docs")`; `Workspace("/")` is the whole machine, by explicit choice. Relative
     paths belong to the first root. `policy` lists the names that are refused (by default private keys and credentials);
-    `backend` picks the way files are opened (`eyespan doctor` lists those that work here). No call takes longer than
-    `deadline_seconds`, opening the roots included; None sets no limit, and a dead network mount then blocks for ever.
+    the deny rules of an `eyespan.toml` in the first root are added to it, and `from_config` takes over the rest of such
+    a file. `backend` picks the way files are opened (`eyespan doctor` lists those that work here). No call takes longer
+    than `deadline_seconds`, opening the roots included; None sets no limit, and a dead network mount then blocks for
+    ever.
 
     A pickled workspace holds the paths of its roots and its settings, and opens the roots again where it is unpickled.
     A copy is the workspace itself, because two owners would close the same roots twice.
 
-    Raises: ValueError, NotADirectoryError, TimeoutError, OSError.
+    Raises: ValueError (BadConfig for an `eyespan.toml` that cannot be used), NotADirectoryError, TimeoutError, OSError.
     """
 
     def __init__(
@@ -40,13 +45,80 @@ class Workspace:
     ) -> None:
         if not roots:
             raise ValueError("a workspace needs at least one root")
+        if any(not os.fspath(root) for root in roots):
+            raise ValueError('a root must be a directory, not ""; the current directory is "."')
         if deadline_seconds is not None and not deadline_seconds > 0:
             raise ValueError(f"deadline_seconds must be more than 0, not {deadline_seconds!r}")
-        self.policy = policy or Policy()
+        opened = open_roots(roots, deadline_seconds)
+        config = _load_config(opened, None, deadline_seconds)
+        policy = policy or Policy()
+        if config is not None:
+            policy = policy.with_rules(config.deny)
+        self._set(opened, policy, backend, deadline_seconds, {})
+
+    def _set(
+        self,
+        roots: tuple[Root, ...],
+        policy: Policy,
+        backend: str,
+        deadline_seconds: float | None,
+        settings: Mapping[str, Mapping[str, Any]],
+    ) -> None:
+        self.policy = policy
         self.backend = backend
         self.deadline_seconds = deadline_seconds
-        self.roots = open_roots(roots, deadline_seconds)
-        self.engine = Engine(Guard(self.roots, self.policy, backend), deadline_seconds)
+        self.settings = settings
+        """Settings by dialect, from a configuration file; those given to `tool` take precedence."""
+        self.roots = roots
+        self.engine = Engine(Guard(roots, policy, backend), deadline_seconds)
+
+    @classmethod
+    def from_config(
+        cls,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        roots: Sequence[str | os.PathLike[str]] = (),
+        policy: Policy | None = None,
+        backend: str = "auto",
+        deadline_seconds: float | None = DEADLINE_SECONDS,
+    ) -> Workspace:
+        """Return the workspace that a configuration file describes, as `eyespan call` and `eyespan serve` open it.
+
+        `path` is the file; None is `eyespan.toml` in the first root, if it exists. `roots` take precedence over those
+        of the file; without either, the current directory is the root. The rules of the file are added to `policy`, and
+        its settings of dialects apply to every tool. A file inside the roots can only narrow access (docs/security.md).
+
+        Raises: as the constructor does.
+        """
+        return cls.configured(path, roots=roots, policy=policy, backend=backend, deadline_seconds=deadline_seconds)
+
+    @classmethod
+    def configured(
+        cls,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        roots: Sequence[str | os.PathLike[str]] = (),
+        beyond: Sequence[str] = (),
+        policy: Policy | None = None,
+        backend: str = "auto",
+        deadline_seconds: float | None = DEADLINE_SECONDS,
+    ) -> Workspace:
+        """Do as `from_config` does; where neither it nor the file names roots, those of `beyond` may be read too.
+
+        A file below them belongs to the host: only a file below the other roots is bound to narrow access.
+        """
+        given = tuple(roots) or (os.getcwd(),)
+        how: dict[str, Any] = {"policy": policy, "backend": backend, "deadline_seconds": deadline_seconds}
+        opened = cls(*given, *(() if roots else beyond), **how)
+        config = _load_config(opened.roots[: len(given)], None if path is None else os.fspath(path), deadline_seconds)
+        if config is None:
+            return opened
+        if config.roots and not roots:
+            opened.close()
+            opened = cls(*config.roots, **how)
+        rules = opened.policy.with_rules(config.deny, config.allow)
+        opened._set(opened.roots, rules, backend, deadline_seconds, config.settings)
+        return opened
 
     def tool(self, dialect: str, **settings: Any) -> Tool:
         """Return the read tool in a dialect, with settings of that dialect.
@@ -57,7 +129,9 @@ class Workspace:
         from eyespan.dialects import dialect_class
         from eyespan.tool import Tool
 
-        return Tool(dialect_class(dialect)(**settings), self.engine, workspace=self)
+        made = dialect_class(dialect)(**{**self.settings.get(dialect, {}), **settings})
+        made.set_roots([root.path for root in self.roots])
+        return Tool(made, self.engine, workspace=self)
 
     def close(self) -> None:
         """Close the roots. Tools of this workspace cannot read afterwards."""
@@ -76,11 +150,42 @@ class Workspace:
     __deepcopy__ = __copy__
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, ([root.path for root in self.roots], self.policy, self.backend, self.deadline_seconds)
+        paths = [root.path for root in self.roots]
+        return _reopen, (paths, self.policy, self.backend, self.deadline_seconds, self.settings)
 
     def __repr__(self) -> str:
         return f"Workspace({', '.join(repr(root.path) for root in self.roots)})"
 
 
-def _reopen(paths: list[str], policy: Policy, backend: str, deadline_seconds: float | None) -> Workspace:
-    return Workspace(*paths, policy=policy, backend=backend, deadline_seconds=deadline_seconds)
+def _reopen(
+    paths: list[str],
+    policy: Policy,
+    backend: str,
+    deadline_seconds: float | None,
+    settings: Mapping[str, Mapping[str, Any]],
+) -> Workspace:
+    workspace = Workspace.__new__(Workspace)
+    workspace._set(open_roots(paths, deadline_seconds), policy, backend, deadline_seconds, settings)
+    return workspace
+
+
+def _load_config(roots: Sequence[Root], path: str | None, deadline_seconds: float | None) -> Config | None:
+    """Load the file `path`, else that of the first root; None if there is none. Raises: BadConfig, TimeoutError."""
+    root = roots[0]
+    if path is None and root.never_hangs:
+        try:
+            os.stat("eyespan.toml", dir_fd=root.fd, follow_symlinks=False)
+        except OSError:
+            return None
+    from eyespan.config import FILE_NAME, BadConfig, load
+    from eyespan.errors import ReadError, Stuck, TimedOut
+    from eyespan.guard import blocking
+
+    names = [root.path for root in roots]
+    try:
+        # In a thread: a file that does not answer must not keep the caller from learning that.
+        return blocking.within(CallContext(deadline_seconds), lambda _: load(names, path), key="config")
+    except (TimedOut, Stuck) as error:
+        raise TimeoutError(f"{path or FILE_NAME}: {error}") from None
+    except ReadError as error:
+        raise BadConfig(f"{path or FILE_NAME}: {error}") from None

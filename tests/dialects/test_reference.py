@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from eyespan import Workspace, kinds
-from eyespan.dialects import claude, codex, workspace
+from eyespan.dialects import codex, workspace
 from eyespan.lines import cache, index
 from eyespan.lines.finder import CachedIndex, LineFinder
 from eyespan.lines.reader import LineReader
@@ -105,11 +105,6 @@ def shrunk(sizes):
         mock.patch.multiple(
             codex, MAX_LINE_BYTES=CODEX_LINE_BYTES, _LIMITS=Limits(max_line_bytes=CODEX_LINE_BYTES + 12)
         ),
-        mock.patch.multiple(
-            claude,
-            MAX_LINE_LENGTH=CLAUDE_LINE_CHARS,
-            _LIMITS=Limits(max_line_bytes=4 * (CLAUDE_LINE_CHARS + 2), max_line_chars=CLAUDE_LINE_CHARS),
-        ),
         mock.patch.object(workspace, "SIZE_LIMIT_BYTES", WORKSPACE_BYTES),
     ):
         yield
@@ -125,6 +120,8 @@ class OneFile:
     def call(self, dialect, data, arguments, sizes, **settings_):
         self.path.write_bytes(data)
         name = "path" if dialect.startswith(("workspace", "forge")) else "file_path"
+        if dialect.startswith("claude"):
+            settings_["max_line_length"] = CLAUDE_LINE_CHARS
         with shrunk(sizes):
             return self.workspace.tool(dialect, **settings_).call({name: str(self.path), **arguments})
 

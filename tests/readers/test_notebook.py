@@ -442,3 +442,10 @@ def test_a_valid_response_is_shown(tmp_path, monkeypatch):
     monkeypatch.setattr(worker, "run", lambda *_, **__: (RESPONSE, [b"abc"]))
 
     assert [part.text for part in read(path).parts] == ["a", "c"]
+
+
+def test_an_output_of_an_unknown_type_is_named(shown):
+    reply = shown(code("x", {"output_type": "hologram", "beam": 1}, stream("after")))
+
+    assert "[output of the unknown type hologram not shown; see: " in reply.text
+    assert reply.text.endswith("after")

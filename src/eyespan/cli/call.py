@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
-from eyespan.cli.options import COMMON, Arguments, Option, UsageError
+from eyespan.cli.options import COMMON, SET, Arguments, Option, UsageError, settings_by_dialect
 from eyespan.model import TextContent
 
 TYPE_CHECKING = False
@@ -33,31 +33,13 @@ A reply: {"is_error", "content": [{"type", "text" | "data" + "media_type"}],
 """
 
 
-def _setting(text: str) -> tuple[str, Any]:
-    """Parse NAME=VALUE. The value is JSON; any other text stands for itself."""
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise ValueError(f"must be NAME=VALUE, not {text!r}")
-    try:
-        return name, json.loads(value)
-    except ValueError:
-        return name, value
-
-
 OPTIONS = {
     "options": (
         Option(
             "--jsonl",
             text='many calls: one {"id": ..., "args": {...}} per line of standard input, one reply per line',
         ),
-        Option(
-            "--set",
-            value="NAME=VALUE",
-            field="settings",
-            convert=_setting,
-            is_repeatable=True,
-            text="a setting of the dialect, as JSON or plain text; repeatable",
-        ),
+        SET,
     ),
     "common options": COMMON,
 }
@@ -68,7 +50,8 @@ def main(arguments: Arguments) -> int:
     words = arguments.operands
     if not words:
         raise UsageError("call needs a dialect. Try: eyespan dialects")
-    tool = make_tool(arguments, words[0], dict(arguments.values.get("settings", ())))
+    settings = settings_by_dialect(arguments.values.get("settings", ()), words[:1])
+    tool = make_tool(arguments, words[0], settings.get(words[0], {}))
     if arguments.values.get("jsonl"):
         if len(words) > 1:
             raise UsageError("with --jsonl, standard input holds the calls, one per line")
@@ -92,9 +75,9 @@ def make_tool(arguments: Arguments, dialect: str, settings: dict[str, Any]) -> T
 
     if dialect not in DIALECTS:
         raise UsageError(f"no dialect {dialect!r}; the dialects are {', '.join(DIALECTS)}")
-    workspace, limits = arguments.workspace()
+    workspace = arguments.workspace()
     try:
-        return workspace.tool(dialect, **{**(limits if dialect == "forge" else {}), **settings})
+        return workspace.tool(dialect, **settings)
     except (TypeError, ValueError) as error:
         raise UsageError(str(error)) from None
 

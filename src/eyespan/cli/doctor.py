@@ -84,7 +84,7 @@ def checks(arguments: Arguments) -> Iterator[tuple[str, str, str]]:
     missing = [name for name, is_up in layers.items() if not is_up]
     state = f"up: {', '.join(layers)}" if not missing else f"without {', '.join(missing)}: this system lacks them"
     yield "decoder sandbox", _state(not missing), state
-    workspace, _ = arguments.workspace()
+    workspace = arguments.workspace()
     with workspace:
         is_up, report = _server_sandbox([root.path for root in workspace.roots])
         yield "server sandbox", _state(is_up), report

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from eyespan.context import DEADLINE_SECONDS, CallContext, as_seconds
+from eyespan.context import DEADLINE_SECONDS, as_seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eyespan.cli.detach import Process
-    from eyespan.config import Config
     from eyespan.workspace import Workspace
 
 HELP_WIDTH = 80
@@ -85,6 +84,45 @@ COMMON = (
 """The options that every command accepts, before or after the command's name."""
 
 
+def _setting(text: str) -> tuple[str, str, Any]:
+    """Parse [DIALECT.]NAME=VALUE. The value is JSON; any other text stands for itself."""
+    import json
+
+    name, equals, value = text.partition("=")
+    dialect, _, setting = name.rpartition(".")
+    if not equals or not setting:
+        raise ValueError(f"must be NAME=VALUE or DIALECT.NAME=VALUE, not {text!r}")
+    try:
+        return dialect, setting, json.loads(value)
+    except (ValueError, RecursionError):
+        return dialect, setting, value
+
+
+SET = Option(
+    "--set",
+    value="[DIALECT.]NAME=VALUE",
+    field="settings",
+    convert=_setting,
+    is_repeatable=True,
+    text="a setting of a dialect, as JSON or plain text; repeatable",
+)
+"""The option of every command that makes tools."""
+
+
+def settings_by_dialect(given: Iterable[tuple[str, str, Any]], dialects: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return the values of `--set` by dialect. A name without a dialect belongs to each of `dialects`.
+
+    Raises: UsageError for a dialect that the command does not use.
+    """
+    settings: dict[str, dict[str, Any]] = {}
+    for dialect, name, value in given:
+        if dialect and dialect not in dialects:
+            raise UsageError(f"--set {dialect}.{name}: the dialect is {' and '.join(dialects)}")
+        for each in [dialect] if dialect else dialects:
+            settings.setdefault(each, {})[name] = value
+    return settings
+
+
 class Arguments:
     """The parsed command line of one command.
 
@@ -113,63 +151,35 @@ class Arguments:
         if self.process is not None:
             self.process.finish_loading()
 
-    def workspace(self, roots: Sequence[str] = (), *, is_confined: bool = True) -> tuple[Workspace, Mapping[str, Any]]:
-        """Open the workspace of the common options, or of other `roots`.
+    def workspace(self, roots: Sequence[str] = (), *, is_confined: bool = True) -> Workspace:
+        """Open the workspace of the common options, or of other `roots`, with its configuration.
 
         `is_confined=False`: unless roots are given, every file of the machine is in the workspace, after those of the
         current directory. For a person who names files; never for a model.
 
-        Returns the workspace and the settings of `[tools.read_file]` in its configuration. Raises: UsageError.
+        Raises: UsageError.
         """
-        given = list(roots or self.roots)
-        paths = given or [os.getcwd()]
         if self.process is not None and self.process.can_detach:
             from eyespan.guard import mounts
 
             mounts.before_waiting = self.process.detach
-        confines = list(paths)
-        if not is_confined and not given:
-            paths.append(os.path.abspath(os.sep))
-        workspace = self._open(paths, None)
-        config = self._load_config(workspace, confines)
-        if config is None:
-            return workspace, {}
-        workspace.close()
-        if config.roots and not given:
-            paths = list(config.roots)
-        return self._open(paths, config), config.forge
-
-    def _open(self, roots: list[str], config: Config | None) -> Workspace:
         from eyespan.workspace import Workspace
 
-        policy = None if config is None else config.policy()
         try:
-            return Workspace(*roots, policy=policy, deadline_seconds=self.timeout_seconds)
+            return Workspace.configured(
+                self.config,
+                roots=roots or self.roots,
+                beyond=() if is_confined else (os.path.abspath(os.sep),),
+                deadline_seconds=self.timeout_seconds,
+            )
         except (OSError, ValueError) as error:
+            # Only a process that has found a configuration file has loaded its module.
+            import sys
+
+            config = sys.modules.get("eyespan.config")
+            if config is not None and isinstance(error, (config.BadConfig, TimeoutError)):
+                raise UsageError(str(error)) from None
             raise UsageError(f"--root: {error}") from None
-
-    def _load_config(self, workspace: Workspace, roots: list[str]) -> Config | None:
-        """Load the file of `--config`, else that of the first root; None if there is none.
-
-        A file in one of the `roots` can only narrow what may be read. Raises: UsageError.
-        """
-        root = workspace.roots[0]
-        if self.config is None and root.never_hangs:
-            try:
-                os.stat("eyespan.toml", dir_fd=root.fd, follow_symlinks=False)
-            except OSError:
-                return None
-        from eyespan.config import BadConfig, load
-        from eyespan.errors import ReadError
-        from eyespan.guard import blocking
-
-        try:
-            # In a thread: a file that does not answer must not keep the command from reporting that.
-            return blocking.within(CallContext(self.timeout_seconds), lambda _: load(roots, self.config), key="config")
-        except BadConfig as error:
-            raise UsageError(str(error)) from None
-        except ReadError as error:
-            raise UsageError(f"{self.config or 'eyespan.toml'}: {error}") from None
 
 
 def parse(command: str, words: Iterable[str], options: Iterable[Option]) -> tuple[dict[str, Any], list[str]]:

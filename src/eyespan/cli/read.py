@@ -102,7 +102,7 @@ def main(arguments: Arguments) -> int:
     is_json = values.get("json", False)
     terminal = sys.stdout.isatty() and not is_json
     colored = color == "always" or (color == "auto" and terminal and not os.environ.get("NO_COLOR"))
-    workspace, _ = arguments.workspace(is_confined=False)
+    workspace = arguments.workspace(is_confined=False)
     pager = None
     if terminal and not values.get("no_pager"):
         from eyespan.cli.pager import Pager

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from eyespan.cli.options import COMMON, Arguments, Option, UsageError, parse
-from eyespan.server.options import InvalidOptions, ServeOptions, validate
+from eyespan.cli.options import COMMON, SET, Arguments, Option, UsageError, parse, settings_by_dialect
+from eyespan.dialects import dialect_class
+from eyespan.server.options import DEFAULT_DIALECT, InvalidOptions, ServeOptions, validate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Callable, Sequence
 
     from eyespan.workspace import Workspace
 
@@ -22,6 +22,8 @@ Runs the read tool as an MCP server.
                                         another directory, another dialect
   eyespan serve --dialect codex --dialect claude
                                         both, as codex_read_file and claude_Read
+  eyespan serve --dialect claude --set line_number_format=arrow
+                                        a setting of the dialect
   eyespan serve --http 127.0.0.1:8765   one server for many agents; it prints
                                         where its token is
   eyespan serve --audit reads.jsonl     log every call; `eyespan audit
@@ -102,6 +104,7 @@ OPTIONS = {
             is_repeatable=True,
             text="the dialect of the tool (`eyespan dialects` lists them); repeatable",
         ),
+        SET,
         Option("--rich", text="send PDFs as embedded documents too; most hosts cannot show them"),
         Option("--audit", value="FILE", text="log one JSON line per call: caller, path, size; never contents"),
         Option("--audit-required", text="refuse to read while that line cannot be written"),
@@ -137,14 +140,14 @@ def main(arguments: Arguments) -> int:
     """Serve until the host closes the connection. Returns the exit status."""
     from eyespan import server
 
-    serve_options(arguments)  # reports wrong usage before a root is opened
-    workspace, forge = arguments.workspace()
+    options = serve_options(arguments)  # reports wrong usage before a root is opened
+    workspace = arguments.workspace()
 
     def open_workspace(roots: Sequence[str] | None) -> Workspace:
         arguments.finish_loading()  # the server asks for a workspace when its modules are loaded
-        return arguments.workspace(roots)[0] if roots else workspace
+        return arguments.workspace(roots) if roots else workspace
 
-    return server.serve(open_workspace, serve_options(arguments, {"forge": forge}))
+    return server.serve(open_workspace, options)
 
 
 def parse_words(words: Sequence[str]) -> ServeOptions:
@@ -154,17 +157,22 @@ def parse_words(words: Sequence[str]) -> ServeOptions:
     return serve_options(Arguments(values, operands))
 
 
-def serve_options(arguments: Arguments, settings: Mapping[str, Mapping[str, Any]] | None = None) -> ServeOptions:
+def serve_options(arguments: Arguments) -> ServeOptions:
     """Return the options of the server that a command line asks for. Raises: UsageError."""
     arguments.reject_operands("serve")
-    values = arguments.values
+    values = dict(arguments.values)
     if "http" not in values:
         for option in _ONLY_HTTP:
             if option.field in values:
                 raise UsageError(f"{option.names[0]} works only with --http")
-    options = ServeOptions(**values, timeout_seconds=arguments.timeout_seconds, settings=settings or {})
+    values["settings"] = settings_by_dialect(values.get("settings", ()), values.get("dialects", (DEFAULT_DIALECT,)))
+    options = ServeOptions(**values, timeout_seconds=arguments.timeout_seconds)
     try:
         validate(options)
+        for dialect, settings in options.settings.items():
+            dialect_class(dialect)(**settings)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"--set: {error}") from None
     except InvalidOptions as error:
         raise UsageError(str(error)) from None
     return options

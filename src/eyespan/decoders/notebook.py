@@ -247,10 +247,14 @@ class _CellWriter:
             self._text("\n".join([f"{name}: {value}", *filter(None, lines)]), f"{path}.traceback")
         else:
             data = output.get("data")
+            forms = {OLD_TYPES[k]: v for k, v in output.items() if k in OLD_TYPES}
             if isinstance(data, dict):
                 self._forms(data, f"{path}.data")
+            elif forms or kind in ("display_data", "execute_result", "pyout"):
+                self._forms(forms, path)
             else:
-                self._forms({OLD_TYPES[k]: v for k, v in output.items() if k in OLD_TYPES}, path)
+                name = without_surrogates(str(kind))[:100]
+                self._note(f"[output of the unknown type {name} not shown; see: {self._notebook.command(path)}]")
 
     def _forms(self, forms: Mapping[str, Any], path: str) -> None:
         """Write one output of several media types: the plain text and the images, or else the most readable text."""

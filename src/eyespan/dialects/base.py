@@ -7,7 +7,7 @@ from eyespan.model import Reply, TextContent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from eyespan.context import CallContext
@@ -27,17 +27,30 @@ class Dialect:
     name = ""
     summary = ""
     """One line for people who choose a dialect."""
+    instructions = (
+        "Text is returned by lines: for a large file, ask for the range you need. Images, PDF pages and notebooks are "
+        "returned as such."
+    )
+    """What the dialect shows, for a model: part of the instructions of an MCP server."""
     settings: Mapping[str, Any] = {}
     """The settings of this dialect with their defaults; every dialect also has `allowed` and `encoding`.
 
     `encoding`: None is the rule of the dialect's document, "auto" detects it, anything else names an encoding.
     """
+    choices: Mapping[str, tuple[str, ...]] = {}
+    """The values of settings that have few."""
+    limits: tuple[str, ...] = ()
+    """The settings that are whole numbers from 0 on. A configuration file in the workspace can only lower them."""
+    can_be_off: tuple[str, ...] = ()
+    """Those of them that None lifts."""
 
     def __init__(self, **settings: Any) -> None:
         known = {"allowed": True, "encoding": None, **self.settings}
         unknown = sorted(set(settings) - set(known))
         if unknown:
             raise TypeError(f"{self.name} has no setting {', '.join(unknown)}; it has {', '.join(sorted(known))}")
+        for name, value in settings.items():
+            self._check_setting(name, value, known[name])
         known.update(settings)
         self._given_settings = settings
         self.allowed: bool = known["allowed"]
@@ -49,11 +62,28 @@ class Dialect:
         """Pickle the class and the settings given to it, without the memory between calls."""
         return _with_settings, (type(self), self._given_settings)
 
+    def _check_setting(self, name: str, value: Any, default: Any) -> None:
+        """Check the type of a value. Raises: ValueError."""
+        if isinstance(default, bool):
+            if not isinstance(value, bool):
+                raise ValueError(f"{name} must be true or false, not {value!r}")
+        elif name in self.choices:
+            if value not in self.choices[name]:
+                known = " or ".join([f'"{choice}"' for choice in self.choices[name]])
+                raise ValueError(f"{name} must be {known}, not {value!r}")
+        elif name in self.limits:
+            is_off = value is None and name in self.can_be_off
+            if not is_off and (type(value) is not int or not 0 <= value < 2**62):
+                raise ValueError(f"{name} must be a whole number from 0 on, not {value!r}")
+
     def _configure(self, settings: Mapping[str, Any]) -> None:
         """Take over the dialect's own settings. Raises: ValueError for an invalid value."""
 
     def _spec(self) -> ToolSpec:
         raise NotImplementedError  # abstract
+
+    def set_roots(self, roots: Sequence[str]) -> None:
+        """Take note of the roots of the workspace, for a dialect whose definition names them."""
 
     def run(self, arguments: Any, engine: Engine, context: CallContext | None) -> Reply:
         """Answer one call.

@@ -1,7 +1,8 @@
 """Claude Code `Read` (seed 003): `cat -n` lines, reminders for empty files, images, PDFs and notebooks as blocks.
 
 `claude` follows the document (`offset` from 0, a tab after the number); `claude-upstream` follows the shipped product
-(`offset` from 1, an arrow).
+(`offset` from 1, an arrow, no `pages` in the schema, refusals of whole files over 256 KB and of answers over 25,000
+tokens). The variables of the document's prompt are settings.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from eyespan import errors, kinds
 from eyespan.dialects.arguments import BadArguments, as_whole, shown
 from eyespan.dialects.base import CHANGED, CHANGED_DOCUMENT, FileDialect, encoding_facts, encoding_note, only_text
 from eyespan.dialects.rendering import numbered
+from eyespan.escape import visible
 from eyespan.model import (
     NUL_IS_BINARY,
     BytesPart,
@@ -28,10 +30,11 @@ from eyespan.model import (
     ToolSpec,
 )
 from eyespan.record import record
+from eyespan.tokens import estimate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from eyespan.dialects.base import Admit
@@ -43,7 +46,6 @@ MAX_LINE_LENGTH = 2000
 BASH_TOOL_NAME = "Bash"
 MAX_PAGES = 20
 SEPARATORS = {"tab": "\t", "arrow": "→"}
-_LIMITS = Limits(max_line_bytes=4 * (MAX_LINE_LENGTH + 2), max_line_chars=MAX_LINE_LENGTH)
 _SHOWN_KINDS = kinds.shown_in("claude")
 _PDF_ONLY = frozenset(("pdf",))
 _NO_KINDS: frozenset[str] = frozenset()
@@ -67,6 +69,8 @@ class ClaudeArgs:
     """None: not given. A reminder follows lines that are cut by the default, but not those cut by a given limit."""
     pages: tuple[int, int] | None = None
     """The first and the last page, for PDFs."""
+    is_whole: bool = False
+    """Neither `offset` nor `limit` is given."""
 
 
 class Claude(FileDialect):
@@ -74,23 +78,54 @@ class Claude(FileDialect):
 
     name = "claude"
     summary = "cat -n, images, PDFs page by page, notebooks, reminders for empty files; offset from 0"
-    settings = {"can_read_pdf": True, "pdf": "pages", "line_number_format": "tab"}
+    settings = {
+        "can_read_pdf": True,
+        "pdf": "pages",
+        "line_number_format": "tab",
+        "default_read_lines": DEFAULT_READ_LINES,
+        "max_line_length": MAX_LINE_LENGTH,
+        "bash_tool_name": BASH_TOOL_NAME,
+        "describes_roots": False,
+        "has_pages": True,
+        "max_tokens": None,
+        "max_bytes": None,
+    }
+    choices = {"pdf": ("pages", "document"), "line_number_format": tuple(SEPARATORS)}
+    limits = ("default_read_lines", "max_line_length", "max_tokens", "max_bytes")
+    can_be_off = ("max_tokens", "max_bytes")
     first_offset = 0
-    max_line_chars = MAX_LINE_LENGTH
 
     def _configure(self, settings: Mapping[str, Any]) -> None:
-        if settings["pdf"] not in ("pages", "document"):
-            raise ValueError(f'pdf must be "pages" or "document", not {settings["pdf"]!r}')
-        if settings["line_number_format"] not in SEPARATORS:
-            raise ValueError(f'line_number_format must be "tab" or "arrow", not {settings["line_number_format"]!r}')
-        self.can_read_pdf = bool(settings["can_read_pdf"])
+        for name in ("default_read_lines", "max_line_length"):
+            if settings[name] < 1:
+                raise ValueError(f"{name} must be 1 or more, not {settings[name]!r}")
+        if not isinstance(settings["bash_tool_name"], str) or not settings["bash_tool_name"]:
+            raise ValueError(f"bash_tool_name must be the name of a tool, not {settings['bash_tool_name']!r}")
+        self.can_read_pdf: bool = settings["can_read_pdf"]
         self.pdf: str = settings["pdf"]
         self.separator = SEPARATORS[settings["line_number_format"]]
+        self.default_read_lines: int = settings["default_read_lines"]
+        self.max_line_chars: int = settings["max_line_length"]
+        self.bash_tool_name: str = settings["bash_tool_name"]
+        self.describes_roots: bool = settings["describes_roots"]
+        self.has_pages: bool = settings["has_pages"]
+        self.max_tokens: int | None = settings["max_tokens"]
+        self.max_bytes: int | None = settings["max_bytes"]
+        self._roots: tuple[str, ...] = ()
+        """The directories that the definition names; none if it claims the whole machine."""
+        self._limits = Limits(max_line_bytes=4 * (self.max_line_chars + 2), max_line_chars=self.max_line_chars)
         self._options = DocumentOptions(pdf=PdfOptions(max_pages=MAX_PAGES, is_whole=self.pdf == "document"))
 
+    def set_roots(self, roots: Sequence[str]) -> None:
+        if self.describes_roots and "/" not in roots:
+            self._roots = tuple(map(visible, roots))
+            self.spec = self._spec()
+
     def _spec(self) -> ToolSpec:
-        description = "\n".join(line for line in DESCRIPTION if self.can_read_pdf or not line.startswith(PDF_LINE))
-        return ToolSpec("Read", description, _schema(self.first_offset, self.can_read_pdf))
+        lines = _description(self.default_read_lines, self.max_line_chars, self.bash_tool_name, self._roots)
+        description = "\n".join([line for line in lines if self.can_read_pdf or not line.startswith(PDF_LINE)])
+        has_pages = self.has_pages and self.can_read_pdf
+        return ToolSpec("Read", description, _schema(self.first_offset, has_pages, self.default_read_lines))
 
     def parse(self, arguments: Any, admit: Admit) -> ClaudeArgs:
         if not isinstance(arguments, dict):
@@ -108,13 +143,14 @@ class Claude(FileDialect):
             raise _bad("Limit must be greater than 0")
         pages = _pages(arguments.get("pages")) if self.can_read_pdf else None
         first = max(1, offset - self.first_offset + 1)
-        return ClaudeArgs(file_path=path, offset=offset, first=first, limit=limit, pages=pages)
+        is_whole = limit is None and arguments.get("offset") is None
+        return ClaudeArgs(file_path=path, offset=offset, first=first, limit=limit, pages=pages, is_whole=is_whole)
 
     def plan(self, args: ClaudeArgs) -> ReadRequest:
         return ReadRequest(
             path=args.file_path,
-            selection=Lines(args.first, args.limit or DEFAULT_READ_LINES),
-            limits=_LIMITS,
+            selection=Lines(args.first, args.limit or self.default_read_lines),
+            limits=self._limits,
             text_rule=NUL_IS_BINARY,
             documents=_SHOWN_KINDS,
             refuses=_NO_KINDS if self.can_read_pdf else _PDF_ONLY,
@@ -141,7 +177,12 @@ class Claude(FileDialect):
                 f"The file has {total} lines.</system-reminder>"
             )
             return _reminder(text, {"total_lines": total, "lines_returned": 0, "truncated": False})
-        view = numbered(part, width=6, mark=self.separator, max_chars=MAX_LINE_LENGTH)
+        size = document.facts.size_bytes
+        if self.max_bytes is not None and args.is_whole and size > self.max_bytes:
+            raise _too_large(f"{_kilobytes(size)}) exceeds maximum allowed size ({_kilobytes(self.max_bytes)}")
+        view = numbered(part, width=6, mark=self.separator, max_chars=self.max_line_chars)
+        if self.max_tokens is not None and (cost := estimate(view)) > self.max_tokens:
+            raise _too_large(f"{cost} tokens) exceeds maximum allowed tokens ({self.max_tokens}")
         content: list[Content] = [TextContent(view)]
         facts: dict[str, Any] = {"lines_returned": returned, "truncated": part.more}
         if total is not None:
@@ -173,7 +214,7 @@ class Claude(FileDialect):
             case errors.NotRegular(what="directory"):
                 text = (
                     "EISDIR: illegal operation on a directory, read. "
-                    f"To list a directory, use an ls command via the {BASH_TOOL_NAME} tool."
+                    f"To list a directory, use an ls command via the {self.bash_tool_name} tool."
                 )
             case errors.Binary():
                 name = error.path.rpartition("/")[2]
@@ -186,6 +227,8 @@ class Claude(FileDialect):
                 text = f"This {KIND_NAMES.get(error.kind, error.kind)} cannot be read: {error}"
             case errors.WindowTooLarge():
                 text = f"File content exceeds maximum allowed size: {error}. Use offset and limit to read a part of it."
+            case errors.OutsideRoot() if self._roots:
+                text = f"Access denied: the file is outside the directories that may be read: {', '.join(self._roots)}."
             case errors.OutsideRoot():
                 text = "Access denied: the file is outside the folders that may be read."
             case errors.PolicyDenied(rule=""):
@@ -193,7 +236,8 @@ class Claude(FileDialect):
             case errors.PolicyDenied():
                 text = f"Access denied: reading this file is forbidden by the rule {error.rule}."
             case errors.PermissionRefused():
-                text = f"EACCES: permission denied, read. {error}"
+                reason = "" if error.reason == errors.system_text(error.errno) else f" {error}"
+                text = f"EACCES: permission denied, read.{reason}"
             case _:
                 text = f"Error reading file: {error}"
         return ReplyError(error.code, text)
@@ -203,9 +247,28 @@ class ClaudeUpstream(Claude):
     """The tool as the shipped product behaves."""
 
     name = "claude-upstream"
-    summary = "as claude, as the shipped product does: offset from 1, an arrow after the number"
-    settings = {**Claude.settings, "line_number_format": "arrow"}
+    summary = "as claude, with the manners of the shipped product 2.0.14: offset from 1, an arrow, its refusals of size"
+    settings = {
+        **Claude.settings,
+        "line_number_format": "arrow",
+        "has_pages": False,
+        "max_tokens": 25_000,
+        "max_bytes": 256 * 1024,
+    }
     first_offset = 1
+
+
+def _too_large(fact: str) -> BadArguments:
+    """Return the refusal of the shipped product, in its words."""
+    text = (
+        f"File content ({fact}). Please use offset and limit parameters to read specific portions of the file, or use "
+        "the GrepTool to search for specific content."
+    )
+    return BadArguments("too_large", text)
+
+
+def _kilobytes(size_bytes: int) -> str:
+    return f"{size_bytes / 1024:.1f}".removesuffix(".0") + "KB"
 
 
 def _page_options(first: int, last: int) -> DocumentOptions:
@@ -297,33 +360,51 @@ def _bad(text: str) -> BadArguments:
 
 
 PDF_LINE = "- This tool can read PDF files"
-# The text of the seed, with its variables filled in.
-DESCRIPTION = (
-    "Reads a file from the local filesystem. You can access any file directly by using this tool.",
-    "Assume this tool is able to read all files on the machine. If the User provides a path to a file assume that path "
-    "is valid. It is okay to read a file that does not exist; an error will be returned.",
-    "",
-    "Usage:",
-    "- The file_path parameter must be an absolute path, not a relative path",
-    f"- By default, it reads up to {DEFAULT_READ_LINES} lines starting from the beginning of the file",
-    "- You can optionally specify a line offset and limit (especially handy for long files), but it's recommended to "
-    "read the whole file by not providing these parameters",
-    f"- Any lines longer than {MAX_LINE_LENGTH} characters will be truncated",
-    "- Results are returned using cat -n format, with line numbers starting at 1",
-    "- This tool allows Claude Code to read images (eg PNG, JPG, etc). When reading an image file the contents are "
-    "presented visually as Claude Code is a multimodal LLM.",
-    f"{PDF_LINE} (.pdf). PDFs are processed page by page, extracting both text and visual content for analysis.",
-    "- This tool can read Jupyter notebooks (.ipynb files) and returns all cells with their outputs, combining code, "
-    "text, and visualizations.",
-    "- This tool can only read files, not directories. To read a directory, use an ls command via the "
-    f"{BASH_TOOL_NAME} tool.",
-    "- You can call multiple tools in a single response. It is always better to speculatively read multiple "
-    "potentially useful files in parallel.",
-    "- You will regularly be asked to read screenshots. If the user provides a path to a screenshot, ALWAYS use this "
-    "tool to view the file at the path. This tool will work with all temporary file paths.",
-    "- If you read a file that exists but has empty contents you will receive a system reminder warning in place of "
-    "file contents.",
-)
+
+
+def _description(read_lines: int, line_chars: int, bash_tool: str, roots: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the text of the seed with its variables filled in, line by line.
+
+    With `roots`, the three places where it claims the whole machine name those directories instead.
+    """
+    any_file, all_files, that_path, temporary = (
+        "any file directly",
+        "all files on the machine",
+        "a path to a file",
+        "with all temporary file paths",
+    )
+    if roots:
+        places = ", ".join(roots)
+        any_file = f"any file below {places} directly"
+        all_files = "all files below these directories, and no others"
+        that_path = "a path to a file below them"
+        temporary = f"with temporary file paths only below {places}"
+    return (
+        f"Reads a file from the local filesystem. You can access {any_file} by using this tool.",
+        f"Assume this tool is able to read {all_files}. If the User provides {that_path} assume that path "
+        "is valid. It is okay to read a file that does not exist; an error will be returned.",
+        "",
+        "Usage:",
+        "- The file_path parameter must be an absolute path, not a relative path",
+        f"- By default, it reads up to {read_lines} lines starting from the beginning of the file",
+        "- You can optionally specify a line offset and limit (especially handy for long files), but it's recommended "
+        "to read the whole file by not providing these parameters",
+        f"- Any lines longer than {line_chars} characters will be truncated",
+        "- Results are returned using cat -n format, with line numbers starting at 1",
+        "- This tool allows Claude Code to read images (eg PNG, JPG, etc). When reading an image file the contents are "
+        "presented visually as Claude Code is a multimodal LLM.",
+        f"{PDF_LINE} (.pdf). PDFs are processed page by page, extracting both text and visual content for analysis.",
+        "- This tool can read Jupyter notebooks (.ipynb files) and returns all cells with their outputs, combining "
+        "code, text, and visualizations.",
+        "- This tool can only read files, not directories. To read a directory, use an ls command via the "
+        f"{bash_tool} tool.",
+        "- You can call multiple tools in a single response. It is always better to speculatively read multiple "
+        "potentially useful files in parallel.",
+        "- You will regularly be asked to read screenshots. If the user provides a path to a screenshot, ALWAYS use "
+        f"this tool to view the file at the path. This tool will work {temporary}.",
+        "- If you read a file that exists but has empty contents you will receive a system reminder warning in place "
+        "of file contents.",
+    )
 
 
 PAGES_SCHEMA = {
@@ -333,7 +414,7 @@ PAGES_SCHEMA = {
 }
 
 
-def _schema(first_offset: int, pages: bool) -> dict[str, Any]:
+def _schema(first_offset: int, pages: bool, read_lines: int) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": {
@@ -345,7 +426,7 @@ def _schema(first_offset: int, pages: bool) -> dict[str, Any]:
             },
             "limit": {
                 "type": "number",
-                "description": f"The number of lines to read (default: {DEFAULT_READ_LINES}). "
+                "description": f"The number of lines to read (default: {read_lines}). "
                 "Only provide if the file is too large to read at once",
             },
             **({"pages": PAGES_SCHEMA} if pages else {}),

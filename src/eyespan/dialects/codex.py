@@ -47,8 +47,11 @@ class Codex(FileDialect):
 
     name = "codex"
     summary = "absolute file_path, offset/limit, `L12: ` lines, an indentation mode around an anchor line"
+    instructions = "Every file is returned as lines of text. For a large file, ask for the range you need."
     max_levels = 4
     include_header = False
+    refuses_negatives = False
+    """Negative numbers are refused by the parser, as in the program, and not with the texts of the document."""
     max_line_bytes = MAX_LINE_BYTES
 
     def _spec(self) -> ToolSpec:
@@ -57,8 +60,9 @@ class Codex(FileDialect):
     def parse(self, arguments: Any, admit: Admit) -> CodexArgs:
         fields = _object(arguments, "arguments")
         path = _field(fields, "file_path", "string")
-        offset = _field(fields, "offset", "usize", 1)
-        limit = _field(fields, "limit", "usize", DEFAULT_LIMIT)
+        number = "usize" if self.refuses_negatives else "number"
+        offset = _field(fields, "offset", number, 1)
+        limit = _field(fields, "limit", number, DEFAULT_LIMIT)
         mode = _field(fields, "mode", "string", "slice")
         if mode not in ("slice", "indentation"):
             raise _unparsed(f"mode: unknown variant `{mode}`, expected `slice` or `indentation`")
@@ -66,11 +70,11 @@ class Codex(FileDialect):
         if options is None and mode == "slice":
             return _slice_args(path, offset, limit)
         options = {} if options is None else _object(options, "indentation")
-        anchor = _field(options, "indentation.anchor_line", "usize", None, nullable=True)
+        anchor = _field(options, "indentation.anchor_line", number, None, nullable=True)
         levels = _field(options, "indentation.max_levels", "usize", self.max_levels)
         siblings = _field(options, "indentation.include_siblings", "boolean", False)
         header = _field(options, "indentation.include_header", "boolean", self.include_header)
-        max_lines = _field(options, "indentation.max_lines", "usize", None, nullable=True)
+        max_lines = _field(options, "indentation.max_lines", number, None, nullable=True)
         args = _slice_args(path, offset, limit)
         if mode == "slice":
             return args
@@ -125,6 +129,7 @@ class CodexUpstream(Codex):
     summary = "as codex, with the defaults of the program that shipped: max_levels 0, include_header true"
     max_levels = 0
     include_header = True
+    refuses_negatives = True
 
 
 def _slice_args(path: str, offset: int, limit: int) -> CodexArgs:
@@ -166,7 +171,10 @@ _MISSING = object()
 
 
 def _field(fields: Mapping[str, Any], name: str, kind: str, default: Any = _MISSING, *, nullable: bool = False) -> Any:
-    """Return one argument, checked as strictly as by the original's parser: no quoted number, no fraction, no null."""
+    """Return one argument, checked as strictly as by the original's parser: no quoted number, no fraction, no null.
+
+    A "number" may be negative, which the caller refuses like 0.
+    """
     value = fields.get(name[name.rfind(".") + 1 :], _MISSING)
     if value is _MISSING:
         if default is _MISSING:
@@ -174,6 +182,10 @@ def _field(fields: Mapping[str, Any], name: str, kind: str, default: Any = _MISS
         return default
     if value is None and nullable:
         return default
+    if kind == "number":
+        if is_integer(value) and value < 0:
+            return 0
+        kind = "usize"
     if kind == "usize" and is_integer(value):
         if 0 <= value <= _USIZE_MAX:
             return value

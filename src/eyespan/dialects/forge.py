@@ -1,7 +1,8 @@
 """Forge `Read` (seed 002): ranges, head and tail, base64 for binary files, byte and scan limits from TOML.
 
 Bad arguments are reported before anything on disk. `max_file_read_bytes` limits a read of the whole file,
-`max_scan_bytes` a read of lines: from the start of the file through the last line read. Lines keep their terminators.
+`max_scan_bytes` a read of lines: from the start of the file through the last line read, and for a tail without line
+numbers only the lines themselves. Lines keep their terminators.
 """
 
 from __future__ import annotations
@@ -53,14 +54,11 @@ class Forge(FileDialect):
 
     name = "forge"
     summary = "Read with aliases, ranges, head/tail, base64 for binary files, byte and scan limits from TOML"
+    instructions = "Text is returned by lines, other files as base64. For a large file, ask for the range you need."
     settings = {"max_file_read_bytes": 204_800, "max_scan_bytes": 2_097_152, "show_line_numbers": True}
+    limits = ("max_file_read_bytes", "max_scan_bytes")
 
     def _configure(self, settings: Mapping[str, Any]) -> None:
-        for name in ("max_file_read_bytes", "max_scan_bytes"):
-            if not is_integer(settings[name]) or settings[name] < 0:
-                raise ValueError(f"{name} must be a whole number of bytes, not {settings[name]!r}")
-        if not isinstance(settings["show_line_numbers"], bool):
-            raise ValueError(f"show_line_numbers must be true or false, not {settings['show_line_numbers']!r}")
         self.max_file_read_bytes: int = settings["max_file_read_bytes"]
         self.max_scan_bytes: int = settings["max_scan_bytes"]
         self.show_line_numbers: bool = settings["show_line_numbers"]
@@ -68,7 +66,9 @@ class Forge(FileDialect):
         self._range_limits = Limits(max_scan_bytes=self.max_scan_bytes)
 
     def _spec(self) -> ToolSpec:
-        return ToolSpec("Read", DESCRIPTION, _schema(), ("read", "read_file", "read-file", "ReadFile"))
+        return ToolSpec(
+            "Read", DESCRIPTION, _schema(self.show_line_numbers), ("read", "read_file", "read-file", "ReadFile")
+        )
 
     def parse(self, arguments: Any, admit: Admit) -> ForgeArgs:
         if not isinstance(arguments, dict):
@@ -90,11 +90,14 @@ class Forge(FileDialect):
         numbers = arguments.get("show_line_numbers")
         if numbers is not None and not isinstance(numbers, bool):
             raise _bad(f"show_line_numbers must be true or false, not {shown(numbers)}")
+        show_numbers: bool = self.show_line_numbers if numbers is None else numbers
         selection = _selection(given)
+        if isinstance(selection, Tail) and not show_numbers:
+            selection = Tail(selection.count, numbered=False)
         if ".." in path.split("/"):
             admit(path, False)  # raises if the name is denied
             raise errors.OutsideRoot(path)
-        return ForgeArgs(path, selection, self.show_line_numbers if numbers is None else numbers)
+        return ForgeArgs(path, selection, show_numbers)
 
     def plan(self, args: ForgeArgs) -> ReadRequest:
         is_whole = args.selection is _WHOLE_FILE
@@ -129,7 +132,7 @@ class Forge(FileDialect):
                 result["media_type"] = first.media_type
         else:
             part = only_text(document)
-            if not part.line_count and part.total_lines:
+            if not part.line_count and part.total_lines and part.first_line:
                 raise _bad(f"start_line {part.first_line} exceeds file line count {part.total_lines}")
             last = part.first_line + part.line_count - 1
             if args.show_line_numbers:
@@ -137,7 +140,7 @@ class Forge(FileDialect):
             else:
                 text = unnumbered(part)
             result = {"text": text, "binary": False, "path": facts.path}
-            if part.line_count:
+            if part.line_count and part.first_line:  # the last lines of a large file have no known numbers
                 result.update(start_line=part.first_line, end_line=last)
             if part.total_lines is not None:
                 result["total_lines"] = part.total_lines
@@ -160,6 +163,11 @@ class Forge(FileDialect):
                 return ReplyError("BadArgs", "Bad args: Line ranges are not supported for binary files")
             case errors.TooLarge():
                 reason = "File too large; use start_line/end_line"
+            case errors.ScanLimit(needs_numbers=True):
+                reason = (
+                    "Scan limit exceeded; narrow the range: the numbers of the last lines need a scan of the whole "
+                    "file. With show_line_numbers false the last lines are read without one"
+                )
             case errors.ScanLimit():
                 reason = "Scan limit exceeded; narrow the range"
             case errors.NotRegular(what="directory"):
@@ -196,7 +204,7 @@ def _bad(text: str) -> BadArguments:
 DESCRIPTION = "Reads file contents, whole or an optional range of lines."
 
 
-def _schema() -> dict[str, Any]:
+def _schema(show_line_numbers: bool) -> dict[str, Any]:
     def integer(description: str) -> dict[str, Any]:
         return {"type": "integer", "minimum": 1, "description": description}
 
@@ -211,7 +219,7 @@ def _schema() -> dict[str, Any]:
             "tail": integer("Read the last N lines. Excludes start_line, end_line and limit."),
             "show_line_numbers": {
                 "type": "boolean",
-                "default": True,
+                "default": show_line_numbers,
                 "description": "Put its number in front of every line.",
             },
         },

@@ -1,4 +1,4 @@
-"""Workspace `read_file` (seed 001): a root-relative path, a window of lines, a result object, six error codes.
+"""Workspace `read_file` (seed 001): a root-relative path, a window of lines, a result object, error codes.
 
 Order of checks: policy, sandbox, arguments, kind, size, binary, text. `workspace` counts lines like `wc -l`.
 `workspace-upstream` follows the shipped program: the empty piece after a final line feed is one more line, and a link
@@ -41,7 +41,11 @@ class Workspace(FileDialect):
     """The tool as the document describes it."""
 
     name = "workspace"
-    summary = "root-relative path, start_line/max_lines, a result object with meta and next_start_line, six error codes"
+    summary = "root-relative path, start_line/max_lines, a result object with meta and next_start_line, error codes"
+    instructions = (
+        "Text files of at most 1 MiB are returned by lines: for a long file, ask for the range you need. Binary files "
+        "are refused."
+    )
     follows_final_link = True
 
     def _spec(self) -> ToolSpec:

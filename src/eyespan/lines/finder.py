@@ -163,14 +163,17 @@ class LineFinder:
         left_bytes = size_bytes - indexer.index.covered
         return left_bytes <= self.cheap_bytes or left_bytes < indexer.index.stride
 
-    def go_back(self, end: int, count: int) -> int:
-        """Return the offset of the last `count` lines before the offset `end`, or of the text if it has fewer."""
+    def go_back(self, end: int, count: int, *, least: int = 0) -> int:
+        """Return the offset of the last `count` lines before the offset `end`, or of the text if it has fewer.
+
+        If they start before the offset `least`, the offset of the text is returned without a search for theirs.
+        """
         scan, encoding, start = self.scan, self.scan.encoding, self.scan.start
         if count <= 0:
             return end
         offset, unit_bytes = end, encoding.unit_bytes
         step_bytes = min(scan.block_bytes, TAIL_BYTES)
-        while offset > start:
+        while offset > start and offset >= least:
             most = max(unit_bytes, step_bytes - step_bytes % unit_bytes)
             size = (offset - start) % most or most  # blocks counted from the start are aligned to whole units
             offset -= size

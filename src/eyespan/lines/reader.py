@@ -95,10 +95,15 @@ class LineReader:
     def tail(self, count: int, numbered: bool = True) -> TextPart:
         """Return the last `count` lines, numbered as in the whole file. Without numbers only its end is read.
 
+        The limit of scanned bytes applies to the whole file, or without numbers to the lines themselves; a file that
+        does not exceed the limit is numbered all the same.
+
         Raises: ScanLimit, WindowTooLarge, and what reading raises.
         """
+        limit_bytes = self._request.limits.max_scan_bytes
+        numbered = numbered or (limit_bytes is not None and self._source.size_bytes <= limit_bytes)
         if numbered or not self._source.has_exact_size:  # the end of a compressed file is unknown until it is read
-            finder = self._limited_finder()
+            finder = self._limited_finder(needs_numbers=True)
             end = finder.end()
             lines = min(count, end.line_count)
             first = end.line_count - lines + 1 if numbered else 0
@@ -106,7 +111,10 @@ class LineReader:
             return self._collect(finder.up_to(end.offset), finder.go_back(end.offset, lines), first, lines)[0]
         size_bytes = max(len(self._encoding.bom), self._source.size_bytes)
         finder = self.finder(end=size_bytes)
-        return self._collect(finder, finder.go_back(size_bytes, count), 0, None)[0]
+        offset = finder.go_back(size_bytes, count, least=0 if limit_bytes is None else size_bytes - limit_bytes)
+        if limit_bytes is not None and size_bytes - offset > limit_bytes:
+            raise ScanLimit(self._source.asked, limit_bytes=limit_bytes)
+        return self._collect(finder, offset, 0, None)[0]
 
     def cache_index(self) -> None:
         """Cache the index of a large file, if this reader has extended it."""
@@ -118,11 +126,12 @@ class LineReader:
         scan = Scan(self._source, encoding, context, block_bytes=self.block_bytes, end=end, error=error)
         return LineFinder(scan, self._index)
 
-    def _limited_finder(self) -> LineFinder:
+    def _limited_finder(self, *, needs_numbers: bool = False) -> LineFinder:
         limit_bytes = self._request.limits.max_scan_bytes
         if limit_bytes is None:
             return self.finder()
-        return self.finder(end=limit_bytes, error=ScanLimit(self._source.asked, limit_bytes=limit_bytes))
+        error = ScanLimit(self._source.asked, limit_bytes=limit_bytes, needs_numbers=needs_numbers)
+        return self.finder(end=limit_bytes, error=error)
 
     def _collect(self, finder: LineFinder, offset: int, first: int, count: int | None) -> tuple[TextPart, int]:
         """Return the window that starts at `offset` with line `first`, and the offset after it.

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+DEFAULT_DIALECT = "native"
+
+
 class InvalidOptions(Exception):
     """Options that contradict each other or name something that cannot be used. The message explains which."""
 
@@ -22,7 +25,7 @@ class ServeOptions:
 
     dialects: tuple[str, ...] = ()
     settings: Mapping[str, Mapping[str, Any]] = {}
-    """Settings of dialects, from the configuration file."""
+    """Settings of dialects, from `--set`; they take precedence over those of the configuration file."""
     rich: bool = False
     timeout_seconds: float = DEADLINE_SECONDS
     audit: str | None = None

@@ -13,6 +13,7 @@ from eyespan.errors import ReadError
 from eyespan.escape import valid_text
 from eyespan.model import DocumentContent, ImageContent, TextContent
 from eyespan.server.definitions import OUTPUT_SCHEMAS, definition
+from eyespan.server.options import DEFAULT_DIALECT
 from eyespan.server.protocol import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from eyespan.tool import Tool
     from eyespan.workspace import Workspace
 
-DEFAULT_DIALECT = "native"
 _CONTENT_KEYS = frozenset(("text", "content", "base64"))
 """Keys of a structured result that repeat the content blocks. `_meta` leaves them out."""
 
@@ -65,7 +65,7 @@ class Service:
         self._listed: list[tuple[str, Tool]] = []
         unprefixed: list[tuple[str, Tool]] = []
         for dialect in names:
-            tool = workspace.tool(dialect, **(settings or {}).get(dialect, {}))
+            tool = workspace.tool(dialect, **_server_settings(workspace, dialect, settings or {}))
             spec = tool.spec
             prefix = f"{dialect.replace('-', '_')}_" if len(names) > 1 else ""
             self._listed.append((prefix + spec.name, tool))
@@ -75,7 +75,7 @@ class Service:
         for name, tool in unprefixed:
             if len({id(other) for other_name, other in unprefixed if other_name == name}) == 1:
                 self._tools.setdefault(name, tool)
-        self.instructions = _instructions(workspace, [name for name, _ in self._listed])
+        self.instructions = _instructions(workspace, self._listed)
 
     @classmethod
     def from_options(
@@ -295,10 +295,31 @@ def _size_bytes(content: Sequence[Content]) -> int:
     return size
 
 
-def _instructions(workspace: Workspace, names: list[str]) -> str:
+def _server_settings(
+    workspace: Workspace, dialect: str, settings: Mapping[str, Mapping[str, Any]]
+) -> Mapping[str, Any]:
+    """Return the settings of a dialect. Its definition names the roots by default: the instructions name them too."""
+    from eyespan.dialects import dialect_class
+
+    given = settings.get(dialect, {})
+    configured = workspace.settings.get(dialect, {})
+    name = "describes_roots"
+    if name in dialect_class(dialect).settings and name not in configured:
+        return {name: True, **given}
+    return given
+
+
+def _instructions(workspace: Workspace, listed: Sequence[tuple[str, Tool]]) -> str:
+    """Return what a host may show its model about the server: the roots, and what each tool shows."""
     roots = ", ".join(root.path for root in workspace.roots)
+    parts: dict[str, list[str]] = {}
+    for name, tool in listed:
+        parts.setdefault(tool.dialect.instructions, []).append(name)
+    if len(parts) == 1:
+        shown = next(iter(parts))
+    else:
+        shown = " ".join([f"{', '.join(names)}: {text}" for text, names in parts.items()])
+    names = ", ".join(name for name, _ in listed)
     return valid_text(
-        f"Reads files below {roots} with {', '.join(names)}; it never writes. Text is returned by lines: for a large "
-        "file, ask for the range you need. Images, PDF pages and notebooks are returned as such. Keys and credentials "
-        "are refused."
+        f"Reads files below {roots} with {names}; it never writes. {shown} Keys and credentials are refused."
     )
