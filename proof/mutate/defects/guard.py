@@ -75,8 +75,8 @@ DEFECTS = (
     Defect(
         name="the rules do not apply to the requested name",
         file=f"{SRC}/guard/__init__.py",
-        old="        self.policy.admit(rest, path, root.canonical)\n",
-        new="",
+        old="        rule = self.policy.rule_against(rest, root.canonical)\n",
+        new="        rule = None\n",
         tests=f"{SPECIAL} -k 'rules_apply'",
     ),
     Defect(
