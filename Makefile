@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test lint proof soak promises fuzz mutate coverage bench bench-quick bench-documents hosts clean help
+.PHONY: run test lint proof soak promises fuzz mutate coverage bench bench-quick bench-documents hosts dist clean help
 
 run: $(READY)  ## show the same lines of a file in each dialect
 	@$(BIN)/python examples/tour.py
@@ -17,10 +17,14 @@ lint: $(READY)  ## format the code and fix what ruff can fix
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
 $(READY): pyproject.toml constraints.txt $(wildcard src/eyespan/_native/*.c hatch_build.py)
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "setting up $(VENV) (once; half a minute)"
+	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit("eyespan needs Python 3.11 or newer; $(PYTHON) is %d.%d. Try: make $(or $(MAKECMDGOALS),run) PYTHON=python3.12" % v[:2])'
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || rm -rf $(VENV)
+	@test -x $(BIN)/python || { echo "creating $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@echo "installing into $(VENV), once; about a minute"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off -c constraints.txt -e '.[dev]' \
+		| sed -un 's/^Collecting \([^ ]*\).*/  \1/p'
+	@$(BIN)/python -c 'import eyespan'
 	@touch $@
 
 proof: $(READY)  ## every proof of docs/security.md at full length, one after the other; some three hours
@@ -60,6 +64,9 @@ bench-documents: $(READY)  ## measure documents, compared with pypdf, pdfminer.s
 
 hosts: $(READY)  ## test with real Claude Code, Codex, agent frameworks and the MCP conformance suite
 	@tools/hosts.sh && tools/hosts_frameworks.sh && tools/mcp_conformance.sh
+
+dist: $(READY)  ## build and check the source archive and the wheels; installs its tools in build/dist-venv, three minutes
+	@$(PYTHON) packaging/build.py
 
 clean:  ## remove everything that the other commands made
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info

@@ -2,6 +2,7 @@
 
 Never fails a build: without a compiler, or when compiling fails, the wheel holds the pure Python twin alone and is
 tagged for any platform. EYESPAN_PURE=1 asks for that. CC, CFLAGS and LDFLAGS mean what they mean to make.
+EYESPAN_PLATFORM=manylinux_2_17_aarch64 names the platform that CC compiles for (packaging/build.py).
 The module is left beside its source, where an editable install finds it.
 """
 
@@ -70,6 +71,9 @@ def compile_module(room: Path) -> str:
 
 def platform_tag() -> str:
     """This platform as wheel tags spell it; the compiler builds for this machine only, also on a universal Python."""
+    chosen = os.environ.get("EYESPAN_PLATFORM")
+    if chosen:
+        return chosen
     name = sysconfig.get_platform()
     if sys.platform == "darwin":
         name = f"{name.rsplit('-', 1)[0]}-{platform.machine()}"
