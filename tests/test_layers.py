@@ -53,6 +53,8 @@ OPENING_FILES = {
     "server/auth/rate.py": "memory shared by the worker processes, not a file",
     "server/auth/tokens.py": "the server's own token and the host's list of tokens",
     "server/http/metrics.py": "memory shared by the worker processes, not a file",
+    "server/http/reload.py": "memory shared by the worker processes, not a file",
+    "server/http/tls.py": "the certificate and key that the host named",
     "server/line_stream.py": "the null device, in place of standard input and output",
     "worker/job.py": "the descriptor of the job",
 }
@@ -61,6 +63,7 @@ OPENING_FILES = {
 STARTING_PROCESSES = {
     "cli/detach.py": "the command continues in a child while a hung mount holds this process",
     "cli/pager.py": "the user's pager, for output on a terminal",
+    "server/http/reload.py": "the process that reads changed tokens outside of the sandbox",
     "server/http/supervisor.py": "the worker processes of the HTTP server",
     "server/sandboxing.py": "a child enters the server's sandbox for `eyespan doctor`",
 }

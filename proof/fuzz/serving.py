@@ -309,6 +309,7 @@ class Gate(Target):
             options=ServeOptions(http=("127.0.0.1", 8000)),
             listener=listener,
             port=8000,
+            is_passed=False,
             metrics=Metrics(),
             slots=SharedSlots(),
             log=Silent(),

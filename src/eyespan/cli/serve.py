@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eyespan.cli.options import COMMON, SET, Arguments, Option, UsageError, parse, settings_by_dialect
 from eyespan.dialects import dialect_class
-from eyespan.server.options import DEFAULT_DIALECT, InvalidOptions, ServeOptions, validate
+from eyespan.server.options import DEFAULT_DIALECT, LOCAL_PREFIX, SYSTEMD, InvalidOptions, ServeOptions, validate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,13 +38,15 @@ IS_SERVER = True
 
 
 def _address(text: str) -> tuple[str, int]:
+    if text == SYSTEMD or (text.startswith(LOCAL_PREFIX) and len(text) > len(LOCAL_PREFIX)):
+        return text, 0
     host, colon, port = text.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
     elif ":" in host:
         raise ValueError(f"needs an IPv6 address in brackets: [{host}]:{port}")
     if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
-        raise ValueError(f"must be HOST:PORT, for example 127.0.0.1:8765, not {text!r}")
+        raise ValueError(f"must be HOST:PORT, for example 127.0.0.1:8765, unix:PATH or systemd, not {text!r}")
     return host, int(port)
 
 
@@ -57,6 +59,12 @@ def _whole_number(highest: int) -> Callable[[str], int]:
         return int(text)
 
     return convert
+
+
+def _log_form(text: str) -> str:
+    if text not in ("text", "json"):
+        raise ValueError(f"must be text or json, not {text!r}")
+    return text
 
 
 _ONLY_HTTP = (
@@ -84,6 +92,9 @@ _ONLY_HTTP = (
         "--no-token",
         text="require no token; only on a loopback address, for users who trust every local program",
     ),
+    Option("--tls-cert", value="FILE", text="serve HTTPS with this certificate chain (PEM), and"),
+    Option("--tls-key", value="FILE", text="... its private key; both are read again when they change"),
+    Option("--log", value="FORM", convert=_log_form, text="text or json: the form of messages on standard error"),
     Option("--tokens", value="FILE", text="TOML: several callers, each with its own token, directories and dialects"),
     Option("--oauth-issuer", value="URL", text="accept the access tokens (signed JWTs) of this issuer instead, with"),
     Option("--oauth-resource", value="URL", text="... the public address of this server, which the tokens must name"),
@@ -125,7 +136,8 @@ OPTIONS = {
             "--http",
             value="HOST:PORT",
             convert=_address,
-            text="serve streamable HTTP at /mcp, health at /healthz, Prometheus metrics at /metrics",
+            text="serve streamable HTTP at /mcp, health at /healthz, Prometheus metrics at /metrics; also unix:PATH "
+            "for a local socket, systemd for one that a socket unit passes",
         ),
         *_ONLY_HTTP,
         Option("--workers", value="N", convert=_whole_number(64), text="processes that share the port (default: 1)"),

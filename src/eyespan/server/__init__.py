@@ -12,6 +12,7 @@
     sandboxing   the sandbox that the process enters at its start
     json_lines   JSON without the json module
     log          messages on standard error
+    notify       messages to systemd
 
 Neither server uses the official SDK, whose import takes half a second and 60 MB. Its client judges both in the tests.
 """

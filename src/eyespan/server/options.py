@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 
 DEFAULT_DIALECT = "native"
+SYSTEMD, LOCAL_PREFIX = "systemd", "unix:"
+"""Values of `--http` other than an address: a socket that systemd passes, and a local socket by its path."""
 
 
 class InvalidOptions(Exception):
@@ -32,6 +34,11 @@ class ServeOptions:
     audit_required: bool = False
     audit_bytes: int = 16 * 1024 * 1024
     http: tuple[str, int] | None = None
+    """Host and port; `SYSTEMD` or `LOCAL_PREFIX` and a path in place of the host, with port 0."""
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    log: str = "text"
+    """`text` or `json`: the form of the messages on standard error."""
     allow_remote: bool = False
     allow_hosts: tuple[str, ...] = ()
     allow_origins: tuple[str, ...] = ()
@@ -57,7 +64,11 @@ def validate(options: ServeOptions) -> None:
     if options.http is None:
         return
     host = options.http[0]
-    is_local = is_loopback(host)
+    is_local = is_loopback(host) or host == SYSTEMD or host.startswith(LOCAL_PREFIX)
+    if (options.tls_cert is None) != (options.tls_key is None):
+        raise InvalidOptions("--tls-cert and --tls-key need each other")
+    if options.tls_cert is not None and host.startswith(LOCAL_PREFIX):
+        raise InvalidOptions("--tls-cert works only with a TCP address")
     if not is_local and not options.allow_remote:
         raise InvalidOptions(f"other machines can reach {host}; add --allow-remote if that is intended")
     if options.no_token and not is_local:

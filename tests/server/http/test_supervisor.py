@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import time
 from pathlib import Path
 
@@ -82,3 +83,22 @@ def _is_zombie(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:
         return True
+
+
+def test_a_rate_holds_across_workers_on_kept_and_on_new_connections(place):
+    server = HttpServer(place, "--workers", "2", "--rate", "40")
+    body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    header = f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {server.token}\r\n"
+    header += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    kept = []
+    with socket.create_connection(("127.0.0.1", server.port), 30) as link:
+        for _ in range(20):
+            link.sendall(header.encode() + body)
+            kept.append(int(link.recv(4096).split()[1]))
+    statuses = kept + [server.request(body)[0] for _ in range(30)]
+    server.end()
+
+    # A token bucket refills while the calls are made, so the first refusal may come a little later.
+    assert kept == [200] * 20
+    assert 40 <= statuses.count(200) <= 44
+    assert statuses[-1] == 429

@@ -47,6 +47,10 @@ class Tokens:
     def callers(self) -> list[Caller]:
         return list(self._digests.values())
 
+    def replace(self, digests: dict[bytes, Caller]) -> None:
+        """Use other tokens from the next request on."""
+        self._digests = digests
+
     async def caller(self, token: str) -> Caller | None:
         """Return the holder of a token, or None for an unknown token."""
         return self.find(token)
@@ -72,6 +76,30 @@ def load_tokens(options: ServeOptions) -> tuple[Tokens, str]:
         return Tokens({_digest(token): Caller("token")}), f"token from {ENVIRONMENT}"
     path = Path(options.token_file) if options.token_file else default_token_file()
     return Tokens({_digest(_read_or_create(path)): Caller("token")}), f"token in {path}"
+
+
+def reload_tokens(options: ServeOptions) -> dict[bytes, Caller]:
+    """Read the table of callers, or the one token, again. Raises: InvalidOptions, OSError."""
+    if options.tokens is not None:
+        return read_callers(options.tokens)
+    path = Path(options.token_file) if options.token_file else default_token_file()
+    return {_digest(_read_token(path)): Caller("token")}
+
+
+def token_files(options: ServeOptions) -> list[str]:
+    """Return the files that hold tokens: the table and those that it names, or the one token file."""
+    if options.tokens is None:
+        return [options.token_file or str(default_token_file())]
+    import tomllib
+
+    found = [options.tokens]
+    try:
+        with open(options.tokens, "rb") as file:
+            rows = tomllib.load(file)
+        found += [str(row["token_file"]) for row in rows.values() if isinstance(row, dict) and "token_file" in row]
+    except (OSError, ValueError, RecursionError):
+        pass  # reported when the tokens are read
+    return found
 
 
 def default_token_file() -> Path:

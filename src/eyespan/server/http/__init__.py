@@ -11,6 +11,9 @@ exchange         MCP in HTTP: bodies and headers to messages, answers to statuse
 calls            reads in threads
 services         the service of each caller
 oauth_metadata   the metadata by which clients find the OAuth issuer
+listening        the listening socket: TCP, local, or passed by systemd
+reload           tokens and certificates that change while the server runs
+tls              certificates
 metrics          Prometheus metrics, summed over the workers
 memory           returns free memory to the system
 """

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import os
-import socket
 
 from eyespan.server import auth, sandboxing
-from eyespan.server.options import InvalidOptions, ServeOptions
+from eyespan.server.options import SYSTEMD, InvalidOptions, ServeOptions
 
 try:
     from eyespan.server.auth.rate import SharedSlots
     from eyespan.server.http import connections
+    from eyespan.server.http.listening import listen, port_of, url_of, with_address
     from eyespan.server.http.metrics import Metrics
+    from eyespan.server.http.reload import Keeper, has_token_files, on_hangup
     from eyespan.server.http.server import raise_descriptor_limit
     from eyespan.server.http.services import CallerServices
     from eyespan.server.http.supervisor import Supervisor
     from eyespan.server.http.worker import StopSignals, WorkerSetup, run_worker
     from eyespan.server.log import Log
+    from eyespan.server.notify import Notifier
 except ImportError as error:
     message = f"HTTP needs a package that is not installed ({error.name}): pip install 'eyespan[http]'"
     raise InvalidOptions(message) from None
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import ssl
+
     from eyespan.server import WorkspaceFactory
 
-BACKLOG = 1024
+__all__ = ["listen", "serve"]
 
 
 def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
@@ -33,14 +37,22 @@ def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
 
     Raises: InvalidOptions, OSError, ValueError.
     """
-    signals = StopSignals()
-    log = Log()
-    authenticator, token_note = auth.load(options)
-    services = CallerServices(workspace_factory, options, authenticator)
-    listener = listen(options)
     if options.workers > 1 and not hasattr(os, "fork"):
         raise InvalidOptions("--workers needs a system with fork; start several servers instead")
-    capacity = connections.capacity(raise_descriptor_limit())
+    signals = StopSignals()
+    log = Log(options.log == "json")
+    notifier = Notifier(os.environ)
+    listener = listen(options)
+    is_passed = options.http is not None and options.http[0] == SYSTEMD
+    options = with_address(options, listener)
+    has_tokens = has_token_files(options, os.environ)
+    authenticator, token_note = auth.load(options)
+    keeper = None
+    if (has_tokens or options.tls_cert is not None) and hasattr(os, "fork"):
+        # Forked here, while this process has one thread and no workspace.
+        keeper = Keeper(options, log, has_tokens=has_tokens, closes=(listener, notifier))
+    on_hangup(None if keeper is None else keeper.look, log)
+    services = CallerServices(workspace_factory, options, authenticator)
     slots = SharedSlots()
     if options.workers > 1:
         slots.share()
@@ -49,42 +61,33 @@ def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
         authenticator=authenticator,
         options=options,
         listener=listener,
-        port=listener.getsockname()[1],
+        port=port_of(listener),
+        is_passed=is_passed,
         metrics=Metrics(options.workers),
         slots=slots,
         log=log,
-        capacity=capacity,
+        notifier=notifier,
+        keeper=keeper,
+        tls_context=_tls_context(options),
+        capacity=connections.capacity(raise_descriptor_limit()),
     )
+    services.seal()
     confinement = sandboxing.confine(options, services.roots, services.audit)
-    url = _url(options, listener)
+    url = url_of(options, listener)
     log.write("start", f"{url} ({token_note}); {confinement}", url=url, tokens=token_note, sandbox=confinement)
     if options.no_sandbox:
         log.write("warning", sandboxing.OFF_LINE)
     if options.workers == 1:
         setup.metrics.take_row(0)
+        notifier.send("READY=1", f"STATUS={url}")
         return run_worker(setup, signals, parent_fd=None)
-    return Supervisor(setup, signals).run()
+    return Supervisor(setup, signals, url).run()
 
 
-def listen(options: ServeOptions) -> socket.socket:
-    """Return the listening socket. Raises: OSError, with a message that names the address."""
-    assert options.http is not None
-    host, port = options.http
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Name the protocol: asyncio sets TCP_NODELAY only on sockets that are known to be TCP. An answer takes two writes,
-    # and without that option the second one waits 40 ms for the client to acknowledge the first.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-        listener.listen(BACKLOG)
-        listener.setblocking(False)
-    except OSError as error:
-        listener.close()
-        raise OSError(error.errno, f"cannot listen on {host}:{port}: {error.strerror or error}") from None
-    return listener
+def _tls_context(options: ServeOptions) -> ssl.SSLContext | None:
+    """Return the context of TLS, or None without. Raises: InvalidOptions, OSError."""
+    if options.tls_cert is None or options.tls_key is None:
+        return None
+    from eyespan.server.http import tls
 
-
-def _url(options: ServeOptions, listener: socket.socket) -> str:
-    host = options.http[0] if options.http is not None else ""
-    return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/mcp"
+    return tls.context_of(*tls.load_files(options.tls_cert, options.tls_key))

@@ -219,14 +219,15 @@ def allowed_hosts(options: ServeOptions, port: int | None) -> set[str]:
     if is_loopback(host):
         names |= {"127.0.0.1", "localhost", "[::1]"}
     found = {f"{name}:{port}" for name in names} | set(options.allow_hosts)
-    return found | names if port == 80 else found
+    return found | names if port == (80 if options.tls_cert is None else 443) else found
 
 
 def allowed_origins(options: ServeOptions, port: int | None) -> set[str]:
     """Return the Origin headers that are accepted: the configured ones and, on loopback, the server's own."""
     own: set[str] = set()
     if options.http is not None and is_loopback(options.http[0]):
-        own = {f"http://{host}" for host in allowed_hosts(options, port)}
+        scheme = "http" if options.tls_cert is None else "https"
+        own = {f"{scheme}://{host}" for host in allowed_hosts(options, port)}
     return own | {origin.rstrip("/") for origin in options.allow_origins}
 
 

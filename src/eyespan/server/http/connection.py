@@ -530,9 +530,10 @@ class Connection(asyncio.Protocol):
                 self._server.metrics.count_rejected("slow")
             self._transport.abort()
 
-    def stop(self) -> None:
-        """Close the connection as soon as its requests are answered."""
-        if self._answering is None and not self._received and self.phase in ("idle", "headers"):
+    def stop(self, *, is_patient: bool = True) -> None:
+        """Close the connection if no request is on its way. A patient stop waits for the first one."""
+        is_new = not self._has_answered and self._incoming is None and is_patient
+        if self.phase == "idle" or (self.phase == "headers" and self._incoming is None and not is_new):
             self._close(has_unread=False)
 
     def abort(self) -> None:

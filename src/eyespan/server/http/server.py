@@ -7,12 +7,14 @@ import errno
 import socket
 import time
 
-from eyespan.server.auth import Caller, OAuthIssuer
+from eyespan.server.auth import Caller, OAuthIssuer, Tokens
 from eyespan.server.auth.rate import RateLimiter
 from eyespan.server.http import checks, connections, oauth_metadata
 from eyespan.server.http.calls import Calls
 from eyespan.server.http.checks import Rejected
 from eyespan.server.http.connection import Connection
+from eyespan.server.http.listening import BACKLOG
+from eyespan.server.options import InvalidOptions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +28,11 @@ ACCEPT_PAUSE_SECONDS = 0.2
 """The time without new connections after the system had no descriptor for one."""
 MAX_UNSENT_BYTES = 256 * 1024 * 1024
 """Bytes of answers that clients have not received. Above it, the connections that wait for longest are closed."""
+MAX_OPENING = 256
+"""Connections whose handshake is not complete."""
+HANDSHAKE_SECONDS = 5.0
+FIRST_REQUEST_SECONDS = 1.0
+"""The time that a new connection has for its request after the server was asked to stop."""
 STOP_SECONDS = 5.0
 """The time that running requests have at the end, on top of the deadline of their reads."""
 ANYONE = Caller("anyone")
@@ -57,6 +64,11 @@ class HttpServer:
         self._failures = RateLimiter(checks.MAX_FAILURES, checks.MAX_FAILURES, slots=setup.slots, prefix="address ")
         self._limiters: dict[int, RateLimiter] = {}
         self._listener = setup.listener
+        self._is_passed = setup.is_passed
+        self._notifier = setup.notifier
+        self._tls_context = setup.tls_context
+        self._secrets = None if setup.keeper is None else setup.keeper.secrets
+        self._secrets_version = 0
         self._capacity = setup.capacity
         self._connections: set[Connection] = set()
         self._opening: set[asyncio.Task[object]] = set()
@@ -77,10 +89,18 @@ class HttpServer:
         if self.is_stopping:
             return
         self.is_stopping = True
+        if self._notifier is not None:
+            self._notifier.send("STOPPING=1")
         self.loop.remove_reader(self._listener.fileno())
+        if not self._is_passed:
+            # Closing the socket resets the connections that wait in it. A socket of systemd stays open.
+            for _ in range(BACKLOG):
+                if not self._accept():
+                    break
         self._listener.close()
         for connection in list(self._connections):
             connection.stop()
+        self.loop.call_later(FIRST_REQUEST_SECONDS, self._stop_silent)
         self.loop.call_later(self.options.timeout_seconds + STOP_SECONDS, self._end)
         self._end_if_idle()
 
@@ -90,26 +110,43 @@ class HttpServer:
         if not self.is_stopping:
             self.loop.add_reader(self._listener.fileno(), self._accept)
 
-    def _accept(self) -> None:
-        """Accept one connection. Others are left for the other workers, which the same event has woken."""
+    def _stop_silent(self) -> None:
+        """Close the connections that have sent no request since the server was asked to stop."""
+        for connection in list(self._connections):
+            connection.stop(is_patient=False)
+
+    def _accept(self) -> bool:
+        """Accept one connection. Others are left for the other workers, which the same event has woken.
+
+        Returns False if there was none.
+        """
         try:
             link, _ = self._listener.accept()
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-            return
+            return False
         except OSError as error:
             if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
                 raise
             self.loop.remove_reader(self._listener.fileno())
             self.loop.call_later(ACCEPT_PAUSE_SECONDS, self._listen)
-            return
+            return False
         link.setblocking(False)
+        if len(self._opening) >= MAX_OPENING:
+            link.close()  # handshakes of TLS that do not proceed
+            return True
         task = self.loop.create_task(self._open(link))
         self._opening.add(task)
         task.add_done_callback(self._opening.discard)
+        return True
 
     async def _open(self, link: socket.socket) -> None:
         try:
-            await self.loop.connect_accepted_socket(lambda: Connection(self), link)
+            await self.loop.connect_accepted_socket(
+                lambda: Connection(self),
+                link,
+                ssl=self._tls_context,
+                ssl_handshake_timeout=None if self._tls_context is None else HANDSHAKE_SECONDS,
+            )
         except OSError:
             link.close()  # the client has disconnected already
 
@@ -149,7 +186,34 @@ class HttpServer:
         for connection in connections.to_abort(unsent, MAX_UNSENT_BYTES):
             connection.abort()
         self.calls.expire(now)
+        if self._secrets is not None and self._secrets.version != self._secrets_version:
+            self._reload()
         self.loop.call_later(SWEEP_SECONDS, self._sweep)
+
+    def _reload(self) -> None:
+        """Take the tokens and the certificate that the keeper has read."""
+        assert self._secrets is not None
+        found = self._secrets.read()
+        if found is None:
+            return
+        self._secrets_version, secrets = found
+        if secrets.tokens is not None and isinstance(self.authenticator, Tokens):
+            accepted = {}
+            for digest, caller in secrets.tokens.items():
+                try:
+                    self.services.update(caller)
+                except (OSError, ValueError) as error:
+                    self.log.write("reload", f"[{caller.name}] needs a restart: {error}", caller=caller.name)
+                    continue
+                accepted[digest] = caller
+            self.authenticator.replace(accepted)
+        if secrets.chain and self._tls_context is not None:
+            from eyespan.server.http import tls
+
+            try:
+                self._tls_context = tls.context_of(secrets.chain, secrets.key)
+            except InvalidOptions as error:
+                self.log.write("reload", f"the old certificate stays in force: {error}")
 
     def _end_if_idle(self) -> None:
         if not self._connections and not self._opening:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from eyespan.server.service import Service
 
 TYPE_CHECKING = False
@@ -24,6 +26,7 @@ class CallerServices:
     ) -> None:
         """Make all services, so that a missing directory is reported at the start. Raises: OSError, ValueError."""
         self._options = options
+        self._workspace_factory = workspace_factory
         self.audit: Audit | None = None
         if options.audit is not None:
             from eyespan.server.audit import Audit
@@ -31,15 +34,44 @@ class CallerServices:
             self.audit = Audit(options.audit, options.audit_bytes)
         self.common = self._service(workspace_factory(None), options.dialects)
         self._own: dict[str, Service] = {}
+        self._sealed: tuple[str, ...] | None = None
+        """The roots at the time of `seal`."""
+        self._known: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        """The roots and dialects of each caller for which `_own` is made."""
         for caller in authenticator.callers if authenticator is not None else []:
-            if caller.roots or caller.dialects:
-                workspace = workspace_factory(caller.roots) if caller.roots else self.common.workspace
-                self._own[caller.name] = self._service(workspace, caller.dialects)
+            self.update(caller)
 
     @property
     def roots(self) -> list[Root]:
         """The roots that any caller may read."""
         return [root for service in (self.common, *self._own.values()) for root in service.workspace.roots]
+
+    def update(self, caller: Caller) -> None:
+        """Make the service of a caller that is new or has other roots or dialects. Raises: OSError, ValueError."""
+        wanted = (caller.roots, caller.dialects)
+        if self._known.get(caller.name) == wanted:
+            return
+        service = None
+        if caller.roots or caller.dialects:
+            workspace = self._workspace_factory(caller.roots) if caller.roots else self.common.workspace
+            self._require_below(workspace)
+            service = self._service(workspace, caller.dialects)
+        if service is None:
+            self._own.pop(caller.name, None)
+        else:
+            self._own[caller.name] = service
+        self._known[caller.name] = wanted
+
+    def seal(self) -> None:
+        """Accept no further roots but those below the present ones. The sandbox allows no others."""
+        self._sealed = tuple(root.canonical for root in self.roots)
+
+    def _require_below(self, workspace: Workspace) -> None:
+        if self._sealed is None:
+            return
+        for root in workspace.roots:
+            if not any(os.path.commonpath([root.canonical, sealed]) == sealed for sealed in self._sealed):
+                raise ValueError(f"{root.path} is not below a directory that the server was started with")
 
     def of(self, caller: Caller) -> Service:
         """Return the service of a caller."""

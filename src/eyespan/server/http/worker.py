@@ -17,7 +17,11 @@ from eyespan.server.options import ServeOptions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import ssl
+
     from eyespan.server.auth import Authenticator
+    from eyespan.server.http.reload import Keeper
+    from eyespan.server.notify import Notifier
 
 
 @record
@@ -30,11 +34,16 @@ class WorkerSetup:
     listener: socket.socket
     port: int | None
     """The port of the socket; None for a local socket."""
+    is_passed: bool
+    """systemd has passed the socket and holds it open."""
     metrics: Metrics
     slots: SharedSlots
     log: Log
     capacity: int
     """The number of connections of one worker."""
+    notifier: Notifier | None = None
+    keeper: Keeper | None = None
+    tls_context: ssl.SSLContext | None = None
 
 
 class StopSignals:
@@ -69,5 +78,7 @@ def run_worker(setup: WorkerSetup, signals: StopSignals, parent_fd: int | None) 
     if signals.has_arrived:
         loop.call_soon(server.stop)
     loop.run_until_complete(server.serve())
+    if setup.keeper is not None:
+        setup.keeper.close()
     # The loop is not closed: threads that wait for a hung file system may still report to it.
     return 0
