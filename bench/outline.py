@@ -56,7 +56,7 @@ CTAGS = {
     "elixir": ("Elixir", "module function macro callback protocol"),
     "erlang": ("Erlang", "function macro record"),
     "go": ("Go", "func type struct interface methodSpec talias"),
-    "haskell": ("Haskell", "function type constructor"),
+    "haskell": ("Haskell", "function type"),
     "java": ("Java", "annotation class enum interface method"),
     "julia": ("Julia", "function macro module struct"),
     "kotlin": ("Kotlin", "class interface method object typealias"),
@@ -115,6 +115,22 @@ FORMS = {
     "ruby": r"\b(?:def|class|module)\b.*NAME",
     "rust": r"\b(?:fn|struct|enum|trait|impl|mod|union|type)\b.*NAME|macro_rules!\s*NAME",
 }
+FORMS |= {
+    "asciidoc": r"^=+\s",
+    "clojure": r"^\s*\((?:[\w.-]+/)?(?:def|ns)[\w-]*\s.*NAME",
+    "cmake": r"(?i)\b(?:function|macro|add_\w+|option|project)\s*\(.*NAME",
+    "elixir": r"\b(?:def\w*|test|describe|@\w+)\b.*NAME",
+    "erlang": r"^(?:-\w+[ (].*)?NAME",
+    "haskell": r"^(?:instance|class|data|newtype|type)\b|^NAME|^\(",
+    "julia": r"\b(?:function|macro|module|struct|type)\b.*NAME|\bNAME(?:\{.*\})?\(",
+    "objc": r"^[-+]|^@|NAME",
+    "ocaml": r"\b(?:let|and|val|external|module|type|class|method|exception)\b.*NAME",
+    "powershell": r"(?i)\b(?:function|filter|class|enum|workflow)\s+(?:\w+:)?NAME|\]\s*NAME\s*\(",
+    "r": r"^\s*[`\"']?NAME[`\"']?\s*(?:<<?-|=)\s*(?:function|R6|set)|^set\w+\(",
+    "tcl": r"\b(?:proc|namespace eval|test|method|class)\b.*NAME",
+}
+CLAUSES = frozenset(("erlang", "haskell", "elixir", "objc", "ocaml"))
+"""Languages whose reference lists every clause of a function."""
 FORMS["cpp"] = FORMS["c"]
 KEYWORDS = frozenset(
     re.findall(
@@ -167,7 +183,11 @@ def by_ctags(paths: Sequence[str], language: str) -> Tags | None:
 
 def has_form(language: str, name: str, line: str) -> bool:
     """Return True if a line has the form of a definition of this name."""
-    if name in KEYWORDS or (language == "bash" and not re.fullmatch(r"[\w.-]+", name)):
+    if (
+        name in KEYWORDS
+        or name in ("family", "instance", "deriving", "class", "open", "()")
+        or (language == "bash" and not re.fullmatch(r"[\w.-]+", name))
+    ):
         return False
     if language in ("c", "cpp") and name.isupper() and re.match(rf"{re.escape(name)}\s*\(", line):
         return False  # a macro that begins a function, which has the name of an argument
@@ -307,12 +327,17 @@ class Counts:
         started = time.perf_counter()
         found = outline_here(data, path, load_parser)
         self.seconds += time.perf_counter() - started
-        lines = data.decode("utf-8", "replace").split("\n")
+        text = data.decode("utf-8", "replace")
+        if language == "elixir":  # ctags reads the examples in documentation
+            text = _NO_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+        lines = text.split("\n")
         self.files += 1
         self.doubtful_files += not found.is_complete
         symbols = collections.defaultdict(list)
         for symbol in found.symbols:
             symbols[symbol.name].append(symbol)
+            if last_name(symbol.name) != symbol.name:
+                symbols[last_name(symbol.name)].append(symbol)
         known = collections.defaultdict(list)
         for tag in tags:
             known[last_name(tag.name)].append(tag)
@@ -320,8 +345,10 @@ class Counts:
                 continue
             written = lines[tag.line - 1] if tag.line <= len(lines) else ""
             near = [one for one in symbols[last_name(tag.name)] if abs(one.line - tag.line) <= NEAR_LINES]
+            if language in CLAUSES:
+                near += [one for one in symbols[last_name(tag.name)] if one.first <= tag.line <= one.last]
             near += [one for one in symbols[tag.name] if tag.name != last_name(tag.name)]
-            near = [one for one in near if abs(one.line - tag.line) <= NEAR_LINES]
+            near = [one for one in near if abs(one.line - tag.line) <= NEAR_LINES or language in CLAUSES]
             if not near and not has_form(language, last_name(tag.name), written):
                 continue
             self.tags += 1
@@ -342,7 +369,7 @@ class Counts:
             if symbol.kind in COUNTED_KINDS:
                 continue
             self.symbols += 1
-            is_known = any(abs(tag.line - symbol.line) <= NEAR_LINES for tag in known[symbol.name])
+            is_known = any(abs(tag.line - symbol.line) <= NEAR_LINES for tag in known[last_name(symbol.name)])
             if is_known or (language in FORMS and has_form(language, symbol.name, lines[symbol.line - 1])):
                 self.confirmed += 1
             else:
@@ -384,7 +411,7 @@ def _closes(lines: Sequence[str], line: int, last: int, other: int) -> bool:
 
 def last_name(name: str) -> str:
     """Return a name without the names before it."""
-    if re.fullmatch(r"[\w.:]+", name) is None:
+    if re.fullmatch(r"[\w.:]+", name) is None or name.startswith("."):
         return name
     return re.split(r"::|[.:](?=\w)", name)[-1] or name
 

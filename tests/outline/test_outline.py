@@ -87,7 +87,7 @@ def test_a_language_is_known_by_its_name(name, language):
         (b"#!/bin/sh -eu\n", "bash"),
         (b"#!/usr/bin/env -S python3.11 -u\n", "python"),
         (b"#!/usr/bin/env node", "javascript"),
-        (b"#!/usr/bin/perl\n", ""),
+        (b"#!/usr/bin/perl\n", "perl"),
         (b"#! /usr/bin/ruby\n", "ruby"),
     ],
 )

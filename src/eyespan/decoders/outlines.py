@@ -36,7 +36,7 @@ def __getattr__(name: str) -> Decoder:
     if language == name or language not in outline.LANGUAGES:
         raise AttributeError(name)
     import_module(outline.scanner_module(language))
-    loaded = _loaded(language) if outline.has_grammar(language) else None
+    loaded = _loaded_for(language)
 
     def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
         return isolated.response(outline.scan(file.read(), language, loaded)), []
@@ -44,6 +44,16 @@ def __getattr__(name: str) -> Decoder:
     # The first run imports what the scanner loads on first use.
     outline.scan(b"a = 1\n", language, loaded)
     return decode
+
+
+def _loaded_for(language: str) -> outline.LoadParser | None:
+    """Return the loader of the grammars that a language needs; None if it needs none."""
+    if outline.has_grammar(language):
+        return _loaded(language)
+    if language in ("html", "vue", "svelte"):
+        loaders = {script: _loaded(script) for script in ("javascript", "typescript", "tsx")}
+        return lambda script: loaders[script](script)
+    return None
 
 
 def _loaded(language: str) -> outline.LoadParser:

@@ -81,6 +81,37 @@ _BY_SUFFIX = {
     "scala": ".scala .sc",
     "swift": ".swift",
     "lua": ".lua",
+    "hcl": ".tf .tfvars .hcl .nomad",
+    "protobuf": ".proto",
+    "graphql": ".graphql .gql .graphqls",
+    "html": ".html .htm .xhtml .jinja .jinja2 .j2 .hbs .ejs .erb",
+    "vue": ".vue",
+    "svelte": ".svelte .astro",
+    "xml": ".xml .xsd .xsl .xslt .wsdl .plist .csproj .vbproj .fsproj .props .targets .xaml .svg .rss .atom .pom",
+    "rst": ".rst .rest",
+    "asciidoc": ".adoc .asciidoc .asc",
+    "tex": ".tex .ltx .sty .cls .dtx",
+    "haskell": ".hs .hs-boot .hsc",
+    "elixir": ".ex .exs",
+    "erlang": ".erl .hrl .escript",
+    "clojure": ".clj .cljs .cljc .edn .bb",
+    "ocaml": ".ml .mli",
+    "dart": ".dart",
+    "julia": ".jl",
+    "perl": ".pl .pm .t .psgi",
+    "tcl": ".tcl .tm .exp",
+    "groovy": ".groovy .gradle .gvy .jenkinsfile",
+    "powershell": ".ps1 .psm1 .psd1",
+    "cmake": ".cmake",
+    "starlark": ".bzl .star .bazel",
+    "objc": ".m .mm",
+    "matlab": ".matlab",
+    "r": ".r",
+    "zig": ".zig .zon",
+    "nim": ".nim .nims .nimble",
+    "asm": ".s .asm .nasm",
+    "po": ".po .pot",
+    "nginx": ".nginx .nginxconf",
 }
 _BY_NAME = {
     "makefile": "make",
@@ -90,7 +121,14 @@ _BY_NAME = {
     "rakefile": "ruby",
     "gemfile": "ruby",
     "vagrantfile": "ruby",
-    "jenkinsfile": "java",
+    "jenkinsfile": "groovy",
+    "cmakelists.txt": "cmake",
+    "build": "starlark",
+    "workspace": "starlark",
+    "tiltfile": "starlark",
+    "nginx.conf": "nginx",
+    "rebar.config": "erlang",
+    "cpanfile": "perl",
     "pipfile": "toml",
     "cargo.lock": "toml",
     "poetry.lock": "toml",
@@ -114,6 +152,14 @@ _BY_INTERPRETER = {
     "node": "javascript",
     "deno": "typescript",
     "bun": "javascript",
+    "perl": "perl",
+    "tclsh": "tcl",
+    "Rscript": "r",
+    "julia": "julia",
+    "elixir": "elixir",
+    "escript": "erlang",
+    "groovy": "groovy",
+    "pwsh": "powershell",
 }
 _SHELLS = ("sh", "dash", "ash")
 _SCANNERS = {
@@ -127,6 +173,23 @@ _SCANNERS = {
     "dockerfile": "patterns",
     "sql": "patterns",
     "css": "patterns",
+    "html": "markup",
+    "vue": "markup",
+    "svelte": "markup",
+    "xml": "markup",
+    "rst": "titles",
+    "asciidoc": "titles",
+    "tex": "titles",
+    "po": "titles",
+    "asm": "titles",
+    "starlark": "starlark",
+    **dict.fromkeys(
+        (
+            *("hcl", "protobuf", "graphql", "haskell", "elixir", "erlang", "clojure", "ocaml", "dart", "julia", "perl"),
+            *("tcl", "groovy", "powershell", "cmake", "objc", "matlab", "r", "zig", "nim", "nginx"),
+        ),
+        "blocks",
+    ),
 }
 """The module whose `scan(data, language)` outlines each language; `source` outlines all others."""
 
@@ -154,6 +217,8 @@ def language_of(name: str, first_bytes: bytes = b"") -> str:
         return _BY_NAME[base.split(".")[0]]
     dot = base.rfind(".")
     if dot >= 0 and base[dot:] in _suffixes:
+        if base[dot:] == ".m" and first_bytes.lstrip().startswith((b"%", b"function", b"classdef", b"clear", b"clc")):
+            return "matlab"
         return _suffixes[base[dot:]]
     return _language_of_script(first_bytes) if first_bytes.startswith(b"#!") else ""
 
@@ -221,6 +286,10 @@ def scan(data: bytes, language: str, load_parser: LoadParser | None) -> Outline:
         from eyespan.outline import source
 
         return source.scan(data, language, load_parser)
+    if scanner == "markup":
+        from eyespan.outline import markup
+
+        return markup.scan(data, language, load_parser)
     found: Outline = import_module(f"eyespan.outline.{scanner}").scan(data, language)
     return found
 

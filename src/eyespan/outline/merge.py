@@ -66,7 +66,7 @@ def merged(
         line = lost_lines.line_in(one.line, one.last)
         if line:
             found.append(replace(one, doubt=0 if is_balanced else line))
-    return _nested(found)
+    return nested(found)
 
 
 def _twin(one: Definition, by_name: dict[str, list[Definition]]) -> Definition | None:
@@ -99,7 +99,7 @@ class _Damage:
         return 0
 
 
-def _nested(definitions: list[Definition]) -> list[Definition]:
+def nested(definitions: list[Definition]) -> list[Definition]:
     """Return definitions in file order, each with its parent; a child that ends after its parent is cut."""
     order = sorted(range(len(definitions)), key=lambda at: (definitions[at].line, -definitions[at].last, at))
     result: list[Definition] = []
