@@ -120,7 +120,54 @@ def _cost_by_weighing(text: str) -> int:
     return weigh(text.encode("utf-8", "surrogatepass"), *_tables)
 
 
-_cost = _cost_by_counting if weigh is None else _cost_by_weighing
+_base_cost = _cost_by_counting if weigh is None else _cost_by_weighing
+
+
+def _cost(text: str) -> int:
+    """Return the cost of a text in thousandths of a token, with that of characters that no vocabulary holds."""
+    return _base_cost(text) if text.isascii() else _base_cost(text) + _rare_cost(text)
+
+
+# fmt: off
+_RARE = (
+    (0x0700, 0x08FF, 1500),  # Syriac, Thaana, N'Ko, Samaritan
+    (0x0A00, 0x0A7F, 270),  # Gurmukhi
+    (0x0B00, 0x0B7F, 300),  # Odia
+    (0x0D80, 0x0DFF, 300),  # Sinhala
+    (0x0E80, 0x0EFF, 700),  # Lao
+    (0x0F00, 0x0FFF, 900),  # Tibetan
+    (0x1000, 0x109F, 320),  # Burmese
+    (0x1100, 0x11FF, 2000),  # letters of Hangul
+    (0x1200, 0x139F, 1600),  # Ethiopic
+    (0x13A0, 0x177F, 2400),  # Cherokee, Canadian syllabics, runes and others
+    (0x1780, 0x17FF, 350),  # Khmer
+    (0x1800, 0x1DFF, 2400),  # Mongolian, Balinese, Santali and others
+    (0x1E00, 0x1E9F, 900),  # Latin with rare accents
+    (0x1F00, 0x1FFF, 1700),  # Greek with accents of old texts
+    (0x2C00, 0x2DFF, 2100),  # Glagolitic, Coptic, Tifinagh
+    (0x3400, 0x4DBF, 1900),  # rare Chinese characters
+    (0xA000, 0xABFF, 1900),  # Yi, Vai, Javanese and others
+    (0xFB00, 0xFDFF, 1400),  # forms of Arabic letters
+    (0x10000, 0x1CFFF, 1300), (0x1D000, 0x1DFFF, 350), (0x1E000, 0x1EFFF, 1300), (0x20000, 0x3FFFF, 1300),
+)
+# fmt: on
+"""Thousandths of a token that a character of these blocks costs above the weight of its class: the scripts are so rare
+in the vocabulary that a character is one token for almost every byte."""
+_FIRST_RARE = "\u0700"
+
+
+def _rare_cost(text: str) -> int:
+    total = 0
+    for character in set(text):
+        if character >= _FIRST_RARE:
+            code = ord(character)
+            if 0x4E00 <= code < 0xA000 or 0xAC00 <= code < 0xD7A4 or 0x2000 <= code < 0x2C00:
+                continue
+            for first, last, extra in _RARE:
+                if first <= code <= last:
+                    total += extra * text.count(character)
+                    break
+    return total
 
 
 def _packed_tables() -> tuple[bytes, bytes]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from eyespan import kinds
 from eyespan.context import CallContext
 from eyespan.dialects.base import Dialect
-from eyespan.dialects.native import gutter, own_lines, versions
+from eyespan.dialects.native import exact_tokens, gutter, own_lines, versions
 from eyespan.dialects.native.arguments import HIGHEST_BUDGET, LEAST_BUDGET, NativeArgs, parse_arguments
 from eyespan.dialects.native.call import answer
 from eyespan.dialects.native.gutter import SEPARATORS, Style
@@ -20,7 +20,7 @@ from eyespan.model import ReplyError, ToolSpec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from eyespan.dialects.base import Admit
@@ -38,7 +38,13 @@ class Native(Dialect):
     summary = (
         "eyespan's own: many files and ranges in one call, selectors, a token budget, symbols, hashes, honest facts"
     )
-    settings = {"budget": DEFAULT_BUDGET, "separator": "tab", "numbers": gutter.EVERY, "redact": False}
+    settings = {
+        "budget": DEFAULT_BUDGET,
+        "separator": "tab",
+        "numbers": gutter.EVERY,
+        "redact": False,
+        "tokenizer": "estimate",
+    }
 
     def _configure(self, settings: Mapping[str, Any]) -> None:
         budget, every = settings["budget"], settings["numbers"]
@@ -55,8 +61,16 @@ class Native(Dialect):
         self.budget = budget
         self.style = Style(SEPARATORS[settings["separator"]], every)
         self.redact = bool(settings["redact"])
+        self._tokenizer = settings["tokenizer"]
+        if self._tokenizer != "estimate":
+            exact_tokens.check_setting(self._tokenizer)
         self.versions = versions.Versions()
         self.documents = kinds.shown_in("native")
+
+    @property
+    def count(self) -> Callable[[str], int] | None:
+        """Return the function that counts tokens exactly; None: they are estimated."""
+        return None if self._tokenizer == "estimate" else exact_tokens.counter(self._tokenizer)
 
     def _spec(self) -> ToolSpec:
         return ToolSpec("read", _description(self.style), _schema(self.budget))

@@ -19,7 +19,7 @@ from eyespan.selectors import Named, Ranges, Symbol, Target, is_missing, resolve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
     from typing import Any
 
     from eyespan.context import CallContext
@@ -32,6 +32,12 @@ if TYPE_CHECKING:
 CHARS_PER_TOKEN = 8
 """The characters that are read for each token of the budget; cheaper text is read on in another call."""
 LEAST_CHARS = 16 * 1024
+MAX_TRIES = 5
+FULL = 0.96
+"""An answer with an exact count uses at least this share of the budget, if more could be shown."""
+AIM = 0.985
+MAX_SCALE = 4
+"""The estimate is off by less than this factor."""
 LEAST_SHARE = 60
 """An item that would get less is left out, unless it is the first."""
 MAX_TRIED = 6
@@ -41,7 +47,7 @@ def answer(dialect: Native, args: NativeArgs, engine: Engine, context: CallConte
     """Answer one call. Raises: Cancelled, TimedOut."""
     view = View(
         style=dialect.style,
-        budget=args.budget,
+        budget=args.budget if dialect.count is None else MAX_SCALE * args.budget,
         max_chars=max(LEAST_CHARS, args.budget * CHARS_PER_TOKEN),
         known=args.known,
         versions=dialect.versions,
@@ -51,19 +57,58 @@ def answer(dialect: Native, args: NativeArgs, engine: Engine, context: CallConte
         plans = [plan for ask in args.asks for plan in _plan_ask(ask, args, view, files)]
         items = _items(plans, view)
         needs = [item.need() for item in items]
-        shares = needs
-        if sum(needs) > args.budget:
-            shares = share(needs, args.budget, [tokens.estimate(item.selector) + 1 for item in items])
-        shown = []
-        left_out = []
-        for item, tokens_left in zip(items, shares, strict=True):
-            context.check()
-            if tokens_left:
-                shown.append(item.show(tokens_left))
-            else:
-                left_out.append(item.selector)
+        if dialect.count is None:
+            return _show(items, needs, args, args.budget, context)
+        return _show_exactly(items, needs, args, dialect.count, context)
+
+
+def _show(
+    items: Sequence[Item], needs: Sequence[int], args: NativeArgs, max_tokens: int, context: CallContext
+) -> Reply:
+    """Return as much of the items as `max_tokens` allow, by the estimate."""
+    shares = needs
+    if sum(needs) > max_tokens:
+        shares = share(needs, max_tokens, [tokens.estimate(item.selector) + 1 for item in items])
+    shown = []
+    left_out = []
+    for item, tokens_left in zip(items, shares, strict=True):
+        context.check()
+        if tokens_left:
+            shown.append(item.show(tokens_left))
+        else:
+            left_out.append(item.selector)
     left = [*[selector for one in shown for selector in one.left], *left_out]
     return _reply(shown, left, args.budget, "outlines " if args.outline else "")
+
+
+def _show_exactly(
+    items: Sequence[Item],
+    needs: Sequence[int],
+    args: NativeArgs,
+    count: Callable[[str], int],
+    context: CallContext,
+) -> Reply:
+    """Return as much of the items as the budget allows, by an exact count.
+
+    The estimate decides what is shown, and the count of the result corrects the tokens that the estimate may spend.
+    """
+    budget = args.budget
+    max_tokens = budget
+    best, best_cost = None, 0
+    for _ in range(MAX_TRIES):
+        reply = _show(items, needs, args, max_tokens, context)
+        cost = count(reply.text)
+        is_better = best_cost < cost <= budget or (best_cost > budget and cost < best_cost)
+        if best is None or is_better:
+            best, best_cost = reply, cost
+        is_whole = reply.structured is None or "left_out" not in reply.structured
+        if cost <= budget and (is_whole or cost >= FULL * budget):
+            break
+        max_tokens = max(1, min(int(max_tokens * AIM * budget / cost), MAX_SCALE * budget))
+    assert best is not None
+    if best.structured is not None:
+        best.structured["tokens"] = best_cost
+    return best
 
 
 def _reply(shown: Sequence[Shown], left: Sequence[str], budget: int, noun: str) -> Reply:
