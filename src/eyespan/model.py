@@ -294,6 +294,8 @@ class NotePart:
     """Text that eyespan itself wrote or extracted, not lines of the file."""
 
     text: str
+    heading: str = ""
+    """A line of eyespan itself before the text, which is not counted as a line of it."""
 
 
 @record

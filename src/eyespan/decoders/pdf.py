@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import encodings.utf_16_le  # noqa: F401  # pypdfium2 uses it, and the sandbox allows no import
+import gc
 import io
 import time
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 from PIL import Image, ImageChops
 
-from eyespan.decoders import pdf_extras
+from eyespan.decoders import pdf_extras, pdf_layout
 from eyespan.decoders.files import read_whole
 from eyespan.errors import Unreadable
 
@@ -70,7 +71,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
             return {**facts, "sections": [title for _, title, _ in entries[:MAX_LISTED]]}, []
         facts["section"] = list(section)
         _, first, wanted_last = section
-    elif params.get("layout") and first == 1:
+    elif params.get("layout") and first == 1 and params["last"] is None:
         facts["bookmarks"] = pdf_extras.bookmarks(document)[:MAX_LISTED]
         facts["attachments"] = pdf_extras.attachments(document)
         facts["signatures"] = pdf_extras.signatures(document)
@@ -80,6 +81,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     if params["images"] or params.get("layout"):
         document.init_forms()
     textless: int = params.get("textless", 0)
+    gc.disable()  # the words of a page are many small objects without cycles, in a process that ends soon
     for number in range(first, last + 1):
         page, made = _page(document, number, params, may_draw=textless > 0)
         textless -= "unreadable" in page
@@ -140,25 +142,15 @@ def _page_text(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, has_lay
     try:
         if not has_layout:
             return _text(layer), []
-        return _text(layer), pdf_extras.page_extras(document, page, layer)
+        return pdf_layout.page_text(page, layer), pdf_extras.page_extras(document, page, layer)
     finally:
         if layer:
             pdfium.FPDFText_ClosePage(layer)
 
 
 def _text(layer: Any) -> str:
-    """Return the text layer in its own order, with LF line ends and without blanks at the end."""
-    count = pdfium.FPDFText_CountChars(layer) if layer else 0
-    if count <= 0:
-        return ""
-    # A character may need two units.
-    units = 2 * count + 2
-    buffer = (ctypes.c_ushort * units)()
-    written = pdfium.FPDFText_GetText(layer, 0, count, buffer)
-    text = bytes(buffer)[: 2 * max(0, written - 1)].decode("utf-16-le", "replace")
-    # pdfium removes the line break after a hyphen at the end of a line and leaves one of these characters.
-    text = text.replace("\r\n", "\n").replace("\ufffe", "-\n").replace("\x02", "-\n").replace("\0", "")
-    return text.rstrip()
+    """Return the text layer in its own order."""
+    return pdf_layout.clean(pdf_layout.characters(layer))
 
 
 FEW_CHARS = 50

@@ -51,7 +51,7 @@ class Terminal:
             self._lines(part)
             return
         if isinstance(part, NotePart):
-            text = part.text
+            text = f"{part.heading}\n\n{part.text}".rstrip("\n") if part.heading else part.text
         elif isinstance(part, ImagePart):
             text = f"[an image: {part.media_type}, {len(part.data):,} bytes]"
         else:

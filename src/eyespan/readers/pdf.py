@@ -29,7 +29,8 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
     """Return pages as notes and images in turn, or the file as bytes. No parts: the selected pages are beyond the end.
 
     Facts: `total_pages`, `pages_returned`, `truncated`, `pages` (one dict for each); if selected pages are missing,
-    `left_out` (first, last), and `stopped` ("bytes" or "seconds") if a limit was the reason.
+    `left_out` (first, last), and `stopped` ("bytes" or "seconds") if a limit was the reason; `has_contents` if the
+    first part has bookmarks, attachments and signatures.
 
     Raises: Unreadable, TimedOut, Cancelled.
     """
@@ -83,9 +84,10 @@ def _page_document(opened: Opened, options: PdfOptions, context: CallContext) ->
     parts: list[Part] = []
     remaining = list(blobs)
     for page in pages:
-        parts += _page_parts(page, remaining, total, source.asked)
-    if parts and isinstance(parts[0], NotePart) and (contents := _contents(facts)):
-        parts[0] = NotePart(f"{contents}\n\n{parts[0].text}")
+        parts += _page_parts(page, remaining, total, source.asked, has_heading=options.has_layout)
+    contents = _contents(facts)
+    if contents and parts:
+        parts.insert(0, NotePart(contents, "Before the first page:"))
     if pages and all(page.get("damaged") for page in pages):
         raise _unreadable(source.asked, "its pages are damaged and cannot be decoded")
     last_shown = options.first + len(pages) - 1
@@ -97,6 +99,8 @@ def _page_document(opened: Opened, options: PdfOptions, context: CallContext) ->
         "size_bytes": source.size_bytes,
         "pages": pages,
     }
+    if contents:
+        extra["has_contents"] = True
     if options.section:
         extra["section"] = facts["section"]
     if pages and last_shown < last_wanted:
@@ -106,8 +110,11 @@ def _page_document(opened: Opened, options: PdfOptions, context: CallContext) ->
     return opened.document(tuple(parts), extra)
 
 
-def _page_parts(page: dict[str, Any], blobs: list[bytes], total: int, asked: str) -> list[Part]:
-    """Return the text of a page and its image, if it has one. Removes them from the front of `blobs`."""
+def _page_parts(page: dict[str, Any], blobs: list[bytes], total: int, asked: str, *, has_heading: bool) -> list[Part]:
+    """Return the text of a page and its image, if it has one. Removes them from the front of `blobs`.
+
+    With `has_heading`, the number of the page is the heading of its text, else the first line of it.
+    """
     if not isinstance(page, dict) or not blobs:
         raise _invalid_response(asked)
     text = blobs.pop(0).decode("utf-8", "replace")
@@ -116,22 +123,28 @@ def _page_parts(page: dict[str, Any], blobs: list[bytes], total: int, asked: str
     if page.get("label") not in (None, "", str(number)):
         heading += f", labelled {page['label']}"
     if page.get("damaged"):
-        return [NotePart(f"{heading}: damaged, cannot be shown.")]
+        damaged = f"{heading}: damaged, cannot be shown."
+        return [NotePart("", damaged) if has_heading else NotePart(damaged)]
     page["has_text"] = bool(text)
     if "text_chars" in page:
         text += f"\n... [text of the page cut, {page['text_chars']} chars total]"
     media_type = page.get("media_type")
-    if page.get("unreadable") == "garbage":
-        text = f"{heading}: its text layer is unreadable, see this image.{text and chr(10)}{text}"
-    elif not text:
-        text = f"{heading}: no text layer{', only this image' if media_type else ''}."
-    else:
-        text = f"{heading}:\n\n{text}"
+    note = NotePart(f"{heading}:\n\n{text}") if text else NotePart(_textless(heading, page))
+    if has_heading:
+        is_garbage = page.get("unreadable") == "garbage"
+        note = NotePart(text, _textless(heading, page) if is_garbage or not text else f"{heading}:")
     if media_type is None:
-        return [NotePart(text)]
+        return [note]
     image = image_part(blobs, media_type, asked, "pdf")
     del blobs[0]
-    return [NotePart(text), image]
+    return [note, image]
+
+
+def _textless(heading: str, page: dict[str, Any]) -> str:
+    """Return the line for a page whose text cannot be shown."""
+    if page.get("unreadable") == "garbage":
+        return f"{heading}: its text layer is unreadable, see this image."
+    return f"{heading}: no text layer{', only this image' if page.get('media_type') else ''}."
 
 
 MAX_LISTED = 60

@@ -196,8 +196,14 @@ class PagesItem:
         self._texts: list[str] = []
         self._images: list[list[Content]] = []
         self._numbers: list[int] = list(document.extra["pages_returned"])
+        self._headings: list[str] = []
+        self._contents: NotePart | None = None
         for part in document.parts:
             if isinstance(part, NotePart):
+                if document.extra.get("has_contents") and self._contents is None:
+                    self._contents = part
+                    continue
+                self._headings.append(part.heading)
                 self._texts.append(part.text)
                 self._images.append([])
             elif isinstance(part, ImagePart):
@@ -205,8 +211,7 @@ class PagesItem:
 
     def _cost(self, count: int) -> int:
         images = sum(map(len, self._images[:count]))
-        text = "\n".join(self._guttered("\n".join(self._texts[:count])))
-        return tokens.estimate(text) + IMAGE_TOKENS * images
+        return tokens.estimate(own_lines.write(self._page_lines(count))) + IMAGE_TOKENS * images
 
     def need(self) -> int:
         if self._numbers[-1] < self._last:
@@ -222,7 +227,7 @@ class PagesItem:
             return self._first_page(max_tokens)
         shown = self._numbers[:count]
         left = self._rest(shown[-1])
-        text = "\n".join(self._texts[:count])
+        text = "\n".join([*self._headings[:count], *self._texts[:count]])
         blocks = [block for page in self._images[:count] for block in page]
         pages = f"{shown[0]}-{shown[-1]}" if len(shown) > 1 else f"{shown[0]}"
         value = _hash(self._document.facts.canonical, pages, text)
@@ -238,14 +243,22 @@ class PagesItem:
         if value in self._view.known:
             facts.update(unchanged=True, tokens=tokens.estimate(header) + 1)
             return Shown((own_lines.header(f"{header} unchanged"),), facts, left)
-        lines = (own_lines.header(header), *self._guttered(text), *self._pages_without_text(count))
+        lines = (own_lines.header(header), *self._page_lines(count), *self._pages_without_text(count))
         facts["tokens"] = tokens.estimate(own_lines.write(lines)) + IMAGE_TOKENS * len(blocks)
         return Shown(lines, facts, left, blocks=tuple(blocks))
 
-    def _guttered(self, text: str) -> list[str]:
+    def _page_lines(self, count: int) -> list[str]:
+        """Return the lines of the first pages; the heading of each is a line of the tool itself."""
         style = self._view.style
         separator = style.separator if style.every else ""
-        return [f"{separator}{line}" if line else "" for line in text.split("\n")]
+        lines: list[str] = []
+        parts = list(zip(self._headings[:count], self._texts[:count], strict=True))
+        if self._contents is not None:
+            parts.insert(0, (self._contents.heading, self._contents.text))
+        for heading, text in parts:
+            lines.append(own_lines.words(heading))
+            lines += [f"{separator}{row}" if row else "" for row in text.split("\n")] if text else []
+        return lines
 
     def _pages_selector(self, first: int, last: int) -> str:
         return write_target(replace(self._target, piece=Pages(first, last)))

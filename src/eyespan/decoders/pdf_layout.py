@@ -1,0 +1,710 @@
+"""Tables and columns of a PDF page, from the places of its words.
+
+The order of the text layer is the best order on real files, so it is kept. Only words that form a table are taken out
+of it and shown as rows, at the place of the first of them. A page whose text layer jumps between columns of running
+text from line to line is put in order by its columns. Pages with much right-to-left or rotated text stay as they are.
+
+    words      pieces of the text layer between blanks, with their boxes
+    segments   words of one line with no wide gap between them
+    rows       the segments that stand on one line, from left to right
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pypdfium2.raw as pdfium
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    import pypdfium2
+
+    Box = tuple[float, float, float, float]
+    Span = tuple[float, float]
+
+MAX_WORDS = 20_000
+"""A page with more words is shown as it is."""
+MAX_RULES = 3000
+MAX_ROWS_BACK = 6
+"""A word belongs to one of the last so many rows, or starts a new one."""
+WIDE_GAP = 0.95
+"""A wider gap than this share of the line's height separates two segments."""
+MAX_GAP_LINES = 3.2
+"""A table ends at a gap of so many lines."""
+MAX_CELL_CHARS = 90
+"""With longer cells on average, columns are running text and no table."""
+_PIECE = re.compile(r"[^ \t\r\n\x0b\x0c\xa0\0]+")
+_HYPHENS = "\ufffe\x02"
+"""pdfium writes these for a hyphen at the end of a line."""
+
+
+@dataclass(slots=True)
+class Word:
+    """A piece of the text layer; `start` and `end` are places in it. y grows downwards."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Segment:
+    """Words of one line that belong together."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    words: list[Word] = field(default_factory=list)
+    made_text: str = ""
+
+    @property
+    def text(self) -> str:
+        """Return the words with blanks where there are gaps; made once, when all words are there."""
+        if not self.made_text:
+            least = 0.08 * (self.bottom - self.top)
+            shown = [self.words[0].text]
+            for last, word in pairwise(self.words):
+                shown.append(word.text if word.left - last.right < least else f" {word.text}")
+            self.made_text = "".join(shown)
+        return self.made_text
+
+    @property
+    def start(self) -> int:
+        return self.words[0].start
+
+    def add(self, word: Word) -> None:
+        """Append a word to the right."""
+        self.words.append(word)
+        self.right, self.top = max(self.right, word.right), min(self.top, word.top)
+        self.bottom = max(self.bottom, word.bottom)
+
+
+Row = list[Segment]
+
+
+@dataclass(slots=True)
+class Table:
+    """Cells by rows, and the words they consist of."""
+
+    cells: list[list[str]]
+    words: list[Word]
+
+    def lines(self) -> list[str]:
+        """Return the table in Markdown; the first row is its heading."""
+        rows = [[cell.replace("|", "\\|") for cell in row] for row in self.cells]
+        shown = [f"| {' | '.join(row)} |" for row in rows]
+        return [shown[0], "|" + " --- |" * len(rows[0]), *shown[1:]]
+
+
+def page_text(page: pypdfium2.PdfPage, layer: Any) -> str:
+    """Return the text of a page with its tables as rows."""
+    text = characters(layer)
+    plain = clean(text)
+    if "\n" not in plain:
+        return plain
+    try:
+        return _laid_out(page, layer, text, plain)
+    except (ArithmeticError, ValueError, IndexError):
+        return plain  # boxes of a damaged file can have any numbers, also none
+
+
+def _laid_out(page: pypdfium2.PdfPage, layer: Any, text: str, plain: str) -> str:
+    words, odd = read_words(page, layer, text)
+    if not words or len(words) > MAX_WORDS or odd * 4 > len(words) or _is_right_to_left(plain):
+        return plain
+    rows = rows_of(words)
+    if sum([len(row) > 1 for row in rows]) < 3:
+        return plain
+    rules = _rules(page) if page.get_rotation() == 0 else []
+    jumps: list[float] = []
+    runs = in_columns(rows, jumps)
+    found = [block for run in runs for block in blocks_of(run, rules)]
+    tables = [block for block in found if isinstance(block, Table)]
+    if jumps:
+        return _joined_pairs("\n".join([line for block in found for line in _block_lines(block)]))
+    return _with_tables(text, tables) if tables else plain
+
+
+def _block_lines(block: Table | Row) -> list[str]:
+    return block.lines() if isinstance(block, Table) else ["   ".join([segment.text for segment in block])]
+
+
+def characters(layer: Any) -> str:
+    """Return the text layer with one character for each of pdfium's, which may be halves of a pair."""
+    count = pdfium.FPDFText_CountChars(layer) if layer else 0
+    if count <= 0:
+        return ""
+    buffer = (ctypes.c_ushort * (2 * count + 2))()
+    written = pdfium.FPDFText_GetText(layer, 0, count, buffer)
+    text = bytes(buffer)[: 2 * max(0, written - 1)].decode("utf-16-le", "replace")
+    if len(text) == count:
+        return text
+    codes = [pdfium.FPDFText_GetUnicode(layer, index) for index in range(count)]
+    return "".join([chr(code) if 0 < code < 0x110000 else "\ufffd" for code in codes])
+
+
+def clean(text: str) -> str:
+    """Return text of the layer with LF line ends, with hyphens where pdfium joined lines, without blanks at the end."""
+    text = text.replace("\r\n", "\n")
+    for hyphen in _HYPHENS:
+        text = text.replace(hyphen, "-\n")
+    return _joined_pairs(text.replace("\0", "").rstrip())
+
+
+def _joined_pairs(text: str) -> str:
+    """Return text with one character for each pair of surrogates."""
+    if text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _is_right_to_left(text: str) -> bool:
+    letters = sum(map(str.isalpha, text))
+    return sum(["\u0590" <= char <= "\u08ff" or "\ufb1d" <= char <= "\ufefc" for char in text]) * 5 > letters
+
+
+# --- words and rows --------------------------------------------------------------------------------------------------
+
+
+def read_words(page: pypdfium2.PdfPage, layer: Any, text: str) -> tuple[list[Word], int]:
+    """Return the words with their boxes, and the number of those that have none or are rotated."""
+    place = _places(page, layer)
+    words: list[Word] = []
+    odd = 0
+    for piece in _PIECE.finditer(text):
+        start, end = piece.span()
+        first = place(start)
+        last = place(end - 1) if end - start > 1 else first
+        height = first[3] - first[1]
+        if height <= 0 or first[2] < first[0]:
+            odd += 1
+        elif abs(last[1] - first[1]) > 0.5 * height or last[0] < first[0] - 0.1:
+            parts = _split_word(piece[0], start, [place(index) for index in range(start, end)], height)
+            # Rotated letters stand below each other; a hyphen joins two lines.
+            if len(parts) > 2:
+                odd += 1
+            else:
+                words += parts
+        else:
+            shown = piece[0].replace("\ufffe", "-").replace("\x02", "-")
+            box = (first[0], min(first[1], last[1]), max(first[2], last[2]), max(first[3], last[3]))
+            words.append(Word(*box, shown, start, end))
+    return words, odd
+
+
+def _places(page: pypdfium2.PdfPage, layer: Any) -> Callable[[int], Box]:
+    """Return a function that returns the box of a character on the upright page."""
+    width, height = page.get_size()
+    rotation = page.get_rotation()
+    left, bottom, _, _ = page.get_bbox()
+    box = pdfium.FS_RECTF()
+    reference = ctypes.byref(box)
+    loose = pdfium.FPDFText_GetLooseCharBox
+
+    def place(index: int) -> Box:
+        loose(layer, index, reference)
+        x0, y0, x1, y1 = box.left - left, box.bottom - bottom, box.right - left, box.top - bottom
+        if rotation == 0:
+            return x0, height - y1, x1, height - y0
+        if rotation == 90:
+            return y0, x0, y1, x1
+        if rotation == 180:
+            return width - x1, y0, width - x0, y1
+        return width - y1, height - x1, width - y0, height - x0
+
+    return place
+
+
+def _split_word(text: str, start: int, boxes: list[Box], height: float) -> list[Word]:
+    """Return the parts of a word that goes over several lines."""
+    parts: list[Word] = []
+    begin = 0
+    for at in range(1, len(boxes) + 1):
+        if at < len(boxes):
+            is_same_line = abs(boxes[at][1] - boxes[at - 1][1]) <= 0.5 * height
+            if is_same_line and boxes[at][0] >= boxes[at - 1][0] - height:
+                continue
+        part = boxes[begin:at]
+        edges = (min(b[0] for b in part), min(b[1] for b in part), max(b[2] for b in part), max(b[3] for b in part))
+        shown = text[begin:at].replace("\ufffe", "-").replace("\x02", "-")
+        parts.append(Word(*edges, shown, start + begin, start + at))
+        begin = at
+    return parts
+
+
+def rows_of(words: list[Word]) -> list[Row]:
+    """Return the words by lines from top to bottom, as segments from left to right."""
+    lines: list[tuple[float, float, list[Word]]] = []
+    for word in sorted(words, key=lambda word: word.top + word.bottom):
+        middle, height = (word.top + word.bottom) / 2, word.bottom - word.top
+        for line in reversed(lines[-MAX_ROWS_BACK:]):
+            if abs(line[0] - middle) < 0.4 * min(height, line[1]) + 0.05 * max(height, line[1]):
+                line[2].append(word)
+                break
+        else:
+            lines.append((middle, height, [word]))
+    return [_segments(members, height) for _, height, members in sorted(lines, key=lambda line: line[0])]
+
+
+def _segments(words: list[Word], height: float) -> Row:
+    row: Row = []
+    for word in sorted(words, key=lambda word: word.left):
+        if row and word.left - row[-1].right < WIDE_GAP * min(height, 30) + 0.5:
+            row[-1].add(word)
+        else:
+            row.append(Segment(word.left, word.top, word.right, word.bottom, [word]))
+    return row
+
+
+# --- columns of running text -----------------------------------------------------------------------------------------
+
+
+def in_columns(rows: list[Row], jumps: list[float], depth: int = 0) -> list[list[Row]]:
+    """Return runs of rows in reading order, each of one column.
+
+    Adds to `jumps` where the text layer changes between the columns again and again.
+    """
+    x = _gutter(rows) if depth < 3 else None
+    if x is None:
+        return [rows]
+    beside = sorted([s for row in rows for s in row if not s.left < x < s.right], key=lambda s: s.start)
+    changes = sum([(a.left < x) != (b.left < x) for a, b in pairwise(beside)])
+    left = sum([s.left < x for s in beside])
+    if changes >= 0.25 * min(left, len(beside) - left):
+        jumps.append(x)
+    runs: list[list[Row]] = []
+    band: list[Row] = []
+    for row in rows:
+        if any(s.left < x < s.right for s in row):
+            runs += _both_columns(band, x, jumps, depth)
+            runs.append([row])
+            band = []
+        else:
+            band.append(row)
+    runs += _both_columns(band, x, jumps, depth)
+    return _joined_runs(runs)
+
+
+def _both_columns(band: list[Row], x: float, jumps: list[float], depth: int) -> list[list[Row]]:
+    left = [kept for row in band if (kept := [s for s in row if s.right <= x])]
+    right = [kept for row in band if (kept := [s for s in row if s.left >= x])]
+    if len(left) < 2 or len(right) < 2:
+        return [band] if band else []
+    return [*in_columns(left, jumps, depth + 1), *in_columns(right, jumps, depth + 1)]
+
+
+def _joined_runs(runs: list[list[Row]]) -> list[list[Row]]:
+    """Join single lines to the run of single lines before them."""
+    joined: list[list[Row]] = []
+    for run in runs:
+        is_line = len(run) == 1 and len(run[0]) == 1
+        if joined and is_line and all(len(row) == 1 for row in joined[-1]):
+            joined[-1] = joined[-1] + run
+        else:
+            joined.append(run)
+    return joined
+
+
+def _gutter(rows: list[Row]) -> float | None:
+    """Return the x of a white strip between two columns of running text; None if there is none."""
+    segments = [s for row in rows for s in row]
+    if len(rows) < 4 or len(segments) > 4000:
+        return None
+    low, high = min(s.left for s in segments), max(s.right for s in segments)
+    near, far = low + 0.15 * (high - low), high - 0.12 * (high - low)
+    best, place = 3, None
+    starts: dict[int, int] = {}
+    for s in segments:
+        if near < s.left < far:
+            starts[round(s.left - 2)] = starts.get(round(s.left - 2), 0) + 1
+    # The column begins where most lines begin.
+    for x in sorted([x for x in starts if starts[x] > 2], key=lambda x: -starts[x])[:6]:
+        score = sum([_band_score(band, x) for band in _bands(rows, x)])
+        if score > best:
+            best, place = score, float(x)
+    return place
+
+
+def _bands(rows: list[Row], x: float) -> list[list[Row]]:
+    """Return the runs of rows that nothing crosses at x."""
+    bands: list[list[Row]] = [[]]
+    for row in rows:
+        if any(s.left < x < s.right for s in row):
+            bands.append([])
+        else:
+            bands[-1].append(row)
+    return bands
+
+
+def _band_score(band: list[Row], x: float) -> int:
+    left = [s for row in band for s in row if s.right <= x]
+    right = [s for row in band for s in row if s.left >= x]
+    if len(left) < 3 or len(right) < 3 or not (_is_running_text(left) and _is_running_text(right)):
+        return 0
+    return min(len(left), len(right))
+
+
+def _is_running_text(segments: list[Segment], again: bool = True) -> bool:
+    """Return True if most lines fill their column."""
+    width = max(s.right for s in segments) - min(s.left for s in segments)
+    chars = sum([s.words[-1].end - s.words[0].start for s in segments]) / len(segments)
+    per_line = len(segments) / len({round(s.top / 3) for s in segments})
+    if per_line >= 1.5:  # perhaps columns again
+        spans = spans_of([[s] for s in segments])
+        if not again or not 1 < len(spans) < 4:
+            return False
+        parts = [[s for s in segments if low <= s.left < high] for low, high in spans]
+        return all(_is_running_text(part, again=False) for part in parts if part)
+    return sum([s.right - s.left > 0.6 * width for s in segments]) >= 0.45 * len(segments) and chars >= 16
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------
+
+
+def blocks_of(rows: list[Row], rules: list[tuple[float, float, float]]) -> list[Table | Row]:
+    """Return the tables and the other rows of a run."""
+    blocks: list[Table | Row] = []
+    at = 0
+    while at < len(rows):
+        end, spans = _table_end(rows, at)
+        table = _make_table(rows[at:end], spans, rules) if end > at else None
+        if table is None:
+            blocks.append(rows[at])
+            at += 1
+        else:
+            blocks.append(table)
+            at = end
+    return blocks
+
+
+def _table_end(rows: list[Row], start: int) -> tuple[int, list[Span]]:
+    """Return the end of the table that begins with a row, and its columns; the start if there is no table."""
+    end, several = start, 0
+    spans: list[Span] = []
+    while end < len(rows):
+        row = rows[end]
+        height = row[0].bottom - row[0].top
+        if end > start and row[0].top - max(s.bottom for s in rows[end - 1]) > MAX_GAP_LINES * height:
+            break
+        if len(row) == 1 and not (several and _is_within(row[0], spans)):
+            break
+        trial = spans_of([*_as_rows(spans, rows[start] if end > start else row), row])
+        if len(trial) < 2 or (several >= 2 and (len(trial) < 0.7 * len(spans) or len(trial) < len(spans) - 1)):
+            break
+        spans = trial
+        several += len(row) > 1
+        end += 1
+    while end > start and len(rows[end - 1]) == 1 and _is_label(rows[end - 1][0], spans):
+        end -= 1
+    is_table = several >= 3 and len(spans) >= 2
+    return (end, spans) if is_table else (start, [])
+
+
+def _as_rows(spans: list[Span], sample: Row) -> list[Row]:
+    """Return columns as a row, so that those of one more row can be added without counting all rows again."""
+    top, bottom = sample[0].top, sample[0].bottom
+    return [[Segment(low, top, high, bottom) for low, high in spans]] if spans else []
+
+
+def spans_of(rows: Iterable[Row]) -> list[Span]:
+    """Return the intervals of x that hold text; between them is white space in all rows."""
+    spans: list[list[float]] = []
+    for s in sorted([s for row in rows for s in row], key=lambda s: s.left):
+        if spans and s.left < spans[-1][1] - 0.5:
+            spans[-1][1] = max(spans[-1][1], s.right)
+        else:
+            spans.append([s.left, s.right])
+    return [(low, high) for low, high in spans]
+
+
+def _is_within(segment: Segment, spans: list[Span]) -> bool:
+    """Return True if a segment stands in one column alone."""
+    touched = sum([segment.left < high and segment.right > low for low, high in spans])
+    return len(spans) > 1 and touched <= 1 and segment.left < spans[-1][1] and segment.right > spans[0][0]
+
+
+def _is_label(segment: Segment, spans: list[Span]) -> bool:
+    """Return True for a line after a table that is no cell of it: a title, or text across columns."""
+    return not _is_within(segment, spans) or segment.text.rstrip().endswith((":", "."))
+
+
+def _make_table(rows: list[Row], spans: list[Span], rules: list[tuple[float, float, float]]) -> Table | None:
+    """Return the table of these rows; None if its cells are more likely running text."""
+    words = [word for row in rows for s in row for word in s.words]
+    rows, spans = _finer(rows, spans)
+    cells = _without_split_headings(_cells_of_several_lines(rows, spans) or _cells_by_lines(rows, spans, rules))
+    if len(cells[0]) == 2 and _is_by_columns(rows, spans) and not _has_numbers(cells):
+        return None  # two blocks of text beside each other, such as addresses
+    filled = [cell for row in cells for cell in row if cell]
+    if len(cells) < 2 or len(cells[0]) < 2:
+        return None
+    is_prose = sum(map(len, filled)) > MAX_CELL_CHARS * len(filled) or _is_mostly_prose(cells)
+    return None if is_prose or not _is_grid(rows, spans, cells) else Table(cells, words)
+
+
+LEAST_FILLED = 0.45
+FEW_ROWS = 5
+LEAST_FILLED_OF_FEW = 0.6
+"""The share of cells with text, and that of a table with few rows."""
+LEAST_ALIGNED = 0.65
+MOST_OVERLAPPING = 0.2
+
+
+def _is_grid(rows: list[Row], spans: list[Span], cells: list[list[str]]) -> bool:
+    """Return True if rows and columns are sure: few cells are empty, columns are aligned, lines do not overlap.
+
+    The labels of a diagram, the marks of an axis and the parts of a formula are none.
+    """
+    filled = [sum(map(bool, row)) for row in cells]
+    least = LEAST_FILLED if len(cells) >= FEW_ROWS else LEAST_FILLED_OF_FEW
+    if sum(filled) < least * len(cells) * len(cells[0]) or max(filled) < 0.75 * len(cells[0]):
+        return False
+    if sum([count > 1 for count in filled]) < 3:
+        return False
+    overlapping = 0
+    for above, below in pairwise(rows):
+        height = min(above[0].bottom - above[0].top, below[0].bottom - below[0].top)
+        overlapping += above[0].bottom - below[0].top > 0.35 * height
+    if overlapping > MOST_OVERLAPPING * len(rows):
+        return False
+    columns: dict[int, list[Segment]] = {}
+    for s in [s for row in rows for s in row]:
+        columns.setdefault(_column(s, spans), []).append(s)
+    aligned = sum([_most_aligned(members) for members in columns.values()])
+    return aligned >= LEAST_ALIGNED * sum(map(len, columns.values()))
+
+
+def _most_aligned(segments: list[Segment]) -> int:
+    """Return how many segments of a column have the same left edge, right edge or middle, whichever are most."""
+    slack = max(1.5, 0.25 * (segments[0].bottom - segments[0].top))
+    best = 0
+    for edge in (
+        [s.left for s in segments],
+        [s.right for s in segments],
+        [(s.left + s.right) / 2 for s in segments],
+    ):
+        edge.sort()
+        start = 0
+        for end, value in enumerate(edge):
+            while value - edge[start] > slack:
+                start += 1
+            best = max(best, end - start + 1)
+    return best
+
+
+def _is_mostly_prose(cells: list[list[str]]) -> bool:
+    """Return True if a table of two columns has words in most cells that are parts of sentences."""
+    filled = [cell for row in cells for cell in row if cell]
+    long = sum([len(cell) > 35 and cell.count(" ") >= 5 for cell in filled])
+    return long * 2 > len(filled)
+
+
+def _is_by_columns(rows: list[Row], spans: list[Span]) -> bool:
+    """Return True if the text layer has all of one column before the next."""
+    columns = [_column(s, spans) for s in sorted([s for row in rows for s in row], key=lambda s: s.start)]
+    return sum([a != b for a, b in pairwise(columns)]) < len(spans) + 1
+
+
+def _has_numbers(cells: list[list[str]]) -> bool:
+    """Return True if most cells of a column are numbers."""
+    for column in zip(*cells[1:], strict=True):
+        filled = [cell for cell in column if cell]
+        numbers = sum([2 * sum(map(str.isdigit, cell)) > sum(map(str.isalnum, cell)) for cell in filled])
+        if filled and numbers * 5 >= 3 * len(filled):
+            return True
+    return False
+
+
+def _column(segment: Segment | Word, spans: Sequence[Span]) -> int:
+    """Return the column that a segment shares most with, or the nearest one."""
+    left, right = segment.left, segment.right
+    at = bisect_left(spans, (left, left))
+    if at and spans[at - 1][1] > left:
+        at -= 1
+    if at >= len(spans) - 1 or spans[at + 1][0] >= right:
+        # Before the first column that it could touch there may be a nearer one.
+        is_between = at < len(spans) and at > 0 and left >= spans[at - 1][1] and right <= spans[at][0]
+        if is_between:
+            return at - 1 if left - spans[at - 1][1] < spans[at][0] - right else at
+        return min(at, len(spans) - 1)
+    best, most = at, -1.0
+    for index in range(at, len(spans)):
+        low, high = spans[index]
+        if low >= right:
+            break
+        shared = min(right, high) - max(left, low)
+        if shared > most:
+            best, most = index, shared
+    return best
+
+
+def _finer(rows: list[Row], spans: list[Span]) -> tuple[list[Row], list[Span]]:
+    """Divide columns where a narrow strip is free in all rows and most rows have words on both sides."""
+    finer: list[Span] = []
+    for low, high in spans:
+        held = [[w for s in row for w in s.words if w.left < high and w.right > low] for row in rows]
+        held = [words for words in held if words]
+        cuts = [low]
+        parts = _word_spans([word for words in held for word in words])
+        for (_, left), (right, _) in pairwise(parts):
+            x = (left + right) / 2
+            height = held[0][0].bottom - held[0][0].top
+            both = sum([any(w.right < x for w in words) and any(w.left > x for w in words) for words in held])
+            if len(held) >= 4 and right - left > 0.3 * height and both >= 0.6 * len(held):
+                cuts.append(x)
+        finer += list(zip(cuts, [*cuts[1:], high], strict=True))
+    if len(finer) == len(spans):
+        return rows, spans
+    divided: list[Row] = []
+    for row in rows:
+        made: Row = []
+        last = -1
+        for word in [word for s in row for word in s.words]:
+            column = _column(word, finer)
+            if made and column == last:
+                made[-1].add(word)
+            else:
+                made.append(Segment(word.left, word.top, word.right, word.bottom, [word]))
+            last = column
+        divided.append(made)
+    return divided, finer
+
+
+def _word_spans(words: list[Word]) -> list[Span]:
+    return spans_of([[Segment(word.left, word.top, word.right, word.bottom)] for word in words])
+
+
+@dataclass(slots=True)
+class _Cell:
+    column: int
+    top: float
+    bottom: float
+    text: str
+    last_top: float
+    lines: int = 1
+
+
+def _cells_of_several_lines(rows: list[Row], spans: list[Span]) -> list[list[str]] | None:
+    """Return the rows of a table whose cells go over several lines, if the text layer writes cell by cell."""
+    cells: list[_Cell] = []
+    for s in sorted([s for row in rows for s in row], key=lambda s: s.start):
+        column = _column(s, spans)
+        last = cells[-1] if cells else None
+        is_next_line = last is not None and last.column == column and s.top > last.last_top
+        if last is not None and is_next_line and s.top - last.bottom < 0.6 * (s.bottom - s.top):
+            last.bottom, last.text, last.last_top = s.bottom, f"{last.text} {s.text}", s.top
+            last.lines += 1
+        else:
+            cells.append(_Cell(column, s.top, s.bottom, s.text, s.top))
+    if not 2 <= max(cell.lines for cell in cells) <= 8:
+        return None
+    table: list[list[_Cell]] = []
+    low = 0.0
+    for cell in sorted(cells, key=lambda cell: cell.top):
+        slack = 0.3 * (cell.bottom - cell.top) / cell.lines
+        if not table or cell.top + slack > low:
+            table.append([])
+            low = cell.bottom - slack
+        table[-1].append(cell)
+        low = max(low, cell.bottom - slack)
+    if any(len({cell.column for cell in row}) < len(row) for row in table):
+        return None  # two cells of one column beside a taller one
+    if len(table) == 1:
+        return None  # written column by column, each of them looks like one cell
+    return [[next((c.text for c in row if c.column == at), "") for at in range(len(spans))] for row in table]
+
+
+def _cells_by_lines(rows: list[Row], spans: list[Span], rules: list[tuple[float, float, float]]) -> list[list[str]]:
+    """Return a row of cells for each line; lines between the same two rules, or close together, are one row."""
+    width = spans[-1][1] - spans[0][0]
+    heights = sorted([y for left, right, y in rules if right - left > 0.5 * width])
+    inside = [y for y in heights if rows[0][0].top - 5 < y < rows[-1][0].bottom + 5]
+    is_ruled = len(inside) >= max(3, len(rows) // 4)
+    table: list[list[str]] = []
+    last_bottom, last_band = 0.0, -1
+    for row in rows:
+        cells = [""] * len(spans)
+        for s in row:
+            column = _column(s, spans)
+            cells[column] = f"{cells[column]} {s.text}".strip()
+        top, bottom = row[0].top, row[0].bottom
+        band = sum([y < (top + bottom) / 2 for y in heights])
+        filled = sum(map(bool, cells))
+        if not table:
+            is_same = False
+        elif is_ruled:
+            is_same = band == last_band and filled < max(2, 0.6 * sum(map(bool, table[-1])))
+        else:
+            is_close = top - last_bottom < 0.45 * (bottom - top)
+            is_same = is_close and not cells[0] and filled <= max(1, len(spans) // 3)
+        if is_same:
+            table[-1] = [f"{a} {b}".strip() for a, b in zip(table[-1], cells, strict=True)]
+        else:
+            table.append(cells)
+        last_bottom, last_band = max(s.bottom for s in row), band
+    return table
+
+
+def _without_split_headings(cells: list[list[str]]) -> list[list[str]]:
+    """Join a column that holds only a heading with the column of its numbers beside it."""
+    at = 0
+    while at + 1 < len(cells[0]):
+        is_apart = not any(row[at] and row[at + 1] for row in cells)
+        few = min(sum([bool(row[at]) for row in cells]), sum([bool(row[at + 1]) for row in cells]))
+        if is_apart and few <= 2 and len(cells) > 4:
+            cells = [[*row[:at], row[at] or row[at + 1], *row[at + 2 :]] for row in cells]
+        else:
+            at += 1
+    return cells
+
+
+def _rules(page: pypdfium2.PdfPage) -> list[tuple[float, float, float]]:
+    """Return the horizontal lines of a page: left, right and y."""
+    height = page.get_size()[1]
+    found: list[tuple[float, float, float]] = []
+    edges = [ctypes.c_float() for _ in range(4)]
+    for index in range(min(MAX_RULES, pdfium.FPDFPage_CountObjects(page.raw))):
+        item = pdfium.FPDFPage_GetObject(page.raw, index)
+        is_path = pdfium.FPDFPageObj_GetType(item) == pdfium.FPDF_PAGEOBJ_PATH
+        if is_path and pdfium.FPDFPageObj_GetBounds(item, *edges):
+            left, bottom, right, top = (edge.value for edge in edges)
+            found.append((left, right, height - bottom))
+            if top - bottom >= 3:
+                found.append((left, right, height - top))
+    return found
+
+
+# --- the text --------------------------------------------------------------------------------------------------------
+
+_TAKEN, _TABLE = "\x00", "\x01"
+
+
+def _with_tables(text: str, tables: list[Table]) -> str:
+    """Return the text layer with the words of each table replaced by its rows."""
+    shown = list(text.replace(_TABLE, " "))
+    order = sorted(tables, key=lambda table: min(word.start for word in table.words))
+    for table in order:
+        first = min(word.start for word in table.words)
+        for word in table.words:
+            shown[word.start : word.end] = _TAKEN * (word.end - word.start)
+        shown[first] = _TABLE
+    waiting = iter(order)
+    lines: list[str] = []
+    for line in clean("".join(shown).replace(_TAKEN, "\ufdd0")).split("\n"):
+        rest = line.replace("\ufdd0", "").replace(_TABLE, "").strip()
+        if rest or not ("\ufdd0" in line or _TABLE in line):
+            lines.append(rest if "\ufdd0" in line else line.replace(_TABLE, ""))
+        for _ in range(line.count(_TABLE)):
+            lines += next(waiting).lines()
+    return _joined_pairs("\n".join(lines).rstrip())

@@ -1,0 +1,141 @@
+"""Tables and columns of PDF pages, from the places of words."""
+
+from __future__ import annotations
+
+import pytest
+
+from eyespan import Workspace
+from eyespan.model import DocumentOptions, PdfOptions, ReadRequest
+from tests.readers.pdf_files import pages, words
+
+
+def shown(tmp_path, *contents, **more):
+    """Return the text of the first page with its layout."""
+    (tmp_path / "a.pdf").write_bytes(pages(*contents, **more))
+    options = DocumentOptions(pdf=PdfOptions(has_images=False, has_layout=True))
+    document = Workspace(tmp_path).engine.read(ReadRequest("a.pdf", documents=frozenset(["pdf"]), options=options))
+    return document.parts[0].text
+
+
+CELLS = (
+    ("Code", "Place", "Expected", "Actual"),
+    ("S-1", "A-12", "450", "449"),
+    ("S-2", "B-07", "289", "266"),
+    ("S-3", "C-15", "780", "778"),
+    ("S-4", "D-22", "156", "180"),
+)
+COLUMNS = (72, 172, 272, 372)
+
+
+def placed(cells, columns=COLUMNS, top=700, step=16):
+    return [
+        (x, top - step * row, cell)
+        for row, line in enumerate(cells)
+        for x, cell in zip(columns, line, strict=True)
+        if cell
+    ]
+
+
+def markdown(cells):
+    lines = [f"| {' | '.join(row)} |" for row in cells]
+    return "\n".join([lines[0], "|" + " --- |" * len(cells[0]), *lines[1:]])
+
+
+class TestTables:
+    def test_a_table_drawn_row_by_row_becomes_rows(self, tmp_path):
+        assert shown(tmp_path, words(*placed(CELLS))) == markdown(CELLS)
+
+    def test_a_table_drawn_column_by_column_becomes_rows(self, tmp_path):
+        by_columns = sorted(placed(CELLS), key=lambda word: (word[0], -word[1]))
+
+        assert shown(tmp_path, words(*by_columns)) == markdown(CELLS)
+
+    def test_cells_without_text_stay_in_their_columns(self, tmp_path):
+        sparse = (
+            CELLS[0],
+            ("S-1", "A-12", "450", ""),
+            ("", "B-07", "", "289"),
+            ("S-2", "", "780", "778"),
+            ("S-3", "D-22", "", "156"),
+        )
+
+        assert shown(tmp_path, words(*placed(sparse))) == markdown(sparse)
+
+    def test_the_text_around_a_table_keeps_its_order(self, tmp_path):
+        before, after = (72, 740, "A report of the warehouse"), (72, 600, "Signed by the keeper of the keys.")
+
+        text = shown(tmp_path, words(before, *placed(CELLS), after))
+
+        assert text == f"A report of the warehouse\n{markdown(CELLS)}\nSigned by the keeper of the keys."
+
+    def test_a_bar_in_a_cell_is_escaped(self, tmp_path):
+        cells = (*CELLS[:4], ("S|4", "D-22", "156", "180"))
+
+        assert "| S\\|4 | D-22 |" in shown(tmp_path, words(*placed(cells)))
+
+    def test_numbers_aligned_to_the_right_are_one_column(self, tmp_path):
+        cells = [("Item", "Price")] + [(f"item {n}", str(10**n)) for n in range(5)]
+        items = [(72, 700 - 16 * row, cells[row][0]) for row in range(6)]
+        prices = [(300 - 5.56 * len(cells[row][1]), 700 - 16 * row, cells[row][1]) for row in range(6)]
+
+        assert shown(tmp_path, words(*items, *prices)) == markdown(cells)
+
+    def test_a_table_on_a_rotated_page_becomes_rows(self, tmp_path):
+        data = pages(words(*placed(CELLS))).replace(b"/MediaBox", b"/Rotate 180 /MediaBox", 1)
+        (tmp_path / "a.pdf").write_bytes(data)
+
+        text = Workspace(tmp_path).tool("native").call({"files": "a.pdf"}).text
+
+        # Upside down, its letters run from right to left.
+        assert "S-1" in text
+
+
+class TestNoTables:
+    @pytest.mark.parametrize(
+        "content",
+        [
+            words((72, 700, "one line")),
+            words(*[(72, 700 - 14 * n, f"line {n} of some running text") for n in range(12)]),
+            # The labels of a drawing: aligned with nothing.
+            words(*[(72 + (n * 137) % 400, 700 - (n * 53) % 300, f"box {n}") for n in range(14)]),
+            # The marks of two axes.
+            words(*[(72, 700 - 20 * n, str(n)) for n in range(9)], *[(92 + 30 * n, 515, str(n)) for n in range(9)]),
+        ],
+    )
+    def test_other_text_stays_as_it_is(self, tmp_path, content):
+        assert "|" not in shown(tmp_path, content)
+
+    def test_two_columns_of_text_that_are_written_one_after_the_other_stay(self, tmp_path):
+        left = [(72, 700 - 14 * n, f"left column line {n} with enough words") for n in range(10)]
+        right = [(330, 700 - 14 * n, f"right column line {n} with enough words") for n in range(10)]
+
+        text = shown(tmp_path, words(*left, *right))
+
+        assert text.split("\n") == [word for _, _, word in (*left, *right)]
+
+
+def test_columns_of_text_that_are_written_across_are_put_in_order(tmp_path):
+    left = [(72, 700 - 14 * n, f"left column line {n} with enough words") for n in range(10)]
+    right = [(330, 700 - 14 * n, f"right column line {n} with enough words") for n in range(10)]
+    across = [word for pair in zip(left, right, strict=True) for word in pair]
+
+    text = shown(tmp_path, words(*across))
+
+    assert text.split("\n") == [word for _, _, word in (*left, *right)]
+
+
+def test_the_layout_loses_no_word(tmp_path):
+    """Tables, columns and other text on one page: the words are those of the text layer."""
+    content = words(
+        (72, 760, "Title of the page"),
+        *placed(CELLS),
+        *[(72 + 258 * (n % 2), 560 - 14 * (n // 2), f"part {n} of a text in two columns") for n in range(16)],
+        (72, 100, "1 / 9"),
+    )
+
+    text = shown(tmp_path, content)
+
+    (tmp_path / "b.pdf").write_bytes(pages(content))
+    plain = Workspace(tmp_path).tool("claude").call({"file_path": f"{tmp_path}/b.pdf"}).text.partition("\n\n")[2]
+    bare = text.replace(" --- |", "").replace("|", " ")
+    assert sorted(bare.split()) == sorted(plain.split())
