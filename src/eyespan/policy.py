@@ -17,7 +17,7 @@ from eyespan.errors import PolicyDenied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
 _NAMES = (
@@ -228,6 +228,41 @@ class Policy:
                     rule = None
         if rule is not None and parts and self._allow.match(_resolved(parts) or parts) is not None:
             return None
+        return rule
+
+
+class NarrowedPolicy(Policy):
+    """The rules of a policy for roots below its own: each path is judged from both roots.
+
+    A rule that is relative to the outer root then applies in the inner one. An exception that is relative to the outer
+    root may be lost, which refuses more and never less.
+    """
+
+    __slots__ = ("_outer", "_places")
+
+    def __init__(self, outer: Policy, places: Mapping[str, tuple[str, str]]) -> None:
+        """`places` are the inner roots by their canonical paths: the outer root, and the path below it."""
+        denied, allowed, built_in = outer._given
+        super().__init__(denied, allowed, built_in=built_in)
+        self._outer = outer
+        self._places = dict(places)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NarrowedPolicy, (self._outer, self._places)
+
+    def with_rules(self, deny: Iterable[str] = (), allow: Iterable[str] = ()) -> Policy:
+        return NarrowedPolicy(self._outer.with_rules(deny, allow), self._places)
+
+    def unless_zip(self) -> Policy:
+        return NarrowedPolicy(self._outer.unless_zip(), self._places)
+
+    def rule_against(self, path: str, root: str = "") -> str | None:
+        rule = self._outer.rule_against(path, root)
+        # Members of archives are judged without a root, so they are judged from all.
+        places = [self._places[root]] if root in self._places else self._places.values()
+        for outer, below in places:
+            if rule is None and below:
+                rule = self._outer.rule_against(f"{below}/{path}", outer)
         return rule
 
 

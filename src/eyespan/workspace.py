@@ -8,7 +8,7 @@ from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.engine import Engine
 from eyespan.guard import Guard
 from eyespan.guard.roots import open_roots
-from eyespan.policy import Policy
+from eyespan.policy import NarrowedPolicy, Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -119,6 +119,37 @@ class Workspace:
         rules = opened.policy.with_rules(config.deny, config.allow)
         opened._set(opened.roots, rules, backend, deadline_seconds, config.settings)
         return opened
+
+    def narrowed(self, directories: Sequence[str | os.PathLike[str]]) -> Workspace:
+        """Return a workspace of these directories as far as they are below the roots, with the same rules.
+
+        A directory above a root stands for that root. Others are left out, and so are those that cannot be opened.
+        Raises: ValueError if none is left.
+        """
+        places: dict[str, tuple[str, str]] = {}
+        opened: list[Root] = []
+        for directory in directories:
+            try:
+                found = open_roots([directory], self.deadline_seconds)[0]
+            except (OSError, ValueError):
+                continue
+            for root in self.roots:
+                try:
+                    common = os.path.commonpath([found.canonical, root.canonical])
+                except ValueError:  # another drive
+                    continue
+                if common == root.canonical and found.canonical not in places:
+                    places[found.canonical] = (root.canonical, found.canonical[len(common) :].strip("/"))
+                    opened.append(found)
+                elif common == found.canonical and root.canonical not in places:
+                    places[root.canonical] = (root.canonical, "")
+                    opened.append(open_roots([root.path], self.deadline_seconds)[0])
+        if not opened:
+            raise ValueError("none of the directories is below a root of this workspace")
+        made = Workspace.__new__(Workspace)
+        policy = NarrowedPolicy(self.policy, places)
+        made._set(tuple(opened), policy, self.backend, self.deadline_seconds, self.settings)
+        return made
 
     def tool(self, dialect: str, **settings: Any) -> Tool:
         """Return the read tool in a dialect, with settings of that dialect.

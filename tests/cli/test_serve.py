@@ -34,7 +34,7 @@ def test_every_option_is_a_field():
     ("words", "message"),
     [
         (["--nonsense"], "serve has no option --nonsense"),
-        (["extra"], "serve takes no argument 'extra'"),
+        (["--client-roots", "--http", "127.0.0.1:80"], "only over standard input"),
         (["--dialect"], "needs a value"),
         (["--dialect="], "needs a value"),
         (["--rich=yes"], "takes no value"),

@@ -268,3 +268,16 @@ def test_resources_are_offered_by_a_template_and_not_listed(service):
 
     assert ask(made, "resources/templates/list")["resourceTemplates"][0]["uriTemplate"] == TEMPLATE
     assert ask(made, "resources/list") == {"resources": []}
+
+
+def test_a_service_that_refuses_answers_calls_with_a_reason(tree):
+    service = Service(Workspace(tree), ["claude"])
+    service.refusal = "nothing can be read"
+
+    result = service.handler("tools/call")({"name": "Read", "arguments": {}}, "", CallContext())
+    with pytest.raises(RpcError, match="nothing can be read"):
+        service.handler("resources/read")({"uri": "file:///hello.txt"}, "", CallContext())
+
+    assert result["isError"] is True
+    assert result["content"][0]["text"] == "nothing can be read"
+    assert service.handler("tools/list")({}, "", CallContext())["tools"]

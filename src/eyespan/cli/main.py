@@ -18,7 +18,7 @@ COMMANDS = {
     "schema": ("DIALECT", "print the tool definition of a dialect, for a host"),
     "dialects": ("", "list the dialects"),
     "doctor": ("", "report the state of this installation"),
-    "serve": ("", "run the MCP server: eyespan serve --dialect claude"),
+    "serve": ("[DIR...]", "run the MCP server: eyespan serve --dialect claude"),
     "audit": ("FILE", "summarize an audit log of the server"),
     "completions": ("SHELL", "print completions for bash, zsh or fish"),
     "manual": ("", "print the manual page"),

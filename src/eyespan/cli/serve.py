@@ -13,13 +13,12 @@ if TYPE_CHECKING:
     from eyespan.workspace import Workspace
 
 HELP = """\
-usage: eyespan serve [options]
+usage: eyespan serve [options] [DIR ...]
 
 Runs the read tool as an MCP server.
 
   eyespan serve                         for a host that starts it (stdio)
-  eyespan --root ~/code serve --dialect codex
-                                        another directory, another dialect
+  eyespan serve ~/code --dialect codex  another directory, another dialect
   eyespan serve --dialect codex --dialect claude
                                         both, as codex_read_file and claude_Read
   eyespan serve --dialect claude --set line_number_format=arrow
@@ -126,6 +125,10 @@ OPTIONS = {
             text=f"rotate the log at this size and keep four old files (default: {ServeOptions().audit_bytes})",
         ),
         Option(
+            "--client-roots",
+            text="over stdio: read only the directories that the client names, as far as they are below the roots",
+        ),
+        Option(
             "--no-sandbox",
             aliases=("--no-jail",),
             text="run without the kernel's sandbox around the server (`eyespan doctor` lists its layers)",
@@ -153,7 +156,8 @@ def main(arguments: Arguments) -> int:
     from eyespan import server
 
     options = serve_options(arguments)  # reports wrong usage before a root is opened
-    workspace = arguments.workspace()
+    # Directories may be given as operands, as users of other servers expect.
+    workspace = arguments.workspace([*arguments.roots, *arguments.operands] if arguments.operands else ())
 
     def open_workspace(roots: Sequence[str] | None) -> Workspace:
         arguments.finish_loading()  # the server asks for a workspace when its modules are loaded
@@ -171,7 +175,6 @@ def parse_words(words: Sequence[str]) -> ServeOptions:
 
 def serve_options(arguments: Arguments) -> ServeOptions:
     """Return the options of the server that a command line asks for. Raises: UsageError."""
-    arguments.reject_operands("serve")
     values = dict(arguments.values)
     if "http" not in values:
         for option in _ONLY_HTTP:

@@ -52,6 +52,7 @@ class ServeOptions:
     calls: int = 8
     rate: int = 600
     no_sandbox: bool = False
+    client_roots: bool = False
 
 
 def validate(options: ServeOptions) -> None:
@@ -63,6 +64,10 @@ def validate(options: ServeOptions) -> None:
         raise InvalidOptions("--audit-required needs --audit FILE")
     if options.http is None:
         return
+    if options.client_roots:
+        raise InvalidOptions(
+            "--client-roots works only over standard input and output: HTTP has no way to ask a client"
+        )
     host = options.http[0]
     is_local = is_loopback(host) or host == SYSTEMD or host.startswith(LOCAL_PREFIX)
     if (options.tls_cert is None) != (options.tls_key is None):

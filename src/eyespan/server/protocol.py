@@ -83,6 +83,26 @@ def client_name(info: Any) -> str:
     return valid_text(name)[:100]
 
 
+def has_roots(capabilities: Any) -> bool:
+    """Return True if a client with these capabilities answers `roots/list`."""
+    return isinstance(capabilities, dict) and isinstance(capabilities.get("roots"), dict)
+
+
+def root_paths(result: Any) -> list[str]:
+    """Return the directories in a client's answer to `roots/list`. Entries that are no local directory are left out."""
+    roots = result.get("roots") if isinstance(result, dict) else None
+    found = []
+    for root in roots if isinstance(roots, list) else []:
+        uri = root.get("uri") if isinstance(root, dict) else None
+        if isinstance(uri, str) and uri.startswith(("file:///", "file://localhost/")):
+            from urllib.parse import unquote
+
+            path = unquote(uri[uri.index("/", 7) :], errors="surrogateescape")
+            if "\0" not in path:
+                found.append(path)
+    return found
+
+
 def progress_token(params: Mapping[str, Any]) -> str | int | None:
     """Return the token for progress notifications, or None if the caller asked for none."""
     meta = params.get("_meta")

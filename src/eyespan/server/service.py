@@ -17,6 +17,7 @@ from eyespan.server.options import DEFAULT_DIALECT
 from eyespan.server.protocol import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
+    READING_METHODS,
     RESOURCE_NOT_FOUND,
     RESOURCE_TEMPLATE,
     RpcError,
@@ -55,6 +56,8 @@ class Service:
     ) -> None:
         """Make the tools. Raises: ValueError, TypeError for an unknown dialect or setting."""
         self.workspace = workspace
+        self.refusal: str | None = None
+        """The reason for which nothing can be read at present."""
         self.audit = audit
         self._rich = rich
         self._audit_required = audit_required
@@ -103,6 +106,8 @@ class Service:
 
         Handlers raise RpcError, and WouldBlock if the context may not block.
         """
+        if self.refusal is not None and method in READING_METHODS:
+            return self._refuse
         return {
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
@@ -111,6 +116,13 @@ class Service:
             "resources/read": self._read_resource,
             "completion/complete": self._complete,
         }[method]
+
+    def _refuse(self, params: Mapping[str, Any], caller: str, context: CallContext) -> dict[str, Any]:
+        """Refuse a call: with a result that the model understands, or with an error for other methods."""
+        assert self.refusal is not None
+        if "arguments" in params or "name" in params:
+            return _error_result(self.refusal, "outside_root")
+        raise RpcError(INVALID_PARAMS, self.refusal)
 
     # --- tools -----------------------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from eyespan.server.protocol import (
     VERSION_KEY,
     RpcError,
     client_name,
+    has_roots,
     server_info,
 )
 
@@ -37,7 +38,7 @@ class Session:
     request, so its `version` is the one that the request names.
     """
 
-    __slots__ = ("caller", "holder", "service", "version")
+    __slots__ = ("caller", "client_has_roots", "holder", "service", "version")
 
     def __init__(self, service: Service, caller: str = "", *, holder: str = "", version: str | None = None) -> None:
         self.service = service
@@ -45,6 +46,8 @@ class Session:
         """The revision of the handshake, or None before it."""
         self.holder = holder
         self.caller = caller or holder
+        self.client_has_roots = False
+        """The client has stated in the handshake that it answers `roots/list`."""
 
     def answer(self, method: str, params: Mapping[str, Any], context: CallContext) -> dict[str, Any]:
         """Return the result of one request. Raises: RpcError, and WouldBlock if the context may not block."""
@@ -71,6 +74,7 @@ class Session:
             raise RpcError(INVALID_PARAMS, "protocolVersion must be a string")
         self.version = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
         self.caller = self._named(params.get("clientInfo"))
+        self.client_has_roots = has_roots(params.get("capabilities"))
         return {
             "protocolVersion": self.version,
             "capabilities": CAPABILITIES,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eyespan.server import WorkspaceFactory
+    from eyespan.server.audit import Audit
     from eyespan.server.options import ServeOptions
 
 MAX_THREADS = 9
@@ -48,9 +49,25 @@ def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
         sys.stderr.write(f"eyespan serve: {sandboxing.OFF_LINE}\n")
     sys.stderr.flush()
     try:
-        return StdioServer(service, fd_in, fd_out, options.timeout_seconds).run()
+        narrow = client_narrowing(service, options, audit) if options.client_roots else None
+        return StdioServer(service, fd_in, fd_out, options.timeout_seconds, narrow=narrow).run()
     except KeyboardInterrupt:
         return 130
+
+
+def client_narrowing(service: Service, options: ServeOptions, audit: Audit | None) -> Callable[[list[str]], Service]:
+    """Return a function from the directories of a client to a service for those of them that are below the roots."""
+
+    def narrow(directories: list[str]) -> Service:
+        try:
+            workspace = service.workspace.narrowed(directories)
+        except ValueError:
+            refused = Service.from_options(service.workspace, options, audit=audit)
+            refused.refusal = "None of the client's directories is below one that this server may read."
+            return refused
+        return Service.from_options(workspace, options, audit=audit)
+
+    return narrow
 
 
 class Request:
@@ -77,7 +94,16 @@ class Job:
 class StdioServer:
     """One connection over two descriptors."""
 
-    def __init__(self, service: Service, fd_in: int, fd_out: int, timeout_seconds: float = DEADLINE_SECONDS) -> None:
+    def __init__(
+        self,
+        service: Service,
+        fd_in: int,
+        fd_out: int,
+        timeout_seconds: float = DEADLINE_SECONDS,
+        *,
+        narrow: Callable[[list[str]], Service] | None = None,
+    ) -> None:
+        """`narrow` makes the service for the client's own directories, which it is then asked for."""
         self._session = Session(service, "stdio")
         self._stream = LineStream(fd_in, fd_out)
         self._timeout_seconds = timeout_seconds
@@ -87,6 +113,9 @@ class StdioServer:
         self._busy = 0
         self._blocked = 0
         """Calls that wait for a file system, each in a thread that does not count towards MAX_THREADS."""
+        self._narrow = narrow
+        self._roots_asked = 0
+        """Requests for the client's directories. The last one counts."""
         self._waiting: list[Job] = []
         self._running: dict[str | int, CallContext] = {}
         self._ended = False
@@ -227,6 +256,10 @@ class StdioServer:
         if request_id is None:
             if message.method == "notifications/cancelled" and isinstance(params, dict):
                 self._cancel(params.get("requestId"))
+            elif message.method in ("notifications/initialized", "notifications/roots/list_changed"):
+                self._ask_for_roots()
+            elif not message.method:
+                self._take_roots(params)
             return None, None
         context = CallContext(self._timeout_seconds, self._on_progress(params), may_block=False)
         request = Request(request_id, message, context)
@@ -234,6 +267,18 @@ class StdioServer:
             self._running[request_id] = context
             return None, request
         return self._answer(request), None
+
+    def _ask_for_roots(self) -> None:
+        """Ask the client for its directories, if the host wants that and the client has them."""
+        if self._narrow is not None and self._session.client_has_roots:
+            self._roots_asked += 1
+            self._send({"jsonrpc": "2.0", "id": f"roots-{self._roots_asked}", "method": "roots/list"})
+
+    def _take_roots(self, response: dict[str, Any]) -> None:
+        """Serve the directories in a client's response. After an error the host's own directories are served."""
+        if self._narrow is None or response.get("id") != f"roots-{self._roots_asked}" or "result" not in response:
+            return
+        self._session.service = self._narrow(protocol.root_paths(response["result"]))
 
     def _cancel(self, request_id: Any) -> None:
         context = self._running.get(request_id) if protocol.is_request_id(request_id) else None
