@@ -104,7 +104,7 @@ def test_doctor_lists_the_layers(tree, capsys):
 
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
     expected = f"{ALL_UP} (`eyespan serve --no-sandbox` runs without)"
-    assert rows["server sandbox"] == {"name": "server sandbox", "ok": True, "what": expected}
+    assert rows["server sandbox"] == {"name": "server sandbox", "ok": True, "state": "ok", "what": expected}
 
 
 def test_doctor_reports_what_is_missing(tree, capsys, monkeypatch):
