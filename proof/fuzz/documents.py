@@ -25,6 +25,8 @@ class DocumentTarget(FileTarget):
     guidable = False
     patterns: tuple[str, ...] = ()
     suffix = ""
+    task = ""
+    """The task of the worker, if it is not the name."""
 
     @property
     def file_name(self) -> str:
@@ -161,6 +163,58 @@ class Epub(Package):
     name, patterns = "epub", ("office/*.epub",)
 
 
+class Odf(Package):
+    name, suffix = "odf", "odt"
+
+    def seeds(self) -> list[bytes]:
+        from tests.decoders import test_odf
+
+        return test_odf.samples()
+
+
+class Xls(DocumentTarget):
+    name, patterns = "xls", ("office/*.xls",)
+    task = "sheet"
+
+
+class Rtf(DocumentTarget):
+    name, how = "rtf", (*damage.WEB, damage.swell)
+
+    def seeds(self) -> list[bytes]:
+        link = rb'{\field{\*\fldinst HYPERLINK "https://a.example/"}{\fldrslt there}}'
+        table = rb"\trowd a\cell b\cell\row\pard "
+        fonts = rb"{\fonttbl{\f1\fcharset204 Arial;}}"
+        return [rb"{\rtf1\ansi\ansicpg1252 %s one\par \f1 \'ef\u1088?%s{\footnote n}%s}" % (fonts, table, link)]
+
+
+class Doc(DocumentTarget):
+    name = "doc"
+
+    def seeds(self) -> list[bytes]:
+        from tests.decoders.office_files import word97
+
+        return [word97("first ", "second\r", "a\x07b\x07\x07 \x13 PAGE \x141\x15\r").getvalue()]
+
+
+class Ppt(DocumentTarget):
+    name = "ppt"
+
+    def seeds(self) -> list[bytes]:
+        from tests.decoders.office_files import ole, presentation
+
+        return [ole(**{"PowerPoint Document": presentation()}).getvalue()]
+
+
+class Msg(DocumentTarget):
+    name = "msg"
+
+    def seeds(self) -> list[bytes]:
+        from tests.decoders.office_files import message, ole
+
+        body = {"__substg1.0_1000001E": b"text", "__attach_version1.0_#00000000/__substg1.0_3707001F": b"a\0"}
+        return [ole(**message(**body)).getvalue()]
+
+
 class Html(DocumentTarget):
     name, patterns, how = "html", ("office/*.html",), (*damage.WEB, damage.swell)
 
@@ -241,7 +295,7 @@ class Decoder(Target):
         self.document = document()
         self.name = f"decode-{document.name}"
         self.how = document.how
-        self.task = document.name
+        self.task = document.task or document.name
 
     def seeds(self) -> list[bytes]:
         return self.document.seeds()
@@ -283,5 +337,6 @@ class _File(io.BytesIO):
         raise OSError("in memory")
 
 
-TARGETS = (Image(), Pdf(), Docx(), Pptx(), Sheet(), Epub(), Html(), Eml(), Sqlite(), Parquet())
-DECODERS = tuple(Decoder(kind) for kind in (Docx, Pptx, Epub, Html, Eml))
+_CONVERTED = (Docx, Pptx, Sheet, Odf, Xls, Rtf, Doc, Ppt, Msg, Epub, Html, Eml)
+TARGETS = (Image(), Pdf(), *(kind() for kind in _CONVERTED), Sqlite(), Parquet())
+DECODERS = tuple(Decoder(kind) for kind in _CONVERTED if kind is not Sheet)  # calamine is not Python

@@ -37,6 +37,8 @@ class Kind:
     """All bytes that a file of this kind can begin with, so that `matches` is not called for others; None: any."""
     suffixes: tuple[str, ...] = ()
     """Names that make a file of this kind when no row matches its bytes."""
+    signature: bytes = b""
+    """The first bytes that a file with one of the suffixes must have; other files of these names are no such files."""
     decoder: str = ""
     """The function that decodes it in the worker, as `module:function`."""
     needs: str = ""
@@ -308,6 +310,20 @@ def _is_sheet(first_bytes: bytes) -> bool:
     return first_bytes[30:84] == opendocument or _in_zip(first_bytes, b"xl/")
 
 
+def _is_odf(first_bytes: bytes) -> bool:
+    start = b"mimetypeapplication/vnd.oasis.opendocument."
+    return first_bytes[30 : 30 + len(start)] == start and first_bytes[30 + len(start) :].startswith(
+        (b"text", b"presentation", b"graphics")
+    )
+
+
+def _is_rtf(first_bytes: bytes) -> bool:
+    return first_bytes.startswith(b"{\\rtf1")
+
+
+_OLE_SIGNATURE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+
 def _is_docx(first_bytes: bytes) -> bool:
     return _in_zip(first_bytes, b"word/")
 
@@ -397,6 +413,59 @@ KINDS: tuple[Kind, ...] = (
         extra="docs",
         layout="text",
         parts="sheets",
+    ),
+    Kind(
+        "odf",
+        "eyespan.readers.converted",
+        "an OpenDocument file",
+        matches=_is_odf,
+        starts=b"P",
+        suffixes=(".odt", ".ott", ".odp", ".otp", ".odg", ".otg"),
+        decoder="eyespan.decoders.odf:decode",
+        layout="text",
+    ),
+    Kind(
+        "rtf",
+        "eyespan.readers.converted",
+        "a rich text",
+        matches=_is_rtf,
+        starts=b"{",
+        decoder="eyespan.decoders.rtf:decode",
+        layout="text",
+        is_text=True,
+    ),
+    Kind(
+        "doc",
+        "eyespan.readers.converted",
+        "a Word document",
+        suffixes=(".doc", ".dot"),
+        signature=_OLE_SIGNATURE,
+        decoder="eyespan.decoders.doc:decode",
+        needs="olefile",
+        extra="docs",
+        layout="text",
+    ),
+    Kind(
+        "ppt",
+        "eyespan.readers.converted",
+        "a presentation",
+        suffixes=(".ppt", ".pps", ".pot"),
+        signature=_OLE_SIGNATURE,
+        decoder="eyespan.decoders.ppt:decode",
+        needs="olefile",
+        extra="docs",
+        layout="text",
+    ),
+    Kind(
+        "msg",
+        "eyespan.readers.converted",
+        "a message",
+        suffixes=(".msg", ".oft"),
+        signature=_OLE_SIGNATURE,
+        decoder="eyespan.decoders.msg:decode",
+        needs="olefile",
+        extra="docs",
+        layout="text",
     ),
     Kind(
         "epub",
@@ -503,7 +572,7 @@ def detect(first_bytes: bytes, name: str, wanted: frozenset[str] | None = None) 
         for kind, matches, starts in signatures:
             if (starts is None or start in starts) and matches(first_bytes):
                 return kind
-        if suffix in suffixes:
+        if suffix in suffixes and first_bytes.startswith(suffixes[suffix].signature):
             return suffixes[suffix]
         if wanted is not None and tables.fallbacks.isdisjoint(wanted):
             break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import itertools
 import re
 import struct
 import sys
@@ -142,3 +143,110 @@ def biff(*records):
     globals_records = ((0x0809, start), (0x85, struct.pack("<IHBB", globals_size, 0, 4, 0) + b"Page"), (0x0A, b""))
     page = struct.pack("<HHHHII", 0x0600, 0x10, 0, 0, 0, 0)
     return io.BytesIO(packed_records(*globals_records, (0x0809, page), *records, (0x0A, b"")))
+
+
+def ole(**streams):
+    """Return a container with these streams by path, each padded to the size from which it has its own sectors."""
+    sector, end, fat_sign, free = 512, 0xFFFFFFFE, 0xFFFFFFFD, 0xFFFFFFFF
+    tree = {}
+    for path, data in streams.items():
+        *storages, leaf = path.split("/")
+        place = tree
+        for storage in storages:
+            place = place.setdefault(storage, {})
+        place[leaf] = data.ljust(4096, b"\0") + b"\0" * (-max(len(data), 4096) % sector)
+    entries, contents, fat = [], [], []
+
+    def add(name, item):
+        number = len(entries)
+        entries.append([name, item, free, free])
+        if isinstance(item, dict):
+            below = [add(child, item[child]) for child in sorted(item, key=lambda child: (len(child), child.upper()))]
+            for one, following in itertools.pairwise(below):
+                entries[one][2] = following
+            entries[number][3] = below[0] if below else free
+        return number
+
+    add("Root Entry", tree)
+    directory = b""
+    for name, item, right, child in entries:
+        is_storage = isinstance(item, dict)
+        kind = 5 if not directory else 1 if is_storage else 2
+        start, size = (end, 0) if is_storage else (len(fat), len(item))
+        if not is_storage:
+            count = len(item) // sector
+            fat += [*range(len(fat) + 1, len(fat) + count), end]
+            contents.append(item)
+        encoded = name.encode("utf-16-le") + b"\0\0"
+        directory += encoded.ljust(64, b"\0") + struct.pack("<HBBIII", len(encoded), kind, 1, free, right, child)
+        directory += bytes(36) + struct.pack("<IQ", start, size)
+    directory += b"\0" * (-len(directory) % sector)
+    first_of_directory = len(fat)
+    fat += [*range(len(fat) + 1, len(fat) + len(directory) // sector), end]
+    fat_sectors = (len(fat) + 1) // 127 + 1
+    first_of_fat = len(fat)
+    fat += [fat_sign] * fat_sectors
+    table = struct.pack(f"<{len(fat)}I", *fat)
+    table += b"\xff" * (fat_sectors * sector - len(table))
+    header = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16) + struct.pack("<HHHHH6x", 0x3E, 3, 0xFFFE, 9, 6)
+    header += struct.pack("<IIIIIIIII", 0, fat_sectors, first_of_directory, 0, 4096, end, 0, end, 0)
+    places = [first_of_fat + number for number in range(fat_sectors)] + [free] * (109 - fat_sectors)
+    return io.BytesIO(header + struct.pack("<109I", *places) + b"".join(contents) + directory + table)
+
+
+def word97(*texts, flags=0x200, version=0xC1, lengths=None):
+    """Return a Word document of pieces, alternately of one and two bytes for each character."""
+    stream, places, offsets = bytearray(0x400), [0], []
+    for number, text in enumerate(texts):
+        is_wide = number % 2
+        offsets.append(len(stream) if is_wide else 2 * len(stream) | 0x40000000)
+        stream += text.encode("utf-16-le" if is_wide else "cp1252")
+        places.append(places[-1] + len(text))
+    table = struct.pack(f"<{len(places)}I", *places) + b"".join(struct.pack("<HIH", 0, at, 0) for at in offsets)
+    table = b"\1\2\0xx" + b"\2" + struct.pack("<I", len(table)) + table
+    struct.pack_into("<HH", stream, 0, 0xA5EC, version)
+    struct.pack_into("<H", stream, 10, flags)
+    struct.pack_into("<8I", stream, 0x4C, *(lengths or (places[-1], 0, 0, 0, 0, 0, 0, 0)))
+    struct.pack_into("<II", stream, 0x1A2, 0, len(table))
+    return ole(**{"WordDocument": bytes(stream), "1Table": table, "0Table": table})
+
+
+def atom(kind, data, instance=0):
+    return struct.pack("<HHI", instance << 4, kind, len(data)) + data
+
+
+def group(kind, *records, instance=0):
+    data = b"".join(records)
+    return struct.pack("<HHI", instance << 4 | 15, kind, len(data)) + data
+
+
+def presentation():
+    def header(kind):
+        return atom(3999, struct.pack("<I", kind))
+
+    footers = group(4057, atom(4026, "below".encode("utf-16-le"), 2))
+    slide = group(1006, group(1036, header(4), atom(4008, b"in a box")), footers)
+    listed = group(
+        4080,
+        atom(1011, struct.pack("<IIIII", 7, 0, 0, 256, 0)),
+        *(header(0), atom(4000, "Title".encode("utf-16-le"))),
+        *(header(1), atom(4008, b"one\rtwo")),
+    )
+    notes = group(1008, atom(1009, struct.pack("<II", 256, 0)), header(2), atom(4008, b"say this"))
+    places = atom(6002, struct.pack("<II", 1 << 20 | 7, 0))
+    return slide + listed + notes + places
+
+
+def properties(start, **numbers):
+    return bytes(start) + b"".join(
+        struct.pack("<II", int(tag, 16), 6) + value.ljust(8, b"\0") for tag, value in numbers.items()
+    )
+
+
+def message(prefix="", **more):
+    texts = {"0037": "Tides", "0C1A": "Ada", "5D01": "ada@a.example", "0E04": "Bob;  Eve"}
+    streams = {f"{prefix}__substg1.0_{tag}001F": text.encode("utf-16-le") for tag, text in texts.items()}
+    ticks = (133_485_408_000_000_000).to_bytes(8, "little")
+    numbers = {"00390040": ticks, "3FFD0003": (1251).to_bytes(4, "little")}
+    streams[f"{prefix}__properties_version1.0"] = properties(24 if prefix else 32, **numbers)
+    return {**streams, **more}

@@ -10,6 +10,7 @@ import bz2  # noqa: F401  # `sources.streams` imports it when needed, which the 
 import codecs
 import lzma  # noqa: F401  # likewise
 import posixpath
+import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -71,9 +72,13 @@ class _FileSource(Source):
 class Package:
     """The parts of one package by name; the case of letters does not matter."""
 
-    def __init__(self, file: BinaryIO, kind: str) -> None:
-        """Read the table of contents. Raises: Unreadable."""
+    def __init__(self, file: BinaryIO, kind: str, harmless_doctype: re.Pattern[bytes] | None = None) -> None:
+        """Read the table of contents. A document type that `harmless_doctype` matches is ignored.
+
+        Raises: Unreadable.
+        """
         self.kind = kind
+        self._harmless_doctype = harmless_doctype
         self._source = _FileSource(file)
         self._left_bytes = MAX_READ_BYTES
         try:
@@ -151,11 +156,15 @@ class Package:
 
     def parse(self, name: str) -> Element:
         """Return the root element of a part. Raises: Unreadable."""
-        return xml_tree.parse(self.read(name), kind=self.kind, part=name)
+        return xml_tree.parse(self._read_xml(name), kind=self.kind, part=name)
 
     def stream(self, name: str, containers: Set[str]) -> GrowingElement:
         """Return the root element of a part that is parsed on demand: see `xml_tree.stream`. Raises: Unreadable."""
-        return xml_tree.stream(self.read(name), containers, kind=self.kind, part=name)
+        return xml_tree.stream(self._read_xml(name), containers, kind=self.kind, part=name)
+
+    def _read_xml(self, name: str) -> bytes:
+        data = self.read(name)
+        return data if self._harmless_doctype is None else self._harmless_doctype.sub(b"", data, 1)
 
     def relations(self, name: str) -> dict[str, tuple[str, str]]:
         """Return the relations of a part by id: (last word of the type, target). External targets stay as they are.

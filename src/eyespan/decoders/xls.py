@@ -63,7 +63,7 @@ class Book:
                     ragged_rows=True,
                     ignore_workbook_corruption=True,
                 )
-            except (MemoryError, RecursionError):
+            except MemoryError:
                 raise
             except Exception as error:  # of any class: the library does not check what it reads
                 failure = failure or str(error)
@@ -89,7 +89,7 @@ class Book:
         number = self.sheet_names.index(name)
         try:
             sheet = self._book.sheet_by_index(number)
-        except (MemoryError, RecursionError):
+        except MemoryError:
             raise
         except Exception:  # as above
             raise _unreadable("this sheet is corrupt") from None
@@ -213,7 +213,7 @@ class Book:
             text = xlrd_formula.decompile_formula(
                 self._book, data[2:], size, kind, browx=place[0], bcolx=place[1], blah=0
             )
-        except (MemoryError, RecursionError):
+        except MemoryError:
             raise
         except Exception:  # as above
             return False

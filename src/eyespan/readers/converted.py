@@ -2,8 +2,7 @@
 
 The decoder of each kind, `decode(file, params) -> (facts, [text])`, runs in the worker and returns the text, which is
 then selected, limited and numbered like that of a text file. Headings, lists, tables, links, notes, comments, slide
-numbers and sheet names are kept; the layout is not. Outlook's `.msg` is not read: the licence of the one maintained
-library binds users.
+numbers and sheet names are kept; the layout is not.
 """
 
 from __future__ import annotations
