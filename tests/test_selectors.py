@@ -10,7 +10,19 @@ from hypothesis import strategies as st
 
 from eyespan import selectors
 from eyespan.model import CharRange, Lines, Tail
-from eyespan.selectors import Area, Cells, Named, Pages, Place, Ranges, Symbol, Target, readings, write_target
+from eyespan.selectors import (
+    Area,
+    Cells,
+    Enclosing,
+    Named,
+    Pages,
+    Place,
+    Ranges,
+    Symbol,
+    Target,
+    readings,
+    write_target,
+)
 
 DOC = Path(__file__).parent.parent / "docs" / "selectors.md"
 
@@ -32,6 +44,9 @@ within = st.just(()) | st.lists(ranges, min_size=1, max_size=2).map(tuple)
 pieces = st.one_of(
     st.lists(ranges, min_size=1, max_size=4).map(lambda r: Ranges(tuple(r))),
     names.filter(str.strip).map(Symbol),
+    st.lists(st.builds(Lines, numbers, numbers) | st.builds(Place, numbers, numbers), min_size=1, max_size=3).map(
+        lambda r: Enclosing(tuple(r))
+    ),
     st.tuples(spans, within).map(lambda s: Pages(*s[0], s[1])),
     st.tuples(spans, within).map(lambda s: Cells(*s[0], s[1])),
     # No spreadsheet lets a sheet's name begin with a colon, which would be read as the mark of a symbol.
@@ -113,6 +128,10 @@ def in_words(target):
             return lead + "; ".join(map(range_in_words, several))
         case Symbol(name):
             return lead + f"symbol {name}"
+        case Enclosing(several):
+            return lead + "; ".join(
+                f"the symbol around {range_in_words(one).removeprefix('around ')}" for one in several
+            )
         case Pages(first, last):
             said = f"page {first}" if first == last else f"pages {first} to {last}"
         case Cells(first, last):

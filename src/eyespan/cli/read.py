@@ -13,6 +13,7 @@ from eyespan.escape import visible
 from eyespan.model import Limits, Lines, NotePart, ReadRequest, TextPart
 from eyespan.record import replace
 from eyespan.selectors import (
+    Enclosing,
     Named,
     Place,
     Ranges,
@@ -48,6 +49,7 @@ Shows files with line numbers: in colour on a terminal, plain in a pipe.
   eyespan read app.py:1-5,40-45   several ranges
   eyespan read build.log:-50      the last 50 lines
   eyespan read app.py::main       one function or class
+  eyespan read app.py:303::       the function around line 303
   eyespan read a.py b.py:7        several files
   eyespan read src                the names in a directory
   git diff | eyespan read -       standard input; -:10-20 for some of its lines
@@ -400,6 +402,11 @@ def _text_parts(opened: Opened, target: Target, pieces: Any) -> Iterator[tuple[s
         case Symbol(name) | Named(name, ()):
             base = write_target(Target(target.path, None, target.member, target.revision))
             for found in pieces.symbol_ranges(opened, name, base)[0]:
+                for part in opened.stream(Lines(found.first, found.last - found.first + 1)):
+                    yield f"{found.first}-{found.last}", part
+        case Enclosing(ranges):
+            base = write_target(Target(target.path, None, target.member, target.revision))
+            for found in pieces.enclosing_ranges(opened, ranges, base)[0]:
                 for part in opened.stream(Lines(found.first, found.last - found.first + 1)):
                     yield f"{found.first}-{found.last}", part
         case piece:

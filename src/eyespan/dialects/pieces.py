@@ -17,7 +17,7 @@ from eyespan.model import (
     TextPart,
 )
 from eyespan.record import record, replace
-from eyespan.selectors import Area, Cells, Named, Pages, Ranges, Symbol, parse_span
+from eyespan.selectors import Area, Cells, Enclosing, Named, Pages, Place, Ranges, Symbol, parse_span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,13 +32,14 @@ TABLE_ROWS = 1000
 """The rows of a table that is selected by its name; a continuation selector reads on."""
 MAX_LISTED = 20
 """The symbols that a note lists."""
+MAX_ENCLOSING_LINES = 200
 AROUND_LINES = 5
 AROUND_CHARS = 500
 LONG_LINE_CHARS = 2000
 """A place in a longer line is shown with the characters around it, in any other with the lines around it."""
 MAX_RANGE_LINES = 2000
 """The most lines that `first:last` selects, where `last` cannot be a column."""
-_NOUNS = {Pages: "pages", Cells: "cells", Area: "sheets", Symbol: "symbols", Ranges: "lines"}
+_NOUNS = {Pages: "pages", Cells: "cells", Area: "sheets", Symbol: "symbols", Enclosing: "symbols", Ranges: "lines"}
 
 
 @record
@@ -122,6 +123,63 @@ def symbol_ranges(opened: Opened, name: str, base: str) -> tuple[tuple[CharRange
             notes.append(f"{which}parser lost track near line {symbol.doubt}; the end may be wrong")
     full_name = names[0] if count == 1 else name
     return tuple([CharRange(symbol.first, 1, symbol.last) for symbol in found.symbols]), full_name, tuple(notes)
+
+
+def enclosing_ranges(
+    opened: Opened, ranges: Sequence[Range], base: str
+) -> tuple[tuple[CharRange, ...], str, tuple[str, ...]]:
+    """Return the lines of the innermost symbol around each range, the full name if there is only one, and notes.
+
+    A field or a constant of one line does not count as around itself. Where no symbol is around a line, or only one of
+    more than `MAX_ENCLOSING_LINES` lines that is no function, the lines nearby are returned, with a note.
+
+    Raises: NoSymbol, Unreadable, and what reading raises.
+    """
+    from eyespan.outline import unique_names
+
+    outline = opened.outline()
+    found: list[CharRange] = []
+    symbols: list[OutlineSymbol] = []
+    notes: list[str] = []
+    for one in ranges:
+        first, last = _first_and_last(one)
+        around = [
+            symbol
+            for symbol in outline.symbols
+            if symbol.first <= first and last <= symbol.last and symbol.first < symbol.last
+        ]
+        inner = min(around, key=lambda symbol: (symbol.last - symbol.first, -symbol.depth), default=None)
+        if inner is not None and (inner.last - inner.first < MAX_ENCLOSING_LINES or inner.kind in _FUNCTIONS):
+            symbols.append(inner)
+            found.append(CharRange(inner.first, 1, inner.last))
+            continue
+        found.append(CharRange(max(1, first - AROUND_LINES), 1, last + AROUND_LINES))
+        if inner is None:
+            notes.append(f"no symbol around line {first}")
+        else:
+            notes.append(f"line {first} is in {visible(inner.qualified)} ({inner.first}-{inner.last})")
+    names = unique_names(outline, symbols)
+    for symbol, name in zip(symbols, names, strict=True):
+        if symbol.doubt:
+            notes.append(f"{visible(name)}: parser lost track near line {symbol.doubt}; the end may be wrong")
+    different = dict.fromkeys(names)
+    if len(different) > 1:
+        listed = [f"::{name} ({symbol.first}-{symbol.last})" for symbol, name in zip(symbols, names, strict=True)]
+        notes.append(f"in {visible(', '.join(list(dict.fromkeys(listed))[:MAX_LISTED]))}")
+    full_name = names[0] if len(different) == 1 and len(symbols) == len(ranges) else ""
+    return tuple(dict.fromkeys(found)), full_name, tuple(dict.fromkeys(notes))
+
+
+_FUNCTIONS = frozenset(("function", "method"))
+
+
+def _first_and_last(one: Range) -> tuple[int, int]:
+    match one:
+        case Lines(first, int(count)):
+            return first, first + count - 1
+        case Place(line, _):
+            return line, line
+    raise TypeError(one)  # the parser accepts no others
 
 
 def _listed_symbols(symbols: Sequence[OutlineSymbol], names: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ grammar and the same `resolve`. Grammar and examples: docs/selectors.md.
     path:10+5    5 lines from line 10    path:-50          the last 50 lines
     path:10      line 10                 path:1-5,40-45    several at once
     path:120:8   a place, as compilers print it            path:12:2001-   from character 2001 of line 12 on
+    path:303::   the function around line 303
     path::Class.method                                     path:p3-5   pages      path:c2-4   cells
     book.xlsx:Sheet1!A1:D20      app.sqlite:table          logs.zip!/app/today.log:-100      path@rev
 
@@ -70,6 +71,13 @@ class Symbol:
 
 
 @record
+class Enclosing:
+    """The functions or classes around lines or places, such as the hits of a search."""
+
+    ranges: tuple[Range, ...]
+
+
+@record
 class Pages:
     """Pages of a document; `last=None` is the end. `within`, here and below, selects lines of their text."""
 
@@ -104,7 +112,7 @@ class Named:
     within: tuple[Range, ...] = ()
 
 
-Piece = Ranges | Symbol | Pages | Cells | Area | Named
+Piece = Ranges | Symbol | Enclosing | Pages | Cells | Area | Named
 
 
 @record
@@ -225,9 +233,12 @@ def parse_piece(text: str) -> Piece | None:
     if text.startswith(":"):
         name = text[1:]
         return Symbol(name) if name.strip() and len(name) <= MAX_NAME_CHARS and "\n" not in name else None
-    ranges = parse_ranges(text)
-    if ranges is not None:
+    ranges = parse_ranges(text.removesuffix("::"))
+    if ranges is not None and not text.endswith("::"):
         return Ranges(ranges)
+    if ranges is not None:
+        is_bounded = all(isinstance(one, Place) or (isinstance(one, Lines) and one.count) for one in ranges)
+        return Enclosing(ranges) if is_bounded else None
     whole = _part(text, ())
     if whole is not None:
         return whole
@@ -350,6 +361,8 @@ def write_piece(piece: Piece) -> str:
         return _ranges(piece.ranges)
     if isinstance(piece, Symbol):
         return f":{piece.name}"
+    if isinstance(piece, Enclosing):
+        return f"{_ranges(piece.ranges)}::"
     if isinstance(piece, (Pages, Cells)):
         text = f"{'p' if isinstance(piece, Pages) else 'c'}{_span(piece.first, piece.last)}"
     elif isinstance(piece, Area):

@@ -21,6 +21,26 @@ def test_a_symbol_comes_with_its_decorators_and_the_comment_above(call):
     assert reply.text.startswith("> src/lib.py::Harbour.berths 8-12/19 #")
 
 
+def test_the_symbol_around_a_line_is_shown(call):
+    assert call("src/lib.py:15::").text == call("src/lib.py::Harbour.enter").text
+    assert call("src/lib.py:10:5::").text == call("src/lib.py::Harbour.berths").text
+    assert call("src/lib.py:12-14::").text == call("src/lib.py::Harbour").text
+
+
+def test_symbols_around_several_lines_are_shown_once_each(call):
+    reply = call("src/lib.py:15,14,19::")
+
+    assert line_numbers(reply) == [14, 15, 18, 19]
+    assert "note: in ::Harbour.enter (14-15), ::close (18-19)" in reply.text
+
+
+def test_a_line_outside_every_symbol_is_shown_with_the_lines_nearby(call):
+    reply = call("src/lib.py:2::")
+
+    assert line_numbers(reply) == list(range(1, 8))
+    assert "note: no symbol around line 2" in reply.text
+
+
 def test_a_file_whose_name_looks_like_a_selector_still_opens(root, call):
     (root / "a.py:2-3").write_text("the odd one\n")
     (root / "x@v1").write_text("at\n")

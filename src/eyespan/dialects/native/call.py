@@ -12,10 +12,10 @@ from eyespan.dialects.native.suggestions import Suggestions, differing
 from eyespan.dialects.native.text import FileText
 from eyespan.dialects.native.text_items import TextPlan, make_item
 from eyespan.dialects.native.wanted import Wanted, want_ranges
-from eyespan.dialects.pieces import no_such_part, symbol_ranges
+from eyespan.dialects.pieces import enclosing_ranges, no_such_part, symbol_ranges
 from eyespan.model import NUL_IS_BINARY, ReadRequest, Reply, ReplyError, TextContent
 from eyespan.record import replace
-from eyespan.selectors import Named, Ranges, Symbol, Target, is_missing, resolve, write_target
+from eyespan.selectors import Enclosing, Named, Ranges, Symbol, Target, is_missing, resolve, write_target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -257,6 +257,9 @@ def _plan_text(opened: Opened, target: Target, args: NativeArgs, view: View, not
             wanted = want_ranges(text, ranges)
         case Symbol(name) | Named(name, ()):
             found, full_name, notes = symbol_ranges(opened, name, write_target(bare))
+            wanted = Wanted(found, symbol=full_name, notes=notes)
+        case Enclosing(ranges):
+            found, full_name, notes = enclosing_ranges(opened, ranges, write_target(bare))
             wanted = Wanted(found, symbol=full_name, notes=notes)
         case _:
             raise no_such_part(target.path, opened.kind, piece)

@@ -8,11 +8,11 @@ from eyespan.dialects.native.gutter import count_fitting
 from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown
 from eyespan.dialects.native.versions import Digest
 from eyespan.dialects.native.wanted import line_ranges
-from eyespan.dialects.pieces import symbol_ranges
+from eyespan.dialects.pieces import enclosing_ranges, symbol_ranges
 from eyespan.escape import visible
 from eyespan.model import Lines
 from eyespan.record import replace
-from eyespan.selectors import Named, Ranges, Symbol, write_target
+from eyespan.selectors import Enclosing, Named, Ranges, Symbol, write_target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,6 +51,11 @@ class OutlineItem:
                 self._name += f"::{full_name}"
                 symbols = self._within(symbols, found)
                 self._last = found[-1].last if len(found) == 1 else None
+            case Enclosing(ranges):
+                found, full_name, self._notes = enclosing_ranges(opened, ranges, write_target(self._base))
+                self._name += f"::{full_name}" if full_name else ""
+                symbols = self._within(symbols, found)
+                self._last = found[-1].last
             case Ranges(ranges):
                 found = line_ranges(text, ranges)
                 symbols = self._within(symbols, found)
