@@ -15,7 +15,7 @@ import eyespan
 PACKAGE = Path(eyespan.__file__).parent
 
 LAYERS = (
-    "errors record hashes search tokens _native",
+    "errors record hashes linear_regex search tokens _native",
     "model context source",
     "escape suggest selectors policy",
     "guard sandbox",

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     Accepts = Callable[[str], bool]
 
 MAX_PATTERN_CHARS = 1000
-MAX_NODES = 4000
+MAX_NODES = 1000
 MAX_REPEAT = 1000
 MAX_DEPTH = 50
 MAX_STATES = 1000
 """States that are kept; with more of them the table is started again."""
+CHECK_STEPS = 256
 
 _START, _WORD, _OTHER, _END = range(4)
 """What precedes a position: the start of the line, a character of a word, another one. `_END` follows the last."""
@@ -43,6 +44,9 @@ class Pattern:
         self._program = _Program(tree)
         self._states: dict[tuple[frozenset[int], int], _State] = {}
         self._first = self._state(frozenset(), _START)
+        self._steps = 0
+        self.check: Callable[[], None] | None = None
+        """Called now and then during long work, to interrupt it by an exception."""
 
     def matches(self, line: str) -> bool:
         """Return True if the line contains a match. A line has no line feed."""
@@ -61,6 +65,9 @@ class Pattern:
         return state.at_end
 
     def _step(self, state: _State, character: str) -> _State:
+        self._steps += 1
+        if self.check is not None and not self._steps % CHECK_STEPS:
+            self.check()
         kind = _WORD if _is_word(character) else _OTHER
         nodes, is_match = self._program.reach(state.nodes, state.before, kind)
         if is_match:
@@ -417,7 +424,7 @@ class _Program:
 
     def move(self, nodes: list[int], character: str) -> frozenset[int]:
         """Return the nodes after those that read this character."""
-        found = []
+        found: list[int] = []
         for node in nodes:
             accepts = self._accepts[node]
             if accepts is not None and accepts(character):
