@@ -63,7 +63,7 @@ bench-documents: $(READY)  ## measure documents, compared with pypdf, pdfminer.s
 	@$(BIN)/python bench/documents.py
 
 hosts: $(READY)  ## test with real Claude Code, Codex, agent frameworks and the MCP conformance suite
-	@tools/hosts.sh && tools/hosts_frameworks.sh && tools/mcp_conformance.sh
+	@tools/hosts.sh && tools/hosts_frameworks.sh && tools/mcp_conformance.sh && $(BIN)/python -m proof originals
 
 dist: $(READY)  ## build and check the source archive and the wheels; installs its tools in build/dist-venv, three minutes
 	@$(PYTHON) packaging/build.py

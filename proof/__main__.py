@@ -15,6 +15,7 @@ PROOFS = {
     "fuzz": ("proof.fuzz.command", "feed damaged inputs to every parser and check every answer"),
     "sanitizers": ("proof.sanitizers", "run the tests of the C accelerator under AddressSanitizer and UBSan"),
     "mutate": ("proof.mutate.command", "insert deliberate defects, one at a time, and check that a test fails"),
+    "originals": ("proof.originals.command", "compare dialects with the programs that they follow, on random calls"),
     "coverage": ("proof.coverage.command", "measure the lines and branches that the tests of the core run"),
 }
 

@@ -12,9 +12,13 @@ from pathlib import Path
 import pytest
 
 from eyespan import Workspace
+from eyespan.context import CallContext
+from eyespan.server.service import Service
 
 SETS = Path(__file__).parent / "conformance"
 WHOLE_MACHINE = {"codex", "claude"}
+TOOLSETS = ("filesystem",)
+"""The sets whose cases name a tool and give the content blocks that an MCP server sends."""
 
 
 def load(name):
@@ -56,6 +60,43 @@ def test_forge(case, dialect, tmp_path):
 @pytest.mark.parametrize(("case", "dialect"), load("claude"))
 def test_claude(case, dialect, tmp_path):
     check_staged("claude", case, dialect, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "case"), [pytest.param(name, case.values[0], id=case.id) for name in TOOLSETS for case in load(name)]
+)
+def test_toolsets(name, case, tmp_path):
+    base = tmp_path.resolve()
+    root, outside = base / "root", base / "outside"
+    shutil.copytree(SETS / name / "files", root)
+    for path in root.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    outside.mkdir()
+    (outside / "secret.txt").write_text("outside secret\n")
+    names = {"{root}": str(root), "{outside}": str(outside)}
+    for step in case.get("setup", []):
+        stage(step, root, names)
+    expect = filled(case["expect"], names)
+    with Workspace(root) as workspace:
+        service = Service(workspace, [case["dialect"]], settings={case["dialect"]: case.get("settings", {})})
+        params = {"name": case["tool"], "arguments": filled(case["args"], names)}
+        result = service.handler("tools/call")(params, "test", CallContext(10))
+    blocks = [with_base64(block) for block in result["content"]]
+    assert result["isError"] is ("error" in expect)
+    if "error" in expect:
+        assert blocks == [{"type": "text", "text": expect["error"]["message"]}]
+    elif "blocks" in expect:
+        assert blocks == expect["blocks"]
+    elif "text_contains" in expect:
+        assert [part for part in expect["text_contains"] if part not in blocks[0]["text"]] == []
+    else:
+        assert blocks == [{"type": "text", "text": expect["text"]}]
+
+
+def with_base64(value):
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return {key: with_base64(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def check_staged(name, case, dialect, tmp_path):

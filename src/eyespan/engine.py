@@ -60,6 +60,19 @@ class Engine:
 
         return _by_either_name(path, list_now)
 
+    def describe(self, path: str, context: CallContext | None = None) -> os.stat_result:
+        """Return the status of a file or directory, links followed.
+
+        Raises: ReadError.
+        """
+        context = context or CallContext(self.deadline_seconds)
+
+        def describe_now(name: str) -> os.stat_result:
+            with _Loading(name):
+                return self._wait(name, context, lambda guard, _: guard.describe_beneath(name))
+
+        return _by_either_name(path, describe_now)
+
     def open(self, request: ReadRequest, context: CallContext | None = None) -> Opened:
         """Open the file that a request names, for any number of reads of that one version. The caller closes it.
 

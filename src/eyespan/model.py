@@ -342,6 +342,8 @@ class DocumentContent:
     data: bytes
     media_type: str
     type: str = "document"
+    uri: str = ""
+    """The address of the file, where the dialect gives it."""
 
 
 Content = TextContent | ImageContent | DocumentContent

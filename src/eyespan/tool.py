@@ -97,7 +97,21 @@ class Tool:
         return f"Tool({self.dialect.name!r})"
 
 
+class Toolset(tuple[Tool, ...]):
+    """The tools of one dialect, in the order in which it lists them."""
+
+    __slots__ = ()
+
+    def named(self, name: str) -> Tool:
+        """Return the tool of this name or alias. Raises: KeyError."""
+        for tool in self:
+            if name == tool.spec.name or name in tool.spec.aliases:
+                return tool
+        raise KeyError(name)
+
+
 def _tool_of(workspace: Workspace, dialect: Dialect) -> Tool:
+    dialect.set_roots([root.path for root in workspace.roots])
     return Tool(dialect, workspace.engine, workspace=workspace)
 
 

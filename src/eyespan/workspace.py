@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from eyespan.config import Config
     from eyespan.guard import Root
-    from eyespan.tool import Tool
+    from eyespan.tool import Tool, Toolset
 
 
 class Workspace:
@@ -154,15 +154,30 @@ class Workspace:
     def tool(self, dialect: str, **settings: Any) -> Tool:
         """Return the read tool in a dialect, with settings of that dialect.
 
-        Raises: ValueError for an unknown dialect or an invalid value, TypeError for an unknown setting.
+        Raises: ValueError for an unknown dialect, a dialect of several tools or an invalid value, TypeError for an
+        unknown setting.
+        """
+        tools = self.toolset(dialect, **settings)
+        if len(tools) > 1:
+            names = ", ".join([tool.spec.name for tool in tools])
+            raise ValueError(f"{dialect} has several tools; toolset({dialect!r}) returns them: {names}")
+        return tools[0]
+
+    def toolset(self, dialect: str, **settings: Any) -> Toolset:
+        """Return all tools of a dialect; those of most dialects are one.
+
+        Raises: ValueError, TypeError, as `tool` does.
         """
         import eyespan.readers.text  # noqa: F401 - nearly every call needs it, and the first should not wait
         from eyespan.dialects import dialect_class
-        from eyespan.tool import Tool
+        from eyespan.dialects.base import ToolsetDialect
+        from eyespan.tool import Tool, Toolset
 
         made = dialect_class(dialect)(**{**self.settings.get(dialect, {}), **settings})
-        made.set_roots([root.path for root in self.roots])
-        return Tool(made, self.engine, workspace=self)
+        members = made.members if isinstance(made, ToolsetDialect) else (made,)
+        for member in members:
+            member.set_roots([root.path for root in self.roots])
+        return Toolset([Tool(member, self.engine, workspace=self) for member in members])
 
     def close(self) -> None:
         """Close the roots. Tools of this workspace cannot read afterwards."""

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eyespan.model import Reply
-    from eyespan.tool import Tool
+    from eyespan.tool import Tool, Toolset
 
 HELP = """\
-usage: eyespan call DIALECT [JSON] [options]
+usage: eyespan call DIALECT [TOOL] [JSON] [options]
 
 Makes one tool call. The arguments of the dialect are one JSON object, given as
 a word or on standard input; the reply is one JSON object. The exit status is 1
@@ -24,6 +24,7 @@ when the reply is an error.
 
   eyespan call forge '{"path": "app.py", "head": 20}'
   eyespan call --root / codex '{"file_path": "/etc/hostname"}'
+  eyespan call filesystem list_directory '{"path": "."}'
   echo '{"path": "app.py"}' | eyespan call workspace
   eyespan call forge --set max_scan_bytes=9999 '{"path": "app.log", "tail": 5}'
 
@@ -51,15 +52,17 @@ def main(arguments: Arguments) -> int:
     if not words:
         raise UsageError("call needs a dialect. Try: eyespan dialects")
     settings = settings_by_dialect(arguments.values.get("settings", ()), words[:1])
-    tool = make_tool(arguments, words[0], settings.get(words[0], {}))
+    tools = make_tools(arguments, words[0], settings.get(words[0], {}))
     if arguments.values.get("jsonl"):
         if len(words) > 1:
             raise UsageError("with --jsonl, standard input holds the calls, one per line")
         arguments.finish_loading()
-        return _call_lines(tool)
-    if len(words) > 2:
+        return _call_lines(tools)
+    rest = list(words[1:])
+    tool = _find_tool(tools, rest.pop(0) if len(tools) > 1 and rest else None)
+    if len(rest) > 1:
         raise UsageError("call takes one JSON object; put it in quotes")
-    text = words[1] if len(words) == 2 and words[1] != "-" else sys.stdin.buffer.read().decode("utf-8", "replace")
+    text = rest[0] if rest and rest[0] != "-" else sys.stdin.buffer.read().decode("utf-8", "replace")
     try:
         given = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -69,21 +72,33 @@ def main(arguments: Arguments) -> int:
     return 1 if reply.is_error else 0
 
 
-def make_tool(arguments: Arguments, dialect: str, settings: dict[str, Any]) -> Tool:
-    """Return the tool of a dialect. `settings` override those of the configuration. Raises: UsageError."""
+def make_tools(arguments: Arguments, dialect: str, settings: dict[str, Any]) -> Toolset:
+    """Return the tools of a dialect. `settings` override those of the configuration. Raises: UsageError."""
     from eyespan.dialects import DIALECTS
 
     if dialect not in DIALECTS:
         raise UsageError(f"no dialect {dialect!r}; the dialects are {', '.join(DIALECTS)}")
     workspace = arguments.workspace()
     try:
-        return workspace.tool(dialect, **settings)
+        return workspace.toolset(dialect, **settings)
     except (TypeError, ValueError) as error:
         raise UsageError(str(error)) from None
 
 
-def _call_lines(tool: Tool) -> int:
-    """Answer each line of standard input. Returns 1 if any reply is an error."""
+def _find_tool(tools: Toolset, name: str | None) -> Tool:
+    """Return the tool of a name, or the only one. Raises: UsageError."""
+    if name is None and len(tools) == 1:
+        return tools[0]
+    try:
+        return tools.named(name or "")
+    except KeyError:
+        known = ", ".join([tool.spec.name for tool in tools])
+        asked = "needs the name of a tool" if name is None else f"has no tool {name!r}"
+        raise UsageError(f"{tools[0].dialect.name} {asked}; its tools are {known}") from None
+
+
+def _call_lines(tools: Toolset) -> int:
+    """Answer each line of standard input, which names its tool if the dialect has several. Returns 1 for any error."""
     has_failed = False
     for line in sys.stdin.buffer:
         if not line.strip():
@@ -95,8 +110,8 @@ def _call_lines(tool: Tool) -> int:
                 raise ValueError('expected {"id": ..., "args": {...}}')
             if "id" in call:
                 answer["id"] = call["id"]
-            reply = reply_json(tool.call(call["args"]))
-        except (ValueError, RecursionError) as error:
+            reply = reply_json(_find_tool(tools, call.get("tool")).call(call["args"]))
+        except (ValueError, RecursionError, UsageError) as error:
             message = f"not a call: {error}"
             reply = {
                 "is_error": True,

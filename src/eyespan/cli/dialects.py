@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from eyespan.cli.options import Arguments, Option
 from eyespan.dialects import DIALECTS, dialect_class
+from eyespan.dialects.base import ToolsetDialect
 
 HELP = """\
 usage: eyespan dialects
@@ -20,5 +21,6 @@ def main(arguments: Arguments) -> int:
     width = max(map(len, DIALECTS))
     for name in DIALECTS:
         dialect = dialect_class(name)()
-        print(f"{name:<{width}}  {dialect.spec.name:<10} {dialect.summary}")
+        tool = f"{len(dialect.members)} tools" if isinstance(dialect, ToolsetDialect) else dialect.spec.name
+        print(f"{name:<{width}}  {tool:<10} {dialect.summary}")
     return 0

@@ -19,7 +19,8 @@ HELP = """\
 usage: eyespan schema DIALECT [--for mcp|openai|anthropic]
 
 Prints the tool definition of a dialect as JSON: name, description and input
-schema as the dialect defines them.
+schema as the dialect defines them. Of a dialect with several tools it prints a
+list.
 
   eyespan schema claude --for anthropic
 """
@@ -54,9 +55,10 @@ def main(arguments: Arguments) -> int:
     if len(arguments.operands) != 1:
         raise UsageError("schema needs one dialect. Try: eyespan dialects")
     try:
-        tool = Workspace(os.getcwd()).tool(arguments.operands[0])
+        tools = Workspace(os.getcwd()).toolset(arguments.operands[0])
     except ValueError as error:
         raise UsageError(str(error)) from None
     definition = FORMATS.get(arguments.values.get("host", ""), _with_aliases)
-    print(json.dumps(definition(tool), indent=2, ensure_ascii=False))
+    made = [definition(tool) for tool in tools]
+    print(json.dumps(made if len(made) > 1 else made[0], indent=2, ensure_ascii=False))
     return 0

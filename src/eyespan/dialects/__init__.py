@@ -1,4 +1,4 @@
-"""Dialects: one tool of one agent each, by name. A new dialect is one module and one row of `DIALECTS`."""
+"""Dialects: the read tools of one agent each, by name. A new dialect is one module and one row of `DIALECTS`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ DIALECTS = {
     "forge": "eyespan.dialects.forge:Forge",
     "claude": "eyespan.dialects.claude:Claude",
     "claude-upstream": "eyespan.dialects.claude:ClaudeUpstream",
+    "filesystem": "eyespan.dialects.filesystem:Filesystem",
 }
 
 

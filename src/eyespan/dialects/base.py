@@ -41,6 +41,10 @@ class Dialect:
     """The values of settings that have few."""
     limits: tuple[str, ...] = ()
     """The settings that are whole numbers from 0 on. A configuration file in the workspace can only lower them."""
+    output_schema: Mapping[str, Any] | None = None
+    """The schema of `Reply.structured`, if an MCP server sends that as structured content; hosts ignore blocks then."""
+    sends_documents = False
+    """An MCP server sends documents as embedded resources, whether or not it was started with `--rich`."""
     can_be_off: tuple[str, ...] = ()
     """Those of them that None lifts."""
 
@@ -102,6 +106,18 @@ class Dialect:
     def render_error(self, error: ReadError) -> ReplyError:
         """Return the dialect's own code and text for a read that failed."""
         raise NotImplementedError  # abstract
+
+
+class ToolsetDialect(Dialect):
+    """A dialect of several tools: each is a dialect of the same name, with the same settings."""
+
+    tools: tuple[type[Dialect], ...] = ()
+
+    def _configure(self, settings: Mapping[str, Any]) -> None:
+        self.members = tuple([tool(**self._given_settings) for tool in self.tools])
+
+    def _spec(self) -> ToolSpec:
+        return self.members[0].spec
 
 
 class FileDialect(Dialect):

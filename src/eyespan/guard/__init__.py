@@ -211,6 +211,18 @@ class Guard:
         except (OSError, ReadError) as error:
             raise _with_paths(error, path, self.address(root, rest)) from None
 
+    def describe_beneath(self, path: str) -> os.stat_result:
+        """Return the status of a file or directory. Raises: ReadError."""
+        if self._never_blocks:
+            raise WouldBlock
+        from eyespan.guard.listing import describe
+
+        root, rest = self.admit(path)
+        try:
+            return describe(self, root, rest, path)
+        except (OSError, ReadError) as error:
+            raise _with_paths(error, path, self.address(root, rest)) from None
+
     def _open_found(self, found: Found, path: str, rest: str) -> LocalFile:
         """Check the file itself, then open it for reading. Takes over `found.fd` if it can be read from."""
         if not stat.S_ISREG(found.mode):

@@ -72,6 +72,29 @@ def list_directory(guard: Guard, root: Root, rest: str, path: str) -> Listing:
             close_fd(found.fd)
 
 
+def describe(guard: Guard, root: Root, rest: str, path: str) -> os.stat_result:
+    """Return the status of the file or directory `rest` beneath `root`. Nothing is read, so any type is described.
+
+    Raises: OSError, ReadError.
+    """
+    if guard.backend == "portable":
+        from eyespan.guard import portable
+
+        found = portable.find(guard.roots, root, rest)
+    else:
+        found = walk.find(guard.roots, root, rest, by_handle=guard.backend != "walk-by-name")
+    try:
+        guard.policy.admit(found.canonical, path, found.root.canonical)
+        if found.fd < 0:
+            return os.stat(os.path.join(found.root.canonical, found.canonical), follow_symlinks=False)
+        if is_pseudo(found.fd):
+            raise PermissionRefused(path, errno.EPERM, "files of kernel state are not described")
+        return os.fstat(found.fd)
+    finally:
+        if found.fd >= 0:
+            close_fd(found.fd)
+
+
 def _check(guard: Guard, found: Found, path: str) -> None:
     if not stat.S_ISDIR(found.mode):
         raise NotRegular(path, what="file")

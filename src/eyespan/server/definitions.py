@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from eyespan.tool import Tool
@@ -47,7 +48,12 @@ def definition(name: str, tool: Tool) -> dict[str, Any]:
         "annotations": ANNOTATIONS,
         "_meta": {"anthropic/maxResultSizeChars": MAX_RESULT_CHARS},
     }
-    schema = OUTPUT_SCHEMAS.get(tool.dialect.name)
+    schema = output_schema(tool)
     if schema is not None:
         listed["outputSchema"] = schema
     return listed
+
+
+def output_schema(tool: Tool) -> Mapping[str, Any] | None:
+    """Return the schema of the structured content of a tool; None if it has none."""
+    return OUTPUT_SCHEMAS.get(tool.dialect.name, tool.dialect.output_schema)

@@ -13,6 +13,7 @@ from eyespan.tool import Tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable
     from typing import Any, TypeVar
 
@@ -59,7 +60,16 @@ class Recorder(_Engine):
             self._denied(error)
             raise
 
+    def describe(self, path: str, context: CallContext | None = None) -> os.stat_result:
+        self.asked = self.asked or path
+        try:
+            return self._engine.describe(path, context)
+        except PolicyDenied as error:
+            self._denied(error)
+            raise
+
     def list(self, path: str, context: CallContext | None = None) -> Listing:
+        self.asked = self.asked or path
         try:
             listing = self._engine.list(path, context)
         except ReadError as error:

@@ -12,7 +12,7 @@ from eyespan.context import WouldBlock
 from eyespan.errors import ReadError
 from eyespan.escape import valid_text
 from eyespan.model import DocumentContent, ImageContent, TextContent
-from eyespan.server.definitions import OUTPUT_SCHEMAS, definition
+from eyespan.server.definitions import definition, output_schema
 from eyespan.server.options import DEFAULT_DIALECT
 from eyespan.server.protocol import (
     INTERNAL_ERROR,
@@ -68,12 +68,12 @@ class Service:
         self._listed: list[tuple[str, Tool]] = []
         unprefixed: list[tuple[str, Tool]] = []
         for dialect in names:
-            tool = workspace.tool(dialect, **_server_settings(workspace, dialect, settings or {}))
-            spec = tool.spec
             prefix = f"{dialect.replace('-', '_')}_" if len(names) > 1 else ""
-            self._listed.append((prefix + spec.name, tool))
-            self._tools.update({prefix + name: tool for name in (spec.name, *spec.aliases)})
-            unprefixed += [(name, tool) for name in (spec.name, *spec.aliases)]
+            for tool in workspace.toolset(dialect, **_server_settings(workspace, dialect, settings or {})):
+                spec = tool.spec
+                self._listed.append((prefix + spec.name, tool))
+                self._tools.update({prefix + name: tool for name in (spec.name, *spec.aliases)})
+                unprefixed += [(name, tool) for name in (spec.name, *spec.aliases)]
         # Accept a name without prefix too, since models know it, unless two dialects have that name.
         for name, tool in unprefixed:
             if len({id(other) for other_name, other in unprefixed if other_name == name}) == 1:
@@ -173,7 +173,7 @@ class Service:
             text = f"The answer has {size} bytes, this server sends at most {limit}. Ask for fewer lines or pages."
             return _error_result(text, "answer_too_large")
         result: dict[str, Any] = {
-            "content": [self._block(block, recorder) for block in reply.content],
+            "content": [self._block(block, recorder, tool) for block in reply.content],
             "isError": reply.error is not None,
         }
         meta: dict[str, Any] = {}
@@ -181,7 +181,7 @@ class Service:
             meta["eyespan/error"] = {"code": reply.error.code}
         else:
             meta["eyespan/facts"] = reply.facts
-            if tool.dialect.name in OUTPUT_SCHEMAS:
+            if output_schema(tool) is not None:
                 result["structuredContent"] = reply.structured
             elif reply.structured is not None:
                 own = {name: value for name, value in reply.structured.items() if name not in _CONTENT_KEYS}
@@ -192,11 +192,16 @@ class Service:
             result["_meta"] = meta
         return result
 
-    def _block(self, block: Content, recorder: Recorder | None) -> dict[str, Any]:
+    def _block(self, block: Content, recorder: Recorder | None, tool: Tool) -> dict[str, Any]:
         if isinstance(block, TextContent):
             return {"type": "text", "text": block.text}
         if isinstance(block, ImageContent):
             return {"type": "image", "data": block.data, "mimeType": block.media_type}
+        if tool.dialect.sends_documents:
+            if block.media_type.startswith("audio/"):
+                return {"type": "audio", "data": block.data, "mimeType": block.media_type}
+            resource = {"uri": block.uri, "mimeType": block.media_type, "blob": block.data}
+            return {"type": "resource", "resource": resource}
         if self._rich:
             from eyespan.dialects.resource import uri_of
 

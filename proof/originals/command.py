@@ -1,0 +1,98 @@
+"""Compare a dialect with its original: the same random calls to both, every difference explained or reported."""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import random
+import sys
+import tempfile
+from collections import Counter
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from eyespan import Workspace
+from eyespan.context import CallContext
+from eyespan.server.service import Service
+from proof.originals.tree import make_tree
+
+ORIGINALS = ("filesystem",)
+MAX_SHOWN = 10
+
+
+def main(argv: list[str]) -> int:
+    """Run the comparison. Returns 1 if a difference is unexplained or an original cannot be installed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=ORIGINALS, help="the dialects; all of them by default")
+    parser.add_argument("--calls", type=int, default=3000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args(argv)
+    return max([compare(name, options.calls, options.seed) for name in options.names])
+
+
+def compare(name: str, calls: int, seed: int) -> int:
+    """Compare one dialect. Returns 1 if a difference is unexplained."""
+    module = import_module(f"proof.originals.{name.replace('-', '_')}")
+    place = install(module.PEER)
+    rng = random.Random(seed)
+    explained: Counter[str] = Counter()
+    unexplained = []
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory).resolve()
+        names = make_tree(root, seed)
+        original = module.Original(place, root)
+        try:
+            with Workspace(root) as workspace:
+                service = Service(workspace, [module.DIALECT])
+                for _ in range(calls):
+                    tool, arguments = module.random_call(rng, root, names)
+                    theirs = original.call(tool, arguments)
+                    ours = own_answer(service, tool, arguments)
+                    if theirs != ours:
+                        reason = module.explain(tool, arguments, theirs, ours, root)
+                        if reason is None:
+                            unexplained.append((tool, arguments, theirs, ours))
+                        else:
+                            explained[reason] += 1
+        finally:
+            original.end()
+    differences = sum(explained.values()) + len(unexplained)
+    print(f"{name}: {calls} calls, {differences} differences, {len(unexplained)} unexplained")
+    for reason, count in explained.most_common():
+        print(f"  {count:5} {reason}")
+    for tool, arguments, theirs, ours in unexplained[:MAX_SHOWN]:
+        print(f"  unexplained: {tool} {arguments}\n    original {str(theirs)[:600]}\n    eyespan  {str(ours)[:600]}")
+    return 1 if unexplained else 0
+
+
+def install(peer: str) -> Path:
+    """Return the place where the original is installed. Raises: SystemExit, if it cannot be installed."""
+    bench = str(Path(__file__).resolve().parents[2] / "bench")
+    if bench not in sys.path:
+        sys.path.insert(0, bench)
+    peers: Any = import_module("peers")
+    (row,) = [one for one in peers.PEERS if one.name == peer]
+    cache = peers.cache_folder()
+    problem = peers.install(cache, row)
+    if problem:
+        raise SystemExit(f"{peer} cannot be installed: {problem}")
+    place: Path = peers.place(cache, row)
+    return place
+
+
+def own_answer(service: Service, tool: str, arguments: dict[str, Any]) -> tuple[bool, Any]:
+    """Return whether a call of our own tool failed, and its text or its blocks."""
+    result = service.handler("tools/call")({"name": tool, "arguments": arguments}, "proof", CallContext(10))
+    blocks = _with_base64(result["content"])
+    return bool(result["isError"]), blocks[0]["text"] if blocks[0]["type"] == "text" else blocks
+
+
+def _with_base64(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, list):
+        return [_with_base64(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _with_base64(item) for key, item in value.items()}
+    return value
