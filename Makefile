@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test lint proof soak promises fuzz mutate coverage bench bench-quick bench-documents hosts dist clean help
+.PHONY: run test lint proof soak promises fuzz mutate coverage bench bench-quick bench-documents bench-http hosts dist clean help
 
 run: $(READY)  ## show the same lines of a file in each dialect
 	@$(BIN)/python examples/tour.py
@@ -58,6 +58,9 @@ bench: $(READY)  ## measure every figure of the README, compared with other tool
 
 bench-quick: $(READY)  ## the same with small sizes; two minutes
 	@$(BIN)/python bench/run.py --quick
+
+bench-http: $(READY)  ## measure HTTP servers under load, compared with the SDK, fastmcp and the npm server; some two minutes
+	@$(BIN)/python bench/http_servers.py
 
 bench-documents: $(READY)  ## measure documents, compared with pypdf, pdfminer.six, markitdown and Pillow; some seven minutes
 	@$(BIN)/python bench/documents.py
