@@ -84,12 +84,12 @@ def module_of_example(monkeypatch, name, first_line):
 
 def test_the_kind_of_the_architecture_page_works(tmp_path, monkeypatch):
     module_of_example(monkeypatch, "eyespan.readers.calendar", "from eyespan.model import NotePart")
-    row = re.search(r'^ *(Kind\("calendar".*\))$', ARCHITECTURE.read_text(), re.MULTILINE)
+    row = re.search(r'^ *(Kind\("agenda".*\))$', ARCHITECTURE.read_text(), re.MULTILINE)
     monkeypatch.setattr(kinds, "KINDS", (*kinds.KINDS, eval(row[1], {"Kind": kinds.Kind})))
-    (tmp_path / "team.ics").write_bytes(b"BEGIN:VEVENT\r\nSUMMARY:launch\r\nEND:VEVENT\r\n")
+    (tmp_path / "team.agenda").write_bytes(b"BEGIN:VEVENT\r\nSUMMARY:launch\r\nEND:VEVENT\r\n")
 
     with Workspace(tmp_path) as workspace:
-        reply = workspace.tool("native").call({"files": "team.ics"})
+        reply = workspace.tool("native").call({"files": "team.agenda"})
 
     assert "\tlaunch" in reply.text
 

@@ -26,15 +26,15 @@ def calendar(tmp_path, monkeypatch):
     module = ModuleType("toy_calendar_reader")
     module.read = read
     monkeypatch.setitem(sys.modules, "toy_calendar_reader", module)
-    row = kinds.Kind("calendar", "toy_calendar_reader", "a calendar", suffixes=(".ics",))
+    row = kinds.Kind("agenda", "toy_calendar_reader", "an agenda", suffixes=(".agenda",))
     monkeypatch.setattr(kinds, "KINDS", (*kinds.KINDS, row))
-    (tmp_path / "team.ics").write_bytes(CALENDAR)
+    (tmp_path / "team.agenda").write_bytes(CALENDAR)
     return tmp_path
 
 
 def test_native_shows_it(calendar):
     with Workspace(calendar) as workspace:
-        reply = workspace.tool("native").call({"files": ["team.ics"]})
+        reply = workspace.tool("native").call({"files": ["team.agenda"]})
 
     assert "event: launch" in reply.text
     assert not reply.is_error
@@ -42,22 +42,22 @@ def test_native_shows_it(calendar):
 
 def test_a_part_it_does_not_have_is_refused_by_its_noun(calendar):
     with Workspace(calendar) as workspace:
-        reply = workspace.tool("native").call({"files": ["team.ics:p1"]})
+        reply = workspace.tool("native").call({"files": ["team.agenda:p1"]})
 
-    assert reply.text == ">! team.ics:p1: a calendar has no pages"
+    assert reply.text == ">! team.agenda:p1: an agenda has no pages"
 
 
 def test_eyespan_read_shows_it(calendar, monkeypatch, capfd):
     monkeypatch.chdir(calendar)
 
-    assert main(["read", "team.ics"]) == 0
+    assert main(["read", "team.agenda"]) == 0
     assert capfd.readouterr().out == "event: launch\n"
 
 
 def test_eyespan_read_shows_its_source_on_request(calendar, monkeypatch, capfd):
     monkeypatch.chdir(calendar)
 
-    assert main(["read", "--raw", "-N", "team.ics"]) == 0
+    assert main(["read", "--raw", "-N", "team.agenda"]) == 0
     assert capfd.readouterr().out.encode() == CALENDAR
 
 
@@ -65,7 +65,7 @@ def test_doctor_lists_it(calendar, monkeypatch, capfd):
     monkeypatch.chdir(calendar)
 
     assert main(["doctor"]) == 0
-    assert "on: a calendar (.ics), shown by native, terminal" in capfd.readouterr().out
+    assert "on: an agenda (.agenda), shown by native, terminal" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("name", [kind.name for kind in kinds.KINDS])

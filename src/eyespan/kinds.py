@@ -492,6 +492,49 @@ KINDS: tuple[Kind, ...] = (
         shown_in=(),
     ),
     Kind(
+        "mbox",
+        "eyespan.readers.converted",
+        "a mailbox",
+        suffixes=(".mbox", ".mbx"),
+        signature=b"From ",
+        decoder="eyespan.decoders.mbox:decode",
+        needs="selectolax",
+        extra="docs",
+        layout="text",
+        is_text=True,
+        shown_in=(),
+    ),
+    Kind(
+        "calendar",
+        "eyespan.readers.converted",
+        "a calendar",
+        suffixes=(".ics", ".ical", ".ifb"),
+        decoder="eyespan.decoders.vobject:decode",
+        layout="text",
+        is_text=True,
+        shown_in=(),
+    ),
+    Kind(
+        "contacts",
+        "eyespan.readers.converted",
+        "a list of contacts",
+        suffixes=(".vcf", ".vcard"),
+        decoder="eyespan.decoders.vobject:decode",
+        layout="text",
+        is_text=True,
+        shown_in=(),
+    ),
+    Kind(
+        "subtitles",
+        "eyespan.readers.converted",
+        "a list of subtitles",
+        suffixes=(".srt", ".vtt"),
+        decoder="eyespan.decoders.subtitles:decode",
+        layout="text",
+        is_text=True,
+        shown_in=(),
+    ),
+    Kind(
         "eml",
         "eyespan.readers.converted",
         "a mail",
@@ -550,6 +593,11 @@ BINARY = Kind("binary", "eyespan.readers.binary", "a binary file")
 def shown_in(surface: Surface) -> frozenset[str]:
     """Return the names of the kinds that a surface shows as documents."""
     return frozenset([kind.name for kind in KINDS if surface in kind.shown_in])
+
+
+def sources() -> frozenset[str]:
+    """Return the names of the kinds whose files are readable text as well: source or document, as the caller asks."""
+    return frozenset([kind.name for kind in KINDS if kind.is_text])
 
 
 def by_name(name: str) -> Kind:

@@ -151,7 +151,7 @@ def test_reading_imports_no_slow_module(directory):
     ("path", "shown"),
     [
         ("pdfs/unicode.pdf", "second line of the page"),
-        ("office/report.docx:5", "     5\t## Arrivals"),
+        ("office/report.docx:7", "     7\t## Arrivals"),
         ("office/ledger.xlsx", "## Ledger (A1:D4)"),
         ("notebooks/tides.ipynb", "tide = 42"),
         ("pictures/alpha.png", "[an image: image/png"),

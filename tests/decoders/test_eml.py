@@ -52,9 +52,14 @@ def test_mails_of_every_shape(data, markdown):
     assert shown(data) == markdown
 
 
-def test_a_file_without_headers_and_a_large_mail_are_refused(monkeypatch):
+def test_a_file_without_headers_is_text_and_a_mail_in_utf_16_a_mail():
+    assert shown(b"nothing: here\n\n") == "[not a mail: it has none of the usual headers]\n\nnothing: here\n"
+    assert shown("\ufeffSubject: wide\n\nbody\n".encode("utf-16-le")) == "Subject: wide\n\nbody\n"
+
+
+def test_binary_data_and_a_large_mail_are_refused(monkeypatch):
     with pytest.raises(Unreadable, match="none of the usual headers"):
-        shown(b"nothing: here\n\n")
+        shown(b"\0\1\2")
     monkeypatch.setattr(eml, "MAX_BYTES", 10)
     with pytest.raises(Unreadable, match="more than 10 bytes"):
         shown(b"Subject: long enough\n\n")

@@ -80,7 +80,7 @@ OPTIONS = {
         Option("-N", "--no-numbers", field="numbers", constant=False, text="without line numbers"),
         Option("--json", text="one JSON object per part and per error, each on a line"),
         Option("--raw", field="documents", constant="none", text="documents as the bytes they are"),
-        Option("--document", field="documents", constant="all", text="HTML, mail and CSV as documents"),
+        Option("--document", field="documents", constant="all", text="HTML, mail, CSV and calendars as documents"),
         Option(
             "--color",
             value="WHEN",
@@ -130,7 +130,7 @@ def _document_kinds(choice: str) -> frozenset[str]:
     if choice == "none":
         return frozenset()
     shown = kinds.shown_in("terminal")
-    return shown | {kind.name for kind in kinds.KINDS if kind.is_text} if choice == "all" else shown
+    return shown | kinds.sources() if choice == "all" else shown
 
 
 class _Reader:

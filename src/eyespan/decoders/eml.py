@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import email
 import email.charset
 import email.headerregistry
@@ -51,12 +52,32 @@ def _parsed(name: str, value: str) -> Any:
 
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-    """Convert the mail to Markdown. Raises: Missing, Unreadable."""
+    """Convert the mail to Markdown. What has none of the headers of a mail is shown as text.
+
+    Raises: Missing, Unreadable.
+    """
+    data = read_whole(file, MAX_BYTES, kind=KIND)
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        data = html.decode_text(data).encode("utf-8", "replace")
+    blocks, attached = mail_blocks(data)
+    if not blocks:
+        text = html.decode_text(data)
+        if "\0" in text:
+            raise Unreadable("", kind=KIND, reason="not a mail: it has none of the usual headers")
+        blocks = ["[not a mail: it has none of the usual headers]", text] if text.strip() else []
+    return {"attachments": attached}, [markdown.finish(blocks)]
+
+
+def mail_blocks(data: bytes) -> tuple[list[str], int]:
+    """Return a mail as blocks, and the number of its attachments; no blocks if it has none of the usual headers.
+
+    Raises: Missing, Unreadable.
+    """
     policy: Any = _Policy()
-    message: EmailMessage = email.message_from_bytes(read_whole(file, MAX_BYTES, kind=KIND), policy=policy)
+    message: EmailMessage = email.message_from_bytes(data, policy=policy)
     headers = [f"{name}: {value}" for name in HEADERS if (value := _header(message, name))]
     if not headers:
-        raise Unreadable("", kind=KIND, reason="not a mail: it has none of the usual headers")
+        return [], 0
     blocks = ["\n".join(headers)]
     attached = []
     body = message.get_body(("plain", "html"))
@@ -70,7 +91,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
             )
     if attached:
         blocks += ["Attachments:", "\n".join(attached)]
-    return {"attachments": len(attached)}, [markdown.finish(blocks)]
+    return blocks, len(attached)
 
 
 def _header(message: EmailMessage, name: str) -> str:

@@ -66,6 +66,7 @@ class Native(Dialect):
             exact_tokens.check_setting(self._tokenizer)
         self.versions = versions.Versions()
         self.documents = kinds.shown_in("native")
+        self.all_documents = self.documents | kinds.sources()
 
     @property
     def count(self) -> Callable[[str], int] | None:
@@ -128,6 +129,7 @@ def _schema(budget: int) -> dict[str, Any]:
                 "description": "Hashes of parts you hold; unchanged ones are not sent again",
             },
             "outline": {"type": "boolean", "description": "Symbols with their lines instead of text"},
+            "document": {"type": "boolean", "description": "HTML and other readable sources as the text they show"},
         },
         "required": ["files"],
     }

@@ -39,6 +39,8 @@ class NativeArgs:
     budget: int
     known: frozenset[str]
     outline: bool
+    document: bool = False
+    """Files that are text and documents, such as web pages, are shown as documents."""
 
 
 def parse_arguments(arguments: Any, default_budget: int) -> NativeArgs:
@@ -47,10 +49,10 @@ def parse_arguments(arguments: Any, default_budget: int) -> NativeArgs:
         arguments = {"files": arguments}
     if not isinstance(arguments, dict):
         raise _bad('the arguments must be an object, as in {"files": ["a.py:10-20"]}')
-    unknown = [name for name in arguments if name not in ("files", "budget", "known", "outline", *_ALIASES)]
+    unknown = [name for name in arguments if name not in (*_NAMES, *_ALIASES)]
     if unknown:
         raise _bad(
-            f"no argument {shown(unknown[0])}; there are files, budget, known and outline. "
+            f"no argument {shown(unknown[0])}; there are {', '.join(_NAMES[:-1])} and {_NAMES[-1]}. "
             'Lines belong to the file: "a.py:10-20"'
         )
     files = next((arguments[name] for name in ("files", *_ALIASES) if arguments.get(name) is not None), None)
@@ -59,11 +61,16 @@ def parse_arguments(arguments: Any, default_budget: int) -> NativeArgs:
         raise _bad('files is required: a path, or several, as in ["a.py", "b.py:10-20"]')
     if len(asks) > MAX_FILES:
         raise _bad(f"files names {len(asks)} targets; at most {MAX_FILES} fit in a call")
-    outline = arguments.get("outline")
-    if outline is not None and type(outline) is not bool:
-        raise _bad(f"outline must be true or false, not {shown(outline)}")
-    budget = _budget(arguments.get("budget"), default_budget)
-    return NativeArgs(asks, budget, _known(arguments.get("known")), bool(outline))
+    for name in ("outline", "document"):
+        if arguments.get(name) is not None and type(arguments[name]) is not bool:
+            raise _bad(f"{name} must be true or false, not {shown(arguments[name])}")
+    return NativeArgs(
+        asks=asks,
+        budget=_budget(arguments.get("budget"), default_budget),
+        known=_known(arguments.get("known")),
+        outline=bool(arguments.get("outline")),
+        document=bool(arguments.get("document")),
+    )
 
 
 def _budget(value: Any, default: int) -> int:
@@ -75,6 +82,7 @@ def _budget(value: Any, default: int) -> int:
     return max(LEAST_BUDGET, min(number, HIGHEST_BUDGET))
 
 
+_NAMES = ("files", "budget", "known", "outline", "document")
 _ALIASES = ("file", "path", "paths", "file_path")
 """What models that know other tools call `files`."""
 _OBJECT = ("path", "lines", "symbol", "pages", "cells", "sheet", "range", "table", "member", "revision")

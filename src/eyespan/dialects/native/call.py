@@ -53,7 +53,8 @@ def answer(dialect: Native, args: NativeArgs, engine: Engine, context: CallConte
         versions=dialect.versions,
         redacts=dialect.redact,
     )
-    with Files(engine, context, dialect) as files:
+    documents = dialect.all_documents if args.document else dialect.documents
+    with Files(engine, context, dialect, documents) as files:
         plans = [plan for ask in args.asks for plan in _plan_ask(ask, args, view, files)]
         items = _items(plans, view)
         needs = [item.need() for item in items]
@@ -137,12 +138,12 @@ def _reply(shown: Sequence[Shown], left: Sequence[str], budget: int, noun: str) 
 class Files:
     """The files of one call, each opened once and closed at its end."""
 
-    def __init__(self, engine: Engine, context: CallContext, dialect: Native) -> None:
+    def __init__(self, engine: Engine, context: CallContext, dialect: Native, documents: frozenset[str]) -> None:
         self.engine = engine
         self.context = context
         self.suggestions = Suggestions(engine, context)
         self._encoding = dialect.encoding or "auto"
-        self._documents = dialect.documents
+        self._documents = documents
         self._opened: dict[tuple[str, str, str], Opened] = {}
 
     def open(self, target: Target) -> Opened:
