@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from eyespan.guard import Guard
     from eyespan.guard.listing import Listing
+    from eyespan.guard.tree import Choose, Survey, Take
     from eyespan.kinds import Kind
     from eyespan.model import Document, Part, ReadRequest
     from eyespan.source import Source
@@ -72,6 +73,18 @@ class Engine:
                 return self._wait(name, context, lambda guard, _: guard.describe_beneath(name))
 
         return _by_either_name(path, describe_now)
+
+    def explore(self, path: str, choose: Choose, take: Take, max_bytes: int, context: CallContext) -> Survey:
+        """Return the files below a directory, and pass the first bytes of chosen ones to `take`.
+
+        Raises: ReadError; NotRegular(what="file") if it is not a directory.
+        """
+
+        def explore_now(name: str) -> Survey:
+            with _Loading(name):
+                return self._wait(name, context, lambda guard, _: guard.explore_beneath(name, choose, take, max_bytes))
+
+        return _by_either_name(path, explore_now)
 
     def open(self, request: ReadRequest, context: CallContext | None = None) -> Opened:
         """Open the file that a request names, for any number of reads of that one version. The caller closes it.

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from eyespan.context import CallContext
     from eyespan.guard.listing import Listing
+    from eyespan.guard.tree import Choose, Survey, Take
     from eyespan.policy import Policy
     from eyespan.source import Status
 
@@ -220,6 +221,21 @@ class Guard:
         root, rest = self.admit(path)
         try:
             return describe(self, root, rest, path)
+        except (OSError, ReadError) as error:
+            raise _with_paths(error, path, self.address(root, rest)) from None
+
+    def explore_beneath(self, path: str, choose: Choose, take: Take, max_bytes: int) -> Survey:
+        """Return the files below the directory `path`, and pass the first bytes of chosen ones to `take`.
+
+        Raises: ReadError; NotRegular(what="file") if it is not a directory.
+        """
+        if self._never_blocks:
+            raise WouldBlock
+        from eyespan.guard.tree import explore
+
+        root, rest = self.admit(path)
+        try:
+            return explore(self, root, rest, path, choose, take, max_bytes)
         except (OSError, ReadError) as error:
             raise _with_paths(error, path, self.address(root, rest)) from None
 

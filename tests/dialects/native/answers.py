@@ -76,7 +76,9 @@ _PIECE = rf":(?:{_QUOTED}|[^\W\d][^\":]*(?::[^\":]*)?)"
 _HEADER = re.compile(rf' ({_QUOTED}|[^":]+)({_PIECE})?(:|::.* )([0-9][0-9:,-]*)/(\d+|\?) #\d{{12}}', re.S)
 _DIRECTORY = re.compile(r" .*: directory, \d+ names?( seen of more)?(, \d+-\d+ shown)?", re.S)
 _WORDS = re.compile(
-    r"note: .+|(?:outlines )?left out, over the budget of \d+:|outline of .*|… \d+ more( on line \d+)?", re.S
+    r"note: .+|(?:outlines )?left out, over the budget of \d+:|outline of .*|… \d+ more( on line \d+)?|"
+    r"map of .*|directories:|files by rank, names with lines:",
+    re.S,
 )
 _OUTLINE_ROW = re.compile(r" *\d+(-\d+)? ", re.S)
 
@@ -125,6 +127,9 @@ def read_back(text, style):
             elif own.startswith("outline of "):
                 assert all(_OUTLINE_ROW.match(row) for row in content), content
                 parts.append(("outline", own.removeprefix("outline of "), content))
+            elif own.startswith(("map of ", "directories:", "files by rank")):
+                assert all(row.startswith(" ") for row in content), content
+                parts.append(("map", own, content))
             elif own.startswith(("left out", "outlines left out")):
                 parts.append(("left out", "", content))
             else:

@@ -233,7 +233,13 @@ def _plan(target: Target, args: NativeArgs, view: View, files: Files, note: str 
     except errors.NotRegular as error:
         if error.what != "directory" or target.member or target.revision:
             raise
+        if args.outline:
+            return _plan_map(target, view, files, error)
         return DirectoryItem(target, files.engine.list(target.path, files.context))
+    except errors.NotFound as error:
+        if "*" not in target.path or target.member or target.revision:
+            raise
+        return _plan_map(target, view, files, error)
     if opened.kind is kinds.BINARY:
         raise errors.Binary(target.path)
     if opened.kind is not kinds.TEXT:
@@ -241,6 +247,16 @@ def _plan(target: Target, args: NativeArgs, view: View, files: Files, note: str 
 
         return plan_document(opened, target, view, note)
     return _plan_text(opened, target, args, view, note)
+
+
+def _plan_map(target: Target, view: View, files: Files, missing: errors.ReadError) -> Item:
+    """Return the map of a directory or of the files that a pattern matches. Raises: ReadError."""
+    from eyespan.dialects.native.map_items import plan_map
+
+    found = plan_map(target, view, files.engine, files.context)
+    if found is None:
+        raise missing
+    return found
 
 
 def _plan_text(opened: Opened, target: Target, args: NativeArgs, view: View, note: str) -> Item | TextPlan:

@@ -1,0 +1,201 @@
+"""Explore a directory of the workspace with everything below it: names, sizes, and the first bytes of chosen files.
+
+Two descents, both through the descriptors of the directories themselves, so that no rename leads them out: the first
+lists files with size and times, the second reads the first bytes of those that the caller chose from the list. Links
+are not followed, other mounts and directories of version control and of installed packages are not entered, and names
+that a rule forbids are left out. Bounded in files, directories and depth; the order is that of the names, so the same
+tree gives the same result.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from eyespan.errors import NotRegular, PermissionRefused
+from eyespan.guard import walk
+from eyespan.guard.filesystems import is_pseudo
+from eyespan.record import record
+from eyespan.source import close_fd
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from eyespan.guard import Guard, Root
+    from eyespan.guard.source import Found
+
+    Key = tuple[int, int, int, int]
+    File = tuple[str, int, Key]
+    Choose = Callable[["Survey"], Mapping[str, Sequence[str]]]
+    Take = Callable[[str, bytes, Key], None]
+
+MAX_FILES = 100_000
+MAX_DIRECTORIES = 30_000
+MAX_DEPTH = 64
+SKIPPED = frozenset(
+    (
+        *(".git", ".hg", ".svn", ".jj", "__pycache__", "node_modules", ".venv", ".tox", ".nox", ".mypy_cache"),
+        *(".ruff_cache", ".pytest_cache", ".gradle", ".terraform", ".idea", ".cache"),
+    )
+)
+_OPEN_DIRECTORY = (
+    os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+)
+_OPEN_FILE = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+@record
+class Survey:
+    """The files below a directory."""
+
+    canonical: str
+    """The path of the directory below its root, with links resolved; "." is the root itself."""
+    directories: dict[str, list[File]]
+    """The files of each directory: name, size, and a key that changes when the file does. The path of a directory is
+    relative and ends with a slash; "" is the directory itself."""
+    is_complete: bool
+    """False: there are more files than the limits allow."""
+
+
+def explore(guard: Guard, root: Root, rest: str, path: str, choose: Choose, take: Take, max_bytes: int) -> Survey:
+    """Return the files below a directory, and pass the first bytes of those that `choose` returns to `take`.
+
+    `choose` gets the survey and returns names by directory; `take` gets the path, the bytes and the key of each.
+
+    Raises: OSError, ReadError; NotRegular(what="file") if it is not a directory.
+    """
+    if guard.backend == "portable":
+        raise PermissionRefused(path, errno.ENOTSUP, "maps need directory descriptors, which this system lacks")
+    found = walk.find(guard.roots, root, rest, by_handle=guard.backend != "walk-by-name")
+    try:
+        if not stat.S_ISDIR(found.mode):
+            raise NotRegular(path, what="file")
+        if is_pseudo(found.fd):
+            raise PermissionRefused(path, errno.EPERM, "directories of kernel state are not listed")
+        guard.policy.admit(found.canonical, path, found.root.canonical)
+        here = os.open(".", _OPEN_DIRECTORY, dir_fd=found.fd)
+        try:
+            explorer = _Explorer(guard, found, here)
+            survey = explorer.survey()
+            explorer.read(choose(survey), take, max_bytes)
+            return survey
+        finally:
+            close_fd(here)
+    finally:
+        if found.fd >= 0:
+            close_fd(found.fd)
+
+
+class _Explorer:
+    """One directory and both descents into it."""
+
+    def __init__(self, guard: Guard, found: Found, top: int) -> None:
+        self._guard = guard
+        self._root = found.root.canonical
+        self._canonical = found.canonical
+        self._prefix = "" if found.canonical == "." else f"{found.canonical}/"
+        self._top = top
+        self._device = os.fstat(top).st_dev
+        self._directories: dict[str, list[File]] = {}
+        self._files_left = MAX_FILES
+        self._is_complete = True
+
+    def survey(self) -> Survey:
+        """Return all files, in the order of their names."""
+        self._list(self._top, "", 0)
+        return Survey(self._canonical, self._directories, self._is_complete)
+
+    def _list(self, directory: int, path: str, depth: int) -> None:
+        if self._guard.context is not None:
+            self._guard.context.check()
+        if depth > MAX_DEPTH or len(self._directories) >= MAX_DIRECTORIES or self._files_left <= 0:
+            self._is_complete = False
+            return
+        rule_against, root, prefix = self._guard.policy.rule_against, self._root, self._prefix + path
+        files: list[File] = []
+        below: list[str] = []
+        with os.scandir(directory) as scanned:
+            for entry in scanned:
+                name = entry.name
+                try:
+                    if entry.is_dir(follow_symlinks=False):
+                        if name not in SKIPPED and rule_against(f"{prefix}{name}/x", root) is None:
+                            below.append(name)
+                    elif entry.is_file(follow_symlinks=False) and rule_against(prefix + name, root) is None:
+                        status = entry.stat(follow_symlinks=False)
+                        files.append((name, status.st_size, _key(status)))
+                except OSError:
+                    continue  # removed in the meantime
+        files.sort()
+        if len(files) > self._files_left:
+            self._is_complete = False
+        self._directories[path] = files[: self._files_left]
+        self._files_left -= len(files)
+        for name in sorted(below):
+            opened = self._open_directory(directory, name)
+            if opened is not None:
+                try:
+                    self._list(opened, f"{path}{name}/", depth + 1)
+                finally:
+                    close_fd(opened)
+
+    def _open_directory(self, directory: int, name: str) -> int | None:
+        """Open a directory; None if it cannot be entered or belongs to another mount."""
+        try:
+            opened = os.open(name, _OPEN_DIRECTORY, dir_fd=directory)
+        except OSError:
+            return None
+        if os.fstat(opened).st_dev == self._device:
+            return opened
+        close_fd(opened)
+        return None
+
+    def read(self, chosen: Mapping[str, Sequence[str]], take: Take, max_bytes: int) -> None:
+        """Read the first bytes of the chosen files."""
+        around: set[str] = set()
+        for path in chosen:
+            names = path.split("/")[:-1]
+            around.update(["".join([f"{name}/" for name in names[:depth]]) for depth in range(len(names) + 1)])
+        below: dict[str, list[str]] = {}
+        for path in sorted(around - {""}):
+            parent, _, name = path[:-1].rpartition("/")
+            below.setdefault(f"{parent}/" if parent else "", []).append(name)
+        self._read_below(self._top, "", chosen, below, take, max_bytes)
+
+    def _read_below(
+        self,
+        directory: int,
+        path: str,
+        chosen: Mapping[str, Sequence[str]],
+        below: Mapping[str, Sequence[str]],
+        take: Take,
+        max_bytes: int,
+    ) -> None:
+        if self._guard.context is not None:
+            self._guard.context.check()
+        for name in chosen.get(path, ()):
+            try:
+                fd = os.open(name, _OPEN_FILE, dir_fd=directory)
+            except OSError:
+                continue
+            try:
+                status = os.fstat(fd)
+                if stat.S_ISREG(status.st_mode) and status.st_dev == self._device:
+                    take(path + name, os.read(fd, max_bytes), _key(status))
+            except OSError:
+                pass
+            finally:
+                close_fd(fd)
+        for name in below.get(path, ()):
+            opened = self._open_directory(directory, name)
+            if opened is not None:
+                try:
+                    self._read_below(opened, f"{path}{name}/", chosen, below, take, max_bytes)
+                finally:
+                    close_fd(opened)
+
+
+def _key(status: os.stat_result) -> Key:
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

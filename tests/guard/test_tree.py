@@ -1,0 +1,119 @@
+"""Exploring a directory: everything below it that may be read, and nothing else."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from eyespan import Policy, Workspace
+from eyespan.context import CallContext
+from eyespan.errors import NotFound, NotRegular, OutsideRoot, PolicyDenied
+from eyespan.guard import tree
+
+
+@pytest.fixture
+def root(tmp_path):
+    for path in (
+        "root/a.py",
+        "root/sub/b.py",
+        "root/sub/deep/c.py",
+        "root/.git/config",
+        "root/node_modules/x.js",
+        "o.py",
+    ):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(f"# {path}\n")
+    return tmp_path / "root"
+
+
+def _explore(root, path=".", *, wanted=None, policy=None, max_bytes=100):
+    workspace = Workspace(str(root), policy=policy) if policy else Workspace(str(root))
+    taken = {}
+
+    def choose(survey):
+        return (
+            wanted
+            if wanted is not None
+            else {path: [one[0] for one in files] for path, files in survey.directories.items()}
+        )
+
+    survey = workspace.engine.explore(
+        path, choose, lambda path, data, key: taken.update({path: data}), max_bytes, CallContext(10)
+    )
+    return survey, taken
+
+
+def test_all_files_are_found_and_the_chosen_ones_read(root):
+    survey, taken = _explore(root)
+
+    assert {path: [name for name, _, _ in files] for path, files in survey.directories.items()} == {
+        "": ["a.py"],
+        "sub/": ["b.py"],
+        "sub/deep/": ["c.py"],
+    }
+    assert taken == {
+        "a.py": b"# root/a.py\n",
+        "sub/b.py": b"# root/sub/b.py\n",
+        "sub/deep/c.py": b"# root/sub/deep/c.py\n",
+    }
+    assert survey.is_complete
+
+
+def test_only_the_first_bytes_are_read(root):
+    assert _explore(root, wanted={"sub/deep/": ["c.py"]}, max_bytes=3)[1] == {"sub/deep/c.py": b"# r"}
+
+
+def test_links_are_neither_listed_nor_followed(root):
+    os.symlink("../o.py", root / "link.py")
+    os.symlink("..", root / "up")
+
+    survey, taken = _explore(root, wanted={"": ["link.py"], "up/": ["o.py"]})
+
+    assert [name for name, _, _ in survey.directories[""]] == ["a.py"]
+    assert taken == {}
+
+
+def test_a_directory_that_becomes_a_link_is_not_entered(root, tmp_path):
+    def swap(survey):
+        os.rename(root / "sub", root / "moved")
+        os.symlink(str(tmp_path), root / "sub")
+        return {"sub/": ["o.py"]}
+
+    taken = []
+    Workspace(str(root)).engine.explore(".", swap, lambda *found: taken.append(found), 100, CallContext(10))
+
+    assert taken == []
+
+
+def test_forbidden_names_are_left_out(root):
+    (root / "sub" / ".env").write_text("SECRET=1\n")
+
+    survey, taken = _explore(root, policy=Policy(deny=["sub/deep/**"]))
+
+    assert sorted(survey.directories) == ["", "sub/"]
+    assert sorted(taken) == ["a.py", "sub/b.py"]
+
+
+def test_other_types_are_not_read(root):
+    os.mkfifo(root / "pipe.py")
+
+    assert "pipe.py" not in _explore(root, wanted={"": ["pipe.py"]})[1]
+
+
+@pytest.mark.parametrize(
+    ("path", "error"), [("a.py", NotRegular), ("none", NotFound), ("..", OutsideRoot), (".env", PolicyDenied)]
+)
+def test_only_a_directory_of_the_workspace_is_explored(root, path, error):
+    (root / ".env").mkdir()
+    with pytest.raises(error):
+        _explore(root, path)
+
+
+def test_the_number_of_files_is_bounded(root, monkeypatch):
+    monkeypatch.setattr(tree, "MAX_FILES", 2)
+
+    survey, _ = _explore(root)
+
+    assert sum(len(files) for files in survey.directories.values()) == 2
+    assert not survey.is_complete

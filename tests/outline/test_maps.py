@@ -1,0 +1,150 @@
+"""Maps: files ranked by what they define and by how often that is used."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from eyespan.guard.tree import Survey
+from eyespan.outline import maps
+from eyespan.outline.globs import compile_glob, is_glob, split_glob
+from eyespan.outline.maps import MapCache
+from eyespan.outline.quick import defined_names, used_words
+
+FILES = {
+    "core.py": b"class Engine:\n    def start(self):\n        pass\n\n\ndef make_engine():\n    return Engine()\n",
+    "lonely.py": b"class Lonely:\n    pass\n\n\nclass Other_One:\n    pass\n",
+    "a.py": b"from core import Engine, make_engine\n",
+    "b.py": b"import core\nmake_engine()\nEngine\n",
+    "tests/test_core.py": b"class TestEngine:\n    Engine\n    make_engine\n",
+    "data.json": b'{"a": 1}\n',
+}
+
+
+def _survey_of(files, reads, versions=None):
+    """Return a function that explores files in memory."""
+
+    def survey_with(choose, take, max_bytes):
+        directories = {}
+        for path in sorted(files):
+            directory, slash, name = path.rpartition("/")
+            key = (hash(path), len(files[path]), (versions or {}).get(path, 0), 0)
+            directories.setdefault(directory + slash, []).append((name, len(files[path]), key))
+        survey = Survey(".", directories, True)
+        keys = {path + name: key for path, files in directories.items() for name, _, key in files}
+        for directory, names in choose(survey).items():
+            for name in names:
+                reads.append(directory + name)
+                take(directory + name, files[directory + name][:max_bytes], keys[directory + name])
+        return survey
+
+    return survey_with
+
+
+def _everything(_: str) -> bool:
+    return True
+
+
+def test_files_are_ranked_by_the_use_of_their_names():
+    found = MapCache().make(_survey_of(FILES, []), _everything)
+
+    assert [one.path for one in found.files][:3] == ["core.py", "lonely.py", "tests/test_core.py"]
+    assert [name for name, _ in found.files[0].names][:2] == ["Engine", "make_engine"]
+    assert [one.path for one in found.files][3:] == ["a.py", "b.py", "data.json"]
+    sizes = sum(len(data) for data in FILES.values())
+    assert found.directories == (("", 6, sizes), ("tests/", 1, len(FILES["tests/test_core.py"])))
+
+
+def test_the_same_tree_has_the_same_map():
+    shuffled = dict(sorted(FILES.items(), reverse=True))
+
+    assert MapCache().make(_survey_of(FILES, []), _everything) == MapCache().make(_survey_of(shuffled, []), _everything)
+
+
+def test_only_changed_files_are_read_again():
+    cache = MapCache()
+    cache.make(_survey_of(FILES, []), _everything)
+    reads: list[str] = []
+    cache.make(_survey_of(FILES, reads), _everything)
+    assert reads == []
+
+    changed = {**FILES, "b.py": b"class Engine_Two: pass\n"}
+    found = cache.make(_survey_of(changed, reads, {"b.py": 1}), _everything)
+
+    assert reads == ["b.py"]
+    assert found == MapCache().make(_survey_of(changed, [], {"b.py": 1}), _everything)
+
+
+def test_a_full_cache_starts_again(monkeypatch):
+    monkeypatch.setattr(maps, "MAX_SUMMARIES", 2)
+    cache = MapCache()
+    first = cache.make(_survey_of(FILES, []), _everything)
+    reads: list[str] = []
+
+    assert cache.make(_survey_of(FILES, reads), _everything) == first
+    assert sorted(reads) == sorted(path for path in FILES if path.endswith(".py"))
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "wanted"),
+    [
+        ("python", b"class A:\n    def f(self): pass\nasync def g(): pass\n", ["A", "f", "g"]),
+        ("go", b"func Run() {\n}\nfunc (t *T) Close() {\n}\ntype T struct {\n", ["Run", "Close", "T"]),
+        ("rust", b"pub fn run() {}\npub(crate) struct S;\nimpl S {\n    fn f() {}\n}\n", ["run", "S", "f"]),
+        ("c", b"static int run(int a)\n{\n}\nint declared(void);\nstruct point {\n", ["run", "point"]),
+        ("typescript", b"export class A {}\nconst f = (x) => 1\nexport function g() {}\n", ["A", "f", "g"]),
+        ("java", b"public class A {\n    public void run(int x) {\n        call(x);\n", ["A", "run"]),
+        ("ruby", b"module M\n  class C\n    def self.run\n", ["M", "C", "run"]),
+        ("json", b'{"class A": 1}', []),
+    ],
+)
+def test_names_are_found_by_a_quick_look(name, source, wanted):
+    assert [one for one, _, _ in defined_names(source, name)] == wanted
+
+
+def test_used_words_look_like_names():
+    assert sorted(used_words(b"the QuerySet of get_it, and abc A 1234")) == [b"1234", b"QuerySet", b"get_it"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "is_match"),
+    [
+        ("**/*.py", "a.py", True),
+        ("**/*.py", "x/y/a.py", True),
+        ("*.py", "x/a.py", False),
+        ("**", "x/y/z", True),
+        ("x/**/y.c", "x/y.c", True),
+        ("x/**/y.c", "x/a/b/y.c", True),
+        ("*.{ts,tsx}", "a.tsx", True),
+        ("[ab].c", "a.c", True),
+        ("[!ab].c", "a.c", False),
+        ("[!ab].c", "/.c", False),
+        ("a.b*", "axb", False),
+        ("[", "[", True),
+    ],
+)
+def test_globs_match_whole_paths(pattern, path, is_match):
+    assert (compile_glob(pattern).fullmatch(path) is not None) is is_match
+
+
+@pytest.mark.parametrize(
+    ("path", "wanted"),
+    [
+        ("src/**/*.py", ("src", "**/*.py")),
+        ("**", ("", "**")),
+        ("/a/*.c", ("/a", "*.c")),
+        ("/*", ("/", "*")),
+        ("a/b", ("a/b", "")),
+    ],
+)
+def test_a_glob_has_a_directory_and_a_pattern(path, wanted):
+    assert split_glob(path) == wanted
+    assert is_glob(path) is ("*" in path)
+
+
+def test_any_pattern_compiles_and_matches_in_linear_time():
+    dice = Random("globs")
+    for _ in range(300):
+        pattern = "".join(dice.choices("*?[]{}!,/ab.", k=dice.randrange(1, 30)))
+        compile_glob(pattern).fullmatch("a/b" * 20)
