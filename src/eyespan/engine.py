@@ -1,12 +1,14 @@
 """The engine: admit a name, open the file, detect its kind, read it.
 
-It knows no dialect, works synchronously and keeps nothing between calls. A read that may block on a file system runs in
-a thread that can be abandoned (`guard.blocking`), every other read in the caller's thread.
+It knows no dialect, works synchronously and keeps nothing between calls but the names of files, for suggestions. A read
+that may block on a file system runs in a thread that can be abandoned (`guard.blocking`), every other read in the
+caller's thread.
 """
 
 from __future__ import annotations
 
 import os
+import time
 
 from eyespan import kinds
 from eyespan.context import DEADLINE_SECONDS, CallContext, WouldBlock
@@ -17,11 +19,13 @@ from eyespan.record import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
+    from collections.abc import Callable, Hashable, Iterator, Sequence
     from typing import TypeVar
 
     from eyespan.guard import Guard
     from eyespan.guard.listing import Listing
+    from eyespan.guard.names import Names
+    from eyespan.guard.roots import Root
     from eyespan.guard.tree import Choose, Survey, Take
     from eyespan.kinds import Kind
     from eyespan.model import Document, Part, ReadRequest
@@ -29,16 +33,20 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
+NAMES_SECONDS = 0.2
+"""The time that one call spends on looking for the file that a wrong path may mean."""
+
 
 class Engine:
     """Reads the files of one workspace. A call without a context gets one with a deadline of `deadline_seconds`."""
 
-    __slots__ = ("_non_blocking", "deadline_seconds", "guard")
+    __slots__ = ("_names", "_non_blocking", "deadline_seconds", "guard")
 
     def __init__(self, guard: Guard, deadline_seconds: float | None = DEADLINE_SECONDS) -> None:
         self.guard = guard
         self._non_blocking = guard.non_blocking()
         self.deadline_seconds = deadline_seconds
+        self._names: dict[str, Names] = {}
 
     def admit(self, path: str, lexical: bool = False) -> str:
         """Check a name against policy and roots, without access to the disk; return the path below its root.
@@ -85,6 +93,32 @@ class Engine:
                 return self._wait(name, context, lambda guard, _: guard.explore_beneath(name, choose, take, max_bytes))
 
         return _by_either_name(path, explore_now)
+
+    def names(self, context: CallContext) -> Sequence[tuple[Root, Names]]:
+        """Return the names of the files below each root, as far as they are found within `NAMES_SECONDS`.
+
+        A root that is the whole machine is left out. The policy has not judged these names.
+
+        Raises: Cancelled, TimedOut.
+        """
+        from eyespan.errors import Busy, TimedOut
+        from eyespan.guard.names import Names
+
+        roots = [root for root in self.guard.roots if root.canonical != os.sep and not root.is_closed]
+        found = [(root, self._names.setdefault(root.canonical, Names(root))) for root in roots]
+        end = time.monotonic() + NAMES_SECONDS
+        for root, names in found:
+            seconds = end - time.monotonic()
+            if seconds <= 0:
+                break
+            waiting = CallContext(NAMES_SECONDS + seconds, may_block=context.may_block)
+            try:
+                with _Loading(root.path):
+                    self._wait(root.path, waiting, names.walker(seconds))
+            except (TimedOut, Busy):
+                pass  # The file system does not respond: what is known has to do.
+            context.check()
+        return found
 
     def open(self, request: ReadRequest, context: CallContext | None = None) -> Opened:
         """Open the file that a request names, for any number of reads of that one version. The caller closes it.

@@ -2,13 +2,18 @@
 
 Names that look the same are equal here: composed and decomposed letters, blanks of other widths, curly quotes, dashes.
 People cannot see the difference, and models cannot type it.
+
+`nearest` compares names of one list. `Tree.locate` compares a path with all files below a root: the file name alone, a
+missing, wrong or additional directory, another case, other separators or another suffix, a few wrong letters.
 """
 
 from __future__ import annotations
 
+from eyespan.record import record
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 MAX_SUGGESTIONS = 3
 MAX_NAME_CHARS = 255
@@ -87,3 +92,208 @@ def _longer_or_shorter(wanted: str, names: list[str]) -> list[str]:
         return []
     found = [name for name in names if wanted in name or (len(name) > MIN_CONTAINED_CHARS and name in wanted)]
     return sorted(found, key=lambda name: abs(len(name) - len(wanted)))
+
+
+# --- paths -----------------------------------------------------------------------------------------------------------
+
+MAX_LOCATED = 10
+"""The paths that are suggested for one wrong path."""
+MAX_SAME_NAME = 20
+"""The same for a file name alone, because no directory makes one of them likelier."""
+MAX_RANKED = 100
+"""The paths that are compared letter by letter."""
+MAX_NAMES_ALIKE = 2000
+"""The file names of a tree that are compared letter by letter."""
+MAX_PATH_NAMES = 64
+"""A path of more names is not located."""
+
+
+@record
+class Located:
+    """The files that a wrong path may mean."""
+
+    certain: str = ""
+    """The only file that the path fits, in at most one directory less, more or other; "" if there is none."""
+    others: tuple[str, ...] = ()
+    """Similar paths, the most similar first."""
+
+
+class Tree:
+    """All files of a tree, to compare wrong paths with.
+
+    `directories` has each directory, "" for the root, with the names of its files as `/a.py/b.py/`. `admits` returns
+    True for paths that may be shown.
+    """
+
+    def __init__(self, directories: Sequence[tuple[str, str]], admits: Callable[[str], bool]) -> None:
+        self._directories = directories
+        self._admits = admits
+        self._folded: list[str] = []
+        self._letters: list[str] = []
+
+    def locate(self, path: str) -> Located:
+        """Return the files that a wrong path may mean."""
+        names = [name for name in path.split("/") if name not in ("", ".", "..")]
+        if not names or len(names) > MAX_PATH_NAMES or len(names[-1]) > MAX_NAME_CHARS:
+            return Located()
+        for find in (self._with_name, self._in_other_case):
+            found = [found for found in find(names[-1]) if self._admits(found)]
+            if found:
+                return Located(_only_fitting(names, found), tuple(_ranked(names, found)))
+        found = [found for found in self._with_other_separators(names[-1]) if self._admits(found)]
+        if found:
+            return Located("", tuple(_ranked(names, found)))
+        groups: dict[str, list[str]] = {}
+        for path in self._with_other_letters(names[-1]):
+            if self._admits(path):
+                groups.setdefault(path.rpartition("/")[2], []).append(path)
+        ranked = [path for group in groups.values() for path in _ranked(names, group)]
+        return Located("", tuple(ranked[:MAX_LOCATED]))
+
+    def _with_name(self, name: str) -> list[str]:
+        wanted = f"/{name}/"
+        found = [_joined(directory, name) for directory, names in self._directories if wanted in names]
+        return found + [f"{directory}/" for directory, _ in self._directories if f"/{directory}/".endswith(wanted)]
+
+    def _in_other_case(self, name: str) -> list[str]:
+        folded = looks(name).casefold()
+        wanted = f"/{folded}/"
+        found = []
+        for (directory, names), names_folded in zip(self._directories, self._all_folded(), strict=True):
+            if wanted in names_folded:
+                found += [_joined(directory, other) for other in _split(names) if looks(other).casefold() == folded]
+            if f"/{directory.casefold()}/".endswith(wanted):
+                found.append(f"{directory}/")
+        return found
+
+    def _with_other_separators(self, name: str) -> list[str]:
+        """Return the files of the same name with other separators (`a-b.py`, `a_b.py`, `aB.py`) or another suffix."""
+        wanted = _letters(name)
+        stem = _letters(_stem(name))
+        if len(stem) < MIN_CONTAINED_CHARS:
+            return []
+        if not self._letters:
+            self._letters = [_letters(names) for names in self._all_folded()]
+        same, stems = [], []
+        for (directory, names), letters in zip(self._directories, self._letters, strict=True):
+            if stem in letters:
+                for other in _split(names):
+                    if _letters(other) == wanted:
+                        same.append(_joined(directory, other))
+                    elif _letters(_stem(other)) == stem:
+                        stems.append(_joined(directory, other))
+        return same or stems
+
+    def _with_other_letters(self, name: str) -> list[str]:
+        """Return the files whose names differ in a few letters: the first or the last half of the letters is right."""
+        folded = looks(name).casefold()
+        half = len(folded) // 2
+        if half < 2:
+            return []
+        start, end = f"/{folded[:half]}", f"{folded[-half:]}/"
+        alike: dict[str, list[str]] = {}
+        for (directory, names), names_folded in zip(self._directories, self._all_folded(), strict=True):
+            if start in names_folded or end in names_folded:
+                for other in _split(names):
+                    other_folded = f"/{looks(other).casefold()}/"
+                    if other_folded.startswith(start) or other_folded.endswith(end):
+                        alike.setdefault(other, []).append(directory)
+            if len(alike) > MAX_NAMES_ALIKE:
+                break
+        return [_joined(directory, other) for other in nearest(name, alike) for directory in alike[other]]
+
+    def _all_folded(self) -> list[str]:
+        if not self._folded:
+            self._folded = [looks(names).casefold() for _, names in self._directories]
+        return self._folded
+
+
+def _only_fitting(names: Sequence[str], found: Sequence[str]) -> str:
+    """Return the one path that a wrong path fits best, or "" if none or several fit.
+
+    Fits, the best first: the wrong path is its end (directories at the start are missing), it is the end of the wrong
+    path (directories at the start are too many), one directory is missing, additional or other.
+    """
+    wanted = [name.casefold() for name in names]
+    missing, additional, other = [], [], []
+    for path in found:
+        parts = path.casefold().rstrip("/").split("/")
+        if parts[-len(wanted) :] == wanted:
+            missing.append(path)
+        elif wanted[-len(parts) :] == parts:
+            additional.append(path)
+        elif _differs_in_one(parts[:-1], wanted[:-1]):
+            other.append(path)
+    if not missing and additional:
+        longest = max(additional, key=len)
+        # A file of the root has no directory in common with the path: it is certain only if there is no other.
+        return longest if "/" in longest.rstrip("/") or (len(found) == 1 and len(names) == 2) else ""
+    fitting = missing or other
+    exact = [path for path in fitting if path.rstrip("/").endswith("/".join(names))]
+    fitting = exact or fitting
+    return fitting[0] if len(fitting) == 1 else ""
+
+
+def _differs_in_one(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Return True if two lists differ in one item that one of them lacks, or in one item that is another."""
+    if abs(len(first) - len(second)) > 1:
+        return False
+    at = 0
+    while at < min(len(first), len(second)) and first[at] == second[at]:
+        at += 1
+    if len(first) == len(second):
+        return first[at + 1 :] == second[at + 1 :]
+    shorter, longer = sorted((first, second), key=len)
+    return list(shorter[at:]) == list(longer[at + 1 :])
+
+
+def _ranked(names: Sequence[str], found: Sequence[str]) -> list[str]:
+    """Return the paths that share most directories with a wrong path, in the same order; of those the most similar."""
+    wanted = [name.casefold() for name in names[:-1]]
+
+    def rank(path: str) -> tuple[int, int, int, str]:
+        parts = path.casefold().rstrip("/").split("/")[:-1]
+        common = _common_count(parts, wanted)
+        return -common, abs(len(parts) - len(wanted)), len(path), path
+
+    ranked = sorted(dict.fromkeys(found), key=rank)
+    if not wanted:
+        return ranked[:MAX_SAME_NAME]
+    first = ranked[:MAX_RANKED]
+    if len(first) > 1:
+        from difflib import SequenceMatcher
+
+        matcher = SequenceMatcher(b="/".join(wanted), autojunk=False)
+
+        def likeness(path: str) -> float:
+            matcher.set_seq1(path.casefold().rpartition("/")[0])
+            return -matcher.ratio()
+
+        first.sort(key=lambda path: (rank(path)[0], likeness(path)))
+    return first[:MAX_LOCATED]
+
+
+def _common_count(first: Sequence[str], second: Sequence[str]) -> int:
+    """Return the length of the longest common subsequence."""
+    counts = [0] * (len(second) + 1)
+    for item in first:
+        previous = 0
+        for at, other in enumerate(second, 1):
+            previous, counts[at] = counts[at], previous + 1 if item == other else max(counts[at], counts[at - 1])
+    return counts[-1]
+
+
+def _letters(name: str) -> str:
+    return name.casefold().replace("-", "").replace("_", "").replace(" ", "")
+
+
+def _stem(name: str) -> str:
+    return name.rpartition(".")[0] or name
+
+
+def _split(names: str) -> list[str]:
+    return names.strip("/").split("/")
+
+
+def _joined(directory: str, name: str) -> str:
+    return f"{directory}/{name}" if directory else name

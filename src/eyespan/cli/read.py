@@ -146,10 +146,13 @@ class _Reader:
             self._limits = Limits(max_line_bytes=4 * (MAX_LINE_CHARS + 1), max_line_chars=MAX_LINE_CHARS)
         self._is_terminal = terminal
         self._printer = printer
+        self._near: tuple[str, ...] = ()
+        """Paths that the last wrong path may mean."""
 
     def show(self, text: str, headed: bool) -> bool:
         """Show one argument; return False if it could not be read, with the reason on standard error."""
         self._printer.start(text)
+        self._near = ()
         if text != "-" and not text.startswith(("-:", "-!/")):
             return self._show_file(text, text, headed)
         from eyespan.cli.standard_input import NAME, StandardInput
@@ -220,8 +223,10 @@ class _Reader:
         headed: bool,
     ) -> None:
         """Show what a text means that is no selector, after a note about it. Raises: ReadError."""
-        from eyespan.selectors.forgive import better_error, describe_reading, forgive
+        from eyespan.dialects.native.suggestions import Suggestions
+        from eyespan.selectors.forgive import better_error, describe_reading, forgive, is_vague, likely_path
 
+        suggestions = Suggestions(self._workspace.engine, context)
         opened: list[Opened] = []
 
         def take(target: Target) -> Callable[[bool], None]:
@@ -241,11 +246,14 @@ class _Reader:
 
         try:
             try:
-                found, missing = forgive(text, take)
+                found, missing = forgive(text, take, lambda path: suggestions.locate(path).certain)
             except (errors.TimedOut, errors.Cancelled):
                 raise
             except errors.ReadError as error:
-                raise better_error(failure, error, readings(text)) from None
+                better = better_error(failure, error, readings(text))
+                if is_vague(better) and not isinstance(better, errors.OutsideRoot):
+                    self._near = tuple(suggestions.near(likely_path(readings(text))))
+                raise better from None
             progress.clear()
             sys.stdout.flush()
             note = describe_reading([target for target, _ in found], missing)
@@ -379,6 +387,8 @@ class _Reader:
                 return str(error)
             case errors.NoSymbol() if error.suggestions:
                 return f"{error}; similar: {', '.join([visible(name) for name in error.suggestions])}"
+            case errors.NotFound() if self._near:
+                return f"no such file; similar: {', '.join([visible(name) for name in self._near])}"
             case errors.NotFound():
                 return "no such file"
             case errors.Binary():

@@ -21,9 +21,10 @@ from eyespan.errors import (
     Stuck,
     TimedOut,
 )
-from eyespan.selectors import Named, Ranges, is_missing, write_target
+from eyespan.record import replace
+from eyespan.selectors import Named, Ranges, Symbol, is_missing, readings, write_target
 from eyespan.selectors.loose import loose_ranges
-from eyespan.selectors.pasted import interpretations, spellings
+from eyespan.selectors.pasted import Interpretation, interpretations, spellings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,32 +37,50 @@ if TYPE_CHECKING:
 
 MAX_TRIED = 1000
 """The readings of one text that are opened."""
+MAX_LOCATED = 6
+"""The paths of one place that are compared with all files below the roots."""
 MAX_NAMED = 6
 """The targets that a note names; it counts the others."""
 
 
-def forgive(text: str, take: Callable[[Target], T]) -> tuple[list[tuple[Target, T]], list[str]]:
+def forgive(
+    text: str, take: Callable[[Target], T], locate: Callable[[str], str]
+) -> tuple[list[tuple[Target, T]], list[str]]:
     """Return the targets that a text means with the results of `take`, and the places whose file was not found.
+
+    `locate(path)` returns the only file that a wrong path fits, or "". It is called for a place that no reading finds.
 
     Raises: ReadError, if no place can be read: the reason that helps most.
     """
-    tries = _Tries(take, text)
-    for interpretation in interpretations(text):
-        found: dict[Target, T] = {}
-        missing: list[str] = []
-        count_missing = 0
-        for place in interpretation.places:
-            result = tries.first(place)
-            if result is not None:
-                found.setdefault(*result)
-            else:
-                missing += _label(place)
-                count_missing += 1
-                if len(interpretation.places) - count_missing < interpretation.least:
-                    break
-        else:
-            return list(found.items()), missing
+    tries = _Tries(take, text, locate)
+    every = [*interpretations(text), Interpretation((tuple(readings(text)),))]
+    # Files that exist come first, in every interpretation, before any path is taken for a wrong one.
+    for locates in (False, True):
+        for interpretation in every:
+            found, missing = _of_interpretation(interpretation, tries, locates=locates)
+            if found:
+                return found, missing
     raise tries.error or NotFound("")
+
+
+def _of_interpretation(
+    interpretation: Interpretation, tries: _Tries, *, locates: bool
+) -> tuple[list[tuple[Target, Any]], list[str]]:
+    """Return the targets of an interpretation and the places without a file; nothing, if too few places have one."""
+    places = interpretation.places
+    results: list[tuple[Target, Any] | None] = []
+    for place in places:
+        results.append((tries.located(place) if locates else None) or tries.first(place))
+        if len(places) - results.count(None) < interpretation.least:
+            return [], []
+    missing: list[str] = []
+    for at, place in enumerate(places):
+        if results[at] is None:
+            results[at] = tries.located(place)
+        if results[at] is None:
+            missing += _label(place)
+    found = dict([result for result in results if result is not None])
+    return list(found.items()), missing
 
 
 def _label(place: Sequence[Target]) -> list[str]:
@@ -72,23 +91,29 @@ def _label(place: Sequence[Target]) -> list[str]:
     return []
 
 
-def forgive_target(target: Target, take: Callable[[Target], T]) -> tuple[Target, T]:
+def forgive_target(target: Target, take: Callable[[Target], T], locate: Callable[[str], str]) -> tuple[Target, T]:
     """Return the target that is meant by one whose parts were given separately, and the result of `take`.
 
     Raises: ReadError.
     """
-    tries = _Tries(take)
-    result = tries.first(spellings(target))
+    tries = _Tries(take, "", locate)
+    result = tries.first([target, *spellings(target)]) or tries.located([target])
     if result is None:
         raise tries.error or NotFound("")
     return result
 
 
-def better_error(exact: ReadError, other: ReadError, readings: Sequence[Target]) -> ReadError:
+def likely_path(asked: Sequence[Target]) -> str:
+    """Return the path of the likeliest of several readings whose files do not exist: that without its selector."""
+    likely = [one.path for one in asked[1:] if isinstance(one.piece, (Ranges, Symbol)) and not one.member]
+    return [*likely, asked[0].path][0]
+
+
+def better_error(exact: ReadError, other: ReadError, asked: Sequence[Target]) -> ReadError:
     """Return the error to report: that of the exact reading, unless it found nothing and another one did."""
     if is_vague(exact) and not is_vague(other):
         return other
-    return _range_error(exact, readings)
+    return _range_error(exact, asked)
 
 
 def is_vague(error: ReadError) -> bool:
@@ -98,9 +123,9 @@ def is_vague(error: ReadError) -> bool:
     return isinstance(error, OutsideRoot) or is_missing(error)
 
 
-def _range_error(error: ReadError, readings: Sequence[Target]) -> ReadError:
+def _range_error(error: ReadError, asked: Sequence[Target]) -> ReadError:
     """Return the error of the range, if the symbol that the file lacks is a range gone wrong."""
-    for target in readings:
+    for target in asked:
         piece = target.piece
         if (
             isinstance(error, (NoSymbol, NoSuchPart))
@@ -124,25 +149,30 @@ def _listed(names: Sequence[str]) -> str:
     return listed if len(names) <= MAX_NAMED else f"{listed} and {len(names) - MAX_NAMED} more"
 
 
+def _is_end(path: str, others: Sequence[str]) -> bool:
+    """Return True if a path is the end of another: of one that is denied or outside, not a name for something else."""
+    return any(other.endswith(f"/{path.lstrip('/')}") for other in others)
+
+
 class _Tries:
     """Tries readings one after the other and keeps the error that helps most."""
 
-    def __init__(self, take: Callable[[Target], Any], text: str = "") -> None:
+    def __init__(self, take: Callable[[Target], Any], text: str, locate: Callable[[str], str]) -> None:
         self._take = take
         self._text = text
+        self._locate = locate
         self._left = MAX_TRIED
         self._missing: set[tuple[str, str, str]] = set()
         self._denied: list[str] = []
+        self._outside: list[str] = []
         self._rank = -1
         self.error: ReadError | None = None
 
-    def first(self, readings: Sequence[Target]) -> tuple[Target, Any] | None:
+    def first(self, place: Sequence[Target]) -> tuple[Target, Any] | None:
         """Return the first reading that can be taken, with its result."""
-        for target in readings:
+        for target in place:
             key = (target.path, target.member, target.revision)
-            # The end of a denied path is not another name for it.
-            is_denied = any(denied.endswith(f"/{target.path.lstrip('/')}") for denied in self._denied)
-            if key in self._missing or is_denied or self._left <= 0:
+            if key in self._missing or _is_end(target.path, self._denied) or self._left <= 0:
                 continue
             self._left -= 1
             try:
@@ -152,9 +182,31 @@ class _Tries:
             except ReadError as error:
                 if isinstance(error, PolicyDenied):
                     self._denied.append(target.path)
+                elif isinstance(error, OutsideRoot):
+                    self._outside.append(target.path)
                 elif is_missing(error):
                     self._missing.add(key)
                 self._note(error, target)
+        return None
+
+    def located(self, place: Sequence[Target]) -> tuple[Target, Any] | None:
+        """Return the first reading whose wrong path fits one file, with the path of that file and its result."""
+        tried: set[str] = set()
+        for target in place:
+            name = target.path.rpartition("/")[2]
+            # Only what looks like the name of a file is looked for: the other readings are whole messages.
+            is_missing = (target.path, target.member, target.revision) in self._missing
+            if not is_missing or target.path in tried or target.revision or "." not in name.strip("."):
+                continue
+            is_part = " " in target.path and not self._text.startswith(target.path)
+            if len(tried) >= MAX_LOCATED or is_part or "://" in target.path or _is_end(target.path, self._outside):
+                continue
+            tried.add(target.path)
+            path = self._locate(target.path)
+            if path:
+                result = self.first([replace(target, path=path)])
+                if result is not None:
+                    return result
         return None
 
     def _note(self, error: ReadError, target: Target) -> None:

@@ -284,7 +284,7 @@ def _located(line: str) -> Iterator[Target]:
         piece, end = _location(line, match)
         if piece is None or (match["dash"] and (line[end : end + 1] != "-" or line[: match.start()].endswith(":"))):
             continue
-        if _RANGE_GONE_WRONG.fullmatch(line, end):
+        if not match["dash"] and _RANGE_GONE_WRONG.fullmatch(line, end):
             continue
         if match["blank"] and line[end:].strip(" .,:;)"):
             continue

@@ -16,10 +16,8 @@ from .answers import shown
     [
         ("src/libb.py", "src/lib.py"),
         ("src/lib.pt:3", "src/lib.py"),
-        ("SRC/LIB.py", "src/"),
-        ("src/LIB.PY", "src/lib.py"),
-        ("scr/lib.py", "src/lib.py"),
-        ("project/src/lib.py", "src/lib.py"),
+        ("lbi.py", "src/lib.py"),
+        ("one/two/three/lib.py", "src/lib.py"),
         ("src/lib.py/x", None),
         ("nothing/like/it.txt", None),
     ],
@@ -30,6 +28,25 @@ def test_a_wrong_name_is_answered_with_similar_ones(call, asked, similar):
     assert reply.error.code == "not_found"
     found = reply.text.partition("; near: ")[2].split(", ")
     assert (similar in found) if similar else found == [""]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "lib.py",
+        "SRC/LIB.py",
+        "src/LIB.PY",
+        "scr/lib.py",
+        "project/src/lib.py",
+        "src/app/lib.py",
+        "/elsewhere/src/lib.py",
+    ],
+)
+def test_a_path_that_only_one_file_fits_is_opened_with_a_note(call, asked):
+    reply = call(f"{asked}:1-2")
+
+    assert reply.structured["parts"][0]["path"] == "src/lib.py"
+    assert "note: read as src/lib.py:1-2" in reply.text
 
 
 @pytest.mark.parametrize(
@@ -59,6 +76,49 @@ def test_names_that_a_rule_forbids_are_not_suggested(root):
 
         assert "near" not in tool.call({"files": "secret.tx"}).text
         assert tool.call({"files": "It's.key"}).is_error
+
+
+def test_files_that_a_rule_forbids_are_neither_located_nor_named(root):
+    (root / "hidden" / "deep").mkdir(parents=True)
+    (root / "hidden" / "deep" / "plan.txt").write_text("x")
+    (root / "src" / "server.pem").write_text("x")
+    with Workspace(root, policy=Policy(["hidden/**"])) as workspace:
+        tool = workspace.tool("native")
+        replies = [tool.call({"files": name}) for name in ("plan.txt", "deep/plan.txt", "server.pem", "deep")]
+
+    assert [reply.is_error for reply in replies] == [True] * 4
+    assert "hidden" not in "".join(reply.text for reply in replies)
+    assert "src/server" not in "".join(reply.text for reply in replies)
+
+
+def test_a_file_of_another_root_is_located_by_its_absolute_path(root, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    (other / "sub").mkdir()
+    (other / "sub" / "only_here.txt").write_text("there\n")
+    with Workspace(root, other) as workspace:
+        reply = workspace.tool("native").call({"files": "only_here.txt:1"})
+
+    assert reply.structured["parts"][0]["path"] == str(other / "sub" / "only_here.txt")
+    assert shown(reply.text) == [(1, 1, "there")]
+
+
+def test_a_path_outside_the_roots_is_an_error_with_the_files_of_the_same_end(root):
+    (root / "pkg" / "src").mkdir(parents=True)
+    (root / "pkg" / "src" / "only.py").write_text("x = 1\n")
+    with Workspace(root) as workspace:
+        reply = workspace.tool("native").call({"files": "/elsewhere/src/only.py"})
+
+    assert reply.error.code == "outside_root"
+    assert reply.text.endswith("; near: pkg/src/only.py")
+
+
+def test_a_located_file_that_cannot_be_shown_is_named(root):
+    (root / "src" / "data.bin").write_bytes(b"\0\1\2" * 100)
+    with Workspace(root) as workspace:
+        reply = workspace.tool("native").call({"files": "data.bin"})
+
+    assert reply.error.code == "binary"
+    assert reply.text.endswith("; near: src/data.bin")
 
 
 def test_names_outside_the_root_are_not_suggested(root):

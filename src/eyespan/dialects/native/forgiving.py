@@ -7,8 +7,7 @@ from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.items import DirectoryItem, Failure
 from eyespan.dialects.native.text_items import TextPlan
 from eyespan.record import replace
-from eyespan.selectors import Ranges, Symbol
-from eyespan.selectors.forgive import better_error, describe_reading, forgive, forgive_target, is_vague
+from eyespan.selectors.forgive import better_error, describe_reading, forgive, forgive_target, is_vague, likely_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,12 +36,15 @@ def plan_forgiving(
             raise errors.NotRegular(target.path, what="directory")
         return plan
 
+    def locate(path: str) -> str:
+        return files.suggestions.locate(path).certain
+
     try:
         missing: list[str] = []
         if ask.is_object:
-            found = [forgive_target(ask.readings[0], take_file)]
+            found = [forgive_target(ask.readings[0], take_file, locate)]
         else:
-            found, missing = forgive(ask.written, take_file)
+            found, missing = forgive(ask.written, take_file, locate)
     except (errors.Cancelled, errors.TimedOut):
         raise
     except errors.ReadError as error:
@@ -56,12 +58,13 @@ def _failure(ask: Ask, failure: ReadError, other: ReadError, files: Files) -> Fa
     """Return why a target cannot be read, with suggestions."""
     error = better_error(failure, other, ask.readings)
     if not is_vague(error):
-        return Failure(ask.written, error, getattr(error, "suggestions", ()))
+        # The file of another reading is named, because the error is about it.
+        named = [error.path] if error is other and error.path not in ask.written else []
+        return Failure(ask.written, error, getattr(error, "suggestions", ()) or named)
+    path = likely_path(ask.readings)
     if isinstance(error, errors.OutsideRoot):
-        return Failure(ask.written, error)
-    # Of several readings the likely one is that with its selector removed.
-    likely = [t.path for t in ask.readings[1:] if isinstance(t.piece, (Ranges, Symbol)) and not t.member]
-    return Failure(ask.written, error, files.suggestions.similar([*likely, ask.readings[0].path][0]))
+        return Failure(ask.written, error, files.suggestions.with_same_end(path))
+    return Failure(ask.written, error, files.suggestions.near(path))
 
 
 def noted(plan: Plan, note: str) -> Plan:

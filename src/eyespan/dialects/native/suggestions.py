@@ -13,15 +13,46 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eyespan.context import CallContext
     from eyespan.engine import Engine
+    from eyespan.guard import Root
     from eyespan.guard.listing import Listing
+    from eyespan.guard.names import Names
+    from eyespan.policy import Policy
 
 MAX_PATH_CHARS = 4096
 """No file has a longer path, so nothing is similar to one."""
 MAX_LEVELS_UP = 32
 MAX_PREFIXES = 8
+MAX_LOCATED_PATHS = 40
+"""The wrong paths of a call that are compared with all files below the roots."""
 MAX_LOOKUPS = 200
 """The directories and files that are opened for all wrong paths of a call, so that a hundred deep names do not delay
 the answer."""
+
+
+class RootTree:
+    """The files below one root, with the start of the paths that lead to them."""
+
+    def __init__(self, root: Root, names: Names, policy: Policy, prefix: str) -> None:
+        self._root = root
+        self._policy = policy
+        self._prefix = prefix
+        self._tree = suggest.Tree(names.directories(), self._admits)
+        self.is_complete = names.is_complete
+
+    def locate(self, path: str) -> suggest.Located:
+        """Return the files below this root that a path may mean."""
+        for spelling in (self._root.path, self._root.canonical):
+            if path.startswith(f"{spelling.rstrip('/')}/"):
+                path = path[len(spelling) :]
+        found = self._tree.locate(path)
+        others = tuple([self._prefix + other for other in found.others])
+        return suggest.Located(self._prefix + found.certain if found.certain else "", others)
+
+    def _admits(self, path: str) -> bool:
+        rule = self._policy.rule_against(path, self._root.canonical)
+        if rule is None and path.endswith("/"):
+            rule = self._policy.rule_against(f"{path}x", self._root.canonical)
+        return rule is None
 
 
 class Suggestions:
@@ -32,6 +63,8 @@ class Suggestions:
         self._context = context
         self._listings: dict[str, Listing | None] = {}
         self._lookups = 0
+        self._trees: list[RootTree] | None = None
+        self._located: dict[str, suggest.Located] = {}
 
     def lookalike(self, path: str) -> str | None:
         """Return the one path that looks like this one, name by name; None if there is none or several."""
@@ -68,6 +101,45 @@ class Suggestions:
                 elif entries[similar] != "file":
                     found.append(whole if self.exists(whole) else f"{directory}{similar}/")
         return list(dict.fromkeys(found))[: suggest.MAX_SUGGESTIONS]
+
+    def locate(self, path: str) -> suggest.Located:
+        """Return the files below all roots that a wrong path may mean, spelled as they open."""
+        if path not in self._located:
+            if len(path) > MAX_PATH_CHARS or len(self._located) >= MAX_LOCATED_PATHS:
+                return suggest.Located()
+            found = [tree.locate(path) for tree in self._all_trees()]
+            certain = [one.certain for one in found if one.certain]
+            others = tuple([other for one in found for other in one.others][: suggest.MAX_SAME_NAME])
+            is_certain = len(certain) == 1 and all(tree.is_complete for tree in self._all_trees())
+            self._located[path] = suggest.Located(certain[0] if is_certain else "", others)
+        return self._located[path]
+
+    def near(self, path: str) -> list[str]:
+        """Return the paths to show with an error: those of the same file name first, then names of similar letters."""
+        others = self.locate(path).others
+        similar = self.similar(path)
+        if others and others[0].rstrip("/").rpartition("/")[2].casefold() != path.rpartition("/")[2].casefold():
+            found = [*similar, *others]
+        else:
+            found = [*others, *similar]
+        return list(dict.fromkeys(found))[: max(suggest.MAX_LOCATED, len(others))]
+
+    def with_same_end(self, path: str) -> list[str]:
+        """Return the paths that end with the same directory and name, for a path that leads out of the roots."""
+        end = "/".join(path.split("/")[-2:])
+        if "/" not in end or end.startswith(("/", "..")):
+            return []
+        return [other for other in self.locate(path).others if f"/{other}".endswith(f"/{end}")]
+
+    def _all_trees(self) -> list[RootTree]:
+        if self._trees is None:
+            policy = self._engine.guard.policy
+            first = self._engine.guard.roots[0]
+            self._trees = [
+                RootTree(root, names, policy, "" if root is first else f"{root.path.rstrip('/')}/")
+                for root, names in self._engine.names(self._context)
+            ]
+        return self._trees
 
     def _descent(self, path: str) -> tuple[str, list[str]] | None:
         """Return the deepest directory of a path that exists, with a slash, and the names that do not."""

@@ -1,0 +1,103 @@
+"""The names below a root: bounded, without links and mounts, and up to date."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from eyespan.guard import Root, names
+from eyespan.guard.names import Names
+
+
+@pytest.fixture
+def tree(tmp_path):
+    for path in ("a.py", "src/b.py", "src/deep/c.py", "node_modules/x/d.js", ".git/config", ".hidden/e.py"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("x\n")
+    (tmp_path / "outside").symlink_to("/")
+    (tmp_path / "link.py").symlink_to("a.py")
+    return tmp_path
+
+
+def files(found: Names) -> set[str]:
+    return {
+        os.path.join(directory, name)
+        for directory, joined in found.directories()
+        for name in joined.strip("/").split("/")
+        if name
+    }
+
+
+@pytest.fixture(params=["descriptors", "names"])
+def found(tree, request, monkeypatch):
+    """The names of the tree, walked through descriptors, or by names where a system cannot open directories."""
+    root = Root(tree)
+    if request.param == "names":
+        monkeypatch.setattr(root, "fd", -1)
+    yield Names(root)
+    monkeypatch.undo()
+    root.close()
+
+
+def test_all_files_are_found_and_links_are_not_followed(found):
+    found.walk(10)
+
+    assert files(found) == {
+        *("a.py", "link.py", "outside", "src/b.py", "src/deep/c.py"),
+        *("node_modules/x/d.js", ".hidden/e.py"),
+    }
+    assert found.is_complete
+
+
+def test_new_and_removed_files_and_directories_are_noticed(found, tree):
+    found.walk(10)
+    (tree / "src" / "deep" / "c.py").unlink()
+    (tree / "src" / "deep" / "new.py").write_text("x\n")
+    (tree / ".hidden" / "e.py").unlink()
+    (tree / ".hidden").rmdir()
+    found.walk(10)
+
+    assert "src/deep/new.py" in files(found)
+    assert files(found).isdisjoint({"src/deep/c.py", ".hidden/e.py"})
+
+
+def test_a_directory_that_did_not_change_is_not_listed_again(found, tree, monkeypatch):
+    for directory, _, _ in os.walk(tree):
+        os.utime(directory, (1, 1))
+    found.walk(10)
+    monkeypatch.setattr(names, "_list", lambda *_: pytest.fail("listed again"))
+    found.walk(10)
+
+    assert "src/deep/c.py" in files(found)
+
+
+def test_a_walk_without_time_keeps_what_it_found(found, monkeypatch):
+    monkeypatch.setattr(names, "MAX_DIRECTORIES", 2)
+    found.walk(10)
+    assert not found.is_complete
+    assert len(found.directories()) == 2
+
+    monkeypatch.undo()
+    found.walk(10)
+    assert found.is_complete
+
+
+def test_memory_is_bounded(found, monkeypatch):
+    monkeypatch.setattr(names, "MAX_NAMES_CHARS", 40)
+    found.walk(10)
+
+    assert sum(len(joined) for _, joined in found.directories()) <= 40
+    assert not found.is_complete
+
+
+def test_no_descriptor_stays_open(found, tree, monkeypatch):
+    deep = tree
+    for number in range(70):
+        deep = deep / f"d{number}"
+    deep.mkdir(parents=True)
+    before = set(os.listdir("/proc/self/fd"))
+    found.walk(10)
+
+    assert set(os.listdir("/proc/self/fd")) == before
+    assert not found.is_complete
