@@ -57,7 +57,7 @@ def reads(root: str, dialect: str):
     name = dialect.partition("-")[0]
     key = {"codex": "file_path", "claude": "file_path", "native": "files"}.get(name, "path")
     lead = f"{root}/" if key == "file_path" else ""
-    for path in PATHS[name]:
+    for path in PATHS.get(name, PATHS["codex"]):
         if os.path.lexists(f"{root}/{path.partition('@')[0]}") or "::" in path or "!" in path or ":" in path:
             yield {key: lead + path}
     if name in LATE:
@@ -178,7 +178,7 @@ def main() -> None:
     directory, dialect, *options = sys.argv[1:]
     root = os.path.join(directory, "root")
     workspace = Workspace(root)
-    tool = workspace.tool(dialect)
+    tool = workspace.toolset(dialect)[0]
     known: set[str] = set()
     every = next((int(option[8:]) for option in options if option.startswith("--every=")), 4)
     for arguments in reads(root, dialect):

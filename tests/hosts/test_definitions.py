@@ -9,7 +9,7 @@ from eyespan.hosts.schemas import anthropic_strict, openai_strict
 
 @pytest.mark.parametrize("name", DIALECTS)
 def test_each_definition_has_the_texts_and_schema_of_the_dialect_unchanged(workspace, name):
-    tool = workspace.tool(name)
+    tool = workspace.toolset(name)[0]
     spec = tool.spec
     words = {"name": spec.name, "description": spec.description}
 
@@ -25,13 +25,13 @@ def test_each_definition_has_the_texts_and_schema_of_the_dialect_unchanged(works
         "openWorldHint": False,
     }
     mcp.pop("_meta", None)  # hints for single hosts
-    assert bool(mcp.pop("outputSchema", None)) == name.startswith("workspace")  # its result is an object
+    assert bool(mcp.pop("outputSchema", None)) == name.startswith(("workspace", "filesystem"))  # results are objects
     assert mcp == {**words, "inputSchema": spec.input_schema}
 
 
 @pytest.mark.parametrize("name", DIALECTS)
 def test_strict_definitions_are_strict(workspace, name):
-    tool = workspace.tool(name)
+    tool = workspace.toolset(name)[0]
 
     assert to_openai(tool, strict=True)["strict"] is True
     assert to_openai(tool, strict=True)["parameters"] == openai_strict(tool.spec.input_schema)

@@ -71,6 +71,6 @@ def test_strict_takes_null_for_absent(workspace, tmp_path):
 
 @pytest.mark.parametrize("name", DIALECTS)
 def test_the_sdks_own_helper_finds_nothing_to_add_to_our_strict_schemas(workspace, name):
-    ours = openai_strict(workspace.tool(name).spec.input_schema)
+    ours = openai_strict(workspace.toolset(name)[0].spec.input_schema)
 
     assert ensure_strict_json_schema(copied(ours)) == ours

@@ -31,7 +31,7 @@ def judged(kind, value):
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("name", DIALECTS)
 def test_definitions_fit_the_providers_types(workspace, name, strict):
-    tool = workspace.tool(name)
+    tool = workspace.toolset(name)[0]
 
     for kind, definition in (
         (FunctionToolParam, to_openai(tool, strict=strict)),
@@ -44,7 +44,7 @@ def test_definitions_fit_the_providers_types(workspace, name, strict):
 @pytest.mark.parametrize("name", DIALECTS)
 def test_anthropics_own_helper_finds_nothing_unsupported_in_our_strict_schemas(workspace, name):
     """It moves a `default` into the description, though the API takes it; apart from that ours stays as it is."""
-    ours = to_anthropic(workspace.tool(name), strict=True)["input_schema"]
+    ours = to_anthropic(workspace.toolset(name)[0], strict=True)["input_schema"]
     for schema in ours["properties"].values():
         schema.pop("default", None)
 

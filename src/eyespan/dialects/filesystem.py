@@ -73,8 +73,6 @@ _SYSTEM_TEXTS = {
     "EPERM": "operation not permitted",
     "ENAMETOOLONG": "name too long",
     "ELOOP": "too many symbolic links encountered",
-    "EIO": "i/o error",
-    "EMFILE": "too many open files",
 }
 """The texts of the original's platform."""
 
