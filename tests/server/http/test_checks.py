@@ -159,6 +159,33 @@ def test_a_huge_body_in_chunks_is_rejected_before_it_is_complete(server):
     assert server.request(PING)[0] != 401
 
 
+@pytest.mark.parametrize(
+    ("name", "start", "more"),
+    [
+        ("a header", "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nX: ", b"x" * 0x10000),
+        ("a target", "GET /", b"x" * 0x10000),
+        ("a trailer", "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: ",
+         b"x" * 0x10000),
+        ("an extension", "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nTransfer-Encoding: chunked\r\n\r\n1;",
+         b"x" * 0x10000),
+        ("tiny chunks", "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nTransfer-Encoding: chunked\r\n\r\n",
+         b"1\r\nx\r\n" * 0x3000),
+    ],
+)  # fmt: skip
+def test_no_part_of_a_request_is_endless(server, name, start, more):
+    sent = 0
+    with socket.create_connection(("127.0.0.1", server.port), 30) as link:
+        link.sendall(start.replace("{port}", str(server.port)).encode())
+        try:
+            while sent < 64 << 20:
+                link.sendall(more)
+                sent += len(more)
+        except OSError:
+            pass  # the server has closed the connection
+
+    assert sent < 64 << 20
+
+
 def test_slow_headers_and_bodies_hold_no_connection(server):
     post = (
         f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {TOKEN}\r\n"

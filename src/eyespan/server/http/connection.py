@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from eyespan.server.http.connections import Phase, Place
     from eyespan.server.http.server import HttpServer
 
-MAX_HEADER_FIELDS = 100
+MAX_RAW_BYTES = 8 * checks.MAX_BODY_BYTES
+"""Bytes of one request after its headers: the body with the lines of its chunks, and trailers."""
 MAX_DROPPED_BYTES = 4 * 1024 * 1024
 """Bytes after a rejected request that are read and dropped."""
 PING_SECONDS = 15.0
@@ -49,7 +50,7 @@ class Incoming:
 
     __slots__ = (
         "body", "body_bytes", "caller", "has_headers", "header_bytes", "headers", "is_complete", "is_verifying",
-        "keeps_alive", "method", "rejection", "route", "target", "version",
+        "keeps_alive", "method", "raw_bytes", "rejection", "route", "target", "version",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -60,6 +61,8 @@ class Incoming:
         self.header_bytes = 0
         self.body: list[bytes] = []
         self.body_bytes = 0
+        self.raw_bytes = 0
+        """Bytes that arrived after the first ones of the request."""
         self.keeps_alive = True
         self.has_headers = False
         self.is_complete = False
@@ -83,8 +86,6 @@ class Connection(asyncio.Protocol):
         self._answering: Incoming | None = None
         self._context: CallContext | None = None
         """The context of the running call."""
-        self._pending_bytes = 0
-        """Bytes of an incomplete header section."""
         self._dropped_bytes = 0
         self._is_upgrade = False
         self._is_deaf = False
@@ -136,13 +137,15 @@ class Connection(asyncio.Protocol):
             self._fail(Rejected(400, "headers", f"not a valid HTTP request: {error}"))
             return
         incoming = self._incoming
-        if incoming is None or incoming is not before or incoming.has_headers:
-            self._pending_bytes = 0
+        if incoming is None or incoming is not before:
             return
-        # All of these bytes belong to incomplete headers. The parser stores them, so their size is limited here.
-        self._pending_bytes += len(data)
-        if self._pending_bytes > checks.MAX_HEADER_BYTES:
+        # All of these bytes belong to one incomplete request. The parser stores headers and trailers that are not
+        # complete, so their size is limited here.
+        incoming.raw_bytes += len(data)
+        if not incoming.has_headers and incoming.raw_bytes > checks.MAX_HEADER_BYTES:
             self._fail(Rejected(431, "headers", f"more than {checks.MAX_HEADER_BYTES} bytes of headers"))
+        elif incoming.raw_bytes > MAX_RAW_BYTES:
+            self._fail(checks.too_long())
 
     def pause_writing(self) -> None:
         self._cannot_write = True
@@ -282,7 +285,7 @@ class Connection(asyncio.Protocol):
     def _expect_body(self, incoming: Incoming) -> None:
         if self._answering is None and self._incoming is incoming:
             self._enter("body")
-            if b"100-continue" in incoming.headers.get(b"expect", ()):
+            if any(value.lower() == b"100-continue" for value in incoming.headers.get(b"expect", ())):
                 self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def _reject_later(self, incoming: Incoming, rejection: Rejected) -> None:

@@ -60,7 +60,7 @@ class StopSignals:
 
 def run_worker(setup: WorkerSetup, signals: StopSignals, parent_fd: int | None) -> int:
     """Serve the socket until a signal arrives, or until the pipe `parent_fd` closes. Returns the exit status."""
-    loop = asyncio.new_event_loop()
+    loop = asyncio.SelectorEventLoop()  # on Windows the default one cannot watch a socket
     server = HttpServer(loop, setup)
     return_free_memory(loop)
     if parent_fd is not None:
