@@ -37,10 +37,12 @@ EXTRAS = (
     ("mcp", "jwt", "MCP over HTTP and access tokens: the extras http and oauth"),
     ("oauth", "jwt", "access tokens of an OAuth issuer, over HTTP"),
     ("openai-agents", "agents", "the tool for the OpenAI Agents SDK"),
+    ("otel", "opentelemetry.sdk", "OpenTelemetry metrics and traces of the HTTP server"),
     ("outline", "tree_sitter", "symbols of source code by grammars"),
     ("pydantic-ai", "pydantic_ai", "the tool for Pydantic AI"),
     ("svg", "resvg_py", "SVG files as images"),
     ("tables", "duckdb", "Parquet files"),
+    ("tokens", "bpe_openai", "exact counts of tokens"),
 )
 """Extras of this package: the name, a module that it installs, and what it adds."""
 OK, NOT_INSTALLED, PROBLEM = "ok", "not installed", "problem"

@@ -13,6 +13,7 @@
     json_lines   JSON without the json module
     log          messages on standard error
     notify       messages to systemd
+    telemetry    OpenTelemetry
 
 Neither server uses the official SDK, whose import takes half a second and 60 MB. Its client judges both in the tests.
 """

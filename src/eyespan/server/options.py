@@ -37,6 +37,7 @@ class ServeOptions:
     """Host and port; `SYSTEMD` or `LOCAL_PREFIX` and a path in place of the host, with port 0."""
     tls_cert: str | None = None
     tls_key: str | None = None
+    otel: bool = False
     log: str = "text"
     """`text` or `json`: the form of the messages on standard error."""
     allow_remote: bool = False

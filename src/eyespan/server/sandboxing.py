@@ -50,9 +50,14 @@ def needs_of(options: ServeOptions, roots: Iterable[Root]) -> Needs:
         cache = None
     else:
         close_fd(fd)
-    ports = None
+    reached: list[str] = []
     if options.oauth_issuer is not None:
-        ports = ports_of([options.oauth_issuer, os.environ.get("EYESPAN_OAUTH_JWKS", options.oauth_issuer)])
+        reached += [options.oauth_issuer, os.environ.get("EYESPAN_OAUTH_JWKS", options.oauth_issuer)]
+    if options.otel:
+        from eyespan.server import telemetry
+
+        reached += telemetry.endpoints(os.environ)
+    ports = ports_of(reached) if reached else None
     append: tuple[str, ...] = ()
     if options.audit is not None:
         log = os.path.abspath(options.audit)

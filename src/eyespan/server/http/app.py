@@ -39,6 +39,10 @@ def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
     """
     if options.workers > 1 and not hasattr(os, "fork"):
         raise InvalidOptions("--workers needs a system with fork; start several servers instead")
+    if options.otel:
+        from eyespan.server import telemetry
+
+        telemetry.require()
     signals = StopSignals()
     log = Log(options.log == "json")
     notifier = Notifier(os.environ)

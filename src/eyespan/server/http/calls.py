@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from eyespan.server.http.metrics import Metrics
     from eyespan.server.messages import Message
     from eyespan.server.session import Session
+    from eyespan.server.telemetry import Telemetry
 
     Done = Callable[[dict[str, Any], list[bytes]], None]
 
@@ -54,8 +55,15 @@ class Call:
 class Calls:
     """The calls of one worker. All methods but `_run_thread` and `_run_blocking` run in the event loop."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, max_running: int, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        max_running: int,
+        metrics: Metrics,
+        telemetry: Telemetry | None = None,
+    ) -> None:
         self._loop = loop
+        self._telemetry = telemetry
         self._max_running = max_running
         self._metrics = metrics
         self._waiting: deque[Call] = deque()
@@ -139,7 +147,17 @@ class Calls:
                 call.pieces = json_lines.dumps(call.answer)
         self._metrics.add("running", -1)
         verdict, size = _verdict(call.answer, call.context)
-        self._metrics.count_call(verdict, time.perf_counter() - call.start, size)
+        seconds = time.perf_counter() - call.start
+        self._metrics.count_call(verdict, seconds, size)
+        if self._telemetry is not None:
+            self._telemetry.record_call(
+                call.message.method,
+                call.message.params,
+                call.session.caller,
+                verdict=verdict,
+                seconds=seconds,
+                size_bytes=size,
+            )
         call.done(call.answer, call.pieces)
 
 

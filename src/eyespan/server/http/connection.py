@@ -331,6 +331,10 @@ class Connection(asyncio.Protocol):
             return
         incoming.body.clear()
         message = received.message
+        if server.options.otel and b"traceparent" in incoming.headers and isinstance(message.params, dict):
+            meta = message.params.setdefault("_meta", {})
+            if isinstance(meta, dict):
+                meta.setdefault("traceparent", incoming.headers[b"traceparent"][0].decode("latin-1"))
         if message.request_id is None:
             self._send(202, b"", [])
             return

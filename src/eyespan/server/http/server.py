@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from eyespan.server.http.worker import WorkerSetup
+    from eyespan.server.telemetry import Telemetry
 
 SWEEP_SECONDS = 0.5
 """The time between two looks at the clocks of all connections."""
@@ -51,7 +52,12 @@ class HttpServer:
         self.log = setup.log
         self.is_stopping = False
         self.date = b""
-        self.calls = Calls(loop, setup.options.calls, setup.metrics)
+        self._telemetry: Telemetry | None = None
+        if setup.options.otel:
+            from eyespan.server.telemetry import Telemetry
+
+            self._telemetry = Telemetry()
+        self.calls = Calls(loop, setup.options.calls, setup.metrics, self._telemetry)
         self.metadata = b""
         self._challenge = "Bearer"
         metadata_path = None
@@ -83,6 +89,8 @@ class HttpServer:
         self._sweep()
         self._listen()
         await self._ended
+        if self._telemetry is not None:
+            await self.loop.run_in_executor(None, self._telemetry.close)
 
     def stop(self) -> None:
         """Accept nothing more, and end when the running requests are answered."""
@@ -266,6 +274,8 @@ class HttpServer:
     def reject(self, rejection: Rejected, address: str) -> None:
         """Count and log a rejected request."""
         self.metrics.count_rejected(rejection.reason)
+        if self._telemetry is not None:
+            self._telemetry.record_refused(rejection.reason, rejection.status)
         self.log.refused(rejection.status, rejection.reason, rejection.detail, address)
 
 
