@@ -335,4 +335,6 @@ def _kind(source: Source, request: ReadRequest) -> Kind:
                 return kind
     is_whole = len(first_bytes) >= source.size_bytes
     is_binary = kinds.is_binary(first_bytes, request.text_rule, request.encoding, is_whole)
-    return kinds.BINARY if is_binary else kinds.TEXT
+    if not is_binary:
+        return kinds.TEXT
+    return kinds.by_name("data") if "data" in request.documents else kinds.BINARY

@@ -574,6 +574,7 @@ KINDS: tuple[Kind, ...] = (
         starts=b"\x1fB\xfd\x28",
         is_fallback=True,
     ),
+    Kind("data", "eyespan.readers.data", "a binary file", decoder="eyespan.decoders.describe:decode", is_fallback=True),
     Kind(
         "csv",
         "eyespan.readers.tables",
@@ -664,6 +665,8 @@ def is_binary(first_bytes: bytes, rule: TextRule, encoding_rule: str, whole: boo
     sample = first_bytes[:SNIFF_BYTES]
     if b"\0" in sample:
         return True
+    if encoding_rule == "auto" and not sample.isascii() and not _is_guessable(first_bytes):
+        return True
     if rule == NUL_OR_BAD_UTF8_IS_BINARY:
         try:
             sample.decode("utf-8")
@@ -692,6 +695,16 @@ def _reads_wide(first_bytes: bytes, encoding_rule: str) -> bool | None:
 
 
 def _is_guessable(first_bytes: bytes) -> bool:
+    from eyespan.errors import Missing
     from eyespan.lines.detect import detect
 
-    return detect(first_bytes) is not None
+    if first_bytes.startswith(_COMPRESSED_DATA):
+        return False
+    try:
+        return detect(first_bytes) is not None
+    except Missing:
+        return True  # shown as UTF-8, with marks for the rest
+
+
+_COMPRESSED_DATA = (b"\x1f\x9d", b"\x1f\xa0", b"\x04\x22\x4d\x18")
+"""Signatures of compressed data, of which a short file may look like text."""

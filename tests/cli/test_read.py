@@ -60,7 +60,6 @@ def test_a_file_whose_name_looks_like_a_selector_still_opens(directory, eyespan)
         ("missing.txt", "eyespan: missing.txt: no such file"),
         ("poem.txt:9", "eyespan: poem.txt:9: no line 9: the file has 4 lines"),
         ("key.pem", "eyespan: key.pem: denied by the rule '**/*.pem'"),
-        ("data.bin", "eyespan: data.bin: is a binary file"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_reported_with_a_way_out(directory, eyespan, argument, message):

@@ -28,7 +28,8 @@ def test_pages_of_a_text_are_an_error(call):
     assert call("a.py:p3").text == ">! a.py:p3: a text has no pages"
 
 
-def test_a_binary_file_is_an_error(root, call):
+def test_a_binary_file_is_described(root, call):
     (root / "x.bin").write_bytes(b"\0\1\2" * 100)
 
-    assert call("x.bin").text == ">! x.bin: binary, no text to show"
+    described = "binary data of unknown type, 300 bytes, begins with 00 01 02 00 01 02 00 01 02 00 01 02 00 01 02 00"
+    assert call("x.bin").text.split("\n")[1:] == [f"1\t{described}"]
