@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from eyespan import selectors
 from eyespan.model import CharRange, Lines, Tail
+from eyespan.record import replace
 from eyespan.selectors import (
     Area,
     Cells,
@@ -121,6 +122,8 @@ def rows():
 def in_words(target):
     lead = f"revision {target.revision}, " if target.revision else ""
     lead += f"member {target.member}, " if target.member else ""
+    if target.pattern:
+        return f"lines that match {target.pattern} in {in_words(replace(target, pattern=''))}"
     match target.piece:
         case None:
             return lead + "all of it"

@@ -21,6 +21,7 @@
     ├── PastEnd               the requested line, page or cell lies after the last: `part`, `wanted`, `total`
     ├── InvalidRange          the text after the path is no range of lines: `text`
     ├── NoSymbol              the file defines no symbol of this name: `symbol`, `suggestions`
+    ├── NoMatch               no line matches the pattern: `pattern`
     ├── Missing               an optional package is not installed: `what`, `install`
     ├── TimedOut              the deadline passed: `seconds`, `hangs`
     ├── Cancelled             the caller cancelled the call
@@ -265,6 +266,16 @@ class NoSymbol(ReadError):
         super().__init__(path, f"no symbol {symbol}")
         self.symbol = symbol
         self.suggestions = suggestions
+
+
+class NoMatch(ReadError):
+    """No line of what was searched matches the pattern."""
+
+    code = "no_match"
+
+    def __init__(self, path: str, *, pattern: str) -> None:
+        super().__init__(path, f"no line matches {pattern}")
+        self.pattern = pattern
 
 
 class Missing(ReadError):

@@ -50,6 +50,7 @@ Shows files with line numbers: in colour on a terminal, plain in a pipe.
   eyespan read build.log:-50      the last 50 lines
   eyespan read app.py::main       one function or class
   eyespan read app.py:303::       the function around line 303
+  eyespan read 'app.py?def \\w+'   the lines that match a regular expression
   eyespan read a.py b.py:7        several files
   eyespan read src                the names in a directory
   git diff | eyespan read -       standard input; -:10-20 for some of its lines
@@ -172,7 +173,7 @@ class _Reader:
                 context = progress.context = CallContext(self._workspace.engine.deadline_seconds, progress)
                 try:
                     self._exact(text, label, context, progress, headed)
-                except (errors.TimedOut, errors.Cancelled, errors.PastEnd):
+                except (errors.TimedOut, errors.Cancelled, errors.PastEnd, errors.NoMatch):
                     raise
                 except errors.ReadError as error:
                     self._forgive(text, label, error, context, progress, headed)
@@ -344,6 +345,9 @@ class _Reader:
     def _parts(self, opened: Opened, target: Target) -> Iterator[tuple[str, Part]]:
         """Yield the parts that a target selects, each with the range it belongs to."""
         piece = target.piece
+        if target.pattern:
+            yield from _matching_parts(opened, target)
+            return
         if piece is None and opened.kind.layout in ("text", "notes"):
             for part in opened.stream():
                 yield "", part
@@ -421,6 +425,40 @@ def _text_parts(opened: Opened, target: Target, pieces: Any) -> Iterator[tuple[s
                     yield f"{found.first}-{found.last}", part
         case piece:
             raise pieces.no_such_part(target.path, opened.kind, piece)
+
+
+def _matching_parts(opened: Opened, target: Target) -> Iterator[tuple[str, Part]]:
+    """Yield the lines that match the pattern of a target, with the lines around them. Raises: ReadError."""
+    from eyespan.dialects import pieces
+    from eyespan.dialects.native.searches import compile_search, matching_lines, windows
+    from eyespan.dialects.native.text import FileText
+    from eyespan.dialects.native.wanted import line_ranges
+    from eyespan.model import CharRange
+
+    if opened.kind.layout != "text":
+        raise pieces.no_such_part(target.path, opened.kind, Ranges(()))
+    text = FileText(opened)
+    base = write_target(Target(target.path, None, target.member, target.revision))
+    ranges: tuple[CharRange, ...]
+    match target.piece:
+        case None:
+            ranges = (CharRange(),)
+        case Ranges(several):
+            ranges = line_ranges(text, several)
+        case Symbol(name) | Named(name, ()):
+            ranges = pieces.symbol_ranges(opened, name, base)[0]
+        case Enclosing(several):
+            ranges = pieces.enclosing_ranges(opened, several, base)[0]
+        case piece:
+            raise pieces.no_such_part(target.path, opened.kind, piece)
+    search = compile_search(target.pattern, CallContext())
+    matches = [number for number, _ in matching_lines(text, ranges, search, [])]
+    if not matches:
+        raise errors.NoMatch(target.path, pattern=target.pattern)
+    for found in windows(matches, ranges):
+        assert found.last is not None
+        for part in opened.stream(Lines(found.first, found.last - found.first + 1)):
+            yield f"{found.first}-{found.last}", part
 
 
 def _selections(one: Range, read: Callable[[CharRange], TextPart], pieces: Any) -> Iterator[Lines | Tail | CharRange]:

@@ -9,6 +9,7 @@ grammar and the same `resolve`. Grammar and examples: docs/selectors.md.
     path:120:8   a place, as compilers print it            path:12:2001-   from character 2001 of line 12 on
     path:303::   the function around line 303
     path::Class.method                                     path:p3-5   pages      path:c2-4   cells
+    path?pattern   the lines that match a regular expression
     book.xlsx:Sheet1!A1:D20      app.sqlite:table          logs.zip!/app/today.log:-100      path@rev
 
 A file whose real name looks like a selector still opens: `readings` returns the whole text as a name first, then every
@@ -21,7 +22,7 @@ import errno
 
 from eyespan.errors import InvalidPath, NoMember, NoRevision, NotFound, SystemFailure
 from eyespan.model import CharRange, Lines, Tail
-from eyespan.record import record
+from eyespan.record import record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ MAX_TEXT_CHARS = 16 * 1024
 """A text with more colons is split at the last ones; a longer text is a name that no file has. Without these limits a
 text of colons as long as an argument may be takes minutes."""
 MAX_NAME_CHARS = 200
+MAX_PATTERN_CHARS = 1000
 
 
 # --- selections ----------------------------------------------------------------------------------------------------
@@ -124,6 +126,8 @@ class Target:
     member: str = ""
     """A path in the archive, "/" for all of it; members of nested archives follow another `!/`."""
     revision: str = ""
+    pattern: str = ""
+    """An expression: the lines that match it are meant."""
 
 
 # --- resolving -----------------------------------------------------------------------------------------------------
@@ -170,6 +174,24 @@ def readings(text: str) -> list[Target]:
 
     Several readings may have the same archive and different members.
     """
+    plain = _plain_readings(text)
+    at = text.find("?", 1) if len(text) <= MAX_TEXT_CHARS else -1
+    if at < 0:
+        return plain
+    # A name with the sign is a name; a part with the sign is rather a part and a pattern.
+    found = [target for target in plain if len(target.path) > at]
+    others = [target for target in plain if len(target.path) <= at]
+    for _ in range(MAX_SPLITS):
+        pattern = text[at + 1 :]
+        if at < 0 or not pattern or len(pattern) > MAX_PATTERN_CHARS or "\n" in pattern:
+            break
+        found += [replace(target, pattern=pattern) for target in _plain_readings(text[:at])]
+        at = text.find("?", at + 1)
+    return [*found, *others]
+
+
+def _plain_readings(text: str) -> list[Target]:
+    """Return the readings without a pattern."""
     found = [Target(text)]
     if len(text) > MAX_TEXT_CHARS or not (":" in text or "@" in text or "!/" in text):
         return found
@@ -352,7 +374,9 @@ def write_target(target: Target) -> str:
         text += f"@{target.revision}"
     if target.member:
         text += "!/" if target.member == "/" else f"!/{target.member}"
-    return text if target.piece is None else f"{text}:{write_piece(target.piece)}"
+    if target.piece is not None:
+        text += f":{write_piece(target.piece)}"
+    return f"{text}?{target.pattern}" if target.pattern else text
 
 
 def write_piece(piece: Piece) -> str:

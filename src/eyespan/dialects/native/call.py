@@ -228,6 +228,8 @@ def _plan_lookalike(ask: Ask, args: NativeArgs, view: View, files: Files) -> Ite
 
 def _plan(target: Target, args: NativeArgs, view: View, files: Files, note: str = "") -> Item | TextPlan:
     """Return the item of a target or the plan of its text. Raises: ReadError."""
+    if target.pattern:
+        return _plan_search(target, args, view, files, note)
     try:
         opened = files.open(target)
     except errors.NotRegular as error:
@@ -257,6 +259,35 @@ def _plan_map(target: Target, view: View, files: Files, missing: errors.ReadErro
     if found is None:
         raise missing
     return found
+
+
+def _plan_search(target: Target, args: NativeArgs, view: View, files: Files, note: str) -> Item | TextPlan:
+    """Return the plan of the lines that match the pattern of a target, or an item of many files. Raises: ReadError."""
+    from eyespan.dialects.native import searches
+
+    bare = replace(target, pattern="")
+    search = searches.compile_search(target.pattern, files.context)
+    try:
+        opened = files.open(bare)
+    except errors.NotRegular as error:
+        if error.what != "directory" or bare != Target(target.path):
+            raise
+        return searches.search_many(bare, searches.files_below(target.path, files), search, view, files)
+    except errors.NotFound:
+        if "*" not in target.path or bare != Target(target.path):
+            raise
+        return searches.search_many(bare, searches.files_like(target.path, files), search, view, files)
+    if opened.kind.name == "archive" and bare.piece is None:
+        members = opened.read().extra["members"]
+        return searches.search_many(bare, searches.members_of(bare, members), search, view, files)
+    if opened.kind.layout == "pages":
+        from eyespan.dialects.native.documents import search_pages
+
+        return search_pages(opened, bare, search, view)
+    plan = _plan(bare, replace(args, outline=False), view, files, note)
+    if not isinstance(plan, TextPlan):
+        raise no_such_part(target.path, opened.kind, Ranges(()))
+    return searches.search_text(plan, search, view) or searches.NoMatch(target, search)
 
 
 def _plan_text(opened: Opened, target: Target, args: NativeArgs, view: View, note: str) -> Item | TextPlan:

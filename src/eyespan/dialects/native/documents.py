@@ -9,7 +9,7 @@ from __future__ import annotations
 from eyespan import tokens
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.gutter import Style
-from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown
+from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown, counted
 from eyespan.dialects.native.text import FileText, HeldText
 from eyespan.dialects.native.text_items import TextPlan, make_item
 from eyespan.dialects.native.versions import Digest
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eyespan.dialects.native.items import Item, View
+    from eyespan.dialects.native.searches import Search
     from eyespan.model import Content, Document
     from eyespan.opened import Opened
 
@@ -36,6 +37,7 @@ IMAGE_PAGES = 4
 TEXTLESS_PAGES = 4
 """At most so many pages whose text cannot be read come with their images."""
 MAX_PAGES = 20
+MAX_SEARCHED_PAGES = 100
 NO_NUMBERS = 1 << 60
 """A gutter with a number on the first line only: no line of a document can be mistaken for one of eyespan's own."""
 
@@ -129,6 +131,36 @@ def _joined(document: Document, target: Target) -> tuple[str, list[Content]]:
             images.append(ImageContent(part.data, part.media_type))
             lines.append(f"[image {len(images)} of {visible(target.path)}]")
     return "".join([line if line.endswith("\n") else line + "\n" for line in lines]), images
+
+
+def search_pages(opened: Opened, target: Target, search: Search, view: View) -> Item:
+    """Search the text of pages; each page with a match becomes a part of one item. Raises: ReadError."""
+    from eyespan.dialects.native.searches import NoMatch, SearchItem, search_text
+
+    piece = target.piece if isinstance(target.piece, Pages) else None
+    choice = choose(target.path, opened.kind, piece, max_pages=MAX_SEARCHED_PAGES, has_images=False)
+    document = opened.read(options=choice.options)
+    _check_range(target, choice, document)
+    texts = [part.text for part in document.parts if isinstance(part, NotePart)]
+    style = replace(view.style, every=NO_NUMBERS) if view.style.every else view.style
+    items = []
+    numbers = list(document.extra["pages_returned"])
+    for number, text in zip(numbers, texts, strict=False):
+        held = HeldText(replace(document, parts=()), f"{text}\n")
+        page = TextPlan(replace(target, piece=Pages(number, number)), held, Wanted(is_whole=True), style)
+        found = search_text(page, replace(search, note=""), view)
+        if found is not None:
+            items.append(make_item([found], view))
+    asked = replace(target, pattern=search.text)
+    last = document.extra["total_pages"] if piece is None or piece.last is None else piece.last
+    notes = [search.note]
+    if numbers and numbers[-1] < min(last, document.extra["total_pages"]):
+        following = replace(asked, piece=Pages(numbers[-1] + 1, last))
+        notes.append(f"pages after {numbers[-1]} are not searched; {write_target(following)} searches on")
+    if not items:
+        words = f"no line matches on {counted(len(numbers), 'page')}" + "".join([f"; {note}" for note in notes[1:]])
+        return NoMatch(asked, search, words)
+    return SearchItem(asked, items, len(numbers), notes, "page")
 
 
 class ImageItem:

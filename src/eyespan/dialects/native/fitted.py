@@ -138,6 +138,8 @@ def _fitting_rows(
             row, text = _cut_row(loaded, len(loaded.rows) - 1, lines[at], room)
             rows, texts = (row,), (text,)
         return rows, texts, [*before, *_left_after(loaded, rows[-1])]
+    if wanted.pattern and not held:
+        return _matching_rows(frame, loaded, room)
     if wanted.places and not held:
         around = _around_places(frame, loaded, room)
         if around is not None:
@@ -148,6 +150,27 @@ def _fitting_rows(
         # Only a long line leaves so much room, so it is cut, and continued by the next call.
         row, text = _cut_row(loaded, held + count, counted[count], left_room)
         return (*rows[:count], row), (*texts[:count], text), _left_after(loaded, row)
+    return rows[:count], texts[:count], _left_after(loaded, rows[count - 1])
+
+
+def _matching_rows(frame: Frame, loaded: Loaded, room: int) -> tuple[Sequence[Row], Sequence[str], list[CharRange]]:
+    """Return the lines that match with fewer lines around them, or as many of them alone as fit."""
+    matches = set(loaded.wanted.matches)
+    for radius in (1, 0):
+        near = [
+            at
+            for at, row in enumerate(loaded.rows)
+            if any(number in matches for number in range(row.number - radius, row.number + radius + 1))
+        ]
+        rows, texts = [loaded.rows[at] for at in near], [loaded.texts[at] for at in near]
+        if loaded.is_complete and rows and _cost(frame, rows, texts) <= room:
+            return rows, texts, []
+    lines = frame.style.format(rows, texts)
+    gap = own_lines.write([own_lines.GAP, ""])
+    count = count_fitting([gap + line for line in lines], room, tokens.estimate)
+    if not count:
+        row, text = _cut_row(loaded, near[0], lines[0], room)
+        return (row,), (text,), _left_after(loaded, row)
     return rows[:count], texts[:count], _left_after(loaded, rows[count - 1])
 
 

@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from eyespan.selectors import Piece, Target
 
 
+TOKENS_PER_MATCH = 8
+MAX_NAMED_MATCHES = 20
+"""The matches of a search that a note names."""
+
+
 @record
 class TextPlan:
     """A target of text before anything of it is read. Plans with the same key become one item."""
@@ -55,6 +60,8 @@ class TextPlan:
 
 def selector_of(base: str, wanted: Wanted) -> str:
     """Return the selector of all that is wanted of a text."""
+    if wanted.pattern:
+        return f"{base}?{wanted.pattern}"
     if wanted.is_whole:
         return base
     if wanted.symbol:
@@ -82,7 +89,7 @@ class TextItem:
         self._text_need = view.budget + 1
         if loaded.is_complete:
             self._full = fit_all(self._frame, loaded)
-            self._text_need = tokens.estimate(own_lines.write(self._full.lines)) + 1
+            self._text_need = tokens.estimate(own_lines.write(self._full.lines)) + 1 + self._match_tokens()
 
     def need(self) -> int:
         return self._text_need + IMAGE_TOKENS * len(self._plan.blocks)
@@ -105,10 +112,11 @@ class TextItem:
         fitted = self._full
         if fitted is None or self._text_need > max_tokens:
             outline = self._plan.text.outline() if loaded.wanted.is_whole else None
-            fitted = fit(frame, loaded, max_tokens, outline)
-        is_full = fitted is self._full
-        cost = self._text_need - 1 if is_full else tokens.estimate(own_lines.write(fitted.lines))
-        following = _selector(frame.base, fitted.left) if fitted.left else None
+            fitted = fit(frame, loaded, max_tokens - self._match_tokens(), outline)
+        lines = [*fitted.lines, *self._match_notes(fitted)]
+        cost = tokens.estimate(own_lines.write(lines))
+        left = self._left(fitted)
+        following = left[0] if left else None
         facts: dict[str, Any] = {
             "path": loaded.facts.path,
             "selector": _selector(frame.base, runs(fitted.rows)) if fitted.rows else self.selector,
@@ -123,9 +131,49 @@ class TextItem:
         if fitted.is_unchanged:
             facts["unchanged"] = True
         elif fitted.rows:
-            lines = [(row.number, row.text) for row in fitted.rows]
-            self._view.versions.keep(frame.key, fitted.hash, lines)
-        return Shown(tuple(fitted.lines), facts, () if following is None else (following,))
+            self._view.versions.keep(frame.key, fitted.hash, [(row.number, row.text) for row in fitted.rows])
+        return Shown(tuple(lines), facts, left)
+
+    def _left(self, fitted: Fitted) -> tuple[str, ...]:
+        """Return the selectors of what is left to read."""
+        wanted, base = self._loaded.wanted, self._frame.base
+        if not wanted.pattern:
+            return (_selector(base, fitted.left),) if fitted.left else ()
+        left = []
+        line = wanted.search_next
+        if fitted.left:
+            line, column = fitted.left[0].first, fitted.left[0].column
+            if column > 1:
+                left.append(f"{base}:{line}:{column}-{line}")
+                line += 1
+        last = wanted.search_last
+        if line and (wanted.search_next or any(number >= line for number in wanted.matches)):
+            left.append(f"{base}:{line}-{'' if last is None else last}?{wanted.pattern}")
+        return tuple(left)
+
+    def _match_tokens(self) -> int:
+        """Return the cost of the note about matches, at most."""
+        count = len(self._loaded.wanted.matches)
+        return TOKENS_PER_MATCH * min(count, MAX_NAMED_MATCHES) + 4 if count else 0
+
+    def _match_notes(self, fitted: Fitted) -> list[str]:
+        """Return a note with the lines that match among those shown, each with the symbol around it."""
+        wanted = self._loaded.wanted
+        if not wanted.pattern:
+            return []
+        shown = {row.number for row in fitted.rows}
+        matches = [number for number in wanted.matches if number in shown]
+        outline = self._plan.text.outline()
+        symbols = () if outline is None else outline.symbols
+        named: dict[str, list[int]] = {}
+        for number in matches[:MAX_NAMED_MATCHES]:
+            around = [symbol for symbol in symbols if symbol.first <= number <= symbol.last]
+            inner = min(around, key=lambda symbol: symbol.last - symbol.first, default=None)
+            named.setdefault("" if inner is None else inner.qualified, []).append(number)
+        texts = [f"{', '.join(map(str, lines))}{f' in {name}' if name else ''}" for name, lines in named.items()]
+        more = len(matches) - MAX_NAMED_MATCHES
+        text = f"match: {'; '.join(texts)}{f' and {more} more' if more > 0 else ''}"
+        return [own_lines.note(text)] if matches else []
 
 
 def make_item(plans: Sequence[TextPlan], view: View) -> TextItem:

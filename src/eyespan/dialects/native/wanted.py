@@ -28,6 +28,14 @@ class Wanted:
     places: tuple[Place, ...] = ()
     """The places that all ranges surround; (): some ranges are not around a place."""
     notes: tuple[str, ...] = ()
+    pattern: str = ""
+    """The pattern of a search; the ranges surround its matches."""
+    matches: tuple[int, ...] = ()
+    """The lines that match."""
+    search_next: int = 0
+    """The line at which a search that stopped early continues."""
+    search_last: int | None = None
+    """The last line that is searched; None: that of the file."""
 
 
 def want_ranges(text: Text, ranges: Sequence[Range]) -> Wanted:

@@ -1,0 +1,296 @@
+"""Search in what a target names: `app.py?pattern` shows the lines that match, with the lines around them.
+
+Expressions match in linear time (`eyespan.linear_regex`); a text that is no expression is searched as it is. A search
+of one text becomes a plan like any other, whose ranges surround the matches. A search of a directory or an archive is
+one item that holds a text item for each file with a match.
+"""
+
+from __future__ import annotations
+
+import time
+
+from eyespan import errors, kinds, tokens
+from eyespan.dialects.native import own_lines
+from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown, counted
+from eyespan.dialects.native.rows import merged, rows_of
+from eyespan.dialects.native.text import FileText
+from eyespan.dialects.native.text_items import TextItem, TextPlan, make_item
+from eyespan.dialects.native.wanted import Wanted, line_ranges
+from eyespan.linear_regex import Pattern, PatternError
+from eyespan.model import CharRange, Tail
+from eyespan.record import record, replace
+from eyespan.selectors import Target, write_target
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+    from eyespan.context import CallContext
+    from eyespan.dialects.native.call import Files
+    from eyespan.dialects.native.items import Item, View
+    from eyespan.dialects.native.text import Text
+
+AROUND_MATCH = 2
+"""The lines shown before and after a line that matches."""
+CHUNK_CHARS = 1 << 20
+"""The text that is read at a time; of a longer line only so much is searched."""
+MAX_FILES = 5000
+MAX_MATCHING_FILES = 100
+MAX_SECONDS = 5.0
+"""The limits of a search in a directory. What they leave out is noted."""
+SKIPPED = frozenset((".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", ".tox", ".mypy_cache"))
+"""Directories that a search does not enter, because nobody wrote their files; a search that names one does."""
+
+
+@record
+class Search:
+    """A pattern, compiled."""
+
+    text: str
+    matches: Callable[[str], bool]
+    note: str = ""
+    """Why the text is searched as it is."""
+
+
+def compile_search(text: str, context: CallContext) -> Search:
+    """Return the search for an expression, or for the text itself if it is none."""
+    try:
+        pattern = Pattern(text)
+    except PatternError as error:
+        return Search(text, lambda line: text in line, f"searched as plain text: as an expression, {error}")
+    pattern.check = context.check
+    return Search(text, pattern.matches)
+
+
+# --- one text --------------------------------------------------------------------------------------------------------
+
+
+def search_text(plan: TextPlan, search: Search, view: View) -> TextPlan | None:
+    """Return the plan of the lines that match, or None if none does. Raises: ReadError."""
+    wanted = plan.wanted
+    ranges = (CharRange(),) if wanted.is_whole else merged(_ranges(plan.text, wanted))
+    notes = list(wanted.notes)
+    matches: list[int] = []
+    following = 0
+    chars = 0
+    for number, line_chars in matching_lines(plan.text, ranges, search, notes):
+        matches.append(number)
+        chars += line_chars + 1
+        if chars > view.max_chars:
+            following = number + 1
+            break
+    if not matches:
+        return None
+    if search.note:
+        notes.append(search.note)
+    found = Wanted(
+        ranges=tuple(windows(matches, ranges)),
+        notes=tuple(notes),
+        pattern=search.text,
+        matches=tuple(matches),
+        search_next=following,
+        search_last=ranges[-1].last,
+    )
+    return replace(plan, wanted=found)
+
+
+def matching_lines(
+    text: Text, ranges: Sequence[CharRange], search: Search, notes: list[str]
+) -> Iterator[tuple[int, int]]:
+    """Yield the number and the length of each line of these ranges that matches. Raises: ReadError."""
+    for line, number in _lines(text, ranges, notes):
+        if search.matches(line):
+            yield number, len(line)
+
+
+def windows(matches: Sequence[int], ranges: Sequence[CharRange]) -> list[CharRange]:
+    """Return the lines around matches, within the first and the last line that were searched."""
+    first, last = ranges[0].first, ranges[-1].last
+    around = [
+        CharRange(max(first, number - AROUND_MATCH), 1, _least(number + AROUND_MATCH, last)) for number in matches
+    ]
+    return merged(around)
+
+
+def _least(number: int, other: int | None) -> int:
+    return number if other is None else min(number, other)
+
+
+def _ranges(text: Text, wanted: Wanted) -> Sequence[CharRange]:
+    return line_ranges(text, (Tail(wanted.tail),)) if wanted.tail is not None else wanted.ranges
+
+
+def _lines(text: Text, ranges: Sequence[CharRange], notes: list[str]) -> Iterator[tuple[str, int]]:
+    """Yield the lines of these ranges with their numbers. Raises: ReadError."""
+    for one in ranges:
+        at = one.first
+        while one.last is None or at <= one.last:
+            part, _ = text.read(CharRange(at, 1, one.last, CHUNK_CHARS))
+            rows = rows_of(part)
+            if not rows:
+                break
+            if rows[-1].is_cut and len(rows) > 1:
+                rows.pop()
+            elif rows[-1].is_cut:
+                notes.append(f"only the first {CHUNK_CHARS} characters of line {rows[-1].number} were searched")
+            for row in rows:
+                yield row.text, row.number
+            at = rows[-1].number + 1
+            if not part.cut_short:
+                break
+
+
+class NoMatch:
+    """A target without a line that matches."""
+
+    def __init__(self, target: Target, search: Search, words: str = "no line matches") -> None:
+        self.selector = write_target(target)
+        self._target = target
+        lines: list[str] = [own_lines.header(f"{own_lines.quoted(self.selector)}: {words}")]
+        if search.note:
+            lines.append(own_lines.note(search.note))
+        self._lines = tuple(lines)
+
+    def need(self) -> int:
+        return tokens.estimate(own_lines.write(self._lines)) + 1
+
+    def show(self, max_tokens: int) -> Shown:
+        return Shown(self._lines, {"path": self._target.path, "selector": self.selector, "matches": 0, "next": None})
+
+
+# --- many files ------------------------------------------------------------------------------------------------------
+
+
+class SearchItem:
+    """The matches in the files of a directory or an archive."""
+
+    def __init__(
+        self, target: Target, items: Sequence[TextItem], searched: int, notes: Sequence[str], noun: str = "file"
+    ) -> None:
+        self.selector = write_target(target)
+        self._target = target
+        self._items = items
+        files = f"{counted(len(items), noun)} of {searched} {'matches' if len(items) == 1 else 'match'}"
+        self._header = own_lines.header(f"{own_lines.quoted(self.selector)}: {files}")
+        self._notes = [own_lines.note(note) for note in dict.fromkeys(notes) if note]
+
+    def need(self) -> int:
+        around = tokens.estimate(own_lines.write([self._header, *self._notes])) + 1
+        return around + sum([item.need() for item in self._items])
+
+    def show(self, max_tokens: int) -> Shown:
+        lines: list[str] = [self._header, *self._notes]
+        left: list[str] = []
+        parts: list[dict[str, Any]] = []
+        room = max_tokens - tokens.estimate(own_lines.write(lines)) - 1
+        if self.need() > max_tokens:
+            room -= LEFT_TOKENS
+        for at, item in enumerate(self._items):
+            rest = self._items[at + 1 :]
+            listing = sum([tokens.estimate(own_lines.entry(one.selector)) + 1 for one in rest])
+            need = item.need()
+            if need <= room - listing or (need <= room and not rest):
+                shown = item.show(need)
+            elif not parts or room - listing >= 8 * LEAST_TOKENS:
+                shown = item.show(max(LEAST_TOKENS, room - listing))
+            else:
+                left.append(item.selector)
+                continue
+            lines += shown.lines
+            left += shown.left
+            parts.append(shown.facts)
+            room -= tokens.estimate(own_lines.write(shown.lines)) + 1
+        facts: dict[str, Any] = {
+            "path": self._target.path,
+            "selector": self.selector,
+            "matches": len(self._items),
+            "parts": parts,
+            "lines": sum([part.get("lines", 0) for part in parts]),
+            "tokens": tokens.estimate(own_lines.write(lines)),
+            "next": left[0] if left else None,
+        }
+        return Shown(tuple(lines), facts, tuple(left))
+
+
+def search_many(target: Target, inner: Iterator[Target], search: Search, view: View, files: Files) -> Item:
+    """Search the texts that the targets name. Raises: Cancelled, TimedOut."""
+    items: list[TextItem] = []
+    notes = [search.note]
+    searched = 0
+    end = time.monotonic() + MAX_SECONDS
+    for one in inner:
+        if searched >= MAX_FILES or len(items) >= MAX_MATCHING_FILES or time.monotonic() > end:
+            notes.append(f"stopped at {own_lines.quoted(write_target(one))}; search a directory in it, or other words")
+            break
+        files.context.check()
+        try:
+            item = _search_file(one, search, view, files)
+        except (errors.Cancelled, errors.TimedOut):
+            raise
+        except errors.ReadError:
+            continue  # a file that cannot be read has no line that matches
+        searched += 1
+        if item is not None:
+            items.append(item)
+    if not items:
+        words = f"no line matches in {counted(searched, 'file')}" + "".join([f"; {note}" for note in notes[1:]])
+        return NoMatch(replace(target, pattern=search.text), search, words)
+    return SearchItem(replace(target, pattern=search.text), items, searched, notes)
+
+
+def _search_file(target: Target, search: Search, view: View, files: Files) -> TextItem | None:
+    """Return the item of a file with matches; None without any. Raises: ReadError, also for what is not a text."""
+    opened = files.open(target)
+    plan = None
+    try:
+        if opened.kind is not kinds.TEXT:
+            raise errors.Binary(target.path)
+        quiet = replace(search, note="")
+        plan = search_text(TextPlan(target, FileText(opened), Wanted(is_whole=True), view.style), quiet, view)
+    finally:
+        if plan is None:
+            files.close(opened)
+    return None if plan is None else make_item([plan], view)
+
+
+def files_below(path: str, files: Files) -> Iterator[Target]:
+    """Yield the files below a directory, sorted by name, without those in `SKIPPED`. Raises: Cancelled, TimedOut."""
+    waiting = [path.rstrip("/") or "/"]
+    while waiting:
+        directory = waiting.pop()
+        try:
+            listing = files.engine.list(directory, files.context)
+        except (errors.Cancelled, errors.TimedOut):
+            raise
+        except errors.ReadError:
+            continue
+        lead = "" if directory == "." else "/" if directory == "/" else f"{directory}/"
+        inner = []
+        for entry in listing.entries:
+            if entry.what == "directory" and entry.name not in SKIPPED:
+                inner.append(f"{lead}{entry.name}")
+            elif entry.what == "file":
+                yield Target(f"{lead}{entry.name}")
+        waiting += reversed(inner)
+
+
+def files_like(path: str, files: Files) -> Iterator[Target]:
+    """Yield the files that a path with `*` matches. Raises: Cancelled, TimedOut."""
+    from eyespan.outline.globs import compile_glob, split_glob
+
+    base, glob = split_glob(path)
+    matches = compile_glob(glob).fullmatch
+    lead = "" if base in ("", ".") else f"{base.rstrip('/')}/"
+    for target in files_below(base or ".", files):
+        if matches(target.path.removeprefix(lead)):
+            yield target
+
+
+def members_of(target: Target, members: Sequence[dict[str, Any]]) -> Iterator[Target]:
+    """Yield the files in an archive."""
+    for member in members:
+        if member.get("what") == "file":
+            inside = target.member.rstrip("/")
+            name = member["name"]
+            yield replace(target, piece=None, member=name if not inside else f"{inside}!/{name}")

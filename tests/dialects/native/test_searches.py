@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from eyespan import Workspace
+
+from .answers import line_numbers, read_back, shown
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+
+
+def test_the_lines_that_match_are_shown_with_those_around_them(call):
+    reply = call("src/lib.py?return")
+
+    assert line_numbers(reply) == [10, 11, 12, 13, 14, 15, 16, 17]
+    assert ">note: match: 12 in Harbour.berths; 15 in Harbour.enter" in reply.text
+    assert call("src/lib.py?retur[nx] 3$").text.count("return") == 1
+
+
+def test_a_search_within_lines_or_a_symbol(call):
+    assert "match: 15 in" in call("src/lib.py:13-16?return").text
+    assert "match: 12 in" in call("src/lib.py::Harbour.berths?return").text
+    assert line_numbers(call("src/lib.py:15?return")) == [15]
+
+
+def test_no_match_is_an_answer(call):
+    reply = call("src/lib.py?nothing at all")
+
+    assert not reply.is_error
+    assert reply.text == "> src/lib.py?nothing at all: no line matches"
+
+
+def test_a_file_whose_name_contains_the_sign_still_opens(root, call):
+    (root / "lib.py?x").write_text("odd\n")
+
+    assert shown(call("lib.py?x").text) == [(1, 1, "odd")]
+
+
+@pytest.mark.parametrize("pattern", ["enter(", "*a", r"(x)\1", "["])
+def test_a_text_that_is_no_expression_is_searched_as_it_is(call, pattern):
+    assert "searched as plain text: as an expression," in call(f"src/lib.py?{pattern}").text
+
+
+def test_an_expression_that_backtracks_for_ever_is_answered(root, call):
+    (root / "long.txt").write_text("a" * 5000 + "\nb\n")
+
+    assert "no line matches" in call("long.txt?(a+)+c").text
+
+
+def test_a_directory_is_searched_file_by_file(root, call):
+    (root / ".env").write_text("return SECRET\n")
+    (root / "src" / "deep").mkdir()
+    (root / "src" / "deep" / "b.txt").write_text("one\ntwo return\n")
+    (root / "x.bin").write_bytes(b"\0\1\2\xff\xfe" * 100 + b"return")
+
+    reply = call(".?return")
+
+    assert reply.text.startswith("> .?return: 2 files of 3 match\n")
+    parts = read_back(reply.text, Workspace(root).tool("native").dialect.style)
+    assert [name.partition(":")[0] for kind, name, _ in parts if kind == "text"] == ["src/lib.py", "src/deep/b.txt"]
+    assert "SECRET" not in reply.text
+
+
+def test_files_that_a_pattern_of_names_matches_are_searched(root, call):
+    (root / "src" / "note.txt").write_text("return\n")
+
+    assert call("src/**/*.py?return").text.startswith("> src/**/*.py?return: 1 file of 1 matches\n")
+    assert call("*.py?line 7").text.startswith("> *.py?line 7: 1 file of 1 matches\n")
+
+
+def follow(call, selector, budget):
+    """Follow the continuations; return the lines that the notes call matches, by file, and the number of calls."""
+    found, waiting, calls = set(), [selector], 0
+    while waiting:
+        calls += 1
+        assert calls < 300
+        reply = call(waiting.pop(0), budget=budget)
+        assert not reply.is_error, reply.text
+        name = ""
+        for line in reply.text.split("\n"):
+            if line.startswith("> "):
+                name = line[2:].partition(":")[0]
+            if line.startswith(">note: match: "):
+                numbers = [one.partition(" in ")[0] for one in line.removeprefix(">note: match: ").split("; ")]
+                found |= {(name, int(number)) for one in numbers for number in one.split(", ")}
+        waiting = [*reply.structured.get("left_out", []), *waiting]
+    return found, calls
+
+
+@pytest.mark.parametrize("budget", [150, 400, 5000])
+def test_a_search_over_the_budget_is_continued_to_the_last_match(root, call, budget):
+    for name in ("a.txt", "b.txt"):
+        lines = [f"line {n} {'match me' if n % 7 == 0 else 'nothing'}\n" for n in range(1, 121)]
+        (root / "src" / name).write_text("".join(lines))
+
+    found, calls = follow(call, "src?match me", budget)
+
+    assert found == {(f"src/{name}", n) for name in ("a.txt", "b.txt") for n in range(7, 121, 7)}
+    assert (calls == 1) == (budget == 5000)
+
+
+def test_a_match_in_a_long_line_is_continued(root, call):
+    (root / "min.js").write_text("var a;\n" + "word " * 3000 + "needle\nvar b; // needle\n")
+
+    found, calls = follow(call, "min.js?needle", 300)
+
+    assert ("min.js", 3) in found
+    assert calls < 40
+
+
+def test_an_archive_and_a_pdf_are_searched(root, call):
+    with zipfile.ZipFile(root / "logs.zip", "w") as archive:
+        archive.writestr("app/a.log", "one\ntwo error\n")
+        archive.writestr("b.log", "nothing\n")
+    with Workspace(FIXTURES) as workspace:
+        pages = workspace.tool("native").call({"files": "pdfs/book.pdf?number 1[27] begins"})
+
+    reply = call("logs.zip?error")
+
+    assert "1 file of 2 matches" in reply.text
+    assert "> logs.zip!/app/a.log:1-2/2 #" in reply.text
+    assert "2 pages of 25 match" in pages.text
+    assert "> pdfs/book.pdf:p12:" in pages.text
