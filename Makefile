@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test lint proof soak promises fuzz mutate coverage bench bench-quick bench-documents bench-http hosts dist clean help
+.PHONY: run test lint proof soak promises fuzz mutate coverage bench bench-quick bench-documents bench-http hosts remote dist clean help
 
 run: $(READY)  ## show the same lines of a file in each dialect
 	@$(BIN)/python examples/tour.py
@@ -67,6 +67,10 @@ bench-documents: $(READY)  ## measure documents, compared with pypdf, pdfminer.s
 
 hosts: $(READY)  ## test with real Claude Code, Codex, agent frameworks and the MCP conformance suite
 	@tools/hosts.sh && tools/hosts_frameworks.sh && tools/mcp_conformance.sh && $(BIN)/python -m proof originals
+
+remote: $(READY)  ## the tests of remote roots with a real S3 server, which it installs; one minute
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt 'moto[server]'
+	@$(BIN)/python -m pytest tests/guard/remote
 
 dist: $(READY)  ## build and check the source archive and the wheels; installs its tools in build/dist-venv, three minutes
 	@$(PYTHON) packaging/build.py

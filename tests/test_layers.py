@@ -75,6 +75,7 @@ PARSING = {
     "cli/options.py": "the values of --set",
     "config.py": "eyespan.toml, whose size, keys and numbers are checked before",
     "dialects/native/arguments.py": "the arguments of a call",
+    "guard/remote/web.py": "the time in a header of a web server",
     "hosts/calls.py": "the arguments of a call",
     "lines/detect.py": "a sample of at most 64 KB, for the encoding",
     "outline/cache.py": "files that it wrote itself, of bounded size, after a check of their hash",

@@ -277,6 +277,8 @@ class Engine:
         from eyespan.guard import mounts, paths
 
         root, rest = paths.locate(path, self.guard.roots)
+        if root.is_remote:
+            return root.path
         return mounts.mount_of(os.path.join(root.canonical, rest))
 
 

@@ -10,6 +10,8 @@
     │   │   └── NoRevision    unknown revision, or the file did not exist in it: `revision`
     │   ├── NotRegular        a directory, pipe, socket or device: `what`
     │   ├── PermissionRefused
+    │   ├── Changed           an object in a store was replaced while it was read
+    │   ├── StoreFailure      a store of remote files could not answer
     │   └── Busy              reading would have to wait
     │       └── Stuck         the file system does not respond, and enough reads wait for it: `count`
     ├── TooLarge              the file exceeds the limit of this request: `size_bytes`, `limit_bytes`
@@ -116,6 +118,24 @@ class NoMember(NotFound):
         self.reason = f"no {what} {member!r}"
         if suggestions:
             self.reason += f"; there is {', '.join(map(repr, suggestions))}"
+
+
+class Changed(SystemFailure):
+    """The object in a store was replaced while it was read, so the rest of its version cannot be had."""
+
+    code = "changed"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, _errno.ESTALE, "the object changed while it was read; read it again")
+
+
+class StoreFailure(SystemFailure):
+    """A store of remote files could not answer; `reason` names the store and the next step."""
+
+    code = "store"
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, _errno.EIO, reason)
 
 
 class NoRevision(NotFound):

@@ -182,6 +182,8 @@ class Opened:
         started_ns = time.time_ns()
         opened = self._changed(None, None, as_text=True)
         max_chars = COURTESY_CHARS if is_courtesy else OUTLINE_CHARS
+        if is_courtesy and self.source.is_version:
+            max_chars = self.source.max_first_bytes  # nothing is requested of a store that was not asked for
         part: Any = opened.read_now(CharRange(max_chars=max_chars), context).parts[0]
         data = bytes(part.data)
         found = cached.load(data, name)

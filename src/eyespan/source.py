@@ -48,6 +48,8 @@ class Source:
     """The most that `first_bytes` holds; at least what decides whether a file is text."""
     is_file = True
     """The bytes are those of a file descriptor; False for what is nested in a file."""
+    is_version = False
+    """The identity, two numbers, names one version of the bytes: they never change."""
     has_exact_size = True
     """The system or a header gave `size_bytes`; False where it is a guess until the end has been read."""
     is_indexable = True

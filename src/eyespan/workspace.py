@@ -7,7 +7,7 @@ import os
 from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.engine import Engine
 from eyespan.guard import Guard
-from eyespan.guard.roots import open_roots
+from eyespan.guard.opening import open_roots
 from eyespan.policy import NarrowedPolicy, Policy
 
 TYPE_CHECKING = False
@@ -196,7 +196,7 @@ class Workspace:
     __deepcopy__ = __copy__
 
     def __reduce__(self) -> tuple[Any, ...]:
-        paths = [root.path for root in self.roots]
+        paths = [root.address for root in self.roots]
         return _reopen, (paths, self.policy, self.backend, self.deadline_seconds, self.settings)
 
     def __repr__(self) -> str:
@@ -218,6 +218,8 @@ def _reopen(
 def _load_config(roots: Sequence[Root], path: str | None, deadline_seconds: float | None) -> Config | None:
     """Load the file `path`, else that of the first root; None if there is none. Raises: BadConfig, TimeoutError."""
     root = roots[0]
+    if path is None and root.is_remote:
+        return None  # only the host configures a store
     if path is None and root.never_hangs:
         try:
             os.stat("eyespan.toml", dir_fd=root.fd, follow_symlinks=False)
@@ -227,7 +229,7 @@ def _load_config(roots: Sequence[Root], path: str | None, deadline_seconds: floa
     from eyespan.errors import ReadError, Stuck, TimedOut
     from eyespan.guard import blocking
 
-    names = [root.path for root in roots]
+    names = [root.path for root in roots if not root.is_remote]
     try:
         # In a thread: a file that does not answer must not keep the caller from learning that.
         return blocking.within(CallContext(deadline_seconds), lambda _: load(names, path), key="config")

@@ -12,7 +12,7 @@ import pytest
 import eyespan.guard as guards
 from eyespan import Workspace
 from eyespan.context import WouldBlock
-from eyespan.guard import Root, blocking, choose_backend, mounts, openat, roots
+from eyespan.guard import Root, blocking, choose_backend, mounts, openat, opening, roots
 from eyespan.policy import Policy
 
 from .any_type import AnyType
@@ -81,7 +81,7 @@ def test_a_root_on_a_system_without_o_path(tmp_path, monkeypatch):
 def test_a_root_that_may_block_is_opened_in_a_thread(tmp_path, monkeypatch):
     monkeypatch.setattr(openat, "open_local_directory", lambda path: None)
 
-    (root,) = roots.open_roots([tmp_path], 60)
+    (root,) = opening.open_roots([tmp_path], 60)
 
     assert os.path.samestat(os.stat(root.fd), os.stat(tmp_path))
     root.close()
@@ -90,10 +90,10 @@ def test_a_root_that_may_block_is_opened_in_a_thread(tmp_path, monkeypatch):
 def test_a_root_whose_file_system_does_not_respond_times_out(tmp_path, monkeypatch):
     here, there = os.pipe()
     monkeypatch.setattr(openat, "open_local_directory", lambda path: None)
-    monkeypatch.setattr(roots, "_opener", lambda path: lambda _context: os.read(here, 1))
+    monkeypatch.setattr(opening, "_opener", lambda path: lambda _context: os.read(here, 1))
 
     with pytest.raises(TimeoutError, match=r"cannot be opened: no answer within 0\.05 s"):
-        roots.open_roots([tmp_path], 0.05)
+        opening.open_roots([tmp_path], 0.05)
     os.write(there, b"x")
     in_time(lambda: wait_for(lambda: blocking.stuck() == 0))
     os.close(here)

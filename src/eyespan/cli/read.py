@@ -173,7 +173,14 @@ class _Reader:
                 context = progress.context = CallContext(self._workspace.engine.deadline_seconds, progress)
                 try:
                     self._exact(text, label, context, progress, headed)
-                except (errors.TimedOut, errors.Cancelled, errors.PastEnd, errors.NoMatch):
+                except (
+                    errors.TimedOut,
+                    errors.Cancelled,
+                    errors.PastEnd,
+                    errors.StoreFailure,
+                    errors.Changed,
+                    errors.NoMatch,
+                ):
                     raise
                 except errors.ReadError as error:
                     self._forgive(text, label, error, context, progress, headed)

@@ -13,7 +13,7 @@ import errno
 import os
 import stat
 
-from eyespan.context import WouldBlock
+from eyespan.context import CallContext, WouldBlock
 from eyespan.errors import (
     Closed,
     NotFound,
@@ -34,11 +34,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from eyespan.context import CallContext
     from eyespan.guard.listing import Listing
     from eyespan.guard.tree import Choose, Survey, Take
     from eyespan.policy import Policy
-    from eyespan.source import Status
+    from eyespan.source import Source, Status
 
     Find = Callable[..., Found | LocalFile]
 
@@ -73,7 +72,7 @@ class Guard:
     `WouldBlock`. With a `context` the guard works for a call that may be abandoned; its files then stop reading.
     """
 
-    __slots__ = ("_find", "_never_blocks", "_returns_sources", "backend", "context", "policy", "roots")
+    __slots__ = ("_find", "_never_blocks", "_returns_sources", "backend", "context", "local_roots", "policy", "roots")
 
     def __init__(
         self,
@@ -85,6 +84,8 @@ class Guard:
         context: CallContext | None = None,
     ) -> None:
         self.roots = tuple(roots)
+        self.local_roots = tuple([root for root in self.roots if not root.is_remote])
+        """Those that a link may lead to."""
         self.policy = policy
         self.backend = choose_backend() if backend == "auto" else backend
         self._find = _find_of(self.backend)
@@ -122,7 +123,7 @@ class Guard:
             raise PolicyDenied(path, rule=rule)
         return root, rest
 
-    def open(self, path: str, *, lexical: bool = False, follow: bool = True) -> LocalFile:
+    def open(self, path: str, *, lexical: bool = False, follow: bool = True) -> Source:
         """Open the regular file that `path` names, for reading by position.
 
         `follow=False` refuses a link as the last component. Links before it are followed inside the roots either way.
@@ -138,7 +139,7 @@ class Guard:
                 raise
             return self._open_zip(path, lexical, follow, denied)
 
-    def _open_zip(self, path: str, lexical: bool, follow: bool, denied: PolicyDenied) -> LocalFile:
+    def _open_zip(self, path: str, lexical: bool, follow: bool, denied: PolicyDenied) -> Source:
         """Open a file that a rule denies unless it is a zip archive. Every failure is the same denial.
 
         Raises: PolicyDenied.
@@ -165,17 +166,21 @@ class Guard:
         source.close()
         raise denied
 
-    def _open(self, path: str, lexical: bool, follow: bool) -> LocalFile:
+    def _open(self, path: str, lexical: bool, follow: bool) -> Source:
         root, rest = self.admit(path, lexical=lexical)
         try:
             if self._never_blocks and not (root.never_hangs and self.backend in NON_BLOCKING_BACKENDS):
                 raise WouldBlock
+            if root.is_remote:
+                remote = self._open_remote(root, rest, path)
+                remote.path = remote.canonical = self.address(root, remote.path)
+                return remote
             if self._returns_sources:
-                found = self._find(self.roots, root, rest, follow, self._never_blocks, path)
+                found = self._find(self.local_roots, root, rest, follow, self._never_blocks, path)
             elif self._never_blocks:
-                found = self._find(self.roots, root, rest, follow, True)
+                found = self._find(self.local_roots, root, rest, follow, True)
             else:
-                found = self._find(self.roots, root, rest, follow)
+                found = self._find(self.local_roots, root, rest, follow)
             if isinstance(found, LocalFile):
                 source = found
                 where = root
@@ -193,6 +198,12 @@ class Guard:
             source.canonical = self.address(where, source.canonical)
         return source
 
+    def _open_remote(self, root: Root, rest: str, path: str) -> Source:
+        from eyespan.guard.remote import RemoteRoot
+
+        assert isinstance(root, RemoteRoot)
+        return root.open(rest, path, self.context or CallContext())
+
     def address(self, root: Root, rest: str) -> str:
         """Return the path that leads to `rest` of a root: relative to the first root, absolute below any other."""
         return rest if root is self.roots[0] else os.path.join(root.path, rest)
@@ -208,6 +219,11 @@ class Guard:
 
         root, rest = self.admit(path)
         try:
+            if root.is_remote:
+                from eyespan.guard.remote import RemoteRoot
+
+                assert isinstance(root, RemoteRoot)
+                return root.list(rest, path, self.policy, self.context or CallContext())
             return list_directory(self, root, rest, path)
         except (OSError, ReadError) as error:
             raise _with_paths(error, path, self.address(root, rest)) from None

@@ -58,7 +58,7 @@ def list_directory(guard: Guard, root: Root, rest: str, path: str) -> Listing:
     """
     if guard.backend == "portable":
         return _list_portable(guard, root, rest, path)
-    found = walk.find(guard.roots, root, rest, by_handle=guard.backend != "walk-by-name")
+    found = walk.find(guard.local_roots, root, rest, by_handle=guard.backend != "walk-by-name")
     try:
         _check(guard, found, path)
         # The descriptor may be O_PATH only; "." below it is the same directory, whatever its present name.
@@ -107,13 +107,13 @@ def _list_portable(guard: Guard, root: Root, rest: str, path: str) -> Listing:
     """List by names, as that backend opens, and resolve the path again afterwards."""
     from eyespan.guard import portable
 
-    before = portable.find(guard.roots, root, rest)
+    before = portable.find(guard.local_roots, root, rest)
     if before.fd >= 0:
         close_fd(before.fd)
         raise NotRegular(path, what="file")
     _check(guard, before, path)
     listing = _scan(guard, os.path.join(before.root.canonical, before.canonical), before)
-    if portable.find(guard.roots, root, rest).canonical != before.canonical:
+    if portable.find(guard.local_roots, root, rest).canonical != before.canonical:
         raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
     return listing
 

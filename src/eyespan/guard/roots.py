@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import os
 
-from eyespan.context import CallContext, WouldBlock
+from eyespan.context import WouldBlock
 from eyespan.source import close_fd
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class Root:
@@ -21,6 +17,8 @@ class Root:
     """
 
     __slots__ = ("canonical", "device", "fd", "is_closed", "never_hangs", "path", "prefix", "spellings")
+
+    is_remote = False
 
     def __init__(self, path: str | os.PathLike[str], *, may_block: bool = True) -> None:
         """Raises: NotADirectoryError, OSError; with `may_block=False` WouldBlock, if opening it may block."""
@@ -53,6 +51,11 @@ class Root:
         self.prefix = f"/{'/'.join(deepest)}/"
         """The start of nearly all absolute paths below it."""
         self.device = os.fstat(self.fd).st_dev if self.fd >= 0 else -1
+
+    @property
+    def address(self) -> str:
+        """Return the text that opens the same root again."""
+        return self.path
 
     def close(self) -> None:
         """Close the directory."""
@@ -93,33 +96,6 @@ class Root:
 
     def __repr__(self) -> str:
         return f"Root({self.path!r})"
-
-
-def open_roots(paths: Sequence[str | os.PathLike[str]], deadline_seconds: float | None) -> tuple[Root, ...]:
-    """Open roots within a deadline.
-
-    Raises: TimeoutError (an OSError) if a file system does not respond; OSError, NotADirectoryError, ValueError.
-    """
-    from eyespan.errors import Stuck, TimedOut
-
-    context = CallContext(deadline_seconds)
-    opened: list[Root] = []
-    try:
-        for path in paths:
-            try:
-                opened.append(Root(path, may_block=False))
-            except WouldBlock:
-                from eyespan.guard import blocking  # most processes never need it
-
-                # A root that opens after the deadline has no reference, so it closes itself.
-                opened.append(blocking.within(context, _opener(path), key=("root", os.fspath(path))))
-        return tuple(opened)
-    except (TimedOut, Stuck) as error:
-        raise TimeoutError(f"the root {os.fspath(paths[len(opened)])!r} cannot be opened: {error}") from None
-
-
-def _opener(path: str | os.PathLike[str]) -> Callable[[CallContext], Root]:
-    return lambda _: Root(path)
 
 
 def _components(path: str) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ _MASK = 2**64 - 1
 """Device and inode numbers use all 64 bits on some file systems; times before 1970 are negative."""
 
 Key = tuple["Hashable", ...]
-"""The identity of a source and its line feed; only keys of local files are written to disk."""
+"""The identity of a source and its line feed; only keys of two numbers are written to disk."""
 
 
 class IndexCache:
@@ -75,10 +75,11 @@ class IndexCache:
         same = now.st_size == was.st_size and stamp_of(now) == stamp_of(was)
         if not same and (now.st_size <= was.st_size or not source.is_file):
             return  # changed during the scan, other than by growing
-        stamp = None if max(stamp_of(was)) > started_ns - RACY_NS else stamp_of(was)
+        is_racy = not source.is_version and max(stamp_of(was)) > started_ns - RACY_NS
+        stamp = None if is_racy else stamp_of(was)
         try:
             # Samples are for files that grow; sampling decoded bytes would take another pass.
-            samples = fingerprint(source, index.covered) if source.is_file else b""
+            samples = fingerprint(source, index.covered) if source.is_file else bytes(16)
             index = index.stamped(was.st_size, stamp, samples)
         except ReadError:
             return
@@ -99,7 +100,9 @@ class IndexCache:
     # --- on disk ---------------------------------------------------------------------------------------------------
 
     def _may_be_on_disk(self, source: Source) -> bool:
-        return self.directory is not None and source.is_file and source.size_bytes >= DISK_MIN_BYTES
+        if self.directory is None or not (source.is_file or source.is_version):
+            return False
+        return source.size_bytes >= DISK_MIN_BYTES
 
     def _load(self, key: Key) -> LineIndex | None:
         data = load_file(self.directory, _name(key))

@@ -39,7 +39,7 @@ def read_parts(
 
     Raises: ScanLimit, TooLarge, WindowTooLarge, and what reading raises.
     """
-    encoding = UTF8 if request.encoding == "utf-8" else choose(request.encoding, source.first_bytes, source.read_at)
+    encoding = UTF8 if request.encoding == "utf-8" else _encoding(source, request.encoding)
     if not encoding.has_lines:
         return _read_decoded(source, request, selection, encoding, context)
     if type(selection) is Lines and encoding.name == "utf-8" and not encoding.bom:
@@ -66,7 +66,7 @@ def read_parts(
 def stream(opened: Opened, selection: Selection, context: CallContext) -> Iterator[TextPart]:
     """Yield the same lines in small parts; at least one part, which may be empty."""
     source, request = opened.source, opened.request
-    encoding = choose(request.encoding, source.first_bytes, source.read_at)
+    encoding = _encoding(source, request.encoding)
     if isinstance(selection, Lines) and encoding.has_lines:
         lines = LineReader(source, request, encoding, context)
         try:
@@ -92,6 +92,11 @@ def _read_decoded(
     if encoding.confidence is not None:
         found["encoding_confidence"] = encoding.confidence
     return parts, {**facts, **found}
+
+
+def _encoding(source: Source, rule: str) -> Encoding:
+    # To search a remote file for its first other character would take as long as a scan.
+    return choose(rule, source.first_bytes, None if source.is_version else source.read_at)
 
 
 def _encoding_facts(

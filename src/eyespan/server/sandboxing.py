@@ -39,6 +39,7 @@ def confine(options: ServeOptions, roots: Iterable[Root], audit: Audit | None) -
 
 def needs_of(options: ServeOptions, roots: Iterable[Root]) -> Needs:
     """Return the needs of a server with these options. Create the cache directory, which is impossible from inside."""
+    from eyespan.guard.remote import RemoteRoot
     from eyespan.lines.cache import open_directory, shared
     from eyespan.source import close_fd
 
@@ -50,7 +51,8 @@ def needs_of(options: ServeOptions, roots: Iterable[Root]) -> Needs:
         cache = None
     else:
         close_fd(fd)
-    reached: list[str] = []
+    stores = [root for root in roots if isinstance(root, RemoteRoot)]
+    reached = [address for root in stores for address in root.addresses()]
     if options.oauth_issuer is not None:
         reached += [options.oauth_issuer, os.environ.get("EYESPAN_OAUTH_JWKS", options.oauth_issuer)]
     if options.otel:
@@ -64,7 +66,7 @@ def needs_of(options: ServeOptions, roots: Iterable[Root]) -> Needs:
         # A device or a pipe is never rotated, so it needs no access to its directory.
         append = (os.path.dirname(log) if os.path.isfile(log) or not os.path.exists(log) else log,)
     return Needs(
-        roots=tuple(roots),
+        roots=tuple([root for root in roots if not root.is_remote]),
         append=append,
         cache=(cache,) if cache is not None else (),
         ports=ports,

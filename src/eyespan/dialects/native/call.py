@@ -193,6 +193,8 @@ def _plan_ask(ask: Ask, args: NativeArgs, view: View, files: Files) -> Sequence[
         return [resolve(ask.readings, take, files.suggestions.exists)]
     except (errors.Cancelled, errors.TimedOut):
         raise
+    except (errors.StoreFailure, errors.Changed) as error:
+        return [Failure(ask.written, error)]  # the name is right
     except errors.ReadError as error:
         failure = error
     try:

@@ -1,0 +1,128 @@
+"""Buckets, by obstore. It takes credentials from the environment, a profile or the instance."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from eyespan.errors import Changed, Missing, NotFound, PermissionRefused, StoreFailure
+from eyespan.guard.remote.store import (
+    FIRST_PAUSE_SECONDS,
+    MAX_NAMES,
+    MAX_TRIES,
+    REQUEST_SECONDS,
+    Store,
+    Version,
+    refused,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from eyespan.context import CallContext
+    from eyespan.errors import ReadError
+
+
+class BucketStore(Store):
+    """A bucket and a prefix. The prefix is part of the store, so no key can name anything above it."""
+
+    def __init__(self, url: str, asked: str = "") -> None:
+        """Raises: Missing, StoreFailure."""
+        super().__init__()
+        try:
+            from obstore.store import from_url
+        except ImportError:
+            raise Missing(asked, what="a bucket", install="pip install 'eyespan[remote]'") from None
+        self.name = url.partition("://")[0] + "://" + url.partition("://")[2].partition("/")[0]
+        limits = {
+            "client_options": {
+                "timeout": timedelta(seconds=REQUEST_SECONDS),
+                "connect_timeout": timedelta(seconds=REQUEST_SECONDS),
+                "allow_http": True,  # an endpoint of the host's own environment may have no TLS
+                "user_agent": "eyespan",
+            },
+            "retry_config": {
+                "max_retries": MAX_TRIES - 1,
+                "retry_timeout": timedelta(seconds=4 * REQUEST_SECONDS),
+                "backoff": {
+                    "init_backoff": timedelta(seconds=FIRST_PAUSE_SECONDS),
+                    "max_backoff": timedelta(seconds=1),
+                    "base": 3,
+                },
+            },
+        }
+        try:
+            self._store: Any = from_url(url, **limits)  # type: ignore[call-overload]  # its overloads name each scheme
+        except Exception as error:
+            raise StoreFailure(asked, f"{self.name} cannot be used: {_words(error)}") from None
+
+    def get(
+        self, key: str, start: int, size_bytes: int, version: Version | None, context: CallContext, asked: str
+    ) -> tuple[bytes, Version]:
+        context.check()
+        options: dict[str, Any] = {"range": (start, start + size_bytes)}
+        if version is not None and version.etag:
+            options["if_match"] = version.etag
+        try:
+            try:
+                found, data = self._request(key, options)
+            except Exception as error:
+                if version is not None or start or "416" not in str(error):
+                    raise
+                found, data = self._request(key, {})  # an empty object has no range
+        except Exception as error:
+            raise self._failure(error, asked) from None
+        if version is not None and found != version:
+            raise Changed(asked)
+        self.received_bytes += len(data)
+        return data, found
+
+    def _request(self, key: str, options: dict[str, Any]) -> tuple[Version, bytes]:
+        import obstore
+
+        self.requests += 1
+        answer = obstore.get(self._store, key, options=options)  # type: ignore[arg-type]  # a dictionary, not its type
+        meta = answer.meta
+        modified_ns = int(meta["last_modified"].timestamp() * 1e9)
+        return Version(meta["size"], meta["e_tag"] or "", modified_ns), bytes(answer.bytes())
+
+    def names(self, prefix: str, context: CallContext, asked: str) -> tuple[list[str], list[str], bool]:
+        import obstore
+
+        context.check()
+        self.requests += 1
+        try:
+            answer = obstore.list_with_delimiter(self._store, prefix or None)
+        except Exception as error:
+            raise self._failure(error, asked) from None
+        directories = [path.rstrip("/").rpartition("/")[2] for path in answer["common_prefixes"]]
+        objects = [meta["path"].rpartition("/")[2] for meta in answer["objects"] if meta["path"].rstrip("/") != prefix]
+        is_cut = len(directories) + len(objects) > MAX_NAMES
+        return directories[:MAX_NAMES], objects[: max(0, MAX_NAMES - len(directories))], is_cut
+
+    def _failure(self, error: Exception, asked: str) -> ReadError:
+        from obstore import exceptions
+
+        match error:
+            case FileNotFoundError():
+                return NotFound(asked)
+            case exceptions.PermissionDeniedError() | exceptions.UnauthenticatedError():
+                return refused(403, asked, self.name)
+            case exceptions.PreconditionError():
+                return Changed(asked)
+            case _:
+                text = str(error)
+                for status in (301, 307, 403, 429, 503):
+                    if f"status {status}" in text or f"status: {status}" in text or f" {status} " in text:
+                        return refused(status, asked, self.name)
+                if "timed out" in text or "timeout" in text.lower():
+                    return StoreFailure(asked, f"{self.name} did not answer in {REQUEST_SECONDS:g} s, several times")
+                if "credential" in text.lower():
+                    reason = f"{self.name}: this host has no credentials for it"
+                    return PermissionRefused(asked, 13, reason)
+                return StoreFailure(asked, f"{self.name} cannot be read: {_words(error)}")
+
+
+def _words(error: Exception) -> str:
+    """Return the kind of an error. Its text may hold the addresses and headers of requests, so it is not shown."""
+    return "the request is not supported" if type(error).__name__ == "NotSupportedError" else "the request failed"

@@ -1,0 +1,72 @@
+"""What a store of objects answers: ranges of one version of an object, and names. Errors are those of a read."""
+
+from __future__ import annotations
+
+import errno
+
+from eyespan.errors import Changed, NotFound, PermissionRefused, StoreFailure
+from eyespan.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from eyespan.context import CallContext
+    from eyespan.errors import ReadError
+
+REQUEST_SECONDS = 3.0
+"""The longest wait for a byte of an answer; the request is then repeated."""
+MAX_TRIES = 4
+FIRST_PAUSE_SECONDS = 0.1
+"""The pause before the first repetition; each is three times as long as the one before."""
+MAX_NAMES = 10_000
+
+
+@record
+class Version:
+    """One version of an object. `etag` is "" where the store gives none; `modified_ns` is 0 likewise."""
+
+    size_bytes: int
+    etag: str
+    modified_ns: int
+
+
+class Store:
+    """The objects below one prefix. A subclass provides `get` and `names`."""
+
+    name = "the store"
+
+    def __init__(self) -> None:
+        self.requests = 0
+        """The number of requests so far, without repetitions by a library."""
+        self.received_bytes = 0
+
+    def get(
+        self, key: str, start: int, size_bytes: int, version: Version | None, context: CallContext, asked: str
+    ) -> tuple[bytes, Version]:
+        """Return a range of an object and the version it belongs to; less than `size_bytes` at its end.
+
+        With a `version`, any other version is the error `Changed`. Raises: ReadError.
+        """
+        raise NotImplementedError  # abstract
+
+    def names(self, prefix: str, context: CallContext, asked: str) -> tuple[list[str], list[str], bool]:
+        """Return the names directly below a prefix: those of directories, those of objects, and True if there are more.
+
+        Raises: ReadError.
+        """
+        raise NotImplementedError  # abstract
+
+
+def refused(status: int, asked: str, store: str) -> ReadError:
+    """Return the error for the status of an answer."""
+    if status in (404, 410):
+        return NotFound(asked)
+    if status in (401, 403):
+        reason = f"{store} refused access ({status}): the credentials of this host do not allow it"
+        return PermissionRefused(asked, errno.EACCES, reason)
+    if status == 412:
+        return Changed(asked)
+    if status in (301, 302, 303, 307, 308):
+        return StoreFailure(asked, f"{store} redirects to another place, which is not followed: check region and host")
+    if status in (429, 503):
+        return StoreFailure(asked, f"{store} is busy ({status}); try again later")
+    return StoreFailure(asked, f"{store} answered with status {status}")

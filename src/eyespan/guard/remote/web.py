@@ -1,0 +1,157 @@
+"""Web servers as roots, by the standard library.
+
+Only the host of the root is ever asked: a redirect is an error, and so is an address of cloud metadata services.
+"""
+
+from __future__ import annotations
+
+import http.client
+import ipaddress
+import socket
+import time
+from email.utils import parsedate_to_datetime
+from urllib.parse import quote, urlsplit
+
+from eyespan.errors import Changed, NotRegular, StoreFailure
+from eyespan.guard.remote.store import FIRST_PAUSE_SECONDS, MAX_TRIES, REQUEST_SECONDS, Store, Version, refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from eyespan.context import CallContext
+
+MAX_WHOLE_BYTES = 32 << 20
+"""The largest file that is read from a server without ranges."""
+METADATA_ADDRESSES = (
+    "169.254.0.0/16",
+    "fe80::/10",
+    "fd00:ec2::254/128",
+    "100.100.100.200/32",
+    "192.0.0.192/32",
+    "168.63.129.16/32",
+)
+_FORBIDDEN = tuple([ipaddress.ip_network(text) for text in METADATA_ADDRESSES])
+
+
+class WebStore(Store):
+    """The files below a directory of a web server."""
+
+    def __init__(self, url: str, asked: str = "") -> None:
+        """Raises: StoreFailure."""
+        super().__init__()
+        parts = urlsplit(url)
+        self._is_secure = parts.scheme == "https"
+        try:
+            self._port = parts.port or (443 if self._is_secure else 80)
+        except ValueError:
+            raise StoreFailure(asked, f"{parts.scheme}://{parts.netloc} has an invalid port") from None
+        self._host = parts.hostname or ""
+        self._path = parts.path.rstrip("/")
+        self.name = f"{parts.scheme}://{parts.netloc}"
+
+    def get(
+        self, key: str, start: int, size_bytes: int, version: Version | None, context: CallContext, asked: str
+    ) -> tuple[bytes, Version]:
+        headers = {"Range": f"bytes={start}-{start + size_bytes - 1}", "Accept-Encoding": "identity"}
+        if version is not None and version.etag and not version.etag.startswith("W/"):
+            headers["If-Match"] = version.etag
+        path = "/".join([self._path, *[quote(part, safe="") for part in key.split("/")]])
+        pause = FIRST_PAUSE_SECONDS
+        for tries_left in range(MAX_TRIES - 1, -1, -1):
+            context.check()
+            try:
+                status, found, data = self._request(path, headers, start, size_bytes, asked)
+            except (OSError, http.client.HTTPException):
+                if not tries_left:
+                    raise StoreFailure(asked, f"{self.name} cannot be reached, or its answers break off") from None
+            else:
+                if status in (200, 206):
+                    if version is not None and found != version:
+                        raise Changed(asked)
+                    self.received_bytes += len(data)
+                    return data, found
+                if not tries_left or (status < 500 and status != 429):
+                    raise refused(status, asked, self.name)
+            time.sleep(pause)
+            pause *= 3
+        raise AssertionError("the last try returns or raises")
+
+    def _request(
+        self, path: str, headers: dict[str, str], start: int, size_bytes: int, asked: str
+    ) -> tuple[int, Version, bytes]:
+        """Make one request. Raises: OSError, HTTPException, StoreFailure."""
+        self.requests += 1
+        connection = self._connect(asked)
+        try:
+            connection.request("GET", path, headers={"User-Agent": "eyespan", **headers})
+            answer = connection.getresponse()
+            total = int(answer.headers.get("Content-Length") or 0)
+            if answer.status == 416 and answer.headers.get("Content-Range") == "bytes */0":
+                return 200, _version(answer, 0), b""
+            if answer.status == 206:
+                first, total = _content_range(answer, asked, self.name)
+                if first != start:
+                    raise StoreFailure(asked, f"{self.name} answered with another range than it was asked for")
+                return 206, _version(answer, total), _body(answer, min(size_bytes, total - start))
+            if answer.status == 200:
+                if total > MAX_WHOLE_BYTES or "Content-Length" not in answer.headers:
+                    raise StoreFailure(asked, f"{self.name} cannot send parts of a file, and this one is too large")
+                return 200, _version(answer, total), _body(answer, total)[start : start + size_bytes]
+            return answer.status, Version(0, "", 0), b""
+        except ValueError:
+            raise StoreFailure(asked, f"{self.name} sent an invalid header") from None
+        finally:
+            connection.close()
+
+    def _connect(self, asked: str) -> http.client.HTTPConnection:
+        """Connect to an address that was checked, so that a second lookup cannot give another one."""
+        found = socket.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
+        for *_, address in found:
+            host = ipaddress.ip_address(str(address[0]).partition("%")[0])
+            mapped = getattr(host, "ipv4_mapped", None) or host
+            if any(mapped.version == network.version and mapped in network for network in _FORBIDDEN):
+                raise StoreFailure(asked, f"{self.name} is an address of cloud metadata, which is never read")
+        kind, _, protocol, _, address = found[0]
+        connected = socket.socket(kind, socket.SOCK_STREAM, protocol)
+        connected.settimeout(REQUEST_SECONDS)
+        try:
+            connected.connect(address)
+            if self._is_secure:
+                import ssl
+
+                connected = ssl.create_default_context().wrap_socket(connected, server_hostname=self._host)
+        except BaseException:
+            connected.close()
+            raise
+        connection = http.client.HTTPConnection(self._host, self._port, timeout=REQUEST_SECONDS)
+        connection.sock = connected
+        return connection
+
+    def names(self, prefix: str, context: CallContext, asked: str) -> tuple[list[str], list[str], bool]:
+        raise NotRegular(asked, what="web directory")
+
+
+def _version(answer: http.client.HTTPResponse, total: int) -> Version:
+    modified_ns = 0
+    if text := answer.headers.get("Last-Modified"):
+        try:
+            modified_ns = int(parsedate_to_datetime(text).timestamp() * 1e9)
+        except (ValueError, OverflowError):
+            pass
+    return Version(total, answer.headers.get("ETag") or "", modified_ns)
+
+
+def _content_range(answer: http.client.HTTPResponse, asked: str, store: str) -> tuple[int, int]:
+    """Return the first byte and the size of the whole file. Raises: StoreFailure, ValueError."""
+    unit, _, rest = (answer.headers.get("Content-Range") or "").partition(" ")
+    span, _, total = rest.partition("/")
+    if unit != "bytes" or not total.isdigit():
+        raise StoreFailure(asked, f"{store} does not report the size of the file")
+    return int(span.partition("-")[0]), int(total)
+
+
+def _body(answer: http.client.HTTPResponse, size_bytes: int) -> bytes:
+    """Return the body. Raises: IncompleteRead for one that is shorter than announced, OSError."""
+    data = answer.read(size_bytes)
+    if len(data) < size_bytes:
+        raise http.client.IncompleteRead(data, size_bytes - len(data))
+    return data

@@ -1,0 +1,245 @@
+"""Web servers as roots, with a real server that counts requests and misbehaves."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from eyespan import Policy, Workspace
+from eyespan.guard.remote import source as remote_source
+from eyespan.guard.remote import store as remote_store
+from eyespan.guard.remote import web
+
+from .range_server import RangeServer, breaks_off, hangs, status
+
+CALLS = {
+    "native": {"files": ["a.txt"]},
+    "codex": {"file_path": "/data/a.txt"},
+    "claude": {"file_path": "/data/a.txt"},
+    "forge": {"path": "a.txt"},
+    "workspace": {"path": "a.txt"},
+}
+
+
+def lines(count):
+    return b"".join([b"line %07d of a remote file\n" % number for number in range(1, count + 1)])
+
+
+MODIFIED_NS = 1_793_577_600_000_000_000
+"""The time that the server reports."""
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch):
+    monkeypatch.setattr(web, "FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(web, "REQUEST_SECONDS", 0.5)
+
+
+@pytest.mark.parametrize("dialect", CALLS)
+def test_a_small_file_takes_one_request_in_every_dialect(dialect, server, workspace, tmp_path):
+    (tmp_path / "a.txt").write_bytes(server.files["a.txt"])
+    os.utime(tmp_path / "a.txt", ns=(MODIFIED_NS, MODIFIED_NS))
+    with Workspace(tmp_path) as local:
+        arguments = {
+            key: str(tmp_path / "a.txt") if key == "file_path" else value for key, value in CALLS[dialect].items()
+        }
+        expected = local.tool(dialect).call(arguments).text
+
+    reply = workspace.tool(dialect).call(CALLS[dialect])
+
+    assert not reply.is_error
+    assert reply.text == expected
+    assert len(server.requests) == 1
+
+
+def test_a_large_file_is_read_in_ranges_of_its_own(server, workspace):
+    server.files["big.log"] = lines(400_000)
+    tool = workspace.tool("codex")
+
+    assert tool.call({"file_path": "/data/big.log", "limit": 5000}).text.count("\n") == 4999
+    assert (len(server.requests), server.sent_bytes < 500_000) == (2, True)
+    assert "L390000: line 0390000" in tool.call({"file_path": "/data/big.log", "offset": 390_000, "limit": 2}).text
+    server.requests.clear()
+    server.sent_bytes = 0
+    assert "L380000: line 0380000" in tool.call({"file_path": "/data/big.log", "offset": 380_000, "limit": 2}).text
+    assert len(server.requests) <= 3, "the index of the first scan is used"
+    assert server.sent_bytes < 500_000
+
+
+def test_memory_is_bounded_by_blocks(server, workspace):
+    server.files["big.log"] = lines(400_000)
+    opened = []
+    real = remote_source.RemoteFile.read_at
+
+    def read_at(self, offset, size_bytes):
+        data = real(self, offset, size_bytes)
+        opened.append(sum(map(len, self._blocks.values())))
+        return data
+
+    remote_source.RemoteFile.read_at = read_at
+    try:
+        workspace.tool("codex").call({"file_path": "/data/big.log", "offset": 390_000})
+    finally:
+        remote_source.RemoteFile.read_at = real
+
+    assert max(opened) <= 3 * remote_source.MAX_BLOCK_BYTES
+
+
+@pytest.mark.parametrize("fault", [status(500), status(503), status(429), breaks_off(b"one"), hangs(0.6)])
+def test_a_fault_is_overcome_by_another_request(fault, server, workspace):
+    server.faults = [fault, fault]
+
+    reply = workspace.tool("forge").call({"path": "a.txt"})
+
+    assert "three" in reply.text
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "words"),
+    [
+        (404, "not_found", "no such file"),
+        (403, "permission", "credentials"),
+        (401, "permission", "credentials"),
+        (500, "store", "answered with status 500"),
+        (503, "store", "try again later"),
+    ],
+)
+def test_a_refusal_is_explained(number, code, words, server, workspace):
+    server.faults = [status(number)] * 8
+
+    reply = workspace.tool("native").call({"files": ["a.txt"]})
+
+    assert reply.is_error
+    assert words in reply.text
+    assert reply.error.code == code
+
+
+def test_a_redirect_is_not_followed(server, workspace):
+    other = RangeServer()
+    other.files["a.txt"] = b"secret\n"
+    server.faults = [status(302, Location=f"{other.url}/a.txt")]
+
+    reply = workspace.tool("native").call({"files": ["a.txt"]})
+
+    assert reply.is_error
+    assert "redirects" in reply.text
+    assert other.requests == []
+    other.close()
+
+
+def test_an_answer_never_mixes_two_versions(server, workspace):
+    server.files["big.log"] = lines(100_000)
+
+    def replaced(handler):
+        server.etags["big.log"] = '"two"'
+        server.files["big.log"] = lines(100_000).replace(b"remote", b"CHANGE")
+        server.answer(handler)
+
+    server.faults = [None, replaced]
+    reply = workspace.tool("codex").call({"file_path": "/data/big.log", "offset": 90_000})
+
+    assert reply.is_error
+    assert reply.error.code == "changed"
+    assert "CHANGE" in workspace.tool("codex").call({"file_path": "/data/big.log", "offset": 90_000, "limit": 1}).text
+
+
+def test_a_server_without_versions_is_compared_by_size_and_time(server, workspace):
+    server.files["big.log"] = lines(100_000)
+    server.etags["big.log"] = 'W/"weak"'
+
+    def replaced(handler):
+        server.files["big.log"] = lines(100_001)
+        server.answer(handler)
+
+    server.faults = [None, replaced]
+    assert workspace.tool("codex").call({"file_path": "/data/big.log", "offset": 90_000}).is_error
+
+
+def test_a_server_without_ranges_sends_small_files_whole(server, workspace, monkeypatch):
+    server.has_ranges = False
+    assert "three" in workspace.tool("forge").call({"path": "a.txt"}).text
+    monkeypatch.setattr(web, "MAX_WHOLE_BYTES", 10)
+    assert "cannot send parts of a file" in workspace.tool("native").call({"files": ["a.txt"]}).text
+
+
+def test_an_empty_file_is_empty(server, workspace):
+    server.files["empty"] = b""
+
+    assert "empty" in workspace.tool("native").call({"files": ["empty"]}).text
+
+
+@pytest.mark.parametrize(
+    "path", ["../a.txt", "x/../../a.txt", "x//a.txt", "%2e%2e/a.txt", "x%2fa.txt", "a.txt?x", "a.txt#x"]
+)
+def test_odd_names_are_refused_or_exact(path, server, workspace):
+    server.files["x/a.txt"] = b"below\n"
+    reply = workspace.tool("forge").call({"path": path})
+
+    assert reply.is_error
+    assert all(asked.startswith("/files/") and "/../" not in asked for asked, _ in server.requests)
+
+
+def test_denied_names_cost_no_request(server, workspace):
+    server.files[".env"] = b"KEY=1\n"
+
+    assert workspace.tool("native").call({"files": [".env"]}).is_error
+    assert server.requests == []
+
+
+def test_rules_of_the_host_apply(server):
+    with Workspace(server.url, policy=Policy(deny=["a.*"])) as workspace:
+        assert workspace.tool("forge").call({"path": "a.txt"}).is_error
+    assert server.requests == []
+
+
+def test_a_store_that_hangs_ends_at_the_deadline(server, monkeypatch):
+    monkeypatch.setattr(web, "REQUEST_SECONDS", 30)
+    server.faults = [hangs(3)]
+    with Workspace(server.url, deadline_seconds=0.3) as workspace:
+        reply = workspace.tool("native").call({"files": ["a.txt"]})
+
+    assert "no answer within 0.3 s" in reply.text
+
+
+@pytest.mark.parametrize(
+    "address", ["169.254.169.254", "100.100.100.200", "[fd00:ec2::254]", "[::ffff:169.254.169.254]"]
+)
+def test_addresses_of_cloud_metadata_are_never_asked(address):
+    with Workspace(f"http://{address}/latest") as workspace:
+        reply = workspace.tool("native").call({"files": ["meta-data"]})
+
+    assert "never read" in reply.text
+
+
+def test_local_and_remote_roots_mix(server, tmp_path):
+    (tmp_path / "b.txt").write_text("local\n")
+    (tmp_path / "link").symlink_to("/data/a.txt")
+    with Workspace(tmp_path, f"/data={server.url}") as workspace:
+        tool = workspace.tool("native")
+        assert "local" in tool.call({"files": ["b.txt"]}).text
+        assert "three" in tool.call({"files": ["/data/a.txt"]}).text
+        assert "three" not in tool.call({"files": ["link"]}).text
+
+
+def test_documents_and_archives_are_read(server, workspace, tmp_path):
+    import zipfile
+
+    with zipfile.ZipFile(tmp_path / "z.zip", "w") as archive:
+        archive.writestr("in.txt", "inside\n")
+        archive.writestr(".env", "KEY=1")
+    server.files["z.zip"] = (tmp_path / "z.zip").read_bytes()
+    tool = workspace.tool("native")
+
+    assert "in.txt" in tool.call({"files": ["z.zip"]}).text
+    assert "inside" in tool.call({"files": ["z.zip!/in.txt"]}).text
+    assert "KEY" not in tool.call({"files": ["z.zip!/.env"]}).text
+
+
+def test_the_store_counts_what_it_was_asked(server, workspace):
+    workspace.tool("forge").call({"path": "a.txt"})
+    store = workspace.roots[0].store()
+
+    assert isinstance(store, remote_store.Store)
+    assert (store.requests, store.received_bytes) == (1, len(server.files["a.txt"]))
