@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import plistlib
 import sqlite3
 import tempfile
 from importlib import import_module
@@ -282,6 +283,57 @@ class Parquet(DocumentTarget):
         return made
 
 
+class Npy(DocumentTarget):
+    name = "npy"
+
+    def seeds(self) -> list[bytes]:
+        from tests.decoders.test_numpy_arrays import NUMBERS, npy
+
+        return [NUMBERS, npy([("x", "<i2"), ("name", "<U1")], (1,), b"\7\0a\0\0\0")]
+
+
+class Avro(DocumentTarget):
+    name = "avro"
+
+    def seeds(self) -> list[bytes]:
+        from tests.decoders.test_avro import BLOCKS, SHIP, container
+
+        return [container(SHIP, BLOCKS, codec).getvalue() for codec in ("null", "deflate")]
+
+
+class Plist(DocumentTarget):
+    name = "plist"
+
+    def seeds(self) -> list[bytes]:
+        value = {"a": [1, 2.5, True, b"raw"], "text": "é" * 20, "nested": [{"b": [1] * 20}]}
+        return [plistlib.dumps(value, fmt=plistlib.FMT_BINARY)]
+
+
+class Text(DocumentTarget):
+    """Readable sources that are shown as documents on request."""
+
+    how = (*damage.WEB, damage.swell)
+    source = b""
+
+    def seeds(self) -> list[bytes]:
+        return [self.source]
+
+
+class Mbox(Text):
+    name = "mbox"
+    source = b"From x@y Mon Jun 01 10:00:00 2009\nFrom: a@b\nSubject: s\n\nbody\n\nFrom z\nTo: c@d\n\nmore\n"
+
+
+class Calendar(Text):
+    name, suffix = "calendar", "ics"
+    source = b'BEGIN:VEVENT\r\nSUMMARY;X="a:b":Launch\\, at\r\n last\r\nDTSTART:20240102T030405Z\r\nEND:VEVENT\r\n'
+
+
+class Subtitles(Text):
+    name, suffix = "subtitles", "vtt"
+    source = b"WEBVTT\n\n00:11.000 --> 00:13.000\n<v Ada>here\n\n1\n00:00:14,5 --> 00:00:15,5\n{\\an8}two\n"
+
+
 class Decoder(Target):
     """A decoder in Python, called in this process: faster, and coverage can guide the inputs."""
 
@@ -312,7 +364,7 @@ class Decoder(Target):
     def check(self, data: bytes) -> str:
         from eyespan.errors import Missing, Unreadable
 
-        params = {"seconds": 10.0}
+        params = {"seconds": 10.0, "first": 1, "count": 10, "table": None, "windowed": False}
         try:
             facts, blobs = self.decode(_File(data), params)
         except (Unreadable, Missing) as error:
@@ -338,5 +390,6 @@ class _File(io.BytesIO):
 
 
 _CONVERTED = (Docx, Pptx, Sheet, Odf, Xls, Rtf, Doc, Ppt, Msg, Epub, Html, Eml)
-TARGETS = (Image(), Pdf(), *(kind() for kind in _CONVERTED), Sqlite(), Parquet())
-DECODERS = tuple(Decoder(kind) for kind in _CONVERTED if kind is not Sheet)  # calamine is not Python
+_SMALL = (Npy, Avro, Plist, Mbox, Calendar, Subtitles)
+TARGETS = (Image(), Pdf(), *(kind() for kind in (*_CONVERTED, *_SMALL)), Sqlite(), Parquet())
+DECODERS = tuple(Decoder(kind) for kind in (*_CONVERTED, *_SMALL) if kind is not Sheet)  # calamine is not Python

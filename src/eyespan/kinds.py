@@ -244,6 +244,18 @@ def _is_parquet(first_bytes: bytes) -> bool:
     return first_bytes.startswith(b"PAR1") and not _is_plain_text(first_bytes)
 
 
+def _is_npy(first_bytes: bytes) -> bool:
+    return first_bytes.startswith(b"\x93NUMPY")
+
+
+def _is_avro(first_bytes: bytes) -> bool:
+    return first_bytes.startswith(b"Obj\x01")
+
+
+def _is_binary_plist(first_bytes: bytes) -> bool:
+    return first_bytes.startswith(b"bplist0") and not _is_plain_text(first_bytes)
+
+
 _TAR_BLOCK = 512
 
 
@@ -556,11 +568,48 @@ KINDS: tuple[Kind, ...] = (
         parts="tables",
     ),
     Kind(
+        "npy",
+        "eyespan.readers.tables",
+        "an array",
+        matches=_is_npy,
+        starts=b"\x93",
+        decoder="eyespan.decoders.numpy_arrays:decode",
+        parts="table",
+    ),
+    Kind(
+        "npz",
+        "eyespan.readers.tables",
+        "a list of arrays",
+        suffixes=(".npz",),
+        signature=b"PK",
+        decoder="eyespan.decoders.numpy_arrays:decode_archive",
+        parts="tables",
+    ),
+    Kind(
+        "avro",
+        "eyespan.readers.tables",
+        "a table",
+        matches=_is_avro,
+        starts=b"O",
+        decoder="eyespan.decoders.avro:decode",
+        parts="table",
+    ),
+    Kind(
+        "plist",
+        "eyespan.readers.converted",
+        "a property list",
+        matches=_is_binary_plist,
+        starts=b"b",
+        decoder="eyespan.decoders.plist:decode",
+        layout="text",
+    ),
+    Kind(
         "parquet",
         "eyespan.readers.tables",
         "a table",
         matches=_is_parquet,
         starts=b"P",
+        parts="table",
         decoder="eyespan.decoders.parquet:decode",
         needs="duckdb",
         extra="tables",

@@ -19,6 +19,7 @@ from eyespan import Workspace, worker
 from eyespan.context import CallContext
 from eyespan.decoders import sqlite as sqlite_decoder
 from eyespan.decoders import tabular
+from eyespan.dialects import pieces
 from eyespan.errors import Binary, Missing, NoMember, ReadError, ScanLimit, TimedOut, Unreadable
 from eyespan.model import MIB, DocumentOptions, ReadRequest, TableOptions
 from eyespan.readers import tables
@@ -292,7 +293,7 @@ def test_the_schema_of_all_tables_and_some_rows(database):
         "## table users, 100 rows\n"
         "columns: id INTEGER primary key, name TEXT not null, born date default '2000-01-01', face BLOB, "
         "loud TEXT generated\n"
-        "rows 1-3 of 100\n"
+        "rows 1-3 of 100; the next with :users rows 4-100\n"
         "| id | name | born | face | loud |\n"
         "| --- | --- | --- | --- | --- |\n"
         "| 1 | user 1 | 2000-01-01 | x'01' (1 bytes) | USER 1 |\n"
@@ -482,7 +483,7 @@ def test_schema_and_rows_of_a_parquet_file(codec, tmp_path):
         "Parquet, 8 columns, 5000 rows, 1 row group\n"
         "columns: id BIGINT, name VARCHAR, price DOUBLE, day DATE, at TIMESTAMP WITH TIME ZONE, list BIGINT[], "
         "pair STRUCT(a BIGINT, b VARCHAR), raw BLOB\n\n"
-        "rows 1-2 of 5000\n"
+        "rows 1-2 of 5000; the next with :rows 3-1002\n"
         "| id | name | price | day | at | list | pair | raw |\n"
         "| --- | --- | --- | --- | --- | --- | --- | --- |\n"
         "| 0 | name 0 | 0.0 | 2020-01-01 | 2020-01-01 08:00:00+00 | [0] | {'a': 0, 'b': x} | ab |\n"
@@ -603,3 +604,45 @@ def test_the_worker_has_what_it_needs_within_its_limits(database):
                 assert small.run(task, file.fileno(), params, asked=name)[1]
     finally:
         small.stop()
+
+
+# --- windows of rows --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "window"),
+    [
+        ("rows 10-20", ("", 10, 11)),
+        ("rows 7", ("", 7, 1)),
+        ("rows 7-", ("", 7, pieces.TABLE_ROWS)),
+        ("users rows 10-20", ("users", 10, 11)),
+        ("users?rows=10-20", ("users", 10, 11)),
+        ("users?limit=50", ("users", 1, 50)),
+        ("users?offset=100&limit=5", ("users", 101, 5)),
+        ("users", None),
+        ("arrows 5", None),
+        ("rows x", None),
+        ("users?limit=²", None),
+        ("users?where=1", None),
+    ],
+)
+def test_a_name_selects_rows(name, window):
+    assert pieces.row_window(name) == window
+
+
+def test_windows_of_rows_are_read_from_each_kind_of_table(tmp_path):
+    with duckdb.connect() as database:
+        database.execute(f"copy (select range as n from range(50)) to '{tmp_path}/a.parquet' (format parquet)")
+    with sqlite3.connect(tmp_path / "a.sqlite") as database:
+        database.execute("create table t (n)")
+        database.executemany("insert into t values (?)", [(n,) for n in range(50)])
+    database.close()
+    (tmp_path / "a.csv").write_text("n\n" + "".join(f"{n}\n" for n in range(50)))
+    selectors = ("a.parquet:rows 11-12", "a.sqlite:t rows 11-12", "a.sqlite:t?offset=10&limit=2", "a.csv:rows 11-12")
+
+    with Workspace(tmp_path) as workspace:
+        native = workspace.tool("native")
+        answers = [native.call({"files": selector}).text.split("\n") for selector in selectors]
+
+    assert [[line.strip("\t| ") for line in answer[-2:]] for answer in answers] == [["10", "11"]] * 4
+    assert all("rows 11-12 of 50; the next with :" in "\n".join(answer) for answer in answers)

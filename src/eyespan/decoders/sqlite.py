@@ -199,7 +199,7 @@ def _described(database: _Database, one: dict[str, Any], first: int, count: int)
             return "\n".join([*lines, f"its rows cannot be read: {_reason(error)}"])
         text, fit = tabular.table(names, rows)
         one["rows_returned"] = [first, first + fit - 1] if fit else None
-        lines += [tabular.rows_line(first, fit, total), *([text] if fit else [])]
+        lines += [tabular.rows_line(first, fit, total, name), *([text] if fit else [])]
     return "\n".join(lines)
 
 

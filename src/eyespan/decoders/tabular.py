@@ -94,12 +94,16 @@ def columns_line(columns: Sequence[tuple[str, str]], column_count: int | None = 
     return ", ".join(shown) + (f", and {more} more" if more else "")
 
 
-def rows_line(first: int, count: int, total: int | None) -> str:
-    """Return a line with the range of rows that are shown, and the total."""
+def rows_line(first: int, count: int, total: int | None, table: str = "") -> str:
+    """Return a line with the range of rows that are shown, the total, and the piece that selects the next rows."""
     of = "" if total is None else f" of {total}"
     if count <= 0:
         return f"no rows from row {first} on{of}" if first > 1 else "no rows"
-    return f"row {first}{of}" if count == 1 else f"rows {first}-{first + count - 1}{of}"
+    shown = f"row {first}{of}" if count == 1 else f"rows {first}-{first + count - 1}{of}"
+    after = first + count
+    if total is None or after > total:
+        return shown
+    return f"{shown}; the next with :{f'{table} ' if table else ''}rows {after}-{min(total, after + MAX_ROWS - 1)}"
 
 
 def plural(count: int, noun: str) -> str:

@@ -82,12 +82,45 @@ def choose(
         case "sheets", Named(name, within):
             return Choice(Named(name), within, DocumentOptions(sheet=SheetOptions(name)))
         case "tables", Named(name, within):
-            return Choice(Named(name), within, DocumentOptions(table=TableOptions(name, 1, TABLE_ROWS)))
+            table, first, count = row_window(name) or ("", 1, TABLE_ROWS)
+            options = DocumentOptions(table=TableOptions(table or name, first if table else 1, count))
+            return Choice(Named(name), within, options)
+        case "table", Named(name, within) if (window := row_window(name)) and window[0] in ("", "table"):
+            return Choice(Named(name), within, DocumentOptions(table=TableOptions(None, *window[1:])))
         case "frames", Named(name, ()) if name[:1] == "f" and (frame := parse_span(name[1:])) and frame[0] == frame[1]:
             return Choice(Named(name), options=DocumentOptions(image=ImageOptions(frame=frame[0])))
         case "table", Named("table", within):
             return Choice(Named("table"), within)
     raise no_such_part(path, kind, piece)
+
+
+def row_window(name: str) -> tuple[str, int, int] | None:
+    """Return the table, the first row and the number of rows that a name selects; None if it selects no rows.
+
+    Forms: `rows 10-20`, `users rows 10-20`, `users?rows=10-20`, `users?limit=50`, `users?offset=100&limit=50`.
+    """
+    table, separator, text = name.rpartition("rows ")
+    if separator and (not table or table[-1] in " ?:"):
+        span = parse_span(text.strip())
+        return None if span is None else (table.rstrip(" ?:"), *_first_and_count(span))
+    table, separator, query = name.rpartition("?")
+    if not separator:
+        return None
+    given = dict([pair.partition("=")[::2] for pair in query.split("&")])
+    if set(given) == {"rows"} and (span := parse_span(given["rows"])):
+        return table, *_first_and_count(span)
+    if not given or set(given) - {"limit", "offset"} or not all(map(_is_number, given.values())):
+        return None
+    return table, int(given.get("offset", "0")[:18]) + 1, int(given.get("limit", str(TABLE_ROWS))[:18])
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
+def _first_and_count(span: tuple[int, int | None]) -> tuple[int, int]:
+    first, last = span
+    return first, TABLE_ROWS if last is None else last - first + 1
 
 
 def no_such_part(path: str, kind: Kind, piece: Piece | None) -> NoSuchPart:
