@@ -13,13 +13,21 @@ from .answers import shown
         ({}, "files is required"),
         ({"files": []}, "files is required"),
         ({"files": [3]}, "each must be a path"),
-        ({"files": "a.py", "offset": 3}, 'no argument "offset"'),
+        ({"files": "a.py", "colour": 3}, 'no argument "colour"; there are files, budget'),
+        ({"files": "a.py", "outlines": True}, "Did you mean outline?"),
+        ({"files": "a.py", "path": "b.py"}, "gives files a second time"),
+        ({"files": "a.py", "offset": "x"}, "the first line must be a whole number"),
+        ({"files": "a.py", "end_line": 9, "limit": 3}, "an end and a count exclude each other"),
+        ({"files": "a.py", "lines": "3-4", "offset": 3}, "the lines are given twice"),
+        ({"files": [{"path": "a.py", "lines": "3"}], "lines": "4"}, "has its own lines"),
+        ({"files": [{"path": "a.py", "colour": 3}]}, 'a file has no "colour"; it has a path and perhaps lines'),
+        ({"files": [{"lines": "3"}]}, "needs a path"),
         ({"files": "a.py", "budget": "much"}, "budget must be"),
         ({"files": "a.py", "known": ["xyz"]}, "known must be hashes"),
-        ({"files": "a.py", "outline": "yes"}, "outline must be"),
+        ({"files": "a.py", "outline": "perhaps"}, "outline must be"),
         ({"files": [{"path": "a.py", "lines": "x"}]}, 'lines must be as in "10-20,40-60"'),
-        ({"files": [{"path": "a.py", "line": 3}]}, "a file given as an object has path"),
-        ({"files": ["a.py"] * 101}, "at most 100"),
+        ({"files": [{"path": "a.py", "lines": {"x": 3}}]}, 'lines must be as in "10-20,40-60"'),
+        ({"files": ["a.py"] * 10_001}, "Send the others in further calls"),
         ([], "must be an object"),
     ],
 )
@@ -40,6 +48,10 @@ def test_invalid_arguments_are_answered_with_the_valid_ones(root, arguments, wor
         {"files": [{"path": "a.py", "lines": "3-4"}]},
         {"files": [{"path": "a.py", "lines": [3, 4]}]},
         {"path": "a.py:3-4"},
+        {"path": "a.py", "lines": "3-4"},
+        {"path": "a.py", "lines": ["3", "4"]},
+        {"path": "a.py", "lines": {"start": 3, "end": 4}},
+        {"files": [{"path": "a.py", "lines": [[3, 3], [4, 4]]}]},
         {"file_path": "a.py:3+2"},
         "a.py:3-4",
     ],
@@ -49,6 +61,83 @@ def test_files_may_be_spelled_in_several_ways(root, arguments):
         reply = workspace.tool("native").call(arguments)
 
     assert shown(reply.text) == [(3, 1, "line 3"), (4, 1, "line 4")]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"path": "a.py", "offset": 3, "limit": 2},
+        {"file_path": "a.py", "offset": "3", "limit": 2.0},
+        {"filePath": "a.py", "startLine": 3, "endLine": 4},
+        {"absolute_path": "a.py", "start_line": 3, "end_line": 4},
+        {"target_file": "a.py", "start_line_one_indexed": 3, "end_line_one_indexed_inclusive": 4},
+        {"AbsolutePath": "a.py", "StartLine": 3, "EndLine": 4, "explanation": "to see"},
+        {"path": "a.py", "view_range": [3, 4]},
+        {"path": "a.py", "line_range": "L3-L4"},
+        {"path": "a.py", "range": {"start": {"line": 2, "character": 0}, "end": {"line": 3, "character": 9}}},
+        {"files": [{"file_path": "a.py", "offset": 3, "limit": 2}]},
+        {"files": [{"file": "a.py", "lines": ["3-3", "4-4"]}]},
+        {"files": [{"path": "a.py", "start": 3, "end": 4, "symbol": "", "pages": None}]},
+        {"uri": "a.py", "offset": 3, "limit": 2, "max_tokens": 5000},
+    ],
+)
+def test_the_words_of_other_tools_are_accepted_with_a_note(root, arguments):
+    with Workspace(root) as workspace:
+        reply = workspace.tool("native").call(arguments)
+
+    assert shown(reply.text) == [(3, 1, "line 3"), (4, 1, "line 4")]
+    assert ">note: read as a.py:3" in reply.text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "selector"),
+    [
+        ({"path": "a.py", "offset": 0, "limit": 2}, "a.py:1-2"),
+        ({"path": "a.py", "offset": 3, "limit": 1}, "a.py:3"),
+        ({"path": "a.py", "head": 2}, "a.py:1-2"),
+        ({"path": "a.py", "limit": 2}, "a.py:1-2"),
+        ({"path": "a.py", "start_line": 3, "end_line": 3, "outline": "false"}, "a.py:3"),
+        ({"path": "a.py", "line": 3}, "a.py:3"),
+    ],
+)
+def test_lines_are_translated(root, arguments, selector):
+    with Workspace(root) as workspace:
+        reply = workspace.tool("native").call(arguments)
+
+    assert reply.structured["parts"][0]["selector"] == selector
+
+
+def test_truth_may_be_written_as_text(root):
+    with Workspace(root) as workspace:
+        tool = workspace.tool("native")
+
+        assert tool.call({"files": "src/lib.py", "outline": "true"}) == tool.call(
+            {"files": "src/lib.py", "outline": True}
+        )
+
+
+def test_the_targets_after_the_first_hundred_are_left_to_further_calls(tmp_path):
+    names = [f"f{number:04}.txt" for number in range(150)]
+    for name in names:
+        (tmp_path / name).write_text("x\n")
+    with Workspace(tmp_path) as workspace:
+        tool = workspace.tool("native")
+        first = tool.call({"files": names})
+        second = tool.call({"files": first.structured["left_out"]})
+
+    read = [part["path"] for reply in (first, second) for part in reply.structured["parts"]]
+    assert read == names
+    assert "left_out" not in second.structured
+
+
+def test_the_list_of_further_targets_stays_within_the_budget(tmp_path):
+    names = [f"directory/file-{number:04}.txt" for number in range(3000)]
+    with Workspace(tmp_path) as workspace:
+        reply = workspace.tool("native").call({"files": names, "budget": 2000})
+
+    assert reply.structured["tokens"] <= 2200
+    assert len(reply.structured["left_out"]) >= 2900
+    assert " more as asked, from directory/file-" in reply.text
 
 
 def test_a_budget_is_kept_within_its_limits(tmp_path):

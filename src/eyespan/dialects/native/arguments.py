@@ -6,7 +6,8 @@ from eyespan import selectors
 from eyespan.dialects.arguments import as_whole, shown
 from eyespan.dialects.native import versions
 from eyespan.errors import BadArguments
-from eyespan.record import record
+from eyespan.escape import visible
+from eyespan.record import record, replace
 from eyespan.selectors import Target
 
 TYPE_CHECKING = False
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 LEAST_BUDGET = 50
 HIGHEST_BUDGET = 200_000
 MAX_FILES = 100
+"""The targets that one call reads; the others are listed as left out."""
+MAX_LISTED = 10_000
 
 
 @record
@@ -29,6 +32,8 @@ class Ask:
     readings: tuple[Target, ...]
     is_object: bool = False
     """Path and piece were given separately, so the path is read as nothing else."""
+    note: str = ""
+    """The names of other tools that were translated into this target."""
 
 
 @record
@@ -41,42 +46,114 @@ class NativeArgs:
     outline: bool
     document: bool = False
     """Files that are text and documents, such as web pages, are shown as documents."""
+    later: tuple[str, ...] = ()
+    """The targets after the first `MAX_FILES`, as the caller wrote them."""
 
 
 def parse_arguments(arguments: Any, default_budget: int) -> NativeArgs:
     """Check the arguments of a call. Raises: BadArguments."""
-    if isinstance(arguments, str):
+    if isinstance(arguments, str) or (isinstance(arguments, list) and arguments):
         arguments = {"files": arguments}
     if not isinstance(arguments, dict):
         raise _bad('the arguments must be an object, as in {"files": ["a.py:10-20"]}')
-    unknown = [name for name in arguments if name not in (*_NAMES, *_ALIASES)]
-    if unknown:
-        raise _bad(
-            f"no argument {shown(unknown[0])}; there are {', '.join(_NAMES[:-1])} and {_NAMES[-1]}. "
-            'Lines belong to the file: "a.py:10-20"'
-        )
-    files = next((arguments[name] for name in ("files", *_ALIASES) if arguments.get(name) is not None), None)
-    asks = tuple([_ask(item) for item in _listed(files)])
-    if not asks:
+    notes: list[str] = []
+    part: dict[str, Any] = {}
+    if any(name not in _NAMES for name in arguments):
+        arguments, part, notes = _translated(arguments)
+    items = _listed(arguments.get("files"))
+    if not items:
         raise _bad('files is required: a path, or several, as in ["a.py", "b.py:10-20"]')
-    if len(asks) > MAX_FILES:
-        raise _bad(f"files names {len(asks)} targets; at most {MAX_FILES} fit in a call")
-    for name in ("outline", "document"):
-        if arguments.get(name) is not None and type(arguments[name]) is not bool:
-            raise _bad(f"{name} must be true or false, not {shown(arguments[name])}")
+    if len(items) > MAX_LISTED:
+        raise _bad(f"files names {len(items)} targets; a call takes {MAX_LISTED}. Send the others in further calls")
+    if part:
+        items = [_with_part(item, part) for item in items]
+    asks = tuple([_ask(item) for item in items[:MAX_FILES]])
+    if notes:
+        asks = tuple([_noted(ask, notes) for ask in asks[:1]]) + asks[1:]
     return NativeArgs(
         asks=asks,
         budget=_budget(arguments.get("budget"), default_budget),
         known=_known(arguments.get("known")),
-        outline=bool(arguments.get("outline")),
-        document=bool(arguments.get("document")),
+        outline=_is_true(arguments, "outline"),
+        document=_is_true(arguments, "document"),
+        later=tuple([item if isinstance(item, str) and item else _ask(item).written for item in items[MAX_FILES:]]),
     )
+
+
+def _translated(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+    """Return arguments of other tools in native's own names, the part of the files that they select, and notes.
+
+    Raises: BadArguments.
+    """
+    from eyespan.dialects.native import foreign
+
+    own: dict[str, Any] = {}
+    others: dict[str, Any] = {}
+    notes: list[str] = []
+    for name, value in arguments.items():
+        key = foreign.plain(name)
+        role = "budget" if key in foreign.BUDGETS else key if key in _NAMES else "files" if key in foreign.PATHS else ""
+        if not role:
+            if key not in foreign.FIRST | foreign.LAST | foreign.COUNT | foreign.RANGES | foreign.IGNORED and (
+                key not in foreign.OTHERS
+            ):
+                raise _unknown(name)
+            others[name] = value
+        elif value not in foreign.EMPTY:
+            if role in own:
+                raise _bad(f'{shown(name)} gives {role} a second time; write {{"{role}": ...}} once')
+            own[role] = value
+            if name != role and name not in _ALIASES:
+                notes.append(f"{visible(name)} as {role}")
+    part, translated = foreign.translate_file(others)
+    notes += [visible(name) for name in translated]
+    return own, part, notes
+
+
+def _unknown(name: str) -> BadArguments:
+    from eyespan.suggest import nearest
+
+    similar = nearest(name, _NAMES, 1)
+    meant = f" Did you mean {similar[0]}?" if similar else ""
+    return _bad(
+        f"no argument {shown(name)}; there are {', '.join(_NAMES[:-1])} and {_NAMES[-1]}.{meant} "
+        'Lines and symbols belong to the file: {"files": ["a.py:10-20", "b.py::name"]}'
+    )
+
+
+def _with_part(item: Any, part: Mapping[str, Any]) -> Any:
+    """Return a file with the part that other arguments select of it. Raises: BadArguments."""
+    if isinstance(item, str) and item:
+        return {"path": item, **part}
+    if isinstance(item, dict) and not any(name in item for name in part):
+        return {**item, **part}
+    raise _bad(f'{shown(item)} has its own {next(iter(part))}; write each file with its lines: "a.py:10-20"')
+
+
+def _noted(ask: Ask, names: list[str]) -> Ask:
+    return replace(ask, note=f"read as {visible(ask.written)} ({', '.join(dict.fromkeys(names))})")
+
+
+def _is_true(arguments: Mapping[str, Any], name: str) -> bool:
+    value = arguments.get(name)
+    if value is None or type(value) is bool:
+        return bool(value)
+    from eyespan.dialects.native.foreign import as_bool
+
+    found = as_bool(value)
+    if found is None:
+        raise _bad(f"{name} must be true or false, not {shown(value)}")
+    return found
 
 
 def _budget(value: Any, default: int) -> int:
     if value is None:
         return default
     number = as_whole(value)
+    if number is None:
+        from eyespan.dialects.native.foreign import as_number
+
+        number = as_number(value)
     if number is None or number < 1:
         raise _bad(f"budget must be a number of tokens, {LEAST_BUDGET} or more, not {shown(value)}")
     return max(LEAST_BUDGET, min(number, HIGHEST_BUDGET))
@@ -84,7 +161,7 @@ def _budget(value: Any, default: int) -> int:
 
 _NAMES = ("files", "budget", "known", "outline", "document")
 _ALIASES = ("file", "path", "paths", "file_path")
-"""What models that know other tools call `files`."""
+"""Other names of `files` that mean nothing else; they need no note."""
 _OBJECT = ("path", "lines", "symbol", "pages", "cells", "sheet", "range", "table", "member", "revision")
 
 
@@ -104,15 +181,26 @@ def _ask(item: Any) -> Ask:
         return Ask(item, tuple(selectors.readings(item)))
     if not isinstance(item, dict):
         raise _bad(f"files holds {shown(item)}; each must be a path with or without a selector")
-    unknown = [name for name in item if name not in _OBJECT]
+    names: list[str] = []
+    if any(name not in _OBJECT for name in item) or not isinstance(item.get("lines"), (str, int, type(None))):
+        from eyespan.dialects.native.foreign import translate_file
+
+        item, names = translate_file(item)
     path = item.get("path")
-    if unknown or not isinstance(path, str) or not path:
-        raise _bad(f"a file given as an object has path and perhaps {', '.join(_OBJECT[1:])}; not {shown(item)}")
+    if not isinstance(path, str) or not path:
+        raise _bad(
+            f'a file given as an object needs a path, as in {{"path": "a.py", "lines": "10-20"}}, not {shown(item)}'
+        )
     member, revision = item.get("member") or "", item.get("revision") or ""
     if not isinstance(member, str) or not isinstance(revision, str):
         raise _bad(f"member and revision must be texts, not {shown(item)}")
-    target = Target(path, _piece(item), member, revision)
-    return Ask(selectors.write_target(target), (target,), is_object=True)
+    piece = _piece(item)
+    target = Target(path, piece, member, revision)
+    found: tuple[Target, ...] = (target,)
+    if piece is not None and not member and not revision and ("@" in path or "!/" in path):
+        found = tuple(dict.fromkeys([target, *selectors.bases(path, piece)]))
+    ask = Ask(selectors.write_target(target), found, is_object=True)
+    return _noted(ask, names) if names else ask
 
 
 def _piece(item: Mapping[str, Any]) -> Piece | None:
@@ -121,6 +209,10 @@ def _piece(item: Mapping[str, Any]) -> Piece | None:
     if lines is not None:
         text = _spelled(lines)
         ranges = selectors.parse_ranges(text)
+        if ranges is None:
+            from eyespan.selectors.loose import loose_ranges
+
+            ranges = loose_ranges(text)
         if ranges is None:
             raise _bad(f'lines must be as in "10-20,40-60", not {shown(lines)}')
         return selectors.Ranges(ranges)
@@ -155,7 +247,7 @@ def _known(value: Any) -> frozenset[str]:
     for item in given:
         known = versions.as_hash(item)
         if known is None:
-            raise _bad(f"known must be hashes as this tool tells them, such as 482913758201, not {shown(item)}")
+            raise _bad(f"known must be hashes of earlier answers, such as 482913758201, not {shown(item)}")
         found.append(known)
     return frozenset(found)
 

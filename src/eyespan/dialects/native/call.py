@@ -41,6 +41,8 @@ MAX_SCALE = 4
 LEAST_SHARE = 60
 """An item that would get less is left out, unless it is the first."""
 MAX_TRIED = 6
+LATER_SHARE = 4
+"""The part of the budget, one in so many, that the names of targets may take that a call has no place for."""
 
 
 def answer(dialect: Native, args: NativeArgs, engine: Engine, context: CallContext) -> Reply:
@@ -55,7 +57,7 @@ def answer(dialect: Native, args: NativeArgs, engine: Engine, context: CallConte
     )
     documents = dialect.all_documents if args.document else dialect.documents
     with Files(engine, context, dialect, documents) as files:
-        plans = [plan for ask in args.asks for plan in _plan_ask(ask, args, view, files)]
+        plans = [plan for ask in args.asks for plan in _with_note(ask, _plan_ask(ask, args, view, files))]
         items = _items(plans, view)
         needs = [item.need() for item in items]
         if dialect.count is None:
@@ -67,6 +69,8 @@ def _show(
     items: Sequence[Item], needs: Sequence[int], args: NativeArgs, max_tokens: int, context: CallContext
 ) -> Reply:
     """Return as much of the items as `max_tokens` allow, by the estimate."""
+    later = _listed_later(args.later, max_tokens // LATER_SHARE)
+    max_tokens = max(1, max_tokens - sum([tokens.estimate(line) + 1 for line in later]))
     shares = needs
     if sum(needs) > max_tokens:
         shares = share(needs, max_tokens, [tokens.estimate(item.selector) + 1 for item in items])
@@ -79,7 +83,7 @@ def _show(
         else:
             left_out.append(item.selector)
     left = [*[selector for one in shown for selector in one.left], *left_out]
-    return _reply(shown, left, args.budget, "outlines " if args.outline else "")
+    return _reply(shown, left, args.budget, "outlines " if args.outline else "", later, args.later)
 
 
 def _show_exactly(
@@ -112,10 +116,31 @@ def _show_exactly(
     return best
 
 
-def _reply(shown: Sequence[Shown], left: Sequence[str], budget: int, noun: str) -> Reply:
+def _listed_later(later: Sequence[str], max_tokens: int) -> list[str]:
+    """Return the lines for the targets that a call has no place for, as many as `max_tokens` allow."""
+    lines: list[str] = []
+    for at, written in enumerate(later):
+        max_tokens -= tokens.estimate(written) + 1
+        if max_tokens < 0:
+            rest = len(later) - at
+            return [*lines, own_lines.words(f"and {rest} more as asked, from {own_lines.quoted(written)} on")]
+        lines.append(own_lines.entry(written))
+    return lines
+
+
+def _reply(
+    shown: Sequence[Shown],
+    left: Sequence[str],
+    budget: int,
+    noun: str,
+    later_lines: Sequence[str] = (),
+    later: Sequence[str] = (),
+) -> Reply:
     lines = [line for one in shown for line in one.lines]
-    if left:
+    if left or later:
         lines += [own_lines.words(f"{noun}left out, over the budget of {budget}:"), *map(own_lines.entry, left)]
+        lines += later_lines
+        left = [*left, *later]
     text = own_lines.write(lines, own_lines.sign_for(lines))
     structured: dict[str, Any] = {
         "parts": [one.facts for one in shown],
@@ -208,6 +233,15 @@ def _plan_ask(ask: Ask, args: NativeArgs, view: View, files: Files) -> Sequence[
         raise
     except errors.ReadError as error:
         return [Failure(ask.written, error, getattr(error, "suggestions", ()))]
+
+
+def _with_note(ask: Ask, plans: Sequence[Item | TextPlan]) -> Sequence[Item | TextPlan]:
+    """Return the plans of a target with its note, if it has one."""
+    if not ask.note:
+        return plans
+    from eyespan.dialects.native.forgiving import noted
+
+    return [noted(plans[0], ask.note), *plans[1:]]
 
 
 def _plan_lookalike(ask: Ask, args: NativeArgs, view: View, files: Files) -> Item | TextPlan | None:

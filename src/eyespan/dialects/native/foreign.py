@@ -1,0 +1,236 @@
+"""Arguments in the words of other read tools: `file_path`, `offset` and `limit`, `start_line`, `view_range` and others.
+
+Names are compared without case, underscores and hyphens, so `filePath`, `file_path` and `FilePath` are one. The result
+has native's own names, and a note about the names that were translated, because the same word may mean something else
+in another tool.
+"""
+
+from __future__ import annotations
+
+from eyespan.dialects.arguments import as_whole, shown
+from eyespan.errors import BadArguments
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+PATHS = frozenset(
+    {
+        *(
+            "file",
+            "path",
+            "paths",
+            "filepath",
+            "filepaths",
+            "filename",
+            "filenames",
+            "absolutepath",
+            "absolutefilepath",
+        ),
+        *("relativepath", "relativeworkspacepath", "targetfile", "targetfiles", "target", "targets", "uri", "uris"),
+        *("url", "selector", "selectors", "location", "locations", "resource"),
+    }
+)
+"""What other tools call `files`."""
+FIRST = frozenset(
+    {
+        *("startline", "linestart", "start", "from", "fromline", "firstline", "first", "beginline", "begin"),
+        *("startlineoneindexed", "startlinenumber", "offset", "lineoffset"),
+    }
+)
+LAST = frozenset(
+    {
+        *("endline", "lineend", "end", "to", "toline", "lastline", "last", "endlineoneindexed", "endlinenumber"),
+        *("endlineoneindexedinclusive",),
+    }
+)
+COUNT = frozenset({"limit", "count", "numlines", "linecount", "maxlines", "nlines", "numberoflines"})
+RANGES = frozenset({"lines", "linerange", "lineranges", "viewrange", "ranges", "range"})
+OTHERS = {
+    **dict.fromkeys(("head", "headlines"), "head"),
+    **dict.fromkeys(("tail", "taillines"), "tail"),
+    **dict.fromkeys(("symbol", "symbolname", "function", "class", "method", "name"), "symbol"),
+    **dict.fromkeys(("page", "pages", "pagerange"), "pages"),
+    **dict.fromkeys(("cell", "cells"), "cells"),
+    **dict.fromkeys(("sheet", "sheetname"), "sheet"),
+    **dict.fromkeys(("table", "tablename"), "table"),
+    **dict.fromkeys(("member", "entry"), "member"),
+    **dict.fromkeys(("revision", "rev", "ref", "commit", "gitref"), "revision"),
+    **dict.fromkeys(("line", "linenumber", "lineno"), "line"),
+    **dict.fromkeys(("column", "col", "character"), "column"),
+}
+BUDGETS = frozenset(
+    {"budget", "maxtokens", "tokenbudget", "tokenlimit", "maxoutputtokens", "maxresulttokens", "tokens"}
+)
+IGNORED = frozenset(
+    {
+        *("explanation", "description", "reason", "reasoning", "thought", "intent", "purpose", "taskprogress"),
+        *("shouldreadentirefile", "readentirefile", "requiresapproval", "linenumbers", "showlinenumbers", "numbers"),
+    }
+)
+"""Words about the call, or about what this tool does in any case."""
+EMPTY: tuple[Any, ...] = (None, "", [], {})
+
+
+def plain(name: str) -> str:
+    """Return the spelling by which names of arguments are compared."""
+    return name.replace("_", "").replace("-", "").lower()
+
+
+def translate_file(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return a file given as an object in native's own names, and the names that were translated.
+
+    Raises: BadArguments, for names that are not known or do not fit together.
+    """
+    found: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
+    translated: list[str] = []
+    for name, value in given.items():
+        if value in EMPTY:
+            continue
+        key = plain(name)
+        if key in PATHS:
+            role = "path"
+        elif key in FIRST:
+            role = "first"
+        elif key in LAST:
+            role = "last"
+        elif key in COUNT:
+            role = "count"
+        elif key in RANGES:
+            role = "range" if name == "range" and _is_area(value) else "lines"
+        elif key in OTHERS:
+            role = OTHERS[key]
+        elif key in IGNORED:
+            continue
+        else:
+            raise _bad(
+                f"a file has no {shown(name)}; it has a path and perhaps lines, symbol, pages, cells, sheet, range, "
+                f'table, member, revision, as in {{"path": "a.py", "lines": "10-20"}}'
+            )
+        if role in (found if role == "path" else parts):
+            raise _bad(f"{shown(name)} gives the {role} of the file a second time; write {_EXAMPLE}")
+        (found if role == "path" else parts)[role] = value
+        if name != role:
+            translated.append(name)
+    lines = _lines(parts)
+    if lines is not None:
+        if "lines" in parts:
+            raise _bad(f"the lines are given twice, as lines and by a start or an end; write {_EXAMPLE}")
+        found["lines"] = lines
+    for name in _WORDS:
+        parts.pop(name, None)
+    if "lines" in parts:
+        parts["lines"] = spelled_lines(parts["lines"])
+    return {**found, **parts}, translated
+
+
+_EXAMPLE = '{"files": ["a.py:10-20"]}'
+
+
+def _lines(parts: Mapping[str, Any]) -> str | None:
+    """Return the lines that a start, an end and a count give together. Raises: BadArguments."""
+    numbers = {name: _number(parts[name], name) for name in _WORDS if name in parts}
+    if "head" in numbers or "tail" in numbers:
+        if len(numbers) > 1:
+            raise _bad(f"head and tail stand alone; write several ranges as {_EXAMPLE}")
+        return f"1-{max(1, numbers['head'])}" if "head" in numbers else f"-{max(1, abs(numbers['tail']))}"
+    first = numbers.get("first")
+    if first is not None and first < 0:
+        return f"-{-first}"  # from the end, as some tools count
+    if not numbers:
+        return None
+    if "line" in numbers:
+        if numbers.keys() - {"line", "column"}:
+            raise _bad(f"a line and a range exclude each other; write {_EXAMPLE}")
+        line = max(1, numbers["line"])
+        return f"{line}:{max(1, numbers['column'])}" if "column" in numbers else f"{line}"
+    start = max(1, first or 1)
+    if "last" in numbers:
+        if "count" in numbers:
+            raise _bad(f"an end and a count exclude each other; write {_EXAMPLE}")
+        last = numbers["last"]
+        return f"{start}-{max(start, last)}" if last > 0 else f"{start}-"
+    if "count" in numbers:
+        return f"{start}+{max(1, numbers['count'])}"
+    return f"{start}-"
+
+
+_WORDS = ("first", "last", "count", "head", "tail", "line", "column")
+
+
+def spelled_lines(value: Any) -> str:
+    """Return ranges as text: "10-20", 10, [10, 20], ["1-2", "5-6"], [[1, 2], [5, 6]], {"start": 1, "end": 2}.
+
+    A text that is no range is returned unchanged. Raises: BadArguments.
+    """
+    if isinstance(value, str):
+        return value
+    if as_whole(value) is not None:
+        return str(as_whole(value))
+    if isinstance(value, dict):
+        return _spelled_object(value)
+    if isinstance(value, list) and value:
+        numbers = [as_whole(item) for item in value]
+        if len(value) == 2 and None not in numbers:
+            first, last = numbers
+            return f"{max(1, first or 1)}-{last}" if last is not None and last > 0 else f"{max(1, first or 1)}-"
+        return ",".join([spelled_lines(item) for item in value])
+    raise _bad(f'lines must be as in "10-20,40-60", not {shown(value)}')
+
+
+def _spelled_object(value: Mapping[str, Any]) -> str:
+    """Return a range given as an object; positions of editors count from 0. Raises: BadArguments."""
+    ends = {plain(name): end for name, end in value.items()}
+    start, end = ends.get("start"), ends.get("end")
+    if isinstance(start, dict) and isinstance(end, dict) and "line" in start and "line" in end:
+        first, last = _number(start["line"], "line"), _number(end["line"], "line")
+        return f"{first + 1}-{last + 1}"
+    parts: dict[str, Any] = {}
+    for name, number in ends.items():
+        role = "first" if name in FIRST else "last" if name in LAST else "count" if name in COUNT else ""
+        if not role:
+            raise _bad(f'lines must be as in "10-20,40-60", not {shown(value)}')
+        parts[role] = number
+    lines = _lines(parts)
+    if lines is None:
+        raise _bad(f'lines must be as in "10-20,40-60", not {shown(value)}')
+    return lines
+
+
+def as_bool(value: Any) -> bool | None:
+    """Return a truth value that may be written as text or a number; None if it is none."""
+    if type(value) is bool:
+        return value
+    if isinstance(value, str):
+        return {"true": True, "false": False, "yes": True, "no": False, "1": True, "0": False}.get(value.lower())
+    return {0: False, 1: True}.get(value) if type(value) is int else None
+
+
+def as_number(value: Any) -> int | None:
+    """Return a whole number that may be written as text; None if it is none."""
+    if isinstance(value, str) and value.strip().lstrip("-").isascii() and value.strip().lstrip("-").isdigit():
+        return int(value) if len(value) < 19 else None
+    return as_whole(value)
+
+
+def _number(value: Any, name: str) -> int:
+    number = as_number(value)
+    if number is None:
+        raise _bad(f"the {_ROLES.get(name, name)} must be a whole number, not {shown(value)}; write {_EXAMPLE}")
+    return number
+
+
+_ROLES = {"first": "first line", "last": "last line", "count": "number of lines"}
+
+
+def _is_area(value: Any) -> bool:
+    """Return True if a range names cells of a spreadsheet, not lines."""
+    from eyespan.selectors import is_area, parse_ranges
+
+    return isinstance(value, str) and parse_ranges(value) is None and is_area(value)
+
+
+def _bad(text: str) -> BadArguments:
+    return BadArguments("invalid_arguments", text)
