@@ -81,11 +81,17 @@ def install(peer: str) -> Path:
     return place
 
 
+def own_answer_blocks(service: Service, tool: str, arguments: dict[str, Any]) -> tuple[bool, list[dict[str, Any]]]:
+    """Return whether a call of our own tool failed, and its blocks as MCP sends them."""
+    result = service.handler("tools/call")({"name": tool, "arguments": arguments}, "proof", CallContext(10))
+    blocks: list[dict[str, Any]] = _with_base64(result["content"])
+    return bool(result["isError"]), blocks
+
+
 def own_answer(service: Service, tool: str, arguments: dict[str, Any]) -> tuple[bool, Any]:
     """Return whether a call of our own tool failed, and its text or its blocks."""
-    result = service.handler("tools/call")({"name": tool, "arguments": arguments}, "proof", CallContext(10))
-    blocks = _with_base64(result["content"])
-    return bool(result["isError"]), blocks[0]["text"] if blocks[0]["type"] == "text" else blocks
+    is_error, blocks = own_answer_blocks(service, tool, arguments)
+    return is_error, blocks[0]["text"] if blocks[0]["type"] == "text" else blocks
 
 
 def _with_base64(value: Any) -> Any:

@@ -3,7 +3,7 @@
 import pytest
 
 from eyespan.dialects import DIALECTS
-from eyespan.hosts import to_anthropic, to_mcp, to_openai
+from eyespan.hosts import from_tool_call, to_anthropic, to_mcp, to_openai
 from eyespan.hosts.schemas import anthropic_strict, openai_strict
 
 
@@ -16,7 +16,8 @@ def test_each_definition_has_the_texts_and_schema_of_the_dialect_unchanged(works
     flat = {**words, "parameters": spec.input_schema, "strict": False}
     assert to_openai(tool) == {"type": "function", **flat}
     assert to_openai(tool, api="chat") == {"type": "function", "function": flat}
-    assert to_anthropic(tool) == {**words, "input_schema": spec.input_schema}
+    if name != "text-editor":
+        assert to_anthropic(tool) == {**words, "input_schema": spec.input_schema}
     mcp = to_mcp(tool)
     assert mcp.pop("annotations") == {
         "readOnlyHint": True,
@@ -27,6 +28,24 @@ def test_each_definition_has_the_texts_and_schema_of_the_dialect_unchanged(works
     mcp.pop("_meta", None)  # hints for single hosts
     assert bool(mcp.pop("outputSchema", None)) == name.startswith(("workspace", "filesystem"))  # results are objects
     assert mcp == {**words, "inputSchema": spec.input_schema}
+
+
+def test_the_built_in_tool_of_an_api_is_given_by_its_type(workspace):
+    built_in = {"type": "text_editor_20250728", "name": "str_replace_based_edit_tool"}
+
+    assert to_anthropic(workspace.tool("text-editor")) == built_in
+    limited = workspace.tool("text-editor", max_characters=10_000)
+    assert to_anthropic(limited) == {**built_in, "max_characters": 10_000}
+
+
+def test_a_call_of_the_built_in_tool_is_answered(workspace):
+    call = {"type": "tool_use", "id": "t", "name": "str_replace_based_edit_tool"}
+    views = [{"command": "view", "path": "hello.txt"}, {"command": "create", "path": "x", "file_text": ""}]
+
+    items = [from_tool_call(workspace.tool("text-editor"), {**call, "input": view}) for view in views]
+
+    assert [item["is_error"] for item in items] == [False, True]
+    assert items[0]["content"].startswith("1: ")
 
 
 @pytest.mark.parametrize("name", DIALECTS)

@@ -8,7 +8,7 @@ pytest.importorskip("openai", reason="a judge, not a dependency; tools/hosts_fra
 pytest.importorskip("anthropic", reason="a judge, not a dependency; tools/hosts_frameworks.sh installs it")
 
 from anthropic import transform_schema
-from anthropic.types import MessageParam, ToolParam, ToolResultBlockParam
+from anthropic.types import MessageParam, ToolResultBlockParam, ToolUnionParam
 from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolMessageParam, ChatCompletionToolParam
 from openai.types.responses import FunctionToolParam
 from openai.types.responses.response_input_param import FunctionCallOutput
@@ -36,7 +36,7 @@ def test_definitions_fit_the_providers_types(workspace, name, strict):
     for kind, definition in (
         (FunctionToolParam, to_openai(tool, strict=strict)),
         (ChatCompletionToolParam, to_openai(tool, strict=strict, api="chat")),
-        (ToolParam, to_anthropic(tool, strict=strict)),
+        (ToolUnionParam, to_anthropic(tool, strict=strict)),
     ):
         assert judged(kind, definition) == definition
 

@@ -18,6 +18,7 @@ DIALECTS = {
     "claude": "eyespan.dialects.claude:Claude",
     "claude-upstream": "eyespan.dialects.claude:ClaudeUpstream",
     "filesystem": "eyespan.dialects.filesystem:Filesystem",
+    "text-editor": "eyespan.dialects.text_editor:TextEditor",
 }
 
 

@@ -133,6 +133,8 @@ class FileDialect(Dialect):
         document = engine.read(request, context)
         measures = measure(request, document, max_line_bytes=self.max_line_bytes, max_line_chars=self.max_line_chars)
         reply = self.render(args, document)
+        if reply.measures:  # of a dialect that shows less than it has read
+            measures = {**measures, **reply.measures}
         return Reply(reply.content, reply.structured, reply.error, reply.notes, measures)
 
     def plan(self, args: Any) -> ReadRequest:

@@ -20,7 +20,13 @@ IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 def to_anthropic(tool: Tool, *, strict: bool = False) -> dict[str, Any]:
-    """Return the tool for `tools=[...]` of `messages.create`. With `strict`, the API enforces the schema."""
+    """Return the tool for `tools=[...]` of `messages.create`. With `strict`, the API enforces the schema.
+
+    The dialect `text-editor` is a built-in tool of the API, which is given by its type.
+    """
+    built_in: dict[str, Any] | None = getattr(tool.dialect, "anthropic_type", None)
+    if built_in is not None and not strict:
+        return dict(built_in)
     spec = tool.spec
     definition = {"name": spec.name, "description": spec.description}
     if strict:
