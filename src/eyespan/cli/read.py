@@ -59,6 +59,7 @@ Shows files with line numbers: in colour on a terminal, plain in a pipe.
   eyespan read logs.zip           the names in an archive; logs.zip!/app.log:9
   eyespan read app.sqlite:users   databases and Parquet files: schema and rows
   eyespan read app.py@HEAD~3      an older version, in a git repository
+  eyespan read app.py@HEAD~3..    the difference since then; v1..v2 between two
 
 Without --root every file can be read that you can read. Names of secrets
 (.env, private keys) are refused unless a configuration allows them.
@@ -283,6 +284,9 @@ class _Reader:
             raise missing
 
         def take(target: Target) -> None:
+            if ".." in target.revision:
+                self._show_difference(target, text, context, progress, headed)
+                return
             with self._open(target, context) as opened:
                 self._show(opened, target, text, progress, headed)
 
@@ -301,6 +305,33 @@ class _Reader:
             raise
         except errors.ReadError as error:
             raise (missing if is_missing(error) else error) from None
+
+    def _show_difference(
+        self, target: Target, text: str, context: CallContext, progress: _Progress, headed: bool
+    ) -> None:
+        """Show the difference between two revisions, nothing if there is none. Raises: ReadError."""
+        from eyespan.dialects.differences import difference, is_difference
+        from eyespan.dialects.pieces import as_char_range, cut_out
+
+        if not is_difference(target):
+            raise errors.NoRevision(target.path, revision=target.revision, reason=f"no revision '{target.revision}'")
+        opened: list[Opened] = []
+
+        def open_file(side: Target) -> Opened:
+            opened.append(self._open(side, context))
+            return opened[-1]
+
+        try:
+            shown, _ = difference(target, open_file)
+        finally:
+            for one in opened:
+                one.close()
+        if not shown:
+            return
+        ranges = target.piece.ranges if isinstance(target.piece, Ranges) else (Lines(),)
+        lines = [one for one in ranges if not isinstance(one, Place)]
+        parts = [(write_range(one), cut_out(shown, as_char_range(one))) for one in lines]
+        self._write_parts(iter(parts), text, progress, headed)
 
     def _open(self, target: Target, context: CallContext) -> Opened:
         request = ReadRequest(

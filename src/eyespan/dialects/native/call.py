@@ -266,6 +266,10 @@ def _plan(target: Target, args: NativeArgs, view: View, files: Files, note: str 
     """Return the item of a target or the plan of its text. Raises: ReadError."""
     if target.pattern:
         return _plan_search(target, args, view, files, note)
+    if ".." in target.revision:
+        from eyespan.dialects.native.difference_plans import plan_difference
+
+        return plan_difference(target, view, files.open)
     try:
         opened = files.open(target)
     except errors.NotRegular as error:
@@ -302,6 +306,8 @@ def _plan_search(target: Target, args: NativeArgs, view: View, files: Files, not
     from eyespan.dialects.native import searches
 
     bare = replace(target, pattern="")
+    if ".." in target.revision:
+        raise errors.NoSuchPart(target.path, document="a difference", part="search")
     search = searches.compile_search(target.pattern, files.context)
     try:
         opened = files.open(bare)

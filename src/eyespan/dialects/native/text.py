@@ -5,6 +5,7 @@ from __future__ import annotations
 from eyespan import errors
 from eyespan.dialects.pieces import cut_out
 from eyespan.model import CHEAP_TOTAL, CharRange, Tail, TextPart
+from eyespan.record import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class FileText:
     def __init__(self, opened: Opened, options: DocumentOptions | None = None, *, as_text: bool = False) -> None:
         self.opened = opened
         self.facts = opened.facts
+        if opened.request.revision:
+            self.facts = replace(opened.facts, hard_links=1)  # those of the repository's file mean nothing here
         self._options = options
         self._as_text = as_text
 

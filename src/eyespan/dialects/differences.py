@@ -1,0 +1,160 @@
+"""The difference of a file between two revisions (`a.py@v1..v2`), or a revision and the file (`a.py@v1..`).
+
+The result is text in the form of `diff -u`, for `native` and `eyespan read` alike. Files are compared line by line.
+Parts that are too large to compare closely are shown as removed and added as a whole, so the work is bounded.
+"""
+
+from __future__ import annotations
+
+from eyespan.dialects.pieces import symbol_ranges
+from eyespan.errors import NoSymbol, TooLarge
+from eyespan.model import CharRange, TextPart
+from eyespan.record import replace
+from eyespan.selectors import Named, Symbol, write_target
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from eyespan.opened import Opened
+    from eyespan.selectors import Target
+
+MAX_CHARS = 4 * 1024 * 1024
+"""Larger files are not compared."""
+MAX_COMPARED = 5000
+"""The lines between the common beginning and the common end that are compared closely."""
+CONTEXT_LINES = 3
+NO_NEWLINE = "\\ No newline at end of file"
+
+
+def is_difference(target: Target) -> bool:
+    """Return True if a target names two revisions. No revision of git contains two dots."""
+    old, dots, _ = target.revision.partition("..")
+    return bool(old and dots)
+
+
+def sides(target: Target) -> tuple[Target, Target]:
+    """Return the old and the new file of a difference, without a piece unless it is a symbol."""
+    old, _, new = target.revision.partition("..")
+    piece = target.piece if _symbol_name(target) else None
+    return (
+        replace(target, revision=old, piece=piece),
+        replace(target, revision=new.removeprefix("."), piece=piece),
+    )
+
+
+def difference(target: Target, open_file: Callable[[Target], Opened]) -> tuple[str, Opened]:
+    """Return the difference of a target as text, "" if there is none, and the newer file.
+
+    Raises: ReadError, if one of the files cannot be read or is too large.
+    """
+    old, new = sides(target)
+    opened = open_file(replace(new, piece=None))
+    before_first, before = _lines(old, open_file(replace(old, piece=None)))
+    after_first, after = _lines(new, opened)
+    if before == after:
+        return "", opened
+    hunks = _hunks(before, after)
+    old_name, new_name = write_target(replace(old, piece=None)), write_target(replace(new, piece=None))
+    lines = [f"--- {old_name}", f"+++ {new_name}"]
+    for hunk in hunks:
+        lines += _shown(hunk, before, after, before_first, after_first)
+    return "".join([f"{line}\n" for line in lines]), opened
+
+
+def _symbol_name(target: Target) -> str:
+    match target.piece:
+        case Symbol(name) | Named(name, ()):
+            return name
+    return ""
+
+
+def _lines(target: Target, opened: Opened) -> tuple[int, list[str]]:
+    """Return the number of the first line and the lines with their ends, of a file or of a symbol in it.
+
+    A symbol that the file does not have has no lines. Raises: ReadError.
+    """
+    ranges: tuple[CharRange, ...] = (CharRange(max_chars=MAX_CHARS),)
+    name = _symbol_name(target)
+    if name:
+        try:
+            ranges = symbol_ranges(opened, name, write_target(replace(target, piece=None)))[0]
+        except NoSymbol:
+            return 1, []
+    lines: list[str] = []
+    for one in ranges:
+        part: Any = opened.read(replace(one, max_chars=MAX_CHARS)).parts[0]
+        assert isinstance(part, TextPart)
+        if part.cut_short:
+            raise TooLarge(target.path, size_bytes=opened.facts.size_bytes, limit_bytes=MAX_CHARS)
+        lines += part.data.decode("utf-8", "replace").split("\n")
+        if not lines[-1]:
+            lines.pop()
+        else:
+            lines[-1] += f"\n{NO_NEWLINE}"
+    return ranges[0].first, lines
+
+
+Hunk = list[tuple[str, int, int, int, int]]
+"""Operations: a name, and the first and the last place in the old and the new lines."""
+
+
+def _hunks(before: Sequence[str], after: Sequence[str]) -> list[Hunk]:
+    """Return groups of changes that lie close together, with the lines around them."""
+    start = 0
+    while start < min(len(before), len(after)) and before[start] == after[start]:
+        start += 1
+    end = 0
+    while end < min(len(before), len(after)) - start and before[-1 - end] == after[-1 - end]:
+        end += 1
+    old, new = before[start : len(before) - end], after[start : len(after) - end]
+    operations: Hunk = [("equal", 0, start, 0, start)] if start else []
+    if max(len(old), len(new)) > MAX_COMPARED or not old or not new:
+        operations.append(("replace", start, start + len(old), start, start + len(new)))
+    else:
+        from difflib import SequenceMatcher
+
+        for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new).get_opcodes():
+            operations.append((tag, start + i1, start + i2, start + j1, start + j2))
+    if end:
+        operations.append(("equal", len(before) - end, len(before), len(after) - end, len(after)))
+    return _grouped(operations)
+
+
+def _grouped(operations: Hunk) -> list[Hunk]:
+    found: list[Hunk] = []
+    current: Hunk = []
+    for at, (tag, i1, i2, j1, j2) in enumerate(operations):
+        if tag != "equal":
+            current.append((tag, i1, i2, j1, j2))
+            continue
+        is_last = at == len(operations) - 1
+        if current and (is_last or i2 - i1 > 2 * CONTEXT_LINES):
+            shown = min(CONTEXT_LINES, i2 - i1)
+            found.append([*current, (tag, i1, i1 + shown, j1, j1 + shown)])
+            current = []
+        elif current:
+            current.append((tag, i1, i2, j1, j2))
+        if not current and not is_last:
+            shown = min(CONTEXT_LINES, i2 - i1)
+            current = [(tag, i2 - shown, i2, j2 - shown, j2)]
+    return [*found, current] if any(tag != "equal" for tag, *_ in current) else found
+
+
+def _shown(hunk: Hunk, before: Sequence[str], after: Sequence[str], before_first: int, after_first: int) -> list[str]:
+    old_first, old_end = hunk[0][1], hunk[-1][2]
+    new_first, new_end = hunk[0][3], hunk[-1][4]
+    old, new = _span(before_first + old_first, old_end - old_first), _span(after_first + new_first, new_end - new_first)
+    lines = [f"@@ -{old} +{new} @@"]
+    for tag, i1, i2, j1, j2 in hunk:
+        if tag == "equal":
+            lines += [f" {line}" for line in before[i1:i2]]
+        else:
+            lines += [f"-{line}" for line in before[i1:i2]]
+            lines += [f"+{line}" for line in after[j1:j2]]
+    return lines
+
+
+def _span(first: int, count: int) -> str:
+    return f"{first if count else first - 1},{count}" if count != 1 else f"{first}"
