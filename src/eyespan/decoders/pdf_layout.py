@@ -40,6 +40,7 @@ MAX_GAP_LINES = 3.2
 MAX_CELL_CHARS = 90
 """With longer cells on average, columns are running text and no table."""
 _PIECE = re.compile(r"[^ \t\r\n\x0b\x0c\xa0\0]+")
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
 _HYPHENS = "\ufffe\x02"
 """pdfium writes these for a hyphen at the end of a line."""
 
@@ -126,7 +127,7 @@ def _laid_out(page: pypdfium2.PdfPage, layer: Any, text: str, plain: str) -> str
     rows = rows_of(words)
     if sum([len(row) > 1 for row in rows]) < 3:
         return plain
-    rules = _rules(page) if page.get_rotation() == 0 else []
+    rules = _Rules(page)
     jumps: list[float] = []
     runs = in_columns(rows, jumps)
     found = [block for run in runs for block in blocks_of(run, rules)]
@@ -164,14 +165,15 @@ def clean(text: str) -> str:
 
 def _joined_pairs(text: str) -> str:
     """Return text with one character for each pair of surrogates."""
-    if text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text):
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
 
 
 def _is_right_to_left(text: str) -> bool:
-    letters = sum(map(str.isalpha, text))
-    return sum(["\u0590" <= char <= "\u08ff" or "\ufb1d" <= char <= "\ufefc" for char in text]) * 5 > letters
+    return not text.isascii() and len(_RIGHT_TO_LEFT.findall(text)) * 6 > len(text)
 
 
 # --- words and rows --------------------------------------------------------------------------------------------------
@@ -372,7 +374,7 @@ def _is_running_text(segments: list[Segment], again: bool = True) -> bool:
 # --- tables ----------------------------------------------------------------------------------------------------------
 
 
-def blocks_of(rows: list[Row], rules: list[tuple[float, float, float]]) -> list[Table | Row]:
+def blocks_of(rows: list[Row], rules: _Rules) -> list[Table | Row]:
     """Return the tables and the other rows of a run."""
     blocks: list[Table | Row] = []
     at = 0
@@ -439,7 +441,7 @@ def _is_label(segment: Segment, spans: list[Span]) -> bool:
     return not _is_within(segment, spans) or segment.text.rstrip().endswith((":", "."))
 
 
-def _make_table(rows: list[Row], spans: list[Span], rules: list[tuple[float, float, float]]) -> Table | None:
+def _make_table(rows: list[Row], spans: list[Span], rules: _Rules) -> Table | None:
     """Return the table of these rows; None if its cells are more likely running text."""
     words = [word for row in rows for s in row for word in s.words]
     rows, spans = _finer(rows, spans)
@@ -625,10 +627,10 @@ def _cells_of_several_lines(rows: list[Row], spans: list[Span]) -> list[list[str
     return [[next((c.text for c in row if c.column == at), "") for at in range(len(spans))] for row in table]
 
 
-def _cells_by_lines(rows: list[Row], spans: list[Span], rules: list[tuple[float, float, float]]) -> list[list[str]]:
+def _cells_by_lines(rows: list[Row], spans: list[Span], rules: _Rules) -> list[list[str]]:
     """Return a row of cells for each line; lines between the same two rules, or close together, are one row."""
     width = spans[-1][1] - spans[0][0]
-    heights = sorted([y for left, right, y in rules if right - left > 0.5 * width])
+    heights = rules.wider_than(0.5 * width)
     inside = [y for y in heights if rows[0][0].top - 5 < y < rows[-1][0].bottom + 5]
     is_ruled = len(inside) >= max(3, len(rows) // 4)
     table: list[list[str]] = []
@@ -669,8 +671,22 @@ def _without_split_headings(cells: list[list[str]]) -> list[list[str]]:
     return cells
 
 
-def _rules(page: pypdfium2.PdfPage) -> list[tuple[float, float, float]]:
-    """Return the horizontal lines of a page: left, right and y."""
+class _Rules:
+    """The horizontal lines of a page, found when a table first needs them."""
+
+    def __init__(self, page: pypdfium2.PdfPage) -> None:
+        self._page = page
+        self._found: list[tuple[float, float, float]] | None = None
+
+    def wider_than(self, width: float) -> list[float]:
+        """Return the y of each longer line, from the top."""
+        if self._found is None:
+            self._found = _read_rules(self._page) if self._page.get_rotation() == 0 else []
+        return sorted([y for left, right, y in self._found if right - left > width])
+
+
+def _read_rules(page: pypdfium2.PdfPage) -> list[tuple[float, float, float]]:
+    """Return left, right and y of the horizontal lines of a page."""
     height = page.get_size()[1]
     found: list[tuple[float, float, float]] = []
     edges = [ctypes.c_float() for _ in range(4)]
