@@ -97,14 +97,14 @@ class Engine:
     def names(self, context: CallContext) -> Sequence[tuple[Root, Names]]:
         """Return the names of the files below each root, as far as they are found within `NAMES_SECONDS`.
 
-        A root that is the whole machine is left out. The policy has not judged these names.
+        Remote roots, and a root that is the whole machine, are left out. The policy has not judged these names.
 
         Raises: Cancelled, TimedOut.
         """
         from eyespan.errors import Busy, TimedOut
         from eyespan.guard.names import Names
 
-        roots = [root for root in self.guard.roots if root.canonical != os.sep and not root.is_closed]
+        roots = [root for root in self.guard.local_roots if root.canonical != os.sep and not root.is_closed]
         found = [(root, self._names.setdefault(root.canonical, Names(root))) for root in roots]
         end = time.monotonic() + NAMES_SECONDS
         for root, names in found:

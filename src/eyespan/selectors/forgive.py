@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 MAX_TRIED = 1000
 """The readings of one text that are opened."""
+MAX_TRIED_REMOTELY = 16
+"""The same if opening one is a request to a server."""
 MAX_LOCATED = 6
 """The paths of one place that are compared with all files below the roots."""
 MAX_NAMED = 6
@@ -44,15 +46,16 @@ MAX_NAMED = 6
 
 
 def forgive(
-    text: str, take: Callable[[Target], T], locate: Callable[[str], str]
+    text: str, take: Callable[[Target], T], locate: Callable[[str], str], max_tried: int = MAX_TRIED
 ) -> tuple[list[tuple[Target, T]], list[str]]:
     """Return the targets that a text means with the results of `take`, and the places whose file was not found.
 
     `locate(path)` returns the only file that a wrong path fits, or "". It is called for a place that no reading finds.
+    At most `max_tried` readings are taken.
 
     Raises: ReadError, if no place can be read: the reason that helps most.
     """
-    tries = _Tries(take, text, locate)
+    tries = _Tries(take, text, locate, max_tried)
     every = [*interpretations(text), Interpretation((tuple(readings(text)),))]
     # Files that exist come first, in every interpretation, before any path is taken for a wrong one.
     for locates in (False, True):
@@ -157,11 +160,17 @@ def _is_end(path: str, others: Sequence[str]) -> bool:
 class _Tries:
     """Tries readings one after the other and keeps the error that helps most."""
 
-    def __init__(self, take: Callable[[Target], Any], text: str, locate: Callable[[str], str]) -> None:
+    def __init__(
+        self,
+        take: Callable[[Target], Any],
+        text: str,
+        locate: Callable[[str], str],
+        max_tried: int = MAX_TRIED_REMOTELY,
+    ) -> None:
         self._take = take
         self._text = text
         self._locate = locate
-        self._left = MAX_TRIED
+        self._left = max_tried
         self._missing: set[tuple[str, str, str]] = set()
         self._denied: list[str] = []
         self._outside: list[str] = []

@@ -243,3 +243,20 @@ def test_the_store_counts_what_it_was_asked(server, workspace):
 
     assert isinstance(store, remote_store.Store)
     assert (store.requests, store.received_bytes) == (1, len(server.files["a.txt"]))
+
+
+@pytest.mark.parametrize("pasted", ["a.txt:2: error: x", '"a.txt:2"', "a.txt#L2", 'File "a.txt", line 2, in f'])
+def test_what_other_tools_print_is_read(workspace, pasted):
+    reply = workspace.tool("native").call({"files": pasted})
+
+    assert "two" in reply.text
+    assert "note: read as a.txt:2" in reply.text
+
+
+def test_a_text_that_means_no_file_costs_few_requests(server, workspace):
+    reply = workspace.tool("native").call(
+        {"files": "in b/one.txt:3:7 and two.txt line 4, see c\\three.txt(5,6): error"}
+    )
+
+    assert reply.is_error
+    assert len(server.requests) < 60

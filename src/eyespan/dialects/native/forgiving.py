@@ -7,7 +7,16 @@ from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.items import DirectoryItem, Failure
 from eyespan.dialects.native.text_items import TextPlan
 from eyespan.record import replace
-from eyespan.selectors.forgive import better_error, describe_reading, forgive, forgive_target, is_vague, likely_path
+from eyespan.selectors.forgive import (
+    MAX_TRIED,
+    MAX_TRIED_REMOTELY,
+    better_error,
+    describe_reading,
+    forgive,
+    forgive_target,
+    is_vague,
+    likely_path,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,12 +48,14 @@ def plan_forgiving(
     def locate(path: str) -> str:
         return files.suggestions.locate(path).certain
 
+    guard = files.engine.guard
+    max_tried = MAX_TRIED_REMOTELY if guard.roots[0].is_remote else MAX_TRIED
     try:
         missing: list[str] = []
         if ask.is_object:
             found = [forgive_target(ask.readings[0], take_file, locate)]
         else:
-            found, missing = forgive(ask.written, take_file, locate)
+            found, missing = forgive(ask.written, take_file, locate, max_tried)
     except (errors.Cancelled, errors.TimedOut):
         raise
     except errors.ReadError as error:

@@ -110,7 +110,11 @@ class Suggestions:
             found = [tree.locate(path) for tree in self._all_trees()]
             certain = [one.certain for one in found if one.certain]
             others = tuple([other for one in found for other in one.others][: suggest.MAX_SAME_NAME])
-            is_certain = len(certain) == 1 and all(tree.is_complete for tree in self._all_trees())
+            guard = self._engine.guard
+            is_known = len(guard.local_roots) == len(guard.roots) and all(
+                tree.is_complete for tree in self._all_trees()
+            )
+            is_certain = len(certain) == 1 and is_known
             self._located[path] = suggest.Located(certain[0] if is_certain else "", others)
         return self._located[path]
 
