@@ -112,13 +112,11 @@ def test_a_path_outside_the_roots_is_an_error_with_the_files_of_the_same_end(roo
     assert reply.text.endswith("; near: pkg/src/only.py")
 
 
-def test_a_located_file_that_cannot_be_shown_is_named(root):
-    (root / "src" / "data.bin").write_bytes(b"\0\1\2" * 100)
-    with Workspace(root) as workspace:
-        reply = workspace.tool("native").call({"files": "data.bin"})
+def test_a_located_file_without_the_part_is_named(call):
+    reply = call("lib.py::zzzzzz")
 
-    assert reply.error.code == "binary"
-    assert reply.text.endswith("; near: src/data.bin")
+    assert reply.error.code == "no_symbol"
+    assert reply.text.endswith("; near: src/lib.py")
 
 
 def test_names_outside_the_root_are_not_suggested(root):
