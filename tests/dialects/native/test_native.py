@@ -15,6 +15,23 @@ def test_schema_and_description_cost_little():
     assert tokens.estimate(json.dumps([spec.description, spec.input_schema])) <= 400
 
 
+def test_the_definition_costs_350_tokens_at_most():
+    vocabulary = pytest.importorskip("bpe_openai", reason="the extra `tokens` is not installed")
+    spec = Native().spec
+    definition = {"name": spec.name, "description": spec.description, "input_schema": spec.input_schema}
+
+    assert len(vocabulary.get_encoding("o200k_base").encode_ordinary(json.dumps(definition))) <= 350
+
+
+@pytest.mark.parametrize(
+    "taught", ["40- to the end", "@HEAD~3", "@v1..v2", "?regex", "303::", "known", "map", "-50", "p3-5", "!/"]
+)
+def test_the_definition_teaches_each_kind_of_selector(taught):
+    spec = Native().spec
+
+    assert taught in spec.description + json.dumps(spec.input_schema)
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [

@@ -97,13 +97,16 @@ def _description(style: Style) -> str:
     elif style.every == 1:
         numbers = f"Lines come as number, {mark}, text."
     else:
-        numbers = f"Lines come as {mark}, text; every {_ordinal(style.every)} line has its number before the {mark}."
+        numbers = f"Lines come as {mark}, text; every {_ordinal(style.every)} has its number before the {mark}."
     return (
-        "Reads files, documents and images; many in one call. Selectors follow the path: "
-        "a.py:10-20,40-60 a.py:10+5 app.log:-50 a.c:120:8 lib.py::Class.method doc.pdf:p3-5 nb.ipynb:c2-4 "
-        "book.xlsx:Sheet1!A1:D20 logs.zip!/app.log. "
-        f"A directory gives its names. {numbers} Lines that begin with > are the tool's own: "
-        "> path:lines/total #hash before each part, and at the end what exceeds the budget, as selectors that read on."
+        "Reads files, documents, images; many parts in one call. Selectors follow the path: "
+        "a.py:10-20,40- lines (40- to the end), app.log:-50 last lines, a.c:120:8 place, "
+        "lib.py::Class.method symbol, a.py:303:: function around a line, "
+        "src/ names, src?regex matching lines of a file, directory or src/**/*.py, "
+        "a.py@HEAD~3 revision, a.py@v1..v2 diff, "
+        "doc.pdf:p3-5, nb.ipynb:c2-4, book.xlsx:Sheet1!A1:D20, logs.zip!/app.log. "
+        f"{numbers} Lines starting with > are the tool's: > path:lines/total #hash before each part; "
+        "last, what exceeds the budget, as selectors to send next."
     )
 
 
@@ -116,20 +119,19 @@ def _schema(budget: int) -> dict[str, Any]:
         "type": "object",
         "properties": {
             "files": {
-                "description": 'Paths with selectors, or {"path": ..., "lines" | "symbol" | "pages" | "cells": ...}',
                 "anyOf": [
                     {"type": "string"},
-                    {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "object"}]}},
+                    {"type": "array", "items": {"type": "string"}},
                 ],
             },
-            "budget": {"type": "integer", "description": f"Tokens for the whole answer (default {budget})"},
+            "budget": {"type": "integer", "description": f"Tokens of the answer (default {budget})"},
             "known": {
                 "type": "array",
                 "items": {"type": "string"},
-                "description": "Hashes of parts you hold; unchanged ones are not sent again",
+                "description": "Hashes you hold; unchanged parts are not sent again",
             },
-            "outline": {"type": "boolean", "description": "Symbols with their lines instead of text"},
-            "document": {"type": "boolean", "description": "HTML and other readable sources as the text they show"},
+            "outline": {"type": "boolean", "description": "Symbols instead of text; of a directory, a map"},
+            "document": {"type": "boolean", "description": "HTML and the like as text"},
         },
         "required": ["files"],
     }
