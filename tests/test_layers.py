@@ -26,7 +26,7 @@ LAYERS = (
     "decoders",
     "readers",
     "opened engine",
-    "dialects",
+    "bulk dialects",
     "tool workspace config",
     "hosts server",
     "cli",
@@ -41,6 +41,7 @@ MODULE_CYCLES: list[list[str]] = [
 """Cycles of modules inside one package."""
 
 OPENING_FILES = {
+    "bulk/export.py": "the result that a person named, and the one before it",
     "cli/audit.py": "the audit log that a person named",
     "cli/detach.py": "the null device, in place of a closed stream",
     "cli/pager.py": "the null device, in place of the pager",
@@ -61,6 +62,7 @@ OPENING_FILES = {
 """The modules outside guard/ that open files, none of which belongs to a workspace, each with its reason."""
 
 STARTING_PROCESSES = {
+    "bulk/pool.py": "processes that read files, each with a workspace of its own",
     "cli/detach.py": "the command continues in a child while a hung mount holds this process",
     "cli/pager.py": "the user's pager, for output on a terminal",
     "server/http/reload.py": "the process that reads changed tokens outside of the sandbox",
@@ -70,6 +72,7 @@ STARTING_PROCESSES = {
 """The modules outside worker/ that start processes, each with its reason."""
 
 PARSING = {
+    "bulk/export.py": "a line of an earlier result",
     "cli/audit.py": "the audit log that a person named, one line at a time",
     "cli/call.py": "the arguments on the command line",
     "cli/options.py": "the values of --set",

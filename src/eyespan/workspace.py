@@ -12,9 +12,10 @@ from eyespan.policy import NarrowedPolicy, Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
+    from eyespan.bulk import Record
     from eyespan.config import Config
     from eyespan.guard import Root
     from eyespan.tool import Tool, Toolset
@@ -178,6 +179,34 @@ class Workspace:
         for member in members:
             member.set_roots([root.path for root in self.roots])
         return Toolset([Tool(member, self.engine, workspace=self) for member in members])
+
+    def read_many(
+        self,
+        targets: str | Iterable[str],
+        *,
+        workers: int = 0,
+        ordered: bool = False,
+        max_in_flight: int = 64,
+        max_bytes: int = 64 << 20,
+        context: CallContext | None = None,
+        on_progress: Callable[[int], None] | None = None,
+    ) -> Iterator[Record]:
+        """Yield records of many files: paths, directories and patterns (`src/**/*.py`).
+
+        A file that cannot be read is a record with an error. See `eyespan.bulk.read_many` and docs/bulk.md.
+        """
+        from eyespan.bulk import read_many
+
+        return read_many(
+            self,
+            targets,
+            workers=workers,
+            ordered=ordered,
+            max_in_flight=max_in_flight,
+            max_bytes=max_bytes,
+            context=context,
+            on_progress=on_progress,
+        )
 
     def close(self) -> None:
         """Close the roots. Tools of this workspace cannot read afterwards."""

@@ -248,6 +248,17 @@ def one_of(*choices: str) -> Callable[[str], str]:
     return convert
 
 
+def whole_number(highest: int) -> Callable[[str], int]:
+    """Return a converter for whole numbers from 1 to `highest`."""
+
+    def convert(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or len(text) > 20 or not 0 < int(text) <= highest:
+            raise ValueError(f"must be a whole number from 1 to {highest}, not {text!r}")
+        return int(text)
+
+    return convert
+
+
 def describe(sections: Mapping[str, Iterable[Option]]) -> str:
     """Return the help text of the options, section by section, in lines of at most `HELP_WIDTH`."""
     lines = []

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from eyespan.cli.options import COMMON, SET, Arguments, Option, UsageError, parse, settings_by_dialect
+from eyespan.cli.options import COMMON, SET, Arguments, Option, UsageError, parse, settings_by_dialect, whole_number
 from eyespan.dialects import dialect_class
 from eyespan.server.options import DEFAULT_DIALECT, LOCAL_PREFIX, SYSTEMD, InvalidOptions, ServeOptions, validate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from eyespan.workspace import Workspace
 
@@ -47,17 +47,6 @@ def _address(text: str) -> tuple[str, int]:
     if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
         raise ValueError(f"must be HOST:PORT, for example 127.0.0.1:8765, unix:PATH or systemd, not {text!r}")
     return host, int(port)
-
-
-def _whole_number(highest: int) -> Callable[[str], int]:
-    """Return a converter for whole numbers from 1 to `highest`."""
-
-    def convert(text: str) -> int:
-        if not text.isascii() or not text.isdigit() or len(text) > 20 or not 0 < int(text) <= highest:
-            raise ValueError(f"must be a whole number from 1 to {highest}, not {text!r}")
-        return int(text)
-
-    return convert
 
 
 def _log_form(text: str) -> str:
@@ -122,7 +111,7 @@ OPTIONS = {
         Option(
             "--audit-bytes",
             value="N",
-            convert=_whole_number(2**40),
+            convert=whole_number(2**40),
             text=f"rotate the log at this size and keep four old files (default: {ServeOptions().audit_bytes})",
         ),
         Option(
@@ -144,9 +133,9 @@ OPTIONS = {
             "for a local socket, systemd for one that a socket unit passes",
         ),
         *_ONLY_HTTP,
-        Option("--workers", value="N", convert=_whole_number(64), text="processes that share the port (default: 1)"),
-        Option("--calls", value="N", convert=_whole_number(256), text="concurrent calls per process (default: 8)"),
-        Option("--rate", value="N", convert=_whole_number(10**9), text="calls per minute and caller (default: 600)"),
+        Option("--workers", value="N", convert=whole_number(64), text="processes that share the port (default: 1)"),
+        Option("--calls", value="N", convert=whole_number(256), text="concurrent calls per process (default: 8)"),
+        Option("--rate", value="N", convert=whole_number(10**9), text="calls per minute and caller (default: 600)"),
     ),
     "common options": COMMON,
 }

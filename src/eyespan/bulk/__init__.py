@@ -1,0 +1,15 @@
+"""Bulk reading: many files into records, for retrieval and training.
+
+record   `Record`, the one form of every result, and its schema
+walk     paths and patterns to files, in one fixed order
+reading  one file to records
+pool     many files in several processes, with a bound on what is in flight
+export   records to a file that a later run continues
+"""
+
+from __future__ import annotations
+
+from eyespan.bulk.pool import read_many
+from eyespan.bulk.record import SCHEMA, SCHEMA_VERSION, Record
+
+__all__ = ["SCHEMA", "SCHEMA_VERSION", "Record", "read_many"]

@@ -1,0 +1,188 @@
+"""Many files in several processes. At most `max_in_flight` files are read, or wait to be taken, at one time."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import multiprocessing
+from collections import deque
+from concurrent.futures.process import BrokenProcessPool
+
+from eyespan.bulk.reading import MAX_BYTES, failure, read_file
+from eyespan.bulk.record import Record
+from eyespan.bulk.walk import find_files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from eyespan.context import CallContext
+    from eyespan.errors import ReadError
+    from eyespan.workspace import Workspace
+
+MAX_IN_FLIGHT = 64
+MAX_CRASHES = 2
+"""A file during whose reading a process ended this often is given up."""
+
+
+def read_many(
+    workspace: Workspace,
+    targets: str | Iterable[str],
+    *,
+    workers: int = 0,
+    ordered: bool = False,
+    max_in_flight: int = MAX_IN_FLIGHT,
+    max_bytes: int = MAX_BYTES,
+    context: CallContext | None = None,
+    on_progress: Callable[[int], None] | None = None,
+) -> Iterator[Record]:
+    """Yield the records of all files that paths, directories and patterns name.
+
+    `workers=0` reads in this process, more start so many others. With `ordered` the files come in the order of the
+    walk. `max_bytes` limits text and images of one file. Cancel `context` to stop. `on_progress` is called with the
+    number of files that are done. A file that cannot be read is a record with an error, never an exception.
+    """
+    names = [targets] if isinstance(targets, str) else targets
+    if workers < 0 or max_in_flight < 1 or max_bytes < 1:
+        raise ValueError("workers must not be negative; max_in_flight and max_bytes must be more than 0")
+    found = find_files(workspace, names)
+    files = read_found(
+        workspace, found, workers=workers, ordered=ordered, max_in_flight=max_in_flight, max_bytes=max_bytes
+    )
+    return _flat(files, context, on_progress)
+
+
+def read_found(
+    workspace: Workspace,
+    found: Iterable[tuple[str, ReadError | None]],
+    *,
+    workers: int = 0,
+    ordered: bool = False,
+    max_in_flight: int = MAX_IN_FLIGHT,
+    max_bytes: int = MAX_BYTES,
+) -> Iterator[list[Record]]:
+    """Yield the records of each file that a walk has found."""
+    if workers:
+        return _in_pool(workspace, found, workers, ordered, max_in_flight, max_bytes)
+    return ([failure(path, error)] if error else read_file(workspace, path, max_bytes) for path, error in found)
+
+
+def _flat(
+    files: Iterator[list[Record]], context: CallContext | None, on_progress: Callable[[int], None] | None
+) -> Iterator[Record]:
+    for done, records in enumerate(files, 1):
+        if context is not None:
+            context.check()
+        yield from records
+        if on_progress is not None:
+            on_progress(done)
+
+
+class _Pool:
+    """Worker processes that are replaced when one of them ends."""
+
+    def __init__(self, workspace: Workspace, workers: int) -> None:
+        self._workspace = workspace
+        self._workers = workers
+        self._executor = self._start()
+
+    def _start(self) -> concurrent.futures.ProcessPoolExecutor:
+        # Not fork: threads of this process may hold locks.
+        context = multiprocessing.get_context("spawn")
+        return concurrent.futures.ProcessPoolExecutor(
+            self._workers, mp_context=context, initializer=_open, initargs=(self._workspace,)
+        )
+
+    def submit(self, path: str, max_bytes: int) -> concurrent.futures.Future[list[Record]]:
+        try:
+            return self._executor.submit(_read_here, path, max_bytes)
+        except BrokenProcessPool:
+            self.restart()
+            return self._executor.submit(_read_here, path, max_bytes)
+
+    def restart(self) -> None:
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        self._executor = self._start()
+
+    def close(self) -> None:
+        self._executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _in_pool(
+    workspace: Workspace,
+    found: Iterable[tuple[str, ReadError | None]],
+    workers: int,
+    ordered: bool,
+    max_in_flight: int,
+    max_bytes: int,
+) -> Iterator[list[Record]]:
+    pool = _Pool(workspace, workers)
+    waiting: deque[tuple[str, concurrent.futures.Future[list[Record]] | None, list[Record]]] = deque()
+    try:
+        for path, error in found:
+            if error is None:
+                waiting.append((path, pool.submit(path, max_bytes), []))
+            else:
+                waiting.append((path, None, [failure(path, error)]))
+            while len(waiting) >= max_in_flight:
+                yield _next(pool, waiting, ordered, max_bytes)
+        while waiting:
+            yield _next(pool, waiting, ordered, max_bytes)
+    finally:
+        pool.close()
+
+
+def _next(
+    pool: _Pool,
+    waiting: deque[tuple[str, concurrent.futures.Future[list[Record]] | None, list[Record]]],
+    ordered: bool,
+    max_bytes: int,
+) -> list[Record]:
+    """Return the records of the first file, or of any that is done; read those again that a crash has lost."""
+    if not ordered:
+        futures = [future for _, future, _ in waiting if future is not None]
+        if futures and len(futures) == len(waiting):
+            concurrent.futures.wait(futures, return_when=concurrent.futures.FIRST_COMPLETED)
+        for place, (_, future, _) in enumerate(waiting):
+            if future is None or future.done():
+                waiting.rotate(-place)
+                break
+    path, future, records = waiting.popleft()
+    if future is None:
+        return records
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        pool.restart()
+    # One of the files in flight ended a process, and it is not known which. Each is read again alone.
+    again = _alone(pool, path, max_bytes)
+    for place, (name, one, _) in enumerate(waiting):
+        if one is not None and not _is_good(one):
+            waiting[place] = (name, None, _alone(pool, name, max_bytes))
+    return again
+
+
+def _is_good(future: concurrent.futures.Future[list[Record]]) -> bool:
+    return future.done() and not future.cancelled() and future.exception() is None
+
+
+def _alone(pool: _Pool, path: str, max_bytes: int) -> list[Record]:
+    for _ in range(MAX_CRASHES):
+        try:
+            return pool.submit(path, max_bytes).result()
+        except (BrokenProcessPool, concurrent.futures.CancelledError):
+            pool.restart()
+    message = "the process that read it ended; the file was given up"
+    return [Record(path, selector=path, error_code="crash", error_message=message)]
+
+
+_workspace: Workspace | None = None
+
+
+def _open(workspace: Workspace) -> None:
+    global _workspace
+    _workspace = workspace
+
+
+def _read_here(path: str, max_bytes: int) -> list[Record]:
+    assert _workspace is not None
+    return read_file(_workspace, path, max_bytes)

@@ -1,0 +1,98 @@
+"""One file to records. Nothing that a file contains raises."""
+
+from __future__ import annotations
+
+from eyespan import kinds
+from eyespan.bulk.record import Record
+from eyespan.context import CallContext
+from eyespan.errors import ReadError, TooLarge
+from eyespan.model import DocumentOptions, ImagePart, NotePart, PdfOptions, ReadRequest, TextPart
+from eyespan.record import replace
+from eyespan.tokens import estimate
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from eyespan.model import Part
+    from eyespan.opened import Opened
+    from eyespan.workspace import Workspace
+
+MAX_BYTES = 64 << 20
+"""The text and images that are taken of one file unless the caller gives another limit."""
+MAX_PAGES = 10_000
+_MEMORY = "not enough memory"
+
+
+def read_file(workspace: Workspace, path: str, max_bytes: int = MAX_BYTES) -> list[Record]:
+    """Return the records of one file: its parts, and one with an error if something could not be read."""
+    records: list[Record] = []
+    version = kind = ""
+    context = CallContext(workspace.deadline_seconds)
+    try:
+        options = DocumentOptions(pdf=PdfOptions(max_pages=MAX_PAGES, has_images=False, has_layout=True))
+        documents = kinds.shown_in("native") - {"archive"}
+        request = ReadRequest(path, documents=documents, options=options, encoding="auto", reports_encoding=True)
+        with workspace.engine.open(request, context) as opened:
+            kind, version = opened.kind.name, _version(opened)
+            taken_bytes = 0
+            for part in opened.stream():
+                record = _record(path, part, len(records), kind, version)
+                taken_bytes += len(record.text.encode("utf-8", "surrogatepass")) + len(record.data)
+                if taken_bytes > max_bytes:
+                    raise TooLarge(path, size_bytes=opened.facts.size_bytes, limit_bytes=max_bytes)
+                records.append(record)
+            if not records:
+                records.append(Record(path, version=version, kind=kind, selector=path))
+            records[0] = replace(records[0], facts=_facts(opened))
+    except ReadError as error:
+        records.append(failure(path, error, part=len(records), kind=kind, version=version))
+    except MemoryError:
+        records = [Record(path, version=version, kind=kind, selector=path, error_code="memory", error_message=_MEMORY)]
+    return records
+
+
+def failure(path: str, error: ReadError, *, part: int = 0, kind: str = "", version: str = "") -> Record:
+    """Return the record of a file, or the rest of one, that could not be read."""
+    return Record(
+        path, version=version, part=part, kind=kind, selector=path, error_code=error.code, error_message=str(error)
+    )
+
+
+def version_of(workspace: Workspace, path: str) -> str:
+    """Return the version of a file without reading it; "" if it cannot be opened."""
+    try:
+        with workspace.engine.open(ReadRequest(path), CallContext(workspace.deadline_seconds)) as opened:
+            return _version(opened)
+    except ReadError:
+        return ""
+
+
+def _version(opened: Opened) -> str:
+    source = opened.source
+    if source.is_version:
+        return "-".join([f"{number:x}" for number in source.identity if isinstance(number, int)])
+    status = source.status
+    return f"{status.st_size:x}-{status.st_mtime_ns:x}-{status.st_ctime_ns:x}"
+
+
+def _facts(opened: Opened) -> Mapping[str, Any]:
+    facts = opened.facts
+    return {"size_bytes": facts.size_bytes, "mtime_ns": facts.mtime_ns}
+
+
+def _record(path: str, part: Part, number: int, kind: str, version: str) -> Record:
+    base = Record(path, version=version, part=number, kind=kind, selector=path)
+    match part:
+        case TextPart():
+            text = bytes(part.data).decode("utf-8", "replace")
+            last = part.first_line + part.line_count - 1
+            lines = f"{path}:{part.first_line}-{last}" if part.first_line and part.line_count else path
+            return replace(base, selector=lines, text=text, tokens=estimate(text))
+        case NotePart(text):
+            return replace(base, text=text, tokens=estimate(text))
+        case ImagePart(data, media_type):
+            return replace(base, data=data, media_type=media_type)
+        case _:
+            return base

@@ -1,0 +1,105 @@
+"""Paths, directories and patterns to files, in one fixed order: by the names in each directory."""
+
+from __future__ import annotations
+
+import re
+
+from eyespan.context import CallContext
+from eyespan.errors import NotRegular, ReadError
+from eyespan.guard.paths import as_relative
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from eyespan.workspace import Workspace
+
+MAX_DEPTH = 64
+"""Directories deeper than this are an error, not a search without end."""
+
+
+def find_files(workspace: Workspace, targets: Iterable[str]) -> Iterator[tuple[str, ReadError | None]]:
+    """Yield the path of each file that the targets name, once per target; a path that cannot be searched has an error.
+
+    A target is a file, a directory with everything below it, or a pattern with `*`, `?`, `[...]` and `**`. Links that
+    a directory contains are not followed, so nothing is found twice. Names that a rule forbids are left out.
+    """
+    for target in targets:
+        if any(sign in target for sign in "*?["):
+            fixed = target.partition("*")[0].partition("?")[0].partition("[")[0].rpartition("/")[0]
+            pattern = _compiled(target)
+            start = fixed or ("/" if target.startswith("/") else ".")
+            for path, error in _below(workspace, start, "" if start == "." else None, 0):
+                is_unsearched = error is not None and not isinstance(error, NotRegular)
+                if is_unsearched or pattern.fullmatch(path):
+                    yield path, error
+        else:
+            yield from _named(workspace, target)
+
+
+def _named(workspace: Workspace, target: str) -> Iterator[tuple[str, ReadError | None]]:
+    try:
+        workspace.engine.list(target, CallContext(workspace.deadline_seconds))
+    except NotRegular as error:
+        yield target, None if error.what == "file" else error
+    except ReadError:
+        yield target, None  # reading it reports the reason
+    else:
+        yield from _below(workspace, target.rstrip("/") or "/", "" if target in (".", "./") else None, 0)
+
+
+def _below(
+    workspace: Workspace, directory: str, prefix: str | None, depth: int
+) -> Iterator[tuple[str, ReadError | None]]:
+    """Yield the files below a directory; `prefix` replaces its name in their paths."""
+    try:
+        listing = workspace.engine.list(directory, CallContext(workspace.deadline_seconds))
+    except ReadError as error:
+        yield directory, error
+        return
+    name = directory if prefix is None else prefix
+    base = "" if not name else name.rstrip("/") + "/"
+    for entry in listing.entries:
+        path = as_relative(base + entry.name)
+        if entry.what == "directory":
+            if depth >= MAX_DEPTH:
+                yield path, NotRegular(path, what="directory")
+            else:
+                yield from _below(workspace, path, None, depth + 1)
+        elif entry.what == "file":
+            yield path, None
+        elif entry.what == "other":
+            yield path, NotRegular(path, what="other")
+
+
+def order(path: str) -> tuple[str, ...]:
+    """Return the key by which `find_files` sorts the files of a directory and everything below it."""
+    return tuple(path.removeprefix("./").split("/"))
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern: `**/` matches any number of directories, `*` and `?` no slash."""
+    pattern = pattern.removeprefix("./")
+    parts = []
+    at = 0
+    while at < len(pattern):
+        if pattern.startswith("**/", at):
+            parts.append(r"(?:[^/]+/)*")
+            at += 3
+        elif pattern.startswith("**", at):
+            parts.append(r".*")
+            at += 2
+        elif pattern[at] == "*":
+            parts.append(r"[^/]*")
+            at += 1
+        elif pattern[at] == "?":
+            parts.append(r"[^/]")
+            at += 1
+        elif pattern[at] == "[" and (end := pattern.find("]", at + 2)) > 0:
+            inner = pattern[at + 1 : end].replace("\\", r"\\")
+            parts.append(f"[^{inner[1:]}]" if inner[0] == "!" else f"[{inner}]")
+            at = end + 1
+        else:
+            parts.append(re.escape(pattern[at]))
+            at += 1
+    return re.compile("".join(parts), re.DOTALL)

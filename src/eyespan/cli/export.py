@@ -1,0 +1,101 @@
+"""`eyespan export`: many files into records, for retrieval and training."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from eyespan.cli.options import COMMON, Arguments, Option, UsageError, whole_number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from eyespan.bulk.export import Report
+
+HELP = """\
+usage: eyespan export TARGET... --to FILE [options]
+
+Reads files, directories and patterns, and writes a record for each part: text,
+page, image, with its source, version, kind, token count and errors.
+
+  eyespan export src docs --to corpus.jsonl
+  eyespan export 'src/**/*.py' --to -              to standard output
+  eyespan export . --to corpus.parquet --jobs 4    a table (eyespan[tables])
+  eyespan --root s3://bucket/docs export . --to docs.jsonl
+
+A second run reads only what is new or has changed, and so does a run after one
+that was killed; a table keeps the lines it was made of in FILE.jsonl for that.
+A file that cannot be read is a record with an error. Exit status: 0; 1 if the
+output cannot be written; 2 for wrong usage.
+"""
+OPTIONS = {
+    "options": (
+        Option("--to", value="FILE", text="the result: .jsonl, .parquet, or - for JSON lines on standard output"),
+        Option("--jobs", value="N", convert=whole_number(256), text="processes that read (default: 1, this one)"),
+        Option(
+            "--max-bytes", value="N", convert=whole_number(2**40), text="text and images of one file (default: 64 MiB)"
+        ),
+    ),
+    "common options": COMMON,
+}
+
+
+def main(arguments: Arguments) -> int:
+    """Write the records. Returns 1 if the output cannot be written."""
+    from eyespan.bulk.export import export_lines, export_table, write_lines
+    from eyespan.bulk.reading import MAX_BYTES
+
+    to = arguments.values.get("to")
+    if not arguments.operands:
+        raise UsageError("export needs a file, a directory or a pattern. Try: eyespan export --help")
+    if not to:
+        raise UsageError("export needs --to FILE. Try: eyespan export --help")
+    arguments.finish_loading()
+    jobs = arguments.values.get("jobs", 1)
+    workers = jobs if jobs > 1 else 0
+    max_bytes = arguments.values.get("max_bytes", MAX_BYTES)
+    workspace = arguments.workspace()
+    if to == "-":
+        write_lines(workspace, arguments.operands, sys.stdout.buffer, workers=workers, max_bytes=max_bytes)
+        return 0
+    if not to.endswith((".jsonl", ".parquet")):
+        raise UsageError(f"--to must end in .jsonl or .parquet, or be -, not {to!r}")
+    progress = _Progress()
+    write = export_table if to.endswith(".parquet") else export_lines
+    try:
+        report = write(workspace, arguments.operands, to, workers=workers, max_bytes=max_bytes, on_progress=progress)
+    except OSError as error:
+        progress.clear()
+        print(f"eyespan: {to}: {error.strerror or error}", file=sys.stderr)
+        return 1
+    progress.clear()
+    print(
+        f"{to}: {report.files:,} files, {report.records:,} records, {report.errors:,} errors, "
+        f"{report.kept:,} unchanged, {os.path.getsize(to):,} bytes",
+        file=sys.stderr,
+    )
+    return 0
+
+
+class _Progress:
+    """A line on standard error while a person is watching."""
+
+    def __init__(self) -> None:
+        self._is_on = sys.stderr.isatty()
+        self._start = self._last = time.monotonic()
+        self._is_shown = False
+
+    def __call__(self, report: Report) -> None:
+        now = time.monotonic()
+        if not self._is_on or now - self._last < 0.2:
+            return
+        self._last = now
+        rate = report.files / max(0.001, now - self._start)
+        sys.stderr.write(f"\r\x1b[K{report.files:,} files, {report.errors:,} errors, {rate:,.0f} files a second")
+        sys.stderr.flush()
+        self._is_shown = True
+
+    def clear(self) -> None:
+        if self._is_shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

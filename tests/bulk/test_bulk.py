@@ -1,0 +1,244 @@
+"""Bulk reading: records of many files, and exports that continue."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from eyespan import CallContext, Policy, Workspace
+from eyespan.bulk import SCHEMA, Record, pool, read_many
+from eyespan.bulk.export import export_lines, export_table
+from eyespan.bulk.walk import find_files
+from eyespan.errors import Cancelled
+
+
+@pytest.fixture
+def tree(tmp_path):
+    root = tmp_path / "tree"
+    (root / "a" / "deep").mkdir(parents=True)
+    (root / "a.txt").write_text("after the directory\n")
+    (root / "a" / "one.py").write_text("def f():\n    return 1\n")
+    (root / "a" / "deep" / "two.md").write_text("# Two\n")
+    (root / "b[1].txt").write_text("odd name\n")
+    (root / "empty.txt").write_text("")
+    (root / "data.bin").write_bytes(bytes(range(256)) * 4)
+    (root / "bad.pdf").write_bytes(b"%PDF-1.7\n broken")
+    (root / ".env").write_text("KEY=1\n")
+    (root / "link").symlink_to("a.txt")
+    os.mkfifo(root / "pipe")
+    return root
+
+
+@pytest.fixture
+def workspace(tree):
+    with Workspace(tree) as workspace:
+        yield workspace
+
+
+def paths(workspace, *targets):
+    return [path for path, _ in find_files(workspace, targets)]
+
+
+def test_a_directory_gives_everything_below_it_in_one_order(workspace):
+    assert paths(workspace, ".") == [
+        "a/deep/two.md",
+        "a/one.py",
+        "a.txt",
+        "b[1].txt",
+        "bad.pdf",
+        "data.bin",
+        "empty.txt",
+        "pipe",
+    ]
+    assert paths(workspace, "a") == ["a/deep/two.md", "a/one.py"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("**/*.py", ["a/one.py"]),
+        ("*.txt", ["a.txt", "b[1].txt", "empty.txt"]),
+        ("a/*.py", ["a/one.py"]),
+        ("a/**", ["a/deep/two.md", "a/one.py"]),
+        ("**/t?o.md", ["a/deep/two.md"]),
+        ("[ab].txt", ["a.txt"]),
+        ("[!b]*.txt", ["a.txt", "empty.txt"]),
+        (".*", []),
+    ],
+)
+def test_patterns(pattern, expected, workspace):
+    assert paths(workspace, pattern) == expected
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_every_file_is_accounted_for(workers, workspace):
+    done = []
+    records = list(workspace.read_many(".", workers=workers, ordered=True, on_progress=done.append))
+
+    by_source = {record.source: record for record in records}
+    assert list(by_source) == paths(workspace, ".")
+    assert by_source["a/one.py"].text == "def f():\n    return 1\n"
+    assert by_source["a/one.py"].selector == "a/one.py:1-2"
+    assert by_source["a/one.py"].tokens > 3
+    assert by_source["empty.txt"].error_code == ""
+    assert by_source["pipe"].error_code == "not_regular"
+    assert by_source["bad.pdf"].is_error
+    assert done[-1] == len(by_source)
+    assert len({(record.source, record.version, record.part) for record in records}) == len(records)
+
+
+def test_a_selector_reads_the_part_again(workspace, tree):
+    (tree / "long.txt").write_text("".join([f"line {number}\n" for number in range(1, 300_001)]))
+    records = list(read_many(workspace, "long.txt"))
+
+    assert len(records) > 1
+    assert "".join([record.text for record in records]) == (tree / "long.txt").read_text()
+    last = workspace.tool("native").call({"files": [records[-1].selector], "budget": 2000})
+    assert records[-1].text.splitlines()[0] in last.text
+
+
+def test_limits_and_cancellation(workspace, tree):
+    (tree / "long.txt").write_text("x" * 99 + "\n" * 50_000)
+    (record,) = [record for record in workspace.read_many("long.txt", max_bytes=1000) if record.is_error]
+    assert record.error_code == "too_large"
+    context = CallContext()
+    records = workspace.read_many(".", context=context)
+    next(records)
+    context.cancelled = True
+    with pytest.raises(Cancelled):
+        list(records)
+    with pytest.raises(ValueError, match="max_in_flight"):
+        workspace.read_many(".", max_in_flight=0)
+
+
+def test_rules_of_the_host_hold(tree):
+    with Workspace(tree, policy=Policy(deny=["a/**"])) as workspace:
+        assert "a/one.py" not in paths(workspace, ".", "a")
+        (record,) = workspace.read_many("a/one.py")
+        assert (record.text, record.error_code) == ("", "policy_denied")
+
+
+def test_a_process_that_ends_loses_no_file(workspace, tree, monkeypatch):
+    for number in range(20):
+        (tree / f"n{number:02}.txt").write_text(f"{number}\n")
+    found = workspace.read_many("n*.txt", workers=2, ordered=True, max_in_flight=8)
+    first = next(found)
+    pids = subprocess.run(["pgrep", "-P", str(os.getpid()), "-f", "spawn_main"], capture_output=True, text=True).stdout
+    for pid in pids.split():
+        os.kill(int(pid), signal.SIGKILL)
+
+    records = [first, *found]
+
+    assert [record.text for record in records] == [f"{number}\n" for number in range(20)]
+
+
+def test_a_file_that_ends_processes_is_given_up(workspace):
+    class Broken:
+        restarts = 0
+
+        def submit(self, path, max_bytes):
+            raise pool.BrokenProcessPool
+
+        def restart(self):
+            self.restarts += 1
+
+    broken = Broken()
+    (record,) = pool._alone(broken, "a.txt", 1)
+
+    assert (record.source, record.error_code, broken.restarts) == ("a.txt", "crash", pool.MAX_CRASHES)
+
+
+# --- export ----------------------------------------------------------------------------------------------------------
+
+
+def rows(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_an_export_has_the_columns_of_the_schema(workspace, tmp_path):
+    report = export_lines(workspace, ["."], str(tmp_path / "out.jsonl"))
+
+    assert (report.files, report.kept) == (8, 0)
+    assert all(list(row) == list(SCHEMA) for row in rows(tmp_path / "out.jsonl"))
+
+
+def test_a_second_run_reads_only_what_changed(workspace, tree, tmp_path):
+    out = tmp_path / "out.jsonl"
+    export_lines(workspace, ["."], str(out))
+    before = out.read_bytes()
+    again = export_lines(workspace, ["."], str(out))
+
+    assert out.read_bytes() == before
+    assert again.kept == again.files - 2, "errors are tried again"
+    (tree / "a.txt").write_text("changed\n")
+    (tree / "b[1].txt").unlink()
+    (tree / "c.txt").write_text("new\n")
+    changed = export_lines(workspace, ["."], str(out))
+    assert changed.kept == changed.files - 4
+    fresh = tmp_path / "fresh.jsonl"
+    export_lines(workspace, ["."], str(fresh))
+    assert out.read_bytes() == fresh.read_bytes()
+
+
+def test_a_killed_export_continues_to_the_same_bytes(tree, tmp_path):
+    for number in range(400):
+        (tree / f"n{number:03}.txt").write_text(f"{number}\n" * 50)
+    whole, out = tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
+    command = [sys.executable, "-m", "eyespan", "--root", str(tree), "export", ".", "--to"]
+    subprocess.run([*command, str(whole)], check=True, capture_output=True)
+    process = subprocess.Popen([*command, str(out)], stderr=subprocess.DEVNULL)
+    part = tmp_path / "out.jsonl.part"
+    while process.poll() is None and not (part.exists() and part.stat().st_size > 8192):
+        time.sleep(0.001)
+    process.kill()
+    process.wait()
+
+    subprocess.run([*command, str(out)], check=True, capture_output=True)
+
+    assert out.read_bytes() == whole.read_bytes()
+    assert sorted(os.listdir(tmp_path)) == ["out.jsonl", "tree", "whole.jsonl"]
+
+
+@pytest.mark.parametrize("cut", [0, 1, 500, 2000])
+def test_what_is_left_of_a_run_is_used_wherever_it_was_cut(cut, workspace, tmp_path):
+    whole, out = tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
+    export_lines(workspace, ["."], str(whole))
+    (tmp_path / "out.jsonl.part").write_bytes(whole.read_bytes()[:cut])
+
+    export_lines(workspace, ["."], str(out))
+
+    assert out.read_bytes() == whole.read_bytes()
+
+
+def test_a_table_has_the_same_records(workspace, tmp_path):
+    duckdb = pytest.importorskip("duckdb", reason="the extra `tables` is not installed")
+    out = tmp_path / "o'ut.parquet"
+    report = export_table(workspace, ["."], str(out))
+
+    with duckdb.connect() as database:
+        found = database.read_parquet(str(out).replace("'", "'")).fetchall()
+    assert len(found) == report.records
+    assert {row[0] for row in found} == {row["source"] for row in rows(tmp_path / "o'ut.parquet.jsonl")}
+
+
+def test_the_command_explains_wrong_usage(tree, tmp_path):
+    def run(*words):
+        command = [sys.executable, "-m", "eyespan", "export", *words]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tree)
+        return done.returncode, done.stderr
+
+    assert run("a") == (2, "eyespan: export needs --to FILE. Try: eyespan export --help\n")
+    assert run("a", "--to", "x.csv")[0] == 2
+    code, error = run("a", "--to", str(tmp_path / "no" / "x.jsonl"))
+    assert (code, "Traceback" in error) == (1, False)
+
+
+def test_records_are_values():
+    assert Record("a", part=1) == Record("a", part=1)
+    assert Record("a").as_json()["data"] == ""
