@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import errno
+import random
 import subprocess
 import sys
 
@@ -246,3 +247,21 @@ LONG_RUSSIAN = (
 @pytest.mark.parametrize(("text", "is_sure"), [("год\n", False), ("год за годом\n", False), (LONG_RUSSIAN, True)])
 def test_a_guess_from_little_text_is_called_unsure(text, is_sure):
     assert (detect(text.encode("cp1251")).confidence > 0.8) == is_sure
+
+
+class TestStrangeBytes:
+    @pytest.mark.parametrize("strange", [b"\x81\x8d\x8f", b"\xff\xfe\xfd", b"\xc3(\xa0\xa1", bytes(range(128, 256))])
+    def test_a_text_with_a_few_of_them_is_shown_and_called_unsure(self, tmp_path, strange):
+        data = b"An ordinary text of many plain words and lines.\n" * 30 + strange + b"\n"
+        (tmp_path / "a.txt").write_bytes(data)
+
+        reply = Workspace(tmp_path).tool("native").call({"files": "a.txt"})
+
+        assert "An ordinary text" in reply.text
+        assert detect(data).confidence < 0.98
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_random_bytes_are_no_text(self, seed):
+        data = random.Random(seed).randbytes(4000).replace(b"\0", b"\1")
+
+        assert detect(data) is None

@@ -186,6 +186,8 @@ def _salvage(
         reason = f"invalid {kind} header"  # Pillow's own message contains a memory address
     else:
         reason = f"corrupt image: {error or type(error).__name__}"[:200]
+        if str(error).startswith("decoder error"):
+            reason = "corrupt image, or one of a compression that is not supported"
     ImageFile.LOAD_TRUNCATED_IMAGES = True
     try:
         facts, blobs = _convert(file, kind, params)
