@@ -182,11 +182,6 @@ PLAYERS = "to open it: ffprobe shows more, a player plays it"
         ),
         (font(), "TrueType font, {} bytes, Sample Sans Bold, Version 2.0; to open it: a font viewer, or fontTools"),
         (woff(), "WOFF font, {} bytes, Sample Sans Bold, Version 2.0; to open it: a font viewer, or fontTools"),
-        (npy(), "NumPy array, {} bytes, type '<f8', shape (3, 4); to open it: numpy.load"),
-        (
-            plistlib.dumps({"name": "a", "size": 1}, fmt=plistlib.FMT_BINARY),
-            "binary property list, {} bytes, 2 keys: name, size; to open it: plutil or plistlib",
-        ),
         (ole("Root Entry", "VisioDocument"), "Visio drawing (vsd), {} bytes; to open it: LibreOffice converts it"),
         (
             ole("Root Entry", "EncryptedPackage"),

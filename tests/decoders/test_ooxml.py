@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import re
 import struct
 import zipfile
 
 import pytest
 
-from eyespan.decoders import ooxml
+from eyespan.decoders import ooxml, salvage
 from eyespan.errors import Unreadable
 
 from .office_files import FIXTURES, WORD, packed, relations, repacked, text
@@ -24,7 +25,7 @@ MANY_LAUGHS = b'<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]><x>&b;<
     ("name", "part"),
     [
         ("report.docx", "word/document.xml"),
-        ("talk.pptx", "ppt/slides/slide1.xml"),
+        ("talk.pptx", "ppt/presentation.xml"),
         ("book.epub", "META-INF/container.xml"),
     ],
 )
@@ -78,6 +79,9 @@ def test_xml_that_is_nested_too_deeply_is_refused(tmp_path, name):
     xml = b'<x xmlns:%s="%s">' % (tag[:1], space) + b"<%s>" % tag * 5000 + b"</%s>" % tag * 5000 + b"</x>"
     path = repacked(name, {part: xml}, tmp_path / name)
 
+    if name == "talk.pptx":  # the other slides are shown
+        assert "[this slide cannot be read: its XML is nested more than 256 levels deep]" in text(path)
+        return
     with pytest.raises(Unreadable, match="nested more than 256 levels"):
         text(path)
 
@@ -178,3 +182,66 @@ def test_a_part_that_is_too_large_is_not_read(monkeypatch):
 
     with pytest.raises(Unreadable, match="the limit is 3"):
         ooxml.Package(packed(**{"a.xml": "<a/>"}), "docx").read("a.xml")
+
+
+# --- damage ----------------------------------------------------------------------------------------------------------
+
+
+def without_contents(name):
+    """Return a fixture that ends before its table of contents."""
+    data = (FIXTURES / name).read_bytes()
+    return data[: data.index(b"PK\1\2")]
+
+
+@pytest.mark.parametrize("name", ["report.docx", "talk.pptx", "ledger.xlsx", "ledger.ods"])
+def test_a_package_without_its_table_of_contents_is_recovered(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(without_contents(name))
+
+    note, _, rest = text(path).partition("\n\n")
+
+    assert re.fullmatch(r"\[the file is damaged; \d+ of its parts were recovered, others may be missing\]", note)
+    assert rest.replace(str(path), "") == text(FIXTURES / name).replace(str(FIXTURES / name), "")
+
+
+def test_the_text_before_a_damage_is_shown_with_a_note(tmp_path):
+    body = "".join(f"<w:p><w:r><w:t>paragraph {n} {n * 7919 % 99991}</w:t></w:r></w:p>" for n in range(20_000))
+    xml = f'<w:document xmlns:w="{WORD}"><w:body>{body}</w:body></w:document>'
+    data = bytearray(packed(**{"word/document.xml": xml, "word/other.xml": "<a/>"}).getvalue())
+    data[len(data) // 2 : len(data) // 2 + 40] = b"\xff" * 40
+    (tmp_path / "a.docx").write_bytes(data)
+
+    shown = text(tmp_path / "a.docx").split("\n\n")
+
+    assert shown[0] == "[its part word/document.xml is damaged; what follows the damage is left out]"
+    assert shown[1].startswith("[corrupt XML in its part word/document.xml")
+    assert shown[2].startswith("paragraph 0 ")
+    assert len(shown) > 5000
+
+
+def test_a_corrupt_part_that_is_not_the_text_is_left_out(tmp_path):
+    path = repacked("report.docx", {"word/styles.xml": b"<broken"}, tmp_path / "a.docx")
+
+    shown = text(path)
+
+    assert shown.startswith("[corrupt XML in its part word/styles.xml (line 1); it is left out]\n\n")
+    assert "The harbor was busy this week." in shown
+
+
+def test_a_zip_bomb_without_a_table_of_contents_is_bounded(monkeypatch):
+    data = packed(a=b"\0" * 5_000_000, b=b"\0" * 5_000_000).getvalue()
+
+    found = salvage.members(data, max_member_bytes=1000, max_bytes=1500)
+
+    assert [len(contents) for contents in found.values()] == [1000, 500]
+
+
+def test_stored_and_unknown_members_are_recovered_or_skipped():
+    stored = packed(zipfile.ZIP_STORED, a="text", b="more").getvalue()
+    cut = stored[: stored.index(b"PK\1\2")]
+    unknown = bytearray(cut)
+    unknown[8] = 99
+
+    assert salvage.members(cut, max_member_bytes=99, max_bytes=99) == {"a": b"text", "b": b"more"}
+    assert salvage.members(bytes(unknown), max_member_bytes=99, max_bytes=99) == {"b": b"more"}
+    assert salvage.members(cut[:20], max_member_bytes=99, max_bytes=99) == {}

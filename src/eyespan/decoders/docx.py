@@ -13,6 +13,7 @@ from eyespan.decoders import markdown, media, omml
 from eyespan.decoders.drawings import Drawings
 from eyespan.decoders.ooxml import Package
 from eyespan.decoders.xml_tree import NAMES, Handlers, attributes, text_of
+from eyespan.errors import Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -61,7 +62,13 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     shared = _Shared(package, directory, params)
     relations = package.relations(body)
     story = Story(shared, relations)
-    blocks = story.blocks(package.stream(body, _CONTAINERS))
+    blocks: list[str] = []
+    try:
+        story.add_blocks(package.stream(body, _CONTAINERS), blocks)
+    except Unreadable as error:
+        if not blocks:
+            raise
+        package.complaints.append(f"{error.reason}; the rest of the text is left out")
     blocks += _margins(shared, relations, story.margins)
     notes: list[str] = []
     for leaf, element_name, label in NOTES:
@@ -74,6 +81,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     if shared.has_changes:
         by = f" by {', '.join(sorted(shared.authors))}" if shared.authors else ""
         blocks.insert(0, CHANGES_NOTE.format(by=by))
+    blocks[:0] = package.notes()
     return {"paragraphs": story.paragraphs, "tables": story.tables}, [markdown.finish(blocks)]
 
 
@@ -102,7 +110,8 @@ def _margins(shared: _Shared, relations: Mapping[str, tuple[str, str]], referenc
         if part in seen or part not in shared.package:
             continue
         seen.add(part)
-        own = Story(shared, shared.package.relations(part)).blocks(shared.package.parse(part))
+        root = shared.package.parse_optional(part)
+        own = [] if root is None else Story(shared, shared.package.relations(part)).blocks(root)
         label = _PAGES.get(pages, "")
         text = "\n\n".join(own)
         if own and text not in seen:
@@ -114,7 +123,8 @@ def _margins(shared: _Shared, relations: Mapping[str, tuple[str, str]], referenc
 def _notes(package: Package, part: str, story: Story, element_name: str, label: str) -> list[str]:
     """Return footnotes, endnotes or comments, one line each."""
     lines = []
-    for element in package.parse(part).iter():
+    root = package.parse_optional(part)
+    for element in () if root is None else root.iter():
         if NAMES[element.tag] != element_name:
             continue
         blocks = story.blocks(element)
@@ -133,10 +143,9 @@ class Styles:
     def __init__(self, package: Package, part: str) -> None:
         self._own: dict[str, dict[str, str]] = {}
         self._levels: dict[str, int] = {}
-        if part not in package:
-            return
+        root = package.parse_optional(part)
         style: dict[str, str] = {}
-        for element in package.parse(part).iter():
+        for element in () if root is None else root.iter():
             name = NAMES[element.tag]
             if name == "w:style":
                 style = self._own.setdefault(attributes(element).get("styleId", ""), {})
@@ -188,11 +197,10 @@ class Numbering:
         """The first number of a level where a list begins again."""
         self._counts: dict[str, list[int]] = {}
         self._used: set[tuple[str, int]] = set()
-        if part not in package:
-            return
+        root = package.parse_optional(part)
         owner = level = ""
         is_list = False
-        for element in package.parse(part).iter():
+        for element in () if root is None else root.iter():
             name, facts = NAMES[element.tag], attributes(element)
             if name in ("w:abstractNum", "w:num"):
                 is_list = name == "w:num"
@@ -284,6 +292,10 @@ class Story:
         blocks: list[str] = []
         self._add_blocks(elements, blocks)
         return blocks
+
+    def add_blocks(self, elements: Iterable[Any], blocks: list[str]) -> None:
+        """Add the blocks of some elements one by one, so that those before an error are there."""
+        self._add_blocks(elements, blocks)
 
     # --- blocks ------------------------------------------------------------------------------------------------------
 

@@ -43,15 +43,23 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
         raise package.unreadable(ENCRYPTED)
     images = Images(package, params)
     story = Story(package, images)
-    story.add_lists(package.parse(ods.CONTENT))
-    blocks = story.blocks(package.stream(ods.CONTENT, _CONTAINERS))
+    root = package.parse_optional(ods.CONTENT)
+    if root is not None:
+        story.add_lists(root)
+    blocks: list[str] = []
+    try:
+        story.add_blocks(package.stream(ods.CONTENT, _CONTAINERS), blocks)
+    except Unreadable as error:
+        if not blocks:
+            raise
+        package.complaints.append(f"{error.reason}; the rest of the text is left out")
     if story.has_changes:
         blocks.insert(0, "[tracked changes: {++inserted++}, {--deleted--}]")
     blocks += _margins(package, images)
     if story.notes:
         blocks += ["---", "\n".join(story.notes)]
     facts = {"slides": story.slides} if story.slides else {"paragraphs": story.paragraphs, "tables": story.tables}
-    return facts, [markdown.finish(blocks)]
+    return facts, [markdown.finish([*package.notes(), *blocks])]
 
 
 def _margins(package: Package, images: Images) -> list[str]:
@@ -124,6 +132,10 @@ class Story:
         made: list[str] = []
         self._add_blocks(elements, made)
         return made
+
+    def add_blocks(self, elements: Iterable[Any], blocks: list[str]) -> None:
+        """Add the blocks of some elements one by one, so that those before an error are there."""
+        self._add_blocks(elements, blocks)
 
     def _add_blocks(self, elements: Iterable[Any], blocks: list[str]) -> None:
         for element in elements:

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import bz2  # noqa: F401  # `sources.streams` imports it when needed, which the sandbox does not allow
 import codecs
+import io
 import lzma  # noqa: F401  # likewise
 import posixpath
 import re
+import zipfile
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from eyespan.context import CallContext
-from eyespan.decoders import xml_tree
+from eyespan.decoders import salvage, xml_tree
 from eyespan.errors import Unreadable
 from eyespan.source import Source
 from eyespan.sources import zips
+from eyespan.sources.members import FILE, Entry
 
 if TYPE_CHECKING:
     from collections.abc import Set
@@ -26,7 +29,6 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
     from eyespan.decoders.xml_tree import GrowingElement
-    from eyespan.sources.members import Entry
 
 MIB = 1024 * 1024
 MAX_PARTS = 10_000
@@ -81,8 +83,12 @@ class Package:
         self._harmless_doctype = harmless_doctype
         self._source = _FileSource(file)
         self._left_bytes = MAX_READ_BYTES
+        self._recovered: dict[str, bytes] = {}
+        """Contents of parts by name in lower case, if the table of contents is damaged."""
+        self.complaints: list[str] = []
+        """What is damaged and was left out or recovered."""
         try:
-            entries = zips.read_contents(self._source, CallContext()).entries
+            entries = self._entries()
         except Unreadable:
             if self._source.read_fully(0, len(OLE)) == OLE:
                 whole = self._source.read_fully(0, min(self._source.size_bytes, MAX_PART_BYTES))
@@ -92,6 +98,27 @@ class Package:
         if len(entries) > MAX_PARTS:
             raise self.unreadable(f"it has {len(entries)} parts, the limit is {MAX_PARTS}")
         self._parts = {entry.name.lower(): entry for entry in entries}
+
+    def _entries(self) -> tuple[Entry, ...]:
+        """Return the parts by the table of contents, or those that can be recovered without it. Raises: Unreadable."""
+        try:
+            contents = zips.read_contents(self._source, CallContext())
+            if contents.entries:
+                return contents.entries
+        except Unreadable:
+            if self._source.read_fully(0, 4) != b"PK\3\4":
+                raise
+        whole = self._source.read_fully(0, min(self._source.size_bytes, MAX_PART_BYTES))
+        found = salvage.members(whole, max_member_bytes=MAX_PART_BYTES, max_bytes=MAX_READ_BYTES)
+        if len(found) < 2:
+            raise self.unreadable("corrupt")
+        self._recovered = {name.lower(): data for name, data in found.items()}
+        self.complaints.append(f"the file is damaged; {len(found)} of its parts were recovered, others may be missing")
+        return tuple([Entry(name, FILE, len(data), 0, packed_bytes=len(data)) for name, data in found.items()])
+
+    def notes(self) -> list[str]:
+        """Return the complaints as lines in brackets."""
+        return [f"[{complaint}]" for complaint in self.complaints]
 
     def unreadable(self, reason: str) -> Unreadable:
         """Return the error for this document."""
@@ -105,8 +132,14 @@ class Package:
         return [entry.name for name, entry in self._parts.items() if name.startswith(prefix)]
 
     def repaired(self, data: bytes) -> bytes:
-        """Return the bytes of the package for a library that reads it itself."""
-        return data
+        """Return the bytes of the package for a library that reads it itself; made anew if they are damaged."""
+        if not self._recovered:
+            return data
+        made = io.BytesIO()
+        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+            for name, entry in self._parts.items():
+                archive.writestr(entry.name, self._recovered[name])
+        return made.getvalue()
 
     def check_all(self) -> None:
         """Check the sizes of all parts, for a library that unpacks them itself. Raises: Unreadable."""
@@ -134,16 +167,46 @@ class Package:
         self._left_bytes -= entry.size_bytes
         if self._left_bytes < 0:
             raise self.unreadable(f"its parts have more than {MAX_READ_BYTES} bytes")
+        if name.lower() in self._recovered:
+            return self._recovered[name.lower()]
         try:
             return zips.read_member(self._source, entry)
         except Unreadable:
             raise self.unreadable(f"its part {name} is corrupt") from None
+
+    def read_sound(self, name: str) -> bytes:
+        """Return a part, or its start if the rest is corrupt, with a complaint. Raises: Unreadable."""
+        entry = self._parts.get(name.lower())
+        if entry is not None:
+            self._check(entry)
+        try:
+            return self.read(name)
+        except Unreadable:
+            if entry is None or self._left_bytes < 0:
+                raise
+            packed = self._source.read_fully(entry.offset, min(entry.packed_bytes + 2048, MAX_PART_BYTES))
+            limit = min(MAX_PART_BYTES, MAX_RATIO * MIB + entry.size_bytes)
+            found = salvage.members(packed, max_member_bytes=limit, max_bytes=limit)
+            if not found.get(entry.name):
+                raise
+            self.complaints.append(f"its part {name} is damaged; what follows the damage is left out")
+            return found[entry.name]
+
+    def parse_optional(self, name: str) -> Element | None:
+        """Return the root element of a part that a document can do without. If it is corrupt: None, and a complaint."""
+        try:
+            return self.parse(name) if name in self else None
+        except Unreadable as error:
+            self.complaints.append(f"{error.reason}; it is left out")
+            return None
 
     def read_start(self, name: str, size_bytes: int) -> bytes:
         """Return the first bytes of a part; b"" if they cannot be read."""
         entry = self._parts.get(name.lower())
         if entry is None or entry.is_encrypted:
             return b""
+        if name.lower() in self._recovered:
+            return self._recovered[name.lower()][:size_bytes]
         try:
             return zips.read_member_start(self._source, entry, size_bytes)
         except Unreadable:
@@ -160,10 +223,10 @@ class Package:
 
     def stream(self, name: str, containers: Set[str]) -> GrowingElement:
         """Return the root element of a part that is parsed on demand: see `xml_tree.stream`. Raises: Unreadable."""
-        return xml_tree.stream(self._read_xml(name), containers, kind=self.kind, part=name)
+        return xml_tree.stream(self._read_xml(name, is_sound=True), containers, kind=self.kind, part=name)
 
-    def _read_xml(self, name: str) -> bytes:
-        data = self.read(name)
+    def _read_xml(self, name: str, is_sound: bool = False) -> bytes:
+        data = self.read_sound(name) if is_sound else self.read(name)
         return data if self._harmless_doctype is None else self._harmless_doctype.sub(b"", data, 1)
 
     def relations(self, name: str) -> dict[str, tuple[str, str]]:
@@ -174,9 +237,8 @@ class Package:
         directory, _, leaf = name.rpartition("/")
         part = f"{directory}/_rels/{leaf}.rels" if directory else f"_rels/{leaf}.rels"
         found: dict[str, tuple[str, str]] = {}
-        if part not in self:
-            return found
-        for element in self.parse(part).iter():
+        root = self.parse_optional(part)
+        for element in () if root is None else root.iter():
             if xml_tree.NAMES[element.tag] == "r:Relationship":
                 target = element.get("Target", "")
                 if element.get("TargetMode") != "External":

@@ -8,6 +8,7 @@ from eyespan.decoders import markdown, media, omml
 from eyespan.decoders.drawings import Drawings
 from eyespan.decoders.ooxml import Package
 from eyespan.decoders.xml_tree import NAMES, Handlers, attributes, local_name, text_of
+from eyespan.errors import Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -46,11 +47,14 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     images = media.Images(package, params)
     blocks: list[str] = []
     for number, part in enumerate(slides, 1):
-        blocks += _slide(package, part, number, authors, images)
+        try:
+            blocks += _slide(package, part, number, authors, images)
+        except Unreadable as error:
+            blocks += [f"## Slide {number}", f"[this slide cannot be read: {error.reason}]"]
     others = media.other_lines(package, images, show.rpartition("/")[0])
     if others:
         blocks += ["---", "\n".join(others)]
-    return {"slides": len(slides)}, [markdown.finish(blocks)]
+    return {"slides": len(slides)}, [markdown.finish([*package.notes(), *blocks])]
 
 
 def _slide(package: Package, part: str, number: int, authors: Mapping[str, str], images: media.Images) -> list[str]:

@@ -63,6 +63,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
             blocks += [f"## {name}", f"[{error}]"]
     if book.names and len(chosen) == len(book.sheet_names):
         blocks += ["Defined names:", "\n".join(book.names)]
+    blocks[:0] = book.notes()
     facts = {"sheets": book.sheet_names, "sheets_returned": chosen}
     return facts, [markdown.encode("\n\n".join(blocks) + "\n" if blocks else "")]
 
@@ -96,6 +97,10 @@ class _OldBook:
         self._book = xls.Book(data)
         self.sheet_names = self._book.sheet_names
         self.names = self._book.names
+
+    def notes(self) -> list[str]:
+        """Return nothing: the library reads only whole workbooks."""
+        return []
 
     def blocks(self, name: str, area: Area) -> list[str]:
         """Return a sheet as blocks. Raises: _SheetUnreadable."""
@@ -142,6 +147,10 @@ class _PackageBook:
             self._xlsx = xlsx.Workbook(self._package, images)
             self.names = self._xlsx.names
 
+    def notes(self) -> list[str]:
+        """Return lines about damage of the package."""
+        return [] if self._package is None else self._package.notes()
+
     def blocks(self, name: str, area: Area) -> list[str]:
         """Return a sheet as blocks. Raises: Unreadable, _SheetUnreadable."""
         part = self._part_of(name)
@@ -171,7 +180,10 @@ class _PackageBook:
         if self._ods is not None:
             return self._ods.get(name, cells.Extras())
         if self._xlsx is not None and self._package is not None and part in self._package:
-            xml = xlsx.as_utf8(self._package.read(part))
+            try:
+                xml = xlsx.as_utf8(self._package.read(part))
+            except Unreadable as error:
+                raise _SheetUnreadable(error.reason) from None
             _check_extent(xml)
             return self._xlsx.extras(name, xml)
         return cells.Extras()
