@@ -49,6 +49,8 @@ def path_spellings(path: str) -> list[str]:
             found.append(rest)
         found += [f"/{rest}", *shorter(rest, is_foreign=True)]
     elif path.startswith(("/", "../")):
+        if path.startswith("//") and ":" in path:  # a label of Bazel
+            found.append(path.strip("/").replace(":", "/"))
         found += shorter(path, is_foreign=False)
     else:
         if _DIFF_PREFIX.match(path):

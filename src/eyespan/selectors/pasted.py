@@ -15,8 +15,17 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from eyespan.model import Lines
 from eyespan.record import record
-from eyespan.selectors import Named, Pages, Place, Ranges, Symbol, Target, bases, is_revision, readings
-from eyespan.selectors.loose import MAX_NAMES, number, path_spellings, piece_of, shorter, sorted_lines, strip
+from eyespan.selectors import Cells, Named, Pages, Place, Ranges, Symbol, Target, bases, is_revision, readings
+from eyespan.selectors.loose import (
+    MAX_NAMES,
+    loose_ranges,
+    number,
+    path_spellings,
+    piece_of,
+    shorter,
+    sorted_lines,
+    strip,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +44,8 @@ MAX_LOCATIONS = 8
 """The numbers of one line that are tried as a line of a file."""
 MAX_NUMBERS = 24
 """The numbers of one line that are looked at."""
+MAX_WORDS_BEFORE = 12
+"""The words before a line number among which a path is looked for."""
 MAX_WORDS = 4
 """The words before a line number that may be one path with blanks in it."""
 
@@ -160,6 +171,8 @@ def _line_readings(line: str, *, is_alone: bool) -> Iterator[Target]:
         yield from _linked(text)
     if _BARE_URL.match(bare):
         yield from _linked(f"https://{bare}")
+    yield from _in_document(bare)
+    yield from _in_archive(bare)
     yield from _fenced(line)
     yield from _tagged(line)
     yield from _diff_header(bare)
@@ -213,7 +226,7 @@ def _linked(text: str) -> Iterator[Target]:
         return
     revision = ""
     if scheme in _WEB:
-        match = _HOSTED.search(path)
+        match = (_HOSTED_BY_BITBUCKET if "bitbucket" in url.netloc else _HOSTED).search(path)
         if url.netloc.startswith("raw."):
             path = "/".join(path.split("/")[3:])
             revision = path.partition("/")[0]
@@ -253,6 +266,31 @@ def _query_lines(text: str, query: dict[str, list[str]]) -> Piece | None:
     return piece_of(match[1]) if match is not None else None
 
 
+def _in_document(text: str) -> Iterator[Target]:
+    """Yield pages of a PDF and cells of a notebook, for a text that names them in words or as lines."""
+    match = _PAGES.fullmatch(text)
+    if match is None:
+        return
+    path, noun, run = match.groups()
+    kind = Pages if path.lower().endswith(".pdf") else Cells
+    if noun and (noun[0] == "c") is not (kind is Cells):
+        return
+    for one in loose_ranges(run) or ():
+        if isinstance(one, Lines):
+            last = None if one.count is None else one.first + one.count - 1
+            yield from _respelled(Target(path, kind(one.first, last)))
+
+
+def _in_archive(text: str) -> Iterator[Target]:
+    """Yield the member of an archive whose path follows that of the archive in another way than by `!/`."""
+    match = _ARCHIVE.match(text)
+    if match is not None:
+        path, member = match[1].removeprefix("jar:").removeprefix("zip://"), match[2]
+        for target in readings(f"{path}!/{member}"):
+            if target.member:
+                yield from _respelled(target)
+
+
 def _fenced(line: str) -> Iterator[Target]:
     """Yield the file of the first line of a code block: a language, lines and a path, each of them optional."""
     match = _FENCE.match(line)
@@ -261,10 +299,11 @@ def _fenced(line: str) -> Iterator[Target]:
 
 
 def _tagged(line: str) -> Iterator[Target]:
-    """Yield the place of a line of a tags file."""
-    match = _TAG.match(line)
-    if match is not None:
-        yield from _respelled(Target(match[1], piece_of(match[2])))
+    """Yield the place of a line of a tags file, of `git blame -f`, or of a table of coverage."""
+    for pattern in (_TAG, _BLAME, _COVERAGE):
+        match = pattern.match(line)
+        if match is not None:
+            yield from _respelled(Target(match[1], piece_of(match[2])))
 
 
 def _diff_header(text: str) -> Iterator[Target]:
@@ -357,6 +396,7 @@ def _paths_before(line: str, match: re.Match[str]) -> list[str]:
     words = left.split(" ")
     for count in range(min(MAX_WORDS, len(words) - 1), 0, -1):
         found.append(" ".join(words[-count:]))
+    found += [word for word in reversed(words[-MAX_WORDS_BEFORE:]) if _is_like_path(strip(word))]
     token = left[1 + max([left.rfind(mark) for mark in _BEFORE_TOKEN]) :]
     found.append(token)
     for mark in "@>=,:":
@@ -403,7 +443,7 @@ def _tested(text: str) -> Iterator[Target]:
 def _dotted(text: str) -> Iterator[Target]:
     """Yield the readings of a dotted name of a module, a class or a test: `tests.test_a.TestA.test_b`."""
     match = _UNITTEST.match(text)
-    names = (match[2] if match is not None else text).replace("#", ".").split(".")
+    names = (match[2] if match is not None else text).replace("#", ".").replace(":", ".").split(".")
     if match is not None and names[-1] != match[1]:
         names.append(match[1])
     if len(names) < 3 or not all(_IDENTIFIER.fullmatch(name) for name in names[:MAX_NAMES]):
@@ -526,16 +566,25 @@ _PREFIX = re.compile(
 )
 _MARKDOWN_LINK = re.compile(r"\]\(<?([^)\s>]{1,1000})")
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]{1,30}://[^\s\"'`<>)\]]{1,2000}")
+_HOSTED_BY_BITBUCKET = re.compile(r"/(?:src|browse|raw)/")
 _HOSTED = re.compile(
-    r"/(?:-/)?(?:blob|raw|blame|edit|tree|src/branch|src/commit|src/tag|src|browse|view|commits|\+)/"
+    r"/(?:-/)?(?:blob|raw|blame|edit|tree|src/branch|src/commit|src/tag|browse|view|commits|\+)/"
     r"(?:refs/(?:heads|tags)/)?"
 )
 _BARE_URL = re.compile(
-    r"(?:www\.)?[\w-]{1,60}(?:\.[\w-]{1,60}){1,4}/[^/\s]{1,100}/[^/\s]{1,100}/(?:-/)?(?:blob|raw|blame|tree|src)/"
+    r"(?:www\.)?[\w-]{1,60}(?:\.[\w-]{1,60}){1,4}/[^/\s]{1,100}/[^/\s]{1,100}/(?:-/)?(?:blob|raw|blame|tree)/"
 )
 _BRACES = re.compile(r"([^\s{}]{0,200})\{([^{}\s]{1,500},[^{}]{1,500})\}([^\s{}]{0,200})")
 _FENCE = re.compile(r"\s{0,8}`{3,}(?:\w{1,20}\s)?(?:([0-9]{1,9}:[0-9]{1,9}):)?([^\s`]{1,500})$")
 _TAG = re.compile(r"[^\t]{1,200}\t([^\t]{1,500})\t.{0,400}\bline:([0-9]{1,9})")
+_BLAME = re.compile(r"\^?[0-9a-f]{7,40}\s{1,4}([^\s(]{1,500})\s{1,200}\(.{1,200}\s([0-9]{1,9})\)(?:\s|$)")
+_COVERAGE = re.compile(r"(\S{1,500})\s{1,200}(?:[0-9]{1,9}\s{1,20}){2,4}[0-9.]{1,6}%\s{1,20}([0-9][0-9, \t-]{0,200})$")
+_PAGES = re.compile(
+    r"([^\s]{1,1000}\.(?:pdf|PDF|ipynb))[\s:#,(]{1,4}(pages?|pp?\.?|cells?)?[\s=:.-]{0,2}([0-9][0-9\s-]{0,40})\)?"
+)
+_ARCHIVE = re.compile(
+    r"(\S{1,1000}?\.(?:zip|jar|war|ear|apk|whl|egg|tar|tgz|tbz2|txz|tar\.(?:gz|bz2|xz|zst)))(?::{1,2}|!/?|#|/)([^\s/:!#]\S{0,1000})$"
+)
 _LINES_OF = re.compile(r"(?:[Ll]ines?|L)\s?([0-9].{0,60}?)\s(?:of|in|from|at)\s")
 _HEAD_OR_TAIL = re.compile(r"(head|tail)\s{1,4}-n?\s{0,4}([0-9]{1,12})\s")
 _RANGE_GONE_WRONG = re.compile(r"[\s0-9.,:;+>~\u221e*$-]{0,40}[0-9+>~\u221e*$-][\s.,:;)]{0,8}")
