@@ -57,6 +57,7 @@ OPENING_FILES = {
     "server/http/reload.py": "memory shared by the worker processes, not a file",
     "server/http/tls.py": "the certificate and key that the host named",
     "server/line_stream.py": "the null device, in place of standard input and output",
+    "server/sandboxing.py": "the size of this process, in /proc",
     "worker/job.py": "the descriptor of the job",
 }
 """The modules outside guard/ that open files, none of which belongs to a workspace, each with its reason."""

@@ -443,7 +443,7 @@ class Answers(Target):
         from eyespan.worker import protocol
 
         try:
-            head, blobs = protocol.parse(data, "asked", "image")
+            head, blobs = protocol.parse(bytearray(data), "asked", "image")
         except Unreadable:
             return "unreadable"
         if sum(map(len, blobs)) > len(data):

@@ -1,13 +1,18 @@
-"""The context of one call: its deadline, its cancellation and its progress.
+"""The context of one call: its deadline, its cancellation, its progress and its memory.
 
-Readers call `advance` once per block, so a read can be watched, cancelled and timed from another thread.
+Readers call `advance` once per block, so a read can be watched, cancelled and timed from another thread. Everything
+that is built from the contents of files pays with `charge`, so the memory of a call has a limit, and calls that need
+much of it take turns. Many calls at once then take little more than the largest of them.
 """
 
 from __future__ import annotations
 
+import os
 import time
+from _thread import allocate_lock
+from _weakref import ref
 
-from eyespan.errors import Cancelled, TimedOut
+from eyespan.errors import Cancelled, TimedOut, TooMuchMemory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +20,17 @@ if TYPE_CHECKING:
 
 DEADLINE_SECONDS = 10.0
 """The default time limit of one call."""
+
+FREE_BYTES = 3 << 20
+"""The memory that every call may take at any time."""
+MAX_BYTES = 40 << 20
+"""The memory that a call may take when its turn has come. With eight calls at once that is 64 MB."""
+RELEASE_BYTES = 1 << 20
+"""After a call that took more, freed memory is returned to the system."""
+_TURN_SECONDS = 0.01
+"""The time between two checks of the deadline while a call waits for its turn."""
+_LATE_SECONDS = 5.0
+"""A call that is so late loses its turn: it waits for a file system that never answers, or was never finished."""
 
 
 def as_seconds(text: str) -> float:
@@ -29,7 +45,7 @@ def as_seconds(text: str) -> float:
 
 
 class CallContext:
-    """Deadline, cancellation and progress of one call.
+    """Deadline, cancellation, progress and memory of one call.
 
     `deadline_seconds=None` sets no deadline. `on_progress(done_bytes, total_bytes)` is called once per block. Set
     `cancelled` from any thread to stop the call at its next block. `may_block=False` is for callers on an event loop:
@@ -48,6 +64,12 @@ class CallContext:
         self.seconds = deadline_seconds
         self._end = None if deadline_seconds is None else time.monotonic() + deadline_seconds
         self._on_progress = on_progress
+        self._outer: CallContext | None = None
+        """The context of the whole call, for a context of a part of it; it pays for the memory."""
+        self._charged_bytes = 0
+        self._most_charged_bytes = 0
+        self._has_turn = False
+        self._turn_start = 0.0
 
     def advance(self, done_bytes: int, total_bytes: int) -> None:
         """Check cancellation and deadline, then report progress. Raises: Cancelled, TimedOut."""
@@ -73,7 +95,113 @@ class CallContext:
         """Start the deadline again, because part of the answer was delivered."""
         if self.seconds is not None:
             self._end = time.monotonic() + self.seconds
+        self._charged_bytes = 0
+
+    # --- memory ---
+
+    def charge(self, size_bytes: int) -> None:
+        """Count memory for something built from the contents of files, before it is built.
+
+        A call that needs more than `FREE_BYTES` waits here until no other call does.
+
+        That wait is no longer than the deadline of the other call, so it does not count as blocking.
+
+        Raises: TooMuchMemory, Cancelled, TimedOut.
+        """
+        if self._outer is not None:
+            self._outer.charge(size_bytes)
+            return
+        self._charged_bytes += size_bytes
+        if self._charged_bytes > FREE_BYTES:
+            if self._charged_bytes > MAX_BYTES:
+                raise TooMuchMemory("", limit_bytes=MAX_BYTES)
+            if not self._has_turn:
+                self._wait_for_turn()
+
+    def refund(self, size_bytes: int) -> None:
+        """Count memory that is free again before the call ends."""
+        if self._outer is not None:
+            self._outer.refund(size_bytes)
+        else:
+            self._most_charged_bytes = max(self._most_charged_bytes, self._charged_bytes)
+            self._charged_bytes -= size_bytes
+
+    @property
+    def charged_bytes(self) -> int:
+        """Return the memory that the call has been charged for and that is not free yet."""
+        return self._charged_bytes if self._outer is None else self._outer.charged_bytes
+
+    def finish(self) -> None:
+        """End the call: all that it was charged for is free, or part of its answer."""
+        most_bytes = max(self._most_charged_bytes, self._charged_bytes)
+        self._most_charged_bytes = self._charged_bytes = 0
+        if self._has_turn:
+            self._has_turn = False
+            _end_turn(self)
+        if most_bytes > RELEASE_BYTES or _has_unreleased:
+            _release_memory(will_free_more=most_bytes > RELEASE_BYTES)
+
+    def _wait_for_turn(self) -> None:
+        self._turn_start = time.monotonic()
+        while not _take_turn(self):
+            self.check()
+            time.sleep(_TURN_SECONDS)
+            self._turn_start = time.monotonic()
+        self._has_turn = True
+
+    def _is_late(self) -> bool:
+        end = self._turn_start + DEADLINE_SECONDS if self._end is None else self._end
+        return time.monotonic() > end + _LATE_SECONDS
 
 
 class WouldBlock(BaseException):
     """The read may wait for a file system, and `CallContext.may_block` is False. Control flow, never an answer."""
+
+
+# --- turns of calls that need much memory ----------------------------------------------------------------------------
+
+_turn_lock = allocate_lock()
+_turn: ref[CallContext] | None = None
+"""The context of the one call that may take more than `FREE_BYTES`. A context that is dropped ends its turn."""
+_has_unreleased = False
+"""The answer of an earlier call was not yet free when memory was returned to the system."""
+
+
+def _take_turn(context: CallContext) -> bool:
+    """Give a context the turn, unless another has it. Returns False then."""
+    global _turn
+    with _turn_lock:
+        holder = None if _turn is None else _turn()
+        if holder is not None and holder is not context and not holder._is_late():
+            return False
+        _turn = ref(context)
+        return True
+
+
+def _end_turn(context: CallContext) -> None:
+    global _turn
+    with _turn_lock:
+        if _turn is not None and _turn() in (context, None):
+            _turn = None
+
+
+def _forget_turn() -> None:
+    """Start over in a forked process: the calls of the parent are not its own."""
+    global _turn, _turn_lock
+    _turn, _turn_lock = None, allocate_lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_turn)
+
+
+def _release_memory(will_free_more: bool) -> None:
+    """Return freed memory to the system, where the C library can: glibc keeps what it got for large answers."""
+    global _has_unreleased
+    _has_unreleased = will_free_more
+    try:
+        from ctypes import CDLL, c_size_t
+
+        CDLL(None).malloc_trim(c_size_t(0))
+    except (ImportError, OSError, AttributeError, TypeError):
+        pass  # another C library, or no descriptor left to load the module

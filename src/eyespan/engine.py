@@ -139,7 +139,12 @@ class Engine:
 
         Raises: ReadError.
         """
-        context = context or CallContext(self.deadline_seconds)
+        if context is None:
+            context = CallContext(self.deadline_seconds)
+            try:
+                return self.read(request, context)
+            finally:
+                context.finish()
         if _is_escaped(request.path):
             return _by_either_name(request.path, lambda name: self._read_one(replace(request, path=name), context))
         return self._read_one(request, context)

@@ -17,6 +17,7 @@
     ├── TooLarge              the file exceeds the limit of this request: `size_bytes`, `limit_bytes`
     ├── ScanLimit             the requested lines lie beyond the bytes that may be scanned: `limit_bytes`
     ├── WindowTooLarge        the requested lines exceed the limit of one answer: `limit_bytes`
+    ├── TooMuchMemory         the read takes more memory than one call may take: `limit_bytes`
     ├── Binary                not text, and the dialect shows only text: `kind`
     ├── Unreadable            a document of a known kind that cannot be decoded: `kind`, `reason`
     ├── NoSuchPart            the file's kind has no such parts, for example no pages: `document`, `part`
@@ -221,6 +222,17 @@ class WindowTooLarge(ReadError):
 
     def __init__(self, path: str, *, limit_bytes: int) -> None:
         super().__init__(path, f"the lines asked for hold more than {limit_bytes} bytes; ask for fewer lines")
+        self.limit_bytes = limit_bytes
+
+
+class TooMuchMemory(ReadError):
+    """The read takes more memory than one call may take: `context.MAX_BYTES`."""
+
+    code = "too_large"
+
+    def __init__(self, path: str, *, limit_bytes: int) -> None:
+        limit = f"more than {limit_bytes >> 20} MiB of memory"
+        super().__init__(path, f"reading it takes {limit}; ask for a smaller part of it")
         self.limit_bytes = limit_bytes
 
 

@@ -38,6 +38,8 @@ OUTLINE_CHARS = 2 * MIB
 COURTESY_CHARS = MIB
 COURTESY_SECONDS = 0.3
 """The same, and the time, for an outline that was not asked for: it must not delay the text."""
+SYMBOL_BYTES = 400
+"""The memory of a symbol with its names."""
 
 
 class Opened:
@@ -47,7 +49,7 @@ class Opened:
     an abandoned operation closes the file when it returns.
     """
 
-    __slots__ = ("_context", "_first_facts", "_outline", "_thread", "kind", "observer", "policy", "request", "source")
+    __slots__ = ("_first_facts", "_outline", "_thread", "context", "kind", "observer", "policy", "request", "source")
 
     def __init__(
         self,
@@ -64,7 +66,7 @@ class Opened:
         self.policy = policy
         self.observer: Callable[[ReadRequest, Document], None] | None = None
         """Called with each document that is read."""
-        self._context = context
+        self.context = context
         self._thread = thread
         self._outline: Outline | None = None
         self._first_facts: Facts | None = None
@@ -96,7 +98,7 @@ class Opened:
             opened = self._changed(options, total, as_text)
         chosen = opened.request.selection if selection is None else selection
         if self._thread is None:
-            document = opened.read_now(chosen, self._context)
+            document = opened.read_now(chosen, self.context)
         else:
             document = self._thread.run(self, lambda context: opened.read_now(chosen, context))
         if self.observer is not None:
@@ -110,6 +112,7 @@ class Opened:
             document: Document = reader.read(self, selection, context)
             return document
         except MemoryError:
+            log_shortage()
             failure = SystemFailure(self.source.asked, ENOMEM)
             failure.relative = self.source.path
             raise failure from None
@@ -126,7 +129,7 @@ class Opened:
         """
         chosen = self.request.selection if selection is None else selection
         if self._thread is None:
-            parts = self._stream_now(chosen, self._context)
+            parts = self._stream_now(chosen, self.context)
             following = parts.__next__
         else:
             thread = self._thread
@@ -144,7 +147,7 @@ class Opened:
             except StopIteration:
                 return
             yield part
-            self._context.renew()
+            self.context.renew()
 
     def _stream_now(self, selection: Selection, context: CallContext) -> Iterator[Part]:
         stream = getattr(_reader(self.kind), "stream", None)
@@ -164,7 +167,7 @@ class Opened:
         if self._outline is not None:
             return self._outline
         if self._thread is None:
-            found = self._outline_now(self._context, is_courtesy)
+            found = self._outline_now(self.context, is_courtesy)
         else:
             found = self._thread.run(self, lambda context: self._outline_now(context, is_courtesy))
         if not is_courtesy:
@@ -172,6 +175,15 @@ class Opened:
         return found
 
     def _outline_now(self, context: CallContext, is_courtesy: bool) -> Outline:
+        charged_bytes = context.charged_bytes
+        try:
+            found = self._find_outline(context, is_courtesy)
+        finally:
+            context.refund(context.charged_bytes - charged_bytes)  # the text and the response are free again
+        context.charge(SYMBOL_BYTES * len(found.symbols))
+        return found
+
+    def _find_outline(self, context: CallContext, is_courtesy: bool) -> Outline:
         from eyespan.outline import DEADLINE_SECONDS, cache, outline
 
         cached = cache.shared()
@@ -238,7 +250,7 @@ class Opened:
         if total is not None:
             request = replace(request, total=total)
         kind = kinds.TEXT if as_text and self.kind.is_text else self.kind
-        return Opened(self.source, request, kind, self.policy, self._context, self._thread)
+        return Opened(self.source, request, kind, self.policy, self.context, self._thread)
 
     def _facts(self, changed: bool) -> Facts:
         source = self.source
@@ -321,6 +333,16 @@ class Thread:
     def _close_source(self, opened: Opened) -> None:
         if self._closed.acquire(False):
             opened.source.close()
+
+
+def log_shortage() -> None:
+    """Log that a read was refused for lack of memory: the limit of `eyespan serve --memory`, or that of the system."""
+    try:
+        import logging
+
+        logging.getLogger("eyespan").error("a read was refused: no memory left (see `eyespan serve --memory`)")
+    except (ImportError, MemoryError):
+        pass  # too little memory is left to load the module; the reply reports it
 
 
 def decode_bytes(

@@ -59,6 +59,8 @@ class Tool:
             return _failed(dialect.render_error(error))
         except (Exception, RecursionError) as error:
             return self._reply_to_unexpected(error)
+        finally:
+            context.finish()
         return _with_valid_text(reply)
 
     def _reply_to_unexpected(self, error: BaseException) -> Reply:

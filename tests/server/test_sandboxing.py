@@ -30,6 +30,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="the layers are Linux
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 OUTLINES = Path(__file__).parent.parent / "outline" / "fixtures"
 ALL_UP = "sandboxed: files, network, scopes, calls, privileges, dumps"
+LIMITED = "memory limit 1024 MB"
 IS_COMPLETE = landlock.version() >= landlock.SCOPES_SINCE and os.uname().machine in seccomp.ARCHITECTURES
 complete = pytest.mark.skipif(not IS_COMPLETE, reason="this kernel lacks a layer")
 
@@ -53,7 +54,7 @@ def test_the_start_message_lists_the_layers(lines):
     server = lines()
     server.close()
 
-    assert server.errors == f"eyespan serve: standard input and output; {ALL_UP}\n"
+    assert server.errors == f"eyespan serve: standard input and output; {ALL_UP}; {LIMITED}\n"
 
 
 def test_without_the_sandbox_there_is_a_warning_and_a_line_in_the_log(lines, tmp_path, capsys):
@@ -63,7 +64,7 @@ def test_without_the_sandbox_there_is_a_warning_and_a_line_in_the_log(lines, tmp
     server.close()
 
     assert server.errors == (
-        "eyespan serve: standard input and output; no sandbox\n"
+        f"eyespan serve: standard input and output; no sandbox; {LIMITED}\n"
         "eyespan serve: WARNING: no sandbox (--no-sandbox): only the guard keeps this process from other files and "
         "the network\n"
     )
@@ -86,7 +87,7 @@ def test_without_the_sandbox_there_is_a_warning_over_http_too(tree):
     assert server.rpc("tools/list")[0] == 200
     assert server.end() == 0
 
-    assert server.banner.endswith("(token from EYESPAN_TOKEN); no sandbox\n")
+    assert server.banner.endswith(f"(token from EYESPAN_TOKEN); no sandbox; {LIMITED}\n")
     assert server.errors == f"eyespan serve: {sandboxing.OFF_LINE}\n"
 
 
@@ -246,7 +247,7 @@ def test_every_reader_answers_the_same_inside_over_http(harbour, workers):
     asyncio.run(talk())
 
     assert server.end() == 0
-    assert server.banner.endswith(f"; {ALL_UP}\n")
+    assert server.banner.endswith(f"; {ALL_UP}; {LIMITED}\n")
 
 
 @linux
@@ -312,3 +313,55 @@ def test_a_worktree_that_points_outside_is_refused_as_before(lines, harbour, tmp
         server.close()
 
     assert answers[0] == answers[1]
+
+
+# --- the memory limit ------------------------------------------------------------------------------------------------
+
+
+@linux
+def test_a_read_over_the_memory_limit_is_one_error_and_a_line_in_the_log(lines, tree):
+    (tree / "large.txt").write_bytes((b"x" * 99 + b"\n") * 120_000)
+    server = lines("--memory", "20", "--dialect", "codex")
+    refused = server.call("read_file", file_path=f"{tree}/large.txt", limit=120_000)
+    answered = server.call("read_file", file_path=f"{tree}/large.txt", limit=1)
+    server.close()
+
+    assert refused["isError"]
+    assert "memory" in refused["content"][0]["text"].lower()
+    assert answered["content"][0]["text"] == "L1: " + "x" * 99
+    assert "memory limit 20 MB\n" in server.errors
+    assert "no memory left" in server.errors
+
+
+@linux
+def test_the_limit_can_be_switched_off(lines):
+    server = lines("--memory", "0")
+    server.close()
+
+    assert server.errors.endswith("; no memory limit\n")
+
+
+@linux
+@pytest.mark.parametrize("which", ["soft", "hard"])
+def test_a_lower_limit_of_the_host_stays(which):
+    code = (
+        "import resource; from eyespan.server.sandboxing import limit_memory\n"
+        f"low, none = 10**9, resource.RLIM_INFINITY; resource.setrlimit(resource.RLIMIT_AS, "
+        f"{'(low, none)' if which == 'soft' else '(low, low)'})\n"
+        "print(limit_memory(10**6), resource.getrlimit(resource.RLIMIT_AS)[0])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "memory limit of the host 1000000000\n"
+
+
+@linux
+def test_the_limit_is_relative_to_the_present_size():
+    code = (
+        "import resource; from eyespan.server.sandboxing import limit_memory\n"
+        "import os; present = int(open('/proc/self/statm').read().split()[0]) * os.sysconf('SC_PAGESIZE')\n"
+        "limit_memory(500); print(resource.getrlimit(resource.RLIMIT_AS)[0] - present)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert 480_000_000 < int(done.stdout) < 520_000_000

@@ -27,7 +27,7 @@ def test_a_fork_that_fails_is_reported_as_a_process_that_cannot_be_started(monke
         data = client.recv(4096)
 
     assert (data[:1], data[-8:]) == (STARTED, ENDED + bytes(4))
-    header, _ = protocol.parse(data[1:-8], "asked", "echo")
+    header, _ = protocol.parse(bytearray(data[1:-8]), "asked", "echo")
     error = protocol.error_from(header, "asked", "echo")
     assert type(error) is Internal
     assert str(error) == f"the decoding process cannot be started: {os.strerror(errno.EAGAIN)}"

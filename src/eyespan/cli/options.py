@@ -248,12 +248,12 @@ def one_of(*choices: str) -> Callable[[str], str]:
     return convert
 
 
-def whole_number(highest: int) -> Callable[[str], int]:
-    """Return a converter for whole numbers from 1 to `highest`."""
+def whole_number(highest: int, *, lowest: int = 1) -> Callable[[str], int]:
+    """Return a converter for whole numbers from `lowest` to `highest`."""
 
     def convert(text: str) -> int:
-        if not text.isascii() or not text.isdigit() or len(text) > 20 or not 0 < int(text) <= highest:
-            raise ValueError(f"must be a whole number from 1 to {highest}, not {text!r}")
+        if not text.isascii() or not text.isdigit() or len(text) > 20 or not lowest <= int(text) <= highest:
+            raise ValueError(f"must be a whole number from {lowest} to {highest}, not {text!r}")
         return int(text)
 
     return convert

@@ -123,6 +123,12 @@ OPTIONS = {
             aliases=("--no-jail",),
             text="run without the kernel's sandbox around the server (`eyespan doctor` lists its layers)",
         ),
+        Option(
+            "--memory",
+            value="MB",
+            convert=whole_number(10**6, lowest=0),
+            text=f"memory beyond that of the idle server (default: {ServeOptions().memory}; 0: no limit)",
+        ),
     ),
     "over HTTP (pip install 'eyespan[http]')": (
         Option(

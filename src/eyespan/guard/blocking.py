@@ -72,12 +72,16 @@ class Relay(CallContext):
 
     def __init__(self, outer: CallContext) -> None:
         super().__init__()
-        self._outer = outer
+        self._outer = self._caller = outer
         self.progress: tuple[int, int] | None = None
 
     def advance(self, done_bytes: int, total_bytes: int) -> None:
-        self._outer.check()
+        self._caller.check()
         self.progress = (done_bytes, total_bytes)
+
+    def charge(self, size_bytes: int) -> None:
+        self._caller.check()  # a thread that was abandoned must not take memory for a call that has ended
+        self._caller.charge(size_bytes)
 
 
 class _Slot:

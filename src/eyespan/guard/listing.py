@@ -26,6 +26,9 @@ MAX_SCANNED = 10_000
 _OPEN = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 _SUFFIXES = {"directory": "/", "file": "", "link": "@", "other": "|"}
 
+ENTRY_BYTES = 150
+"""The memory of an entry beside its name."""
+
 
 @record
 class Entry:
@@ -136,6 +139,8 @@ def _scan(guard: Guard, directory: int | str, found: Found) -> Listing:
             if guard.policy.rule_against(name, root) is None and (
                 what != "directory" or guard.policy.rule_against(f"{name}/x", root) is None
             ):
+                if guard.context is not None:
+                    guard.context.charge(ENTRY_BYTES + len(entry.name))
                 entries.append(Entry(entry.name, what))
     entries.sort(key=lambda entry: entry.name)
     return Listing(below, tuple(entries), partial)

@@ -134,7 +134,9 @@ def _read_from(
     left = MIB if wanted.max_chars is None else wanted.max_chars
     lines_left = None if wanted.last is None else wanted.last - wanted.first + 1
     cut_short = is_at_end = False
+    context = finder.scan.context
     for text in decoded:
+        context.charge(2 * min(len(text), max(left, 0)))
         text = column.skip(text)
         if lines_left is not None:
             text, lines_left = _first_lines(text, lines_left)

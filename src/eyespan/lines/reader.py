@@ -157,6 +157,7 @@ class LineReader:
         encoding, transcoder = self._encoding, self._transcoder
         asked, squeeze_bytes = self._source.asked, self.squeeze_bytes
         window = Window(self._request, asked=asked, first=first, count=count, squeeze_bytes=squeeze_bytes)
+        charged = 0
         while block and not window.is_full:
             if transcoder is None:
                 offset += window.feed(block)
@@ -165,6 +166,10 @@ class LineReader:
                     block = block[: encoding.nth(block, count - window.line_count)]
                 offset += len(block)
                 window.feed(transcoder.feed(block))
+            if len(window.data) > charged:  # it holds less after long lines are shortened
+                # The window, and the text that the answer is made of.
+                self._context.charge(2 * (len(window.data) - charged))
+                charged = len(window.data)
             if not window.is_full:
                 block = finder.scan.block(offset)
         more = window.is_full and (window.is_end_unknown or finder.scan.has_more(offset))

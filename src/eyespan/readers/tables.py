@@ -36,6 +36,9 @@ MAX_LINE_BYTES = MIB
 """The limit for a line, and for the lines of one row: a quoted value may go over several."""
 MAX_DESCRIBED_COLUMNS = 20_000
 """Columns beyond these are counted, but have neither name nor type in the facts."""
+FREE_CELLS = 1000
+CELL_BYTES = 32
+"""The memory of a cell of a wide row: itself, and once more while the header is checked."""
 DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 
 
@@ -164,8 +167,13 @@ class _Csv:
         )
 
     def _records(self, delimiter: str) -> Iterator[list[str]]:
+        charged = 0
         for row in csv.reader(self._lines(), delimiter=delimiter):
             self._row_bytes = 0
+            if len(row) > FREE_CELLS:
+                self._context.refund(charged)
+                charged = CELL_BYTES * len(row)
+                self._context.charge(charged)
             if row:
                 yield row
 

@@ -54,6 +54,8 @@ class ServeOptions:
     rate: int = 600
     no_sandbox: bool = False
     client_roots: bool = False
+    memory: int = 1024
+    """Megabytes that the process may take in addition to what it has at its start; 0 is no limit."""
 
 
 def validate(options: ServeOptions) -> None:

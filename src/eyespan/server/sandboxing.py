@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from eyespan.sandbox import process
 from eyespan.sandbox.server import Needs, Report, enter
 
 TYPE_CHECKING = False
@@ -23,8 +24,9 @@ def confine(options: ServeOptions, roots: Iterable[Root], audit: Audit | None) -
 
     Return the text for the start message. Raises: OSError, if the record is required and cannot be written.
     """
+    memory = limit_memory(options.memory)
     if not options.no_sandbox:
-        return enter(needs_of(options, roots)).line()
+        return f"{enter(needs_of(options, roots)).line()}; {memory}"
     if audit is not None:
         from eyespan.server.audit import warn
 
@@ -34,7 +36,25 @@ def confine(options: ServeOptions, roots: Iterable[Root], audit: Audit | None) -
             if options.audit_required:
                 raise
             warn(error)
-    return "no sandbox"
+    return f"no sandbox; {memory}"
+
+
+def limit_memory(megabytes: int) -> str:
+    """Have freed memory returned, and limit the address space of this process and its children.
+
+    Return the text for the start message.
+
+    The limit is relative to the present size, because libraries and threads take more address space than memory. With
+    0, on systems other than Linux, and under a lower limit of the host, the limits stay as they are.
+    """
+    process.return_memory()
+    if not megabytes or not process.LINUX:
+        return "no memory limit"
+    with open("/proc/self/statm", "rb") as file:
+        present_bytes = int(file.read().split()[0]) * os.sysconf("SC_PAGESIZE")
+    if not process.lower_limit("AS", present_bytes + megabytes * 1_000_000):
+        return "memory limit of the host"
+    return f"memory limit {megabytes} MB"
 
 
 def needs_of(options: ServeOptions, roots: Iterable[Root]) -> Needs:

@@ -248,6 +248,7 @@ class Service:
             would_block = True  # the transport repeats the read in a thread, and that one is logged
             raise
         finally:
+            context.finish()
             if self.audit is not None and not would_block:
                 size = len(contents.get("text", "").encode()) if "text" in contents else len(contents.get("blob", b""))
                 verdict = "cancelled" if context.cancelled else "read" if contents else "refused"
@@ -276,7 +277,10 @@ class Service:
 
         recorder = Recorder(self.workspace.engine)
         start = time.perf_counter()
-        completion = complete(recorder, value, context)
+        try:
+            completion = complete(recorder, value, context)
+        finally:
+            context.finish()
         if self.audit is not None:
             is_refused = recorder.list_error is not None
             verdict = "cancelled" if context.cancelled else "refused" if is_refused else "read"

@@ -145,7 +145,11 @@ class StdioServer:
                     needs_thread = self._busy == self._threads
                     self._threads += needs_thread
                 if needs_thread:
-                    start_new_thread(self._run_thread, ())
+                    try:
+                        start_new_thread(self._run_thread, ())
+                    except RuntimeError:  # no memory for a thread: this one answers first, and then reads on
+                        with self._counting:
+                            self._threads -= 1
             while job is not None:
                 try:
                     self._run_job(job)

@@ -12,7 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-MAX_MEMBERS = 200_000
+    from eyespan.context import CallContext
+
+MAX_MEMBERS = 100_000
 MAX_HEADER_BYTES = 1 << 20
 """The largest tar header that is read: a name and the extra fields around it."""
 MAX_CONTENTS_BYTES = 64 << 20
@@ -20,6 +22,8 @@ MAX_CONTENTS_BYTES = 64 << 20
 MAX_NAME_BYTES = 8 << 20
 """The memory that the names and link targets of one archive may take."""
 TOO_MANY_NAMES = f"the names of its members take more than {MAX_NAME_BYTES >> 20} MiB"
+ENTRY_BYTES = 260
+"""The memory of a member beside its names."""
 _EMPTY_BYTES = "".__sizeof__()
 
 FILE, DIRECTORY, LINK, HARD_LINK, OTHER = "file", "directory", "link", "hard link", "special"
@@ -82,8 +86,9 @@ class Contents:
 class Collector:
     """Collects the members of one archive, up to `MAX_MEMBERS` members and `MAX_NAME_BYTES` of names."""
 
-    def __init__(self, archive_format: str) -> None:
+    def __init__(self, archive_format: str, context: CallContext) -> None:
         self._format = archive_format
+        self._context = context
         self._entries: list[Entry] = []
         self._name_bytes = 0
         self._full = ""
@@ -94,10 +99,12 @@ class Collector:
             self._full = f"it has more than {MAX_MEMBERS} members"
             return False
         # A name with one character beyond the basic plane takes four bytes for each of its characters.
-        self._name_bytes += sum([text.__sizeof__() - _EMPTY_BYTES for text in entry.texts() if text])
+        name_bytes = sum([text.__sizeof__() - _EMPTY_BYTES for text in entry.texts() if text])
+        self._name_bytes += name_bytes
         if self._name_bytes > MAX_NAME_BYTES:
             self._full = TOO_MANY_NAMES
             return False
+        self._context.charge(ENTRY_BYTES + name_bytes)
         self._entries.append(entry)
         return True
 

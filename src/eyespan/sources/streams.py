@@ -249,36 +249,46 @@ class _Zstandard:
     """The decompressor of the `zstandard` package behind the `Codec` interface.
 
     That package has no limit on the output of one call, so it gets small pieces of input. A block of 4 bytes can decode
-    to 128 KiB, so one piece decodes to 16 MiB at most.
+    to 128 KiB, so one piece decodes to 4 MiB at most.
     """
 
-    piece_bytes = 512
+    piece_bytes = 128
 
     def __init__(self, decoder: Any) -> None:
         self._decoder = decoder
         self._input = b""
+        self._input_at = 0
         self._output = b""
+        self._output_at = 0
 
     def decompress(self, data: bytes, max_length: int = -1) -> bytes:
-        self._input += data
-        while not self._output and self._input and not self._decoder.eof:
-            piece, self._input = self._input[: self.piece_bytes], self._input[self.piece_bytes :]
-            self._output = self._decoder.decompress(piece)
-        data = self._output if max_length < 0 else self._output[:max_length]
-        self._output = self._output[len(data) :]
+        if data:
+            self._input, self._input_at = self._input[self._input_at :] + data, 0
+        while not self._has_output() and self._has_input() and not self._decoder.eof:
+            end = self._input_at + self.piece_bytes
+            piece, self._input_at = self._input[self._input_at : end], min(end, len(self._input))
+            self._output, self._output_at = self._decoder.decompress(piece), 0
+        end = len(self._output) if max_length < 0 else min(len(self._output), self._output_at + max_length)
+        data, self._output_at = self._output[self._output_at : end], end
         return data
+
+    def _has_input(self) -> bool:
+        return self._input_at < len(self._input)
+
+    def _has_output(self) -> bool:
+        return self._output_at < len(self._output)
 
     @property
     def eof(self) -> bool:
-        return bool(self._decoder.eof) and not self._output
+        return bool(self._decoder.eof) and not self._has_output()
 
     @property
     def needs_input(self) -> bool:
-        return not self._output and not self._input and not self._decoder.eof
+        return not self._has_output() and not self._has_input() and not self._decoder.eof
 
     @property
     def unused_data(self) -> bytes:
-        return bytes(self._decoder.unused_data) + self._input
+        return bytes(self._decoder.unused_data) + self._input[self._input_at :]
 
 
 STREAMS: dict[str, Callable[[Source, Any | None], Stream]] = {

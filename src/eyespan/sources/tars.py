@@ -61,7 +61,7 @@ def read_contents(source: Source, context: CallContext) -> Contents:
 
     Raises: TimedOut, Cancelled.
     """
-    collector = Collector("tar")
+    collector = Collector("tar", context)
     complaint = ""
     try:
         for entry in _entries(source, context):
@@ -139,7 +139,10 @@ def _entries(source: Source, context: CallContext) -> Iterator[Entry]:
         context.advance(position, source.size_bytes)
         position += BLOCK
         if header.type in _EXTENSIONS:
+            size = min(header.size_bytes, MAX_HEADER_BYTES)
+            context.charge(2 * size)  # the body, and the text of its fields
             extensions.add(header, _body(source, position, header.size_bytes))
+            context.refund(2 * size)
             position += _padded(header.size_bytes)
             continue
         entry = extensions.entry(header, position)

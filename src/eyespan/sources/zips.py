@@ -50,7 +50,7 @@ def read_contents(source: Source, context: CallContext) -> Contents:
     start, size, shift, count = _find_directory(source)
     if size > MAX_CONTENTS_BYTES:
         raise _unreadable(source, f"its central directory is larger than {MAX_CONTENTS_BYTES >> 20} MiB")
-    collector = Collector("zip")
+    collector = Collector("zip", context)
     for entry in _entries(source, start, size, shift, context):
         if not collector.add(entry):
             break

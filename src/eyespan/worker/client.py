@@ -121,6 +121,7 @@ class Worker:
             data = self._client.run(task, fd, limited, asked=asked, context=context)
         finally:
             self._turn.release()
+        context.charge(protocol.header_memory(data))
         return protocol.parse(data, asked, task)
 
     def _forget(self) -> None:

@@ -50,8 +50,8 @@ class ForkClient:
 
     # --- one job ---
 
-    def run(self, task: str, fd: int, params: Mapping[str, Any], *, asked: str, context: CallContext) -> bytes:
-        """Return the response to one job. Raises: ReadError."""
+    def run(self, task: str, fd: int, params: Mapping[str, Any], *, asked: str, context: CallContext) -> bytearray:
+        """Return the response to one job, charged to the context. Raises: ReadError."""
         message = {"task": task, "params": params}
         for is_last_try in (False, True):
             process = None
@@ -79,7 +79,7 @@ class ForkClient:
                     _close_socket(end)
         raise AssertionError("the second try always ends the loop")
 
-    def _response(self, here: socket.socket, asked: str, task: str, context: CallContext) -> bytes:
+    def _response(self, here: socket.socket, asked: str, task: str, context: CallContext) -> bytearray:
         """Return what the child writes, without the frame around it.
 
         An exception here closes the socket, and then the fork server kills the child.
@@ -119,19 +119,21 @@ class ForkClient:
                 self._silent_since = None
                 end = time.monotonic() + self._limits.seconds
                 chunk = chunk[len(STARTED) :]
-            data += chunk
-            if len(data) > max_bytes:
+            if len(data) + len(chunk) > max_bytes:
                 raise Unreadable(asked, kind=task, reason="the decoded content is too large")
+            context.charge(len(chunk))
+            data += chunk
             size = size or protocol.response_size(data)
             if size and len(data) == size:  # complete; the end of the child, which takes a while, does not matter
-                return bytes(data)
+                return data
         if not has_started:
             raise _NotStarted
         trailer = bytes(data[-8:])
         if trailer[:4] != ENDED:
             raise Unreadable(asked, kind=task, reason="the decoding process was killed")
         protocol.check_status(int.from_bytes(trailer[4:], "big"), asked, task, self._limits.seconds)
-        return bytes(data[:-8])
+        del data[-8:]
+        return data
 
     def _kill_if_silent(self) -> None:
         """Kill a fork server that started no job for `START_SECONDS`. No caller may wait that long itself."""

@@ -32,7 +32,7 @@ class NoForkClient:
         self._decoders = decoders
         self._path = path
 
-    def run(self, task: str, fd: int, params: Mapping[str, Any], *, asked: str, context: CallContext) -> bytes:
+    def run(self, task: str, fd: int, params: Mapping[str, Any], *, asked: str, context: CallContext) -> bytearray:
         """Return the response to one job. Raises: ReadError."""
         job = {
             "task": task,
@@ -70,7 +70,8 @@ class NoForkClient:
         if not data:
             status = -status if status < 0 else status << 8  # as waitpid(2) encodes it
             protocol.check_status(status, asked, task, self._limits.seconds)
-        return bytes(data)
+        context.charge(len(data))
+        return data
 
     def stop(self) -> None:
         """Do nothing: no process outlives its job."""

@@ -33,6 +33,7 @@ MAX_HEADER_BYTES = 8 * MIB
 MAX_HEADER_VALUES = 300_000
 """The size alone does not bound the memory of this process: an empty list takes 2 bytes in a header and 64 in memory.
 The outline of 20,000 symbols has 180,000 values."""
+_HEADER_FACTOR = 4
 # An unclosed string reaches to the end, so that no input makes the search start over at every quote.
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)', re.DOTALL)
 
@@ -94,13 +95,18 @@ def pack(header: Mapping[str, Any], blobs: Sequence[bytes] = ()) -> bytes:
     return len(text).to_bytes(4, "big") + text
 
 
-def parse(data: bytes, asked: str, task: str) -> tuple[dict[str, Any], list[bytes]]:
-    """Return the header and the blobs of a response. Raises: Unreadable, if it is not valid."""
+def header_memory(data: bytearray) -> int:
+    """Return the memory that the parsed header of a response takes, roughly; headers of outlines take most."""
+    return _HEADER_FACTOR * min(int.from_bytes(data[:4], "big"), len(data))
+
+
+def parse(data: bytearray, asked: str, task: str) -> tuple[dict[str, Any], list[bytes]]:
+    """Return the header and the blobs of a response, which is emptied. Raises: Unreadable, if it is not valid."""
     size = int.from_bytes(data[:4], "big")
     if len(data) < 4 or size > MAX_HEADER_BYTES or 4 + size > len(data):
         raise invalid_response(asked, task)
     try:
-        header = _parse_header(data[4 : 4 + size])
+        header = _parse_header(bytes(memoryview(data)[4 : 4 + size]))
     except (ValueError, RecursionError):
         raise invalid_response(asked, task) from None
     lengths = header.get("blobs") if isinstance(header, dict) else None
@@ -108,10 +114,14 @@ def parse(data: bytes, asked: str, task: str) -> tuple[dict[str, Any], list[byte
         raise invalid_response(asked, task)
     if 4 + size + sum(lengths) != len(data):
         raise invalid_response(asked, task)
-    blobs, at = [], 4 + size
-    for length in lengths:
-        blobs.append(data[at : at + length])
-        at += length
+    blobs = []
+    for length in reversed(lengths):
+        # From the end on, and dropped at once, so that the blobs are never in memory twice.
+        start = len(data) - length
+        with memoryview(data) as view:
+            blobs.append(bytes(view[start:]))
+        del data[start:]
+    blobs.reverse()
     return header, blobs
 
 

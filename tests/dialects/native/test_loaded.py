@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from eyespan import Workspace
+from eyespan.dialects.native import loaded
 from eyespan.guard.source import LocalFile
 
 from .answers import follow, shown
@@ -73,3 +74,46 @@ def test_text_of_other_scripts_is_text_wherever_a_sample_ends(call_on, shift):
 
     assert not reply.is_error
     assert shown(reply.text)[0][2] == data.decode().rstrip("\n")
+
+
+# --- many rows -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def few_rows(monkeypatch):
+    monkeypatch.setattr(loaded, "MAX_ROWS", 10)
+
+
+@pytest.mark.parametrize(
+    ("selector", "first", "last", "left"),
+    [
+        ("many.txt", 1, 10, "many.txt:11-"),
+        ("many.txt:5-40", 5, 14, "many.txt:15-40"),
+        ("many.txt:1-4,20-60", 1, 25, "many.txt:26-60"),
+        ("many.txt:-20", 91, 100, "many.txt:81-90"),
+        ("many.txt:91-100", 91, 100, None),
+        ("ten.txt", 1, 10, None),
+        ("ten.txt:1-", 1, 10, None),
+    ],
+)
+def test_rows_beyond_the_limit_are_left_out_and_listed(root, call, few_rows, selector, first, last, left):
+    (root / "many.txt").write_text("".join(f"row {n}\n" for n in range(1, 101)))
+    (root / "ten.txt").write_text("".join(f"row {n}\n" for n in range(1, 11)))
+
+    reply = call(selector)
+
+    rows = shown(reply.text)
+    assert (rows[0][0], rows[-1][0]) == (first, last)
+    assert reply.structured.get("left_out", []) == ([] if left is None else [left])
+
+
+def test_a_file_of_many_rows_is_read_to_its_end(root, call, few_rows):
+    lines = [f"row {n}" for n in range(1, 36)]
+    (root / "many.txt").write_text("\n".join(lines) + "\n")
+    found, following = [], ["many.txt"]
+    while following:
+        reply = call(*following)
+        found += [text for _, _, text in shown(reply.text)]
+        following = reply.structured.get("left_out", [])
+
+    assert found == lines

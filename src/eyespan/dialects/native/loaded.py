@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from eyespan.dialects.native.text import Text
     from eyespan.model import Facts, TextPart
 
+MAX_ROWS = 50_000
+"""The rows of one item, because short rows take far more memory than characters; the rest is left out."""
+
 
 @record
 class Loaded:
@@ -47,7 +50,7 @@ def load(text: Text, wanted: Wanted, max_chars: int, *, redacts: bool) -> Loaded
     reading = _Reading(text, list(wanted.notes))
     ranges: tuple[CharRange, ...]
     if wanted.tail is not None:
-        part = reading.read(Tail(wanted.tail, max_bytes=max_chars))
+        part = reading.read(Tail(min(wanted.tail, MAX_ROWS), max_bytes=max_chars))
         total = part.total_lines or 0
         last_lines = CharRange(max(1, total - wanted.tail + 1), 1, total)
         ranges = (last_lines,)
@@ -85,11 +88,16 @@ def _read_ranges(reading: _Reading, ranges: Sequence[CharRange], max_chars: int)
         if left <= 0:
             return False
         most = left if one.max_chars is None else min(left, one.max_chars)
-        part = reading.read(CharRange(one.first, one.column, one.last, most))
+        rows_left = MAX_ROWS - len(reading.rows)
+        last = one.first + rows_left - 1
+        has_more_rows = one.last is None or one.last > last
+        part = reading.read(CharRange(one.first, one.column, last if has_more_rows else one.last, most))
         left -= len(part.data)
         if not part.line_count:
             reading.note_empty(one.first, part.total_lines or 0)
         if part.cut_short and one.max_chars is None:
+            return False
+        if has_more_rows and part.line_count >= rows_left and part.total_lines != last:
             return False
     return True
 

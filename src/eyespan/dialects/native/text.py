@@ -32,6 +32,10 @@ if TYPE_CHECKING:
             ...
 
 
+ROW_BYTES = 200
+"""The memory of a row that is made of a line, beside its text."""
+
+
 class FileText:
     """The lines of an opened file, or of a document that its reader converts to lines."""
 
@@ -48,6 +52,7 @@ class FileText:
         part = document.parts[0] if document.parts else None
         if not isinstance(part, TextPart):
             raise errors.Binary(self.opened.request.path, kind=document.kind)
+        self.opened.context.charge(ROW_BYTES * part.line_count)
         return part, document
 
     def outline(self) -> Outline | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 MAX_PLACES = 5
 MAX_RUNS = 4
@@ -28,9 +28,8 @@ _HIDDEN = frozenset(
 _JOINERS = "\u200c\u200d"
 
 
-def hidden(lines: Iterable[tuple[int, int, str]]) -> list[tuple[int, int, int]]:
-    """Return code point, line and column of each hidden character. `lines`: number, first column and text of each."""
-    found: list[tuple[int, int, int]] = []
+def hidden(lines: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, int]]:
+    """Yield code point, line and column of each hidden character. `lines`: number, first column and text of each."""
     for number, column, text in lines:
         if text.isprintable():  # of the hidden characters only fillers and selectors are
             if text.isascii() or not any(ord(c) in _HIDDEN for c in text):
@@ -39,8 +38,7 @@ def hidden(lines: Iterable[tuple[int, int, str]]) -> list[tuple[int, int, int]]:
             continue
         for at, character in enumerate(text):
             if _is_hidden(character) and not (character in _JOINERS and _joins(text, at)):
-                found.append((ord(character), number, column + at))
-    return found
+                yield ord(character), number, column + at
 
 
 def _is_hidden(character: str) -> bool:
@@ -53,13 +51,18 @@ def _joins(text: str, at: int) -> bool:
     return 0 < at < len(text) - 1 and not text[at - 1].isascii() and not text[at + 1].isascii()
 
 
-def describe_hidden(found: Sequence[tuple[int, int, int]]) -> str:
+def describe_hidden(found: Iterable[tuple[int, int, int]]) -> str:
     """Return a text such as `hidden U+200B at 3:14, U+202E at 7:2`, or ""."""
-    if not found:
+    places = []
+    count = 0
+    for code, line, column in found:  # never a list: a text can consist of them
+        count += 1
+        if count <= MAX_PLACES:
+            places.append(f"U+{code:04X} at {line}:{column}")
+    if not places:
         return ""
-    places = ", ".join([f"U+{code:04X} at {line}:{column}" for code, line, column in found[:MAX_PLACES]])
-    more = f" and {len(found) - MAX_PLACES} more" if len(found) > MAX_PLACES else ""
-    return f"hidden {places}{more}"
+    more = f" and {count - MAX_PLACES} more" if count > MAX_PLACES else ""
+    return f"hidden {', '.join(places)}{more}"
 
 
 def describe_line_ends(with_cr: Sequence[int], without_cr: Sequence[int]) -> str:

@@ -186,6 +186,7 @@ class ObjectStore:
         kind, contents = pack.read(offset)
         if kind != "blob":
             raise corrupt()
+        self.context.charge(len(contents))
         return HeldSource(pack.release(), contents, path=path, key=key, kind="git", name=name)
 
     # --- the search --------------------------------------------------------------------------------------------------
@@ -238,6 +239,7 @@ class _LooseObject:
 
     def __init__(self, source: Source, context: CallContext) -> None:
         self.source = DecodedSource(source, _inflate, path=source.path, key="loose", context=context, kind="git")
+        self._context = context
 
     def header(self) -> tuple[str, int, int]:
         """Return the kind and the size of the data, and the offset of its start."""
@@ -251,10 +253,14 @@ class _LooseObject:
         """Return the kind and the data."""
         kind, size, start = self.header()
         check_size(size)
-        data = self.source.read_fully(start, size)
+        self._context.charge(2 * size)  # the data twice, at the end
+        data = bytearray()
+        while len(data) < size and (piece := self.source.read_at(start + len(data), min(1 << 20, size - len(data)))):
+            data += piece
+        self._context.refund(2 * size)
         if len(data) < size:
             raise corrupt()
-        return kind, data
+        return kind, bytes(data)
 
 
 def _inflate(below: Source, checkpoint: Any | None) -> Stream:

@@ -145,11 +145,17 @@ class Pack:
         kind = KINDS.get(entry.type)
         if kind is None:
             raise corrupt()
+        context = self._context
+        context.charge(entry.size_bytes)
         data = self._inflate(entry)
         for delta in reversed(deltas):
-            self._context.check()
-            data = apply_delta(data, self._inflate(delta), self._context)
-        return kind, data
+            context.check()
+            context.charge(delta.size_bytes)
+            base, data = data, apply_delta(data, self._inflate(delta), context)
+            context.refund(delta.size_bytes + len(base))
+            del base
+        context.refund(len(data))
+        return kind, bytes(data)
 
     def kind_of(self, offset: int) -> str:
         """Return the kind of an object, or "" if it is unknown. Raises: Unreadable."""
@@ -192,7 +198,7 @@ class Pack:
                 raise Unreadable("", kind="git", reason="the base of a delta is missing from its pack")
         return PackEntry(type=number, size_bytes=size, start=offset + at, base=base)
 
-    def _inflate(self, entry: PackEntry) -> bytes:
+    def _inflate(self, entry: PackEntry) -> bytearray:
         stream = streams.Inflate(self._source(), None, 15, entry.start)
         data = bytearray()
         try:
@@ -202,7 +208,7 @@ class Pack:
             raise corrupt() from None
         if len(data) < entry.size_bytes:
             raise corrupt()
-        return bytes(data)
+        return data
 
     def _source(self) -> Source:
         if not self.exists() or self._data is None:
@@ -210,14 +216,17 @@ class Pack:
         return self._data
 
 
-def apply_delta(base: bytes, delta: bytes, context: CallContext) -> bytes:
+def apply_delta(base: bytes | bytearray, delta: bytes | bytearray, context: CallContext) -> bytearray:
     """Build an object from its base: pieces copied from the base and pieces inserted from the delta, in order.
 
-    Raises: Unreadable, TimedOut, Cancelled.
+    The object is charged to the context.
+
+    Raises: Unreadable, TooMuchMemory, TimedOut, Cancelled.
     """
     base_size, at = _varint(delta, 0)
     size, at = _varint(delta, at)
     check_size(size)
+    context.charge(size)
     if base_size != len(base):
         raise corrupt()
     made = bytearray()
@@ -252,10 +261,10 @@ def apply_delta(base: bytes, delta: bytes, context: CallContext) -> bytes:
             raise corrupt()
     if len(made) != size:
         raise corrupt()
-    return bytes(made)
+    return made
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def _varint(data: bytes | bytearray, at: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         byte = _byte_at(data, at)
@@ -268,7 +277,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
             raise corrupt()
 
 
-def _byte_at(data: bytes, at: int) -> int:
+def _byte_at(data: bytes | bytearray, at: int) -> int:
     if at >= len(data):
         raise corrupt()
     return data[at]

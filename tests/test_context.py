@@ -1,0 +1,263 @@
+"""The memory of a call: everything built from the contents of files is paid for, and large calls take turns."""
+
+from __future__ import annotations
+
+import gc
+import io
+import os
+import tarfile
+import threading
+import zipfile
+
+import pytest
+
+import eyespan.guard.blocking
+import eyespan.outline.isolated
+from eyespan import Workspace, context
+from eyespan.context import FREE_BYTES, MAX_BYTES, CallContext
+from eyespan.errors import Cancelled, TimedOut, TooMuchMemory
+from eyespan.model import ReadRequest
+
+LARGE = FREE_BYTES + 1
+
+
+@pytest.fixture(autouse=True)
+def _no_turn_is_left():
+    yield
+    gc.collect()
+    assert context._turn is None or context._turn() is None
+
+
+def test_memory_up_to_the_limit_is_granted_and_more_is_too_large():
+    call = CallContext()
+    call.charge(MAX_BYTES)
+
+    with pytest.raises(TooMuchMemory) as caught:
+        call.charge(1)
+    call.finish()
+
+    assert (caught.value.code, caught.value.limit_bytes) == ("too_large", MAX_BYTES)
+    assert str(caught.value) == "reading it takes more than 40 MiB of memory; ask for a smaller part of it"
+
+
+def test_memory_that_is_free_again_can_be_taken_again():
+    call = CallContext()
+    for _ in range(3):
+        call.charge(MAX_BYTES)
+        call.refund(MAX_BYTES)
+    call.finish()
+
+    assert call.charged_bytes == 0
+
+
+def test_a_delivered_part_is_free():
+    call = CallContext()
+    call.charge(MAX_BYTES)
+    call.renew()
+    call.charge(MAX_BYTES)
+    call.finish()
+
+
+def test_small_calls_never_wait():
+    large, small = CallContext(), CallContext(0.001)
+    large.charge(LARGE)
+    small.charge(FREE_BYTES)
+    large.finish()
+
+
+def test_a_large_call_waits_for_another_and_at_most_until_its_deadline():
+    first, second = CallContext(), CallContext(0.05)
+    first.charge(LARGE)
+    with pytest.raises(TimedOut):
+        second.charge(LARGE)
+    first.finish()
+
+
+def test_a_large_call_that_waits_can_be_cancelled():
+    first, second = CallContext(), CallContext()
+    first.charge(LARGE)
+    second.cancelled = True
+    with pytest.raises(Cancelled):
+        second.charge(LARGE)
+    first.finish()
+
+
+@pytest.mark.parametrize("end", ["finish", "drop", "late"])
+def test_the_turn_passes_on(end, monkeypatch):
+    first, second = CallContext(0.0 if end == "late" else None), CallContext(10)
+    first.charge(LARGE)
+    if end == "finish":
+        first.finish()
+    elif end == "drop":
+        del first
+        gc.collect()
+    else:
+        monkeypatch.setattr(context, "_LATE_SECONDS", 0.0)
+
+    second.charge(LARGE)
+    second.finish()
+
+
+def test_a_call_that_lost_its_turn_does_not_end_that_of_another(monkeypatch):
+    monkeypatch.setattr(context, "_LATE_SECONDS", 0.0)
+    late, second, third = CallContext(0.0), CallContext(10), CallContext(0.05)
+    late.charge(LARGE)
+    second.charge(LARGE)
+    late.finish()
+
+    with pytest.raises(TimedOut):
+        third.charge(LARGE)
+    second.finish()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_does_not_wait_for_calls_of_its_parent():
+    call = CallContext()
+    call.charge(LARGE)
+    child = os.fork()
+    if not child:
+        try:
+            CallContext(1).charge(LARGE)
+            os._exit(0)
+        finally:
+            os._exit(1)
+    call.finish()
+
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_every_context_of_a_part_of_a_call_charges_the_call():
+    """A context with a budget of its own would wait for the turn of its own call."""
+    whole = CallContext()
+    parts = {
+        eyespan.guard.blocking.Relay: eyespan.guard.blocking.Relay(whole),
+        eyespan.outline.isolated._Deadline: eyespan.outline.isolated._Deadline(whole, 1),
+    }
+    for number, part in enumerate(parts.values(), 1):
+        part.charge(LARGE)
+        assert whole.charged_bytes == part.charged_bytes == number * LARGE
+        part.refund(1)
+        part.charge(1)
+    whole.finish()
+
+    ours = {one for one in CallContext.__subclasses__() if one.__module__.startswith("eyespan.")}
+    assert ours == set(parts)
+
+
+def test_an_abandoned_thread_takes_no_memory():
+    whole = CallContext(0.0)
+    with pytest.raises(TimedOut):
+        eyespan.guard.blocking.Relay(whole).charge(1)
+
+    assert whole.charged_bytes == 0
+
+
+# --- reads ------------------------------------------------------------------------------------------------------------
+
+
+def zip_of(count: int) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as file:
+        for number in range(count):
+            file.writestr(f"{number:040}", b"")
+    return buffer.getvalue()
+
+
+def tar_of(count: int) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT, pax_headers={"comment": "c" * 500}) as file:
+        for number in range(count):
+            file.addfile(tarfile.TarInfo(f"{number:040}"))
+    return buffer.getvalue()
+
+
+FILES = {
+    "lines.txt": b"x" * 99 + b"\n",
+    "long.txt": b"x" * 500,
+    "cells.ipynb": b'{"source": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"},',
+    "page.html": b"<p>aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa</p>",
+    "names.zip": zip_of,
+    "names.tar": tar_of,
+    "names": None,
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_read_pays_for_what_it_builds(tmp_path, monkeypatch, name):
+    """The memory charged grows with the contents, for every way to contents."""
+    monkeypatch.setattr(CallContext, "finish", lambda self: None)
+    piece = FILES[name]
+    charged = []
+    for count in (300, 1500):
+        path = tmp_path / f"{count}{name}"
+        if piece is None:
+            path.mkdir()
+            for number in range(count):
+                (path / f"{number:040}").touch()
+        elif callable(piece):
+            path.write_bytes(piece(count))
+        elif name.endswith(".ipynb"):
+            path.write_bytes(b'{"cells": [' + piece * count + b"{}]}")
+        else:
+            path.write_bytes(piece * count)
+        call = CallContext(30)
+        reply = Workspace(tmp_path).tool("native").call({"files": path.name, "budget": 200_000}, context=call)
+        assert not reply.is_error
+        charged.append(call.charged_bytes)
+
+    assert charged[0] > 30 * 300
+    assert charged[1] > 3.5 * charged[0]
+
+
+@pytest.mark.parametrize("dialect", ["native", "codex", "workspace", "forge", "claude"])
+def test_a_read_over_the_limit_is_an_error_of_its_dialect(tmp_path, monkeypatch, dialect):
+    (tmp_path / "a.txt").write_bytes(b"x" * 99 + b"\n" + b"y" * 200_000)
+    arguments = {"native": {"files": "a.txt"}, "codex": {"file_path": f"{tmp_path}/a.txt"}}
+    arguments |= {"claude": arguments["codex"], "workspace": {"path": "a.txt"}, "forge": {"path": f"{tmp_path}/a.txt"}}
+    monkeypatch.setattr(context, "FREE_BYTES", 10)
+    monkeypatch.setattr(context, "MAX_BYTES", 20)
+    settings = {"max_file_read_bytes": 10**6} if dialect == "forge" else {}
+    tool = Workspace(tmp_path).tool(dialect, **settings)
+
+    reply = tool.call(arguments[dialect])
+
+    assert "of memory; ask for a smaller part of it" in reply.error.message
+
+
+def test_the_next_call_after_one_that_was_too_large_works(tmp_path, monkeypatch):
+    (tmp_path / "large.txt").write_bytes(b"x\n" * 200_000)
+    (tmp_path / "small.txt").write_bytes(b"plain\n")
+    tool = Workspace(tmp_path).tool("codex")
+    monkeypatch.setattr(context, "MAX_BYTES", FREE_BYTES // 100)
+    monkeypatch.setattr(context, "FREE_BYTES", FREE_BYTES // 1000)
+    failed = tool.call({"file_path": f"{tmp_path}/large.txt", "limit": 150_000})
+
+    assert failed.is_error
+    assert tool.call({"file_path": f"{tmp_path}/small.txt"}).text == "L1: plain"
+
+
+def test_large_calls_at_once_are_all_answered(tmp_path):
+    line = "x" * 79
+    (tmp_path / "large.txt").write_text(f"{line}\n" * 60_000)
+    workspace = Workspace(tmp_path)
+    tool = workspace.tool("codex")
+    replies: list[str] = []
+
+    def call() -> None:
+        replies.append(tool.call({"file_path": f"{tmp_path}/large.txt", "limit": 60_000}).text)
+
+    threads = [threading.Thread(target=call) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(replies) == 6
+    assert {reply.count(line) for reply in replies} == {60_000}
+
+
+def test_an_engine_without_a_context_ends_its_turn(tmp_path):
+    (tmp_path / "large.txt").write_bytes((b"x" * 99 + b"\n") * 50_000)
+    document = Workspace(tmp_path).engine.read(ReadRequest("large.txt"))
+
+    assert document.parts[0].line_count == 50_000
