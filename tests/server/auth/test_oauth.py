@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import socket
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -111,6 +113,15 @@ def test_the_server_names_its_issuer_and_accepts_its_tokens(issuer, tmp_path):
     metadata = server.request(method="GET", path=place, drop=("Content-Type",))
     server.token = sign()
     listed = server.rpc("tools/list")
+    ping = b'{"jsonrpc":"2.0","id":7,"method":"ping"}'
+    header = "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n"
+    header += f"Content-Type: application/json\r\nContent-Length: {len(ping)}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server.port), 30) as link:
+        for token in (server.token, server.token, "wrong"):
+            link.sendall(header.format(server.port, token).encode() + ping)
+        pipelined = b""
+        while block := link.recv(65536):
+            pipelined += block
     server.end()
 
     assert status == 401
@@ -118,3 +129,4 @@ def test_the_server_names_its_issuer_and_accepts_its_tokens(issuer, tmp_path):
     assert metadata[0] == 200
     assert json.loads(metadata[2])["authorization_servers"][0].rstrip("/") == base
     assert listed[0] == 200
+    assert re.findall(rb"HTTP/1.1 (\d+)", pipelined) == [b"200", b"200", b"401"]

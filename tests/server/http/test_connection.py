@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
+import signal
+import socket
 import threading
 import time
 
 import pytest
 from mcp import types
 
-from tests.server.clients import TEMPLATE, HttpServer
+from tests.server.clients import TEMPLATE, TOKEN, HttpServer, read_response
 
 from .sdk import connect
 
@@ -113,11 +117,44 @@ def test_a_disconnect_stops_the_read(place, slow_call, modern):
         return "eyespan_calls_running 1" in server.metrics()
 
     server.rpc("tools/call", slow_call, modern=modern, hang_up_when=running)
-    while "eyespan_calls_running 0" not in server.metrics():
+    for _ in range(400):
+        if "eyespan_calls_running 0" in server.metrics():
+            break
         time.sleep(0.05)
 
-    assert 'eyespan_calls_total{verdict="cancelled"} 1' in server.metrics()
-    assert server.end() == 0
+    metrics = server.metrics()
+    status = server.end(signal.SIGTERM if "eyespan_calls_running 0" in metrics else signal.SIGKILL)
+
+    assert 'eyespan_calls_total{verdict="cancelled"} 1' in metrics
+    assert status == 0
+
+
+def test_requests_of_one_connection_are_answered_in_their_order(server, place):
+    def request(number, method, params):
+        body = json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
+        header = f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {TOKEN}\r\n"
+        return f"{header}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+
+    read = {"name": "read_file", "arguments": {"file_path": str(place / "app.py"), "offset": 1, "limit": 1}}
+    sent = [request(n, "tools/call" if n % 2 else "ping", read if n % 2 else {}) for n in range(20)]
+    last = f"GET /none HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode()
+    received = b""
+    with socket.create_connection(("127.0.0.1", server.port), 30) as link:
+        link.sendall(b"".join(sent) + last)
+        while block := link.recv(65536):
+            received += block
+
+    assert [int(found) for found in re.findall(rb'"id":(\d+)', received)] == list(range(20))
+    assert received.count(b"HTTP/1.1 200 OK") == 20
+    assert received.count(b"HTTP/1.1 404 ") == 1
+
+
+def test_an_http_1_0_client_is_answered_and_the_connection_closed(server):
+    with socket.create_connection(("127.0.0.1", server.port), 30) as link:
+        link.sendall(f"GET /healthz HTTP/1.0\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
+        status, headers, body = read_response(link)
+
+    assert (status, headers["connection"], body) == (200, "close", b"ok\n")
 
 
 def test_more_calls_than_the_limit_wait(place, slow_call):

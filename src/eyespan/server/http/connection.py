@@ -49,8 +49,8 @@ class Incoming:
     """One request while it is received."""
 
     __slots__ = (
-        "body", "body_bytes", "caller", "has_headers", "header_bytes", "headers", "is_complete", "is_verifying",
-        "keeps_alive", "method", "raw_bytes", "rejection", "route", "target", "version",
+        "body", "body_bytes", "caller", "has_headers", "header_bytes", "headers", "is_complete", "keeps_alive",
+        "method", "raw_bytes", "rejection", "route", "target", "unverified", "version",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -66,10 +66,21 @@ class Incoming:
         self.keeps_alive = True
         self.has_headers = False
         self.is_complete = False
-        self.is_verifying = False
+        self.unverified: str | None = None
+        """The token, if the issuer's keys must be fetched to check it."""
         self.route: checks.Route = "mcp"
         self.caller: Caller | None = None
         self.rejection: Rejected | None = None
+
+    def head(self) -> Head:
+        """Return the start of the request, for the checks."""
+        return Head(
+            method=self.method,
+            target=self.target,
+            version=self.version,
+            headers=self.headers,
+            header_bytes=self.header_bytes,
+        )
 
 
 class Connection(asyncio.Protocol):
@@ -204,7 +215,7 @@ class Connection(asyncio.Protocol):
             return
         self._incoming = None
         incoming.is_complete = True
-        if not incoming.is_verifying:
+        if incoming is not self._answering:  # else its token is being verified
             self._accept(incoming)
 
     def _continue_without_upgrade(self, rest: bytes) -> None:
@@ -232,22 +243,15 @@ class Connection(asyncio.Protocol):
     def _check(self, incoming: Incoming) -> None:
         """Check the headers of a request."""
         server = self._server
-        head = Head(
-            method=incoming.method,
-            target=incoming.target,
-            version=incoming.version,
-            headers=incoming.headers,
-            header_bytes=incoming.header_bytes,
-        )
+        head = incoming.head()
         try:
             incoming.route = checks.check_head(head, server.rules)
             if incoming.route in ("mcp", "metrics"):
                 token = None if server.authenticator is None else checks.bearer_token(head.headers)
                 if token is not None and isinstance(server.authenticator, OAuthIssuer):
-                    # The keys of the issuer may have to be fetched.
-                    incoming.is_verifying = True
-                    self._transport.pause_reading()
-                    server.verify(token, lambda caller: self._verified(incoming, head, caller))
+                    incoming.unverified = token
+                    if self._answering is None:
+                        self._verify(incoming)
                     return
                 self._check_caller(incoming, head, server.caller_of(token))
         except Rejected as rejection:
@@ -255,19 +259,34 @@ class Connection(asyncio.Protocol):
             return
         self._expect_body(incoming)
 
-    def _verified(self, incoming: Incoming, head: Head, caller: Caller | None) -> None:
-        incoming.is_verifying = False
+    def _verify(self, incoming: Incoming) -> None:
+        """Check a token of the issuer in a thread, since the issuer's keys may have to be fetched.
+
+        Until then nothing more is read, and later requests of the connection wait.
+        """
+        assert incoming.unverified is not None
+        token, incoming.unverified = incoming.unverified, None
+        self._answering = incoming
+        self._enter("answering")
+        self._transport.pause_reading()
+        self._server.verify(token, lambda caller: self._verified(incoming, caller))
+
+    def _verified(self, incoming: Incoming, caller: Caller | None) -> None:
         if self._transport.is_closing():
             return
-        self._transport.resume_reading()
+        if not self._received:
+            self._transport.resume_reading()
         try:
-            self._check_caller(incoming, head, caller)
+            self._check_caller(incoming, incoming.head(), caller)
         except Rejected as rejection:
-            self._reject_later(incoming, rejection)
-            return
+            self._is_deaf = True
+            self._incoming = None
+            incoming.rejection = rejection
+            incoming.is_complete = True
         if incoming.is_complete:
-            self._accept(incoming)
+            self._answer(incoming)
         else:
+            self._answering = None
             self._expect_body(incoming)
 
     def _check_caller(self, incoming: Incoming, head: Head, caller: Caller | None) -> None:
@@ -307,6 +326,9 @@ class Connection(asyncio.Protocol):
         self._answer(incoming)
 
     def _answer(self, incoming: Incoming) -> None:
+        if incoming.unverified is not None:
+            self._verify(incoming)
+            return
         self._answering = incoming
         self._enter("answering")
         if incoming.rejection is not None:
@@ -473,7 +495,7 @@ class Connection(asyncio.Protocol):
         if self._answering is not None or not self._received or self._transport.is_closing():
             return
         incoming = self._received.popleft()
-        if not self._received and not incoming.is_verifying:
+        if not self._received:
             self._transport.resume_reading()
         self._answer(incoming)
 
