@@ -242,3 +242,15 @@ def test_the_command_explains_wrong_usage(tree, tmp_path):
 def test_records_are_values():
     assert Record("a", part=1) == Record("a", part=1)
     assert Record("a").as_json()["data"] == ""
+
+
+def test_a_dataset_of_ray_has_the_columns_of_the_schema(tree):
+    pytest.importorskip("pyarrow", reason="Ray Data is not installed")
+    from types import SimpleNamespace
+
+    from eyespan.bulk.ray import Reader
+
+    table = Reader([str(tree)], 1 << 20)({"path": SimpleNamespace(tolist=lambda: ["a.txt", "nope"])})
+
+    assert table.column_names == list(SCHEMA)
+    assert table.column("error_code").to_pylist() == ["", "not_found"]

@@ -40,6 +40,7 @@ EXTRAS = (
     ("otel", "opentelemetry.sdk", "OpenTelemetry metrics and traces of the HTTP server"),
     ("outline", "tree_sitter", "symbols of source code by grammars"),
     ("pydantic-ai", "pydantic_ai", "the tool for Pydantic AI"),
+    ("ray", "ray", "bulk reading on Ray Data"),
     ("remote", "obstore", "buckets as roots: s3://, gs://, az://"),
     ("svg", "resvg_py", "SVG files as images"),
     ("tables", "duckdb", "Parquet files"),
