@@ -384,7 +384,10 @@ class _Reader:
         """Yield the parts that a target selects, each with the range it belongs to."""
         piece = target.piece
         if target.pattern:
-            yield from _matching_parts(opened, target)
+            from eyespan.dialects.pieces import rows_not_pattern
+
+            rows = rows_not_pattern(target, opened.kind)
+            yield from _matching_parts(opened, target) if rows is None else self._parts(opened, rows)
             return
         if piece is None and opened.kind.layout in ("text", "notes"):
             for part in opened.stream():

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from eyespan.kinds import Kind
     from eyespan.opened import Opened
     from eyespan.outline.model import Symbol as OutlineSymbol
-    from eyespan.selectors import Piece, Range
+    from eyespan.selectors import Piece, Range, Target
 
 TABLE_ROWS = 1000
 """The rows of a table that is selected by its name; a continuation selector reads on."""
@@ -89,6 +89,8 @@ def choose(
             return Choice(Named(name), within, DocumentOptions(table=TableOptions(None, *window[1:])))
         case "frames", Named(name, ()) if name[:1] == "f" and (frame := parse_span(name[1:])) and frame[0] == frame[1]:
             return Choice(Named(name), options=DocumentOptions(image=ImageOptions(frame=frame[0])))
+        case "frames", Named(name, ()) if region := image_region(name):
+            return Choice(Named(name), options=DocumentOptions(image=ImageOptions(crop=region)))
         case "table", Named("table", within):
             return Choice(Named("table"), within)
     raise no_such_part(path, kind, piece)
@@ -112,6 +114,27 @@ def row_window(name: str) -> tuple[str, int, int] | None:
     if not given or set(given) - {"limit", "offset"} or not all(map(_is_number, given.values())):
         return None
     return table, int(given.get("offset", "0")[:18]) + 1, int(given.get("limit", str(TABLE_ROWS))[:18])
+
+
+def rows_not_pattern(target: Target, kind: Kind) -> Target | None:
+    """Return the target of rows that `users?limit=50` means in a table, where it is no search; None for a search."""
+    if kind.parts not in ("table", "tables"):
+        return None
+    name = target.piece.name if isinstance(target.piece, Named) else ""
+    whole = f"{name}?{target.pattern}"
+    return replace(target, piece=Named(whole), pattern="") if row_window(whole) else None
+
+
+def image_region(name: str) -> tuple[int, int, int, int] | None:
+    """Return x, y, width and height of a region such as `100,200+640x480`; None if the text is none."""
+    corner, plus, size = name.partition("+")
+    x, comma, y = corner.partition(",")
+    width, times, height = size.partition("x")
+    texts = (x, y, width, height)
+    if not (plus and comma and times) or not all(_is_number(text) and len(text) < 10 for text in texts):
+        return None
+    left, top, wide, high = map(int, texts)
+    return (left, top, wide, high) if wide and high else None
 
 
 def _is_number(text: str) -> bool:

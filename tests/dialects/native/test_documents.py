@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import io
 import re
 import sqlite3
 from pathlib import Path
 
 import duckdb
 import pytest
+from PIL import Image
 
 from eyespan import Workspace
 
@@ -114,6 +116,16 @@ def test_an_image_is_shown_and_recognised_by_its_hash(call):
     again = call("pictures/photo.jpg", known=[value])
     assert again.text == f"{reply.text} unchanged"
     assert [block.type for block in again.content] == ["text"]
+
+
+def test_a_region_of_an_image_is_cut_out_before_it_is_scaled(call):
+    reply = call("pictures/photo.jpg:100,200+64x48")
+
+    assert Image.open(io.BytesIO(reply.content[1].data)).size == (64, 48)
+    assert reply.text.startswith("> pictures/photo.jpg:100,200+64x48: image/jpeg 640x480 #")
+    assert "The part of 64 x 48 pixels at x=100, y=200 is shown." in reply.text
+    assert "outside the image" in call("pictures/photo.jpg:900,0+10x10").text
+    assert call("pictures/photo.jpg:1,2+0x5").is_error
 
 
 def test_html_is_shown_as_source(call):

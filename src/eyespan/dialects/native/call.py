@@ -12,7 +12,7 @@ from eyespan.dialects.native.suggestions import Suggestions, differing
 from eyespan.dialects.native.text import FileText
 from eyespan.dialects.native.text_items import TextPlan, make_item
 from eyespan.dialects.native.wanted import Wanted, want_ranges
-from eyespan.dialects.pieces import enclosing_ranges, no_such_part, symbol_ranges
+from eyespan.dialects.pieces import enclosing_ranges, no_such_part, rows_not_pattern, symbol_ranges
 from eyespan.model import NUL_IS_BINARY, ReadRequest, Reply, ReplyError, TextContent
 from eyespan.record import replace
 from eyespan.selectors import Enclosing, Named, Ranges, Symbol, Target, is_missing, resolve, write_target
@@ -319,6 +319,9 @@ def _plan_search(target: Target, args: NativeArgs, view: View, files: Files, not
         if "*" not in target.path or bare != Target(target.path):
             raise
         return searches.search_many(bare, searches.files_like(target.path, files), search, view, files)
+    rows = rows_not_pattern(target, opened.kind)
+    if rows is not None:
+        return _plan(rows, args, view, files, note)
     if opened.kind.name == "archive" and bare.piece is None:
         members = opened.read().extra["members"]
         return searches.search_many(bare, searches.members_of(bare, members), search, view, files)

@@ -169,7 +169,6 @@ class ImageItem:
     def __init__(self, document: Document, target: Target, view: View) -> None:
         self._document = document
         self._path = target.path
-        self._target = target
         self.selector = write_target(target)
         self._image = next(part for part in document.parts if isinstance(part, ImagePart))
         self._note = " ".join([part.text for part in document.parts if isinstance(part, NotePart)])
@@ -185,7 +184,7 @@ class ImageItem:
         size = f" {facts['width']}x{facts['height']}" if "width" in facts else ""
         notes = [self._note, *_image_notes(facts, self._path)]
         shown = " ".join([note for note in notes if note])
-        header = f"{own_lines.base_name(self._target)}: {facts.get('media_type', 'image')}{size} #{self._hash}"
+        header = f"{own_lines.quoted(self.selector)}: {facts.get('media_type', 'image')}{size} #{self._hash}"
         if self._is_known:
             return (own_lines.header(f"{header} unchanged"),)
         return (own_lines.header(header), *([own_lines.note(shown)] if shown else []))
