@@ -74,6 +74,7 @@ STARTING_PROCESSES = {
 
 PARSING = {
     "bulk/export.py": "a line of an earlier result",
+    "bulk/ray.py": "tables that it makes of records",
     "cli/audit.py": "the audit log that a person named, one line at a time",
     "cli/call.py": "the arguments on the command line",
     "cli/options.py": "the values of --set",

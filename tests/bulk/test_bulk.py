@@ -244,13 +244,13 @@ def test_records_are_values():
     assert Record("a").as_json()["data"] == ""
 
 
-def test_a_dataset_of_ray_has_the_columns_of_the_schema(tree):
+def test_a_dataset_of_ray_has_the_columns_of_the_schema(workspace):
     pytest.importorskip("pyarrow", reason="Ray Data is not installed")
     from types import SimpleNamespace
 
     from eyespan.bulk.ray import Reader
 
-    table = Reader([str(tree)], 1 << 20)({"path": SimpleNamespace(tolist=lambda: ["a.txt", "nope"])})
+    table = Reader(workspace, 1 << 20)({"path": SimpleNamespace(tolist=lambda: ["a.txt", "nope"])})
 
     assert table.column_names == list(SCHEMA)
     assert table.column("error_code").to_pylist() == ["", "not_found"]

@@ -1,9 +1,9 @@
 """Bulk reading on Ray Data: a dataset of records. Needs `pip install 'ray[data]'`.
 
-    import ray
+    from eyespan import Workspace
     from eyespan.bulk.ray import read_dataset
 
-    records = read_dataset("s3://bucket/docs", ["."], actors=8)
+    records = read_dataset(Workspace("s3://bucket/docs"), ["."], actors=8)
     records.write_parquet("out")
 
 Each actor holds a workspace of its own. Ray retries what a lost node had; a part of a file is identified by (source,
@@ -20,8 +20,10 @@ from eyespan.bulk.walk import find_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from typing import Any
+
+    from eyespan.workspace import Workspace
 
 FILES_PER_BATCH = 32
 
@@ -29,10 +31,8 @@ FILES_PER_BATCH = 32
 class Reader:
     """An actor: turns a batch of paths into a table of records."""
 
-    def __init__(self, roots: Sequence[str], max_bytes: int) -> None:
-        from eyespan.workspace import Workspace
-
-        self._workspace = Workspace(*roots)
+    def __init__(self, workspace: Workspace, max_bytes: int) -> None:
+        self._workspace = workspace
         self._max_bytes = max_bytes
 
     def __call__(self, batch: Any) -> Any:
@@ -43,7 +43,7 @@ class Reader:
 
 
 def read_dataset(
-    roots: str | Sequence[str],
+    workspace: Workspace,
     targets: str | Iterable[str] = ".",
     *,
     actors: int = 2,
@@ -51,22 +51,18 @@ def read_dataset(
 ) -> Any:
     """Return a dataset with the columns of `SCHEMA`. The driver walks the roots; the actors read.
 
-    Roots are texts, so that a node which replaces a lost one can open them again. They must lead to the same files on
-    every node: a shared file system or a bucket.
+    A workspace is sent as the texts of its roots, so that a node which replaces a lost one can open them again. They
+    must lead to the same files on every node: a shared file system or a bucket.
     """
     import ray.data
 
-    from eyespan.workspace import Workspace
-
-    names = (roots,) if isinstance(roots, str) else tuple(roots)
-    with Workspace(*names) as workspace:
-        found = list(find_files(workspace, [targets] if isinstance(targets, str) else targets))
+    found = list(find_files(workspace, [targets] if isinstance(targets, str) else targets))
     paths = [{"path": path} for path, error in found if error is None]
     failed = [failure(path, error) for path, error in found if error is not None]
     blocks = max(actors, -(-len(paths) // (4 * FILES_PER_BATCH)))
     records = ray.data.from_items(paths, override_num_blocks=min(blocks, len(paths)) or 1).map_batches(
         Reader,
-        fn_constructor_args=(names, max_bytes),
+        fn_constructor_args=(workspace, max_bytes),
         batch_size=FILES_PER_BATCH,
         compute=ray.data.ActorPoolStrategy(size=actors),
         num_cpus=1,
