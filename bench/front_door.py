@@ -162,7 +162,7 @@ def is_read(tool: Tool, form: str, fields: dict[str, object]) -> bool:
     reply = tool.call({"files": [form.format(**fields)]})
     if reply.is_error or reply.structured is None:
         return False
-    path, line = str(fields["path"]), int(str(fields["line"])) if "{line}" in form else 1
+    path, line = str(fields["path"]), int(str(fields["line"])) if "{line}" in form and ":0-" not in form else 1
     for part in reply.structured["parts"]:
         if part["path"].endswith(path) and "selector" in part:
             ranges = part["selector"].rpartition(":")[2].split(",")

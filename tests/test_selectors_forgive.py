@@ -112,3 +112,22 @@ def test_an_exact_selector_loads_no_forgiving_module(tree, selector):
     ran = subprocess.run([sys.executable, "-c", script, "read", selector], cwd=tree, capture_output=True, text=True)
 
     assert ran.stderr == "0 []\n"
+
+
+@pytest.mark.parametrize("pasted", ['"src/a.py?line 7"', "src\\a.py?line 7", "`src/a.py?line 7`"])
+def test_the_pattern_of_a_target_is_kept(tree, pasted):
+    with Workspace(tree) as workspace:
+        reply = workspace.tool("native").call({"files": [pasted]})
+
+    assert "read as src/a.py?line 7" in reply.text
+
+
+@pytest.mark.parametrize(
+    "pasted", ["make: *** [src/a.py:3: all] Error 1", "src/a.py:3:7: F401 [*] unused", "* src/a.py:3", "**src/a.py:3**"]
+)
+def test_a_star_in_a_message_is_no_pattern(tree, pasted, monkeypatch):
+    with Workspace(tree) as workspace:
+        monkeypatch.setattr(type(workspace.engine), "explore", lambda *_: pytest.fail("all files are matched"))
+        reply = workspace.tool("native").call({"files": [pasted]})
+
+    assert "read as src/a.py:3" in reply.text

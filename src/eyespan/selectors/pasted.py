@@ -14,7 +14,7 @@ import re
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from eyespan.model import Lines
-from eyespan.record import record
+from eyespan.record import record, replace
 from eyespan.selectors import Cells, Named, Pages, Place, Ranges, Symbol, Target, bases, is_revision, readings
 from eyespan.selectors.loose import (
     MAX_NAMES,
@@ -488,15 +488,15 @@ def _respelled(target: Target) -> Iterator[Target]:
         yield _with_path(target, path)
         if not target.member and not target.revision:
             if "!/" in path or "@" in path[1:]:
-                yield from bases(path, target.piece)
+                yield from [replace(one, pattern=target.pattern) for one in bases(path, target.piece)]
             revision, colon, rest = path.partition(":")
             is_named = _REVISION.fullmatch(revision) is not None and is_revision(revision)
             if colon and is_named and _is_like_path(rest) and not rest[:1].isdigit() and not _is_like_path(revision):
-                yield Target(rest, target.piece, "", revision)
+                yield replace(target, path=rest, revision=revision)
 
 
 def _with_path(target: Target, path: str) -> Target:
-    return Target(path, target.piece, target.member, target.revision)
+    return replace(target, path=path)
 
 
 def _unique(targets: Iterator[Target] | Sequence[Target]) -> list[Target]:

@@ -279,7 +279,7 @@ def _plan(target: Target, args: NativeArgs, view: View, files: Files, note: str 
             return _plan_map(target, view, files, error)
         return DirectoryItem(target, files.engine.list(target.path, files.context))
     except errors.NotFound as error:
-        if "*" not in target.path or target.member or target.revision:
+        if not _is_glob(target.path) or target.member or target.revision:
             raise
         return _plan_map(target, view, files, error)
     if opened.kind is kinds.BINARY:
@@ -289,6 +289,12 @@ def _plan(target: Target, args: NativeArgs, view: View, files: Files, note: str 
 
         return plan_document(opened, target, view, note)
     return _plan_text(opened, target, args, view, note)
+
+
+def _is_glob(path: str) -> bool:
+    """Return True if a path has wildcards. A message with a star, and a path in bold letters, are no patterns."""
+    is_bold = path.startswith("**") and path.endswith("**") and path[2:3] not in ("", "/") and path[-3] != "/"
+    return "*" in path and not is_bold and " " not in path and "\n" not in path
 
 
 def _plan_map(target: Target, view: View, files: Files, missing: errors.ReadError) -> Item:

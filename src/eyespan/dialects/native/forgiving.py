@@ -39,7 +39,15 @@ def plan_forgiving(
     Raises: Cancelled, TimedOut.
     """
 
+    stars = 0
+
     def take_file(target: Target) -> Plan:
+        nonlocal stars
+        if "*" in target.path:
+            # A pattern is matched with all files, so only one that is likely is.
+            stars += 1
+            if stars > 1 or "/" not in target.path:
+                raise errors.NotFound(target.path)
         plan = take(target)
         if isinstance(plan, DirectoryItem) and target.piece is not None:
             raise errors.NotRegular(target.path, what="directory")
