@@ -124,3 +124,15 @@ def test_an_archive_and_a_pdf_are_searched(root, call):
     assert "> logs.zip!/app/a.log:1-2/2 #" in reply.text
     assert "2 pages of 25 match" in pages.text
     assert "> pdfs/book.pdf:p12:" in pages.text
+
+
+def test_the_sources_of_drawings_and_tables_are_searched_too(tmp_path):
+    (tmp_path / "a.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg">\n<title>harbour</title>\n</svg>\n')
+    (tmp_path / "b.csv").write_text("name,size\n" + "boat,1\n" * 400 + "harbour,2\n")
+    (tmp_path / "c.bin").write_bytes(b"harbour\0")
+
+    text = Workspace(tmp_path).tool("native").call({"files": ".?harbour"}).text
+
+    assert "a.svg" in text
+    assert "b.csv" in text
+    assert "c.bin" not in text

@@ -244,10 +244,11 @@ def _search_file(target: Target, search: Search, view: View, files: Files) -> Te
     opened = files.open(target)
     plan = None
     try:
-        if opened.kind is not kinds.TEXT:
+        if not opened.kind.is_text:
             raise errors.Binary(target.path)
         quiet = replace(search, note="")
-        plan = search_text(TextPlan(target, FileText(opened), Wanted(is_whole=True), view.style), quiet, view)
+        text = FileText(opened, None, as_text=opened.kind is not kinds.TEXT)
+        plan = search_text(TextPlan(target, text, Wanted(is_whole=True), view.style), quiet, view)
     finally:
         if plan is None:
             files.close(opened)
