@@ -293,7 +293,7 @@ def _plan(target: Target, args: NativeArgs, view: View, files: Files, note: str 
 
 def _is_glob(path: str) -> bool:
     """Return True if a path has wildcards. A message with a star, and a path in bold letters, are no patterns."""
-    is_bold = path.startswith("**") and path.endswith("**") and path[2:3] not in ("", "/") and path[-3] != "/"
+    is_bold = path.startswith("**") and path[2:3] not in ("", "/", "*")
     return "*" in path and not is_bold and " " not in path and "\n" not in path
 
 
