@@ -80,7 +80,7 @@ _WORDS = re.compile(
     r"map of .*|directories:|files by rank, names with lines:",
     re.S,
 )
-_OUTLINE_ROW = re.compile(r" *\d+(-\d+)? ", re.S)
+_OUTLINE_ROW = re.compile(r" *\d+(-\d+)? | +\"[^\n]*\"$", re.S)
 
 
 def blocks(text):

@@ -109,6 +109,7 @@ def test_answers_are_parsed_back_into_what_was_read(files, missing, style, budge
         absent = [f"missing{name}" for name in missing]
         reply = tool.call({"files": [*[{"path": name} for name in [*texts, *absent]], "."], "budget": budget})
         listing = tool.call({"files": "."})
+        searched = tool.call({"files": ".?note|>", "budget": budget})
         (root / "a.zip").write_bytes(packed.getvalue())
         members = tool.call({"files": "a.zip"})
 
@@ -123,6 +124,13 @@ def test_answers_are_parsed_back_into_what_was_read(files, missing, style, budge
     assert [content for kind, _, content in parts if kind == "left out"] == ([left] if left else [])
     failed = [part for part in (reply.structured or {"parts": []})["parts"] if "error" in part]
     assert [name for kind, name, _ in parts if kind == "failure"] == [part["error"]["message"] for part in failed]
+    for kind, header, rows in read_back(searched.text, style):
+        if kind == "text":
+            (name,) = [
+                name for name in texts if re.fullmatch(f"{re.escape(as_header(name))}:[^ ]+ #\\d+", header, re.S)
+            ]
+            whole = text_rows(texts[name])
+            assert all(whole[number, 1][column - 1 :].startswith(row) for (number, column), row in rows.items())
     assert [content for kind, _, content in read_back(listing.text, style) if kind == "names"] == [
         [visible(name) for name in sorted(texts)]
     ]

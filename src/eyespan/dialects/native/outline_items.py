@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from eyespan import tokens
 from eyespan.dialects.native import own_lines
+from eyespan.dialects.native.doc_lines import first_doc_line
 from eyespan.dialects.native.gutter import count_fitting
 from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown
+from eyespan.dialects.native.rows import rows_of
 from eyespan.dialects.native.versions import Digest
 from eyespan.dialects.native.wanted import line_ranges
 from eyespan.dialects.pieces import enclosing_ranges, symbol_ranges
 from eyespan.escape import visible
-from eyespan.model import Lines
+from eyespan.model import CharRange, Lines
 from eyespan.record import replace
 from eyespan.selectors import Enclosing, Named, Ranges, Symbol, write_target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from eyespan.dialects.native.items import View
     from eyespan.dialects.native.text import FileText
-    from eyespan.model import CharRange
     from eyespan.outline import Symbol as OutlineSymbol
     from eyespan.selectors import Target
 
+MAX_DOCUMENTED_CHARS = 1 << 20
 CROWDED = 3
 """More symbols than this within one line are listed by their names alone: the line is minified."""
 
@@ -61,7 +63,10 @@ class OutlineItem:
                 symbols = self._within(symbols, found)
                 self._name += f":{','.join([_spelled(one) for one in found])}"
                 self._last = found[-1].last
-        self._groups = _groups(symbols)
+        docs: dict[int, str] = {}
+        if isinstance(target.piece, (Symbol, Named, Enclosing)):
+            docs = _docs(text, symbols, self._outline.language)
+        self._groups = _groups(symbols, docs)
 
     def _within(self, symbols: Sequence[OutlineSymbol], ranges: Sequence[CharRange]) -> tuple[OutlineSymbol, ...]:
         """Return the symbols that begin in one of the ranges."""
@@ -148,8 +153,19 @@ class _Group:
         return [*row, own_lines.words(f"… {more} more on line {self.first}")] if more else row
 
 
-def _groups(symbols: Sequence[OutlineSymbol]) -> list[_Group]:
-    """Return the symbols in groups that begin with the same line."""
+def _docs(text: FileText, symbols: Sequence[OutlineSymbol], language: str) -> dict[int, str]:
+    """Return the first line of the documentation of symbols, by the line of their definition. Raises: ReadError."""
+    if not symbols:
+        return {}
+    first, last = min(one.first for one in symbols), max(one.last for one in symbols)
+    part, _ = text.read(CharRange(first, 1, last, MAX_DOCUMENTED_CHARS))
+    lines = {row.number: row.text for row in rows_of(part)}
+    found = [(one.line, first_doc_line(one, lines, language)) for one in symbols]
+    return {line: doc for line, doc in found if doc}
+
+
+def _groups(symbols: Sequence[OutlineSymbol], docs: Mapping[int, str]) -> list[_Group]:
+    """Return the symbols in groups that begin with the same line, each with its documentation."""
     from eyespan.outline import Outline, render
 
     def row_of(symbol: OutlineSymbol) -> str:
@@ -166,7 +182,10 @@ def _groups(symbols: Sequence[OutlineSymbol]) -> list[_Group]:
             spelled = [f"{group[0].first} {', '.join([visible(symbol.name) for symbol in group])}"]
         else:
             spelled = list(dict.fromkeys(map(row_of, group)))
-        found.append(_Group(group, [row for text in spelled for row in own_lines.outline_rows(text)]))
+        rows = [row for text in spelled for row in own_lines.outline_rows(text)]
+        if len(group) == 1 and group[0].line in docs:
+            rows.append(f'{"  " * (group[0].depth + 1)}"{visible(docs[group[0].line])}"')
+        found.append(_Group(group, rows))
         at = end
     return found
 
