@@ -119,6 +119,8 @@ class _Sheet:
             shown = text
         elif kind in ("percentage", "currency"):
             shown = _number(facts, kind)
+        if not shown and not formula:
+            rows = 0
         for row in range(self._row, self._row + rows):
             for column in range(self._column, self._column + min(columns, _MAX_REPEATED)):
                 if shown:

@@ -33,6 +33,7 @@ _ROW_OR_COLUMN = re.compile(rb"<" + _PREFIX + rb"""(row|col)\s([^<>]*\bhidden=["
 _MERGED = re.compile(rb"<" + _PREFIX + rb"mergeCell\s([^<>]*)>")
 _LINK = re.compile(rb"<" + _PREFIX + rb"hyperlink\s([^<>]*)>")
 _CELL_OR_ROW = re.compile(rb"<(" + _PREFIX + rb")(c|row)(\s[^<>]*?)?(/?)>")
+_UNNAMED = re.compile(rb"<" + _PREFIX + rb"c(?=[\s/>])(?![^<>]*\sr=)")
 _HEADERS = re.compile(rb"<" + _PREFIX + rb"(odd|even|first)(Header|Footer)\b[^<>]*>([^<]+)<")
 _HEADER_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d+|[A-Za-z&])')
 MAX_LINKS = 1000
@@ -212,8 +213,7 @@ def as_utf8(xml: bytes) -> bytes:
 
 def _with_references(xml: bytes) -> bytes:
     """Return the XML with a name for every cell. A cell without one stands right of the cell before it."""
-    tags = _CELL_OR_ROW.finditer(xml)
-    if all(match[2] == b"row" or (match[3] and b" r=" in match[3]) for match in tags):
+    if _UNNAMED.search(xml) is None:
         return xml
     row, column = -1, -1
 
