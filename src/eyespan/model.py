@@ -131,6 +131,10 @@ class NotebookOptions:
 
     first: int = 1
     last: int | None = None
+    has_long_outputs: bool = False
+    """Outputs are shown whole, up to the limit of a document, because the cells were selected."""
+    has_selectors: bool = False
+    """Notes about outputs that are cut name the selector of the cell, not a command."""
 
 
 @record

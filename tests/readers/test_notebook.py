@@ -449,3 +449,25 @@ def test_an_output_of_an_unknown_type_is_named(shown):
 
     assert "[output of the unknown type hologram not shown; see: " in reply.text
     assert reply.text.endswith("after")
+
+
+# --- long outputs -----------------------------------------------------------------------------------------------------
+
+
+def test_a_long_output_is_read_on_by_the_selector_of_its_cell(tmp_path):
+    lines = [f"line {number}" for number in range(5000)]
+    stream = {"output_type": "stream", "name": "stdout", "text": "\n".join(lines)}
+    cells = [
+        {"cell_type": "code", "source": "x", "outputs": []},
+        {"cell_type": "code", "source": "y", "outputs": [stream]},
+    ]
+    (tmp_path / "a.ipynb").write_text(json.dumps({"cells": cells, "nbformat": 4, "metadata": {}}))
+
+    with Workspace(tmp_path) as workspace:
+        native = workspace.tool("native")
+        short = native.call({"files": "a.ipynb", "budget": 100_000}).text
+        whole = native.call({"files": "a.ipynb:c2", "budget": 100_000}).text
+
+    size = len("\n".join(lines))
+    assert f"[output cut: 10000 of {size} characters shown; see the rest: a.ipynb:c2]" in short
+    assert all(f"\t{line}\n" in whole + "\n" for line in lines)

@@ -31,6 +31,9 @@ MAX_DEPTH = 100
 MAX_VALUES = 2_000_000
 """The size alone does not bound the memory: an empty list takes 2 bytes in the file and 64 in memory."""
 MAX_PIECES = 50_000
+MAX_SHORT_CHARS = 100_000
+MAX_LONG_CHARS = 1_000_000
+"""An output of which so much is shown is not longer with the selector of its cell."""
 MORE_TEXT_BYTES = 1 << 20
 """The text of outputs and notes, in addition to the source of the cells."""
 
@@ -187,16 +190,21 @@ class _CellWriter:
         self.images: list[bytes] = []
         self._notebook = notebook
         self._source_bytes_left: int = params["max_window_bytes"]
-        self._max_text_bytes: int = params["max_window_bytes"] + MORE_TEXT_BYTES
+        self._max_text_bytes: int = (
+            params["max_window_bytes"] + MORE_TEXT_BYTES + 4 * max(0, params["max_outputs_chars"] - MAX_SHORT_CHARS)
+        )
         self._max_output_chars: int = params["max_output_chars"]
         self._chars_left: int = params["max_outputs_chars"]
         self._max_images_bytes: int = params["max_images_bytes"]
+        self._selector: str = params.get("selector", "")
+        self._cell_number = 0
 
     def write(self, first: int, last: int | None) -> None:
         """Write the pieces of cells `first` to `last`. Raises: _TooLarge."""
         for index, (path, cell) in enumerate(self._notebook.cells):
             if first <= index + 1 and (last is None or index + 1 <= last):
                 self.count += 1
+                self._cell_number = index + 1
                 self._cell(index, path, cell)
 
     def _note(self, text: str) -> int:
@@ -279,7 +287,10 @@ class _CellWriter:
             self._note(text)
             return
         self.is_truncated = True
-        command = self._notebook.command(path)
+        if self._selector and most < MAX_LONG_CHARS:
+            command = f"{self._selector}:c{self._cell_number}"
+        else:
+            command = self._notebook.command(path)
         if most < min(self._max_output_chars, len(text)) and most < 200:
             self._note(f"[output of {len(text)} characters left out; see: {command}]")
             return

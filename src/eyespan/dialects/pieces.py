@@ -66,9 +66,11 @@ def choose(
     """
     pdf = PdfOptions(max_pages=max_pages, has_images=has_images, has_layout=True, textless_images=textless_images)
     if piece is None:
-        return Choice(options=DocumentOptions(pdf=pdf))
+        return Choice(options=DocumentOptions(pdf=pdf, notebook=NotebookOptions(has_selectors=True)))
     if isinstance(piece, Ranges) and kind.parts != "pages" and kind.layout != "image":
-        return Choice(within=piece.ranges, as_text=kind.is_text and kind.layout in ("notes", "drawing"))
+        options = DocumentOptions(notebook=NotebookOptions(has_selectors=True))
+        is_source = kind.is_text and kind.layout in ("notes", "drawing")
+        return Choice(within=piece.ranges, options=options, as_text=is_source)
     match kind.parts, piece:
         case "pages", Pages(first, last, within):
             options = DocumentOptions(pdf=replace(pdf, first=first, last=last))
@@ -76,7 +78,8 @@ def choose(
         case "pages", Symbol(name):
             return Choice(piece, options=DocumentOptions(pdf=replace(pdf, section=name)))
         case "cells", Cells(first, last, within):
-            return Choice(Cells(first, last), within, DocumentOptions(notebook=NotebookOptions(first, last)))
+            cells = NotebookOptions(first=first, last=last, has_long_outputs=True, has_selectors=True)
+            return Choice(Cells(first, last), within, DocumentOptions(notebook=cells))
         case "sheets", Area(sheet, cells, within):
             return Choice(Area(sheet, cells), within, DocumentOptions(sheet=SheetOptions(sheet, cells)))
         case "sheets", Named(name, within):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eyespan import escape
 from eyespan.errors import Cancelled, ReadError, TimedOut, Unreadable, WindowTooLarge
 from eyespan.model import MIB, ImagePart, NotePart
 
@@ -25,6 +26,8 @@ MAX_OUTPUT_CHARS = 10_000
 """The limit for one output."""
 MAX_OUTPUTS_CHARS = 100_000
 """The limit for all outputs in one answer; about 25,000 tokens."""
+MAX_LONG_OUTPUTS_CHARS = 2_000_000
+"""The limit for the outputs of cells that were selected."""
 MAX_LANGUAGE_CHARS = 40
 MAX_IMAGES = 20
 MAX_IMAGES_BYTES = 15 * MIB
@@ -49,8 +52,9 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
         "last": options.last,
         "max_bytes": MAX_BYTES,
         "max_window_bytes": limits.max_window_bytes,
-        "max_output_chars": MAX_OUTPUT_CHARS,
-        "max_outputs_chars": MAX_OUTPUTS_CHARS,
+        "max_output_chars": MAX_LONG_OUTPUTS_CHARS if options.has_long_outputs else MAX_OUTPUT_CHARS,
+        "max_outputs_chars": MAX_LONG_OUTPUTS_CHARS if options.has_long_outputs else MAX_OUTPUTS_CHARS,
+        "selector": escape.visible(source.path) if options.has_selectors else "",
         "max_images_bytes": MAX_IMAGES_BYTES,
     }
     facts, blobs = opened.decode(params, context)
