@@ -13,9 +13,10 @@ ROWS = [
     ("a.c", "TEST_BEGIN(y) {\n}\nTEST_END\n", ["y 1-2"]),
     ("a.c", "LIB_API int (getn)(int a) {\n}\nint (*hook)(int);\n", ["getn 1-2", "hook 3-3"]),
     ("a.c", "typedef void *(*Fn)(int);\ntypedef tree(x) tree_t;\n", ["Fn 1-1", "tree_t 2-2"]),
+    ("a.cc", "typedef tree(x) tree_t;\n", ["tree_t 1-1"]),
     ("a.cc", "class LIB_EXPORT A {\n  int n_ GUARDED_BY(mu_);\n  int f() LOCKED(mu_);\n};\n", ["A 1-4", "A.f 3-3"]),
     ("a.cc", "TEST_F(Fix, Name) {\n  Random rnd(seed());\n}\n", ["Fix.Name 1-3"]),
-    ("a.cc", "struct A {\n  operator bool() const;\n};\n", ["A 1-3", "A.operator bool() const 2-2"]),
+    ("a.cc", "struct A {\n  operator bool() const;\n};\n", ["A 1-3", "A.operator bool 2-2"]),
     (
         "a.rs",
         "cfg_rt! {\n  pub fn a() {}\n  mod m {\n    cfg_x! { fn b() {} }\n  }\n}\n",

@@ -469,3 +469,12 @@ def test_every_language_is_in_a_test():
     covered = {language_of(name, FILES[name][0].encode()) for name in FILES}
 
     assert len(covered & set(LANGUAGES)) == len(covered) >= 31
+
+
+def test_an_end_in_a_text_whose_braces_do_not_match_is_doubtful_or_agreed_on():
+    source = b"sub a {\n  if (/{/) {\n  }\n}\n\nsub b {\n  1;\n}\n"
+
+    found = outline_here(source, "a.pl")
+
+    assert [(one.name, one.last) for one in found.symbols] == [("a", 4), ("b", 8)]
+    assert [bool(one.doubt) for one in found.symbols] == [True, False]

@@ -29,6 +29,12 @@ from .symbol_checks import FIXTURES, mutated
         (b'"class LIB_EXPORT A {"', b'"class LIB_EXPORT A {"'),
         (b"namespace FOO {", b"namespace FOO {"),
         (b"enum KIND {", b"enum KIND {"),
+        (b"int f(void *data UNUSED, int n)", b"int f(void *data       , int n)"),
+        (b"int f(const FOO, unsigned LONG)", b"int f(const FOO, unsigned LONG)"),
+        (b"#define A do { /* no */ } while (0)\n", b"#define A do {          } while (0)\n"),
+        (b"#define A /* nothing */\n", b"#define A /* nothing */\n"),
+        (b"#define A x /*\n two */ y\n", b"#define A x  \\\n        y\n"),
+        (b'#define A "a/*b"\nint x;\n', b'#define A "    "\nint x;\n'),
     ],
 )
 def test_macros_around_a_definition_become_blanks(source, wanted):

@@ -292,7 +292,7 @@ class _Rows:
                         name, is_variable = _declared(name)
                         if is_variable:
                             kind = "field" if nodes[0].type == "field_declaration" else "constant"
-                        if self._text(name) in _NO_NAMES:
+                        if kind != "macro" and self._text(name) in _NO_NAMES:
                             continue
                     place = (name.start_byte, name.end_byte)
                     if place not in found or pattern < found[place].pattern:
@@ -422,8 +422,10 @@ def _split_owner(name: str, owner: str, language: str) -> tuple[str, str]:
         return name[1:-1], owner
     if name[:1] == "[":
         return name, owner
+    if language == "cpp" and name.startswith("operator ") and "(" in name:
+        return name[: name.index("(")].rstrip(), owner
     if language == "cpp" and "<" in name and "operator" not in name:
-        name = re.sub(r"<[^<>]*>", "", re.sub(r"<[^<>]*>", "", re.sub(r"<[^<>]*>", "", name)))
+        name = _without_arguments(name)
     if language == "lua":
         name = name.replace(":", ".")
     separator = _SEPARATORS.get(language)
@@ -432,6 +434,17 @@ def _split_owner(name: str, owner: str, language: str) -> tuple[str, str]:
         before = before.replace(separator, ".").removeprefix("module.").removeprefix("exports").strip(".")
         return last or name, before.removesuffix(".prototype")
     return name, owner
+
+
+def _without_arguments(name: str) -> str:
+    """Return a name without the arguments of templates."""
+    kept, depth = [], 0
+    for char in name:
+        depth += char == "<"
+        if not depth:
+            kept.append(char)
+        depth -= char == ">"
+    return "".join(kept).strip() or name
 
 
 def _first_children(node: Node) -> Iterator[Node]:

@@ -124,6 +124,7 @@ QUERIES = {
 (constructor_declaration name: (_) @name) @method
 (compact_constructor_declaration name: (_) @name) @method
 (annotation_type_element_declaration name: (_) @name) @method
+(enum_constant name: (_) @name) @constant
 (field_declaration declarator: (variable_declarator name: (_) @name)) @field
 """,
     "c": _C,

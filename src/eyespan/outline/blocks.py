@@ -206,6 +206,7 @@ RULES: dict[str, Rules] = {
             (r"^[ \t]*namespace\s+eval\s+(?P<name>[^\s{}]+)", "namespace"),
             (r"^[ \t]*(?:oo::class\s+create|itcl::class|snit::type|snit::widget)\s+(?P<name>[^\s{}]+)", "class"),
             (r"^[ \t]*(?:method|typemethod|classmethod)\s+(?P<name>[^\s{}]+)", "method"),
+            (r"^[ \t]*constructor\s+(?P<name>\w+)\s+\{", "method"),
             (r"^[ \t]*(?P<name>constructor|destructor)\b", "method"),
             (r"^[ \t]*test\s+(?P<name>\"[^\"\n]*\"|\{[^{}\n]*\}|[^\s{}\"]+)", "function"),
         ),
@@ -425,6 +426,8 @@ class _Scanner:
         self._numbers = LineNumbers(text)
         self._flags = re.MULTILINE | (0 if rules.is_case_sensitive else re.IGNORECASE)
         self._is_balanced = True
+        self._closing: dict[int, list[int]] | None = None
+        """The lines that start with a closing brace, by column."""
 
     def run(self) -> tuple[list[Definition], bool]:
         """Return the definitions in file order, and True if every block was closed."""
@@ -553,13 +556,29 @@ class _Scanner:
             body = self._body(match, pairs)
             if body is None:
                 ends.append((line, 0))
-            elif body in pairs:
-                ends.append((self._numbers.at(pairs[body]), 0))
-            elif self._masked[body] == "{":
-                ends.append((line, line))
-            else:
+            elif self._masked[body] != "{":
                 ends.append((self._numbers.at(body), 0))
+            elif self._is_balanced:
+                ends.append((self._numbers.at(pairs[body]), 0))
+            else:
+                ends.append(self._aligned_end(line, self._numbers.at(pairs[body]) if body in pairs else 0))
         return ends
+
+    def _aligned_end(self, line: int, paired: int) -> tuple[int, int]:
+        """Return the end of a block in a text whose braces do not match: the next closing brace in the same column.
+
+        It is doubtful unless the braces themselves give the same line.
+        """
+        if self._closing is None:
+            self._closing = {}
+            for number, text in enumerate(self._lines, 1):
+                if text.lstrip().startswith("}"):
+                    self._closing.setdefault(len(text) - len(text.lstrip()), []).append(number)
+        start = self._lines[line - 1]
+        aligned = next(_from(self._closing.get(len(start) - len(start.lstrip()), []), line + 1), 0)
+        if paired == line or aligned == paired:
+            return paired or line, 0 if paired else line
+        return aligned or paired or line, line
 
     def _body(self, match: re.Match[str], pairs: dict[int, int]) -> int | None:
         """Return the offset of the brace that opens the body of a definition, or of what ends one without a body."""

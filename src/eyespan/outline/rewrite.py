@@ -54,6 +54,12 @@ _MIDDLE = re.compile(
     + rb")?))"
     rb"(?=[\s*&]+(?:" + _UPPER + rb"(?:" + _ARGUMENTS + rb")?[\s*&]+)*[A-Za-z_]\w*\s*\()"
 )
+_TYPEDEF_MACRO = re.compile(rb"\btypedef\s+\w+\s*(\([^()]*\))(?=\s+\w+\s*;)")
+_AFTER_PARAMETER = re.compile(rb"[\w*&>\]][\s*&]+(\w+)(?:\[[^\]\n]*\])?\s+(" + _UPPER + rb")(?=\s*[,)])")
+_ATTRIBUTE_WORDS = re.compile(
+    rb"\b(absl_nonnull|absl_nullable|absl_nullability_unknown|_Nonnull|_Nullable|__restrict|__cdecl|__stdcall|__fastcall|"
+    rb"__vectorcall|__user|__iomem|__init|__exit|__rcu|__percpu|__force|__must_check|__maybe_unused)\b"
+)
 _NO_TYPES = frozenset(
     rb"const static extern inline virtual friend typedef struct class union enum return else case goto throw new "
     rb"delete constexpr typename volatile register sizeof if while for switch do".split()
@@ -66,8 +72,10 @@ _MACRO_FUNCTION = re.compile(
     rb"^((?:static[ \t]+)?)([A-Z_][A-Z0-9_]{2,}+)[ \t]*(" + _ARGUMENTS + rb")(?=\s*\{)", re.MULTILINE
 )
 _DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b([^\n]*)", re.MULTILINE)
-_MACRO_WITH_COMMENT = re.compile(rb"^[ \t]*#[ \t]*define\b(?:\\.|/\*.*?\*/|[^\n\\])*", re.DOTALL | re.MULTILINE)
-_COMMENT = re.compile(rb"/\*.*?\*/", re.DOTALL)
+_MACRO_WITH_COMMENT = re.compile(
+    rb'^[ \t]*#[ \t]*define\b(?:\\.|"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/|[^\n\\])*', re.DOTALL | re.MULTILINE
+)
+_COMMENT = re.compile(rb'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _LINE_END = re.compile(rb"[^\n](?=\n)")
 _COMMENT_CHARS = re.compile(rb"\\(?!\n)|[^\n\\]")
 _WORD_CHARS = re.compile(rb"[^\n]")
@@ -106,6 +114,9 @@ def rewrite(source: bytes) -> Rewritten:
         (_MIDDLE, 2),
         (_AFTER_PARAMETERS, 1),
         (_AFTER_FIELD, 3),
+        (_AFTER_PARAMETER, 2),
+        (_ATTRIBUTE_WORDS, 1),
+        (_TYPEDEF_MACRO, 1),
     ):
         spans = []
         for found in pattern.finditer(bytes(masked)):
@@ -113,6 +124,8 @@ def rewrite(source: bytes) -> Rewritten:
                 continue
             if pattern is _AFTER_FIELD and (found[1] in _NO_TYPES or found[2] in _TYPE_WORDS):
                 continue  # a function with a name in upper case
+            if pattern is _AFTER_PARAMETER and found[1] in _TYPE_WORDS:
+                continue  # a type in upper case
             if found.start(group) not in taken:
                 spans.append(found.span(group))
         for start, end in spans:
@@ -148,10 +161,23 @@ def macro_symbol(macro: str, arguments: str) -> tuple[str, str]:
 
 
 def _without_comments(found: re.Match[bytes]) -> bytes:
-    """Return the definition of a macro without comments; one that goes on over a line end continues the line."""
-    if b"/*" not in found[0]:
-        return found[0]
-    return _COMMENT.sub(lambda comment: _LINE_END.sub(rb"\\", _COMMENT_CHARS.sub(b" ", comment[0])), found[0])
+    """Return the definition of a macro without the comments that end it for the grammar.
+
+    A comment of several lines continues the line. One at the end of the line is harmless, and stays.
+    """
+    text = found[0]
+    if b"/*" not in text:
+        return text
+
+    def blanked(piece: re.Match[bytes]) -> bytes:
+        if piece[0].startswith(b'"'):
+            return b'"' + b" " * (len(piece[0]) - 2) + b'"' if b"/*" in piece[0] else piece[0]
+        is_last = not text[piece.end() :].partition(b"\n")[0].strip()
+        if not piece[0].startswith(b"/*") or (is_last and b"\n" not in piece[0]):
+            return piece[0]
+        return _LINE_END.sub(rb"\\", _COMMENT_CHARS.sub(b" ", piece[0]))
+
+    return _COMMENT.sub(blanked, text)
 
 
 def _macro_function(found: re.Match[bytes]) -> tuple[str, str]:

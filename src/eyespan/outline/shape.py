@@ -23,6 +23,7 @@ _TYPES = (
     r"impl|mod)"
 )
 _TYPE = re.compile(rf"\s*{_MODIFIERS}{_TYPES}(?:\s*<[^>{{}}]*>)?\s+(?:[\w:<>']+\s+for\s+)?(?:\w+::)*{_NAME}")
+_EXTENSION = re.compile(rf"\s*{_MODIFIERS}fun\b\s*(?:<[^>()]*>\s*)?(?:[\w<>?,* ]+\.)+\s*{_NAME}\s*\(")
 _WORD = re.compile(rf"\s*{_MODIFIERS}(?:fn|func|fun|function|def)\b\s*\*?\s*(?:\([^()]*\)\s*)?{_NAME}")
 _GO_TYPE = re.compile(rf"\s*type\s+{_NAME}(?:\[[^\]]*\])?\s+(struct|interface)\b")
 _GO_OWNER = re.compile(r"\s*func\s*\(\s*(?:\w+\s+)?\*?\s*(\w+)")
@@ -109,6 +110,8 @@ def _parse_header(header: str, language: str) -> _Header | None:
     if match := _TYPE.match(header):
         kind = match[1].split()[0]
         return _Header(match[2], _KINDS.get(kind, kind))
+    if language == "kotlin" and (match := _EXTENSION.match(header)):
+        return _Header(match[1], "function")
     if match := _WORD.match(header):
         owner = _GO_OWNER.match(header) if language == "go" else None
         return _Header(match[1], "method", owner[1]) if owner else _Header(match[1], "function")
@@ -229,6 +232,10 @@ class _BraceScanner:
                 self._parentheses += 1
             elif spelled == ")":
                 self._parentheses = max(0, self._parentheses - 1)
+            elif spelled[:2] in ("//", "/*"):
+                # A comment before a header is no part of it, however long it is.
+                if piece.start() - self._start < _HEADER_CHARS and not self._text[self._start : piece.start()].strip():
+                    self._start = piece.end()
             elif spelled.lstrip()[0] == "#" and self._language != "php":  # a comment, or a line of the preprocessor
                 self._start, self._parentheses = piece.end(), 0
                 if self._language != "bash":
