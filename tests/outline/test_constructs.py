@@ -48,6 +48,12 @@ ROWS = [
         "class A {\n  companion object {\n    fun x() {}\n  }\n}\n",
         ["A 1-5", "A.Companion 2-4", "A.Companion.x 3-3"],
     ),
+    (
+        "A.cs",
+        "interface A {\n  void F(int a)\n#if X\n  {\n    G();\n  }\n#else\n  ;\n#endif\n  void H();\n}\n",
+        ["A 1-11", "A.F 2-6", "A.H 10-10"],
+    ),
+    ("a.c", "static my_inline int f(int a) {\n}\n", ["f 1-2"]),
 ]
 
 

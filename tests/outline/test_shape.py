@@ -45,3 +45,9 @@ def test_no_mutation_breaks_the_scanner(path):
 def test_the_time_is_proportional_to_the_length(language, unit):
     """A pattern that started over at every place would take minutes here."""
     scan_shape((unit * LENGTH)[:LENGTH], language)
+
+
+def test_a_macro_with_a_block_in_a_function_is_no_definition():
+    found = scan_shape('TEST_CASE("a") {\n  SECTION("b") {\n  }\n}\n', "cpp")
+
+    assert [(one.name, one.last) for one in found.definitions] == [("a", 4)]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from eyespan.decoders.grammars_queries import QUERIES
 from eyespan.errors import Missing, shortage
 from eyespan.model import MAX_SYMBOLS
-from eyespan.outline.rewrite import Rewritten, rewrite
+from eyespan.outline.rewrite import Rewritten, rewrite, without_conditionals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,6 +61,7 @@ _NO_NAMES = frozenset(
         "for while switch return else do case default goto sizeof",
     )
 )
+_STATEMENTS = frozenset(("if", "for", "while", "switch", "foreach", "return", "else", "using"))
 _RUST_REFERENCE = re.compile(r"^(?:&\s*(?:'\w+\s*)?(?:mut\s+)?)+")
 _SEPARATORS = {"swift": ".", "cpp": "::", "ruby": "::", "lua": ".", "javascript": ".", "typescript": ".", "tsx": "."}
 SIGNATURE_BYTES = 1000
@@ -108,6 +109,8 @@ def load_parser(language: str) -> Callable[[bytes], Parsed]:
     def parse(source: bytes) -> Parsed:
         rewritten = rewrite(source) if language in ("c", "cpp") else Rewritten(source, source, {})
         parsed, plain = rewritten.source, rewritten.plain
+        if language == "csharp" and b"#if" in source:
+            parsed = plain = without_conditionals(source)
         query = grammar.query
         root = grammar.parse(parsed)
         if language == "rust":
@@ -288,6 +291,8 @@ class _Rows:
                         before = name.prev_sibling
                         if before is None or before.type not in ("func", "operator"):
                             continue  # the anchor of the query lets other tokens follow
+                    if kind in ("function", "method") and self._text(name) in _STATEMENTS:
+                        continue  # a broken tree takes a statement for a declaration
                     if self._language in ("c", "cpp"):
                         name, is_variable = _declared(name)
                         if is_variable:

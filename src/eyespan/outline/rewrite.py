@@ -58,7 +58,8 @@ _TYPEDEF_MACRO = re.compile(rb"\btypedef\s+\w+\s*(\([^()]*\))(?=\s+\w+\s*;)")
 _AFTER_PARAMETER = re.compile(rb"[\w*&>\]][\s*&]+(\w+)(?:\[[^\]\n]*\])?\s+(" + _UPPER + rb")(?=\s*[,)])")
 _ATTRIBUTE_WORDS = re.compile(
     rb"\b(absl_nonnull|absl_nullable|absl_nullability_unknown|_Nonnull|_Nullable|__restrict|__cdecl|__stdcall|__fastcall|"
-    rb"__vectorcall|__user|__iomem|__init|__exit|__rcu|__percpu|__force|__must_check|__maybe_unused)\b"
+    rb"__vectorcall|__user|__iomem|__init|__exit|__rcu|__percpu|__force|__must_check|__maybe_unused|\w+_inline|"
+    rb"__always_inline|__forceinline)\b"
 )
 _NO_TYPES = frozenset(
     rb"const static extern inline virtual friend typedef struct class union enum return else case goto throw new "
@@ -141,6 +142,15 @@ def rewrite(source: bytes) -> Rewritten:
         result[start:end] = spelled
         names[start + 2] = (name, owner)
     return Rewritten(bytes(result), bytes(plain), names)
+
+
+def without_conditionals(source: bytes) -> bytes:
+    """Return C# source without the branches of conditionals that begin inside a declaration or do not balance."""
+    masked = bytearray(_SKIPPED.sub(_blanked, source))
+    plain = bytearray(source)
+    for start, end in _unbalanced_branches(source, bytes(masked)):
+        _blank(masked, plain, start, end)
+    return bytes(plain)
 
 
 def macro_symbol(macro: str, arguments: str) -> tuple[str, str]:

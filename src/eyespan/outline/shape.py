@@ -52,6 +52,7 @@ _KINDS = {
 }
 _CLASSES = frozenset(("class", "struct", "interface", "enum", "trait", "impl"))
 _BY_LINES = frozenset(("bash", "go", "swift", "kotlin", "scala", "javascript", "typescript", "tsx"))
+_FLAT = frozenset(("c", "cpp", "java"))
 _HEADER_LINES = 12
 _HEADER_CHARS = 600
 """The text before a brace that is searched for its definition."""
@@ -250,7 +251,7 @@ class _BraceScanner:
         index = -1
         if not self._parentheses:
             definition = self._definition_before(at)
-            if definition is not None:
+            if definition is not None and not self._is_call_in_body(definition):
                 index = len(self._definitions)
                 self._definitions.append(self._placed(definition))
                 self._around.append(index)
@@ -264,6 +265,12 @@ class _BraceScanner:
             )
         )
         self._start, self._parentheses = at + 1, 0
+
+    def _is_call_in_body(self, definition: Definition) -> bool:
+        """Return True for a call with a block in a function, where the language has no functions in functions."""
+        if self._language not in _FLAT or definition.kind != "function" or not self._around:
+            return False
+        return self._definitions[self._around[-1]].kind in ("function", "method")
 
     def _close_brace(self, at: int) -> None:
         if not self._braces:
