@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test lint proof soak promises fuzz mutate coverage bench bench-quick bench-documents bench-http hosts remote dist clean help
+.PHONY: run test lint proof soak promises fuzz mutate coverage bench bench-quick bench-documents bench-http hosts docs remote dist clean help
 
 run: $(READY)  ## show the same lines of a file in each dialect
 	@$(BIN)/python examples/tour.py
@@ -67,6 +67,11 @@ bench-documents: $(READY)  ## measure documents, compared with pypdf, pdfminer.s
 
 hosts: $(READY)  ## test with real Claude Code, Codex, agent frameworks and the MCP conformance suite
 	@tools/hosts.sh && tools/hosts_frameworks.sh && tools/mcp_conformance.sh && $(BIN)/python -m proof originals
+
+docs: $(READY)  ## build the site of docs/ into build/site, with strict links; one minute
+	@$(BIN)/python tools/reference.py
+	@test -x build/docs-venv/bin/mkdocs || { $(PYTHON) -m venv build/docs-venv && build/docs-venv/bin/pip install --quiet --disable-pip-version-check mkdocs; }
+	@build/docs-venv/bin/mkdocs build --quiet && echo "build/site/index.html"
 
 remote: $(READY)  ## the tests of remote roots with a real S3 server, which it installs; one minute
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt 'moto[server]'

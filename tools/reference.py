@@ -1,0 +1,169 @@
+"""Write the reference pages of docs/reference/ from the code: `python tools/reference.py`, `--check` compares only.
+
+cli.md       every command and option
+errors.md    every error: class, code, cause, remedy
+settings.md  every setting of every dialect
+api.md       the public names of the package
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from pathlib import Path
+
+import eyespan
+from eyespan import errors
+from eyespan.cli.main import COMMANDS, load_command
+from eyespan.dialects import DIALECTS, dialect_class
+
+OUT = Path(__file__).resolve().parents[1] / "docs" / "reference"
+REMEDIES = {
+    "binary": "Name a document kind that is installed (`eyespan doctor`), or read it with another tool.",
+    "busy": "Try again.",
+    "cancelled": "None: the caller cancelled the call.",
+    "changed": "Read it again.",
+    "closed": "Open the workspace again.",
+    "internal": "Report it, with the log.",
+    "invalid_path": "Write a path, without a scheme or a drive letter.",
+    "invalid_range": "Write 3-9, 3-, 3+5, -50 or 1-5,40-45.",
+    "io": "Check the file system.",
+    "missing_part": "Install the extra that the message names.",
+    "no_match": "Try another pattern; it is a regular expression.",
+    "no_member": "List the archive or the tables first.",
+    "no_revision": "Name a branch, a tag or a hash of the repository.",
+    "no_such_part": "Ask for parts that this kind of file has.",
+    "no_symbol": "Take one of the suggestions, or ask for the outline.",
+    "not_found": "Check the name; similar names are suggested.",
+    "not_regular": "Name a file. Directories are listed by `native` and `eyespan read`.",
+    "outside_root": "Add its directory as a root.",
+    "past_end": "Ask for less; the message gives the total.",
+    "permission": "Run eyespan as a user who may read it.",
+    "policy_denied": "Allow the name in the host's configuration (docs/security.md).",
+    "scan_limit": "Raise `max_scan_bytes`, or ask for lines nearer to the start.",
+    "store": "Check the store that the message names; see docs/remote.md.",
+    "stuck": "Wait until the file system answers.",
+    "timeout": "Ask for less, or raise the deadline.",
+    "too_large": "Ask for part of it, or raise the limit.",
+    "unreadable": "The file is damaged, encrypted or of an unknown version.",
+    "window_too_large": "Ask for fewer lines.",
+}
+
+
+def cli_page() -> str:
+    """Return the page of commands and options."""
+    lines = ["# Commands", "", "`eyespan help COMMAND` prints the same.", ""]
+    for name in COMMANDS:
+        command = load_command(name)
+        lines += [f"## eyespan {name}", "", "```text", command.HELP.rstrip(), "```", ""]
+        rows = [option for section in command.OPTIONS.values() for option in section]
+        if rows:
+            lines += ["| option | meaning |", "| --- | --- |"]
+        for option in rows:
+            names = ", ".join([f"`{each}{f' {option.value}' if option.value else ''}`" for each in option.names])
+            lines.append(f"| {names} | {_cell(option.text)} |")
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def errors_page() -> str:
+    """Return the page of errors."""
+    lines = [
+        "# Errors",
+        "",
+        "`reply.error.code` and `ReadError.code`. A dialect writes its own text for each; `workspace` and `forge` have",
+        "codes of their own (docs/dialects.md).",
+        "",
+        "| code | class | cause | remedy |",
+        "| --- | --- | --- | --- |",
+    ]
+    rows = {}
+    for name, cls in vars(errors).items():
+        if inspect.isclass(cls) and issubclass(cls, errors.ReadError) and cls is not errors.ReadError:
+            rows[cls.code] = rows.get(cls.code) or (name, inspect.getdoc(cls) or "")
+    for code, (name, cause) in sorted(rows.items()):
+        remedy = REMEDIES.get(code, "")
+        if not remedy:
+            raise SystemExit(f"tools/reference.py has no remedy for the code {code!r}")
+        lines.append(f"| `{code}` | `{name}` | {_cell(cause)} | {remedy} |")
+    return "\n".join(lines) + "\n"
+
+
+def settings_page() -> str:
+    """Return the page of settings."""
+    lines = [
+        "# Settings of dialects",
+        "",
+        'In Python `workspace.tool("claude", line_number_format="arrow")`, on the command line',
+        "`--set claude.line_number_format=arrow`, in `eyespan.toml` `[dialects.claude]`. Every dialect also has",
+        "`allowed` (false refuses every call) and `encoding`.",
+        "",
+    ]
+    for name in DIALECTS:
+        dialect = dialect_class(name)
+        lines += [f"## {name}", ""]
+        if not dialect.settings:
+            lines += ["No settings of its own.", ""]
+            continue
+        lines += ["| setting | default | values |", "| --- | --- | --- |"]
+        for setting, default in dialect.settings.items():
+            values = ", ".join([f"`{value}`" for value in getattr(dialect, "choices", {}).get(setting, ())])
+            if not values and setting in getattr(dialect, "limits", ()):
+                values = "a whole number"
+            lines.append(f"| `{setting}` | `{default!r}` | {values} |")
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def api_page() -> str:
+    """Return the page of public names."""
+    lines = ["# Python", "", "`from eyespan import ...`", ""]
+    for name in eyespan.__all__:
+        value = getattr(eyespan, name)
+        if not inspect.isclass(value):
+            continue
+        lines += [f"## {name}", "", f"```text\n{name}{_signature(value)}\n```", "", inspect.getdoc(value) or "", ""]
+        for member, function in sorted(vars(value).items()):
+            is_method = inspect.isfunction(function) or isinstance(function, classmethod)
+            if member.startswith("_") or not is_method:
+                continue
+            inner = function.__func__ if isinstance(function, classmethod) else function
+            lines += [f"### {name}.{member}", "", f"```text\n{member}{_signature(inner)}\n```", ""]
+            lines += [inspect.getdoc(inner) or "", ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _signature(value: object) -> str:
+    try:
+        return str(inspect.signature(value))  # type: ignore[arg-type]  # a class or a function
+    except (TypeError, ValueError):
+        return "(...)"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+PAGES = {"cli.md": cli_page, "errors.md": errors_page, "settings.md": settings_page, "api.md": api_page}
+
+
+def main(arguments: list[str]) -> int:
+    """Write or compare the pages. Returns 1 if a compared page is out of date."""
+    OUT.mkdir(exist_ok=True)
+    old = [name for name, page in PAGES.items() if not _is_current(name, page())]
+    if "--check" in arguments:
+        if old:
+            print(f"out of date: {', '.join(old)}; run python tools/reference.py", file=sys.stderr)
+        return 1 if old else 0
+    for name in old:
+        (OUT / name).write_text(PAGES[name](), "utf-8")
+    return 0
+
+
+def _is_current(name: str, text: str) -> bool:
+    path = OUT / name
+    return path.exists() and path.read_text("utf-8") == text
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
