@@ -21,6 +21,7 @@ from pathlib import Path
 from queue import Queue
 from typing import Any
 
+from eyespan.dialects.base import Dialect
 from eyespan.model import DocumentContent, ImageContent, Reply, ReplyError, TextContent, ToolSpec
 from eyespan.server import ServeOptions, protocol, serve, stdio
 from eyespan.server.service import Service
@@ -53,7 +54,7 @@ FILES = {
 class CannedTool:
     """A tool with a fixed reply."""
 
-    class dialect:  # noqa: N801  (stands for an object)
+    class dialect(Dialect):  # noqa: N801  (stands for an object)
         name = "fixture"
 
     def __init__(self, name: str) -> None:
