@@ -17,7 +17,7 @@ from eyespan.context import CallContext
 from eyespan.server.service import Service
 from proof.originals.tree import make_tree
 
-ORIGINALS = ("filesystem",)
+ORIGINALS = ("filesystem", "gemini")
 MAX_SHOWN = 10
 
 

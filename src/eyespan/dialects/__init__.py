@@ -19,6 +19,7 @@ DIALECTS = {
     "claude-upstream": "eyespan.dialects.claude:ClaudeUpstream",
     "filesystem": "eyespan.dialects.filesystem:Filesystem",
     "text-editor": "eyespan.dialects.text_editor:TextEditor",
+    "gemini": "eyespan.dialects.gemini:Gemini",
 }
 
 

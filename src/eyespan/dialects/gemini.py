@@ -1,0 +1,432 @@
+"""Gemini CLI: `read_file` with a range of lines, and `read_many_files` with globs.
+
+Names, arguments, limits and notices follow the program; docs/dialects/gemini.md lists the differences. Lines have no
+numbers, so a cut answer begins with a notice that names its lines.
+"""
+
+from __future__ import annotations
+
+import os
+
+from eyespan import errors
+from eyespan.dialects.arguments import BadArguments, as_whole, shown
+from eyespan.dialects.base import CHANGED, Dialect, ToolsetDialect, encoding_note
+from eyespan.dialects.measures import measure
+from eyespan.escape import valid_text, written_path
+from eyespan.model import (
+    EXACT_TOTAL,
+    MIB,
+    NUL_IS_BINARY,
+    BytesPart,
+    DocumentContent,
+    DocumentOptions,
+    ImageContent,
+    ImagePart,
+    Limits,
+    Lines,
+    PdfOptions,
+    ReadRequest,
+    Reply,
+    ReplyError,
+    TextContent,
+    TextPart,
+    ToolSpec,
+)
+from eyespan.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from eyespan.context import CallContext
+    from eyespan.dialects.base import Admit
+    from eyespan.dialects.globs import Glob
+    from eyespan.engine import Engine
+    from eyespan.errors import ReadError
+    from eyespan.model import Content, Document
+
+DEFAULT_LINES = 2000
+MAX_LINE_CHARS = 2000
+MAX_FILE_BYTES = 20 * MIB
+MAX_FILES = 500
+"""The most files of one `read_many_files`."""
+MAX_TEXT_BYTES = 8 * MIB
+"""The most text of one `read_many_files`."""
+MAX_ENTRIES = 50_000
+_LIMITS = Limits(max_file_bytes=MAX_FILE_BYTES, max_line_bytes=4 * (MAX_LINE_CHARS + 2), max_line_chars=MAX_LINE_CHARS)
+_OPTIONS = DocumentOptions(pdf=PdfOptions(is_whole=True))
+_DOCUMENTS = frozenset(("image", "pdf"))
+_MEDIA_TYPES = {
+    ".mp3": "audio/mpeg",
+    ".wav": "audio/wav",
+    ".aiff": "audio/aiff",
+    ".aac": "audio/aac",
+    ".ogg": "audio/ogg",
+    ".flac": "audio/flac",
+    ".mp4": "video/mp4",
+    ".webm": "video/webm",
+}
+_EXCLUDED_DIRECTORIES = frozenset(
+    [
+        *("node_modules", ".git", "bower_components", ".svn", ".hg", ".vscode", ".idea", "dist", "build", "coverage"),
+        "__pycache__",
+    ]
+)
+_EXCLUDED_SUFFIXES = frozenset(
+    [
+        *(".bin", ".exe", ".dll", ".so", ".dylib", ".class", ".jar", ".war", ".zip", ".tar", ".gz", ".bz2", ".rar"),
+        *(".7z", ".doc", ".docx", ".xls", ".xlsx", ".ppt", ".pptx", ".odt", ".ods", ".odp", ".pyc", ".pyo"),
+    ]
+)
+_EXCLUDED_NAMES = frozenset((".DS_Store", ".env"))
+END = "\n--- End of content ---"
+
+
+@record
+class GeminiArgs:
+    """The checked arguments of a call; each tool uses some of them."""
+
+    file_path: str = ""
+    first: int = 1
+    last: int | None = None
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    uses_defaults: bool = True
+
+
+class _GeminiTool(Dialect):
+    """One of the two tools."""
+
+    name = "gemini"
+    summary = "read_file with start_line/end_line and read_many_files with globs, as in Gemini CLI"
+    sends_documents = True
+
+    def run(self, arguments: Any, engine: Engine, context: CallContext | None) -> Reply:
+        args = self.parse(arguments, engine.admit)
+        assert context is not None
+        return self.answer(args, engine, context)
+
+    def answer(self, args: Any, engine: Engine, context: CallContext) -> Reply:
+        """Answer a call. Raises: BadArguments, ReadError."""
+        raise NotImplementedError  # abstract
+
+    def _read(self, args: GeminiArgs, engine: Engine, context: CallContext) -> tuple[Document, dict[str, Any]]:
+        """Read one file, and measure it. Raises: ReadError."""
+        count = DEFAULT_LINES if args.last is None else args.last - args.first + 1
+        request = ReadRequest(
+            args.file_path,
+            selection=Lines(args.first, count),
+            limits=_LIMITS,
+            text_rule=NUL_IS_BINARY,
+            documents=_DOCUMENTS,
+            options=_OPTIONS,
+            encoding=self.encoding or "bom",
+            reports_encoding=self.encoding is not None,
+            wants_bytes=True,
+            total=EXACT_TOTAL,
+        )
+        document = engine.read(request, context)
+        return document, measure(request, document, max_line_bytes=None, max_line_chars=MAX_LINE_CHARS)
+
+    def render_error(self, error: ReadError) -> ReplyError:
+        path = written_path(error.path)
+        match error:
+            case errors.NotFound():
+                text = "Could not read file because no file was found at the specified path."
+            case errors.NotRegular(what="directory"):
+                text = "Could not read file because the provided path is a directory, not a file."
+            case errors.TooLarge():
+                text = f"File size exceeds the {MAX_FILE_BYTES // MIB}MB limit."
+            case errors.OutsideRoot():
+                text = (
+                    f'Path not in workspace: Attempted path "{path}" resolves outside the allowed workspace directories'
+                )
+            case errors.PolicyDenied(rule=""):
+                text = "This tool is denied by policy."
+            case errors.PolicyDenied():
+                text = f"File path '{path}' is ignored by the rule {error.rule}."
+            case _:
+                text = f"Error reading file {path}: {error}"
+        return ReplyError(error.code, text)
+
+
+class ReadFile(_GeminiTool):
+    """`read_file`: one file, or a range of its lines."""
+
+    def _spec(self) -> ToolSpec:
+        line = {"type": "number", "minimum": 1}
+        schema = {
+            "type": "object",
+            "properties": {
+                "file_path": {"type": "string", "description": "The path to the file to read."},
+                "start_line": {**line, "description": "The first line to read, counted from 1."},
+                "end_line": {**line, "description": "The last line to read, counted from 1 and included."},
+            },
+            "required": ["file_path"],
+        }
+        text = (
+            "Reads a file. Text comes by lines; a long file is cut, with a notice that explains how to read on with "
+            "start_line and end_line. Images, audio and PDFs come as such."
+        )
+        return ToolSpec("read_file", text, schema)
+
+    def parse(self, arguments: Any, admit: Admit) -> GeminiArgs:
+        fields = _object(arguments)
+        path = fields.get("file_path")
+        if not isinstance(path, str):
+            raise _bad(f"params/file_path must be string, not {shown(path)}")
+        if not path.strip():
+            raise _bad("The 'file_path' parameter must be non-empty.")
+        first, last = _line(fields, "start_line"), _line(fields, "end_line")
+        if first is not None and last is not None and first > last:
+            raise _bad("start_line cannot be greater than end_line")
+        return GeminiArgs(file_path=path, first=first or 1, last=last)
+
+    def answer(self, args: GeminiArgs, engine: Engine, context: CallContext) -> Reply:
+        document, measures = self._read(args, engine, context)
+        notes = tuple([note for note in (document.facts.changed and CHANGED, encoding_note(document)) if note])
+        block = _content(document, engine)
+        if block is not None:
+            return Reply((block,), None, None, notes, measures)
+        part: Any = document.parts[0]
+        if not part.line_count and part.total_lines:
+            raise _bad(f"start_line {args.first} is after the end: the file has {part.total_lines} lines")
+        text, _ = _text(part)
+        is_cut = args.first > 1 or part.more or "cut_lines" in measures
+        return Reply((TextContent(_notice(part) + text if is_cut else text),), None, None, notes, measures)
+
+
+class ReadManyFiles(_GeminiTool):
+    """`read_many_files`: the files that globs match, one after the other."""
+
+    def _spec(self) -> ToolSpec:
+        globs = {"type": "array", "items": {"type": "string", "minLength": 1}}
+        schema = {
+            "type": "object",
+            "properties": {
+                "include": {
+                    **globs,
+                    "minItems": 1,
+                    "description": 'Globs or paths, as in ["src/**/*.ts", "README.md"].',
+                },
+                "exclude": {**globs, "default": [], "description": "Globs of files to leave out."},
+                "recursive": {
+                    "type": "boolean",
+                    "default": True,
+                    "description": "** in a glob decides; kept for hosts.",
+                },
+                "useDefaultExcludes": {
+                    "type": "boolean",
+                    "default": True,
+                    "description": "Leave out node_modules, .git, build results and binary files.",
+                },
+            },
+            "required": ["include"],
+        }
+        text = (
+            "Reads the files that globs match and returns them one after the other, each after a line with its path. "
+            "Images, audio and PDFs come only if a glob names them or their suffix."
+        )
+        return ToolSpec("read_many_files", text, schema)
+
+    def parse(self, arguments: Any, admit: Admit) -> GeminiArgs:
+        fields = _object(arguments)
+        include, exclude = _globs(fields, "include"), _globs(fields, "exclude")
+        if not include:
+            raise _bad("params/include must NOT have fewer than 1 items")
+        for name in ("recursive", "useDefaultExcludes"):
+            if fields.get(name) is not None and not isinstance(fields[name], bool):
+                raise _bad(f"params/{name} must be boolean, not {shown(fields[name])}")
+        uses_defaults = fields.get("useDefaultExcludes") is not False
+        return GeminiArgs(include=include, exclude=exclude, uses_defaults=uses_defaults)
+
+    def answer(self, args: GeminiArgs, engine: Engine, context: CallContext) -> Reply:
+        content: list[Content] = []
+        skipped: list[str] = []
+        size = lines = count = 0
+        for path in self._found(args, engine, context):
+            context.check()
+            count += 1
+            if count > MAX_FILES or size > MAX_TEXT_BYTES:
+                skipped.append(f"{written_path(path)} (and those after it: the answer is full)")
+                break
+            try:
+                document, measures = self._read(GeminiArgs(file_path=path), engine, context)
+            except (errors.Cancelled, errors.TimedOut):
+                raise
+            except errors.ReadError as error:
+                skipped.append(f"{written_path(path)} ({self.render_error(error).message})")
+                continue
+            block = _content(document, engine)
+            if block is None:
+                part: Any = document.parts[0]
+                text, _ = _text(part)
+                if part.more or "cut_lines" in measures:
+                    text = f"{_WARNING}\n\n{text}"
+                lines += part.line_count
+                block = TextContent(text)
+            if isinstance(block, TextContent):
+                block = TextContent(f"--- {written_path(path)} ---\n\n{block.text}\n\n")
+                size += len(block.text)
+            elif not _names_asset(path, args.include):
+                skipped.append(f"{written_path(path)} (asset file, not requested by name or suffix)")
+                continue
+            content.append(block)
+        content.append(
+            TextContent(END if content else "No files matching the criteria were found or all were skipped.")
+        )
+        if skipped:
+            content.append(TextContent("\n".join(["Skipped:", *skipped[:20]])))
+        return Reply(tuple(content), None, None, (), {"lines": lines, **({"left_out": skipped} if skipped else {})})
+
+    def _found(self, args: GeminiArgs, engine: Engine, context: CallContext) -> list[str]:
+        """Return the absolute paths of the files that are wanted, sorted. Raises: BadArguments, ReadError."""
+        wanted, excluded = [_glob(one) for one in args.include], [_glob(one) for one in args.exclude]
+        named = {os.path.normpath(one).lower() for one in args.include}
+        found = set()
+        for root in engine.guard.roots:
+            for relative in _files(root.path, engine, context, args.uses_defaults):
+                name = valid_text(relative).lower()
+                if any(glob.matches(name) for glob in excluded):
+                    continue
+                if name in named or any(glob.matches(name) for glob in wanted):
+                    found.add(os.path.join(root.path, relative))
+        return sorted(found)
+
+
+class Gemini(ToolsetDialect):
+    """Both tools."""
+
+    name = "gemini"
+    summary = _GeminiTool.summary
+    tools = (ReadFile, ReadManyFiles)
+
+
+_WARNING = (
+    "[WARNING: This file was truncated. To view the full content, use the 'read_file' tool on this specific file.]"
+)
+
+
+def _content(document: Document, engine: Engine) -> Content | None:
+    """Return a file that is not text: an image, a PDF, audio, or a note on a binary file; None for text."""
+    first = document.parts[0] if document.parts else None
+    if isinstance(first, TextPart):
+        return None
+    name = document.facts.canonical
+    for part in document.parts:
+        if isinstance(part, ImagePart):
+            return ImageContent(part.data, part.media_type)
+    if isinstance(first, BytesPart) and not first.truncated:
+        suffix = os.path.splitext(name)[1].lower()
+        media_type = _MEDIA_TYPES.get(suffix, first.media_type)
+        if document.kind == "pdf" or suffix in _MEDIA_TYPES:
+            from eyespan.dialects.resource import uri_of
+
+            uri = uri_of(os.path.join(engine.guard.roots[0].path, name))
+            return DocumentContent(first.data, media_type, uri=uri)
+    return TextContent(f"Cannot display content of binary file: {document.facts.path}")
+
+
+def _text(part: TextPart) -> tuple[str, int]:
+    """Return the lines of a part with LF between them, long ones shortened, and how many are."""
+    text = part.data.decode("utf-8", "replace")
+    if part.first_line == 1:
+        text = text.removeprefix("\ufeff")
+    text = text.replace("\r\n", "\n")
+    if part.more:
+        text = text.removesuffix("\n")
+    if len(text) <= MAX_LINE_CHARS:
+        return text, 0
+    lines = text.split("\n")
+    cut = 0
+    for at, line in enumerate(lines):
+        if len(line) > MAX_LINE_CHARS:
+            lines[at] = f"{line[:MAX_LINE_CHARS]}... [truncated]"
+            cut += 1
+    return ("\n".join(lines) if cut else text), cut
+
+
+def _notice(part: TextPart) -> str:
+    last = part.first_line + part.line_count - 1
+    following = f" For example, to read the next section of the file, use start_line: {last + 1}." if part.more else ""
+    return (
+        "\nIMPORTANT: The file content has been truncated.\n"
+        f"Status: Showing lines {part.first_line}-{last} of {part.total_lines} total lines.\n"
+        "Action: To read more of the file, you can use the 'start_line' and 'end_line' parameters in a subsequent "
+        f"'read_file' call.{following}\n\n--- FILE CONTENT (truncated) ---\n"
+    )
+
+
+def _files(top: str, engine: Engine, context: CallContext, uses_defaults: bool) -> Iterator[str]:
+    """Yield the relative paths of all files below a directory. Raises: BadArguments, ReadError."""
+    pending = [""]
+    count = 0
+    while pending:
+        context.check()
+        below = pending.pop()
+        try:
+            entries = engine.list(os.path.join(top, below), context).entries
+        except (errors.Cancelled, errors.TimedOut):
+            raise
+        except errors.ReadError:
+            continue  # removed since it was listed, or not readable
+        for entry in entries:
+            count += 1
+            if count > MAX_ENTRIES:
+                raise _bad(f"more than {MAX_ENTRIES} files and directories below {valid_text(top)}")
+            relative = os.path.join(below, entry.name)
+            if entry.what == "directory":
+                if not (uses_defaults and entry.name in _EXCLUDED_DIRECTORIES):
+                    pending.append(relative)
+            elif not (uses_defaults and _is_excluded(entry.name)):
+                yield relative
+
+
+def _is_excluded(name: str) -> bool:
+    return name in _EXCLUDED_NAMES or os.path.splitext(name)[1].lower() in _EXCLUDED_SUFFIXES
+
+
+def _names_asset(path: str, include: tuple[str, ...]) -> bool:
+    stem, suffix = os.path.splitext(os.path.basename(path))
+    return any((suffix and suffix.lower() in one.lower()) or stem in one for one in include)
+
+
+def _object(arguments: Any) -> dict[str, Any]:
+    if not isinstance(arguments, dict):
+        raise _bad("params must be object")
+    return arguments
+
+
+def _line(fields: dict[str, Any], name: str) -> int | None:
+    value = fields.get(name)
+    if value is None:
+        return None
+    number = as_whole(value)
+    if number is None:
+        raise _bad(f"params/{name} must be a whole number, not {shown(value)}")
+    if number < 1:
+        raise _bad(f"params/{name} must be >= 1")
+    return number
+
+
+def _globs(fields: dict[str, Any], name: str) -> tuple[str, ...]:
+    value = fields.get(name)
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not all(isinstance(one, str) and one for one in value):
+        raise _bad(f"params/{name} must be a list of non-empty strings, not {shown(value)}")
+    return tuple([one.replace("\\", "/") for one in value])
+
+
+def _glob(pattern: str) -> Glob:
+    from eyespan.dialects.globs import Glob
+
+    try:
+        return Glob(pattern.lower().removeprefix("./"))
+    except ValueError as error:
+        raise _bad(str(error)) from None
+
+
+def _bad(text: str) -> BadArguments:
+    return BadArguments("invalid_tool_params", text)
