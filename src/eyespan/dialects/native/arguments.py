@@ -110,10 +110,10 @@ def _translated(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str,
     return own, part, notes
 
 
-def _unknown(name: str) -> BadArguments:
+def _unknown(name: Any) -> BadArguments:
     from eyespan.suggest import nearest
 
-    similar = nearest(name, _NAMES, 1)
+    similar = nearest(name, _NAMES, 1) if isinstance(name, str) else []
     meant = f" Did you mean {similar[0]}?" if similar else ""
     return _bad(
         f"no argument {shown(name)}; there are {', '.join(_NAMES[:-1])} and {_NAMES[-1]}.{meant} "

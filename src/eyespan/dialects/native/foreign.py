@@ -73,8 +73,10 @@ IGNORED = frozenset(
 EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
-def plain(name: str) -> str:
-    """Return the spelling by which names of arguments are compared."""
+def plain(name: Any) -> str:
+    """Return the spelling by which names of arguments are compared; "" for a name that is no text."""
+    if not isinstance(name, str):
+        return ""
     return name.replace("_", "").replace("-", "").lower()
 
 
