@@ -493,7 +493,10 @@ def _matching_parts(opened: Opened, target: Target) -> Iterator[tuple[str, Part]
         case piece:
             raise pieces.no_such_part(target.path, opened.kind, piece)
     search = compile_search(target.pattern, CallContext())
-    matches = [number for number, _ in matching_lines(text, ranges, search, [])]
+    stopped: list[int] = []
+    matches = [number for number, _ in matching_lines(text, ranges, search, [], stopped)]
+    if stopped:
+        print(f"eyespan: {visible(target.path)}: searched up to line {stopped[0] - 1}", file=sys.stderr)
     if not matches:
         raise errors.NoMatch(target.path, pattern=target.pattern)
     for found in windows(matches, ranges):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from eyespan import Workspace
+from eyespan.dialects.native import searches
 
 from .answers import line_numbers, read_back, shown
 
@@ -136,3 +137,35 @@ def test_the_sources_of_drawings_and_tables_are_searched_too(tmp_path):
     assert "a.svg" in text
     assert "b.csv" in text
     assert "c.bin" not in text
+
+
+def test_a_search_that_takes_too_long_states_where_it_stopped(root, call, monkeypatch):
+    monkeypatch.setattr("eyespan.dialects.native.searches.MAX_SECONDS", -1.0)
+    monkeypatch.setattr("eyespan.dialects.native.searches.CHUNK_CHARS", 1000)
+    (root / "long.txt").write_text("".join(f"line {n}\n" for n in range(1, 1001)))
+
+    reply = call("long.txt?line 9..$")
+    assert ": no line before " in reply.text
+    waiting, calls = reply.structured["left_out"], 1
+    while waiting and "match:" not in reply.text:
+        reply, calls = call(waiting), calls + 1
+        waiting = reply.structured.get("left_out", [])
+
+    assert ">note: match: 900" in reply.text
+    assert calls > 3
+
+
+def test_a_large_file_in_a_directory_is_noted_if_it_is_not_searched_to_its_end(root, call, monkeypatch):
+    (root / "src" / "long.txt").write_text("".join(f"line {n}\n" for n in range(1, 1001)))
+    real = searches._lines
+
+    def stop_early(text, ranges, notes, stopped):
+        for at, line in enumerate(real(text, ranges, notes, stopped)):
+            if at == 100:
+                stopped.append(101)
+                return
+            yield line
+
+    monkeypatch.setattr(searches, "_lines", stop_early)
+
+    assert "src/long.txt is too large to be searched to its end" in call("src?nothing like this").text

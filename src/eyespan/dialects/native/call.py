@@ -338,7 +338,14 @@ def _plan_search(target: Target, args: NativeArgs, view: View, files: Files, not
     plan = _plan(bare, replace(args, outline=False), view, files, note)
     if not isinstance(plan, TextPlan):
         raise no_such_part(target.path, opened.kind, Ranges(()))
-    return searches.search_text(plan, search, view) or searches.NoMatch(target, search)
+    found = searches.search_text(plan, search, view)
+    if isinstance(found, TextPlan):
+        return found
+    if not found:
+        return searches.NoMatch(target, search)
+    last = plan.wanted.ranges[-1].last if plan.wanted.ranges else None
+    following = f"{write_target(plan.target)}:{found}-{'' if last is None else last}?{target.pattern}"
+    return searches.NoMatch(target, search, f"no line before {found} matches", following)
 
 
 def _plan_text(opened: Opened, target: Target, args: NativeArgs, view: View, note: str) -> Item | TextPlan:

@@ -149,7 +149,7 @@ def search_pages(opened: Opened, target: Target, search: Search, view: View) -> 
         held = HeldText(replace(document, parts=()), f"{text}\n")
         page = TextPlan(replace(target, piece=Pages(number, number)), held, Wanted(is_whole=True), style)
         found = search_text(page, replace(search, note=""), view)
-        if found is not None:
+        if isinstance(found, TextPlan):
             items.append(make_item([found], view))
     asked = replace(target, pattern=search.text)
     last = document.extra["total_pages"] if piece is None or piece.last is None else piece.last

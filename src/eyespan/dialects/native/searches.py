@@ -38,7 +38,7 @@ CHUNK_CHARS = 1 << 20
 MAX_FILES = 5000
 MAX_MATCHING_FILES = 100
 MAX_SECONDS = 5.0
-"""The limits of a search in a directory. What they leave out is noted."""
+"""The limits of a search. What they leave out is noted."""
 SKIPPED = frozenset((".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", ".tox", ".mypy_cache"))
 """Directories that a search does not enter, because nobody wrote their files; a search that names one does."""
 
@@ -66,22 +66,26 @@ def compile_search(text: str, context: CallContext) -> Search:
 # --- one text --------------------------------------------------------------------------------------------------------
 
 
-def search_text(plan: TextPlan, search: Search, view: View) -> TextPlan | None:
-    """Return the plan of the lines that match, or None if none does. Raises: ReadError."""
+def search_text(plan: TextPlan, search: Search, view: View) -> TextPlan | int:
+    """Return the plan of the lines that match; without any, the line before which a long search stopped, or 0.
+
+    Raises: ReadError.
+    """
     wanted = plan.wanted
     ranges = (CharRange(),) if wanted.is_whole else merged(_ranges(plan.text, wanted))
     notes = list(wanted.notes)
     matches: list[int] = []
     following = 0
     chars = 0
-    for number, line_chars in matching_lines(plan.text, ranges, search, notes):
+    stopped: list[int] = []
+    for number, line_chars in matching_lines(plan.text, ranges, search, notes, stopped):
         matches.append(number)
         chars += line_chars + 1
         if chars > view.max_chars:
             following = number + 1
             break
     if not matches:
-        return None
+        return stopped[0] if stopped else 0
     if search.note:
         notes.append(search.note)
     found = Wanted(
@@ -89,17 +93,22 @@ def search_text(plan: TextPlan, search: Search, view: View) -> TextPlan | None:
         notes=tuple(notes),
         pattern=search.text,
         matches=tuple(matches),
-        search_next=following,
+        search_next=following or (stopped[0] if stopped else 0),
         search_last=ranges[-1].last,
     )
     return replace(plan, wanted=found)
 
 
 def matching_lines(
-    text: Text, ranges: Sequence[CharRange], search: Search, notes: list[str]
+    text: Text, ranges: Sequence[CharRange], search: Search, notes: list[str], stopped: list[int]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the number and the length of each line of these ranges that matches. Raises: ReadError."""
-    for line, number in _lines(text, ranges, notes):
+    """Yield the number and the length of each line of these ranges that matches.
+
+    A search that takes longer than `MAX_SECONDS` ends, and adds the line before which it stopped to `stopped`.
+
+    Raises: ReadError.
+    """
+    for line, number in _lines(text, ranges, notes, stopped):
         if search.matches(line):
             yield number, len(line)
 
@@ -121,8 +130,9 @@ def _ranges(text: Text, wanted: Wanted) -> Sequence[CharRange]:
     return line_ranges(text, (Tail(wanted.tail),)) if wanted.tail is not None else wanted.ranges
 
 
-def _lines(text: Text, ranges: Sequence[CharRange], notes: list[str]) -> Iterator[tuple[str, int]]:
+def _lines(text: Text, ranges: Sequence[CharRange], notes: list[str], stopped: list[int]) -> Iterator[tuple[str, int]]:
     """Yield the lines of these ranges with their numbers. Raises: ReadError."""
+    end = time.monotonic() + MAX_SECONDS
     for one in ranges:
         at = one.first
         while one.last is None or at <= one.last:
@@ -139,14 +149,20 @@ def _lines(text: Text, ranges: Sequence[CharRange], notes: list[str]) -> Iterato
             at = rows[-1].number + 1
             if not part.cut_short:
                 break
+            if time.monotonic() > end:
+                stopped.append(at)
+                return
 
 
 class NoMatch:
     """A target without a line that matches."""
 
-    def __init__(self, target: Target, search: Search, words: str = "no line matches") -> None:
+    def __init__(
+        self, target: Target, search: Search, words: str = "no line matches", following: str | None = None
+    ) -> None:
         self.selector = write_target(target)
         self._target = target
+        self._following = following
         lines: list[str] = [own_lines.header(f"{own_lines.quoted(self.selector)}: {words}")]
         if search.note:
             lines.append(own_lines.note(search.note))
@@ -156,7 +172,8 @@ class NoMatch:
         return tokens.estimate(own_lines.write(self._lines)) + 1
 
     def show(self, max_tokens: int) -> Shown:
-        return Shown(self._lines, {"path": self._target.path, "selector": self.selector, "matches": 0, "next": None})
+        facts = {"path": self._target.path, "selector": self.selector, "matches": 0, "next": self._following}
+        return Shown(self._lines, facts, () if self._following is None else (self._following,))
 
 
 # --- many files ------------------------------------------------------------------------------------------------------
@@ -228,6 +245,9 @@ def search_many(target: Target, inner: Iterator[Target], search: Search, view: V
             item = _search_file(one, search, view, files)
         except (errors.Cancelled, errors.TimedOut):
             raise
+        except errors.ScanLimit:
+            notes.append(f"{own_lines.quoted(write_target(one))} is too large to be searched to its end with others")
+            continue
         except errors.ReadError:
             continue  # a file that cannot be read has no line that matches
         searched += 1
@@ -242,7 +262,7 @@ def search_many(target: Target, inner: Iterator[Target], search: Search, view: V
 def _search_file(target: Target, search: Search, view: View, files: Files) -> TextItem | None:
     """Return the item of a file with matches; None without any. Raises: ReadError, also for what is not a text."""
     opened = files.open(target)
-    plan = None
+    plan: TextPlan | int = 0
     try:
         if not opened.kind.is_text:
             raise errors.Binary(target.path)
@@ -250,9 +270,13 @@ def _search_file(target: Target, search: Search, view: View, files: Files) -> Te
         text = FileText(opened, None, as_text=opened.kind is not kinds.TEXT)
         plan = search_text(TextPlan(target, text, Wanted(is_whole=True), view.style), quiet, view)
     finally:
-        if plan is None:
+        if not isinstance(plan, TextPlan):
             files.close(opened)
-    return None if plan is None else make_item([plan], view)
+    if isinstance(plan, TextPlan):
+        return make_item([plan], view)
+    if plan:
+        raise errors.ScanLimit(target.path, limit_bytes=opened.facts.size_bytes)
+    return None
 
 
 def files_below(path: str, files: Files) -> Iterator[Target]:
