@@ -1,6 +1,7 @@
 """SQLite databases: the schema, and rows of their tables.
 
-The whole file is held in memory, so nothing has to be opened and nothing can be written. The only statements are those
+The whole file is held in memory, so nothing has to be opened and nothing can be written; a file that is too large for
+that is read page by page by `sqlite_pages`. The only statements are those
 below: SQL in the file is never run, views and virtual tables are not queried, and an authorizer allows nothing but
 reading. Every statement has a time limit.
 """
@@ -12,7 +13,7 @@ import sqlite3
 import time
 from typing import TYPE_CHECKING, Any
 
-from eyespan.decoders import tabular
+from eyespan.decoders import sqlite_pages, tabular
 from eyespan.errors import Unreadable
 
 if TYPE_CHECKING:
@@ -39,6 +40,9 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
 
     `windowed` is True if `first` and `count` were requested. Raises: Unreadable.
     """
+    if file.seek(0, io.SEEK_END) > MAX_BYTES:
+        return sqlite_pages.decode(file, params)
+    file.seek(0)
     data = _read_file(file)
     # A database with a write-ahead log declares it here, and SQLite would then open that log.
     logged = data[18:20] == b"\2\2"
