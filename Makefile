@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test lint proof soak promises fuzz mutate coverage bench bench-quick bench-documents bench-http hosts docs remote dist clean help
+.PHONY: run test lint proof soak bombs promises fuzz mutate coverage bench bench-quick bench-documents bench-http hosts docs remote dist clean help
 
 run: $(READY)  ## show the same lines of a file in each dialect
 	@$(BIN)/python examples/tour.py
@@ -27,8 +27,8 @@ $(READY): pyproject.toml constraints.txt $(wildcard src/eyespan/_native/*.c hatc
 	@$(BIN)/python -c 'import eyespan'
 	@touch $@
 
-proof: $(READY)  ## every proof of docs/security.md at full length, one after the other; some three hours
-	@for each in soak promises fuzz mutate coverage; do $(MAKE) --no-print-directory $$each || exit; done
+proof: $(READY)  ## every proof of docs/security.md at full length, one after the other; some four hours
+	@for each in soak bombs promises fuzz mutate coverage; do $(MAKE) --no-print-directory $$each || exit; done
 
 soak: $(READY)  ## races, agreement, long tests, exact data, load; an hour and a half
 	@EYESPAN_RACE_READS=5000000 $(BIN)/python -m pytest -s tests/guard/test_race.py
@@ -37,6 +37,9 @@ soak: $(READY)  ## races, agreement, long tests, exact data, load; an hour and a
 	@EYESPAN_TESTS=long $(BIN)/python -m pytest -m soak
 	@$(BIN)/python -m proof exact
 	@$(BIN)/python -m proof load
+
+bombs: $(READY)  ## read small bombs in every dialect and over HTTP; measure memory and time; an hour
+	@$(BIN)/python -m proof bombs
 
 promises: $(READY)  ## measure the figures of docs/security.md on this machine; one minute
 	@$(BIN)/python -m proof promises

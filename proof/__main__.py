@@ -11,6 +11,7 @@ PROOFS = {
         "read 10,000 odd files to their end in every dialect and compare them with the disk",
     ),
     "load": ("proof.load.command", "run the HTTP server with 64 clients, some hostile, and compare every answer"),
+    "bombs": ("proof.bombs.command", "read small bombs in every dialect and over HTTP, and measure memory and time"),
     "promises": ("proof.promises", "measure the figures promised in docs/security.md"),
     "fuzz": ("proof.fuzz.command", "feed damaged inputs to every parser and check every answer"),
     "sanitizers": ("proof.sanitizers", "run the tests of the C accelerator under AddressSanitizer and UBSan"),

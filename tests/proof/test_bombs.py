@@ -1,0 +1,86 @@
+"""The corpus of bombs, and a selection of it read in one process."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from eyespan.outline import LANGUAGES
+from proof import REPOSITORY
+from proof.bombs import configuration
+from proof.bombs.command import chosen_names, complaints, count_bombs
+from proof.bombs.corpus import bombs, make_corpus
+from proof.bombs.texts import DEFINITIONS
+from tests.sizes import size
+
+GROUPS = {
+    *("text", "directory", "source", "json", "yaml", "toml", "config", "csv", "tar", "zip", "compressed", "nested"),
+    *("git", "notebook", "image", "pdf", "office", "html", "mail", "sqlite", "parquet"),
+}
+SHORT = {
+    *("newlines.txt", "returns.txt", "names.py", "commas.csv", "names.tar.gz", "names.zip", "feeds.log.gz"),
+    *("git-commit/f.txt", "git-hash-cycle/f.txt", "numbers.ipynb", "elements.html"),
+}
+"""Bombs that are read within seconds and that took a multiple of the limit before there was one."""
+linux = pytest.mark.skipif(sys.platform != "linux", reason="the memory is read from /proc")
+
+
+def test_the_corpus_has_bombs_of_every_group_and_language():
+    counts = count_bombs()
+    names = [bomb.name for bomb in bombs()]
+
+    assert set(counts) == GROUPS
+    assert sum(counts.values()) >= 60
+    assert len(set(names)) == len(names)
+    assert set(names) >= SHORT
+    assert sum(bomb.group == "source" for bomb in bombs()) >= 2 * len(LANGUAGES)
+    assert set(DEFINITIONS) <= set(LANGUAGES)
+
+
+def test_a_selection_has_bombs_of_every_group():
+    few = chosen_names([], per_group=2)
+    groups = {bomb.name: bomb.group for bomb in bombs()}
+
+    assert {groups[name] for name in few} == GROUPS
+    assert len(few) <= 2 * len(GROUPS)
+    assert {groups[name] for name in chosen_names(["tar", "zip"], per_group=None)} == {"tar", "zip"}
+
+
+@linux
+def test_bombs_take_little_memory_and_time_and_spoil_no_later_read(tmp_path):
+    wanted = size(short=SHORT, long={bomb.name for bomb in bombs() if bomb.group not in ("source",)})
+    names = make_corpus(tmp_path, lambda bomb: bomb.name in wanted)
+    done = subprocess.run(
+        [sys.executable, "-m", "proof.bombs.reading", str(tmp_path)],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+
+    assert [row["name"] for row in rows] == names
+    # Times are not compared: another process may have the machine.
+    assert [line for row in rows for line in complaints({**row, "seconds": 0}, "")] == []
+
+
+def test_a_broken_promise_is_reported():
+    row = {"name": "x", "peak": 65_000_000, "seconds": 10.6, "largest": ["codex", {}], "slowest": ["codex", {}]}
+
+    assert complaints({**row, "wrong": ["native"]}, "here:") == [
+        "here: x: 65.0 MB above idle in ['codex', {}]",
+        "here: x: 10.6 s in ['codex', {}]",
+        "here: x: wrong afterwards or no answer: native",
+    ]
+    assert complaints({**row, "peak": 64_000_000, "seconds": 10.5, "wrong": []}, "here:") == []
+
+
+def test_a_hostile_configuration_is_one_line_or_has_no_effect(tmp_path):
+    answers = {name: answer for name, _, answer in configuration.read_below(tmp_path)}
+
+    assert set(answers) == set(configuration.FILES)
+    assert {name: answer for name, answer in answers.items() if "\n" in answer} == {}
+    assert {name for name, answer in answers.items() if answer == "L1: plain"} == {"stars"}
