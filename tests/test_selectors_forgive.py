@@ -131,3 +131,16 @@ def test_a_star_in_a_message_is_no_pattern(tree, pasted, monkeypatch):
         reply = workspace.tool("native").call({"files": [pasted]})
 
     assert "read as src/a.py:3" in reply.text
+
+
+def test_a_wrong_path_is_read_or_named_by_the_command_too(tree, monkeypatch, capfd):
+    monkeypatch.chdir(tree)
+    statuses = [main(["read", "a.py:3"]), main(["read", "src/aa.py"])]
+    printed = capfd.readouterr()
+
+    assert (statuses, printed.out) == ([0, 1], "     3\tline 3\n")
+    assert printed.err.split("\n") == [
+        "eyespan: a.py:3: read as src/a.py:3",
+        "eyespan: src/aa.py: no such file; similar: src/a.py",
+        "",
+    ]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 NAMES_SECONDS = 0.2
-"""The time that one call spends on looking for the file that a wrong path may mean."""
+"""The processor time that one call spends on looking for the file that a wrong path may mean."""
 
 
 class Engine:
@@ -111,7 +111,7 @@ class Engine:
             seconds = end - time.monotonic()
             if seconds <= 0:
                 break
-            waiting = CallContext(NAMES_SECONDS + seconds, may_block=context.may_block)
+            waiting = CallContext(4 * NAMES_SECONDS, may_block=context.may_block)
             try:
                 with _Loading(root.path):
                     self._wait(root.path, waiting, names.walker(seconds))

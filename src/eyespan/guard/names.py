@@ -27,6 +27,7 @@ MAX_DIRECTORIES = 30_000
 MAX_NAMES_CHARS = 8 << 20
 MAX_DEPTH = 64
 """Each level holds a descriptor during the walk."""
+BUSY_FACTOR = 3
 RACY_NS = 2_000_000_000
 """A directory that changed so shortly before it was listed may change again with the same time of modification."""
 SKIPPED = frozenset((".git", ".hg", ".svn", ".jj", "__pycache__"))
@@ -50,14 +51,17 @@ class Names:
         return lambda *_: self.walk(seconds)
 
     def walk(self, seconds: float) -> None:
-        """List the directories below the root that are new or changed, for so many seconds.
+        """List the directories below the root that are new or changed, for so many seconds of processor time.
+
+        It ends after `BUSY_FACTOR` times as long in any case: on a busy machine the thread waits for a processor most
+        of the time, and a file system may be slow.
 
         Another thread that walks the same root at the same time is not waited for.
         """
         if not self._lock.acquire(blocking=False):
             return
         try:
-            walk = _Walk(self._root, self._found, time.monotonic() + seconds)
+            walk = _Walk(self._root, self._found, seconds)
             walk.run()
             self._found = walk.found if walk.is_complete else {**self._found, **walk.found}
             self.is_complete = walk.is_complete
@@ -83,10 +87,11 @@ class _Directory:
 class _Walk:
     """One walk, depth first, through the descriptors of the directories themselves, so that no rename leads it out."""
 
-    def __init__(self, root: Root, known: dict[str, _Directory], end: float) -> None:
+    def __init__(self, root: Root, known: dict[str, _Directory], seconds: float) -> None:
         self._root = root
         self._known = known
-        self._end = end
+        self._processor_end = time.thread_time() + seconds
+        self._end = time.monotonic() + BUSY_FACTOR * seconds
         self._late: list[str] = []
         self._steps = 0
         self._chars_left = MAX_NAMES_CHARS
@@ -169,7 +174,7 @@ class _Walk:
 
     def _is_over(self) -> bool:
         self._steps += 1
-        if self._steps % 16 == 0 and time.monotonic() > self._end:
+        if self._steps % 16 == 0 and (time.thread_time() > self._processor_end or time.monotonic() > self._end):
             self._end = float("-inf")
         return self._end < 0 or len(self.found) >= MAX_DIRECTORIES
 
