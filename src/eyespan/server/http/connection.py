@@ -233,7 +233,10 @@ class Connection(asyncio.Protocol):
             return
         lines = [b"%s %s HTTP/%s" % (method, incoming.target, version.encode())]
         for name, values in incoming.headers.items():
-            if name not in (b"upgrade", b"connection", b"http2-settings"):
+            if name == b"connection":
+                options = [each.strip() for value in values for each in value.split(b",")]
+                values = [each for each in options if each.lower() not in (b"upgrade", b"http2-settings")]
+            if name not in (b"upgrade", b"http2-settings"):
                 lines += [b"%s: %s" % (name, value) for value in values]
         self._parser = httptools.HttpRequestParser(self)
         self.data_received(b"\r\n".join(lines) + b"\r\n\r\n" + rest)
