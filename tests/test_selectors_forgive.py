@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -144,3 +145,15 @@ def test_a_wrong_path_is_read_or_named_by_the_command_too(tree, monkeypatch, cap
         "eyespan: src/aa.py: no such file; similar: src/a.py",
         "",
     ]
+
+
+def test_a_file_that_exists_and_cannot_be_read_is_not_replaced_by_another(tree, monkeypatch, capfd):
+    (tree / "a").mkdir()
+    os.mkfifo(tree / "a" / "config")
+    monkeypatch.chdir(tree)
+    with Workspace(tree) as workspace:
+        reply = workspace.tool("native").call({"files": ["a/config"]})
+    status = main(["read", "a/config"])
+
+    assert (reply.error.code, status) == ("not_regular", 1)
+    assert "plain" not in reply.text + capfd.readouterr().out

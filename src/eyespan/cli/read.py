@@ -233,8 +233,17 @@ class _Reader:
     ) -> None:
         """Show what a text means that is no selector, after a note about it. Raises: ReadError."""
         from eyespan.dialects.native.suggestions import Suggestions
-        from eyespan.selectors.forgive import better_error, describe_reading, forgive, is_vague, likely_path
+        from eyespan.selectors.forgive import (
+            better_error,
+            describe_reading,
+            forgive,
+            is_vague,
+            likely_path,
+            may_forgive,
+        )
 
+        if not may_forgive(failure):
+            raise failure
         suggestions = Suggestions(self._workspace.engine, context)
         opened: list[Opened] = []
 

@@ -119,6 +119,14 @@ def better_error(exact: ReadError, other: ReadError, asked: Sequence[Target]) ->
     return _range_error(exact, asked)
 
 
+def may_forgive(error: ReadError) -> bool:
+    """Return True if a text may mean something else after this error of its exact reading.
+
+    A file that exists under the name and cannot be read is what was meant.
+    """
+    return is_vague(error) or isinstance(error, (PolicyDenied, NoSymbol, NoSuchPart, NoMember, NoRevision))
+
+
 def is_vague(error: ReadError) -> bool:
     """Return True for an error that gives no more than that nothing was found."""
     if isinstance(error, (NoMember, NoRevision)):

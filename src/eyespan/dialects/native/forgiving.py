@@ -16,6 +16,7 @@ from eyespan.selectors.forgive import (
     forgive_target,
     is_vague,
     likely_path,
+    may_forgive,
 )
 
 TYPE_CHECKING = False
@@ -39,6 +40,8 @@ def plan_forgiving(
     Raises: Cancelled, TimedOut.
     """
 
+    if not may_forgive(failure):
+        return [Failure(ask.written, failure, getattr(failure, "suggestions", ()))]
     stars = 0
 
     def take_file(target: Target) -> Plan:
