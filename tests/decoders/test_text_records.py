@@ -101,6 +101,6 @@ def test_a_readable_source_is_shown_as_such_unless_the_document_is_requested(
 
 def test_the_switch_must_be_a_boolean(tmp_path):
     with Workspace(tmp_path) as workspace:
-        reply = workspace.tool("native").call({"files": "a", "document": "yes"})
+        reply = workspace.tool("native").call({"files": "a", "document": [1]})
 
     assert "document must be true or false" in reply.text
