@@ -20,14 +20,18 @@ def test_the_values_of_a_form_follow_the_text(tmp_path):
         61: "<< /Type /Annot /Subtype /Widget /FT /Tx /T (city) /TU (Your city) /Rect [10 40 90 60] /P 10 0 R >>",
         62: "<< /Type /Annot /Subtype /Widget /FT /Ch /Ff 131072 /T (size) /V (M) /Opt [(S) (M)] /Rect [1 70 9 80] >>",
     }
-    catalog = "/AcroForm << /Fields [60 0 R 61 0 R 62 0 R] >>"
+    fields[63] = "<< /Type /Annot /Subtype /Widget /FT /Sig /T (sign here) /Rect [1 90 9 99] >>"
+    catalog = "/AcroForm << /Fields [60 0 R 61 0 R 62 0 R 63 0 R] >>"
     data = pages(
         words((72, 700, "A form")), catalog=catalog, annotations=" ".join(f"{n} 0 R" for n in fields), more=fields
     )
 
     text = shown(tmp_path, data).text
 
-    assert "Form fields:\n\t- name: Ada\n\t- city (Your city): (empty)\n\t- size: M" in text
+    assert (
+        "Form fields:\n\t- name: Ada\n\t- city (Your city): (empty)\n\t- size: M\n\t- sign here: (field of a signature)"
+        in text
+    )
 
 
 def test_links_and_annotations_name_the_text_they_belong_to(tmp_path):

@@ -88,6 +88,8 @@ def _field(form: Any, annotation: Any) -> str:
     elif kind in _CHOICES:
         value = ", ".join(dict.fromkeys([*_chosen(form, annotation), *([value] if value else [])]))
     title = f"{name} ({label})" if label and label != name else name or label
+    if kind == pdfium.FPDF_FORMFIELD_SIGNATURE:
+        return f"{title}: (field of a signature)"  # pdfium gives no value, whether it is signed or not
     return f"{title}: {value}" if value else f"{title}: (empty)"
 
 
