@@ -17,7 +17,7 @@ from eyespan.server.service import Service
 
 SETS = Path(__file__).parent / "conformance"
 WHOLE_MACHINE = {"codex", "claude"}
-TOOLSETS = ("filesystem", "text-editor", "gemini")
+TOOLSETS = ("filesystem", "text-editor", "gemini", "kimi")
 """The sets whose cases name a tool and give the content blocks that an MCP server sends."""
 
 

@@ -17,7 +17,7 @@ from eyespan.context import CallContext
 from eyespan.server.service import Service
 from proof.originals.tree import make_tree
 
-ORIGINALS = ("filesystem", "gemini")
+ORIGINALS = ("filesystem", "gemini", "kimi")
 MAX_SHOWN = 10
 
 
@@ -91,7 +91,8 @@ def own_answer_blocks(service: Service, tool: str, arguments: dict[str, Any]) ->
 def own_answer(service: Service, tool: str, arguments: dict[str, Any]) -> tuple[bool, Any]:
     """Return whether a call of our own tool failed, and its text or its blocks."""
     is_error, blocks = own_answer_blocks(service, tool, arguments)
-    return is_error, blocks[0]["text"] if blocks[0]["type"] == "text" else blocks
+    is_text = all(block["type"] == "text" for block in blocks)
+    return is_error, "".join([block["text"] for block in blocks]) if is_text else blocks
 
 
 def _with_base64(value: Any) -> Any:

@@ -20,6 +20,7 @@ DIALECTS = {
     "filesystem": "eyespan.dialects.filesystem:Filesystem",
     "text-editor": "eyespan.dialects.text_editor:TextEditor",
     "gemini": "eyespan.dialects.gemini:Gemini",
+    "kimi": "eyespan.dialects.kimi:Kimi",
 }
 
 

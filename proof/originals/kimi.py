@@ -1,0 +1,78 @@
+"""Kimi CLI's `ReadFile`, and the declared differences of the `kimi` dialect from it."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+from pathlib import Path
+from typing import Any
+
+DIALECT = "kimi"
+PEER = "kimi-cli"
+
+
+class Original:
+    """The original, called in its own environment."""
+
+    def __init__(self, place: Path, root: Path) -> None:
+        self._root = root
+        self._process = subprocess.Popen(
+            [str(place / "bin/python"), str(Path(__file__).with_name("kimi_original.py"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def call(self, tool: str, arguments: dict[str, Any], root: Path | None = None) -> tuple[bool, Any]:
+        """Return whether the call failed, and the note and the text of its answer."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        request = {"root": str(root or self._root), "arguments": arguments}
+        self._process.stdin.write(json.dumps(request).encode() + b"\n")
+        self._process.stdin.flush()
+        answer = json.loads(self._process.stdout.readline())
+        lead = "ERROR: " if answer["failed"] else ""
+        return answer["failed"], f"<system>{lead}{answer['message']}</system>" + (answer["output"] or "")
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, dict[str, Any]]:
+    """Return a random range of a random file."""
+    name = rng.choice(names)
+    arguments: dict[str, Any] = {"path": f"{root}/{name}" if rng.random() < 0.5 else name}
+    if rng.random() < 0.7:
+        arguments["line_offset"] = rng.choice([0, 1, 2, 3, 5, 20, 90, 999, 4999, 5001, -1, -2, -5, -90, -1000, -1001])
+    if rng.random() < 0.6:
+        arguments["n_lines"] = rng.choice([0, 1, 2, 5, 89, 90, 999, 1000, 1001, 9000, -1])
+    if rng.random() < 0.03:
+        arguments[rng.choice(["line_offset", "n_lines"])] = rng.choice(["x", [1], 1.5, None])
+    return "ReadFile", arguments
+
+
+def explain(
+    tool: str, arguments: dict[str, Any], theirs: tuple[bool, Any], ours: tuple[bool, Any], root: Path
+) -> str | None:
+    """Return the declared difference that explains two unlike answers, or None."""
+    (their_error, text), (our_error, own) = theirs, ours
+    if "Invalid arguments" in text or "Invalid arguments" in own:
+        return "wrong arguments are refused in other words"
+    if "out.txt" in str(arguments) or "outside" in str(arguments):
+        return "files outside the roots are refused"
+    if their_error and our_error:
+        return "an error has other words"
+    if "not readable" in text + own or "a image file" in text + own or "video file" in text + own:
+        return "the contents decide on binary files and images, not the name"
+    if "lone\rreturn" in own or "\r" in own:
+        return "only a line feed ends a line"
+    if their_error != our_error:
+        return None
+    contents = (root / arguments["path"]).read_bytes() if not their_error else b""
+    if b"\r" in contents.replace(b"\r\n", b""):
+        return "only a line feed ends a line"
+    if text.startswith("<system>No lines read") and own.startswith("<system>No lines read"):
+        return "an empty range of the end has other words"
+    return None
