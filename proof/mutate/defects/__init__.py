@@ -1,5 +1,5 @@
 """The list of defects."""
 
-from proof.mutate.defects import decoding, guard, policy, serving
+from proof.mutate.defects import decoding, guard, native, policy, serving
 
-DEFECTS = (*guard.DEFECTS, *policy.DEFECTS, *decoding.DEFECTS, *serving.DEFECTS)
+DEFECTS = (*guard.DEFECTS, *policy.DEFECTS, *decoding.DEFECTS, *serving.DEFECTS, *native.DEFECTS)
