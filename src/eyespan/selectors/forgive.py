@@ -63,7 +63,7 @@ def forgive(
             found, missing = _of_interpretation(interpretation, tries, locates=locates)
             if found:
                 return found, missing
-    raise tries.error or NotFound("")
+    raise tries.take_error()
 
 
 def _of_interpretation(
@@ -102,7 +102,7 @@ def forgive_target(target: Target, take: Callable[[Target], T], locate: Callable
     tries = _Tries(take, "", locate)
     result = tries.first([target, *spellings(target)]) or tries.located([target])
     if result is None:
-        raise tries.error or NotFound("")
+        raise tries.take_error()
     return result
 
 
@@ -183,7 +183,12 @@ class _Tries:
         self._denied: list[str] = []
         self._outside: list[str] = []
         self._rank = -1
-        self.error: ReadError | None = None
+        self._error: ReadError | None = None
+
+    def take_error(self) -> ReadError:
+        """Return the error and forget it: raised, it refers to the frames that hold this object."""
+        error, self._error = self._error, None
+        return error or NotFound("")
 
     def first(self, place: Sequence[Target]) -> tuple[Target, Any] | None:
         """Return the first reading that can be taken, with its result."""
@@ -235,4 +240,4 @@ class _Tries:
         else:
             rank = 2 if isinstance(error, PolicyDenied) else 3
         if rank > self._rank:
-            self._rank, self.error = rank, error
+            self._rank, self._error = rank, error.with_traceback(None)

@@ -233,6 +233,8 @@ def _plan_ask(ask: Ask, args: NativeArgs, view: View, files: Files) -> Sequence[
         raise
     except errors.ReadError as error:
         return [Failure(ask.written, error, getattr(error, "suggestions", ()))]
+    finally:
+        del failure  # it refers to this frame, which would keep it, and with it every buffer of the read
 
 
 def _with_note(ask: Ask, plans: Sequence[Item | TextPlan]) -> Sequence[Item | TextPlan]:
