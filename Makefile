@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test lint proof soak bombs promises fuzz mutate coverage bench bench-quick bench-documents bench-http hosts docs remote dist clean help
+.PHONY: run test lint proof soak bombs promises fuzz mutate coverage bench bench-quick bench-documents bench-http hosts docs remote dist browser clean help
 
 run: $(READY)  ## show the same lines of a file in each dialect
 	@$(BIN)/python examples/tour.py
@@ -70,6 +70,11 @@ bench-documents: $(READY)  ## measure documents, compared with pypdf, pdfminer.s
 
 hosts: $(READY)  ## test with real Claude Code, Codex, agent frameworks and the MCP conformance suite
 	@tools/hosts.sh && tools/hosts_frameworks.sh && tools/mcp_conformance.sh && $(BIN)/python -m proof originals
+
+browser: $(READY)  ## the tests of the page in a real Chromium, which it installs on Debian; two minutes
+	@command -v chromedriver >/dev/null || apt-get install -y -q chromium chromium-driver
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt selenium
+	@$(BIN)/python -m pytest tests/view
 
 docs: $(READY)  ## build the site of docs/ into build/site, with strict links; one minute
 	@$(BIN)/python tools/reference.py

@@ -28,7 +28,7 @@ LAYERS = (
     "opened engine",
     "bulk dialects",
     "tool workspace config",
-    "hosts server",
+    "hosts server view",
     "cli",
     "__main__",
 )
@@ -46,6 +46,7 @@ OPENING_FILES = {
     "cli/detach.py": "the null device, in place of a closed stream",
     "cli/pager.py": "the null device, in place of the pager",
     "cli/standard_input.py": "a private copy of standard input",
+    "cli/view.py": "the browser of the user",
     "decoders/image.py": "an image, from the descriptor of the job",
     "lines/cache.py": "the index cache, in the user's cache directory",
     "sandbox/interpreter.py": "the header of the interpreter's own program",
@@ -59,6 +60,8 @@ OPENING_FILES = {
     "server/line_stream.py": "the null device, in place of standard input and output",
     "server/sandboxing.py": "the size of this process, in /proc",
     "worker/job.py": "the descriptor of the job",
+    "view/activity.py": "the audit log that a person named",
+    "view/server.py": "the files of the page, which are part of the package",
 }
 """The modules outside guard/ that open files, none of which belongs to a workspace, each with its reason."""
 
@@ -73,6 +76,8 @@ STARTING_PROCESSES = {
 """The modules outside worker/ that start processes, each with its reason."""
 
 PARSING = {
+    "view/activity.py": "a line of the audit log that a person named",
+    "view/server.py": "a request of the page, of bounded size",
     "bulk/export.py": "a line of an earlier result",
     "bulk/ray.py": "tables that it makes of records",
     "cli/audit.py": "the audit log that a person named, one line at a time",

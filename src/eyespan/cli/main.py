@@ -19,6 +19,7 @@ COMMANDS = {
     "dialects": ("", "list the dialects"),
     "doctor": ("", "report the state of this installation"),
     "serve": ("[DIR...]", "run the MCP server: eyespan serve --dialect claude"),
+    "view": ("", "open a page that shows what a model receives"),
     "export": ("TARGET...", "read many files into records, for retrieval"),
     "audit": ("FILE", "summarize an audit log of the server"),
     "completions": ("SHELL", "print completions for bash, zsh or fish"),

@@ -1,0 +1,164 @@
+"""The page in a real Chromium, driven by Selenium. `make browser` installs both."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from eyespan import Workspace
+from eyespan.view.activity import Activity
+from eyespan.view.api import Api
+from eyespan.view.server import ViewServer
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="no browser driver: `make browser` installs it")
+pytestmark = pytest.mark.skipif(
+    not (shutil.which("chromium") and shutil.which("chromedriver")), reason="no Chromium: `make browser` installs it"
+)
+EVIL = "<img src=x onerror=document.title='evil'>.txt"
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    from PIL import Image
+
+    root = tmp_path_factory.mktemp("tree")
+    (root / "src").mkdir()
+    (root / "src" / "app.py").write_text("def main():\n    return 1\n" * 400)
+    (root / EVIL).write_text("<script>document.title='evil'</script>\n")
+    Image.new("RGB", (40, 30), "teal").save(root / "shot.png")
+    cell = {"cell_type": "markdown", "metadata": {}, "source": ["# A notebook\n"]}
+    notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}
+    (root / "nb.ipynb").write_text(json.dumps(notebook))
+    return root
+
+
+@pytest.fixture(scope="module")
+def server(tree, tmp_path_factory):
+    log = tmp_path_factory.mktemp("log") / "reads.jsonl"
+    with Workspace(tree) as workspace:
+        server = ViewServer(Api(workspace, Activity(str(log))))
+        server.log = log
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(scope="module")
+def browser(server, tmp_path_factory):
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    profile = tmp_path_factory.mktemp("profile")
+    for word in ("headless=new", "no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking"):
+        options.add_argument(f"--{word}")
+    options.add_argument(f"--user-data-dir={profile}")
+    options.add_argument("--window-size=1200,800")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+    driver.get(server.url)
+    wait(lambda: driver.execute_script("return document.body.dataset.ready") == "yes")
+    yield driver
+    driver.quit()
+
+
+def wait(condition, seconds=20):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError("the page did not get there")
+
+
+def click(browser, text):
+    for button in browser.find_elements("css selector", "#tree button"):
+        if button.text == text:
+            button.click()
+            return
+    raise AssertionError(f"no entry {text!r}")
+
+
+def choose(browser, select, value):
+    browser.execute_script(
+        "const s=document.getElementById(arguments[0]);s.value=arguments[1];s.dispatchEvent(new Event('change'))",
+        select,
+        value,
+    )
+
+
+def answers(browser):
+    return browser.find_element("id", "answers").text
+
+
+def keep(browser, name):
+    directory = Path(__file__).parents[2] / "build" / "screenshots"
+    directory.mkdir(parents=True, exist_ok=True)
+    browser.save_screenshot(str(directory / f"{name}.png"))
+
+
+def test_the_token_leaves_the_address(browser):
+    assert "#" not in browser.current_url
+
+
+def test_a_text_is_shown_as_the_model_receives_it(browser):
+    choose(browser, "dialect", "codex")
+    choose(browser, "other", "native")
+    click(browser, "src/")
+    wait(lambda: any(button.text == "app.py" for button in browser.find_elements("css selector", "#tree button")))
+    click(browser, "app.py")
+    text = wait(lambda: "L1: def main():" in answers(browser) and answers(browser))
+    assert "codex:" in text
+    assert "native:" in text
+    assert "tokens" in text
+    keep(browser, "preview")
+
+
+def test_an_image_and_a_notebook_are_shown(browser):
+    choose(browser, "other", "")
+    choose(browser, "dialect", "claude")
+    click(browser, "shot.png")
+    wait(lambda: browser.execute_script("return document.querySelector('#answers img')?.naturalWidth") == 40)
+    keep(browser, "image")
+    click(browser, "nb.ipynb")
+    wait(lambda: "A notebook" in answers(browser))
+
+
+def test_a_refusal_is_explained(browser):
+    choose(browser, "dialect", "native")
+    browser.execute_script("document.querySelector('#arguments input').value = '.env'")
+    browser.find_element("css selector", "#arguments button").click()
+    wait(lambda: "refused: policy_denied" in answers(browser))
+
+
+def test_names_and_contents_stay_text(browser):
+    choose(browser, "dialect", "forge")
+    click(browser, EVIL)
+    wait(lambda: "<script>" in answers(browser))
+    assert browser.title == "eyespan: what your agent sees"
+
+
+def test_activity_is_live(browser, server):
+    browser.find_element("id", "show-activity").click()
+    entry = {"time": "2026-01-01T00:00:00Z", "caller": "agent", "dialect": "codex", "path": "x.py", "canonical": "x.py"}
+    with server.log.open("a") as file:
+        file.write(json.dumps({**entry, "range": [1, 9], "bytes": 9, "verdict": "read", "code": None, "ms": 1}) + "\n")
+    wait(lambda: "x.py" in browser.find_element("id", "heat").text)
+    keep(browser, "activity")
+    browser.find_element("id", "show-preview").click()
+
+
+def test_the_page_works_at_400_pixels(browser):
+    browser.set_window_size(400, 800)
+    assert browser.execute_script("return document.documentElement.scrollWidth <= window.innerWidth + 1")
+    keep(browser, "narrow")
+
+
+def test_nothing_violates_the_policy_of_the_page(browser):
+    messages = [entry["message"] for entry in browser.get_log("browser") if "favicon" not in entry["message"]]
+    assert messages == []

@@ -1,0 +1,158 @@
+"""The page of `eyespan view`: its answers, its headers and its refusals."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import threading
+
+import pytest
+
+from eyespan import Workspace
+from eyespan.view.activity import Activity
+from eyespan.view.api import Api
+from eyespan.view.server import FILES, HEADERS, ViewServer
+
+
+@pytest.fixture
+def log(tmp_path):
+    return tmp_path / "reads.jsonl"
+
+
+@pytest.fixture
+def server(tmp_path, log):
+    tree = tmp_path / "tree"
+    (tree / "src").mkdir(parents=True)
+    (tree / "a.txt").write_text("one\ntwo\n")
+    (tree / "<img src=x onerror=alert(1)>.txt").write_text("<script>alert(1)</script>\n")
+    (tree / ".env").write_text("KEY=1\n")
+    with Workspace(tree) as workspace:
+        server = ViewServer(Api(workspace, Activity(str(log))))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+        server.server_close()
+
+
+def ask(server, method, path, body=None, **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    sent = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json", **headers}
+    connection.request(method, path, body, {name: value for name, value in sent.items() if value is not None})
+    answer = connection.getresponse()
+    data = answer.read()
+    connection.close()
+    return answer, data
+
+
+def call(server, **request):
+    answer, data = ask(server, "POST", "/api/call", json.dumps(request))
+    assert answer.status == 200
+    return json.loads(data)
+
+
+def test_the_page_has_strict_headers_and_needs_no_token(server):
+    for path in FILES:
+        answer, data = ask(server, "GET", path, Authorization=None)
+        assert (answer.status, bool(data)) == (200, True)
+        assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+        assert "Access-Control-Allow-Origin" not in answer.headers
+
+
+def test_the_page_loads_nothing_from_elsewhere_and_sets_no_markup(server):
+    page = b"".join([ask(server, "GET", path)[1] for path in FILES]).decode()
+
+    assert re.findall(r"(?:src|href)=\"(?!/|#)", page) == []
+    assert not any(word in page for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("))
+    assert not re.search(r"\son\w+=", page)
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Authorization": None}, 401),
+        ({"Authorization": "Bearer wrong"}, 401),
+        ({"Host": "evil.example"}, 421),
+        ({"Origin": "https://evil.example"}, 403),
+    ],
+)
+def test_data_needs_the_token_and_the_own_page(headers, status, server):
+    for method, path, body in (("GET", "/api/state", None), ("GET", "/api/names", None), ("POST", "/api/call", "{}")):
+        answer, data = ask(server, method, path, body, **headers)
+        assert answer.status == status
+        assert b"a.txt" not in data
+
+
+def test_the_state_has_every_dialect_with_its_schema(server):
+    state = json.loads(ask(server, "GET", "/api/state")[1])
+
+    names = [dialect["name"] for dialect in state["dialects"]]
+    assert {"native", "codex", "claude", "forge", "workspace"} <= set(names)
+    for dialect in state["dialects"]:
+        assert all(tool["schema"]["type"] == "object" and tool["name"] for tool in dialect["tools"])
+
+
+def test_names_leave_out_what_is_denied(server):
+    entries = json.loads(ask(server, "GET", "/api/names?path=.")[1])["entries"]
+
+    assert [entry["name"] for entry in entries] == ["<img src=x onerror=alert(1)>.txt", "a.txt", "src"]
+    assert json.loads(ask(server, "GET", "/api/names?path=..")[1])["error"]["code"] == "outside_root"
+
+
+def test_a_preview_is_what_the_model_receives(server, tmp_path):
+    found = call(server, dialect="claude", arguments={"file_path": str(tmp_path / "tree" / "a.txt")})
+
+    with Workspace(tmp_path / "tree") as workspace:
+        reply = workspace.tool("claude").call({"file_path": str(tmp_path / "tree" / "a.txt")})
+    assert [block["text"] for block in found["blocks"]] == [reply.text]
+    assert found["tokens"] > 0
+    assert found["error"] is None
+
+
+def test_a_refusal_has_its_code(server):
+    assert call(server, dialect="native", arguments={"files": [".env"]})["error"]["code"] == "policy_denied"
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [("{}", 400), ("[]", 400), ("{", 400), ('{"dialect": "no"}', 400), ("[" * 60_000, 400), ("x" * 70_000, 413)],
+)
+def test_bad_requests_are_refused(body, status, server):
+    assert ask(server, "POST", "/api/call", body)[0].status == status
+
+
+def test_other_paths_and_types_are_refused(server):
+    assert ask(server, "GET", "/api/other")[0].status == 404
+    assert ask(server, "GET", "/../server.py")[0].status in (401, 404)
+    assert ask(server, "POST", "/api/call", "{}", **{"Content-Type": "text/plain"})[0].status == 415
+
+
+def test_activity_follows_a_log_and_counts_reads_of_the_same(server, log):
+    def line(**fields):
+        entry = {
+            "time": "t",
+            "caller": "c",
+            "dialect": "codex",
+            "path": "a",
+            "canonical": "a",
+            "range": [1, 5],
+            "bytes": 3,
+        }
+        return json.dumps({**entry, "verdict": "read", "code": None, "ms": 1, **fields}) + "\n"
+
+    log.write_text(line() + line() + line(range=[6, 9]) + line(verdict="refused", code="x", bytes=0) + '{"half')
+    first = json.loads(ask(server, "GET", "/api/activity?after=0")[1])
+    with log.open("a") as file:
+        file.write('": 1}\n' + line(path="b", canonical="b"))
+    second = json.loads(ask(server, "GET", f"/api/activity?after={first['last']}")[1])
+
+    assert (first["last"], len(first["events"])) == (4, 4)
+    row = first["files"][0]
+    assert (row["reads"], row["again"], row["refused"], row["bytes"]) == (3, 1, 1, 9)
+    assert [event["path"] for event in second["events"]] == ["b"]
+
+
+def test_previews_are_activity_too(server):
+    call(server, dialect="native", arguments={"files": ["a.txt"]})
+
+    assert json.loads(ask(server, "GET", "/api/activity")[1])["events"][0]["caller"] == "this page"
