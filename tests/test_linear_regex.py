@@ -43,6 +43,11 @@ def test_the_same_lines_match_as_by_backtracking(expression, texts, ignores_case
     assert [pattern.matches(text) for text in texts] == [expected.search(text) is not None for text in texts]
 
 
+def test_a_negated_class_ignores_case_too():
+    assert not Pattern("(?i)[^a]").matches("aA")
+    assert Pattern("[^a]").matches("aA")
+
+
 @given(st.text(max_size=30))
 def test_any_text_is_an_expression_or_an_error(text):
     try:

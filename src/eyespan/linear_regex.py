@@ -232,7 +232,7 @@ class _Parser:
             case "(":
                 return self._group()
             case "[":
-                return _char(self._folded(self._class()))
+                return _char(self._class())
             case ".":
                 return _char(lambda _: True)
             case "^":
@@ -250,11 +250,6 @@ class _Parser:
             either = {character, character.lower(), character.upper()}
             return _char(lambda one: one in either)
         return _char(character.__eq__, character)
-
-    def _folded(self, accepts: Accepts) -> Accepts:
-        if not self.ignores_case:
-            return accepts
-        return lambda one: accepts(one) or accepts(one.lower()) or accepts(one.upper())
 
     def _group(self) -> _Tree:
         if self._peek() == "?":
@@ -335,15 +330,16 @@ class _Parser:
             else:
                 singles.add(character)
 
-        def accepts(one: str) -> bool:
-            found = (
+        def is_listed(one: str) -> bool:
+            return (
                 one in singles
                 or any(first <= one <= last for first, last in spans)
                 or any(is_in(one) for is_in in classes)
             )
-            return found != is_negated
 
-        return accepts
+        if self.ignores_case:
+            return lambda one: any(map(is_listed, (one, one.lower(), one.upper()))) != is_negated
+        return lambda one: is_listed(one) != is_negated
 
 
 _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v", "a": "\a", "0": "\0"}
