@@ -149,6 +149,7 @@ def test_activity_is_live(browser, server):
     with server.log.open("a") as file:
         file.write(json.dumps({**entry, "range": [1, 9], "bytes": 9, "verdict": "read", "code": None, "ms": 1}) + "\n")
     wait(lambda: "x.py" in browser.find_element("id", "heat").text)
+    assert not browser.find_element("id", "preview").is_displayed()
     keep(browser, "activity")
     browser.find_element("id", "show-preview").click()
 
