@@ -256,6 +256,20 @@ def test_large_calls_at_once_are_all_answered(tmp_path):
     assert {reply.count(line) for reply in replies} == {60_000}
 
 
+def test_a_call_ends_its_turn_also_if_its_context_lives_on(tmp_path):
+    (tmp_path / "large.txt").write_bytes((b"x" * 99 + b"\n") * 50_000)
+    call = CallContext(30)
+    reply = (
+        Workspace(tmp_path).tool("codex").call({"file_path": f"{tmp_path}/large.txt", "limit": 50_000}, context=call)
+    )
+    assert not reply.is_error
+    assert call.charged_bytes == 0
+
+    other = CallContext(0.05)
+    other.charge(LARGE)
+    other.finish()
+
+
 def test_an_engine_without_a_context_ends_its_turn(tmp_path):
     (tmp_path / "large.txt").write_bytes((b"x" * 99 + b"\n") * 50_000)
     document = Workspace(tmp_path).engine.read(ReadRequest("large.txt"))

@@ -311,17 +311,19 @@ def test_a_notebook_that_grows_while_it_is_read_is_too_large():
 
 
 @pytest.mark.parametrize(
-    "cells",
+    ("cells", "limits"),
     [
-        pytest.param([{}] * 50_001, id="cells"),
-        pytest.param([{"outputs": [{"data": {"x": 1}}] * 50_001}], id="outputs"),
-        pytest.param([{"attachments": {"x" * 100_000: {"image/png": "AAAA"}}}] * 12, id="titles"),
+        pytest.param([{}] * 50_001, Limits(), id="cells"),
+        pytest.param([{"outputs": [{"data": {"x": 1}}] * 50_001}], Limits(), id="outputs"),
+        pytest.param(
+            [{"attachments": {"x" * 100_000: {"image/png": "AAAA"}}}] * 12, Limits(max_window_bytes=100), id="titles"
+        ),
     ],
 )
-def test_more_notes_than_an_answer_holds_are_an_error(tmp_path, monkeypatch, cells):
+def test_more_notes_than_an_answer_holds_are_an_error(tmp_path, monkeypatch, cells, limits):
     monkeypatch.setattr(notebook, "MAX_IMAGES_BYTES", 1)
     with pytest.raises(WindowTooLarge):
-        read(write(tmp_path / "a.ipynb", *cells), limits=Limits(max_window_bytes=100))
+        read(write(tmp_path / "a.ipynb", *cells), limits=limits)
 
 
 def test_worksheets_without_cells_and_empty_outputs_are_skipped(tmp_path):

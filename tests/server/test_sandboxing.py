@@ -318,6 +318,12 @@ def test_a_worktree_that_points_outside_is_refused_as_before(lines, harbour, tmp
 # --- the memory limit ------------------------------------------------------------------------------------------------
 
 
+def run_python(code: str) -> subprocess.CompletedProcess[str]:
+    """Run code in a new process, with the same eyespan as this one."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(sandboxing.__file__).parents[2])}
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+
+
 @linux
 def test_a_read_over_the_memory_limit_is_one_error_and_a_line_in_the_log(lines, tree):
     (tree / "large.txt").write_bytes((b"x" * 99 + b"\n") * 120_000)
@@ -350,7 +356,7 @@ def test_a_lower_limit_of_the_host_stays(which):
         f"{'(low, none)' if which == 'soft' else '(low, low)'})\n"
         "print(limit_memory(10**6), resource.getrlimit(resource.RLIMIT_AS)[0])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = run_python(code)
 
     assert done.stdout == "memory limit of the host 1000000000\n"
 
@@ -359,9 +365,10 @@ def test_a_lower_limit_of_the_host_stays(which):
 def test_the_limit_is_relative_to_the_present_size():
     code = (
         "import resource; from eyespan.server.sandboxing import limit_memory\n"
-        "import os; present = int(open('/proc/self/statm').read().split()[0]) * os.sysconf('SC_PAGESIZE')\n"
+        "import os; ballast = bytearray(10**8)\n"
+        "present = int(open('/proc/self/statm').read().split()[0]) * os.sysconf('SC_PAGESIZE')\n"
         "limit_memory(500); print(resource.getrlimit(resource.RLIMIT_AS)[0] - present)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = run_python(code)
 
     assert 480_000_000 < int(done.stdout) < 520_000_000

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     Key = tuple[Hashable, ...]
 
 MAX_FILES = 32
-MAX_CHECKPOINTS = 128
+MAX_CHECKPOINTS = 48
 """The limit for all files together; a checkpoint of a deflate stream takes up to 64 KB."""
-MAX_MEMBERS = 20_000
+MAX_MEMBERS = 6_000
 """The limit for all tables of contents together; a member counts as `MEMBER_BYTES`, and its name comes on top."""
 MEMBER_BYTES = 300
 
