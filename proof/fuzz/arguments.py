@@ -108,6 +108,12 @@ class Arguments(JsonTarget):
                 {"files": [{"path": "table.csv", "table": "x"}, {"path": "wide.txt", "lines": "1:100-"}]},
             ]
         base = self.dialect.partition("-")[0]
+        cases = CONFORMANCE / self.dialect / "cases.jsonl"
+        if base not in self.CONFORMANCE_OF and cases.exists():
+            found += [{"command": "view", "path": "a.py"}, {"paths": ["a.py", "missing"]}, {"include": ["**/*.py"]}]
+            lines = cases.read_text(encoding="utf-8").rstrip("\n").split("\n")
+            found += [json.loads(line)["args"] for line in lines[:: max(1, len(lines) // 40)]]
+            found.append({"command": "view", "path": "a.py", "file_path": "{root}/a.py"})
         if base in self.CONFORMANCE_OF:
             lines = (CONFORMANCE / base / "cases.jsonl").read_text(encoding="utf-8").rstrip("\n").split("\n")
             for line in lines[:: max(1, len(lines) // 40)]:
@@ -119,10 +125,11 @@ class Arguments(JsonTarget):
 
     def open(self) -> None:
         super().open()
-        self.tool = self.workspace.tool(self.dialect)
+        self.tools = self.workspace.toolset(self.dialect)
 
     def check(self, data: bytes) -> str:
-        return self.outcome(self.tool.call(self.value(data)))
+        tool = self.tools[len(data) % len(self.tools)]
+        return self.outcome(tool.call(self.value(data)))
 
 
 class Calls(JsonTarget):
