@@ -20,6 +20,7 @@ from eyespan.dialects import DIALECTS
 from eyespan.dialects.base import CHANGED
 from eyespan.lines.reader import LineReader
 from eyespan.source import Source
+from tests.dialects.asking import arguments_for
 from tests.sizes import examples
 
 from .descriptors import open_descriptors
@@ -62,7 +63,13 @@ def root(tmp_path_factory):
 @pytest.fixture(scope="module", params=DIALECTS)
 def tool(request, root):
     with Workspace(root) as workspace:
-        yield workspace.tool(request.param)
+        yield workspace.toolset(request.param)[0]
+
+
+def reading(tool, path):
+    """Return the arguments that read a file in the dialect of a tool."""
+    special = READS.get(tool.dialect.name)
+    return arguments_for(tool, path) if special is None else special(path)
 
 
 def check(reply):
@@ -184,18 +191,18 @@ def test_a_name_that_is_not_unicode_is_shown_in_escapes(root):
 def test_a_tool_that_is_denied_reads_nothing(root):
     with Workspace(root) as workspace:
         for dialect in DIALECTS:
-            reply = workspace.tool(dialect, allowed=False).call({"path": "a.txt", "file_path": str(root / "a.txt")})
+            for tool in workspace.toolset(dialect, allowed=False):
+                reply = tool.call({"path": "a.txt", "file_path": str(root / "a.txt")})
 
-            assert reply.is_error
-            assert "denied by policy" in reply.text
+                assert reply.is_error
+                assert "denied by policy" in reply.text
 
 
 def test_a_fault_of_our_own_is_an_answer_and_a_line_in_the_log(tool, root, monkeypatch, caplog):
     for name in ("read", "open"):
         monkeypatch.setattr(type(tool.engine), name, lambda *_: 1 / 0)
-    name = "path" if tool.dialect.name.startswith(("workspace", "forge")) else "file_path"
 
-    reply = tool.call({name: str(root / "a.txt")})
+    reply = tool.call(reading(tool, str(root / "a.txt")))
 
     check(reply)
     assert "ZeroDivisionError" in reply.text
@@ -253,9 +260,9 @@ def test_a_change_while_a_file_is_read_is_reported(dialect, how, tmp_path, small
                 out.truncate(100_000)
 
     with Workspace(tmp_path) as workspace:
-        tool = workspace.tool(dialect)
-        reply = tool.call(READS[dialect](str(file)), context=CallContext(on_progress=change))
-        after = tool.call(READS[dialect](str(file)))
+        tool = workspace.toolset(dialect)[0]
+        reply = tool.call(reading(tool, str(file)), context=CallContext(on_progress=change))
+        after = tool.call(reading(tool, str(file)))
 
     assert not reply.is_error
     assert not reports_change(after)
@@ -385,10 +392,10 @@ def test_a_read_that_fails_half_way_is_an_error_not_half_an_answer(
 
     before = open_descriptors() if Path("/proc/self/fd").is_dir() else []
     with Workspace(tmp_path) as workspace:
-        tool = workspace.tool(dialect)
+        tool = workspace.toolset(dialect)[0]
         monkeypatch.setattr(os, "pread", fails)
         arguments = {"codex": {"limit": 10**6}, "claude": {"limit": 10**6}}.get(dialect.partition("-")[0], {})
-        reply = tool.call({**READS[dialect](str(file)), **arguments})
+        reply = tool.call({**reading(tool, str(file)), **arguments})
         monkeypatch.undo()
     del tool, workspace  # a closed root holds the number of its descriptor as long as it exists
 
@@ -405,8 +412,8 @@ def test_reads_that_bring_less_than_was_asked_for_change_nothing(dialect, most, 
     file.write_bytes("    ein Stück Text\r\n\n\tnoch eins, länger\n".encode() * 60)
     real = os.pread
     with Workspace(tmp_path) as workspace:
-        tool = workspace.tool(dialect)
-        calls = [READS[dialect](str(file))]
+        tool = workspace.toolset(dialect)[0]
+        calls = [reading(tool, str(file))]
         if dialect.startswith("codex"):
             calls.append({"file_path": str(file), "mode": "indentation", "offset": 90})
         whole = [tool.call(arguments) for arguments in calls]
@@ -438,9 +445,9 @@ SETTINGS = {
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_pickled_tool_answers_as_the_tool_does(dialect, root):
     with Workspace(root) as workspace:
-        tool = workspace.tool(dialect, **SETTINGS.get(dialect, {}))
+        tool = workspace.toolset(dialect, **SETTINGS.get(dialect, {}))[0]
         again = pickle.loads(pickle.dumps(tool))
-        arguments = READS[dialect](str(root / "a.txt"))
+        arguments = reading(tool, str(root / "a.txt"))
 
         with again.workspace:
             assert again.call(arguments) == tool.call(arguments)
@@ -459,9 +466,9 @@ def test_tools_pickled_together_share_one_workspace(root):
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_deep_copy_reads_through_the_same_open_roots(dialect, root):
     with Workspace(root) as workspace:
-        tool = workspace.tool(dialect, **SETTINGS.get(dialect, {}))
+        tool = workspace.toolset(dialect, **SETTINGS.get(dialect, {}))[0]
         again = copy.deepcopy(tool)
-        arguments = READS[dialect](str(root / "a.txt"))
+        arguments = reading(tool, str(root / "a.txt"))
 
         assert again.engine is tool.engine
         assert again.dialect is not tool.dialect

@@ -12,7 +12,7 @@ from errno import ENOENT
 
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, shown
-from eyespan.dialects.base import Dialect, ToolsetDialect
+from eyespan.dialects.base import CHANGED, Dialect, ToolsetDialect
 from eyespan.dialects.rendering import joined, unnumbered
 from eyespan.escape import valid_text, written_path
 from eyespan.model import (
@@ -141,6 +141,8 @@ class _FilesystemTool(Dialect):
         document = engine.read(request, context)
         part: Any = document.parts[0]
         measures: dict[str, Any] = {"lines": part.line_count, "file_bytes": document.facts.size_bytes}
+        if document.facts.changed:
+            measures["changed_during_read"] = True
         if part.more and part.first_line:
             measures["left_out"] = [f"{written_path(request.path)}:{part.first_line + part.line_count}-"]
         return unnumbered(part), measures
@@ -262,8 +264,10 @@ class ReadMultipleFiles(_FilesystemTool):
                 except errors.ReadError as error:
                     yield f"{between}{path}: Error - {_described(error, engine)}"
                     continue
-                for name in counts:
+                for name in ("lines", "file_bytes"):
                     counts[name] += measures.get(name, 0)
+                if "changed_during_read" in measures:
+                    counts["changed_during_read"] = True
                 yield f"{between}{path}:\n{text}\n"
 
         return _text_reply(joined(pieces()), counts)
@@ -619,7 +623,9 @@ def _date(seconds: float) -> str:
 
 
 def _text_reply(text: str, measures: dict[str, Any] | None = None) -> Reply:
-    return Reply((TextContent(text),), {"content": text}, None, (), measures or {})
+    measures = measures or {}
+    notes = (CHANGED,) if "changed_during_read" in measures else ()
+    return Reply((TextContent(text),), {"content": text}, None, notes, measures)
 
 
 def _described(error: ReadError, engine: Engine) -> str:

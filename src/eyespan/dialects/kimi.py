@@ -147,14 +147,13 @@ class Kimi(FileDialect):
         cut = [number for number, _, is_cut in rows if is_cut]
         if cut:
             note += f" Lines {cut} were truncated."
-        for more in (document.facts.changed and CHANGED, encoding_note(document)):
-            note += f" {more}" if more else ""
+        notes = tuple([more for more in (document.facts.changed and CHANGED, encoding_note(document)) if more])
         body = "".join([f"{number:6d}\t{line}" for number, line, _ in rows])
         content = (TextContent(f"<system>{note}</system>"), *([TextContent(body)] if body else []))
         measures: dict[str, Any] = {"lines": len(rows), "cut_lines": len(cut)}
         if rows and rows[-1][0] < total:
             measures["left_out"] = [f"{written_path(args.path)}:{rows[-1][0] + 1}-"]
-        return Reply(content, None, None, (), measures)
+        return Reply(content, None, None, notes, measures)
 
     def render_error(self, error: ReadError) -> ReplyError:
         path = written_path(error.path)
