@@ -85,11 +85,16 @@ def judge_forge(name: str, data: bytes, got) -> str:
 
 def judge_native(name: str, data: bytes, got) -> str:
     wide = _wide(data)
-    if wide is None and _has_nul(data):
-        return _refused(got, "binary")
     if isinstance(got, str):
         raise Wrong(got)
     rows, notes = got
+    is_described = len(rows) == 1 and rows[0].startswith("binary data of unknown type")
+    if wide is None and _has_nul(data) and not is_described:
+        raise Wrong(f"should be described as binary: {str(got)[:100]}")
+    if is_described:
+        if not _has_nul(data) and _is_valid(data):
+            raise Wrong("a text is described as binary")
+        return REFUSED
     encoding = next((re.match(r"(\S+) by ", note).group(1) for note in notes if re.match(r"\S+ by ", note)), "utf-8")
     if (wide or "utf-8") != encoding and (wide or _is_valid(data)):
         raise Wrong(f"detected as {encoding}")

@@ -714,7 +714,7 @@ def is_binary(first_bytes: bytes, rule: TextRule, encoding_rule: str, whole: boo
     sample = first_bytes[:SNIFF_BYTES]
     if b"\0" in sample:
         return True
-    if encoding_rule == "auto" and not sample.isascii() and not _is_guessable(first_bytes):
+    if encoding_rule == "auto" and not sample.isascii() and not _is_guessable(sample):
         return True
     if rule == NUL_OR_BAD_UTF8_IS_BINARY:
         try:
@@ -724,7 +724,7 @@ def is_binary(first_bytes: bytes, rule: TextRule, encoding_rule: str, whole: boo
             cut_by_us = error.reason == "unexpected end of data" and error.end == len(sample)
             if cut_by_us and not (whole and len(first_bytes) <= SNIFF_BYTES):
                 return False
-            return encoding_rule != "auto" or not _is_guessable(first_bytes)
+            return encoding_rule != "auto" or not _is_guessable(sample)
     return False
 
 
@@ -743,14 +743,14 @@ def _reads_wide(first_bytes: bytes, encoding_rule: str) -> bool | None:
     return "\0" not in sample.decode(encoding.name, "replace")
 
 
-def _is_guessable(first_bytes: bytes) -> bool:
+def _is_guessable(sample: bytes) -> bool:
     from eyespan.errors import Missing
     from eyespan.lines.detect import detect
 
-    if first_bytes.startswith(_COMPRESSED_DATA):
+    if sample.startswith(_COMPRESSED_DATA):
         return False
     try:
-        return detect(first_bytes) is not None
+        return detect(sample) is not None
     except Missing:
         return True  # shown as UTF-8, with marks for the rest
 

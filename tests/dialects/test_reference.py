@@ -407,6 +407,12 @@ def is_start_of_a_character(rest: bytes) -> bool:
     return False
 
 
+NEEDS_NUMBERS = (
+    ": the numbers of the last lines need a scan of the whole file. With show_line_numbers false the last lines are "
+    "read without one"
+)
+
+
 def forge_result(data: bytes, arguments: dict, max_file: int, max_scan: int, numbers: bool):
     whole = not arguments
     if forge_is_binary(data):
@@ -431,6 +437,12 @@ def forge_result(data: bytes, arguments: dict, max_file: int, max_scan: int, num
             needs_all = not ends or min(ends) > total
             last = min([*ends, total])
         scanned = len(data) if needs_all else sum(map(len, lines[:last]))
+        if scanned > max_scan and "tail" in arguments:
+            if numbers:
+                return f"{scan_error}{NEEDS_NUMBERS}"
+            # Without numbers only the lines themselves count, and their place in the file stays unknown.
+            end = b"".join(lines[first - 1 :])
+            return scan_error if len(end) > max_scan else {"text": end.decode("utf-8", "replace"), "binary": False}
         if scanned > max_scan:
             return scan_error
         if total and first > total:

@@ -42,6 +42,7 @@ def silent():
                     os.close(end)
             self.ends.clear()
 
+    settle()  # other tests may have left a read that hangs
     made = Silent()
     yield made
     made.answer()

@@ -263,7 +263,7 @@ def test_the_head_of_a_sparse_file_of_a_terabyte_is_read_at_once(tmp_path):
     assert claude.content[0].text == " 15001\tline 15001\n 15002\tline 15002"
     assert claude.structured == {"lines_returned": 2, "truncated": True}
     assert forge.text == "1\tline 1\n2\tline 2\n"
-    assert tail.error.message == "Read failed: Scan limit exceeded; narrow the range"
+    assert tail.error.message.startswith("Read failed: Scan limit exceeded; narrow the range: the numbers of the last")
     assert whole.error.message == "Read failed: File too large; use start_line/end_line"
     assert small.error.code == "SIZE_LIMIT_EXCEEDED"
     workspace.close()

@@ -131,7 +131,7 @@ def test_a_read_beyond_its_deadline_is_answered_with_an_error(lines, endless):
 
 
 def test_progress_is_reported_to_callers_that_ask_for_it(lines, endless):
-    server = lines("--dialect", "codex", "--timeout", "1")
+    server = lines("--dialect", "codex", "--timeout", "2")
     params = {"name": "read_file", "arguments": {"file_path": str(endless), "offset": 2}}
 
     server.ask("tools/call", params)

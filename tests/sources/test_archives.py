@@ -833,7 +833,7 @@ def test_global_headers_take_a_bounded_amount_of_memory(tmp_path):
 def test_the_cache_counts_the_bytes_of_names(tmp_path):
     settled = [tmp_path / f"{number}.tar" for number in range(8)]
     for path in settled:
-        path.write_bytes(tar_of_wide_names(5))
+        path.write_bytes(tar_of_wide_names(1))
     settle()
 
     for path in settled:
