@@ -29,7 +29,7 @@ def server(tmp_path, log):
     (tree / ".env").write_text("KEY=1\n")
     with Workspace(tree) as workspace:
         server = ViewServer(Api(workspace, Activity(str(log))))
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield server
         server.shutdown()
         server.server_close()

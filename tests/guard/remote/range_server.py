@@ -37,7 +37,8 @@ class RangeServer:
 
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self._server.handle_error = lambda *_: None  # a client that went away
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
         self.url = f"http://127.0.0.1:{self._server.server_port}/files"
 
     def answer(self, handler) -> None:
@@ -91,8 +92,13 @@ def status(number: int, **headers: str):
 
 
 def hangs(seconds: float):
-    """Return a fault: no answer for some time."""
-    return lambda handler: time.sleep(seconds)
+    """Return a fault: no answer for some time, then the end of the connection."""
+
+    def answer(handler):
+        time.sleep(seconds)
+        handler.close_connection = True
+
+    return answer
 
 
 def breaks_off(sent: bytes):

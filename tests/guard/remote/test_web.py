@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import time
 
 import pytest
 
 from eyespan import Policy, Workspace
+from eyespan.guard import blocking
 from eyespan.guard.remote import source as remote_source
 from eyespan.guard.remote import store as remote_store
 from eyespan.guard.remote import web
@@ -196,11 +198,15 @@ def test_rules_of_the_host_apply(server):
 
 def test_a_store_that_hangs_ends_at_the_deadline(server, monkeypatch):
     monkeypatch.setattr(web, "REQUEST_SECONDS", 30)
-    server.faults = [hangs(3)]
+    server.faults = [hangs(0.6)]
     with Workspace(server.url, deadline_seconds=0.3) as workspace:
         reply = workspace.tool("native").call({"files": ["a.txt"]})
 
     assert "no answer within 0.3 s" in reply.text
+    until = time.monotonic() + 60
+    while blocking.stuck() and time.monotonic() < until:
+        time.sleep(0.02)  # other tests count the reads that hang
+    assert blocking.stuck() == 0
 
 
 @pytest.mark.parametrize(
