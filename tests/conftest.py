@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 
 import hypothesis
@@ -12,6 +13,12 @@ os.environ.setdefault("EYESPAN_CACHE", "off")  # No test writes to the user's ca
 # No deadline: nothing in the tests is timed, so that a busy machine cannot make them fail.
 hypothesis.settings.register_profile("eyespan", deadline=None, max_examples=examples(100))
 hypothesis.settings.load_profile("eyespan")
+
+
+def pytest_collection_finish() -> None:
+    """Leave the collected tests out of garbage collection, which some tests start often."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -172,11 +172,14 @@ class _Feeder:
                 self._parser.feed(piece)
                 self._check_depth()
             else:
+                # Since Expat 2.6 the parser may hold back the end of its input.
+                getattr(self._parser, "flush", _do_nothing)()
                 self._builder.end("")
                 self._parser.close()
                 self.is_finished = True
         except ParseError as error:
-            raise self._unreadable(f"corrupt XML in its part {self._part} (line {error.position[0]})") from None
+            place = f" (line {error.position[0]})" if hasattr(error, "position") else ""
+            raise self._unreadable(f"corrupt XML in its part {self._part}{place}") from None
         except (ValueError, LookupError) as error:  # an encoding that is unknown or not supported
             raise self._unreadable(f"the XML of its part {self._part} cannot be decoded: {error}") from None
 
@@ -190,6 +193,10 @@ class _Feeder:
 
     def _unreadable(self, reason: str) -> Unreadable:
         return Unreadable("", kind=self._kind, reason=reason)
+
+
+def _do_nothing() -> None:
+    pass  # an older parser holds nothing back
 
 
 class _RefusingBuilder(TreeBuilder):
