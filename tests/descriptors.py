@@ -10,3 +10,8 @@ def open_descriptors() -> list[str]:
     """Return the numbers in use, without those that only garbage of other tests holds."""
     gc.collect()
     return sorted(os.listdir("/proc/self/fd"))
+
+
+def leaked(before: list[str]) -> list[str]:
+    """Return the numbers that have come into use since `before`; threads of other tests may have closed some."""
+    return sorted(set(open_descriptors()) - set(before))

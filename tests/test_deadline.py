@@ -159,7 +159,7 @@ def test_a_stream_that_is_not_read_to_its_end_leaves_nothing_open(place):
 
         stream.close()
 
-        assert len(open_descriptors()) == before
+        assert len(open_descriptors()) <= before
 
 
 def test_a_root_that_does_not_respond_is_reported(place):

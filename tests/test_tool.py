@@ -23,7 +23,7 @@ from eyespan.source import Source
 from tests.dialects.asking import arguments_for
 from tests.sizes import examples
 
-from .descriptors import open_descriptors
+from .descriptors import leaked, open_descriptors
 
 NAMES = ["file_path", "path", "offset", "limit", "mode", "indentation", "start_line", "end_line", "max_lines", "head"]
 NAMES += ["tail", "show_line_numbers", "anchor_line", "max_levels", "include_siblings", "include_header", "pages"]
@@ -402,7 +402,7 @@ def test_a_read_that_fails_half_way_is_an_error_not_half_an_answer(
     assert reply.is_error
     assert os.strerror(number) in reply.text
     if before:
-        assert open_descriptors() == before
+        assert leaked(before) == []
 
 
 @pytest.mark.parametrize("most", [1, 7, 1000])

@@ -112,7 +112,7 @@ def test_no_descriptor_is_left_open(tree, backend):
                 workspace.engine.list(path)
             except (OutsideRoot, NotFound, NotRegular):
                 pass
-        assert len(open_descriptors()) == before
+        assert len(open_descriptors()) <= before
 
 
 def test_an_entry_that_vanishes_while_it_is_listed_is_other():

@@ -25,7 +25,7 @@ from eyespan.errors import (
     SystemFailure,
 )
 from eyespan.policy import Policy
-from tests.descriptors import open_descriptors
+from tests.descriptors import leaked, open_descriptors
 
 from .guard_calls import answer, ask
 
@@ -665,7 +665,7 @@ def test_without_proc_a_file_is_opened_by_name_once_more(make_guard, tmp_path, m
     monkeypatch.setattr(eyespan.guard, "os", NoProc())
 
     assert [answer(guard, path) for path in ("file", "directory/file", "link")] == [b"top", b"text", b"text"]
-    assert len(open_descriptors()) == before
+    assert len(open_descriptors()) <= before
 
 
 def test_a_workspace_that_was_closed_reads_nothing(strong, tmp_path):
@@ -790,7 +790,7 @@ def test_no_descriptor_stays_open_whatever_the_answer(backend, make_guard, tmp_p
     for _ in range(60):
         read_all()
 
-    assert open_descriptors() == before
+    assert leaked(before) == []
 
 
 @pytest.mark.parametrize("name", ["fstat", "dup", "readlink", "open", "stat"])
@@ -823,7 +823,7 @@ def test_no_descriptor_stays_open_when_a_call_fails_half_way(strong, name, numbe
                     pass
             if left > 0:
                 break  # it was never called so often
-        assert open_descriptors() == before
+        assert leaked(before) == []
 
 
 def test_the_directories_of_these_tests_are_on_a_real_file_system(tmp_path):

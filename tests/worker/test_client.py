@@ -121,7 +121,7 @@ def test_jobs_leave_no_descriptor_open(worker, file):
         except (Unreadable, Missing, TimedOut):
             pass
 
-    assert len(open_descriptors()) == before
+    assert len(open_descriptors()) <= before
 
 
 def test_the_shared_worker_has_only_the_tasks_of_the_table(file):
