@@ -419,7 +419,7 @@ def gather(cache, place, data, floor, arguments):
     home.mkdir(parents=True)
     shutil.rmtree(cache / "index", ignore_errors=True)
     config = cache / "bench.toml"
-    config.write_text(f"[tools.read_file]\nmax_scan_bytes = {1 << 62}\n")
+    config.write_text(f"[tools.read_file]\nmax_scan_bytes = {1 << 60}\n")
     python, script = place / "bin" / "python", place / "bin" / "eyespan"
     settings = {"config": config, "cached": {"EYESPAN_CACHE": str(cache / "index")}}
     found = who.ours(python, script, data, settings)

@@ -8,7 +8,7 @@ import sys
 from common import Reader, serve
 
 NAME, FOLDER = sys.argv[1], sys.argv[2]
-NO_SCAN_LIMIT = 1 << 62
+NO_SCAN_LIMIT = 1 << 60
 
 
 class Codex(Reader):

@@ -78,7 +78,7 @@ class Dialect:
         elif name in self.limits:
             is_off = value is None and name in self.can_be_off
             if not is_off and (type(value) is not int or not 0 <= value < 2**62):
-                raise ValueError(f"{name} must be a whole number from 0 on, not {value!r}")
+                raise ValueError(f"{name} must be a whole number from 0 to 2**62 - 1, not {value!r}")
 
     def _configure(self, settings: Mapping[str, Any]) -> None:
         """Take over the dialect's own settings. Raises: ValueError for an invalid value."""
