@@ -186,25 +186,25 @@ def _rar5(data: Data) -> Entries:
         head = data.at(at, 4096)
         if len(head) < 8:
             break
-        size, place = _vint(head, 4)
+        size, place = read_varint(head, 4)
         start = place
-        kind, place = _vint(head, place)
-        flags, place = _vint(head, place)
+        kind, place = read_varint(head, place)
+        flags, place = read_varint(head, place)
         packed = 0
         if flags & 1:
-            _, place = _vint(head, place)
+            _, place = read_varint(head, place)
         if flags & 2:
-            packed, place = _vint(head, place)
+            packed, place = read_varint(head, place)
         if kind == 4:
             raise Encrypted("encrypted")
         if kind == 2:
-            file_flags, place = _vint(head, place)
-            unpacked, place = _vint(head, place)
-            _, place = _vint(head, place)
+            file_flags, place = read_varint(head, place)
+            unpacked, place = read_varint(head, place)
+            _, place = read_varint(head, place)
             place += 4 * bool(file_flags & 2) + 4 * bool(file_flags & 4)
-            _, place = _vint(head, place)
-            _, place = _vint(head, place)
-            length, place = _vint(head, place)
+            _, place = read_varint(head, place)
+            _, place = read_varint(head, place)
+            length, place = read_varint(head, place)
             name = _name(head[place : place + length])
             entries.append((f"{name}/" if file_flags & 1 else name, -1 if file_flags & 9 else unpacked))
         if kind == 5 or not size:
@@ -213,7 +213,8 @@ def _rar5(data: Data) -> Entries:
     return entries
 
 
-def _vint(block: bytes, at: int) -> tuple[int, int]:
+def read_varint(block: bytes, at: int) -> tuple[int, int]:
+    """Return a number of seven bits per byte (LEB128), and the place after it. Raises: ValueError, IndexError."""
     value = shift = 0
     while shift < 64:
         byte = block[at]

@@ -11,6 +11,7 @@ import zlib
 from typing import TYPE_CHECKING
 
 from eyespan.decoders.data import text
+from eyespan.decoders.listings import read_varint
 
 if TYPE_CHECKING:
     from eyespan.decoders.data import Data
@@ -163,29 +164,17 @@ def wasm(data: Data) -> list[str]:
         if at >= len(block):
             break
         section = block[at]
-        size, at = _leb128(block, at + 1)
+        size, at = read_varint(block, at + 1)
         if section == 7:
-            count, place = _leb128(block, at)
+            count, place = read_varint(block, at)
             names = []
             for _ in range(min(count, MAX_NAMES)):
-                length, place = _leb128(block, place)
+                length, place = read_varint(block, place)
                 names.append(text(block[place : place + length]))
-                _, place = _leb128(block, place + length + 1)
+                _, place = read_varint(block, place + length + 1)
             facts.append(f"{count} exports: {', '.join(names)}{' ...' * (count > len(names))}")
         at += size
     return facts
-
-
-def _leb128(block: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while shift < 35:
-        byte = block[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 128:
-            return value, at
-    raise ValueError("a number is too long")
 
 
 # --- fonts -----------------------------------------------------------------------------------------------------------
