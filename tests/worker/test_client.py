@@ -42,7 +42,7 @@ def test_the_file_is_read_from_its_start(worker, file):
         ("loop", TimedOut, "no answer within 1.5 s"),
         ("sleep", TimedOut, "no answer within 1.5 s"),
         ("eat", Unreadable, "more memory"),
-        ("nibble", Unreadable, ""),  # Python itself may crash without any memory left
+        ("nibble", Unreadable, "more memory|crashed"),  # Python itself may crash without any memory left
         ("flood", Unreadable, "too large"),
         ("deep", Unreadable, "nested too deeply"),
         ("refuse", Unreadable, "not to my taste"),
@@ -59,7 +59,7 @@ def test_a_decoder_that_misbehaves_is_one_error_and_the_next_job_works(backend, 
             worker.run(task, file, {}, asked="data")
 
         assert type(caught.value) is error
-        assert words in str(caught.value)
+        assert any(each in str(caught.value) for each in words.split("|"))
         assert caught.value.path == "data"
         assert echo(worker, file) == ECHOED
     finally:
