@@ -247,7 +247,9 @@ class ClaudeUpstream(Claude):
     """The tool as the shipped product behaves."""
 
     name = "claude-upstream"
-    summary = "as claude, with the manners of the shipped product 2.0.14: offset from 1, an arrow, its refusals of size"
+    summary = (
+        "as claude, with the behaviour of the shipped product 2.0.14: offset from 1, an arrow, its refusals of size"
+    )
     settings = {
         **Claude.settings,
         "line_number_format": "arrow",

@@ -5,7 +5,7 @@ new or changed, so a tree that is too large for one walk is covered by several. 
 root are not entered, and the data of version control systems is left out. Memory is bounded by `MAX_DIRECTORIES` and
 `MAX_NAMES_CHARS`.
 
-The names are not judged by the policy: whoever shows one asks the policy first.
+The names are not judged by the policy: a caller that shows one asks the policy first.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Log:
             sys.stderr.write(text + "\n")
             sys.stderr.flush()
         except (OSError, ValueError):
-            pass  # nobody reads the log; requests are answered all the same
+            pass  # the log has no reader; requests are answered all the same
 
     def refused(self, status: int, reason: str, detail: str, address: str) -> None:
         """Write the reason for a refused request, unless there are too many for the same reason."""

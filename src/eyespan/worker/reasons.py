@@ -1,7 +1,7 @@
 """Texts of libraries, made fit for an answer.
 
 The message of an exception may name what only concerns this machine: paths of its files, addresses of objects in
-memory, classes of a library. None of that helps a caller, and a path tells where the host keeps its files.
+memory, classes of a library. None of that helps a caller, and a path reveals where the host keeps its files.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ MAX_MATCHING_FILES = 100
 MAX_SECONDS = 5.0
 """The limits of a search. What they leave out is noted."""
 SKIPPED = frozenset((".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", ".tox", ".mypy_cache"))
-"""Directories that a search does not enter, because nobody wrote their files; a search that names one does."""
+"""Directories that a search does not enter, because programs made their files; a search that names one does."""
 
 
 @record
