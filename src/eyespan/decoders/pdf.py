@@ -19,7 +19,7 @@ import pypdfium2.raw as pdfium
 from PIL import Image, ImageChops
 
 from eyespan.decoders import pdf_extras, pdf_layout
-from eyespan.decoders.files import read_whole
+from eyespan.decoders.files import read_up_to, read_whole
 from eyespan.errors import Unreadable
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ MAX_SCALE = 4.0
 """The most pixels for a point, so that a tiny page does not become a large image."""
 PNG_BYTES = 384 * 1024
 """A grey page that is larger than this as PNG is a scan, which JPEG suits better."""
+MAX_HELD_BYTES = 4 * 1024 * 1024
+"""A larger file is read piece by piece where it is."""
 MAX_LISTED = 200
 """The most bookmarks that are listed."""
 _REASONS = {
@@ -95,8 +97,11 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
 
 
 def _open(file: BinaryIO) -> pypdfium2.PdfDocument:
+    # pdfium reads a file in many small pieces, and each of them is a call of this process.
+    held = read_up_to(file, MAX_HELD_BYTES + 1)
+    file.seek(0)
     try:
-        return pypdfium2.PdfDocument(file)
+        return pypdfium2.PdfDocument(held if len(held) <= MAX_HELD_BYTES else file)
     except pypdfium2.PdfiumError as error:
         raise _unreadable(_REASONS.get(error.err_code, "it cannot be opened")) from None
 

@@ -4,7 +4,8 @@ The order of the text layer is the best order on real files, so it is kept. Only
 of it and shown as rows, at the place of the first of them. A page whose text layer jumps between columns of running
 text from line to line is put in order by its columns. Pages with much right-to-left or rotated text stay as they are.
 
-    words      pieces of the text layer between blanks, with their boxes
+    pieces     text of the layer between blanks: left, top, right and bottom, and the places of its start and end
+    words      pieces with their text
     segments   words of one line with no wide gap between them
     rows       the segments that stand on one line, from left to right
 """
@@ -13,9 +14,11 @@ from __future__ import annotations
 
 import ctypes
 import re
+import struct
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from itertools import pairwise
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
 import pypdfium2.raw as pdfium
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
     Box = tuple[float, float, float, float]
     Span = tuple[float, float]
+    Piece = tuple[float, float, float, float, int, int]
 
 MAX_WORDS = 20_000
 """A page with more words is shown as it is."""
@@ -37,12 +41,35 @@ WIDE_GAP = 0.95
 """A wider gap than this share of the line's height separates two segments."""
 MAX_GAP_LINES = 3.2
 """A table ends at a gap of so many lines."""
+MAX_TRIES = 10
+"""Rows that are no table are tried again without the first, at most so often, because it may be a title."""
 MAX_CELL_CHARS = 90
 """With longer cells on average, columns are running text and no table."""
 _PIECE = re.compile(r"[^ \t\r\n\x0b\x0c\xa0\0]+")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
 _HYPHENS = "\ufffe\x02"
 """pdfium writes these for a hyphen at the end of a line."""
+_FLOATS = struct.Struct("4f")
+
+
+def _address_of(pointer: Any) -> int:
+    """Return a pointer of pdfium as a number; 0 for none."""
+    return ctypes.cast(pointer, ctypes.c_void_p).value or 0
+
+
+def _plain_call(function: Any, result: Any, *parameters: Any) -> Any:
+    """Return a function of pdfium that takes addresses as numbers.
+
+    The checks of typed pointers take twice the time of the call, and a page has some thousand calls.
+    """
+    return ctypes.CFUNCTYPE(result, *parameters)(_address_of(function))
+
+
+_ADDRESS, _INT = ctypes.c_void_p, ctypes.c_int
+_loose_box = _plain_call(pdfium.FPDFText_GetLooseCharBox, _INT, _ADDRESS, _INT, _ADDRESS)
+_page_object = _plain_call(pdfium.FPDFPage_GetObject, _ADDRESS, _ADDRESS, _INT)
+_object_type = _plain_call(pdfium.FPDFPageObj_GetType, _INT, _ADDRESS)
+_object_bounds = _plain_call(pdfium.FPDFPageObj_GetBounds, _INT, _ADDRESS, *[_ADDRESS] * 4)
 
 
 @dataclass(slots=True)
@@ -68,6 +95,8 @@ class Segment:
     bottom: float
     words: list[Word] = field(default_factory=list)
     made_text: str = ""
+    column: int = 0
+    """The column of the table that the segment is tried in."""
 
     @property
     def text(self) -> str:
@@ -87,8 +116,12 @@ class Segment:
     def add(self, word: Word) -> None:
         """Append a word to the right."""
         self.words.append(word)
-        self.right, self.top = max(self.right, word.right), min(self.top, word.top)
-        self.bottom = max(self.bottom, word.bottom)
+        if word.right > self.right:
+            self.right = word.right
+        if word.top < self.top:
+            self.top = word.top
+        if word.bottom > self.bottom:
+            self.bottom = word.bottom
 
 
 Row = list[Segment]
@@ -121,10 +154,12 @@ def page_text(page: pypdfium2.PdfPage, layer: Any) -> str:
 
 
 def _laid_out(page: pypdfium2.PdfPage, layer: Any, text: str, plain: str) -> str:
-    words, odd = read_words(page, layer, text)
-    if not words or len(words) > MAX_WORDS or odd * 4 > len(words) or _is_right_to_left(plain):
+    pieces, odd = read_pieces(page, layer, text)
+    if not pieces or len(pieces) > MAX_WORDS or odd * 4 > len(pieces) or _is_right_to_left(plain):
         return plain
-    rows = rows_of(words)
+    if _is_one_column(pieces):
+        return plain
+    rows = rows_of(words_of(pieces, text))
     if sum([len(row) > 1 for row in rows]) < 3:
         return plain
     rules = _Rules(page)
@@ -179,30 +214,74 @@ def _is_right_to_left(text: str) -> bool:
 # --- words and rows --------------------------------------------------------------------------------------------------
 
 
-def read_words(page: pypdfium2.PdfPage, layer: Any, text: str) -> tuple[list[Word], int]:
-    """Return the words with their boxes, and the number of those that have none or are rotated."""
+def read_pieces(page: pypdfium2.PdfPage, layer: Any, text: str) -> tuple[list[Piece], int]:
+    """Return the pieces between blanks with their boxes, and the number of those that have none or are rotated."""
     place = _places(page, layer)
-    words: list[Word] = []
+    pieces: list[Piece] = []
     odd = 0
-    for piece in _PIECE.finditer(text):
-        start, end = piece.span()
-        first = place(start)
-        last = place(end - 1) if end - start > 1 else first
-        height = first[3] - first[1]
-        if height <= 0 or first[2] < first[0]:
+    for found in _PIECE.finditer(text):
+        start, end = found.span()
+        first = left, top, right, bottom = place(start)
+        height = bottom - top
+        if height <= 0 or right < left:
             odd += 1
-        elif abs(last[1] - first[1]) > 0.5 * height or last[0] < first[0] - 0.1:
-            parts = _split_word(piece[0], start, [place(index) for index in range(start, end)], height)
-            # Rotated letters stand below each other; a hyphen joins two lines.
-            if len(parts) > 2:
-                odd += 1
-            else:
-                words += parts
-        else:
-            shown = piece[0].replace("\ufffe", "-").replace("\x02", "-")
-            box = (first[0], min(first[1], last[1]), max(first[2], last[2]), max(first[3], last[3]))
-            words.append(Word(*box, shown, start, end))
-    return words, odd
+            continue
+        if end - start > 1:
+            last = last_left, last_top, last_right, last_bottom = place(end - 1)
+            if abs(last_top - top) > 0.5 * height or last_left < left - 0.1:
+                parts = _split_piece(
+                    start, [first, *[place(index) for index in range(start + 1, end - 1)], last], height
+                )
+                # Rotated letters stand below each other; a hyphen joins two lines.
+                if len(parts) > 2:
+                    odd += 1
+                else:
+                    pieces += parts
+                continue
+            if last_top < top:
+                top = last_top
+            if last_right > right:
+                right = last_right
+            if last_bottom > bottom:
+                bottom = last_bottom
+        pieces.append((left, top, right, bottom, start, end))
+    return pieces, odd
+
+
+def words_of(pieces: list[Piece], text: str) -> list[Word]:
+    """Return the pieces as words."""
+    shown = text.replace("\ufffe", "-").replace("\x02", "-")
+    return [
+        Word(left, top, right, bottom, shown[start:end], start, end) for left, top, right, bottom, start, end in pieces
+    ]
+
+
+def _is_one_column(pieces: list[Piece]) -> bool:
+    """Return True if each line of the text layer stands below the one before, nearly all of them without wide gaps.
+
+    Such a page has neither tables nor columns. This is most pages, and takes a fraction of the time of rows.
+    """
+    gaps = 0
+    middle = height = right = -1e9
+    for left, top, edge, bottom, _, _ in pieces:
+        own, tall = (top + bottom) / 2, bottom - top
+        low, high = (tall, height) if tall < height else (height, tall)
+        slack = 0.4 * low + 0.05 * high
+        shift = own - middle
+        if shift <= -slack:
+            return False
+        if shift >= slack:
+            middle, height, right = own, tall, edge
+            continue
+        if left < right - tall:
+            return False
+        if left - right >= WIDE_GAP * min(low, 30) + 0.5:
+            gaps += 1
+            if gaps == 3:
+                return False
+        if edge > right:
+            right = edge
+    return True
 
 
 def _places(page: pypdfium2.PdfPage, layer: Any) -> Callable[[int], Box]:
@@ -210,15 +289,16 @@ def _places(page: pypdfium2.PdfPage, layer: Any) -> Callable[[int], Box]:
     width, height = page.get_size()
     rotation = page.get_rotation()
     left, bottom, _, _ = page.get_bbox()
-    box = pdfium.FS_RECTF()
-    reference = ctypes.byref(box)
-    loose = pdfium.FPDFText_GetLooseCharBox
+    upper = height + bottom
+    box = ctypes.create_string_buffer(_FLOATS.size)  # left, top, right, bottom, as in FS_RECTF
+    read_floats, text_page, address = _FLOATS.unpack_from, _address_of(layer), ctypes.addressof(box)
 
     def place(index: int) -> Box:
-        loose(layer, index, reference)
-        x0, y0, x1, y1 = box.left - left, box.bottom - bottom, box.right - left, box.top - bottom
+        _loose_box(text_page, index, address)
+        x0, y1, x1, y0 = read_floats(box)
         if rotation == 0:
-            return x0, height - y1, x1, height - y0
+            return x0 - left, upper - y1, x1 - left, upper - y0
+        x0, y0, x1, y1 = x0 - left, y0 - bottom, x1 - left, y1 - bottom
         if rotation == 90:
             return y0, x0, y1, x1
         if rotation == 180:
@@ -228,19 +308,17 @@ def _places(page: pypdfium2.PdfPage, layer: Any) -> Callable[[int], Box]:
     return place
 
 
-def _split_word(text: str, start: int, boxes: list[Box], height: float) -> list[Word]:
-    """Return the parts of a word that goes over several lines."""
-    parts: list[Word] = []
+def _split_piece(start: int, boxes: list[Box], height: float) -> list[Piece]:
+    """Return the parts of a piece that goes over several lines."""
+    parts: list[Piece] = []
     begin = 0
     for at in range(1, len(boxes) + 1):
         if at < len(boxes):
             is_same_line = abs(boxes[at][1] - boxes[at - 1][1]) <= 0.5 * height
             if is_same_line and boxes[at][0] >= boxes[at - 1][0] - height:
                 continue
-        part = boxes[begin:at]
-        edges = (min(b[0] for b in part), min(b[1] for b in part), max(b[2] for b in part), max(b[3] for b in part))
-        shown = text[begin:at].replace("\ufffe", "-").replace("\x02", "-")
-        parts.append(Word(*edges, shown, start + begin, start + at))
+        lefts, tops, rights, bottoms = zip(*boxes[begin:at], strict=True)
+        parts.append((min(lefts), min(tops), max(rights), max(bottoms), start + begin, start + at))
         begin = at
     return parts
 
@@ -248,25 +326,35 @@ def _split_word(text: str, start: int, boxes: list[Box], height: float) -> list[
 def rows_of(words: list[Word]) -> list[Row]:
     """Return the words by lines from top to bottom, as segments from left to right."""
     lines: list[tuple[float, float, list[Word]]] = []
-    for word in sorted(words, key=lambda word: word.top + word.bottom):
-        middle, height = (word.top + word.bottom) / 2, word.bottom - word.top
-        for line in reversed(lines[-MAX_ROWS_BACK:]):
-            if abs(line[0] - middle) < 0.4 * min(height, line[1]) + 0.05 * max(height, line[1]):
-                line[2].append(word)
+    for twice, word in sorted([(word.top + word.bottom, word) for word in words], key=itemgetter(0)):
+        middle, height = twice / 2, word.bottom - word.top
+        for at in range(len(lines) - 1, max(-1, len(lines) - 1 - MAX_ROWS_BACK), -1):
+            other, line_height, members = lines[at]
+            low, high = (height, line_height) if height < line_height else (line_height, height)
+            if abs(other - middle) < 0.4 * low + 0.05 * high:
+                members.append(word)
                 break
         else:
             lines.append((middle, height, [word]))
-    return [_segments(members, height) for _, height, members in sorted(lines, key=lambda line: line[0])]
+    return [_segments(members, height) for _, height, members in sorted(lines, key=itemgetter(0))]
 
 
 def _segments(words: list[Word], height: float) -> Row:
     row: Row = []
-    for word in sorted(words, key=lambda word: word.left):
-        if row and word.left - row[-1].right < WIDE_GAP * min(height, 30) + 0.5:
-            row[-1].add(word)
+    wide = WIDE_GAP * min(height, 30) + 0.5
+    right = -wide
+    last: Segment | None = None
+    for word in sorted(words, key=_left_edge):
+        if last is not None and word.left - right < wide:
+            last.add(word)
         else:
-            row.append(Segment(word.left, word.top, word.right, word.bottom, [word]))
+            last = Segment(word.left, word.top, word.right, word.bottom, [word])
+            row.append(last)
+        right = last.right
     return row
+
+
+_left_edge = attrgetter("left")
 
 
 # --- columns of running text -----------------------------------------------------------------------------------------
@@ -377,10 +465,12 @@ def _is_running_text(segments: list[Segment], again: bool = True) -> bool:
 def blocks_of(rows: list[Row], rules: _Rules) -> list[Table | Row]:
     """Return the tables and the other rows of a run."""
     blocks: list[Table | Row] = []
-    at = 0
+    at = tries = last_end = 0
     while at < len(rows):
         end, spans = _table_end(rows, at)
-        table = _make_table(rows[at:end], spans, rules) if end > at else None
+        tries = tries + 1 if end == last_end else 0
+        last_end = end
+        table = _make_table(rows[at:end], spans, rules) if end > at and tries < MAX_TRIES else None
         if table is None:
             blocks.append(rows[at])
             at += 1
@@ -401,7 +491,7 @@ def _table_end(rows: list[Row], start: int) -> tuple[int, list[Span]]:
             break
         if len(row) == 1 and not (several and _is_within(row[0], spans)):
             break
-        trial = spans_of([*_as_rows(spans, rows[start] if end > start else row), row])
+        trial = _joined_spans([*spans, *[(s.left, s.right) for s in row]])
         if len(trial) < 2 or (several >= 2 and (len(trial) < 0.7 * len(spans) or len(trial) < len(spans) - 1)):
             break
         spans = trial
@@ -413,21 +503,25 @@ def _table_end(rows: list[Row], start: int) -> tuple[int, list[Span]]:
     return (end, spans) if is_table else (start, [])
 
 
-def _as_rows(spans: list[Span], sample: Row) -> list[Row]:
-    """Return columns as a row, so that those of one more row can be added without counting all rows again."""
-    top, bottom = sample[0].top, sample[0].bottom
-    return [[Segment(low, top, high, bottom) for low, high in spans]] if spans else []
-
-
 def spans_of(rows: Iterable[Row]) -> list[Span]:
     """Return the intervals of x that hold text; between them is white space in all rows."""
-    spans: list[list[float]] = []
-    for s in sorted([s for row in rows for s in row], key=lambda s: s.left):
-        if spans and s.left < spans[-1][1] - 0.5:
-            spans[-1][1] = max(spans[-1][1], s.right)
+    return _joined_spans([(s.left, s.right) for row in rows for s in row])
+
+
+def _joined_spans(parts: list[Span]) -> list[Span]:
+    """Return intervals from left to right, those that overlap as one."""
+    parts.sort(key=itemgetter(0))
+    joined: list[Span] = []
+    low = high = 0.0
+    for left, right in parts:
+        if joined and left < high - 0.5:
+            if right > high:
+                high = right
+                joined[-1] = low, high
         else:
-            spans.append([s.left, s.right])
-    return [(low, high) for low, high in spans]
+            low, high = left, right
+            joined.append((low, high))
+    return joined
 
 
 def _is_within(segment: Segment, spans: list[Span]) -> bool:
@@ -445,14 +539,22 @@ def _make_table(rows: list[Row], spans: list[Span], rules: _Rules) -> Table | No
     """Return the table of these rows; None if its cells are more likely running text."""
     words = [word for row in rows for s in row for word in s.words]
     rows, spans = _finer(rows, spans)
-    cells = _without_split_headings(_cells_of_several_lines(rows, spans) or _cells_by_lines(rows, spans, rules))
-    if len(cells[0]) == 2 and _is_by_columns(rows, spans) and not _has_numbers(cells):
+    in_order = [s for row in rows for s in row]
+    for s in in_order:
+        s.column = _column(s, spans)
+    in_order.sort(key=_text_start)
+    made = _cells_of_several_lines(in_order, len(spans)) or _cells_by_lines(rows, spans, rules)
+    cells = _without_split_headings(made)
+    if len(cells[0]) == 2 and _is_by_columns(in_order, len(spans)) and not _has_numbers(cells):
         return None  # two blocks of text beside each other, such as addresses
     filled = [cell for row in cells for cell in row if cell]
     if len(cells) < 2 or len(cells[0]) < 2:
         return None
     is_prose = sum(map(len, filled)) > MAX_CELL_CHARS * len(filled) or _is_mostly_prose(cells)
-    return None if is_prose or not _is_grid(rows, spans, cells) else Table(cells, words)
+    return None if is_prose or not _is_grid(rows, cells) else Table(cells, words)
+
+
+_text_start = attrgetter("start")
 
 
 LEAST_FILLED = 0.45
@@ -463,7 +565,7 @@ LEAST_ALIGNED = 0.65
 MOST_OVERLAPPING = 0.2
 
 
-def _is_grid(rows: list[Row], spans: list[Span], cells: list[list[str]]) -> bool:
+def _is_grid(rows: list[Row], cells: list[list[str]]) -> bool:
     """Return True if rows and columns are sure: few cells are empty, columns are aligned, lines do not overlap.
 
     The labels of a diagram, the marks of an axis and the parts of a formula are none.
@@ -482,7 +584,7 @@ def _is_grid(rows: list[Row], spans: list[Span], cells: list[list[str]]) -> bool
         return False
     columns: dict[int, list[Segment]] = {}
     for s in [s for row in rows for s in row]:
-        columns.setdefault(_column(s, spans), []).append(s)
+        columns.setdefault(s.column, []).append(s)
     aligned = sum([_most_aligned(members) for members in columns.values()])
     return aligned >= LEAST_ALIGNED * sum(map(len, columns.values()))
 
@@ -512,10 +614,9 @@ def _is_mostly_prose(cells: list[list[str]]) -> bool:
     return long * 2 > len(filled)
 
 
-def _is_by_columns(rows: list[Row], spans: list[Span]) -> bool:
-    """Return True if the text layer has all of one column before the next."""
-    columns = [_column(s, spans) for s in sorted([s for row in rows for s in row], key=lambda s: s.start)]
-    return sum([a != b for a, b in pairwise(columns)]) < len(spans) + 1
+def _is_by_columns(in_order: list[Segment], columns: int) -> bool:
+    """Return True if the text layer, whose order the segments have, has all of one column before the next."""
+    return sum([a.column != b.column for a, b in pairwise(in_order)]) < columns + 1
 
 
 def _has_numbers(cells: list[list[str]]) -> bool:
@@ -554,17 +655,26 @@ def _column(segment: Segment | Word, spans: Sequence[Span]) -> int:
 def _finer(rows: list[Row], spans: list[Span]) -> tuple[list[Row], list[Span]]:
     """Divide columns where a narrow strip is free in all rows and most rows have words on both sides."""
     finer: list[Span] = []
+    lines = [[word for s in row for word in s.words] for row in rows]
+    ordered = sorted([word for words in lines for word in words], key=_left_edge)
+    at = 0
     for low, high in spans:
-        held = [[w for s in row for w in s.words if w.left < high and w.right > low] for row in rows]
-        held = [words for words in held if words]
         cuts = [low]
-        parts = _word_spans([word for words in held for word in words])
-        for (_, left), (right, _) in pairwise(parts):
-            x = (left + right) / 2
+        while at < len(ordered) and ordered[at].right <= low:
+            at += 1
+        until = bisect_left(ordered, high, at, key=_left_edge)
+        parts = _joined_spans([(word.left, word.right) for word in ordered[at:until] if word.right > low])
+        if len(parts) > 1:
+            held = [[w for w in words if w.left < high and w.right > low] for words in lines]
+            held = [words for words in held if words]
             height = held[0][0].bottom - held[0][0].top
-            both = sum([any(w.right < x for w in words) and any(w.left > x for w in words) for words in held])
-            if len(held) >= 4 and right - left > 0.3 * height and both >= 0.6 * len(held):
-                cuts.append(x)
+            edges = [(min([w.right for w in words]), max([w.left for w in words])) for words in held]
+            for (_, left), (right, _) in pairwise(parts):
+                if len(held) < 4 or right - left <= 0.3 * height:
+                    continue
+                x = (left + right) / 2
+                if sum([first < x < last for first, last in edges]) >= 0.6 * len(held):
+                    cuts.append(x)
         finer += list(zip(cuts, [*cuts[1:], high], strict=True))
     if len(finer) == len(spans):
         return rows, spans
@@ -583,10 +693,6 @@ def _finer(rows: list[Row], spans: list[Span]) -> tuple[list[Row], list[Span]]:
     return divided, finer
 
 
-def _word_spans(words: list[Word]) -> list[Span]:
-    return spans_of([[Segment(word.left, word.top, word.right, word.bottom)] for word in words])
-
-
 @dataclass(slots=True)
 class _Cell:
     column: int
@@ -597,11 +703,11 @@ class _Cell:
     lines: int = 1
 
 
-def _cells_of_several_lines(rows: list[Row], spans: list[Span]) -> list[list[str]] | None:
+def _cells_of_several_lines(in_order: list[Segment], columns: int) -> list[list[str]] | None:
     """Return the rows of a table whose cells go over several lines, if the text layer writes cell by cell."""
     cells: list[_Cell] = []
-    for s in sorted([s for row in rows for s in row], key=lambda s: s.start):
-        column = _column(s, spans)
+    for s in in_order:
+        column = s.column
         last = cells[-1] if cells else None
         is_next_line = last is not None and last.column == column and s.top > last.last_top
         if last is not None and is_next_line and s.top - last.bottom < 0.6 * (s.bottom - s.top):
@@ -624,7 +730,7 @@ def _cells_of_several_lines(rows: list[Row], spans: list[Span]) -> list[list[str
         return None  # two cells of one column beside a taller one
     if len(table) == 1:
         return None  # written column by column, each of them looks like one cell
-    return [[next((c.text for c in row if c.column == at), "") for at in range(len(spans))] for row in table]
+    return [[next((c.text for c in row if c.column == at), "") for at in range(columns)] for row in table]
 
 
 def _cells_by_lines(rows: list[Row], spans: list[Span], rules: _Rules) -> list[list[str]]:
@@ -638,10 +744,9 @@ def _cells_by_lines(rows: list[Row], spans: list[Span], rules: _Rules) -> list[l
     for row in rows:
         cells = [""] * len(spans)
         for s in row:
-            column = _column(s, spans)
-            cells[column] = f"{cells[column]} {s.text}".strip()
+            cells[s.column] = f"{cells[s.column]} {s.text}".strip()
         top, bottom = row[0].top, row[0].bottom
-        band = sum([y < (top + bottom) / 2 for y in heights])
+        band = bisect_left(heights, (top + bottom) / 2)
         filled = sum(map(bool, cells))
         if not table:
             is_same = False
@@ -689,12 +794,13 @@ def _read_rules(page: pypdfium2.PdfPage) -> list[tuple[float, float, float]]:
     """Return left, right and y of the horizontal lines of a page."""
     height = page.get_size()[1]
     found: list[tuple[float, float, float]] = []
-    edges = [ctypes.c_float() for _ in range(4)]
+    edges = ctypes.create_string_buffer(_FLOATS.size)
+    places = [ctypes.addressof(edges) + 4 * at for at in range(4)]
+    handle = _address_of(page.raw)
     for index in range(min(MAX_RULES, pdfium.FPDFPage_CountObjects(page.raw))):
-        item = pdfium.FPDFPage_GetObject(page.raw, index)
-        is_path = pdfium.FPDFPageObj_GetType(item) == pdfium.FPDF_PAGEOBJ_PATH
-        if is_path and pdfium.FPDFPageObj_GetBounds(item, *edges):
-            left, bottom, right, top = (edge.value for edge in edges)
+        item = _page_object(handle, index)
+        if _object_type(item) == pdfium.FPDF_PAGEOBJ_PATH and _object_bounds(item, *places):
+            left, bottom, right, top = _FLOATS.unpack_from(edges)
             found.append((left, right, height - bottom))
             if top - bottom >= 3:
                 found.append((left, right, height - top))
