@@ -54,6 +54,7 @@ OPENING_FILES = {
     "server/audit.py": "the audit log that the host named",
     "server/auth/rate.py": "memory shared by the worker processes, not a file",
     "server/auth/tokens.py": "the server's own token and the host's list of tokens",
+    "server/http/cancellation.py": "anonymous memory that the workers share",
     "server/http/metrics.py": "memory shared by the worker processes, not a file",
     "server/http/reload.py": "memory shared by the worker processes, not a file",
     "server/http/tls.py": "the certificate and key that the host named",

@@ -74,6 +74,11 @@ def error_answer(request_id: Any, error: RpcError) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": known, "error": error.as_json()}
 
 
+def cancelled(request_id: Any) -> dict[str, Any]:
+    """Return the answer to a cancelled request, for transports that need one."""
+    return error_answer(request_id, RpcError(protocol.CANCELLED, "Request cancelled"))
+
+
 def progress(token: str | int, done_bytes: int, total_bytes: int) -> dict[str, Any]:
     """Return the notification about the progress of a request."""
     params = {"progressToken": token, "progress": done_bytes, "total": total_bytes}

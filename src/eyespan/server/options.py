@@ -69,7 +69,8 @@ def validate(options: ServeOptions) -> None:
         return
     if options.client_roots:
         raise InvalidOptions(
-            "--client-roots works only over standard input and output: HTTP has no way to ask a client"
+            "--client-roots works only over standard input and output: requests over HTTP share no state; "
+            "give callers directories of their own with --tokens"
         )
     host = options.http[0]
     is_local = is_loopback(host) or host == SYSTEMD or host.startswith(LOCAL_PREFIX)

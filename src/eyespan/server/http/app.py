@@ -10,6 +10,7 @@ from eyespan.server.options import SYSTEMD, InvalidOptions, ServeOptions
 try:
     from eyespan.server.auth.rate import SharedSlots
     from eyespan.server.http import connections
+    from eyespan.server.http.cancellation import Mailbox
     from eyespan.server.http.listening import listen, port_of, url_of, with_address
     from eyespan.server.http.metrics import Metrics
     from eyespan.server.http.reload import Keeper, has_token_files, on_hangup
@@ -69,6 +70,7 @@ def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
         is_passed=is_passed,
         metrics=Metrics(options.workers),
         slots=slots,
+        mailbox=Mailbox(options.workers),
         log=log,
         notifier=notifier,
         keeper=keeper,

@@ -8,7 +8,6 @@ and bytes that still arrive are read and dropped, since a reset would take the a
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from http import HTTPStatus
 
 import httptools
@@ -16,7 +15,7 @@ import httptools
 from eyespan.context import CallContext
 from eyespan.server import json_lines, messages, protocol
 from eyespan.server.auth import OAuthIssuer
-from eyespan.server.http import checks, connections, exchange
+from eyespan.server.http import cancellation, checks, connections, exchange
 from eyespan.server.http.calls import Call
 from eyespan.server.http.checks import Head, Rejected
 from eyespan.server.progress import throttle
@@ -86,13 +85,19 @@ class Incoming:
 class Connection(asyncio.Protocol):
     """The protocol of one connection. `server` has what all connections share."""
 
+    __slots__ = (
+        "_answering", "_cannot_write", "_context", "_dropped_bytes", "_has_answered", "_has_events", "_has_token",
+        "_incoming", "_is_deaf", "_is_upgrade", "_parser", "_ping", "_received", "_server", "_transport", "address",
+        "is_refused", "phase", "since",
+    )  # fmt: skip
+
     def __init__(self, server: HttpServer) -> None:
         self._server = server
         self._transport: asyncio.Transport
         self._parser: Any = httptools.HttpRequestParser(self)
         self._incoming: Incoming | None = None
         """The request whose bytes arrive."""
-        self._received: deque[Incoming] = deque()
+        self._received: list[Incoming] = []
         """Requests that wait for the answer to an earlier one of this connection."""
         self._answering: Incoming | None = None
         self._context: CallContext | None = None
@@ -360,20 +365,34 @@ class Connection(asyncio.Protocol):
             meta = message.params.setdefault("_meta", {})
             if isinstance(meta, dict):
                 meta.setdefault("traceparent", incoming.headers[b"traceparent"][0].decode("latin-1"))
+        caller, is_modern = incoming.caller, received.is_modern
         if message.request_id is None:
+            if message.method == "notifications/cancelled" and not is_modern and isinstance(message.params, dict):
+                stopped = cancellation.key_of(caller.name, incoming.headers, message.params.get("requestId"))
+                if stopped is not None:
+                    server.cancellations.cancel(stopped)
             self._send(202, b"", [])
             return
-        session = Session(server.services.of(incoming.caller), holder=incoming.caller.name, version=received.version)
-        is_modern = received.is_modern
+        session = Session(server.services.of(caller), holder=caller.name, version=received.version)
         if message.method not in protocol.READING_METHODS:
             answer = messages.answer(session, message, CallContext())
-            self._send(exchange.status_of(answer, is_modern), _JSON, json_lines.dumps(answer))
+            headers = _JSON
+            if message.method == "initialize" and "result" in answer:
+                headers += b"mcp-session-id: %s\r\n" % cancellation.new_session()
+            self._send(exchange.status_of(answer, is_modern), headers, json_lines.dumps(answer))
             return
         on_progress = self._on_progress(message.params) if received.accepts_events else None
         context = CallContext(server.options.timeout_seconds, on_progress, may_block=False)
         self._context = context
+        key = None if is_modern else cancellation.key_of(caller.name, incoming.headers, message.request_id)
+        if key is not None:
+            server.cancellations.add(key, context)
 
         def done(answer: dict[str, Any], pieces: list[bytes]) -> None:
+            if key is not None:
+                server.cancellations.remove(key, context)
+            if context.cancelled and received.accepts_events:
+                pieces = []  # a cancelled request gets no answer
             self._finish_call(context, exchange.status_of(answer, is_modern), answer, pieces)
 
         server.calls.start(Call(message, session, context, done))
@@ -382,7 +401,9 @@ class Connection(asyncio.Protocol):
         if self._context is not context or self._transport.is_closing():
             return  # the client has disconnected
         self._context = None
-        if self._has_events:
+        if not pieces:
+            self._send_event([], is_last=True)
+        elif self._has_events:
             self._send_event([b"event: message\r\ndata: ", *pieces, b"\r\n\r\n"], is_last=True)
         elif answer.get("error", {}).get("code") == protocol.BUSY:
             self._send(status, _JSON + b"retry-after: 1\r\n", pieces)
@@ -450,7 +471,10 @@ class Connection(asyncio.Protocol):
             self._start_ping()
         if is_chunked:
             size = sum([len(piece) for piece in pieces])
-            pieces = [b"%x\r\n" % size, *pieces, b"\r\n0\r\n\r\n" if is_last else b"\r\n"]
+            if size:
+                pieces = [b"%x\r\n" % size, *pieces, b"\r\n"]
+            if is_last:
+                pieces.append(b"0\r\n\r\n")
         self._write(pieces)
         if is_last:
             self._stop_ping()
@@ -497,7 +521,7 @@ class Connection(asyncio.Protocol):
     def _answer_next(self) -> None:
         if self._answering is not None or not self._received or self._transport.is_closing():
             return
-        incoming = self._received.popleft()
+        incoming = self._received.pop(0)
         if not self._received:
             self._transport.resume_reading()
         self._answer(incoming)

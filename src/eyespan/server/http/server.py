@@ -11,6 +11,7 @@ from eyespan.server.auth import Caller, OAuthIssuer, Tokens
 from eyespan.server.auth.rate import RateLimiter
 from eyespan.server.http import checks, connections, oauth_metadata
 from eyespan.server.http.calls import Calls
+from eyespan.server.http.cancellation import Cancellations
 from eyespan.server.http.checks import Rejected
 from eyespan.server.http.connection import Connection
 from eyespan.server.http.listening import BACKLOG
@@ -58,6 +59,7 @@ class HttpServer:
 
             self._telemetry = Telemetry()
         self.calls = Calls(loop, setup.options.calls, setup.metrics, self._telemetry)
+        self.cancellations = Cancellations(setup.mailbox)
         self.metadata = b""
         self._challenge = "Bearer"
         metadata_path = None
@@ -194,6 +196,7 @@ class HttpServer:
         for connection in connections.to_abort(unsent, MAX_UNSENT_BYTES):
             connection.abort()
         self.calls.expire(now)
+        self.cancellations.look()
         if self._secrets is not None and self._secrets.version != self._secrets_version:
             self._reload()
         self.loop.call_later(SWEEP_SECONDS, self._sweep)

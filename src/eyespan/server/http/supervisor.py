@@ -84,6 +84,7 @@ class Supervisor:
                 if each is not None:
                     each.close()
             self._setup.metrics.take_row(row)
+            self._setup.mailbox.take_row(row)
             status = run_worker(self._setup, signals, parent_fd=self._alive[0])
         except BaseException as error:
             self._setup.log.write("worker", f"worker: {type(error).__name__}: {valid_text(str(error))}")

@@ -8,6 +8,7 @@ import socket
 
 from eyespan.record import record
 from eyespan.server.auth.rate import SharedSlots
+from eyespan.server.http.cancellation import Mailbox
 from eyespan.server.http.memory import return_free_memory
 from eyespan.server.http.metrics import Metrics
 from eyespan.server.http.server import HttpServer
@@ -38,6 +39,7 @@ class WorkerSetup:
     """systemd has passed the socket and holds it open."""
     metrics: Metrics
     slots: SharedSlots
+    mailbox: Mailbox
     log: Log
     capacity: int
     """The number of connections of one worker."""
