@@ -17,7 +17,8 @@ from eyespan.server.service import Service
 
 SETS = Path(__file__).parent / "conformance"
 WHOLE_MACHINE = {"codex", "claude"}
-TOOLSETS = ("filesystem", "text-editor", "gemini", "kimi")
+SEEDS = ("codex", "workspace", "forge", "claude")
+TOOLSETS = sorted(path.parent.name for path in SETS.glob("*/cases.jsonl") if path.parent.name not in SEEDS)
 """The sets whose cases name a tool and give the content blocks that an MCP server sends."""
 
 

@@ -8,6 +8,7 @@ import random
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,10 @@ from eyespan.context import CallContext
 from eyespan.server.service import Service
 from proof.originals.tree import make_tree
 
-ORIGINALS = ("filesystem", "gemini", "kimi")
+ORIGINALS = tuple(
+    sorted(path.stem for path in Path(__file__).parent.glob("*.py") if "\nDIALECT = " in path.read_text("utf-8"))
+)
+"""The modules that know an original; each names its dialect."""
 MAX_SHOWN = 10
 
 
@@ -45,9 +49,8 @@ def compare(name: str, calls: int, seed: int) -> int:
         try:
             with Workspace(root) as workspace:
                 service = Service(workspace, [module.DIALECT])
-                for _ in range(calls):
-                    tool, arguments = module.random_call(rng, root, names)
-                    theirs = original.call(tool, arguments)
+                made = [module.random_call(rng, root, names) for _ in range(calls)]
+                for (tool, arguments), theirs in zip(made, answers(original, made), strict=True):
                     ours = own_answer(service, tool, arguments)
                     if theirs != ours:
                         reason = module.explain(tool, arguments, theirs, ours, root)
@@ -66,17 +69,29 @@ def compare(name: str, calls: int, seed: int) -> int:
     return 1 if unexplained else 0
 
 
-def install(peer: str) -> Path:
-    """Return the place where the original is installed. Raises: SystemExit, if it cannot be installed."""
+def answers(original: Any, calls: list[tuple[str, dict[str, Any]]]) -> Iterator[tuple[bool, Any]]:
+    """Yield the answers of an original: one call after the other, or as many at a time as it takes."""
+    if hasattr(original, "call_all"):
+        yield from original.call_all(calls)
+    else:
+        for tool, arguments in calls:
+            yield original.call(tool, arguments)
+
+
+def install(peer: str | tuple[Any, ...]) -> Path:
+    """Return the place where the original is installed. Raises: SystemExit, if it cannot be installed.
+
+    `peer` names a peer of the benchmark, or is the row of one that only these proofs use.
+    """
     bench = str(Path(__file__).resolve().parents[2] / "bench")
     if bench not in sys.path:
         sys.path.insert(0, bench)
     peers: Any = import_module("peers")
-    (row,) = [one for one in peers.PEERS if one.name == peer]
+    row = peers.Peer(*peer) if isinstance(peer, tuple) else next(one for one in peers.PEERS if one.name == peer)
     cache = peers.cache_folder()
     problem = peers.install(cache, row)
     if problem:
-        raise SystemExit(f"{peer} cannot be installed: {problem}")
+        raise SystemExit(f"{row.name} cannot be installed: {problem}")
     place: Path = peers.place(cache, row)
     return place
 

@@ -22,7 +22,6 @@ LINES = [
     *(
         "a\u2028b",
         "c\x0bd\x0ce",
-        "lone\rreturn",
         "x" * 120,
         "y" * 2100,
         "\u3042" * 700,
@@ -75,7 +74,8 @@ def make_tree(root: Path, seed: int, files: int = 60) -> list[str]:
 def _contents(rng: random.Random) -> bytes:
     count = rng.choice([0, 1, 2, 3, 5, 20, 90])
     end = rng.choice(ENDS)
-    text = end.join([rng.choice(LINES).encode() for _ in range(count)])
+    lines = [*LINES, "lone\rreturn"] if rng.random() < 0.1 else LINES
+    text = end.join([rng.choice(lines).encode() for _ in range(count)])
     if rng.random() < 0.7 and count:
         text += end
     if rng.random() < 0.1:

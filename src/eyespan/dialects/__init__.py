@@ -21,6 +21,7 @@ DIALECTS = {
     "text-editor": "eyespan.dialects.text_editor:TextEditor",
     "gemini": "eyespan.dialects.gemini:Gemini",
     "kimi": "eyespan.dialects.kimi:Kimi",
+    "opencode": "eyespan.dialects.opencode:OpenCode",
 }
 
 

@@ -180,6 +180,11 @@ def encoding_note(document: Document) -> str | None:
     return " ".join(notes) or None
 
 
+def text_notes(document: Document) -> tuple[str, ...]:
+    """Return notes on a text that was read: a change during the read, its decoding."""
+    return tuple([note for note in (document.facts.changed and CHANGED, encoding_note(document)) if note])
+
+
 def text_reply(text: str, structured: dict[str, Any] | None = None, notes: tuple[str, ...] = ()) -> Reply:
     return Reply((TextContent(text),), structured, None, notes)
 

@@ -10,7 +10,7 @@ import os
 
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, as_whole, shown
-from eyespan.dialects.base import CHANGED, Dialect, ToolsetDialect, encoding_note
+from eyespan.dialects.base import Dialect, ToolsetDialect, text_notes
 from eyespan.dialects.measures import measure
 from eyespan.escape import valid_text, written_path
 from eyespan.model import (
@@ -185,7 +185,7 @@ class ReadFile(_GeminiTool):
 
     def answer(self, args: GeminiArgs, engine: Engine, context: CallContext) -> Reply:
         document, measures = self._read(args, engine, context)
-        notes = tuple([note for note in (document.facts.changed and CHANGED, encoding_note(document)) if note])
+        notes = text_notes(document)
         block = _content(document, engine)
         if block is not None:
             return Reply((block,), None, None, notes, measures)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, is_integer, shown
-from eyespan.dialects.base import CHANGED, FileDialect, encoding_note, only_text
+from eyespan.dialects.base import FileDialect, only_text, text_notes
 from eyespan.escape import written_path
 from eyespan.model import (
     EXACT_TOTAL,
@@ -147,7 +147,7 @@ class Kimi(FileDialect):
         cut = [number for number, _, is_cut in rows if is_cut]
         if cut:
             note += f" Lines {cut} were truncated."
-        notes = tuple([more for more in (document.facts.changed and CHANGED, encoding_note(document)) if more])
+        notes = text_notes(document)
         body = "".join([f"{number:6d}\t{line}" for number, line, _ in rows])
         content = (TextContent(f"<system>{note}</system>"), *([TextContent(body)] if body else []))
         measures: dict[str, Any] = {"lines": len(rows), "cut_lines": len(cut)}

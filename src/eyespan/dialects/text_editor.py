@@ -10,7 +10,7 @@ import os
 
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, is_integer, shown
-from eyespan.dialects.base import CHANGED, FileDialect, encoding_note, only_text, text_reply
+from eyespan.dialects.base import FileDialect, only_text, text_notes, text_reply
 from eyespan.dialects.rendering import numbered
 from eyespan.escape import valid_text
 from eyespan.model import NUL_IS_BINARY, Lines, ReadRequest, Reply, ReplyError, ToolSpec
@@ -120,7 +120,7 @@ class TextEditor(FileDialect):
 
     def render(self, args: EditorArgs, document: Document) -> Reply:
         part = only_text(document)
-        notes = tuple([note for note in (document.facts.changed and CHANGED, encoding_note(document)) if note])
+        notes = text_notes(document)
         if not part.line_count:
             total = part.total_lines or 0
             if total == 0:

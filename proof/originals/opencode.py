@@ -1,0 +1,212 @@
+"""OpenCode's `read`, and the declared differences of the `opencode` dialect from it.
+
+The original is a program without a library. It runs as a server with a fake model on loopback, which answers each
+prompt with the tool calls to make.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import subprocess
+import tempfile
+import threading
+import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+DIALECT = "opencode"
+PEER = ("opencode", "npm", ("opencode-linux-x64@1.18.33",), "node_modules/opencode-linux-x64/bin/opencode")
+BATCH = 40
+"""The calls of one prompt; the program makes them at the same time."""
+
+
+class Original:
+    """The original: its server, and the model that it asks."""
+
+    def __init__(self, place: Path, root: Path) -> None:
+        self._model = _Model()
+        self._home = tempfile.TemporaryDirectory()
+        options = {"baseURL": f"http://127.0.0.1:{self._model.port}/v1", "apiKey": "none"}
+        model = {"name": "fake", "tool_call": True, "limit": {"context": 10**9, "output": 10**6}}
+        provider = {"npm": "@ai-sdk/openai-compatible", "name": "fake", "options": options, "models": {"fake": model}}
+        config = {
+            "provider": {"fake": provider},
+            "model": "fake/fake",
+            "small_model": "fake/fake",
+            "permission": {"*": "allow", "external_directory": "allow", "doom_loop": "allow"},
+            "autoupdate": False,
+            "share": "disabled",
+            "snapshot": False,
+            "lsp": False,
+            "formatter": False,
+        }
+        home = self._home.name
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": home,
+            "XDG_CONFIG_HOME": f"{home}/config",
+            "XDG_DATA_HOME": f"{home}/data",
+            "XDG_CACHE_HOME": f"{home}/cache",
+            "XDG_STATE_HOME": f"{home}/state",
+            "OPENCODE_CONFIG_CONTENT": json.dumps(config),
+            "OPENCODE_DISABLE_MODELS_FETCH": "1",
+            "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+            "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+        }
+        self._process = subprocess.Popen(
+            [str(place / "node_modules/opencode-linux-x64/bin/opencode"), "serve", "--port", "0", "--pure"],
+            cwd=root,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        self._address = ""
+        for line in self._process.stdout:
+            found = re.search(r"http://\S+", line)
+            if found:
+                self._address = found[0]
+                break
+        threading.Thread(target=self._process.stdout.read, daemon=True).start()
+
+    def call_all(self, calls: list[tuple[str, dict[str, Any]]]) -> list[tuple[bool, Any]]:
+        """Return for each call whether it failed, and its text or its blocks."""
+        answers = []
+        for at in range(0, len(calls), BATCH):
+            answers += self._call_some([arguments for _, arguments in calls[at : at + BATCH]])
+        return answers
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._model.end()
+        self._home.cleanup()
+
+    def _call_some(self, calls: list[dict[str, Any]]) -> list[tuple[bool, Any]]:
+        self._model.calls = calls
+        session = self._ask("/session", {})["id"]
+        self._ask(f"/session/{session}/message", {"parts": [{"type": "text", "text": "read"}]})
+        found: dict[str, tuple[bool, Any]] = {}
+        for message in self._ask(f"/session/{session}/message"):
+            for part in message["parts"]:
+                if part["type"] == "tool":
+                    found[part["callID"]] = _answer(part["state"])
+        return [found[f"call{number}"] for number in range(len(calls))]
+
+    def _ask(self, path: str, body: dict[str, Any] | None = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self._address + path, data, {"content-type": "application/json"})
+        with urllib.request.urlopen(request, timeout=120) as response:
+            return json.loads(response.read())
+
+
+def _answer(state: dict[str, Any]) -> tuple[bool, Any]:
+    if state["status"] == "error":
+        return True, state["error"]
+    blocks = [{"type": "text", "text": state["output"]}]
+    for one in state.get("attachments") or []:
+        data, kind = one["url"].partition("base64,")[2], one["mime"].partition("/")[0]
+        blocks.append({"type": kind, "data": data, "mimeType": one["mime"]})
+    return False, blocks[0]["text"] if len(blocks) == 1 else blocks
+
+
+class _Model:
+    """A model that makes the given calls once, and then ends its turn."""
+
+    def __init__(self) -> None:
+        self.calls: list[dict[str, Any]] = []
+        model = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                self.send_response(200)
+                self.send_header("content-type", "text/event-stream")
+                self.end_headers()
+                for delta, reason in model.turn(request):
+                    choice = {"index": 0, "delta": delta, "finish_reason": reason}
+                    chunk = {"id": "1", "object": "chat.completion.chunk", "model": "fake", "choices": [choice]}
+                    self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
+                self.wfile.write(b"data: [DONE]\n\n")
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self._server.server_address[1]
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def turn(self, request: dict[str, Any]) -> list[tuple[dict[str, Any], str | None]]:
+        """Return what the model streams."""
+        is_answered = any(message["role"] == "tool" for message in request["messages"])
+        if is_answered or not request.get("tools"):
+            return [({"role": "assistant", "content": "done"}, None), ({}, "stop")]
+        calls = [
+            {
+                "index": number,
+                "id": f"call{number}",
+                "type": "function",
+                "function": {"name": "read", "arguments": json.dumps(arguments)},
+            }
+            for number, arguments in enumerate(self.calls)
+        ]
+        return [({"role": "assistant", "tool_calls": calls}, None), ({}, "tool_calls")]
+
+    def end(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, dict[str, Any]]:
+    """Return a random range of a random file."""
+    name = rng.choice(names)
+    arguments: dict[str, Any] = {"filePath": f"{root}/{name}" if rng.random() < 0.5 else name}
+    if rng.random() < 0.6:
+        arguments["offset"] = rng.choice([0, 1, 1, 2, 3, 5, 19, 20, 21, 89, 90, 91, 2000, 4999, 5000, 5001, 9000])
+    if rng.random() < 0.6:
+        arguments["limit"] = rng.choice([0, 1, 2, 3, 5, 19, 20, 21, 89, 90, 91, 1999, 2000, 2001, 9000])
+    if rng.random() < 0.04:
+        arguments[rng.choice(["offset", "limit", "filePath"])] = rng.choice(["3", True, [1], 1.5, -1, None])
+    return "read", arguments
+
+
+def explain(
+    tool: str, arguments: dict[str, Any], theirs: tuple[bool, Any], ours: tuple[bool, Any], root: Path
+) -> str | None:
+    """Return the declared difference that explains two unlike answers, or None."""
+    (their_error, their_text), (our_error, our_text) = theirs, ours
+    text, own = str(their_text), str(our_text)
+    if "invalid arguments" in text:
+        return "wrong arguments are refused in other words" if our_error or None in arguments.values() else None
+    if own.startswith("The path is outside"):
+        return "files outside the roots are refused"
+    if their_error and our_error and "File not found" in own:
+        if text.startswith("BadResource"):
+            return "an error of the system has other words"
+        is_same = text.split("\n")[0] == own.split("\n")[0]
+        return "suggestions are other names, in order" if is_same else None
+    if text.startswith("[{") and own.startswith("[{"):
+        is_same = their_text[1]["data"] == our_text[1].get("resource", {}).get("blob")
+        return "a PDF is a resource" if is_same else None
+    if "Image read successfully" in text:
+        return "a file that is not an image is not sent as one"
+    if "Cannot read binary file" in text + own:
+        return "NUL in the first 8,192 bytes makes a file binary, and nothing else does"
+    if "<type>directory" in text:
+        rows = [one.partition("<entries>\n")[2].split("\n") for one in (text, own)]
+        frames = [[one.partition("<entries>")[0], *shown[-3:]] for one, shown in zip((text, own), rows, strict=True)]
+        has_all = "Showing" not in text and not arguments.get("offset", 0) > 1
+        is_same = frames[0] == frames[1] and (sorted(rows[0]) == sorted(rows[1]) or not has_all)
+        return "names are sorted by code point" if is_same else None
+    contents = (root / arguments["filePath"]).read_bytes()
+    if b"\r" in contents.replace(b"\r\n", b""):
+        return "only a line feed ends a line"
+    if contents.endswith(b"\xc3"):
+        return "a character that is cut off at the end of the file is shown as U+FFFD"
+    return None

@@ -1,0 +1,73 @@
+"""Rows: the lines of an opened text one by one, for dialects that end an answer by a limit of their own.
+
+Lines are read in windows of a bounded size, so a limit on the answer bounds the memory of the call, whatever number of
+lines was asked for.
+"""
+
+from __future__ import annotations
+
+from eyespan.dialects.base import text_notes
+from eyespan.model import EXACT_TOTAL, Limits, Lines
+from eyespan.record import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from eyespan.model import Document, TextPart, TotalRule
+    from eyespan.opened import Opened
+
+WINDOW_LINES = 2000
+"""So many lines of 2,000 characters fit into the largest window, in any script."""
+
+
+def line_limits(max_chars: int) -> Limits:
+    """Return limits under which a window holds what is needed of a line that is cut to `max_chars` characters."""
+    return Limits(max_line_bytes=4 * (max_chars + 2), max_line_chars=max_chars)
+
+
+class Rows:
+    """The lines from `first` on, at most `count`; iterate once."""
+
+    def __init__(self, opened: Opened, first: int, count: int | None = None) -> None:
+        self._opened = opened
+        self._first = first
+        self._count = count
+        self._part: TextPart | None = None
+        self._documents: list[Document] = []
+
+    def __iter__(self) -> Iterator[tuple[int, str]]:
+        """Yield the number of each line and its text without the line end. Raises: ReadError."""
+        number, left = self._first, self._count
+        while left is None or left > 0:
+            wanted = WINDOW_LINES if left is None else min(left, WINDOW_LINES)
+            part = self._read(Lines(number, wanted))
+            lines = part.data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
+            if not lines[-1]:
+                del lines[-1]
+            for line in lines:
+                yield number, line
+                number += 1
+            if not part.more:
+                return
+            left = None if left is None else left - wanted
+
+    def total(self) -> int:
+        """Return the number of lines of the file. Raises: ReadError."""
+        if self._part is None or self._part.total_lines is None:
+            return self._read(Lines(1, 1), EXACT_TOTAL).total_lines or 0
+        return self._part.total_lines
+
+    def notes(self) -> tuple[str, ...]:
+        """Return notes on the text that was read: a change of the file, a guess of its encoding."""
+        notes = [note for document in self._documents for note in text_notes(document)]
+        return tuple(dict.fromkeys(notes))
+
+    def _read(self, selection: Lines, total: TotalRule | None = None) -> TextPart:
+        document = self._opened.read(selection, total=total)
+        self._documents.append(replace(document, parts=()))
+        part: Any = document.parts[0]
+        self._part = part
+        found: TextPart = part
+        return found
