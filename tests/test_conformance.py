@@ -37,9 +37,13 @@ def load(name):
 
 @pytest.mark.parametrize(("case", "dialect"), load("codex"))
 def test_codex(case, dialect):
-    path = case.get("file_path", f"{SETS}/codex/files/{case.get('file')}")
+    check_codex(case, dialect, Workspace("/"), f"{SETS}/codex/files")
 
-    reply = Workspace("/").tool(dialect).call({**case["args"], "file_path": path})
+
+def check_codex(case, dialect, workspace, files):
+    path = case.get("file_path", f"{files}/{case.get('file')}")
+
+    reply = workspace.tool(dialect).call({**case["args"], "file_path": path})
 
     if case["ok"]:
         assert (reply.error, reply.text) == (None, case["output"])
@@ -67,18 +71,16 @@ def test_claude(case, dialect, tmp_path):
     ("name", "case"), [pytest.param(name, case.values[0], id=case.id) for name in TOOLSETS for case in load(name)]
 )
 def test_toolsets(name, case, tmp_path):
-    base = tmp_path.resolve()
-    root, outside = base / "root", base / "outside"
-    shutil.copytree(SETS / name / "files", root)
-    for path in root.rglob("*"):
-        path.chmod(0o755 if path.is_dir() else 0o644)
-    outside.mkdir()
-    (outside / "secret.txt").write_text("outside secret\n")
-    names = {"{root}": str(root), "{outside}": str(outside)}
-    for step in case.get("setup", []):
-        stage(step, root, names)
+    check_toolset(name, case, tmp_path)
+
+
+def check_toolset(name, case, tmp_path, place=None):
+    root, names = staged(name, case, tmp_path)
+    opened: str | Path = root
+    if place is not None:
+        opened, names = place(root, is_whole_machine=False)
     expect = filled(case["expect"], names)
-    with Workspace(root) as workspace:
+    with Workspace(opened) as workspace:
         service = Service(workspace, [case["dialect"]], settings={case["dialect"]: case.get("settings", {})})
         params = {"name": case["tool"], "arguments": filled(case["args"], names)}
         result = service.handler("tools/call")(params, "test", CallContext(10))
@@ -100,20 +102,32 @@ def with_base64(value):
     return {key: with_base64(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
-def check_staged(name, case, dialect, tmp_path):
+def staged(name, case, tmp_path):
+    """Return the root that a case needs, and the texts that its places stand for."""
     base = tmp_path.resolve()
     root, outside = base / "root", base / "outside"
     shutil.copytree(SETS / name / "files", root)
+    for path in root.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
     outside.mkdir()
     (outside / "secret.txt").write_text("outside secret\n")
     names = {"{root}": str(root), "{outside}": str(outside)}
     for step in case.get("setup", []):
         stage(step, root, names)
+    return root, names
+
+
+def check_staged(name, case, dialect, tmp_path, place=None):
+    """Check one case. `place` moves the staged files elsewhere; it returns the root and the texts of its places."""
+    root, names = staged(name, case, tmp_path)
+    opened: str | Path = "/" if name in WHOLE_MACHINE else root
+    if place is not None:
+        opened, names = place(root, is_whole_machine=name in WHOLE_MACHINE)
     expect = filled(case["expect"], names)
     settings = dict(case.get("config", {}))
     if case.get("policy") == "deny":
         settings["allowed"] = False
-    tool = Workspace("/" if name in WHOLE_MACHINE else root).tool(dialect, **settings)
+    tool = Workspace(opened).tool(dialect, **settings)
     if case.get("call") == "definition":
         check_definition(tool, expect["definition"], name)
         assert expect.get("config", {}).items() <= dict(tool.dialect.settings).items()

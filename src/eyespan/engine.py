@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from eyespan.guard import Guard
     from eyespan.guard.listing import Listing
     from eyespan.guard.names import Names
+    from eyespan.guard.remote.source import RemoteStatus
     from eyespan.guard.roots import Root
     from eyespan.guard.tree import Choose, Survey, Take
     from eyespan.kinds import Kind
@@ -69,14 +70,14 @@ class Engine:
 
         return _by_either_name(path, list_now)
 
-    def describe(self, path: str, context: CallContext | None = None) -> os.stat_result:
+    def describe(self, path: str, context: CallContext | None = None) -> os.stat_result | RemoteStatus:
         """Return the status of a file or directory, links followed.
 
         Raises: ReadError.
         """
         context = context or CallContext(self.deadline_seconds)
 
-        def describe_now(name: str) -> os.stat_result:
+        def describe_now(name: str) -> os.stat_result | RemoteStatus:
             with _Loading(name):
                 return self._wait(name, context, lambda guard, _: guard.describe_beneath(name))
 

@@ -354,7 +354,9 @@ class ListDirectoryWithSizes(_FilesystemTool):
         for entry in entries:
             context.check()
             try:
-                size = engine.describe(os.path.join(path, entry.name), context).st_size
+                size = entry.size_bytes
+                if size is None:
+                    size = engine.describe(os.path.join(path, entry.name), context).st_size
             except (errors.Cancelled, errors.TimedOut):
                 raise
             except errors.ReadError:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from eyespan.guard.listing import Listing
+    from eyespan.guard.remote import RemoteRoot
+    from eyespan.guard.remote.source import RemoteStatus
     from eyespan.guard.tree import Choose, Survey, Take
     from eyespan.policy import Policy
     from eyespan.source import Source, Status
@@ -199,10 +201,17 @@ class Guard:
         return source
 
     def _open_remote(self, root: Root, rest: str, path: str) -> Source:
+        return self._remote(root, rest, path).open(rest, path, self.context or CallContext())
+
+    def _remote(self, root: Root, rest: str, path: str) -> RemoteRoot:
+        """Return a root as a remote one, once the rules have admitted the key of `rest`. Raises: ReadError, OSError."""
         from eyespan.guard.remote import RemoteRoot
 
         assert isinstance(root, RemoteRoot)
-        return root.open(rest, path, self.context or CallContext())
+        key = root.key(rest, path)
+        if key != rest:
+            self.policy.admit(key or ".", path, root.canonical)
+        return root
 
     def address(self, root: Root, rest: str) -> str:
         """Return the path that leads to `rest` of a root: relative to the first root, absolute below any other."""
@@ -220,15 +229,12 @@ class Guard:
         root, rest = self.admit(path)
         try:
             if root.is_remote:
-                from eyespan.guard.remote import RemoteRoot
-
-                assert isinstance(root, RemoteRoot)
-                return root.list(rest, path, self.policy, self.context or CallContext())
+                return self._remote(root, rest, path).list(rest, path, self.policy, self.context or CallContext())
             return list_directory(self, root, rest, path)
         except (OSError, ReadError) as error:
             raise _with_paths(error, path, self.address(root, rest)) from None
 
-    def describe_beneath(self, path: str) -> os.stat_result:
+    def describe_beneath(self, path: str) -> os.stat_result | RemoteStatus:
         """Return the status of a file or directory. Raises: ReadError."""
         if self._never_blocks:
             raise WouldBlock
@@ -236,6 +242,8 @@ class Guard:
 
         root, rest = self.admit(path)
         try:
+            if root.is_remote:
+                return self._remote(root, rest, path).describe(rest, path, self.context or CallContext())
             return describe(self, root, rest, path)
         except (OSError, ReadError) as error:
             raise _with_paths(error, path, self.address(root, rest)) from None
@@ -251,6 +259,10 @@ class Guard:
 
         root, rest = self.admit(path)
         try:
+            if root.is_remote:
+                context = self.context or CallContext()
+                remote = self._remote(root, rest, path)
+                return remote.explore(rest, path, self.policy, choose, take, max_bytes, context)
             return explore(self, root, rest, path, choose, take, max_bytes)
         except (OSError, ReadError) as error:
             raise _with_paths(error, path, self.address(root, rest)) from None

@@ -36,6 +36,8 @@ class Entry:
 
     name: str
     what: str
+    size_bytes: int | None = None
+    """The size of a file, where the listing has it."""
 
     @property
     def suffix(self) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     # For the type checker a recorder is an engine: it forwards everything else to one.
     from eyespan.engine import Engine as _Engine
     from eyespan.guard.listing import Listing
+    from eyespan.guard.remote.source import RemoteStatus
     from eyespan.model import ReadRequest, Reply
     from eyespan.opened import Opened
 
@@ -60,7 +61,7 @@ class Recorder(_Engine):
             self._denied(error)
             raise
 
-    def describe(self, path: str, context: CallContext | None = None) -> os.stat_result:
+    def describe(self, path: str, context: CallContext | None = None) -> os.stat_result | RemoteStatus:
         self.asked = self.asked or path
         try:
             return self._engine.describe(path, context)

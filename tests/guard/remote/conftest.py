@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from eyespan import Workspace
 
 from .range_server import RangeServer
+from .stores import REAL, STORES
 
 
 @pytest.fixture
@@ -19,3 +22,42 @@ def server():
 def workspace(server):
     with Workspace(f"/data={server.url}", deadline_seconds=5) as workspace:
         yield workspace
+
+
+@pytest.fixture(scope="session")
+def servers():
+    """The servers of buckets that were started; each runs until the end."""
+    started: dict = {}
+    yield started
+    for store in started.values():
+        store.close()
+
+
+def in_environment(servers, name):
+    """Yield a server of buckets while the environment names it."""
+    if name not in servers:
+        servers[name] = STORES[name]()
+    store = servers[name]
+    before = {key: os.environ.get(key) for key in store.environment}
+    os.environ.update(store.environment)
+    yield store
+    for key, value in before.items():
+        if value is None:
+            os.environ.pop(key, None)
+        else:
+            os.environ[key] = value
+
+
+@pytest.fixture
+def own_store(servers):
+    yield from in_environment(servers, "own")
+
+
+@pytest.fixture(params=STORES)
+def store(servers, request):
+    yield from in_environment(servers, request.param)
+
+
+@pytest.fixture(params=REAL)
+def real_store(servers, request):
+    yield from in_environment(servers, request.param)

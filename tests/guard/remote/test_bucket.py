@@ -1,14 +1,11 @@
-"""Buckets, with a real S3 server. `make remote` installs it."""
+"""Buckets, on our own server and on every real one that `make remote` has installed."""
 
 from __future__ import annotations
-
-import logging
 
 import pytest
 
 from eyespan import Workspace
 
-server_module = pytest.importorskip("moto.server", reason="no S3 server: `make remote` installs moto")
 pytest.importorskip("obstore", reason="obstore is not installed")
 
 FILES = {
@@ -21,48 +18,24 @@ FILES = {
 }
 
 
-@pytest.fixture(scope="module")
-def bucket():
-    import os
-
-    import boto3
-
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = server_module.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    names = {
-        "AWS_ENDPOINT": f"http://{host}:{port}",
-        "AWS_ACCESS_KEY_ID": "key",
-        "AWS_SECRET_ACCESS_KEY": "word-of-the-host",
-        "AWS_REGION": "us-east-1",
-    }
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(names)
-    client = boto3.client("s3", endpoint_url=names["AWS_ENDPOINT"], region_name="us-east-1")
-    client.create_bucket(Bucket="data")
+@pytest.fixture
+def bucket(store):
     for key, body in FILES.items():
-        client.put_object(Bucket="data", Key=key, Body=body)
-    yield client
-    server.stop()
-    for name, value in before.items():
-        if value is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = value
+        store.put(key, body)
+    return store
 
 
 @pytest.fixture
 def workspace(bucket):
-    with Workspace("s3://data/p") as workspace:
+    with Workspace(f"/root={bucket.url}/p") as workspace:
         yield workspace
 
 
 def test_every_dialect_reads_an_object_with_one_request(workspace):
     store = workspace.roots[0].store()
     calls = {
-        "codex": {"file_path": "/s3/data/p/a.txt"},
-        "claude": {"file_path": "/s3/data/p/a.txt"},
+        "codex": {"file_path": "/root/a.txt"},
+        "claude": {"file_path": "/root/a.txt"},
         "forge": {"path": "a.txt"},
         "workspace": {"path": "a.txt"},
         "native": {"files": ["a.txt"]},
@@ -99,15 +72,15 @@ def test_a_replaced_object_is_an_error(workspace, bucket):
     from eyespan.context import CallContext
     from eyespan.errors import Changed
 
-    bucket.put_object(Bucket="data", Key="p/big", Body=b"a" * 300_000)
+    bucket.put("p/big", b"a" * 300_000)
     with workspace.roots[0].open("big", "big", CallContext(5)) as source:
-        bucket.put_object(Bucket="data", Key="p/big", Body=b"b" * 300_000)
+        bucket.put("p/big", b"b" * 300_000)
         with pytest.raises(Changed):
             source.read_at(200_000, 10)
 
 
-def test_no_message_holds_credentials_or_addresses(workspace):
-    for root in ("s3://data/p", "s3://no-such-bucket/p"):
+def test_no_message_holds_credentials_or_addresses(bucket):
+    for root in (f"{bucket.url}/p", f"{bucket.url.partition(':')[0]}://no-such-bucket/p"):
         with Workspace(root) as other:
             for path in ("nope", "a.txt", "src", "../x"):
                 text = other.tool("native").call({"files": [path]}).text
@@ -117,3 +90,67 @@ def test_no_message_holds_credentials_or_addresses(workspace):
 
 def test_an_empty_object_is_empty(workspace):
     assert "empty" in workspace.tool("native").call({"files": ["empty"]}).text
+
+
+@pytest.mark.parametrize("path", ["src/../a.txt", "./a.txt", "src/./../a.txt"])
+def test_dots_lead_to_the_key_that_they_mean(path, workspace):
+    assert "three" in workspace.tool("native").call({"files": [path]}).text
+
+
+@pytest.mark.parametrize("path", ["src/../.env", "./.env", "src/../src/../.env", ".env/", ".env/."])
+def test_dots_do_not_avoid_a_rule(path, workspace):
+    store = workspace.roots[0].store()
+    reply = workspace.tool("native").call({"files": [path]})
+
+    assert reply.is_error
+    assert "KEY" not in reply.text
+    assert store.requests == 0
+
+
+@pytest.mark.parametrize("path", ["a.txt/", "a.txt/.", "a.txt/x", "a.txt/x/y", "src/app.py/x"])
+def test_nothing_is_below_an_object(path, workspace):
+    reply = workspace.tool("codex").call({"file_path": f"/root/{path}"})
+
+    assert reply.error.message == "failed to read file: Not a directory (os error 20)"
+
+
+def test_a_marker_is_an_empty_directory(workspace, bucket):
+    bucket.put("p/hollow/", b"")
+
+    assert "directory, 0 names" in workspace.tool("native").call({"files": ["hollow"]}).text
+    assert "hollow/" in workspace.tool("native").call({"files": ["."]}).text
+
+
+def test_a_pattern_gives_a_map_of_a_bucket_without_denied_names(workspace):
+    text = workspace.tool("native").call({"files": ["**"]}).text
+
+    assert "src/app.py" in text
+    assert "1 f" in text
+    assert ".env" not in text
+    assert "app.py" not in workspace.tool("native").call({"files": ["*.txt"]}).text
+
+
+def test_lines_of_a_bucket_are_searched(workspace):
+    text = workspace.tool("native").call({"files": ["src?return"]}).text
+
+    assert "return 1" in text
+
+
+def test_files_and_directories_are_described_by_a_listing(workspace):
+    tools = {tool.spec.name: tool for tool in workspace.toolset("filesystem")}
+    store = workspace.roots[0].store()
+    reply = tools["list_directory_with_sizes"].call({"path": "/root"})
+
+    assert "a.txt                                14 B" in reply.text
+    assert store.requests <= 2
+    assert "isDirectory: true" in tools["get_file_info"].call({"path": "/root/src"}).text
+    assert "size: 14" in tools["get_file_info"].call({"path": "/root/a.txt"}).text
+
+
+def test_a_directory_of_many_pages_is_listed(own_store):
+    own_store.page(3)
+    for number in range(8):
+        own_store.put(f"many/{number}.txt", b"x\n")
+    with Workspace(f"{own_store.url}/many") as workspace:
+        assert "8 names" in workspace.tool("native").call({"files": ["."]}).text
+    own_store.page(1000)

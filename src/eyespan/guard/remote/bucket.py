@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from eyespan.errors import Changed, Missing, NotFound, PermissionRefused, StoreFailure
+from eyespan.errors import Changed, Missing, NotFound, PermissionRefused, ReadError, StoreFailure
 from eyespan.guard.remote.store import (
     FIRST_PAUSE_SECONDS,
     MAX_NAMES,
     MAX_TRIES,
     REQUEST_SECONDS,
+    Names,
     Store,
     Version,
     refused,
@@ -17,10 +18,13 @@ from eyespan.guard.remote.store import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from eyespan.context import CallContext
-    from eyespan.errors import ReadError
+
+PAGE_NAMES = 1000
+"""The number of names that stores send in one answer."""
 
 
 class BucketStore(Store):
@@ -82,11 +86,9 @@ class BucketStore(Store):
 
         self.requests += 1
         answer = obstore.get(self._store, key, options=options)  # type: ignore[arg-type]  # a dictionary, not its type
-        meta = answer.meta
-        modified_ns = int(meta["last_modified"].timestamp() * 1e9)
-        return Version(meta["size"], meta["e_tag"] or "", modified_ns), bytes(answer.bytes())
+        return _version(answer.meta), bytes(answer.bytes())
 
-    def names(self, prefix: str, context: CallContext, asked: str) -> tuple[list[str], list[str], bool]:
+    def names(self, prefix: str, context: CallContext, asked: str) -> Names:
         import obstore
 
         context.check()
@@ -96,9 +98,28 @@ class BucketStore(Store):
         except Exception as error:
             raise self._failure(error, asked) from None
         directories = [path.rstrip("/").rpartition("/")[2] for path in answer["common_prefixes"]]
-        objects = [meta["path"].rpartition("/")[2] for meta in answer["objects"] if meta["path"].rstrip("/") != prefix]
-        is_cut = len(directories) + len(objects) > MAX_NAMES
-        return directories[:MAX_NAMES], objects[: max(0, MAX_NAMES - len(directories))], is_cut
+        objects = {}
+        for meta in answer["objects"]:
+            path = meta["path"].rstrip("/")
+            # An object with the name of the directory itself marks an empty one.
+            objects["" if path == prefix else path.rpartition("/")[2]] = meta["size"]
+        if len(directories) + len(objects) <= MAX_NAMES:
+            return Names(directories, objects, is_cut=False)
+        kept = list(objects.items())[: max(0, MAX_NAMES - len(directories))]
+        return Names(directories[:MAX_NAMES], dict(kept), is_cut=True)
+
+    def below(self, prefix: str, context: CallContext, asked: str) -> Iterator[tuple[str, Version]]:
+        import obstore
+
+        try:
+            for page in obstore.list(self._store, prefix or None, chunk_size=PAGE_NAMES):
+                self.requests += 1
+                context.check()
+                yield from [(meta["path"], _version(meta)) for meta in page]
+        except ReadError:
+            raise
+        except Exception as error:
+            raise self._failure(error, asked) from None
 
     def _failure(self, error: Exception, asked: str) -> ReadError:
         from obstore import exceptions
@@ -121,6 +142,10 @@ class BucketStore(Store):
                     reason = f"{self.name}: this host has no credentials for it"
                     return PermissionRefused(asked, 13, reason)
                 return StoreFailure(asked, f"{self.name} cannot be read: {_words(error)}")
+
+
+def _version(meta: Any) -> Version:
+    return Version(meta["size"], meta["e_tag"] or "", int(meta["last_modified"].timestamp() * 1e9))
 
 
 def _words(error: Exception) -> str:

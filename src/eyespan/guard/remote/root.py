@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from _thread import allocate_lock
 
-from eyespan.errors import InvalidPath, NotFound, NotRegular
+from eyespan.errors import InvalidPath, NotFound, NotRegular, OutsideRoot, StoreFailure
 from eyespan.guard.listing import Entry, Listing
 from eyespan.guard.remote.address import split_address
-from eyespan.guard.remote.source import FIRST_BYTES, RemoteFile
+from eyespan.guard.remote.source import FIRST_BYTES, RemoteFile, RemoteStatus, number_of
+from eyespan.guard.remote.store import Version
 from eyespan.guard.roots import Root
+from eyespan.guard.tree import MAX_FILES, SKIPPED, Survey
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eyespan.context import CallContext
     from eyespan.guard.remote.store import Store
+    from eyespan.guard.tree import Choose, File, Key, Take
     from eyespan.policy import Policy
 
 
@@ -27,6 +31,10 @@ ENDPOINTS = (
 )
 """Variables that hold the address of a store, or of its credentials."""
 
+MAX_KEY_BYTES = 1024
+"""The longest key of S3, Google and Azure."""
+MAX_EXPLORED = 64
+"""The files whose first bytes are read for a map."""
 _SELECTOR_SIGNS = frozenset(":!@")
 
 
@@ -80,10 +88,31 @@ class RemoteRoot(Root):
         named = [value for name, value in os.environ.items() if name in ENDPOINTS and "://" in value]
         return [*named, "https://store"]
 
+    def key(self, rest: str, asked: str) -> str:
+        """Return the key of a path below the root, with `.` and `..` resolved in the text: a bucket has no links.
+
+        Raises: OutsideRoot, InvalidPath, OSError for a key that no store takes.
+        """
+        parts: list[str] = []
+        names = rest.rstrip("/").split("/") if rest else []
+        for name in names:
+            if name == "..":
+                if not parts:
+                    raise OutsideRoot(asked)
+                parts.pop()
+            elif not name and names != [""]:
+                raise InvalidPath(asked, "an empty name between two slashes is not part of a key here")
+            elif name not in ("", "."):
+                parts.append(name)
+        key = "/".join(parts)
+        if len(key.encode("utf-8", "surrogateescape")) > MAX_KEY_BYTES:
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+        return key
+
     def open(self, rest: str, asked: str, context: CallContext) -> RemoteFile:
-        """Open the object that a path below the root names. Raises: ReadError."""
+        """Open the object that a path below the root names. Raises: ReadError, OSError."""
         store = self.store(asked)
-        key = _key(rest, asked)
+        key = self.key(rest, asked)
         if not key:
             raise NotRegular(asked, what="directory")
         try:
@@ -91,28 +120,61 @@ class RemoteRoot(Root):
         except NotFound:
             if self._is_directory(store, key, context, asked):
                 raise NotRegular(asked, what="directory") from None
+            self._check_parents(store, key, context, asked)
             raise
+        if _names_directory(rest):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
         return RemoteFile(store, key, version, data, url=f"{self.url}/{key}", asked=asked, path=key, context=context)
 
     def _is_directory(self, store: Store, key: str, context: CallContext, asked: str) -> bool:
         if not _SELECTOR_SIGNS.isdisjoint(key):
             return False  # most likely a selector after a name, which is tried next: save a request
         try:
-            directories, objects, _ = store.names(key, context, asked)
+            names = store.names(key, context, asked)
         except NotRegular:
             return False  # a web server has no listings
-        return bool(directories or objects)
+        return bool(names)
+
+    def _check_parents(self, store: Store, key: str, context: CallContext, asked: str) -> None:
+        """Check that a missing key does not lie below an object. Mostly one request: the directory of the key exists.
+
+        Raises: NotADirectoryError, ReadError.
+        """
+        if not _SELECTOR_SIGNS.isdisjoint(key):
+            return
+        while "/" in key:
+            key = key.rpartition("/")[0]
+            try:
+                if store.names(key, context, asked):
+                    return
+                store.get(key, 0, 1, None, context, asked)
+            except NotRegular:
+                return  # a web server has no listings
+            except NotFound:
+                continue
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+
+    def describe(self, rest: str, asked: str, context: CallContext) -> RemoteStatus:
+        """Return the status of an object or of a directory. Raises: ReadError, OSError."""
+        try:
+            with self.open(rest, asked, context) as file:
+                return file.status
+        except NotRegular:
+            return RemoteStatus(0, Version(0, "", 0), is_directory=True)
 
     def list(self, rest: str, asked: str, policy: Policy, context: CallContext) -> Listing:
         """List the names below a prefix, without those that a rule forbids.
 
-        Raises: ReadError; NotFound if no object has that prefix.
+        Raises: ReadError, OSError; NotFound if no object has that prefix, NotRegular(what="file") for an object.
         """
-        key = _key(rest, asked)
-        directories, objects, is_cut = self.store(asked).names(key, context, asked)
-        if key and not directories and not objects:
-            raise NotFound(asked)
-        found = [Entry(name, "directory") for name in directories] + [Entry(name, "file") for name in objects if name]
+        key = self.key(rest, asked)
+        store = self.store(asked)
+        names = store.names(key, context, asked)
+        if key and not names:
+            self.open(rest.rstrip("/"), asked, context).close()
+            raise NotRegular(asked, what="file")
+        found = [Entry(name, "directory", 0) for name in names.directories]
+        found += [Entry(name, "file", size_bytes) for name, size_bytes in names.objects.items() if name]
         prefix = f"{key}/" if key else ""
         entries = []
         for entry in sorted(found, key=lambda entry: entry.name):
@@ -122,7 +184,48 @@ class RemoteRoot(Root):
                 is_denied = policy.rule_against(f"{name}/x", self.canonical) is not None
             if not is_denied:
                 entries.append(entry)
-        return Listing(key or ".", tuple(entries), is_cut)
+        return Listing(key or ".", tuple(entries), names.is_cut)
+
+    def explore(
+        self, rest: str, asked: str, policy: Policy, choose: Choose, take: Take, max_bytes: int, context: CallContext
+    ) -> Survey:
+        """Do what `guard.tree.explore` does. The first `MAX_EXPLORED` of the chosen files are read, a request each.
+
+        Raises: ReadError, OSError; NotRegular(what="file") for an object.
+        """
+        key = self.key(rest, asked)
+        store = self.store(asked)
+        prefix = f"{key}/" if key else ""
+        directories: dict[str, list[File]] = {"": []}
+        count = 0
+        for name, version in store.below(key, context, asked):
+            path = name.removeprefix(prefix)
+            if count >= MAX_FILES:
+                break
+            if not path or not SKIPPED.isdisjoint(path.split("/")) or policy.rule_against(name, self.canonical):
+                continue
+            directory, slash, last = path.rpartition("/")
+            directories.setdefault(directory + slash, []).append(
+                (last, version.size_bytes, self._file_key(name, version))
+            )
+            count += 1
+        if key and not count:
+            self.list(rest, asked, policy, context)
+        survey = Survey(
+            key or ".", {path: sorted(directories[path]) for path in sorted(directories)}, count < MAX_FILES
+        )
+        chosen = [f"{directory}{name}" for directory, names in choose(survey).items() for name in names]
+        for path in chosen[:MAX_EXPLORED]:
+            try:
+                data, version = store.get(f"{prefix}{path}", 0, max_bytes, None, context, asked)
+            except (NotFound, StoreFailure):
+                continue
+            take(path, data, self._file_key(f"{prefix}{path}", version))
+        return survey
+
+    def _file_key(self, key: str, version: Version) -> Key:
+        status = RemoteStatus(number_of(f"{self.url}/{key}"), version)
+        return status.st_dev, status.st_size, status.st_mtime_ns, status.st_ino
 
     def close(self) -> None:
         """Drop the client."""
@@ -136,11 +239,6 @@ class RemoteRoot(Root):
         return f"RemoteRoot({self.text!r})"
 
 
-def _key(rest: str, asked: str) -> str:
-    """Return the key of a path below the root. Raises: InvalidPath for parts that no file system would name."""
-    parts = [part for part in rest.rstrip("/").split("/") if part != "."] if rest else []
-    if any(part == ".." for part in parts):
-        raise InvalidPath(asked, "'..' is not part of a name in a bucket or on a web server")
-    if any(not part for part in parts[:-1]) or (len(parts) > 1 and not parts[-1]):
-        raise InvalidPath(asked, "an empty name between two slashes is not part of a key here")
-    return "/".join(parts)
+def _names_directory(rest: str) -> bool:
+    """Return True for a path that can only be a directory: it ends with a slash or a dot."""
+    return rest.rpartition("/")[2] in ("", ".", "..")

@@ -26,15 +26,18 @@ MAX_COPY_BYTES = 64 << 20
 class RemoteStatus:
     """The fields of a status that a version of an object has."""
 
-    __slots__ = ("st_ctime_ns", "st_dev", "st_ino", "st_mode", "st_mtime_ns", "st_nlink", "st_size")
+    __slots__ = (
+        *("st_atime", "st_ctime_ns", "st_dev", "st_ino", "st_mode", "st_mtime", "st_mtime_ns", "st_nlink", "st_size"),
+    )
 
-    def __init__(self, place: int, version: Version) -> None:
-        self.st_mode = 0o100444
+    def __init__(self, place: int, version: Version, *, is_directory: bool = False) -> None:
+        self.st_mode = 0o040555 if is_directory else 0o100444
         self.st_dev = place
-        self.st_ino = _number(f"{version.etag}\n{version.size_bytes}\n{version.modified_ns}")
+        self.st_ino = number_of(f"{version.etag}\n{version.size_bytes}\n{version.modified_ns}")
         self.st_nlink = 1
         self.st_size = version.size_bytes
         self.st_mtime_ns = self.st_ctime_ns = version.modified_ns
+        self.st_mtime = self.st_atime = version.modified_ns / 1e9
 
 
 class RemoteFile(Source):
@@ -61,7 +64,7 @@ class RemoteFile(Source):
         self._key = key
         self._version = version
         self._context = context
-        self._status = RemoteStatus(_number(url), version)
+        self._status = RemoteStatus(number_of(url), version)
         self._first_bytes = first_bytes[: self.max_first_bytes]
         self._blocks = {0: first_bytes}
         self._next = -1
@@ -127,5 +130,6 @@ class RemoteFile(Source):
             close_fd(copy)
 
 
-def _number(text: str) -> int:
+def number_of(text: str) -> int:
+    """Return a number that stands for a text, as an inode number stands for a file."""
     return int.from_bytes(blake2b()(text.encode("utf-8", "surrogateescape"), digest_size=8).digest(), "big") >> 1

@@ -9,6 +9,8 @@ from eyespan.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from eyespan.context import CallContext
     from eyespan.errors import ReadError
 
@@ -27,6 +29,20 @@ class Version:
     size_bytes: int
     etag: str
     modified_ns: int
+
+
+@record
+class Names:
+    """The names directly below a prefix. It is false if there are none."""
+
+    directories: list[str]
+    objects: dict[str, int]
+    """Sizes in bytes by name. The name "" marks an empty directory."""
+    is_cut: bool
+    """There are more."""
+
+    def __bool__(self) -> bool:
+        return bool(self.directories or self.objects)
 
 
 class Store:
@@ -48,11 +64,12 @@ class Store:
         """
         raise NotImplementedError  # abstract
 
-    def names(self, prefix: str, context: CallContext, asked: str) -> tuple[list[str], list[str], bool]:
-        """Return the names directly below a prefix: those of directories, those of objects, and True if there are more.
+    def names(self, prefix: str, context: CallContext, asked: str) -> Names:
+        """Return the names directly below a prefix. Raises: ReadError."""
+        raise NotImplementedError  # abstract
 
-        Raises: ReadError.
-        """
+    def below(self, prefix: str, context: CallContext, asked: str) -> Iterator[tuple[str, Version]]:
+        """Yield the keys of all objects below a prefix, with their versions, a page per request. Raises: ReadError."""
         raise NotImplementedError  # abstract
 
 

@@ -13,10 +13,12 @@ from email.utils import parsedate_to_datetime
 from urllib.parse import quote, urlsplit
 
 from eyespan.errors import Changed, NotRegular, StoreFailure
-from eyespan.guard.remote.store import FIRST_PAUSE_SECONDS, MAX_TRIES, REQUEST_SECONDS, Store, Version, refused
+from eyespan.guard.remote.store import FIRST_PAUSE_SECONDS, MAX_TRIES, REQUEST_SECONDS, Names, Store, Version, refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from eyespan.context import CallContext
 
 MAX_WHOLE_BYTES = 32 << 20
@@ -126,7 +128,10 @@ class WebStore(Store):
         connection.sock = connected
         return connection
 
-    def names(self, prefix: str, context: CallContext, asked: str) -> tuple[list[str], list[str], bool]:
+    def names(self, prefix: str, context: CallContext, asked: str) -> Names:
+        raise NotRegular(asked, what="web directory")
+
+    def below(self, prefix: str, context: CallContext, asked: str) -> Iterator[tuple[str, Version]]:
         raise NotRegular(asked, what="web directory")
 
 

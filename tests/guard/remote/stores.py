@@ -1,0 +1,71 @@
+"""Servers of buckets that the tests start: our own, and the real ones that `make remote` installs."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+
+from .bucket_server import BUCKET, BucketServer
+
+
+class Own:
+    """Our own server."""
+
+    def __init__(self) -> None:
+        self._server = BucketServer()
+        self.environment = self._server.environment
+        self.url = f"s3://{BUCKET}"
+
+    def put(self, key: str, body: bytes) -> None:
+        self._server.files[key] = body
+        self._server.etags[key] = f'"{hash(body):x}"'
+
+    def page(self, size: int) -> None:
+        """Set the number of names in one answer."""
+        self._server.page_size = size
+
+    def close(self) -> None:
+        self._server.close()
+
+
+class Moto:
+    """S3 by moto."""
+
+    def __init__(self) -> None:
+        import boto3
+        from moto.server import ThreadedMotoServer
+
+        logging.getLogger("werkzeug").setLevel(logging.ERROR)
+        self._server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+        self._server.start()
+        host, port = self._server.get_host_and_port()
+        self.environment = {
+            "AWS_ENDPOINT": f"http://{host}:{port}",
+            "AWS_ACCESS_KEY_ID": "key",
+            "AWS_SECRET_ACCESS_KEY": "word-of-the-host",
+            "AWS_REGION": "us-east-1",
+        }
+        self._client = boto3.client(
+            "s3",
+            endpoint_url=self.environment["AWS_ENDPOINT"],
+            region_name="us-east-1",
+            aws_access_key_id="key",
+            aws_secret_access_key="word-of-the-host",
+        )
+        self._client.create_bucket(Bucket=BUCKET)
+        self.url = f"s3://{BUCKET}"
+
+    def put(self, key: str, body: bytes) -> None:
+        self._client.put_object(Bucket=BUCKET, Key=key, Body=body)
+
+    def close(self) -> None:
+        self._server.stop()
+
+
+def _has_module(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None
+
+
+REAL = {name: store for name, store, is_there in [("moto", Moto, _has_module("moto"))] if is_there}
+"""The real servers of this machine."""
+STORES = {"own": Own, **REAL}
