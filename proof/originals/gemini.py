@@ -2,45 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
+
+from proof.originals.child import Child
 
 DIALECT = "gemini"
 PEER = "gemini-cli-core"
 
 
-class Original:
+class Original(Child):
     """The original, called from a small program of its own language."""
 
     def __init__(self, place: Path, root: Path) -> None:
-        program = Path(__file__).with_name("gemini.mjs")
-        self._process = subprocess.Popen(
-            ["node", str(program), str(place), str(root)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+        super().__init__(["node", str(Path(__file__).with_name("gemini.mjs")), str(place), str(root)])
 
     def call(self, tool: str, arguments: dict[str, Any]) -> tuple[bool, Any]:
         """Return whether the call failed, and its text or its blocks."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(arguments).encode() + b"\n")
-        self._process.stdin.flush()
-        answer = json.loads(self._process.stdout.readline())
+        answer = self.ask(arguments)
         content = answer["content"]
         if isinstance(content, dict):
             data = content["inlineData"]
             content = [{"type": "image", "data": data["data"], "mimeType": data["mimeType"]}]
         return answer["failed"], content
-
-    def end(self) -> None:
-        self._process.kill()
-        self._process.wait()
 
 
 def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, dict[str, Any]]:

@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import random
-import subprocess
 from pathlib import Path
 from typing import Any
+
+from proof.originals.child import Child
 
 DIALECT = "kimi"
 PEER = "kimi-cli"
 
 
-class Original:
+class Original(Child):
     """The original, called in its own environment."""
 
     def __init__(self, place: Path, root: Path) -> None:
         self._root = root
-        self._process = subprocess.Popen(
-            [str(place / "bin/python"), str(Path(__file__).with_name("kimi_original.py"))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+        super().__init__([str(place / "bin/python"), str(Path(__file__).with_name("kimi_original.py"))])
 
     def call(self, tool: str, arguments: dict[str, Any], root: Path | None = None) -> tuple[bool, Any]:
         """Return whether the call failed, and the note and the text of its answer."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        request = {"root": str(root or self._root), "arguments": arguments}
-        self._process.stdin.write(json.dumps(request).encode() + b"\n")
-        self._process.stdin.flush()
-        answer = json.loads(self._process.stdout.readline())
+        answer = self.ask({"root": str(root or self._root), "arguments": arguments})
         lead = "ERROR: " if answer["failed"] else ""
         return answer["failed"], f"<system>{lead}{answer['message']}</system>" + (answer["output"] or "")
-
-    def end(self) -> None:
-        self._process.kill()
-        self._process.wait()
 
 
 def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, dict[str, Any]]:

@@ -22,6 +22,7 @@ DIALECTS = {
     "gemini": "eyespan.dialects.gemini:Gemini",
     "kimi": "eyespan.dialects.kimi:Kimi",
     "opencode": "eyespan.dialects.opencode:OpenCode",
+    "cline": "eyespan.dialects.cline:Cline",
 }
 
 
