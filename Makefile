@@ -62,8 +62,8 @@ bench: $(READY)  ## measure every figure of the README, compared with other tool
 bench-quick: $(READY)  ## the same with small sizes; two minutes
 	@$(BIN)/python bench/run.py --quick
 
-bench-http: $(READY)  ## measure HTTP servers under load, compared with the SDK, fastmcp and the npm server; some two minutes
-	@$(BIN)/python bench/http_servers.py
+bench-http: $(READY)  ## measure HTTP servers under load, compared with the SDK, fastmcp and the npm server; some four minutes
+	@$(BIN)/python bench/http_servers.py --write
 
 bench-documents: $(READY)  ## measure documents, compared with pypdf, pdfminer.six, markitdown and Pillow; some seven minutes
 	@$(BIN)/python bench/documents.py

@@ -1,17 +1,12 @@
 """Compare HTTP servers of read tools under load: CPU per request, throughput, latency and memory.
 
-    python bench/http_servers.py [--seconds 2] [--rounds 2] [--connections 1 64 512] [--only NAME ...] [--json FILE]
+    python bench/http_servers.py [--seconds 2] [--rounds 2] [--connections 1 64 512] [--only NAME ...]
+                                 [--old CHECKOUT] [--write]
 
 All servers read the same file of 2 KB by `tools/call` over kept connections, one after the other in each round, so that
-other load on the machine affects all. CPU per request counts the server's processes alone, and hardly depends on other
-load; throughput and latency do. Every answer is checked for the contents of the file. Peers are installed once, below
-$XDG_CACHE_HOME/eyespan/bench.
-
-    eyespan             `eyespan serve --http` of this checkout
-    eyespan on the SDK  the last revision of this repository whose HTTP server was the official SDK on uvicorn
-    SDK                 the official SDK's server with one tool, stateless, JSON answers, uvicorn
-    fastmcp             the same with fastmcp
-    npm filesystem      the reference filesystem server behind supergateway (streamable HTTP, stateless)
+other load on the machine affects all. Every answer is checked for the contents of the file. Peers are installed once,
+below $XDG_CACHE_HOME/eyespan/bench; one that cannot be installed or does not answer is named with the reason. With
+--write the figures go to bench/http.json, bench/HTTP.md and README.md. A run takes some four minutes.
 """
 
 from __future__ import annotations
@@ -21,7 +16,9 @@ import asyncio
 import contextlib
 import json
 import os
+import platform
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -33,6 +30,9 @@ from typing import Any, NamedTuple
 from install import CHECKOUT
 from peers import Peer, cache_folder, install, place
 
+HERE = Path(__file__).resolve().parent
+FIGURES, PAGE, README = HERE / "http.json", HERE / "HTTP.md", CHECKOUT / "README.md"
+START, END = "<!-- http:start -->", "<!-- http:end -->"
 LINE = "x" * 79
 LINES = 25
 START_SECONDS = 60.0
@@ -40,16 +40,28 @@ REQUEST_SECONDS = 10.0
 SDK_MODULE = "src/eyespan/server/http/bridge.py"
 """A module that existed as long as the HTTP server was the SDK."""
 PYTHON_PEERS = Peer("http-servers", "pip", ("fastmcp==4.1.2", "mcp==2.3.0", "uvicorn==0.54.0"), "bin/python")
+PROXY = Peer("http-proxy", "pip", ("mcp-proxy==0.13.0",), "bin/mcp-proxy")
 NPM_PEERS = Peer(
     "http-bridge",
     "npm",
     ("supergateway@3.4.3", "@modelcontextprotocol/server-filesystem@2026.8.31"),
     "node_modules/supergateway/dist/index.js",
 )
+ROWS = {
+    "eyespan": "`eyespan serve --http` of this checkout",
+    "eyespan, 2 workers": "the same with `--workers 2`",
+    "eyespan on the SDK": "the last revision of this repository whose HTTP server was the official SDK on uvicorn",
+    "SDK": "the official SDK's server with one tool, stateless, JSON answers, uvicorn",
+    "fastmcp": "the same with fastmcp",
+    "npm, mcp-proxy": "the reference filesystem server in Node behind mcp-proxy, which runs one process of it for all",
+    "npm, supergateway": "the same behind supergateway, which runs one process of it for each request; it does not "
+    "survive more than a few connections",
+}
+MAX_CONNECTIONS = {"npm, supergateway": 1}
 
 
 class Server(NamedTuple):
-    """A running server: how to ask it for the file."""
+    """A running server, and the call that reads the file."""
 
     name: str
     process: subprocess.Popen[bytes]
@@ -78,60 +90,87 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def eyespan(python: str, name: str, directory: Path, **environment: str) -> Server:
+def eyespan(python: str, name: str, directory: Path, *options: str, **environment: str) -> Server:
     port = free_port()
     argv = [python, "-m", "eyespan", "--root", str(directory), "serve", "--dialect", "codex", "--no-token"]
-    argv += ["--http", f"127.0.0.1:{port}", "--rate", "1000000000"]
+    argv += ["--http", f"127.0.0.1:{port}", "--rate", "1000000000", *options]
     return Server(name, _start(argv, environment), port, "read_file", {"file_path": str(directory / "a.txt")})
 
 
-def eyespan_on_sdk(directory: Path, cache: Path) -> Server:
-    """Start the server of the last revision on the SDK. Raises: RuntimeError."""
-    problem = install(cache, PYTHON_PEERS)
-    if problem:
-        raise RuntimeError(problem)
+def eyespan_on_sdk(name: str, directory: Path, cache: Path, checkout: str | None) -> Server:
+    """Start the server of an old checkout, by default of the last revision on the SDK. Raises: RuntimeError."""
+    _require(cache, PYTHON_PEERS)
+    sources = _old_sources(cache) if checkout is None else Path(checkout)
+    python = str(place(cache, PYTHON_PEERS) / "bin" / "python")
+    return eyespan(python, name, directory, PYTHONPATH=str(sources / "src"))
+
+
+def _old_sources(cache: Path) -> Path:
     git = ["git", "-C", str(CHECKOUT)]
     removed = subprocess.run(
         [*git, "log", "-1", "--diff-filter=DR", "--format=%H", "--", SDK_MODULE], capture_output=True, text=True
     ).stdout.strip()
     if not removed:
-        raise RuntimeError("this checkout has no history")
+        raise RuntimeError("this checkout has no history; name an old one with --old")
     sources = cache / "http-old" / removed[:12]
     if not (sources / "src").exists():
         sources.mkdir(parents=True, exist_ok=True)
         archive = subprocess.run([*git, "archive", f"{removed}^", "src"], capture_output=True, check=True).stdout
         subprocess.run(["tar", "-x", "-C", str(sources)], input=archive, check=True)
-    python = str(place(cache, PYTHON_PEERS) / "bin" / "python")
-    return eyespan(python, "eyespan on the SDK", directory, PYTHONPATH=str(sources / "src"))
+    return sources
 
 
-def python_peer(kind: str, directory: Path, cache: Path) -> Server:
-    problem = install(cache, PYTHON_PEERS)
-    if problem:
-        raise RuntimeError(problem)
+def python_peer(name: str, directory: Path, cache: Path) -> Server:
+    _require(cache, PYTHON_PEERS)
     port = free_port()
     python = str(place(cache, PYTHON_PEERS) / "bin" / "python")
-    argv = [python, str(Path(__file__).parent / "workers" / "http_peer.py"), kind, str(port)]
-    return Server(kind, _start(argv, {}), port, "read_file", {"path": str(directory / "a.txt")})
+    argv = [python, str(HERE / "workers" / "http_peer.py"), name, str(port)]
+    return Server(name, _start(argv, {}), port, "read_file", {"path": str(directory / "a.txt")})
 
 
-def npm_peer(directory: Path, cache: Path) -> Server:
-    problem = install(cache, NPM_PEERS)
-    if problem:
-        raise RuntimeError(problem)
+def npm_peer(name: str, directory: Path, cache: Path) -> Server:
+    _require(cache, NPM_PEERS)
     port = free_port()
     modules = place(cache, NPM_PEERS) / "node_modules"
     node = shutil.which("node") or "node"
-    inner = f"{node} {modules}/@modelcontextprotocol/server-filesystem/dist/index.js {directory}"
-    argv = [node, str(modules / "supergateway" / "dist" / "index.js"), "--stdio", inner]
-    argv += ["--outputTransport", "streamableHttp", "--port", str(port), "--logLevel", "none"]
-    return Server("npm filesystem", _start(argv, {}), port, "read_text_file", {"path": str(directory / "a.txt")})
+    inner = [node, str(modules / "@modelcontextprotocol/server-filesystem/dist/index.js"), str(directory)]
+    if name == "npm, mcp-proxy":
+        _require(cache, PROXY)
+        argv = [str(place(cache, PROXY) / "bin" / "mcp-proxy"), "--stateless", "--port", str(port), "--", *inner]
+    else:
+        argv = [node, str(modules / "supergateway" / "dist" / "index.js"), "--stdio", " ".join(inner)]
+        argv += ["--outputTransport", "streamableHttp", "--port", str(port), "--logLevel", "none"]
+    return Server(name, _start(argv, {}), port, "read_text_file", {"path": str(directory / "a.txt")})
+
+
+def _require(cache: Path, peer: Peer) -> None:
+    problem = install(cache, peer)
+    if problem:
+        raise RuntimeError(problem)
 
 
 def _start(argv: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    """Start a server in a session of its own, so that all its processes can be found and ended."""
     return subprocess.Popen(
-        argv, env={**os.environ, **environment}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/"
+        argv,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        start_new_session=True,
     )
+
+
+def stop(server: Server) -> None:
+    """End a server with everything that it started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(server.process.pid, signal.SIGTERM)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        server.process.wait(10)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(server.process.pid, signal.SIGKILL)
+    server.process.wait()
 
 
 def wait_for(server: Server) -> None:
@@ -140,11 +179,10 @@ def wait_for(server: Server) -> None:
     while time.monotonic() < until:
         if server.process.poll() is not None:
             raise RuntimeError(f"ended with {server.process.returncode}")
-        with contextlib.suppress(OSError, ValueError, asyncio.IncompleteReadError, TimeoutError):
-            if asyncio.run(_ask_once(server)):
-                return
+        if measure(server, 1, 0.0).errors == 0:
+            return
         time.sleep(0.2)
-    raise RuntimeError("no right answer")
+    raise RuntimeError(f"no right answer within {START_SECONDS:.0f} seconds")
 
 
 # --- the load ---------------------------------------------------------------------------------------------------------
@@ -159,78 +197,167 @@ def request_of(server: Server) -> bytes:
     ).encode() + body
 
 
-async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes) -> bool:
-    """Send one request and return whether the answer holds the file."""
-    writer.write(request)
-    header = (await reader.readuntil(b"\r\n\r\n")).lower()
-    if b"transfer-encoding: chunked" in header:
-        body = b""
-        while size := int(await reader.readline(), 16):
-            body += (await reader.readexactly(size + 2))[:-2]
-        await reader.readline()
-    else:
-        body = await reader.readexactly(int(header.split(b"content-length: ")[1].split(b"\r\n")[0]))
-    return header.startswith(b"http/1.1 200") and body.count(LINE.encode()) >= LINES
-
-
-async def _ask_once(server: Server) -> bool:
-    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-    try:
-        return await asyncio.wait_for(_exchange(reader, writer, request_of(server)), REQUEST_SECONDS)
-    finally:
-        writer.close()
-
-
-FAILURES = (OSError, asyncio.IncompleteReadError, TimeoutError, ValueError, IndexError)
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-
-
-async def _connect(server: Server, errors: list[str]) -> Streams | None:
-    """Open a connection and send one request that is not counted, since servers close connections that send none."""
-    try:
-        streams = await asyncio.wait_for(asyncio.open_connection("127.0.0.1", server.port), REQUEST_SECONDS)
-        await asyncio.wait_for(_exchange(*streams, request_of(server)), REQUEST_SECONDS)
-        return streams
-    except FAILURES as error:
-        errors.append(type(error).__name__)
+def body_of(data: bytes) -> bytes | None:
+    """Return the body of an answer, or None if it is not complete. Raises: ValueError, IndexError."""
+    header, blank, rest = data.partition(b"\r\n\r\n")
+    if not blank:
         return None
+    header = header.lower()
+    if b"transfer-encoding: chunked" not in header:
+        size = int(header.split(b"content-length: ")[1].split(b"\r\n")[0])
+        return rest if len(rest) >= size else None
+    body = b""
+    while True:
+        digits, newline, rest = rest.partition(b"\r\n")
+        if not newline:
+            return None
+        size = int(digits, 16)
+        if len(rest) < size + 2:
+            return None
+        body += rest[:size]
+        rest = rest[size + 2 :]
+        if not size:
+            return body
 
 
-async def _client(server: Server, streams: Streams, until: float, times: list[float], errors: list[str]) -> None:
-    """Send requests over one connection until a time, at least one."""
-    request = request_of(server)
-    try:
-        while True:
-            start = time.perf_counter()
-            is_right = await asyncio.wait_for(_exchange(*streams, request), REQUEST_SECONDS)
-            times.append(time.perf_counter() - start)
-            if not is_right:
-                errors.append("a wrong answer")
-            if time.monotonic() >= until:
-                break
-    except FAILURES as error:
-        errors.append(type(error).__name__)
-    streams[1].close()
+def is_right(data: bytes, body: bytes) -> bool:
+    """Return True for an answer that holds the file."""
+    return data.startswith(b"HTTP/1.1 200") and body.count(LINE.encode()) >= LINES
+
+
+class Client(asyncio.Protocol):
+    """One kept connection: one request that is not counted, a pause until all have come so far, then the load."""
+
+    def __init__(self, request: bytes, load: Load) -> None:
+        self._request = request
+        self._load = load
+        self._data = b""
+        self._start = 0.0
+        self._is_ready = False
+        self.has_ended = False
+        self.transport: asyncio.Transport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        transport.write(self._request)
+
+    def go(self) -> None:
+        """Send the next request."""
+        self._start = time.perf_counter()
+        self.transport.write(self._request)
+
+    def data_received(self, data: bytes) -> None:
+        self._data += data
+        try:
+            body = body_of(self._data)
+        except (ValueError, IndexError):
+            self.fail("not an answer")
+            return
+        if body is None:
+            return
+        whole, self._data = self._data, b""
+        if not is_right(whole, body):
+            self.fail("a wrong answer")
+        elif not self._is_ready:
+            self._is_ready = True
+            self._load.ready(self)
+        else:
+            self._load.times.append(time.perf_counter() - self._start)
+            if time.monotonic() < self._load.until:
+                self.go()
+            else:
+                self.end()
+
+    def fail(self, reason: str) -> None:
+        if not self.has_ended:
+            self._load.errors.append(reason)
+            self.end()
+
+    def end(self) -> None:
+        self.has_ended = True
+        self.transport.close()
+        self._load.leave(self)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.fail("disconnected")
+
+
+class Load:
+    """The connections of one run."""
+
+    def __init__(self, server: Server, connections: int, seconds: float) -> None:
+        self._server = server
+        self._seconds = seconds
+        self.times: list[float] = []
+        self.errors: list[str] = []
+        self.until = 0.0
+        self._waiting: list[Client] = []
+        self._left = connections
+        self._idle = connections
+        self._running = asyncio.get_running_loop().create_future()
+        self._done = asyncio.get_running_loop().create_future()
+
+    async def run(self) -> tuple[float, float]:
+        """Return the seconds of the load and the CPU time of the server in them."""
+        request, loop = request_of(self._server), asyncio.get_running_loop()
+        clients = []
+        for _ in range(self._left):
+            try:
+                made = loop.create_connection(lambda: Client(request, self), "127.0.0.1", self._server.port)
+                clients.append((await asyncio.wait_for(made, REQUEST_SECONDS))[1])
+            except (OSError, TimeoutError) as error:
+                self.errors.append(type(error).__name__)
+                self._left -= 1
+                self._settle()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(self._running), REQUEST_SECONDS + self._left * 0.1)
+        for client in clients:
+            if not client.has_ended and client not in self._waiting:
+                client.fail("no answer")
+        before, start = cpu_seconds(self._server.process.pid), time.monotonic()
+        self.until = start + self._seconds
+        for client in self._waiting:
+            if not client.has_ended:
+                client.go()
+        if self._left:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._done, self._seconds + REQUEST_SECONDS)
+        for client in clients:
+            client.fail("no answer")
+        return time.monotonic() - start, cpu_seconds(self._server.process.pid) - before
+
+    def ready(self, client: Client) -> None:
+        """Note a client with its first answer."""
+        self._waiting.append(client)
+        self._settle()
+
+    def leave(self, client: Client) -> None:
+        """Note a client that has ended."""
+        self._left -= 1
+        self._settle()
+        if self._left == 0 and not self._done.done():
+            self._done.set_result(None)
+
+    def _settle(self) -> None:
+        if len(self._waiting) >= self._left and not self._running.done():
+            self._running.set_result(None)
 
 
 def measure(server: Server, connections: int, seconds: float) -> Measured:
     """Load a server over this many kept connections, which are made before the clock starts."""
-    times: list[float] = []
-    errors: list[str] = []
 
-    async def run() -> tuple[float, float]:
-        made = await asyncio.gather(*(_connect(server, errors) for _ in range(connections)))
-        before, start = cpu_seconds(server.process.pid), time.monotonic()
-        await asyncio.gather(*(_client(server, each, start + seconds, times, errors) for each in made if each))
-        return time.monotonic() - start, cpu_seconds(server.process.pid) - before
+    async def run() -> tuple[Load, float, float]:
+        load = Load(server, connections, seconds)
+        return load, *await load.run()
 
-    took, used = asyncio.run(run())
-    ordered = sorted(times) or [float("nan")]
+    load, took, used = asyncio.run(run())
+    ordered = sorted(load.times) or [float("nan")]
     return Measured(
-        requests=len(times),
-        errors=len(errors),
+        requests=len(load.times),
+        errors=len(load.errors),
         seconds=took,
-        cpu_us=used / max(1, len(times)) * 1e6,
+        cpu_us=used / max(1, len(load.times)) * 1e6,
         p50_ms=ordered[len(ordered) // 2] * 1e3,
         p99_ms=ordered[int(len(ordered) * 0.99)] * 1e3,
     )
@@ -239,34 +366,31 @@ def measure(server: Server, connections: int, seconds: float) -> Measured:
 # --- processes --------------------------------------------------------------------------------------------------------
 
 
-def descendants(pid: int) -> list[int]:
-    """Return a process and everything that it started."""
-    children: dict[int, list[int]] = {}
+def processes(session: int) -> list[int]:
+    """Return the processes of a session."""
+    found = []
     for name in os.listdir("/proc"):
         if name.isdigit():
             with contextlib.suppress(OSError):
-                parent = Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()[1]
-                children.setdefault(int(parent), []).append(int(name))
-    found = [pid]
-    for each in found:
-        found += children.get(each, [])
+                if int(Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()[3]) == session:
+                    found.append(int(name))
     return found
 
 
-def cpu_seconds(pid: int) -> float:
-    """Return the CPU time of a process and its descendants; that of children that have ended included."""
+def cpu_seconds(session: int) -> float:
+    """Return the CPU time of a server's processes; that of children that have ended included."""
     ticks = 0
-    for each in descendants(pid):
+    for each in processes(session):
         with contextlib.suppress(OSError):
             fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
             ticks += sum(int(field) for field in fields[11:15])
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def memory_mb(pid: int) -> float:
-    """Return the memory of a process and its descendants, with shared pages divided (PSS)."""
+def memory_mb(session: int) -> float:
+    """Return the memory of a server's processes, with shared pages divided (PSS)."""
     total = 0
-    for each in descendants(pid):
+    for each in processes(session):
         with contextlib.suppress(OSError):
             for line in Path(f"/proc/{each}/smaps_rollup").read_text().splitlines():
                 if line.startswith("Pss:"):
@@ -291,10 +415,13 @@ def merged(runs: list[Measured]) -> Measured:
     )
 
 
-def table(results: dict[str, dict[int, Measured]], memory: dict[str, float]) -> str:
+Results = dict[str, dict[int, Measured]]
+
+
+def table(results: Results, memory: dict[str, float]) -> str:
     """Return the results as a table of Markdown."""
     lines = [
-        "| server | connections | CPU per request | of eyespan | requests/s | p50 | p99 | errors | memory (PSS) |",
+        "| server | connections | CPU per read | of eyespan | reads/s | p50 | p99 | errors | memory (PSS) |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     base = results.get("eyespan", {})
@@ -302,11 +429,88 @@ def table(results: dict[str, dict[int, Measured]], memory: dict[str, float]) -> 
         for connections, run in by_connections.items():
             own_us = base[connections].cpu_us if connections in base else 0
             ratio = f"{run.cpu_us / own_us:.1f}x" if own_us and run.requests else ""
+            cpu = f"{run.cpu_us:,.0f} us" if run.requests else "-"
+            latency = f"{run.p50_ms:.1f} ms | {run.p99_ms:.1f} ms" if run.requests else "- | -"
             lines.append(
-                f"| {name} | {connections} | {run.cpu_us:.0f} us | {ratio} | {run.requests / run.seconds:.0f} | "
-                f"{run.p50_ms:.1f} ms | {run.p99_ms:.1f} ms | {run.errors} | {memory[name]:.0f} MB |"
+                f"| {name} | {connections} | {cpu} | {ratio} | {run.requests / run.seconds:,.0f} | {latency} | "
+                f"{run.errors} | {memory[name]:.0f} MB |"
             )
     return "\n".join(lines)
+
+
+def page(figures: dict[str, Any]) -> str:
+    """Return bench/HTTP.md."""
+    results, memory = results_of(figures), figures["memory_mb"]
+    rows = "\n".join(f"| {name} | {ROWS[name]} |" for name in results)
+    missing = "".join(f"\n{name} is missing: {reason}.\n" for name, reason in figures["missing"].items())
+    return f"""\
+# HTTP servers of read tools under load
+
+`make bench-http` repeats this run and writes this page. {figures["machine"]}
+
+{table(results, memory)}
+{missing}
+| server | |
+| --- | --- |
+{rows}
+
+## Method
+
+Every request is a `tools/call` that reads a file of 2 KB, over kept connections that are made, and used once, before
+the clock starts. All servers run at the same time and are loaded one after the other, {figures["rounds"]} rounds of
+{figures["seconds"]:g} seconds for each number of connections, so that other load on the machine affects all. The client
+is one Python process on the same machine. It sends the next request of a connection when the answer has come, and
+checks that the answer holds the file. A wrong answer, a lost connection and an answer that takes longer than
+{REQUEST_SECONDS:.0f} seconds are errors.
+
+CPU per read counts all processes of a server, and hardly depends on other load. Throughput and latency include the
+client, which shares the cores. Memory is that of all processes after a run, the highest of all runs, with shared pages
+divided (PSS). eyespan runs with its sandbox and all checks; the peers have neither.
+"""
+
+
+def readme_text(figures: dict[str, Any], connections: int = 64) -> str:
+    """Return the section of README.md: ratios only."""
+    results, memory = results_of(figures), figures["memory_mb"]
+    base = results["eyespan"][connections]
+    lines = ["| small reads over HTTP, 64 connections | CPU per read | memory |", "| --- | --- | --- |"]
+    for name, by_connections in results.items():
+        run = by_connections.get(connections)
+        if run is None or not run.requests or name == "eyespan, 2 workers":
+            continue
+        share = f"{memory[name] / memory['eyespan']:.1f}x"
+        lines.append(f"| {name} | {run.cpu_us / base.cpu_us:.1f}x | {share} |")
+    return (
+        "\n".join(lines) + "\n\nRatios within one run; [bench/HTTP.md](bench/HTTP.md) has all figures and the method."
+    )
+
+
+def results_of(figures: dict[str, Any]) -> Results:
+    return {
+        name: {int(count): Measured(**run) for count, run in runs.items()} for name, runs in figures["servers"].items()
+    }
+
+
+def with_section(readme: str, text: str) -> str:
+    """Return the document with this text between its markers. Raises: ValueError."""
+    before, start, rest = readme.partition(START)
+    _, end, after = rest.partition(END)
+    if not start or not end:
+        raise ValueError(f"README.md needs the lines {START} and {END}")
+    return f"{before}{START}\n{text}\n{END}{after}"
+
+
+def machine() -> str:
+    model = next((line for line in _cpu_lines() if line.startswith("model name")), "").partition(": ")[2].strip()
+    day = time.strftime("%Y-%m-%d", time.gmtime())
+    return f"{model or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {day}."
+
+
+def _cpu_lines() -> list[str]:
+    try:
+        return Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return []
 
 
 def main() -> int:
@@ -314,58 +518,73 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=2.0, help="seconds of each run")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--connections", type=int, nargs="+", default=[1, 64, 512])
-    parser.add_argument("--only", nargs="+", help="names of servers")
-    parser.add_argument("--json", help="write the figures to this file")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help=f"some of: {'; '.join(ROWS)}")
+    parser.add_argument("--old", metavar="CHECKOUT", help="compare with the server of this checkout")
+    parser.add_argument("--write", action="store_true", help="write bench/http.json, bench/HTTP.md and README.md")
     options = parser.parse_args()
     cache = cache_folder()
     cache.mkdir(parents=True, exist_ok=True)
-    makers = {
-        "eyespan": lambda directory: eyespan(sys.executable, "eyespan", directory),
-        "eyespan on the SDK": lambda directory: eyespan_on_sdk(directory, cache),
-        "SDK": lambda directory: python_peer("SDK", directory, cache),
-        "fastmcp": lambda directory: python_peer("fastmcp", directory, cache),
-        "npm filesystem": lambda directory: npm_peer(directory, cache),
-    }
+    names = [name for name in ROWS if not options.only or name in options.only]
     servers: list[Server] = []
+    missing: dict[str, str] = {}
     runs: dict[str, dict[int, list[Measured]]] = {}
-    with tempfile.TemporaryDirectory(prefix="eyespan-bench-") as name:
-        directory = Path(name).resolve()
+    memory: dict[str, float] = {}
+    with tempfile.TemporaryDirectory(prefix="eyespan-bench-") as directory_name:
+        directory = Path(directory_name).resolve()
         (directory / "a.txt").write_text(f"{LINE}\n" * LINES)
         try:
-            for kind, make in makers.items():
-                if options.only and kind not in options.only:
-                    continue
+            for name in names:
                 try:
-                    server = make(directory)
+                    server = _make(name, directory, cache, options.old)
                     servers.append(server)
                     wait_for(server)
-                    runs[kind] = {count: [] for count in options.connections}
+                    runs[name] = {}
                 except (RuntimeError, OSError, subprocess.CalledProcessError) as error:
-                    print(f"{kind}: left out: {error}", file=sys.stderr)
-            for _ in range(options.rounds):
+                    missing[name] = str(error)
+                    print(f"{name}: left out: {error}", file=sys.stderr)
+            for number in range(options.rounds):
                 for count in options.connections:
                     for server in servers:
-                        if server.name in runs:
-                            runs[server.name][count].append(measure(server, count, options.seconds))
-            memory = {server.name: memory_mb(server.process.pid) for server in servers}
+                        if server.name in runs and count <= MAX_CONNECTIONS.get(server.name, count):
+                            run = measure(server, count, options.seconds)
+                            runs[server.name].setdefault(count, []).append(run)
+                            used = memory_mb(server.process.pid)
+                            memory[server.name] = max(memory.get(server.name, 0.0), used)
+                print(f"round {number + 1} of {options.rounds} is done", file=sys.stderr)
             for server in servers:
                 if server.process.poll() is not None:
                     print(f"{server.name}: ended under load with {server.process.returncode}", file=sys.stderr)
         finally:
             for server in servers:
-                server.process.terminate()
-            for server in servers:
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    server.process.wait(20)
-                if server.process.poll() is None:
-                    server.process.kill()
-                    server.process.wait()
-    results = {name: {count: merged(each) for count, each in found.items()} for name, found in runs.items()}
-    print(table(results, memory))
-    if options.json:
-        figures = {name: {str(count): run._asdict() for count, run in each.items()} for name, each in results.items()}
-        Path(options.json).write_text(json.dumps({"figures": figures, "memory_mb": memory}, indent=2) + "\n")
+                stop(server)
+    figures = {
+        "machine": machine(),
+        "seconds": options.seconds,
+        "rounds": options.rounds,
+        "missing": missing,
+        "memory_mb": memory,
+        "servers": {
+            name: {str(count): merged(each)._asdict() for count, each in found.items()}
+            for name, found in runs.items()
+            if found
+        },
+    }
+    print(table(results_of(figures), memory))
+    if options.write:
+        FIGURES.write_text(json.dumps(figures, indent=2) + "\n")
+        PAGE.write_text(page(figures))
+        README.write_text(with_section(README.read_text(), readme_text(figures)))
     return 0
+
+
+def _make(name: str, directory: Path, cache: Path, old: str | None) -> Server:
+    if name == "eyespan on the SDK":
+        return eyespan_on_sdk(name, directory, cache, old)
+    if name.startswith("eyespan"):
+        return eyespan(sys.executable, name, directory, *(("--workers", "2") if name != "eyespan" else ()))
+    if name.startswith("npm"):
+        return npm_peer(name, directory, cache)
+    return python_peer(name, directory, cache)
 
 
 if __name__ == "__main__":
