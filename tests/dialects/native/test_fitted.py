@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eyespan import Workspace, tokens
+from eyespan import Workspace, tokens, tokens_by_word
 from eyespan.guard.source import LocalFile
 from tests.sizes import examples
 
@@ -102,7 +102,7 @@ def test_an_answer_stays_within_the_budget(directory, text, budget):
         reply = workspace.tool("native").call({"files": "f.txt", "budget": budget})
 
     beside = tokens.estimate("\n".join(line for line in reply.text.split("\n") if line.startswith(">note: ")))
-    assert reply.structured["tokens"] == tokens.estimate(reply.text)
+    assert reply.structured["tokens"] in (tokens.estimate(reply.text), tokens_by_word.count(reply.text))
     assert reply.structured["tokens"] <= budget + beside
 
 

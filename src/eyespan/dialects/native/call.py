@@ -33,9 +33,11 @@ CHARS_PER_TOKEN = 8
 """The characters that are read for each token of the budget; cheaper text is read on in another call."""
 LEAST_CHARS = 16 * 1024
 MAX_TRIES = 5
-FULL = 0.96
-"""An answer with an exact count uses at least this share of the budget, if more could be shown."""
-AIM = 0.985
+FULL = 0.975
+"""An answer uses at least this share of the budget, if more could be shown."""
+AIM = 0.992
+SURE = 2
+"""An answer whose quick estimate is so many times below the budget is within it."""
 MAX_SCALE = 4
 """The estimate is off by less than this factor."""
 LEAST_SHARE = 60
@@ -49,7 +51,7 @@ def answer(dialect: Native, args: NativeArgs, engine: Engine, context: CallConte
     """Answer one call. Raises: Cancelled, TimedOut."""
     view = View(
         style=dialect.style,
-        budget=args.budget if dialect.count is None else MAX_SCALE * args.budget,
+        budget=MAX_SCALE * args.budget,
         max_chars=max(LEAST_CHARS, args.budget * CHARS_PER_TOKEN),
         known=args.known,
         versions=dialect.versions,
@@ -60,9 +62,7 @@ def answer(dialect: Native, args: NativeArgs, engine: Engine, context: CallConte
         plans = [plan for ask in args.asks for plan in _with_note(ask, _plan_ask(ask, args, view, files))]
         items = _items(plans, view)
         needs = [item.need() for item in items]
-        if dialect.count is None:
-            return _show(items, needs, args, args.budget, context)
-        return _show_exactly(items, needs, args, dialect.count, context)
+        return _show_counted(items, needs, args, dialect.count, context)
 
 
 def _show(
@@ -86,27 +86,34 @@ def _show(
     return _reply(shown, left, args.budget, "outlines " if args.outline else "", later, args.later)
 
 
-def _show_exactly(
+def _show_counted(
     items: Sequence[Item],
     needs: Sequence[int],
     args: NativeArgs,
-    count: Callable[[str], int],
+    count: Callable[[str], int] | None,
     context: CallContext,
 ) -> Reply:
-    """Return as much of the items as the budget allows, by an exact count.
+    """Return as much of the items as the budget allows, by an exact count or by the estimate for each word.
 
-    The estimate decides what is shown, and the count of the result corrects the tokens that the estimate may spend.
+    The quick estimate decides what is shown, and the count of the result corrects the tokens that it may spend. An
+    answer far below the budget is not counted.
     """
     budget = args.budget
     max_tokens = budget
     best, best_cost = None, 0
     for _ in range(MAX_TRIES):
         reply = _show(items, needs, args, max_tokens, context)
+        is_whole = reply.structured is None or "left_out" not in reply.structured
+        if count is None:
+            if is_whole and tokens.estimate(reply.text) * SURE <= budget:
+                return reply
+            from eyespan import tokens_by_word
+
+            count = tokens_by_word.count
         cost = count(reply.text)
         is_better = best_cost < cost <= budget or (best_cost > budget and cost < best_cost)
         if best is None or is_better:
             best, best_cost = reply, cost
-        is_whole = reply.structured is None or "left_out" not in reply.structured
         if cost <= budget and (is_whole or cost >= FULL * budget):
             break
         max_tokens = max(1, min(int(max_tokens * AIM * budget / cost), MAX_SCALE * budget))

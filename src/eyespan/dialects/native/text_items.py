@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from eyespan.dialects.native.text import Text
     from eyespan.dialects.native.wanted import Wanted
     from eyespan.model import CharRange, Content
+    from eyespan.outline import Outline
     from eyespan.selectors import Piece, Target
 
 
@@ -86,6 +87,8 @@ class TextItem:
         self._frame = Frame(base, own_lines.base_name(plan.target), loaded.facts.canonical, plan.style, view)
         self.selector = selector_of(self._frame.base, loaded.wanted)
         self._full: Fitted | None = None
+        self._outline: Outline | None = None
+        self._has_outline = False
         self._text_need = view.budget + 1
         if loaded.is_complete:
             self._full = fit_all(self._frame, loaded)
@@ -111,7 +114,7 @@ class TextItem:
         loaded, frame = self._loaded, self._frame
         fitted = self._full
         if fitted is None or self._text_need > max_tokens:
-            outline = self._plan.text.outline() if loaded.wanted.is_whole else None
+            outline = self._symbols() if loaded.wanted.is_whole else None
             fitted = fit(frame, loaded, max_tokens - self._match_tokens(), outline)
         lines = [*fitted.lines, *self._match_notes(fitted)]
         cost = tokens.estimate(own_lines.write(lines))
@@ -133,6 +136,12 @@ class TextItem:
         elif fitted.rows:
             self._view.versions.keep(frame.key, fitted.hash, [(row.number, row.text) for row in fitted.rows])
         return Shown(tuple(lines), facts, left)
+
+    def _symbols(self) -> Outline | None:
+        """Return the outline of the text, found once: an item is shown several times until the budget is filled."""
+        if not self._has_outline:
+            self._outline, self._has_outline = self._plan.text.outline(), True
+        return self._outline
 
     def _left(self, fitted: Fitted) -> tuple[str, ...]:
         """Return the selectors of what is left to read."""
@@ -163,7 +172,7 @@ class TextItem:
             return []
         shown = {row.number for row in fitted.rows}
         matches = [number for number in wanted.matches if number in shown]
-        outline = self._plan.text.outline()
+        outline = self._symbols()
         symbols = () if outline is None else outline.symbols
         named: dict[str, list[int]] = {}
         for number in matches[:MAX_NAMED_MATCHES]:

@@ -1,0 +1,62 @@
+"""The estimate word by word against true counts of o200k, and its behaviour for any text."""
+
+from __future__ import annotations
+
+import base64
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyespan import tokens_by_word
+from eyespan.tokens_by_word import PIECES, count
+from tests.test_tokens import CORPUS, COUNTS, FIXTURES, TEXTS, true_count
+from tests.token_counts.generated_texts import GENERATED
+
+# fmt: off
+WORDS = {  # true counts of o200k
+    "ⵜⵉⵏⵖⵎⵉⵙⵉⵏ": 26, " පරිශීලකයින්ට": 9, "HETATM": 3, " opentelemetry": 4, "-instrumentation": 3,
+    "homeassistant": 2, " function": 1, "XMLHttpRequest": 3, "12345678": 3, " " * 20: 1, "----------------": 1,
+}
+# fmt: on
+
+
+def test_no_text_costs_much_more_than_its_estimate():
+    texts = [path.read_text("utf-8") for path in [*CORPUS, *FIXTURES]] + [make() for make in GENERATED.values()]
+    ratios = sorted(true_count(text) / count(text) for text in texts)
+
+    assert ratios[-1] < 1.08
+    assert 0.93 < ratios[len(ratios) // 2] < 1
+    assert ratios[0] > 0.7
+    assert len(COUNTS) > len(texts)
+
+
+@pytest.mark.parametrize("word", WORDS, ids=repr)
+def test_unusual_words_cost_what_they_cost(word):
+    assert WORDS[word] * 0.6 - 1 <= count(word) <= WORDS[word] * 1.4 + 2
+
+
+def test_encoded_bytes_cost_more_than_words_of_the_same_length():
+    data = random.Random(3).randbytes(3000)
+
+    assert 2650 < count(base64.b64encode(data).decode()) < 2900  # o200k: 2,711
+    assert 3350 < count(data.hex()) < 3700  # o200k: 3,430
+
+
+@given(TEXTS)
+def test_the_pieces_are_the_text_and_each_costs_at_least_one(text):
+    pieces = PIECES.findall(text)
+
+    assert "".join(pieces) == text
+    assert count(text) >= len(pieces)
+    assert all(0 <= place < tokens_by_word.SIZE for piece in pieces for place in tokens_by_word.places(piece))
+
+
+@given(st.lists(st.sampled_from("ab "), max_size=30), st.integers(0, 2000))
+def test_the_estimate_of_a_text_does_not_depend_on_texts_before(letters, number):
+    text = "".join(letters) + str(number)
+    first = count(text)
+    tokens_by_word._remembered.clear()
+
+    assert count(text) == first
