@@ -48,6 +48,7 @@ OPENING_FILES = {
     "cli/standard_input.py": "a private copy of standard input",
     "cli/view.py": "the browser of the user",
     "decoders/image.py": "an image, from the descriptor of the job",
+    "decoders/metafile.py": "opens images that metafiles hold, from memory",
     "lines/cache.py": "the index cache, in the user's cache directory",
     "sandbox/interpreter.py": "the header of the interpreter's own program",
     "sandbox/landlock.py": "the paths of Landlock rules, opened with O_PATH and never read",

@@ -6,6 +6,7 @@ import io
 import os
 import plistlib
 import sqlite3
+import struct
 import tempfile
 from importlib import import_module
 
@@ -101,7 +102,20 @@ class Image(Claude):
             buffer = io.BytesIO()
             PillowImage.new(mode, (9, 7), 1).save(buffer, fmt)
             made.append(buffer.getvalue())
-        return made
+        return [*made, *_metafiles()]
+
+
+def _metafiles() -> list[bytes]:
+    """Return an EMF and a WMF file, each with an area, a line and letters."""
+    from tests.decoders.metafile_files import brush, emf, letters, wmf, wmf_brush
+
+    box, line = struct.pack("<4i", 10, 0, 20, 10), struct.pack("<2i", 90, 90)
+    polygon = struct.pack("<H8h", 4, 100, 0, 200, 0, 200, 100, 100, 100)
+    text = struct.pack("<H", 4) + b"Tide" + struct.pack("<2h", 20, 10)
+    return [
+        emf(*brush(1, 255, 0, 0), (43, box), letters("Tide", 1, 1), (54, line)),
+        wmf(*wmf_brush(255, 0, 0), (0x324, polygon), (0x521, text)),
+    ]
 
 
 class Pdf(Claude):

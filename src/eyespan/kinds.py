@@ -108,6 +108,9 @@ _SIGNATURES = (
     (b"8BPS\0\1\0\0\0\0\0\0", "image/vnd.adobe.photoshop"),
     (b"\xb1\x68\xde\x3a", "image/x-dcx"),
     (b"\x59\xa6\x6a\x95", "image/x-sun-raster"),
+    (b"\xd7\xcd\xc6\x9a\0\0", "image/wmf"),
+    (b"\1\0\x09\0\0\3", "image/wmf"),
+    (b"\2\0\x09\0\0\3", "image/wmf"),
 )
 
 
@@ -134,6 +137,10 @@ def _rarer_image_type(first_bytes: bytes) -> str | None:
         return "image/x-fli"
     if start == b"\0\0\2\0" and _has_icons(first_bytes):
         return "image/x-cursor"
+    if start == b"\1\0\0\0" and first_bytes[40:44] == b" EMF":
+        return "image/emf"
+    if start == b"\xc5\xd0\xd3\xc6" and any(first_bytes[16:20] + first_bytes[24:28]):
+        return "image/x-eps"  # one of the two previews has a size
     return "image/x-tga" if _is_tga(first_bytes) else None
 
 
@@ -203,7 +210,7 @@ def _is_tga(first_bytes: bytes) -> bool:
     return 0 < width <= 16384 and 0 < height <= 16384 and (first_bytes[0] == 0 or kind not in (3, 11))
 
 
-_IMAGE_STARTS = frozenset(b"\x89\xffGRBIM\0D8\xb1YP\x01\niq")
+_IMAGE_STARTS = frozenset(b"\x89\xffGRBIM\0D8\xb1YP\x01\x02\xd7\xc5\niq")
 
 
 def _is_image(first_bytes: bytes) -> bool:

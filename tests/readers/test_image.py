@@ -480,3 +480,25 @@ def test_dialects_without_images_treat_them_like_any_binary_file(dialect):
         assert (reply.structured["binary"], reply.structured["media_type"]) == (True, "image/jpeg")
     else:
         assert reply.error.code == "BINARY_NOT_SUPPORTED"
+
+
+def test_a_tiff_of_webp_strips_is_joined(tmp_path):
+    strips = []
+    for colour in (RED, BLUE):
+        made = io.BytesIO()
+        Image.new("RGB", (32, 16), colour).save(made, "WEBP", lossless=True)
+        strips.append(made.getvalue())
+    places = [8, 8 + len(strips[0])]
+    at = 8 + sum(map(len, strips))
+    tags = {256: 32, 257: 32, 258: 8, 259: 50001, 262: 2, 277: 3, 278: 16}
+    entries = [struct.pack("<HHII", tag, 4, 1, value) for tag, value in tags.items()]
+    after = at + 2 + 12 * 9 + 4
+    entries.insert(5, struct.pack("<HHII", 273, 4, 2, after))
+    entries.append(struct.pack("<HHII", 279, 4, 2, after + 8))
+    file = b"II*\0" + struct.pack("<I", at) + b"".join(strips) + struct.pack("<H", 9) + b"".join(entries) + bytes(4)
+    file += struct.pack("<4I", *places, *map(len, strips))
+    (tmp_path / "a.tif").write_bytes(file)
+
+    shown = opened(parts(tmp_path / "a.tif").parts[0])
+
+    assert [near(shown.getpixel((16, y)), colour) for y, colour in ((4, RED), (28, BLUE))] == [True, True]

@@ -18,7 +18,8 @@ except ImportError:
     pillow_heif = None
 from PIL import AvifImagePlugin, Image, ImageCms, ImageFile, MpoImagePlugin, UnidentifiedImageError, features
 
-from eyespan.decoders.files import read_up_to
+from eyespan.decoders import metafile
+from eyespan.decoders.files import read_up_to, read_whole
 from eyespan.errors import Missing, Unreadable
 
 if TYPE_CHECKING:
@@ -58,7 +59,13 @@ FORMATS = {
     "image/x-blp": "BLP",
     "image/x-xbitmap": "XBM",
     "image/x-xpixmap": "XPM",
+    "image/emf": "EMF",
+    "image/wmf": "WMF",
+    "image/x-eps": "EPS",
 }
+_DRAWN_FORMATS = ("EMF", "WMF", "EPS")
+MAX_DRAWN_BYTES = 32 * 1024 * 1024
+_WEBP_IN_TIFF = 50001
 _PHOTO_FORMATS = ("JPEG", "AVIF", "HEIF", "JPEG2000")
 _PLAIN_MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "RGBa", "RGBX")
 """The modes of an image that model APIs show as it is. They would clip numbers of 16 bits."""
@@ -100,6 +107,8 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     kind = FORMATS[params["media_type"]]
     if kind == "HEIF" and pillow_heif is None:
         raise Missing("", what="reading HEIC images", install="pip install 'eyespan[heic]'")
+    if kind in _DRAWN_FORMATS:
+        return _drawn(read_whole(file, MAX_DRAWN_BYTES, kind="image"), kind, params)
     if kind == "AVIF" and not HAS_AVIF:
         raise _unreadable("the installed Pillow has no AVIF decoder")
     data = read_up_to(file, params["max_bytes"] + 1)
@@ -130,6 +139,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
 
 def rehearse() -> None:
     """Decode and convert a small image of every format and mode, so that nothing is left to be imported."""
+    metafile.rehearse()
     formats = ["PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "ICO", "PPM", "TGA", "PCX", "SGI", "DDS", "ICNS", "XBM"]
     formats += [name for name, feature in (("AVIF", "avif"), ("JPEG2000", "jpg_2000")) if features.check(feature)]
     for kind in formats:
@@ -147,6 +157,21 @@ def rehearse() -> None:
                 decode(made, {"media_type": media_type, "crop": crop, **limits})
             made.seek(0)
             decode(made, {"media_type": media_type, "crop": None, **limits, "max_side_px": 4})
+
+
+def _drawn(data: bytes, kind: str, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
+    """Draw a file of commands. Raises: Unreadable."""
+    try:
+        image, drawn = metafile.draw(data, kind, params["max_px"])
+    except metafile.NoDrawing as error:
+        raise _unreadable(f"{kind}: {error}") from None
+    made = io.BytesIO()
+    image.save(made, "PNG", compress_level=6)
+    made.seek(0)
+    facts, blobs = decode(made, {**params, "media_type": "image/png"})
+    facts.pop("unchanged", None)
+    shown = {"scale": 1.0, "shown_width": facts["width"], "shown_height": facts["height"]}
+    return {**shown, **facts, **drawn, "format": kind}, blobs
 
 
 def _check(source: Callable[[], BinaryIO], kind: str, max_side_px: int) -> dict[str, Any] | None:
@@ -347,7 +372,10 @@ def _upright(
     if scale < 1 and image.format == "JPEG2000" and orientation == 1 and box is None:
         _reduce_on_load(image, target)
     _check_pixels(image.size, _most_pixels(image))
-    image.load()
+    if image.format == "TIFF" and image.tag_v2.get(259) == _WEBP_IN_TIFF:  # type: ignore[attr-defined]
+        image = _joined_strips(image)
+    else:
+        image.load()
     if image.format == "JPEG2000" and box is None:
         part = (0, 0, *image.size)
     if part != (0, 0, *image.size):
@@ -365,6 +393,20 @@ def _upright(
         image = image.transpose(_UPRIGHT[orientation])
     image.info = {}  # no profile, comment or Exif block of the file is copied
     return image
+
+
+def _joined_strips(image: Any) -> Image.Image:
+    """Return a TIFF whose strips or tiles are WebP images, which the library for TIFF does not decode."""
+    tags, made = image.tag_v2, Image.new("RGBA" if image.mode == "RGBA" else "RGB", image.size)
+    wide, high = tags.get(322, image.width), tags.get(323) or tags.get(278, image.height)
+    offsets, sizes = (tags.get(324), tags.get(325)) if 324 in tags else (tags[273], tags[279])
+    across = -(-image.width // max(1, wide))
+    for at, (offset, size_bytes) in enumerate(zip(offsets, sizes, strict=True)):
+        image.fp.seek(offset)
+        with Image.open(io.BytesIO(read_up_to(image.fp, size_bytes)), formats=("WEBP",)) as piece:
+            _check_pixels(piece.size, MAX_PIXELS)
+            made.paste(piece.convert(made.mode), (at % across * wide, at // across * high))
+    return made
 
 
 def _reduce_on_load(image: Any, target: tuple[int, int]) -> None:
