@@ -10,7 +10,7 @@ from eyespan.cli.options import COMMON, Arguments, Option, UsageError, one_of
 from eyespan.context import CallContext
 from eyespan.dialects.terminal import MAX_LINE_CHARS, Terminal
 from eyespan.escape import visible
-from eyespan.model import Limits, Lines, NotePart, ReadRequest, TextPart
+from eyespan.model import Limits, Lines, NotePart, ReadRequest, Tail, TextPart
 from eyespan.record import replace
 from eyespan.selectors import (
     Enclosing,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eyespan.dialects.json_lines import JsonLines
-    from eyespan.model import CharRange, Part, Tail
+    from eyespan.model import CharRange, Part
     from eyespan.opened import Opened
     from eyespan.selectors import Range
     from eyespan.workspace import Workspace
@@ -119,7 +119,7 @@ def main(arguments: Arguments) -> int:
     else:
         numbers = values.get("numbers", True)
         printer = Terminal(_write, has_numbers=numbers, is_terminal=terminal, is_colored=colored)
-    reader = _Reader(workspace, printer, terminal, documents)
+    reader = _Reader(workspace, printer, terminal, documents, needs_numbers=values.get("numbers", False))
     try:
         return 1 if sum([not reader.show(path, headed=len(paths) > 1) for path in paths]) else 0
     finally:
@@ -139,9 +139,17 @@ class _Reader:
     """Reads what the arguments name and writes it to standard output."""
 
     def __init__(
-        self, workspace: Workspace, printer: Terminal | JsonLines, terminal: bool, documents: frozenset[str]
+        self,
+        workspace: Workspace,
+        printer: Terminal | JsonLines,
+        terminal: bool,
+        documents: frozenset[str],
+        *,
+        needs_numbers: bool = False,
     ) -> None:
         self._workspace = workspace
+        self._needs_numbers = needs_numbers
+        """The person asked for line numbers, whatever they cost."""
         self._documents = documents
         self._limits = Limits()
         if terminal:
@@ -405,6 +413,8 @@ class _Reader:
         from eyespan.dialects import pieces
 
         if opened.kind in (kinds.TEXT, kinds.BINARY):
+            if opened.source.is_version and isinstance(piece, Ranges) and not self._needs_numbers:
+                target = replace(target, piece=_without_costly_numbers(opened, piece))
             yield from _text_parts(opened, target, pieces)
             return
         choice = pieces.choose(target.path, opened.kind, piece, max_pages=MAX_PAGES, has_images=False)
@@ -453,6 +463,16 @@ class _Reader:
 def _with_first(first: tuple[str, Part], others: Iterator[tuple[str, Part]]) -> Iterator[tuple[str, Part]]:
     yield first
     yield from others
+
+
+def _without_costly_numbers(opened: Opened, piece: Ranges) -> Ranges:
+    """Return the ranges with last lines that are not numbered, if only many requests to a store could number them."""
+    from eyespan.readers.text import is_count_costly
+
+    if not any(isinstance(one, Tail) for one in piece.ranges) or not is_count_costly(opened):
+        return piece
+    print("eyespan: the last lines are not numbered, because that reads all of the file; -n does", file=sys.stderr)
+    return Ranges(tuple([Tail(one.count, numbered=False) if isinstance(one, Tail) else one for one in piece.ranges]))
 
 
 def _text_parts(opened: Opened, target: Target, pieces: Any) -> Iterator[tuple[str, Part]]:

@@ -72,7 +72,7 @@ class Terminal:
 
     def _lines(self, part: TextPart) -> None:
         if not self._is_terminal and not self._is_colored:
-            if self._has_numbers:
+            if self._has_numbers and part.first_line:
                 self._write(number(bytes(part.data), part.first_line, width=6, keep_ends=True))
             else:
                 self._put(bytes(part.data))
@@ -90,7 +90,7 @@ class Terminal:
                 else:
                     shown = visible(shown, keeps_tabs=True)
             lead = ""
-            if self._has_numbers:
+            if self._has_numbers and part.first_line:
                 lead = f"{_DIM}{line_number:>6}{_RESET}\t" if self._is_colored else f"{line_number:>6}\t"
             self._write(f"{lead}{shown}\n")
 

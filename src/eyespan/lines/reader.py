@@ -116,6 +116,11 @@ class LineReader:
             raise ScanLimit(self._source.asked, limit_bytes=limit_bytes)
         return self._collect(finder, offset, 0, None)[0]
 
+    def uncounted_bytes(self) -> int:
+        """Return how many bytes would be read to count all lines."""
+        indexer = self._index.indexer()
+        return self._source.size_bytes - (0 if indexer is None else indexer.index.covered)
+
     def cache_index(self) -> None:
         """Cache the index of a large file, if this reader has extended it."""
         self._index.save()

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from eyespan.opened import Opened
     from eyespan.source import Source
 
+CHEAP_REMOTE_BYTES = 4 << 20
+"""The bytes that are read from a store without being asked for, to count lines."""
+
 
 def read(opened: Opened, selection: Selection, context: CallContext) -> Document:
     """Return the selected lines of a text file; a part without lines if the selection is beyond the end.
@@ -76,6 +79,17 @@ def stream(opened: Opened, selection: Selection, context: CallContext) -> Iterat
     else:
         parts, _ = read_parts(source, request, selection, context)
         yield from [part for part in parts if isinstance(part, TextPart)]
+
+
+def is_count_costly(opened: Opened) -> bool:
+    """Return True if the lines of a text can only be counted by many requests: a large object without an index."""
+    source = opened.source
+    if not source.is_version or not source.has_exact_size or source.size_bytes <= CHEAP_REMOTE_BYTES:
+        return False
+    encoding = _encoding(source, opened.request.encoding)
+    if not encoding.has_lines:
+        return False
+    return LineReader(source, opened.request, encoding, opened.context).uncounted_bytes() > CHEAP_REMOTE_BYTES
 
 
 def _read_decoded(

@@ -266,3 +266,60 @@ def test_a_text_that_means_no_file_costs_few_requests(server, workspace):
 
     assert reply.is_error
     assert len(server.requests) < 60
+
+
+@pytest.fixture
+def big(server):
+    server.files["big.log"] = lines(250_000)
+    server.etags["big.log"] = f'"{time.monotonic_ns()}"'  # no index of another test fits
+    return server
+
+
+def test_last_lines_are_shown_without_numbers_by_few_requests(big, workspace):
+    reply = workspace.tool("native").call({"files": ["big.log:-3"]})
+
+    assert reply.text.split("\n")[1:4] == [f"\tline 02{number} of a remote file" for number in (49998, 49999, 50000)]
+    assert reply.text.startswith(f"> big.log: the last 3 lines of {len(big.files['big.log'])} bytes #")
+    assert "not numbered, because that reads all of the file; big.log:1,-3 does" in reply.text
+    assert len(big.requests) == 3, "for the name big.log:-3, the first bytes and the end"
+    assert big.sent_bytes < 600_000
+    assert reply.structured["parts"][0]["total_lines"] is None
+
+
+def test_last_lines_are_numbered_if_asked_or_if_an_index_exists(big, workspace):
+    tool = workspace.tool("native")
+
+    assert "250000\t" in tool.call({"files": ["big.log:1,-1"]}).text
+    big.requests.clear()
+    assert "249998\tline 0249998" in tool.call({"files": ["big.log:-3"]}).text, "with the index"
+    assert len(big.requests) <= 3
+
+
+def test_last_lines_beyond_the_budget_can_be_read_on(big, workspace):
+    tool = workspace.tool("native")
+    reply = tool.call({"files": ["big.log:-500"], "budget": 300})
+
+    assert "line 0250000" in reply.text
+    assert reply.structured["left_out"] == ["big.log:1,-500"]
+    assert "249501\tline 0249501" in tool.call({"files": reply.structured["left_out"], "budget": 20_000}).text
+
+
+def test_secrets_in_last_lines_are_replaced(server):
+    secret = b"AKIA" + b"IOSFODNN7EXAMPLQ"
+    server.files["big.log"] = lines(250_000) + b"key = " + secret + b"\n"
+    with Workspace(server.url) as workspace:
+        reply = workspace.tool("native", redact=True).call({"files": ["big.log:-2"]})
+
+    assert "redacted" in reply.text
+    assert secret.decode() not in reply.text
+
+
+@pytest.mark.parametrize(("option", "is_numbered"), [([], False), (["-n"], True), (["-N"], False)])
+def test_the_command_line_numbers_last_lines_only_if_asked(option, is_numbered, big, capfd):
+    from eyespan.cli.main import main
+
+    assert main(["--root", f"/data={big.url}", "read", *option, "big.log:-2"]) == 0
+    out, err = capfd.readouterr()
+    last = "line 0250000 of a remote file\n"
+    assert out.endswith(f"250000\t{last}" if is_numbered else f"\n{last}")
+    assert ("not numbered" in err) is not is_numbered

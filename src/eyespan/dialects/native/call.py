@@ -13,7 +13,7 @@ from eyespan.dialects.native.text import FileText
 from eyespan.dialects.native.text_items import TextPlan, make_item
 from eyespan.dialects.native.wanted import Wanted, want_ranges
 from eyespan.dialects.pieces import enclosing_ranges, no_such_part, rows_not_pattern, symbol_ranges
-from eyespan.model import NUL_IS_BINARY, ReadRequest, Reply, ReplyError, TextContent
+from eyespan.model import NUL_IS_BINARY, ReadRequest, Reply, ReplyError, Tail, TextContent
 from eyespan.record import replace
 from eyespan.selectors import Enclosing, Named, Ranges, Symbol, Target, is_missing, resolve, write_target
 
@@ -368,6 +368,8 @@ def _plan_text(opened: Opened, target: Target, args: NativeArgs, view: View, not
     match piece:
         case None:
             wanted = Wanted(is_whole=True)
+        case Ranges((Tail(count),)) if (tail := _plan_tail(text, bare, count, view, note)) is not None:
+            return tail
         case Ranges(ranges):
             wanted = want_ranges(text, ranges)
         case Symbol(name) | Named(name, ()):
@@ -381,6 +383,24 @@ def _plan_text(opened: Opened, target: Target, args: NativeArgs, view: View, not
     if note:
         wanted = replace(wanted, notes=(note, *wanted.notes))
     return TextPlan(bare, text, wanted, view.style)
+
+
+def _plan_tail(text: FileText, target: Target, count: int, view: View, note: str) -> Item | None:
+    """Return the last lines without numbers if only a store with all of the file could number them; None otherwise.
+
+    Raises: ReadError.
+    """
+    if not text.opened.source.is_version:
+        return None
+    from eyespan.dialects.native.tail_items import TailItem
+    from eyespan.readers.text import is_count_costly
+
+    if not is_count_costly(text.opened):
+        return None
+    try:
+        return TailItem(text, target, count, view, note)
+    except errors.WindowTooLarge:
+        return None
 
 
 def _items(plans: Sequence[Item | TextPlan], view: View) -> list[Item]:
