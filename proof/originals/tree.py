@@ -20,8 +20,6 @@ LINES = [
         "\U0001f642 smile",
     ),
     *(
-        "a\u2028b",
-        "c\x0bd\x0ce",
         "x" * 120,
         "y" * 2100,
         "\u3042" * 700,
@@ -29,6 +27,8 @@ LINES = [
         "\x1b[31mred\x1b[0m",
     ),
 ]
+ODD_LINES = ["lone\rreturn", "a\u2028b", "c\x0bd\x0ce"]
+"""Lines that some programs take for two."""
 ENDS = [b"\n", b"\n", b"\n", b"\r\n"]
 
 
@@ -74,7 +74,7 @@ def make_tree(root: Path, seed: int, files: int = 60) -> list[str]:
 def _contents(rng: random.Random) -> bytes:
     count = rng.choice([0, 1, 2, 3, 5, 20, 90])
     end = rng.choice(ENDS)
-    lines = [*LINES, "lone\rreturn"] if rng.random() < 0.1 else LINES
+    lines = [*LINES, *ODD_LINES] if rng.random() < 0.2 else LINES
     text = end.join([rng.choice(lines).encode() for _ in range(count)])
     if rng.random() < 0.7 and count:
         text += end

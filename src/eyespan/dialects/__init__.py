@@ -23,6 +23,7 @@ DIALECTS = {
     "kimi": "eyespan.dialects.kimi:Kimi",
     "opencode": "eyespan.dialects.opencode:OpenCode",
     "cline": "eyespan.dialects.cline:Cline",
+    "deepagents": "eyespan.dialects.deepagents:DeepAgents",
 }
 
 

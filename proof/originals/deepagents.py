@@ -1,0 +1,83 @@
+"""Deep Agents' `read_file`, and the declared differences of the `deepagents` dialect from it."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+from eyespan.dialects.deepagents import CUT
+from proof.originals.child import Child
+
+DIALECT = "deepagents"
+PEER = ("deepagents-rows", "pip", ("deepagents==0.7.13",), "bin/python")
+"""The last version that numbers lines."""
+
+
+class Original(Child):
+    """The original, called in its own environment."""
+
+    def __init__(self, place: Path, root: Path) -> None:
+        self._root = root
+        program = Path(__file__).with_name("deepagents_original.py")
+        super().__init__([str(place / "bin/python"), "-P", str(program)])  # -P: this module has the package's name
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> tuple[bool, Any]:
+        """Return whether the call failed, and its text or its blocks."""
+        answer = self.ask({"root": str(self._root), "arguments": arguments})
+        content = answer["content"]
+        if isinstance(content, list):
+            content = [{"type": one["type"], "data": one["base64"], "mimeType": one["mime_type"]} for one in content]
+        return answer["failed"], content
+
+
+def random_call(rng: random.Random, root: Path, names: list[str]) -> tuple[str, dict[str, Any]]:
+    """Return a random range of a random file."""
+    wide = root / "wide.txt"
+    if not wide.exists():
+        rows = [size * "w" for size in (3, 4999, 5000, 5001, 12_000, 26_000, 30_000, 40_000, 0, 90_000, 7)]
+        wide.write_text("\n".join(rows) + "\n")
+    name = rng.choice([*names, *["wide.txt"] * 6])
+    arguments: dict[str, Any] = {"file_path": f"/{name}" if rng.random() < 0.5 else name}
+    if rng.random() < 0.6:
+        arguments["offset"] = rng.choice([0, 0, 1, 2, 3, 4, 5, 8, 9, 10, 19, 20, 89, 90, 91, 4999, 5000, 9000, -1, -7])
+    if rng.random() < 0.6:
+        arguments["limit"] = rng.choice([0, 1, 2, 3, 5, 19, 20, 21, 89, 90, 91, 1999, 2000, 9000, -1])
+    if rng.random() < 0.04:
+        arguments[rng.choice(["offset", "limit", "file_path"])] = rng.choice(["x", [1], 1.5, None])
+    return "read_file", arguments
+
+
+def explain(
+    tool: str, arguments: dict[str, Any], theirs: tuple[bool, Any], ours: tuple[bool, Any], root: Path
+) -> str | None:
+    """Return the declared difference that explains two unlike answers, or None."""
+    (their_error, their_text), (our_error, our_text) = theirs, ours
+    text, own = str(their_text), str(our_text)
+    if "ValidationError" in text:
+        return "wrong arguments are refused in other words" if our_error or None in arguments.values() else None
+    if "outside" in own:
+        return "files outside the roots are refused in other words" if their_error else None
+    if isinstance(their_text, list):
+        return "a file that is not an image is not sent as one"
+    if "binary" in own and our_error:
+        return "a file that is not UTF-8 is refused in other words" if their_error else "a file with NUL is refused"
+    file = root / arguments["file_path"].lstrip("/")
+    contents = file.read_bytes() if file.is_file() else b""
+    if "codec can't decode" in text and b"\xff\xfe broken" in contents[8192 - 9 :]:
+        return "bytes after the first 8,192 that are not UTF-8 are shown as U+FFFD"
+    if "exceeds file length" in own + text or "System reminder" in own + text:
+        if not contents.strip():
+            return "a reminder is no line of the file, and blank lines are lines"
+        if "empty contents" in text:
+            return "blank lines are lines"
+    if re.search("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", contents.replace(b"\r\n", b"").decode("utf-8", "replace")):
+        return "only a line feed ends a line"
+    if CUT in own and "[Output was truncated" in text:
+        bodies = [one.partition("\n\n[Output was truncated")[0] for one in (text, own)]
+        rows = [[row.lstrip(" ") for row in one.split("\n")] for one in bodies]
+        short = min(map(len, rows)) - 1
+        is_same = rows[0][:short] == rows[1][:short] and abs(len(rows[0]) - len(rows[1])) < 30
+        return "numbers are as wide as those shown, and advice about shell commands is left out" if is_same else None
+    return None
