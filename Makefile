@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# The tests start many processes; without bytecode files each would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test lint proof soak bombs promises fuzz mutate coverage bench bench-quick bench-documents bench-http hosts docs remote dist browser clean help
 
@@ -11,7 +13,8 @@ run: $(READY)  ## show the same lines of a file in each dialect
 
 test: $(READY)  ## lint, type check and run every test in its short form; two minutes on two cores
 	@$(BIN)/ruff check -q . && $(BIN)/ruff format --check -q . && echo "lint: ok"
-	@$(BIN)/mypy && $(BIN)/python -m pytest -n 2 --dist worksteal
+	@$(BIN)/mypy >$(VENV)/types.txt 2>&1 & types=$$!; $(BIN)/python -m pytest -n 3 --dist worksteal; tests=$$?; \
+		wait $$types; types=$$?; cat $(VENV)/types.txt; test $$tests = 0 -a $$types = 0
 
 lint: $(READY)  ## format the code and fix what ruff can fix
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .

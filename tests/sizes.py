@@ -24,5 +24,5 @@ def size(*, short: T, long: T) -> T:
 
 
 def examples(count: int) -> int:
-    """Return the number of examples of a property test: `count` in the long form, a fifth of it in the short one."""
-    return size(short=max(20, count // 5), long=count)
+    """Return the number of examples of a property test: `count` in the long form, a tenth of it in the short one."""
+    return size(short=max(20, count // 10), long=count)

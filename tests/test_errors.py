@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import ast
 import errno
 import os
 import re
@@ -32,11 +31,10 @@ def test_the_docstring_draws_every_error_below_its_base_class():
 def test_every_read_error_is_defined_in_this_module():
     names = {name for name, base in drawn_tree() if base != "Exception" or name == "ReadError"}
     elsewhere = [
-        f"{path.name}: {node.name}"
+        f"{path.name}: {name}"
         for path in Path(errors.__file__).parent.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.ClassDef) and path.name != "errors.py"
-        if any(ast.unparse(base).rpartition(".")[2] in names for base in node.bases)
+        for name, bases in re.findall(r"^ *class (\w+)\(([^)]*)\)", path.read_text("utf-8"), re.MULTILINE)
+        if path.name != "errors.py" and not names.isdisjoint(re.findall(r"\w+", bases))
     ]
 
     assert elsewhere == []

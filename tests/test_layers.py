@@ -6,6 +6,7 @@ Only imports at run time count, at the top of a module or inside a function; imp
 from __future__ import annotations
 
 import ast
+import functools
 from pathlib import Path
 
 import pytest
@@ -254,6 +255,7 @@ def f():
 # --- files and processes ----------------------------------------------------------------------------------------------
 
 
+@functools.cache
 def calls(source: str) -> list[tuple[int, str, str]]:
     """Return the line, the full name of the function and the last part of it as written, for every call."""
     tree = ast.parse(source)

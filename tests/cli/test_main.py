@@ -114,16 +114,17 @@ def test_a_configuration_outside_the_workspace_can_allow_names(directory, tmp_pa
     assert eyespan("--config", str(config), "read", "key.pem")[1] == "     1\tnot so secret\n"
 
 
-@pytest.mark.parametrize("module", ["json", "re", "stat", "struct", "zlib", "tomllib", "logging", "PIL", "mcp"])
-def test_modules_planted_in_the_current_directory_are_not_imported(module, tmp_path):
-    (tmp_path / f"{module}.py").write_text("import os; os.write(1, b'planted')\n")
+@pytest.mark.parametrize("words", [("read", "a.json"), ("call", "native", '{"files": "a.json"}'), ("dialects",)])
+def test_modules_planted_in_the_current_directory_are_not_imported(words, tmp_path):
+    for module in ("json", "re", "stat", "struct", "zlib", "tomllib", "logging", "PIL", "mcp"):
+        (tmp_path / f"{module}.py").write_text(f"import os; os.write(1, b'planted {module}')\n")
     (tmp_path / "a.json").write_text('{"a": 1}\n')
 
-    for words in (["read", "a.json"], ["call", "native", '{"files": "a.json"}'], ["dialects"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "eyespan", *words], cwd=tmp_path, capture_output=True, check=True, timeout=60
-        )
-        assert b"planted" not in done.stdout
+    done = subprocess.run(
+        [sys.executable, "-m", "eyespan", *words], cwd=tmp_path, capture_output=True, check=True, timeout=60
+    )
+
+    assert b"planted" not in done.stdout
 
 
 @pytest.mark.parametrize(

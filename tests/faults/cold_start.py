@@ -7,8 +7,8 @@ is lowered, so that neither modules nor shared libraries nor anything else can b
 After the call the limit is lifted, and the call is repeated. Prints a Python literal for each import: the arguments,
 the import, the result of the first call ("same", a code, or "WRONG..."), and the problem with the second, or "".
 
-Without `--all`, a choice: of the imports that were not tried with another read, those of shared libraries and one of N
-others (4). `--once`: the shortage ends with the next import.
+Without `--all`, a choice: of the imports that were not tried with another read, one of N (4), and more of those of
+shared libraries: one of N / 10. `--once`: the shortage ends with the next import.
 """
 
 from __future__ import annotations
@@ -185,7 +185,8 @@ def main() -> None:
         _, expected, _, imports = in_a_new_process(lambda: try_one(tool, arguments, NEVER, False))  # noqa: B023  (done now)
         for nth, name in enumerate(["nothing", *imports]):
             if nth and "--all" not in options:
-                if name in known or (not name.startswith("_") and len(known) % every):
+                step = max(1, every // 10) if name.startswith("_") else every
+                if name in known or len(known) % step:
                     known.add(name)
                     continue
                 known.add(name)

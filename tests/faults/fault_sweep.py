@@ -179,14 +179,20 @@ class Sweep:
             calls = shim.fault_disarm()
         return calls, [shim.fault_name(at).decode() for at in range(min(calls, 65536))]
 
-    def step(self, full: bool) -> int:
-        """Return 1 to fail every call. A long read repeats most of its calls, so every third is enough."""
-        return 1 if full or self.calls < 60 else 3
+    def step(self, full: bool, error: str = "EIO") -> int:
+        """Return 1 to fail every call, as the long form does.
+
+        In the short form every call of a short read fails with EIO, and every third with the other errors. A long read
+        repeats most of its calls, so every sixth is enough.
+        """
+        if full:
+            return 1
+        return (1 if error == "EIO" else 3) if self.calls < 60 else 6
 
     def run(self, full: bool) -> dict:
         for name in self.errors:
             number = getattr(errno, name)
-            for nth in range(1, self.calls + 20, self.step(full)):  # a retry makes more calls
+            for nth in range(1, self.calls + 20, self.step(full, name)):  # a retry makes more calls
                 if not self.fault(f"{name} from call {nth}", FAIL, nth, 1, number):
                     break
         for name in LASTING if full else ("EIO",) if self.calls < 40 and not self.restarts else ():

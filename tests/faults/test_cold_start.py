@@ -37,7 +37,7 @@ def check(found):
 # The dialects of the shipped programs import the same modules.
 @pytest.mark.parametrize("dialect", [name for name in DIALECTS if size(short="upstream" not in name, long=True)])
 def test_an_import_that_finds_no_descriptor_is_reported_and_succeeds_later(files, dialect):
-    results = check(cold_start(files, dialect, f"--every={size(short=10, long=4)}"))
+    results = check(cold_start(files, dialect, f"--every={size(short=60, long=4)}"))
 
     assert sum(results.values()) - results["same"] > 0
 

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from eyespan import Workspace
+from tests.sizes import size
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 
@@ -40,7 +41,7 @@ def follow(call, selector, budget):
     return lines, calls
 
 
-@pytest.mark.parametrize("budget", [60, 100, 300, 5000])
+@pytest.mark.parametrize("budget", size(short=[100, 5000], long=[60, 100, 300, 5000]))
 def test_the_pages_of_a_pdf_are_continued_at_any_budget(call, budget):
     whole = text_of(call("pdfs/book.pdf:p1-20", budget=20_000).text.split("\n")[1:])
     last = text_of(call("pdfs/book.pdf:p21-25", budget=20_000).text.split("\n")[1:])
