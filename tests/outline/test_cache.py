@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eyespan import Workspace
+from eyespan import Workspace, __version__
 from eyespan.outline import cache, isolated
 from eyespan.outline.cache import OutlineCache
 
@@ -52,6 +52,18 @@ def test_another_process_uses_the_outline_of_this_one(stored, call, tmp_path, mo
     monkeypatch.setattr(isolated, "outline_in_worker", None)
 
     assert call("a.py::secret_name_7") == first
+
+
+def test_the_outlines_of_another_release_are_not_used(stored, call, tmp_path, monkeypatch):
+    _write(tmp_path / "root/a.py", SOURCE)
+    call("a.py::secret_name_7")
+    assert cache.FORMAT.endswith(__version__.encode())
+    monkeypatch.setattr(cache, "FORMAT", b"2 9.9.9")
+    monkeypatch.setattr(cache, "_shared", OutlineCache(stored.directory))
+
+    call("a.py::secret_name_8")
+
+    assert len(list((tmp_path / "cache").rglob("*.outline"))) == 2
 
 
 def test_a_changed_file_has_a_new_outline(stored, call, tmp_path):

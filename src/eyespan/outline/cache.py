@@ -12,6 +12,7 @@ import json
 import zlib
 from _thread import allocate_lock
 
+from eyespan import __version__
 from eyespan.hashes import blake2b
 from eyespan.lines.cache import cache_directory, is_name_of, load_file, save_file
 from eyespan.lines.index import RACY_NS, stamp_of
@@ -33,8 +34,8 @@ DISK_MIN_BYTES = 2048
 """A smaller text is parsed faster than a file of the cache is written."""
 WRITES_PER_CLEANING = 64
 MAX_UNPACKED_BYTES = 64 << 20
-FORMAT = b"1"
-"""Part of every key: another number for other scanners and grammars, so that old outlines are not found."""
+FORMAT = b"2 " + __version__.encode()
+"""Part of every key, so that outlines of other scanners and grammars are not found: a number and the release."""
 _SUFFIX = ".outline"
 
 
@@ -121,7 +122,7 @@ def _file_key(source: Source, name: str) -> Key:
 def _keys(data: bytes, name: str) -> tuple[str, bytes]:
     """Return the name of the file for a text, and the secret that only the text gives."""
     base = name.encode("utf-8", "surrogateescape")
-    secret = blake2b()(data, digest_size=32, key=FORMAT + base[-48:]).digest()
+    secret = blake2b()(data, digest_size=32, key=FORMAT + base[-40:]).digest()
     return blake2b()(secret, digest_size=16, person=b"eyespan outline").hexdigest() + _SUFFIX, secret
 
 
