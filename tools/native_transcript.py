@@ -92,13 +92,18 @@ def transcript(root: Path) -> str:
     return "\n".join(parts)
 
 
-def main() -> int:
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
+def page() -> str:
+    """Return the text of the page."""
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
         shutil.copy(HERE / "examples" / "sample" / "harbor.py", root)
         for name in ("office", "pdfs", "notebooks"):
             shutil.copytree(HERE / "tests" / "fixtures" / name, root / name)
-        PAGE.write_text(transcript(root), encoding="utf-8")
+        return transcript(root)
+
+
+def main() -> int:
+    PAGE.write_text(page(), encoding="utf-8")
     return 0
 
 
