@@ -47,8 +47,8 @@ def test_damaged_inputs_break_no_invariant(name, opened):
 
     assert [finding.fault for finding in result.findings] == []
     assert result.runs == runs
-    # Several outcomes: some inputs were accepted and some were not. Any HTML and any mail is accepted, and the few inputs
-    # of the short form may all have one outcome.
+    # Several outcomes: some inputs were accepted and some were not. Any HTML and any mail is accepted, and the few
+    # inputs of the short form may all have one outcome.
     least = size(short=1, long=1 if name in ACCEPTED else 2)
     assert len(result.outcomes) >= least
     assert loop.check(target, target.seeds()[-1])[0] is None, "an undamaged input fails after the run"
