@@ -315,6 +315,15 @@ class Avro(DocumentTarget):
         return [container(SHIP, BLOCKS, codec).getvalue() for codec in ("null", "deflate")]
 
 
+class Arrow(DocumentTarget):
+    name = "arrow"
+
+    def seeds(self) -> list[bytes]:
+        from tests.decoders.test_arrow import LZ4, MANY, SHIPS, STREAM
+
+        return [SHIPS, STREAM, LZ4, MANY]
+
+
 class Plist(DocumentTarget):
     name = "plist"
 

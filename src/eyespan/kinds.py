@@ -259,6 +259,16 @@ def _is_avro(first_bytes: bytes) -> bool:
     return first_bytes.startswith(b"Obj\x01")
 
 
+def _is_arrow(first_bytes: bytes) -> bool:
+    """Return True for an Arrow or Feather file, and for an Arrow stream, whose first message is the schema."""
+    if first_bytes.startswith((b"ARROW1\0\0", b"FEA1")):
+        return not _is_plain_text(first_bytes)
+    if first_bytes[:4] != b"\xff\xff\xff\xff" or len(first_bytes) < 16:
+        return False
+    size, root = (int.from_bytes(first_bytes[at : at + 4], "little") for at in (4, 8))
+    return size % 8 == 0 and 0 < size < 1 << 24 and 8 <= root < 64 and root % 4 == 0
+
+
 def _is_binary_plist(first_bytes: bytes) -> bool:
     return first_bytes.startswith(b"bplist0") and not _is_plain_text(first_bytes)
 
@@ -599,6 +609,15 @@ KINDS: tuple[Kind, ...] = (
         matches=_is_avro,
         starts=b"O",
         decoder="eyespan.decoders.avro:decode",
+        parts="table",
+    ),
+    Kind(
+        "arrow",
+        "eyespan.readers.tables",
+        "a table",
+        matches=_is_arrow,
+        starts=b"AF\xff",
+        decoder="eyespan.decoders.arrow:decode",
         parts="table",
     ),
     Kind(

@@ -12,7 +12,7 @@ import struct
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from eyespan.decoders import tabular
+from eyespan.decoders import tabular, unpacking
 from eyespan.decoders.files import read_up_to
 from eyespan.errors import Unreadable
 
@@ -124,7 +124,10 @@ def _rows(
             raise ValueError("block")
         if total < first - 1 + count and total + in_block >= first and count:
             file.seek(at + start.at)
-            data = _unpacked(read_up_to(file, size), codec)
+            try:
+                data = _unpacked(read_up_to(file, size), codec)
+            except unpacking.NoCodec as error:
+                return None, [], f"rows are not shown: {error}"
             if data is None:
                 return None, [], f"rows are not shown: the compression {codec[:50]} is not supported"
             block = _Bytes(data)
@@ -148,6 +151,10 @@ def _unpacked(data: bytes, codec: str) -> bytes | None:
         return bz2.BZ2Decompressor().decompress(data, MAX_BLOCK_BYTES)
     if codec == "xz":
         return lzma.LZMADecompressor(memlimit=128 * 1024 * 1024).decompress(data, MAX_BLOCK_BYTES)
+    if codec == "snappy":
+        return unpacking.snappy(data[:-4], MAX_BLOCK_BYTES)  # a checksum follows
+    if codec == "zstandard":
+        return unpacking.zstd(data, MAX_BLOCK_BYTES)
     return None
 
 

@@ -11,7 +11,7 @@ import struct
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from eyespan.decoders import audio_video, listings, programs
+from eyespan.decoders import audio_video, listings, orc, programs
 from eyespan.decoders.data import Data, text
 
 if TYPE_CHECKING:
@@ -209,9 +209,7 @@ TYPES = (
     Type(b"\x89HDF\r\n\x1a\n", "HDF5 file", "h5py or h5dump"),
     Type(b"CDF\x01", "NetCDF file", "netCDF4 or ncdump"),
     Type(b"CDF\x02", "NetCDF file", "netCDF4 or ncdump"),
-    Type(b"ARROW1", "Arrow file", "pyarrow"),
-    Type(b"FEA1", "Feather file", "pyarrow"),
-    Type(b"ORC", "ORC file", "pyarrow"),
+    Type(b"ORC", "ORC file", "pyarrow", facts=orc.facts),
     Type(b"Obj\x01", "Avro file", "fastavro", facts=_avro),
     Type(b"MATLAB 5.0", "MATLAB file", "scipy.io.loadmat"),
     Type(b"RDX2\n", "R data", "R, or pyreadr"),

@@ -1,0 +1,142 @@
+"""Compressions inside table files: LZ4 and Snappy, which Python does not have, and zstandard by its library.
+
+All results are bounded. Damage raises ValueError, IndexError or struct.error.
+"""
+
+from __future__ import annotations
+
+import struct
+
+try:
+    from compression.zstd import ZstdDecompressor
+except ImportError:
+    ZstdDecompressor = None
+try:
+    import zstandard
+except ImportError:
+    zstandard = None  # type: ignore[assignment]  # there is no such module then
+
+from eyespan.decoders.listings import read_varint
+
+MAX_WINDOW_BYTES = 8 * 1024 * 1024
+
+
+class NoCodec(Exception):
+    """Reports a compression for which no library is installed; the text names what installs one."""
+
+
+def zstd(data: bytes, limit: int) -> bytes:
+    """Decompress zstandard to at most `limit` bytes. Raises: NoCodec, ValueError."""
+    try:
+        if ZstdDecompressor is not None:
+            return bytes(ZstdDecompressor().decompress(data, limit))
+        if zstandard is not None:
+            made = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW_BYTES).stream_reader(data).read(limit)
+            return bytes(made)
+    except MemoryError:
+        raise
+    except Exception:  # the libraries have errors of their own
+        raise ValueError("corrupt zstandard") from None
+    raise NoCodec("the compression zstandard needs a library (pip install 'eyespan[archives]')")
+
+
+def snappy(data: bytes, limit: int) -> bytes:
+    """Decompress a block of Snappy to at most `limit` bytes. Raises: ValueError, IndexError."""
+    length, at = read_varint(data, 0)
+    if length > limit:
+        raise ValueError("a block is too large")
+    made = bytearray()
+    while at < len(data) and len(made) < length:
+        tag = data[at]
+        at += 1
+        kind, size = tag & 3, tag >> 2
+        if kind == 0:
+            if size > 59:
+                more = size - 59
+                size = int.from_bytes(data[at : at + more], "little")
+                at += more
+            made += data[at : at + size + 1]
+            at += size + 1
+            continue
+        if kind == 1:
+            size, back = (size & 7) + 4, tag >> 5 << 8 | data[at]
+            at += 1
+        else:
+            size, width = size + 1, 2 if kind == 2 else 4
+            back = int.from_bytes(data[at : at + width], "little")
+            at += width
+        _repeat(made, back, size, length)
+    if len(made) != length:
+        raise ValueError("a block of another length")
+    return bytes(made)
+
+
+def lz4_frame(data: bytes, length: int) -> bytes:
+    """Decompress a frame of LZ4 to `length` bytes. Raises: ValueError, IndexError, struct.error."""
+    if data[:4] != b"\x04\x22\x4d\x18":
+        raise ValueError("not a frame of LZ4")
+    flags = data[4]
+    at = 7 + (8 if flags & 8 else 0) + (4 if flags & 1 else 0)
+    made = bytearray()
+    while len(made) < length:
+        (size,) = struct.unpack_from("<I", data, at)
+        at += 4
+        if not size:
+            break
+        block = data[at : at + (size & 0x7FFFFFFF)]
+        at += (size & 0x7FFFFFFF) + (4 if flags & 16 else 0)
+        if size & 0x80000000:
+            made += block
+        else:
+            add_lz4_block(block, made, length)
+    if len(made) != length:
+        raise ValueError("a frame of another length")
+    return bytes(made)
+
+
+def lz4_block(data: bytes, limit: int) -> bytes:
+    """Decompress a block of LZ4 to at most `limit` bytes. Raises: ValueError, IndexError."""
+    made = bytearray()
+    add_lz4_block(data, made, limit)
+    return bytes(made)
+
+
+def add_lz4_block(block: bytes, made: bytearray, limit: int) -> None:
+    """Append the contents of a block of LZ4. Raises: ValueError, IndexError."""
+    at, end = 0, len(block)
+    while at < end:
+        token = block[at]
+        at += 1
+        size = token >> 4
+        if size == 15:
+            while True:
+                size += block[at]
+                at += 1
+                if block[at - 1] != 255:
+                    break
+        made += block[at : at + size]
+        at += size
+        if at >= end:
+            break
+        back = block[at] | block[at + 1] << 8
+        at += 2
+        size = token & 15
+        if size == 15:
+            while True:
+                size += block[at]
+                at += 1
+                if block[at - 1] != 255:
+                    break
+        size += 4
+        _repeat(made, back, size, limit)
+
+
+def _repeat(made: bytearray, back: int, size: int, limit: int) -> None:
+    """Append bytes that were made before, from `back` bytes before the end on; they may overlap the result."""
+    start = len(made) - back
+    if back <= 0 or start < 0 or len(made) + size > limit:
+        raise ValueError("a place outside the block")
+    if back >= size:
+        made += made[start : start + size]
+    else:
+        made += (bytes(made[start:]) * (size // back + 1))[:size]
