@@ -14,11 +14,14 @@ import pytest
 import eyespan.guard.blocking
 import eyespan.outline.isolated
 from eyespan import Workspace, context
-from eyespan.context import FREE_BYTES, MAX_BYTES, CallContext
+from eyespan.context import FREE_BYTES, MAX_BYTES, SHARED_BYTES, CallContext
 from eyespan.errors import Cancelled, TimedOut, TooMuchMemory
 from eyespan.model import ReadRequest
 
-LARGE = FREE_BYTES + 1
+LARGE = FREE_BYTES + SHARED_BYTES + 1
+"""More than the shared memory, so the call needs the turn."""
+MEDIUM = FREE_BYTES + SHARED_BYTES // 2
+"""Two of these fit into the shared memory, and no more."""
 
 
 @pytest.fixture(autouse=True)
@@ -26,6 +29,7 @@ def _no_turn_is_left():
     yield
     gc.collect()
     assert context._turn is None or context._turn() is None
+    assert [one for one in context._sharers if one() is not None] == []
 
 
 def test_memory_up_to_the_limit_is_granted_and_more_is_too_large():
@@ -63,6 +67,59 @@ def test_small_calls_never_wait():
     large.charge(LARGE)
     small.charge(FREE_BYTES)
     large.finish()
+
+
+def test_calls_share_memory_without_the_turn_until_it_is_used_up():
+    calls = [CallContext(0.05) for _ in range(4)]
+    for call in calls[:3]:
+        call.charge(MEDIUM)
+
+    assert [call.has_turn for call in calls] == [False, False, True, False]
+    with pytest.raises(TimedOut):
+        calls[3].charge(MEDIUM)
+    for call in calls:
+        call.finish()
+
+
+@pytest.mark.parametrize("end", ["finish", "refund", "renew", "drop", "late"])
+def test_shared_memory_is_returned(end, monkeypatch):
+    holders = [CallContext(0.0 if end == "late" else None) for _ in range(2)]
+    for holder in holders:
+        holder.charge(MEDIUM)
+    turn = CallContext()
+    turn.charge(LARGE)
+    if end == "drop":
+        del holder
+        holders.clear()
+        gc.collect()
+    elif end == "late":
+        monkeypatch.setattr(context, "_LATE_SECONDS", 0.0)
+    else:
+        for holder in holders:
+            getattr(holder, end)(*([MEDIUM] if end == "refund" else []))
+
+    later = [CallContext(0.05) for _ in range(2)]
+    for call in later:
+        call.charge(MEDIUM)
+    assert [call.has_turn for call in later] == [False, False]
+    for call in (*later, *holders, turn):
+        call.finish()
+
+
+def test_a_call_that_holds_little_again_ends_its_turn():
+    first, second = CallContext(), CallContext(0.05)
+    first.charge(LARGE)
+    first.refund(LARGE - FREE_BYTES)
+    second.charge(LARGE)
+
+    assert (first.has_turn, second.has_turn) == (False, True)
+    first.finish()
+    second.finish()
+
+
+def test_all_calls_together_take_no_more_than_the_promise():
+    """Eight calls at once stay below 64 MB, with some space for what is not counted."""
+    assert 8 * FREE_BYTES + SHARED_BYTES + MAX_BYTES < 56_000_000
 
 
 def test_a_large_call_waits_for_another_and_at_most_until_its_deadline():
@@ -136,6 +193,7 @@ def test_every_context_of_a_part_of_a_call_charges_the_call():
     for number, part in enumerate(parts.values(), 1):
         part.charge(LARGE)
         assert whole.charged_bytes == part.charged_bytes == number * LARGE
+        assert (whole.has_turn, part.has_turn) == (True, True)
         part.refund(1)
         part.charge(1)
     whole.finish()
@@ -175,6 +233,7 @@ FILES = {
     "lines.txt": b"x" * 99 + b"\n",
     "long.txt": b"x" * 500,
     "cells.ipynb": b'{"source": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"},',
+    "escapes.txt": b'\x1b$B$"$"$"$"$"$"$"$"$"$"$"$"$"$"$"$"$"$"\x1b(B\n',
     "page.html": b"<p>aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa</p>",
     "names.zip": zip_of,
     "names.tar": tar_of,

@@ -1,8 +1,9 @@
 """The context of one call: its deadline, its cancellation, its progress and its memory.
 
 Readers call `advance` once per block, so a read can be watched, cancelled and timed from another thread. Everything
-that is built from the contents of files pays with `charge`, so the memory of a call has a limit, and calls that need
-much of it take turns. Many calls at once then take little more than the largest of them.
+that is built from the contents of files pays with `charge`, so the memory of a call has a limit, and so has that of all
+calls of this process: each may take `FREE_BYTES`, together they share `SHARED_BYTES`, and one at a time has the turn,
+with which it may take `MAX_BYTES`.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
 DEADLINE_SECONDS = 10.0
 """The default time limit of one call."""
 
-FREE_BYTES = 3 << 20
+FREE_BYTES = 512 << 10
 """The memory that every call may take at any time."""
+SHARED_BYTES = 8 << 20
+"""The memory that calls may take beyond that, all of them together."""
 MAX_BYTES = 40 << 20
-"""The memory that a call may take when its turn has come. With eight calls at once that is 64 MB."""
+"""The memory that a call may take when its turn has come. With eight calls at once that is 55 MB."""
 RELEASE_BYTES = 1 << 20
 """After a call that took more, freed memory is returned to the system."""
 _TURN_SECONDS = 0.01
@@ -68,6 +71,8 @@ class CallContext:
         """The context of the whole call, for a context of a part of it; it pays for the memory."""
         self._charged_bytes = 0
         self._most_charged_bytes = 0
+        self._shared_bytes = 0
+        """The part of `SHARED_BYTES` that this call has."""
         self._has_turn = False
         self._turn_start = 0.0
 
@@ -96,15 +101,15 @@ class CallContext:
         if self.seconds is not None:
             self._end = time.monotonic() + self.seconds
         self._charged_bytes = 0
+        self._return_unused()
 
     # --- memory ---
 
     def charge(self, size_bytes: int) -> None:
         """Count memory for something built from the contents of files, before it is built.
 
-        A call that needs more than `FREE_BYTES` waits here until no other call does.
-
-        That wait is no longer than the deadline of the other call, so it does not count as blocking.
+        A call that needs more than is free waits here until other calls have returned enough, or its turn has come.
+        That wait is no longer than the deadline of the other calls, so it does not count as blocking.
 
         Raises: TooMuchMemory, Cancelled, TimedOut.
         """
@@ -115,8 +120,8 @@ class CallContext:
         if self._charged_bytes > FREE_BYTES:
             if self._charged_bytes > MAX_BYTES:
                 raise TooMuchMemory("", limit_bytes=MAX_BYTES)
-            if not self._has_turn:
-                self._wait_for_turn()
+            if not self._has_turn and not _take_memory(self, self._charged_bytes - FREE_BYTES):
+                self._wait_for_memory()
 
     def refund(self, size_bytes: int) -> None:
         """Count memory that is free again before the call ends."""
@@ -125,31 +130,48 @@ class CallContext:
         else:
             self._most_charged_bytes = max(self._most_charged_bytes, self._charged_bytes)
             self._charged_bytes -= size_bytes
+            self._return_unused()
 
     @property
     def charged_bytes(self) -> int:
         """Return the memory that the call has been charged for and that is not free yet."""
         return self._charged_bytes if self._outer is None else self._outer.charged_bytes
 
+    @property
+    def has_turn(self) -> bool:
+        """Return True if other calls may wait for this one, so it must not wait for them."""
+        return self._has_turn if self._outer is None else self._outer.has_turn
+
     def finish(self) -> None:
         """End the call: all that it was charged for is free, or part of its answer."""
         most_bytes = max(self._most_charged_bytes, self._charged_bytes)
         self._most_charged_bytes = self._charged_bytes = 0
-        if self._has_turn:
-            self._has_turn = False
-            _end_turn(self)
+        self._return_unused()
         if most_bytes > RELEASE_BYTES or _has_unreleased:
             _release_memory(will_free_more=most_bytes > RELEASE_BYTES)
 
-    def _wait_for_turn(self) -> None:
-        self._turn_start = time.monotonic()
-        while not _take_turn(self):
+    def _return_unused(self) -> None:
+        """Return the turn, or the part of the shared memory, that this call does not need for what it holds."""
+        if self._has_turn:
+            if self._charged_bytes <= FREE_BYTES:
+                self._has_turn = False
+                _end_turn(self)
+        elif self._shared_bytes:
+            _return_memory(self, max(0, self._charged_bytes - FREE_BYTES))
+
+    def _wait_for_memory(self) -> None:
+        while True:
+            self._turn_start = time.monotonic()
+            if _take_turn(self):
+                self._has_turn = True
+                return
+            if _take_memory(self, self._charged_bytes - FREE_BYTES):
+                return
             self.check()
             time.sleep(_TURN_SECONDS)
-            self._turn_start = time.monotonic()
-        self._has_turn = True
 
     def _is_late(self) -> bool:
+        """Return True if what this call holds goes to others: it ended without `finish`, or hangs in a system call."""
         end = self._turn_start + DEADLINE_SECONDS if self._end is None else self._end
         return time.monotonic() > end + _LATE_SECONDS
 
@@ -158,41 +180,70 @@ class WouldBlock(BaseException):
     """The read may wait for a file system, and `CallContext.may_block` is False. Control flow, never an answer."""
 
 
-# --- turns of calls that need much memory ----------------------------------------------------------------------------
+# --- the memory of all calls ------------------------------------------------------------------------------------------
 
-_turn_lock = allocate_lock()
+_lock = allocate_lock()
 _turn: ref[CallContext] | None = None
-"""The context of the one call that may take more than `FREE_BYTES`. A context that is dropped ends its turn."""
+"""The context of the one call that may take `MAX_BYTES`. A context that is dropped ends its turn."""
+_sharers: list[ref[CallContext]] = []
+"""The contexts that have a part of `SHARED_BYTES`. A context that is dropped returns it."""
 _has_unreleased = False
 """The answer of an earlier call was not yet free when memory was returned to the system."""
+
+
+def _take_memory(context: CallContext, size_bytes: int) -> bool:
+    """Set the part that a context has of the shared memory. Returns False if others have too much of it."""
+    global _sharers
+    if size_bytes <= context._shared_bytes:
+        return True
+    with _lock:
+        others = [(one, holder) for one in _sharers if (holder := one()) is not None and holder is not context]
+        others = [(one, holder) for one, holder in others if not holder._is_late()]
+        if sum([holder._shared_bytes for _, holder in others]) + size_bytes > SHARED_BYTES:
+            return False
+        if not context._shared_bytes:
+            context._turn_start = time.monotonic()
+        context._shared_bytes = size_bytes
+        _sharers = [one for one, _ in others] + [ref(context)]
+        return True
+
+
+def _return_memory(context: CallContext, size_bytes: int) -> None:
+    """Reduce the part that a context has of the shared memory."""
+    global _sharers
+    with _lock:
+        context._shared_bytes = min(context._shared_bytes, size_bytes)
+        if not context._shared_bytes:
+            _sharers = [one for one in _sharers if (holder := one()) is not None and holder is not context]
 
 
 def _take_turn(context: CallContext) -> bool:
     """Give a context the turn, unless another has it. Returns False then."""
     global _turn
-    with _turn_lock:
+    with _lock:
         holder = None if _turn is None else _turn()
         if holder is not None and holder is not context and not holder._is_late():
             return False
         _turn = ref(context)
-        return True
+    _return_memory(context, 0)
+    return True
 
 
 def _end_turn(context: CallContext) -> None:
     global _turn
-    with _turn_lock:
+    with _lock:
         if _turn is not None and _turn() in (context, None):
             _turn = None
 
 
-def _forget_turn() -> None:
+def _forget_calls() -> None:
     """Start over in a forked process: the calls of the parent are not its own."""
-    global _turn, _turn_lock
-    _turn, _turn_lock = None, allocate_lock()
+    global _turn, _sharers, _lock
+    _turn, _sharers, _lock = None, [], allocate_lock()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_turn)
+    os.register_at_fork(after_in_child=_forget_calls)
 
 
 def _release_memory(will_free_more: bool) -> None:

@@ -241,6 +241,31 @@ def test_columns_without_number_take_a_bounded_amount_of_memory(tmp_path):
     assert peak < 48 * MIB
 
 
+@pytest.mark.parametrize("cell", ["a", '"a"', "\u0416"])
+def test_a_wide_row_is_paid_for_before_it_is_split(tmp_path, monkeypatch, cell):
+    """With quotes it is split whole; without, only the first columns are."""
+    (tmp_path / "a.csv").write_text(",".join([cell] * 60_000) + "\n1,2\n")
+    charged = []
+    monkeypatch.setattr(CallContext, "charge", lambda self, size_bytes: charged.append(size_bytes))
+    found = read(tmp_path, "a.csv")
+
+    assert found.parts[0].text.startswith("CSV, 60000 columns, 2 rows, separated by commas; no names")
+    cells = 60_000 if '"' in cell else tables.MAX_DESCRIBED_COLUMNS
+    assert max(charged) >= tables.CELL_BYTES * cells
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_a_row_of_exactly_the_described_columns_is_whole(tmp_path, end):
+    for width in (tables.MAX_DESCRIBED_COLUMNS - 1, tables.MAX_DESCRIBED_COLUMNS, tables.MAX_DESCRIBED_COLUMNS + 1):
+        row = ",".join([f"c{number}" for number in range(width)])
+        (tmp_path / "a.csv").write_bytes(f"{row}{end}".encode())
+        found = read(tmp_path, "a.csv")
+
+        assert found.extra.get("total_columns", len(found.extra["columns"])) == width
+        last = min(width, tables.MAX_DESCRIBED_COLUMNS) - 1
+        assert found.extra["columns"][-1] == {"name": f"c{last}", "type": "empty"}
+
+
 def test_a_row_over_many_lines_has_an_end(tmp_path):
     (tmp_path / "a.csv").write_text("a,b\n" + 'x,"\n",' * 400_000 + "\n")
 

@@ -11,7 +11,10 @@ import time
 
 import pytest
 
+from eyespan import Workspace
 from eyespan.sandbox import landlock
+from eyespan.server import stdio
+from eyespan.server.service import Service
 from tests.hung_fuse import hung_mount, why_not
 
 from .clients import ENVELOPE, SERVE, VERSIONS
@@ -357,3 +360,30 @@ def test_a_server_whose_root_hangs_reports_that_and_does_not_start(tree, mount):
 
     assert "cannot be opened: no answer within 0.5 s" in message
     assert status == 2
+
+
+def test_a_server_that_cannot_start_another_thread_answers_all_the_same(tree, monkeypatch):
+    """As under a limit of memory or of processes. The only thread answers one call and then reads the next."""
+
+    def fail(*_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(stdio, "start_new_thread", fail)
+    call = {"name": "Read", "arguments": {"file_path": f"{tree}/hello.txt"}}
+    sent = [{"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": call} for number in range(20)]
+    start = {"protocolVersion": VERSIONS[-1], "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    sent.insert(0, {"jsonrpc": "2.0", "id": "start", "method": "initialize", "params": start})
+    in_end, client_out = os.pipe()
+    client_in, out_end = os.pipe()
+    os.write(client_out, b"".join([json.dumps(message).encode() + b"\n" for message in sent]))
+    os.close(client_out)
+    with Workspace(tree) as workspace:
+        status = stdio.StdioServer(Service(workspace, ("claude",)), in_end, out_end).run()
+    os.close(out_end)
+    with os.fdopen(client_in, "rb") as answers:
+        found = [json.loads(line) for line in answers]
+    os.close(in_end)
+
+    assert status == 0
+    assert [answer["id"] for answer in found] == ["start", *range(20)]
+    assert {answer["result"]["content"][0]["text"] for answer in found[1:]} == {"     1\thello\n     2\tworld"}

@@ -35,6 +35,7 @@ from eyespan.errors import (
     ReadError,
     ScanLimit,
     TimedOut,
+    TooMuchMemory,
     Unreadable,
     WindowTooLarge,
 )
@@ -114,6 +115,10 @@ def in_parts(compress):
     return packed
 
 
+SKIPPED = b"\x5e\x2a\x4d\x18" + (50).to_bytes(4, "little") + bytes(50)
+"""A frame of zstd that holds no data of the file."""
+
+
 def zstd(data):
     return zstandard.ZstdCompressor().compress(data)
 
@@ -129,6 +134,9 @@ CONTAINERS = {
     "xz in parts": (in_parts(lzma.compress), ""),
     "zst": (zstd, ""),
     "zst in parts": (in_parts(zstd), ""),
+    "zst in parts and others": (in_parts(lambda data: zstd(data) + SKIPPED), ""),
+    "zst with a checksum": (lambda data: zstandard.ZstdCompressor(write_checksum=True).compress(data), ""),
+    "zst of unknown size": (lambda data: zstandard.ZstdCompressor(write_content_size=False).compress(data), ""),
     "zip stored": (lambda data: in_zip(data, method=zipfile.ZIP_STORED), "member.txt"),
     "zip deflated": (in_zip, "member.txt"),
     "zip bzip2": (lambda data: in_zip(data, method=zipfile.ZIP_BZIP2), "member.txt"),
@@ -226,13 +234,20 @@ def test_any_window_of_any_member_in_any_order(data, tmp_path):
             assert read(tmp_path, "packed", selection, member).parts == expected, name
 
 
-@pytest.mark.parametrize("container", ["gz", "gz in parts", "bz2 in parts", "xz", "zst", "zip deflated", "tar.gz"])
+@pytest.mark.parametrize(
+    "container",
+    [
+        *("gz", "gz in parts", "bz2 in parts", "xz", "zst", "zst in parts and others", "zst with a checksum"),
+        *("zst of unknown size", "zip deflated", "tar.gz"),
+    ],
+)
 def test_bytes_are_the_same_wherever_one_jumps(container, tmp_path, monkeypatch):
     """Small steps, so that every way of going back and forth is taken."""
     for name, value in (
         ("STEP_BYTES", 1000),
         ("CHECKPOINT_BYTES", 5000),
         ("RECENT_BYTES", 3000),
+        ("FAR_RECENT_BYTES", 6000),
         ("MAX_CHECKPOINTS", 6),
     ):
         monkeypatch.setattr(nested, name, value)
@@ -959,3 +974,85 @@ def test_a_window_beyond_what_a_codec_may_hold_is_reported_with_a_way_out(tmp_pa
     error = fails(tmp_path, "a.xz")
 
     assert "takes more than 72 MiB of memory; unpack it and read the unpacked file" in str(vars(error))
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pack", "most_bytes"),
+    [
+        pytest.param(gzip.compress, 2 * MIB, id="gz"),
+        pytest.param(bz2.compress, 9 * MIB, id="bz2"),
+        pytest.param(lambda data: lzma.compress(data, preset=0), 5 * MIB, id="xz -0"),
+        pytest.param(lambda data: lzma.compress(data, preset=6), 13 * MIB, id="xz -6"),
+        pytest.param(zstd, 8 * MIB, id="zst"),
+    ],
+)
+def test_a_call_pays_for_the_codec_and_what_it_holds(tmp_path, pack, most_bytes):
+    (tmp_path / "a").write_bytes(pack(bytes(20 * MIB)))
+    call = CallContext()
+    with Workspace(tmp_path) as workspace:
+        source = workspace.engine._source(workspace.engine.guard, request("a"), call)
+        with source:
+            while source.read_at(source._reached, MIB):
+                pass
+            held = len(source._recent) + source._stream.codec_bytes(0)
+            charged = call.charged_bytes
+        after = call.charged_bytes
+    call.finish()
+
+    assert source.size_bytes == 20 * MIB
+    assert (held <= charged <= most_bytes, after) == (True, 0)
+
+
+def test_a_codec_that_holds_more_than_a_call_may_take_is_too_large(tmp_path):
+    """Its beginning can be read: the dictionary grows with what was decoded."""
+    (tmp_path / "a.xz").write_bytes(lzma.compress(b"a line\n" * (50 * MIB // 7), preset=9))
+    late = Lines(50 * MIB // 7, 1)
+
+    assert read(tmp_path, "a.xz", Lines(1000, 1)).parts[0].data == b"a line\n"
+    assert isinstance(fails(tmp_path, "a.xz", selection=late), TooMuchMemory)
+
+
+@pytest.mark.parametrize("size", [0, 1, 255, 256, 65_791, 65_792, 400_000])
+@pytest.mark.parametrize("step", [1, 7, 5000])
+def test_zstd_is_decoded_block_by_block(size, step):
+    data = random.Random(size).randbytes(size // 2) + bytes(size - size // 2)
+    packed = zstandard.ZstdCompressor(level=1).compress(data) + b"the rest"
+    codec = streams._zstd_codec()()
+    found = b""
+    at = 0
+    while not codec.eof:
+        piece = b""
+        if codec.needs_input:
+            piece = packed[at : at + step]
+            at += step
+            assert piece
+        more = codec.decompress(piece, 3000)
+        found += more
+        assert len(more) <= 3000
+        assert len(codec._output) <= 128 * 1024
+
+    assert codec.window_bytes >= size
+    assert found == data
+    assert codec.unused_data + packed[at:] == b"the rest"
+
+
+def test_a_block_of_zstd_that_repeats_a_byte_is_one_step():
+    block = ((128 * 1024) << 3 | 1 << 1).to_bytes(3, "little") + b"x"
+    packed = b"\x28\xb5\x2f\xfd\x00\x38" + block * 1000
+    codec = streams._zstd_codec()()
+
+    assert codec.decompress(packed, 10) == b"x" * 10
+    assert len(codec._output) == 128 * 1024
+
+
+@pytest.mark.parametrize("preset", range(10))
+def test_the_dictionary_of_xz_is_known_before_it_is_decoded(preset):
+    sizes = [1 << bits for bits in (18, 20, 21, 22, 22, 23, 23, 24, 25, 26)]
+    filters = [{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "preset": preset}]
+
+    assert streams._xz_dictionary_bytes(lzma.compress(b"text", preset=preset)) == sizes[preset]
+    assert streams._xz_dictionary_bytes(lzma.compress(b"text", filters=filters)) == sizes[preset]
+    assert streams._xz_dictionary_bytes(lzma.compress(b"")) == 0

@@ -10,11 +10,12 @@ import time
 
 import pytest
 
+from eyespan import context
 from eyespan import worker as shared
 from eyespan.context import CallContext
 from eyespan.errors import Internal, Missing, TimedOut, Unreadable
 from eyespan.worker import client
-from eyespan.worker.client import Worker
+from eyespan.worker.client import JobLimits, Worker
 from tests.bad_worker import ECHOED, bad_worker, echo, fork_server_pid
 from tests.descriptors import open_descriptors
 
@@ -150,3 +151,22 @@ def test_threads_that_start_at_once_share_one_worker(monkeypatch):
         thread.join()
 
     assert made == [shared._worker]
+
+
+def test_a_call_that_has_the_turn_for_memory_never_waits_for_jobs(tmp_path):
+    """The jobs that it would wait for may wait for that turn."""
+    busy = Worker(JobLimits(jobs=1))
+    call = CallContext(30)
+    call.charge(context.FREE_BYTES + context.SHARED_BYTES + 1)
+    (tmp_path / "a.txt").write_bytes(b"text")
+    try:
+        with busy._turn, (tmp_path / "a.txt").open("rb") as file:
+            with pytest.raises(TimedOut):
+                busy.run("html", file.fileno(), {}, asked="a", context=CallContext(0.2))
+            facts, _ = busy.run("html", file.fileno(), {}, asked="a", context=call)
+    finally:
+        call.finish()
+        busy.stop()
+
+    assert call.has_turn is False
+    assert isinstance(facts, dict)

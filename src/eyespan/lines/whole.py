@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from io import BytesIO
+
 from eyespan.errors import TooLarge
-from eyespan.lines.encodings import transcode_whole
+from eyespan.lines.encodings import WholeTranscoder
 from eyespan.model import MIB
 from eyespan.source import Source
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 16 * MIB
 """The largest file that is decoded whole."""
-_BLOCK_BYTES = MIB
+_BLOCK_BYTES = 256 * 1024
 
 
 class HeldSource(Source):
@@ -56,13 +58,16 @@ def decoded(source: Source, encoding: Encoding, context: CallContext) -> tuple[H
 
     Raises: TooLarge, and what reading raises.
     """
-    pieces: list[bytes] = []
-    size = 0
+    transcoder = WholeTranscoder(encoding)
+    data = BytesIO()  # its value is not copied at the end
+    size = len(encoding.bom)
     while block := source.read_at(size, _BLOCK_BYTES):
         size += len(block)
         if size > MAX_BYTES:
             raise TooLarge(source.asked, size_bytes=max(size, source.size_bytes), limit_bytes=MAX_BYTES)
-        pieces.append(block)
+        piece = transcoder.feed(block)
+        context.charge(len(piece))
+        data.write(piece)
         context.advance(size, source.size_bytes)
-    data, replaced = transcode_whole(b"".join(pieces), encoding)
-    return HeldSource(data, source), replaced
+    data.write(transcoder.feed(b"", final=True))
+    return HeldSource(data.getvalue(), source), transcoder.replaced

@@ -32,13 +32,20 @@ TYPED_ROWS = 1000
 COUNT_BYTES = 8 * MIB
 """The rows of larger files are not counted."""
 MAX_SCAN_BYTES = 1024 * MIB
+BLOCK_BYTES = 32 * 1024
+"""The deadline is checked after each block; a block may hold as many rows as bytes."""
 MAX_LINE_BYTES = MIB
 """The limit for a line, and for the lines of one row: a quoted value may go over several."""
 MAX_DESCRIBED_COLUMNS = 20_000
-"""Columns beyond these are counted, but have neither name nor type in the facts."""
+"""Columns beyond these are counted, but have neither name nor type in the facts, and decide nothing."""
 FREE_CELLS = 1000
-CELL_BYTES = 32
-"""The memory of a cell of a wide row: itself, and once more while the header is checked."""
+CELL_BYTES = 160
+"""The memory of a cell of a wide row: itself, in a list, and in a set while the header is checked."""
+COLUMN_BYTES = 500
+"""The memory of a column that is described: its name, its type and its facts."""
+FREE_LINE_BYTES = 64 * 1024
+LINE_FACTOR = 8
+"""The memory of a byte of a long line: decoded, and as a value that grows; both may take four bytes a character."""
 DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 
 
@@ -107,6 +114,10 @@ class _Csv:
         self._first, self._count = _window(request.options.table)
         self._row_bytes = 0
         """The bytes of lines since the end of the last row."""
+        self._charged_bytes = 0
+        """The memory of the present row."""
+        self._left_out_cells = 0
+        """The cells of the present row that were counted and not split."""
         rule = "bom" if request.encoding == "utf-8" else request.encoding
         self._encoding: Encoding = choose(rule, source.first_bytes, source.read_at)
         if rule == "bom" and self._encoding.name == "utf-8":
@@ -131,23 +142,24 @@ class _Csv:
     def _table(self, delimiter: str) -> _Table | None:
         """Return the columns and the selected rows; None if there are no rows."""
         records = self._records(delimiter)
-        first_row = next(records, None)
-        if first_row is None:
+        first = next(records, None)
+        if first is None:
             return None
+        first_row, width = first
         has_names = _is_header(first_row)
         if not has_names:
-            records = chain((first_row,), records)
-        width = len(first_row)
+            records = chain((first,), records)
         described = first_row[:MAX_DESCRIBED_COLUMNS]
         names = described if has_names else [f"column {n}" for n in range(1, len(described) + 1)]
+        self._context.charge(COLUMN_BYTES * len(described))
         types = [_ColumnType() for _ in described]
         rows = tabular.RowTable(names, width)
         ragged = number = 0
         last = self._first + self._count - 1
         is_counted = self._source.size_bytes <= COUNT_BYTES
         is_ended = True
-        for number, row in enumerate(records, 1):
-            ragged += len(row) != width
+        for number, (row, row_width) in enumerate(records, 1):
+            ragged += row_width != width
             if number <= TYPED_ROWS:
                 for column, value in zip(types, row, strict=False):
                     column.add(value)
@@ -166,16 +178,12 @@ class _Csv:
             has_names=has_names,
         )
 
-    def _records(self, delimiter: str) -> Iterator[list[str]]:
-        charged = 0
-        for row in csv.reader(self._lines(), delimiter=delimiter):
+    def _records(self, delimiter: str) -> Iterator[tuple[list[str], int]]:
+        """Yield each row, with its number of cells. A wide row has only its first `MAX_DESCRIBED_COLUMNS` cells."""
+        for row in csv.reader(self._lines(delimiter.encode()), delimiter=delimiter):
             self._row_bytes = 0
-            if len(row) > FREE_CELLS:
-                self._context.refund(charged)
-                charged = CELL_BYTES * len(row)
-                self._context.charge(charged)
             if row:
-                yield row
+                yield row, len(row) + self._left_out_cells
 
     def _answer(self, table: _Table) -> tuple[NotePart, dict[str, Any]]:
         columns, total, encoding = table.columns, table.total_rows, self._encoding.name
@@ -228,28 +236,48 @@ class _Csv:
     def _aligned(self, data: bytes) -> bytes:
         return data[: len(data) - len(data) % self._encoding.unit_bytes]
 
-    def _lines(self) -> Iterator[str]:
+    def _lines(self, delimiter: bytes) -> Iterator[str]:
+        """Yield the lines; each is paid for before it is split."""
         transcoder = Transcoder(self._encoding)
         position = len(self._encoding.bom)
         rest = b""
         while True:
-            block = self._source.read_fully(position, 256 * 1024)
+            block = self._source.read_fully(position, BLOCK_BYTES)
             position += len(block)
             self._context.advance(position, self._source.size_bytes)
             if position > MAX_SCAN_BYTES:
                 raise ScanLimit(self._source.asked, limit_bytes=MAX_SCAN_BYTES)
             *lines, rest = (rest + transcoder.feed(block, final=not block)).split(b"\n")
             for line in lines:
+                is_first = not self._row_bytes
                 self._row_bytes += len(line)
                 if self._row_bytes > MAX_LINE_BYTES and len(line) < self._row_bytes:
                     raise _invalid_csv(self._source, f"a row exceeds {MAX_LINE_BYTES} bytes")
-                yield line.decode("utf-8", "replace") + "\n"
+                yield self._line(line, delimiter, is_first) + "\n"
             if not block:
                 break
             if len(rest) > MAX_LINE_BYTES:
                 raise _invalid_csv(self._source, f"a line exceeds {MAX_LINE_BYTES} bytes")
         if rest:
-            yield rest.decode("utf-8", "replace")
+            yield self._line(rest, delimiter, not self._row_bytes)
+
+    def _line(self, line: bytes, delimiter: bytes, is_first: bool) -> str:
+        """Return a line as text, after paying for its cells. A wide row of one line without quotes is cut."""
+        if is_first:
+            self._left_out_cells = 0
+            self._context.refund(self._charged_bytes)
+            self._charged_bytes = 0
+        cells = line.count(delimiter) + 1
+        if cells > MAX_DESCRIBED_COLUMNS and is_first and b'"' not in line and b"\r" not in line[:-1]:
+            rest = line.split(delimiter, MAX_DESCRIBED_COLUMNS)[-1]
+            line = line[: -len(rest) - 1]
+            self._left_out_cells = cells - MAX_DESCRIBED_COLUMNS
+            cells = MAX_DESCRIBED_COLUMNS
+        if cells > FREE_CELLS or len(line) > FREE_LINE_BYTES:
+            more = CELL_BYTES * cells + LINE_FACTOR * len(line)
+            self._charged_bytes += more
+            self._context.charge(more)
+        return line.decode("utf-8", "replace")
 
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")

@@ -67,7 +67,7 @@ def return_memory() -> None:
     if LINUX and hasattr(libc, "mallopt"):
         trim_threshold, mmap_threshold, arena_max = -1, -3, -8
         libc.mallopt(arena_max, 2)
-        libc.mallopt(mmap_threshold, 512 << 10)
+        libc.mallopt(mmap_threshold, 128 << 10)
         libc.mallopt(trim_threshold, 1 << 20)
 
 

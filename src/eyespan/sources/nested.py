@@ -34,11 +34,14 @@ MAX_RATIO = 1000
 FREE_BYTES = 64 * MIB
 """Output that is allowed at any ratio, because a small file of zeros is harmless."""
 GUESSED_RATIO = 8
-RECENT_BYTES = 4 * MIB
+RECENT_BYTES = MIB
 """Decoded bytes held in memory for reads further back."""
-LOOK_BACK_BYTES = 3 * MIB
+FAR_RECENT_BYTES = 4 * MIB
+"""The same for a stream without checkpoints, which is decoded from its start to go further back."""
+LOOK_BACK_BYTES = 512 * 1024
 """Going back, decoding starts this far before the requested offset, because the next read is likely to be there."""
-STEP_BYTES = 256 * 1024
+STEP_BYTES = 128 * 1024
+CHECKPOINT_STATE_BYTES = 64 * 1024
 CHECKPOINT_BYTES = 4 * MIB
 """The least distance between two checkpoints."""
 MAX_CHECKPOINTS = 48
@@ -181,6 +184,8 @@ class DecodedSource(NestedSource):
         self._recent = bytearray()
         self._recent_at = 0
         """The decoded offset of the recent bytes; the stream is at their end."""
+        self._charged_bytes = 0
+        """The memory that the call pays for: the recent bytes, the codec and the checkpoints."""
         self._failure: Unreadable | None = None
         """The error that stopped the stream at its position."""
         self._crc = 0
@@ -220,7 +225,8 @@ class DecodedSource(NestedSource):
                     raise
                 break  # the bytes before the error are good; a read of later ones raises it again
         at = offset - self._recent_at
-        return bytes(self._recent[at : at + wanted])
+        with memoryview(self._recent) as recent:
+            return bytes(recent[at : at + wanted])
 
     def close(self) -> None:
         if self._is_cache_stale:
@@ -229,6 +235,8 @@ class DecodedSource(NestedSource):
             cache.store_stream(self, self._cached)
         self._recent = bytearray()
         self._stream = None
+        charged, self._charged_bytes = self._charged_bytes, 0
+        self._context.refund(charged)
         super().close()
 
     # --- decoding ----------------------------------------------------------------------------------------------------
@@ -276,6 +284,7 @@ class DecodedSource(NestedSource):
         if position >= MAX_DECODED_BYTES or self._work_bytes >= MAX_WORK_BYTES:
             raise ScanLimit(self.asked, limit_bytes=MAX_DECODED_BYTES)
         self._context.advance(position, self.size_bytes)
+        self._charge(stream)
         try:
             data = stream.read(most)
         except Broken as error:
@@ -287,8 +296,9 @@ class DecodedSource(NestedSource):
             return False
         self._work_bytes += len(data)
         self._recent += data
-        if len(self._recent) > RECENT_BYTES:
-            drop = len(self._recent) - RECENT_BYTES
+        most_recent = RECENT_BYTES if stream.has_checkpoints else FAR_RECENT_BYTES
+        if len(self._recent) > most_recent:
+            drop = len(self._recent) - most_recent
             del self._recent[:drop]
             self._recent_at += drop
         if self._checksum is not None:
@@ -297,6 +307,14 @@ class DecodedSource(NestedSource):
         if position > self._reached:
             self._advance(position, stream)
         return True
+
+    def _charge(self, stream: Stream) -> None:
+        """Pay for the memory that the next step takes. Raises: TooMuchMemory, Cancelled, TimedOut."""
+        needed = len(self._recent) + 2 * STEP_BYTES + stream.codec_bytes(STEP_BYTES)
+        needed += CHECKPOINT_STATE_BYTES * len(self._cached.checkpoints)
+        if needed > self._charged_bytes:
+            more, self._charged_bytes = needed - self._charged_bytes, needed
+            self._context.charge(more)
 
     def _advance(self, position: int, stream: Stream) -> None:
         """Check the ratio, guess the size and add a checkpoint at a position reached for the first time."""

@@ -1,7 +1,8 @@
 """Sequential decompression: the decoded bytes of a compressed source, in order, one piece at a time.
 
 A stream reads input from the source below it as needed and never returns more than requested. Its memory is bounded by
-one piece of input, one piece of output and the codec's own window, whatever the input decodes to. zlib, bz2 and lzma
+one piece of input, one piece of output and the codec's own window, whatever the input decodes to; `codec_bytes` reports
+that window, so that the call can pay for it. zlib, bz2 and lzma
 come from the standard library and run in this process: their input is untrusted, but they have been fuzzed for years,
 and bytes, memory and time are bounded here. Some streams give checkpoints, from which another stream can continue.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import zlib
 
 from eyespan.errors import shortage
+from eyespan.model import MIB
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,9 +35,16 @@ if TYPE_CHECKING:
 
 INPUT_BYTES = 16 * 1024
 MAX_CODEC_BYTES = 72 << 20
-"""The most memory a codec may use: enough for the output of `xz -9`, the largest setting in common use."""
+"""The largest dictionary of xz: enough for the output of `xz -9`, the largest setting in common use.
+
+A codec fills its dictionary with what it decodes, so a call pays for as much of it as was decoded.
+"""
 MAX_WINDOW_BYTES = 32 << 20
 """The same for zstd, whose default and `-19` need 8 MiB."""
+_CODEC_BYTES = 64 << 10
+"""The memory of a codec beside its window."""
+_BZIP2_BYTES = 3800 << 10
+_ZSTD_BLOCK_BYTES = 128 << 10
 _ENDS_EARLY = "it ends too early"
 _CORRUPT = "corrupt compressed data"
 
@@ -56,6 +65,8 @@ class Stream:
 
     check: Callable[[], None] | None = None
     """Called before more input is read, because endless input may produce no output to stop at."""
+    has_checkpoints = False
+    """Going back is cheap, because there are checkpoints everywhere."""
 
     def __init__(self, below: Source, start: int, magic: bytes) -> None:
         self._below = below
@@ -73,6 +84,10 @@ class Stream:
     def checkpoint(self) -> Any | None:
         """Return a state from which a new stream continues here, or None if this position has none."""
         raise NotImplementedError  # abstract
+
+    def codec_bytes(self, more_bytes: int) -> int:
+        """Return the memory that the codec has once it has decoded `more_bytes` more."""
+        return _CODEC_BYTES
 
     @property
     def used(self) -> int:
@@ -111,6 +126,8 @@ class Inflate(Stream):
     It has checkpoints everywhere; each holds the 40 KB or so of history that zlib needs.
     """
 
+    has_checkpoints = True
+
     def __init__(self, below: Source, checkpoint: tuple[int, Any] | None, bits: int, start: int = 0) -> None:
         super().__init__(below, start if checkpoint is None else checkpoint[0], b"\x1f\x8b\x08" if bits > 15 else b"")
         self._bits = bits
@@ -138,15 +155,33 @@ class Inflate(Stream):
 
 
 class PartwiseStream(Stream):
-    """bz2, xz and zstd: each part can only be read from its start, so checkpoints exist between parts only."""
+    """bz2, xz and zstd: each part can only be read from its start, so checkpoints exist between parts only.
+
+    `window_bytes` is the most that the codec holds of its output.
+    """
 
     def __init__(
-        self, below: Source, checkpoint: int | None, make: Callable[[], Codec], magic: bytes, start: int = 0
+        self,
+        below: Source,
+        checkpoint: int | None,
+        make: Callable[[], Codec],
+        magic: bytes,
+        *,
+        window_bytes: int,
+        start: int = 0,
     ) -> None:
         super().__init__(below, start if checkpoint is None else checkpoint, magic)
         self._make = make
-        self._codec: Codec | None = make() if checkpoint is None else None
+        self._codec: Codec | None = None
         """None between two parts."""
+        self._window_bytes = window_bytes
+        self._part_bytes = 0
+        """The output of the present part."""
+        if checkpoint is None:
+            self._codec = self._start_part()
+
+    def codec_bytes(self, more_bytes: int) -> int:
+        return _CODEC_BYTES + min(self._window_bytes, self._part_bytes + more_bytes)
 
     def read(self, size_bytes: int) -> bytes:
         while True:
@@ -154,7 +189,8 @@ class PartwiseStream(Stream):
             if codec is None:
                 if not self._has_next_part():
                     return b""
-                codec = self._codec = self._make()
+                codec = self._codec = self._start_part()
+                self._part_bytes = 0
             if codec.needs_input and not self._pending:
                 self._fill_or_fail()
             try:
@@ -171,7 +207,12 @@ class PartwiseStream(Stream):
                 self._pending = codec.unused_data
                 self._codec = None
             if data:
+                self._part_bytes += len(data)
                 return data
+
+    def _start_part(self) -> Codec:
+        """Return the codec for the part that starts here."""
+        return self._make()
 
     def checkpoint(self) -> Any | None:
         return self.used if self._codec is None and self._magic else None
@@ -179,8 +220,7 @@ class PartwiseStream(Stream):
 
 def _codec_reason(error: Exception) -> str:
     if "memory" in str(error).lower():
-        limit = MAX_CODEC_BYTES >> 20
-        return f"decoding it takes more than {limit} MiB of memory; unpack it and read the unpacked file"
+        return "decoding it takes too much memory; unpack it and read the unpacked file"
     return _CORRUPT
 
 
@@ -198,13 +238,60 @@ def deflate(below: Source, checkpoint: Any | None = None) -> Stream:
 def bzip2(below: Source, checkpoint: Any | None = None) -> Stream:
     from bz2 import BZ2Decompressor
 
-    return PartwiseStream(below, checkpoint, BZ2Decompressor, b"BZh")
+    return Bzip2Stream(below, checkpoint, BZ2Decompressor, b"BZh", window_bytes=_BZIP2_BYTES)
+
+
+class Bzip2Stream(PartwiseStream):
+    """bz2: a block is decoded whole before its first byte is returned."""
+
+    def codec_bytes(self, more_bytes: int) -> int:
+        return _CODEC_BYTES + self._window_bytes
 
 
 def xz(below: Source, checkpoint: Any | None = None) -> Stream:
-    from lzma import FORMAT_XZ, LZMADecompressor
+    return XzStream(below, checkpoint)
 
-    return PartwiseStream(below, checkpoint, lambda: LZMADecompressor(FORMAT_XZ, MAX_CODEC_BYTES), b"\xfd7zXZ\0")
+
+class XzStream(PartwiseStream):
+    """xz: a block header gives the size of the dictionary, which is the memory that the codec needs."""
+
+    def __init__(self, below: Source, checkpoint: int | None) -> None:
+        super().__init__(below, checkpoint, self._codec_of_window, _XZ_MAGIC, window_bytes=0)
+
+    def _start_part(self) -> Codec:
+        self._window_bytes = _xz_dictionary_bytes(self._below.read_fully(self.used, 12 + 1024))
+        if self._window_bytes > MAX_CODEC_BYTES:
+            limit = MAX_CODEC_BYTES >> 20
+            raise Broken(f"decoding it takes more than {limit} MiB of memory; unpack it and read the unpacked file")
+        return super()._start_part()
+
+    def _codec_of_window(self) -> Codec:
+        from lzma import FORMAT_XZ, LZMADecompressor
+
+        return LZMADecompressor(FORMAT_XZ, self._window_bytes + MIB)
+
+
+def _xz_dictionary_bytes(start: bytes) -> int:
+    """Return the size of the dictionary of the first block of a part. Later blocks may not have a larger one."""
+    block = start[12 : 12 + 4 * (start[12] + 1)] if len(start) > 12 and start[12] else b""
+    if len(block) < 8:
+        return 0  # no block, or not valid
+    at = 2
+    for flag in (0x40, 0x80):  # the sizes of the block, as numbers of 7 bits per byte
+        if block[1] & flag:
+            at += len(block[at:]) - len(block[at:].lstrip(_CONTINUED)) + 1
+    for _ in range((block[1] & 3) + 1):
+        if at + 2 >= len(block):
+            break
+        if block[at] == 0x21:  # LZMA2 has one byte of properties
+            bits = block[at + 2]
+            return 0xFFFFFFFF if bits >= 40 else (2 | (bits & 1)) << (bits // 2 + 11)
+        at += 2 + block[at + 1]
+    return MAX_CODEC_BYTES
+
+
+_XZ_MAGIC = b"\xfd7zXZ\0"
+_CONTINUED = bytes(range(128, 256))
 
 
 def zip_lzma(below: Source, checkpoint: Any | None = None) -> Stream:
@@ -219,12 +306,22 @@ def zip_lzma(below: Source, checkpoint: Any | None = None) -> Stream:
     if size > MAX_CODEC_BYTES:
         raise Broken(f"decoding it takes more than {MAX_CODEC_BYTES >> 20} MiB of memory")
     chain = {"id": FILTER_LZMA1, "dict_size": max(size, 4096), "lc": lc_lp % 9, "lp": lc_lp // 9, "pb": pb}
-    return PartwiseStream(below, checkpoint, lambda: LZMADecompressor(FORMAT_RAW, filters=[chain]), b"", start=9)
+    return PartwiseStream(
+        below,
+        checkpoint,
+        lambda: LZMADecompressor(FORMAT_RAW, filters=[chain]),
+        b"",
+        window_bytes=max(size, 4096),
+        start=9,
+    )
 
 
 def zstd(below: Source, checkpoint: Any | None = None) -> Stream:
     """Decode zstd. Raises: NoCodec."""
-    return PartwiseStream(below, checkpoint, _zstd_codec(), b"\x28\xb5\x2f\xfd")
+    return ZstdStream(below, checkpoint, _zstd_codec(), _ZSTD_MAGIC, window_bytes=MAX_WINDOW_BYTES)
+
+
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 def _zstd_codec() -> Callable[[], Codec]:
@@ -235,24 +332,43 @@ def _zstd_codec() -> Callable[[], Codec]:
             raise
     else:
         options = {DecompressionParameter.window_log_max: MAX_WINDOW_BYTES.bit_length() - 1}
-        return lambda: ZstdDecompressor(options=options)
+        return lambda: _BlockwiseZstd(ZstdDecompressor(options=options))
     try:
         import zstandard
     except ImportError as error:
         if shortage(error):
             raise
         raise NoCodec from None
-    return lambda: _Zstandard(zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW_BYTES).decompressobj())
+    return lambda: _BlockwiseZstd(zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW_BYTES).decompressobj())
 
 
-class _Zstandard:
-    """The decompressor of the `zstandard` package behind the `Codec` interface.
+class ZstdStream(PartwiseStream):
+    """zstd: between two parts there may be frames of another kind, which hold no data of the file."""
 
-    That package has no limit on the output of one call, so it gets small pieces of input. A block of 4 bytes can decode
-    to 128 KiB, so one piece decodes to 4 MiB at most.
+    def codec_bytes(self, more_bytes: int) -> int:
+        codec = self._codec
+        window_bytes = codec.window_bytes if isinstance(codec, _BlockwiseZstd) else 0
+        return _CODEC_BYTES + 3 * _ZSTD_BLOCK_BYTES + min(window_bytes, self._part_bytes + more_bytes)
+
+    def _has_next_part(self) -> bool:
+        while not super()._has_next_part():
+            pending = self._pending
+            if len(pending) < 8 or pending[0] & 0xF0 != 0x50 or pending[1:4] != _ZSTD_MAGIC_SKIPPED:
+                return False
+            end = self.used + 8 + int.from_bytes(pending[4:8], "little")
+            self._pending, self._at = b"", end
+        return True
+
+
+_ZSTD_MAGIC_SKIPPED = b"\x2a\x4d\x18"
+
+
+class _BlockwiseZstd:
+    """A decompressor of a zstd package, which gets one block of a frame at a time.
+
+    These packages have no limit on the output of one call, or none that bounds their own buffers. A block decodes to
+    128 KiB at most, and the lengths in a frame show where its blocks end.
     """
-
-    piece_bytes = 128
 
     def __init__(self, decoder: Any) -> None:
         self._decoder = decoder
@@ -260,17 +376,66 @@ class _Zstandard:
         self._input_at = 0
         self._output = b""
         self._output_at = 0
+        self._left = 0
+        """The bytes up to the end of the header, block or checksum that was begun."""
+        self._next_length = self._frame_start
+        self._has_checksum = False
+        self.window_bytes = 0
 
     def decompress(self, data: bytes, max_length: int = -1) -> bytes:
         if data:
             self._input, self._input_at = self._input[self._input_at :] + data, 0
         while not self._has_output() and self._has_input() and not self._decoder.eof:
-            end = self._input_at + self.piece_bytes
-            piece, self._input_at = self._input[self._input_at : end], min(end, len(self._input))
+            self._left = self._left or self._next_length()
+            if not self._left:
+                break  # it is in bytes that are still to come
+            end = min(self._input_at + self._left, len(self._input))
+            piece = self._input[self._input_at : end]
+            self._left -= len(piece)
+            self._input_at = end
             self._output, self._output_at = self._decoder.decompress(piece), 0
         end = len(self._output) if max_length < 0 else min(len(self._output), self._output_at + max_length)
         data, self._output_at = self._output[self._output_at : end], end
+        if not self._has_output():
+            self._output, self._output_at = b"", 0
+        self._left = self._left or (self._next_length() if self._has_input() else 0)
         return data
+
+    def _frame_start(self) -> int:
+        """Return the length of the header of the frame, or 0 if it is not known yet."""
+        at = self._input_at
+        if len(self._input) < at + 6:
+            return 0
+        flags = self._input[at + 4]
+        is_single = bool(flags & 0x20)
+        size_field = (1 if is_single else 0, 2, 4, 8)[flags >> 6]
+        id_field = (0, 1, 2, 4)[flags & 3]
+        length = 5 + (not is_single) + id_field + size_field
+        if len(self._input) < at + length:
+            return 0
+        if is_single:
+            size = int.from_bytes(self._input[at + length - size_field : at + length], "little")
+            self.window_bytes = size + (256 if size_field == 2 else 0)
+        else:
+            exponent, mantissa = self._input[at + 5] >> 3, self._input[at + 5] & 7
+            self.window_bytes = (1 << (10 + exponent)) * (8 + mantissa) // 8
+        self._has_checksum = bool(flags & 4)
+        self._next_length = self._block
+        return length
+
+    def _block(self) -> int:
+        """Return the length of the next block with its header, or 0 if it is not known yet."""
+        header = self._input[self._input_at : self._input_at + 3]
+        if len(header) < 3:
+            return 0
+        fields = int.from_bytes(header, "little")
+        is_last, kind, size = fields & 1, fields >> 1 & 3, fields >> 3
+        if is_last:
+            self._next_length = self._checksum
+        return 3 + (1 if kind == 1 else size)
+
+    def _checksum(self) -> int:
+        return 4 if self._has_checksum else len(self._input) - self._input_at
 
     def _has_input(self) -> bool:
         return self._input_at < len(self._input)
@@ -284,7 +449,7 @@ class _Zstandard:
 
     @property
     def needs_input(self) -> bool:
-        return not self._has_output() and not self._has_input() and not self._decoder.eof
+        return not self._has_output() and not self._decoder.eof and not (self._has_input() and self._left)
 
     @property
     def unused_data(self) -> bytes:

@@ -114,13 +114,16 @@ class Worker:
         self, task: str, fd: int, params: Mapping[str, Any], asked: str, context: CallContext
     ) -> tuple[dict[str, Any], list[bytes]]:
         """Run one job when its turn comes, and return the header and the blobs of its response."""
-        while not self._turn.acquire(timeout=_TURN_SECONDS):
+        # A call that has the turn for memory never waits for jobs: they may wait for that turn.
+        is_counted = not context.has_turn
+        while is_counted and not self._turn.acquire(timeout=_TURN_SECONDS):
             context.advance(0, 0)
         try:
             limited = {"seconds": self.limits.seconds, **params}
             data = self._client.run(task, fd, limited, asked=asked, context=context)
         finally:
-            self._turn.release()
+            if is_counted:
+                self._turn.release()
         context.charge(protocol.header_memory(data))
         return protocol.parse(data, asked, task)
 
