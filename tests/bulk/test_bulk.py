@@ -216,6 +216,32 @@ def test_what_is_left_of_a_run_is_used_wherever_it_was_cut(cut, workspace, tmp_p
     assert out.read_bytes() == whole.read_bytes()
 
 
+def test_of_two_killed_runs_the_longer_is_continued(workspace, tmp_path):
+    whole, out = tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
+    files = export_lines(workspace, ["."], str(whole)).files
+    lines = whole.read_bytes().splitlines(keepends=True)
+    (tmp_path / "out.jsonl.resumed").write_bytes(b"".join(lines[:2]))
+    (tmp_path / "out.jsonl.part").write_bytes(b"".join(lines[:4]))
+
+    report = export_lines(workspace, ["."], str(out))
+
+    assert (report.files, report.kept) == (files, 3), "the last file of a killed run may not be complete"
+    assert out.read_bytes() == whole.read_bytes()
+
+
+def test_files_that_are_read_again_among_others_share_one_pool(workspace, tree, tmp_path, monkeypatch):
+    starts = []
+    real = pool._Pool._start
+    monkeypatch.setattr(pool._Pool, "_start", lambda self: starts.append(1) or real(self))
+    out = tmp_path / "out.jsonl"
+    export_lines(workspace, ["."], str(out))
+    before = out.read_bytes()
+
+    export_lines(workspace, ["."], str(out), workers=1)
+
+    assert (out.read_bytes(), len(starts)) == (before, 1)
+
+
 def test_a_table_has_the_same_records(workspace, tmp_path):
     duckdb = pytest.importorskip("duckdb", reason="the extra `tables` is not installed")
     out = tmp_path / "o'ut.parquet"

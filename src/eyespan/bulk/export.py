@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 
-from eyespan.bulk.pool import read_found
+from eyespan.bulk.pool import Kept, read_found
 from eyespan.bulk.reading import MAX_BYTES, version_of
 from eyespan.bulk.record import SCHEMA
 from eyespan.bulk.walk import find_files, order
@@ -45,8 +45,8 @@ def export_lines(
     Raises: OSError if the file cannot be written.
     """
     part, resumed = f"{path}.part", f"{path}.resumed"
-    if os.path.exists(part) and not os.path.exists(resumed):
-        os.replace(part, resumed)
+    if os.path.exists(part) and (not os.path.exists(resumed) or os.path.getsize(part) > os.path.getsize(resumed)):
+        os.replace(part, resumed)  # a run begins with a copy of what the one before it had, so the longer one has more
     earlier = [_Earlier(name, is_complete=name == path) for name in (resumed, path) if os.path.exists(name)]
     report = Report()
     try:
@@ -126,34 +126,34 @@ def _all_lines(
     report: Report,
 ) -> Iterator[list[bytes]]:
     """Yield the lines of each file: copied from an earlier result, or read."""
-    missing: list[tuple[str, ReadError | None]] = []
-
-    def flush() -> Iterator[list[bytes]]:
-        for records in read_found(workspace, list(missing), workers=workers, ordered=True, max_bytes=max_bytes):
-            report.records += len(records)
-            report.errors += sum([record.is_error for record in records])
-            report.tokens += sum([record.tokens for record in records])
-            yield [_line(record.as_json()) for record in records]
-        missing.clear()
-
-    for path, error in find_files(workspace, targets):
-        kept = None
-        if error is None and earlier:
-            version = version_of(workspace, path)
-            for each in earlier:
-                found = each.take(path)
-                if kept is None and version and found and found[0] == version:
-                    kept = found[1]
-        if kept is None:
-            missing.append((path, error))
-            if len(missing) >= 256:
-                yield from flush()
+    found = _found(workspace, targets, earlier)
+    for records in read_found(workspace, found, workers=workers, ordered=True, max_bytes=max_bytes):
+        if isinstance(records, Kept):
+            report.kept += 1
+            report.records += len(records.lines)
+            yield records.lines
             continue
-        yield from flush()
-        report.kept += 1
-        report.records += len(kept)
-        yield kept
-    yield from flush()
+        report.records += len(records)
+        report.errors += sum([record.is_error for record in records])
+        report.tokens += sum([record.tokens for record in records])
+        yield [_line(record.as_json()) for record in records]
+
+
+def _found(
+    workspace: Workspace, targets: Iterable[str], earlier: list[_Earlier]
+) -> Iterator[tuple[str, ReadError | Kept | None]]:
+    """Yield the files of the walk, those that an earlier result has unchanged with their lines."""
+    for path, error in find_files(workspace, targets):
+        if error is not None or not earlier:
+            yield path, error
+            continue
+        version = version_of(workspace, path)
+        kept = None
+        for each in earlier:
+            found = each.take(path)
+            if kept is None and version and found and found[0] == version:
+                kept = Kept(found[1])
+        yield path, kept
 
 
 class _Earlier:

@@ -19,9 +19,21 @@ if TYPE_CHECKING:
     from eyespan.errors import ReadError
     from eyespan.workspace import Workspace
 
+    Waiting = tuple[str, concurrent.futures.Future[list[Record]] | None, list[Record] | "Kept"]
+    """A path, what will be its records, and what they are."""
+
 MAX_IN_FLIGHT = 64
 MAX_CRASHES = 2
 """A file during whose reading a process ended this often is given up."""
+
+
+class Kept:
+    """The result of a file that need not be read: it takes its place among those that are."""
+
+    __slots__ = ("lines",)
+
+    def __init__(self, lines: list[bytes]) -> None:
+        self.lines = lines
 
 
 def read_many(
@@ -53,25 +65,30 @@ def read_many(
 
 def read_found(
     workspace: Workspace,
-    found: Iterable[tuple[str, ReadError | None]],
+    found: Iterable[tuple[str, ReadError | Kept | None]],
     *,
     workers: int = 0,
     ordered: bool = False,
     max_in_flight: int = MAX_IN_FLIGHT,
     max_bytes: int = MAX_BYTES,
-) -> Iterator[list[Record]]:
-    """Yield the records of each file that a walk has found."""
+) -> Iterator[list[Record] | Kept]:
+    """Yield the records of each file that a walk has found; what is kept is passed on."""
     if workers:
         return _in_pool(workspace, found, workers, ordered, max_in_flight, max_bytes)
-    return ([failure(path, error)] if error else read_file(workspace, path, max_bytes) for path, error in found)
+    return (read_file(workspace, path, max_bytes) if known is None else _result(path, known) for path, known in found)
+
+
+def _result(path: str, known: ReadError | Kept) -> list[Record] | Kept:
+    return known if isinstance(known, Kept) else [failure(path, known)]
 
 
 def _flat(
-    files: Iterator[list[Record]], context: CallContext | None, on_progress: Callable[[int], None] | None
+    files: Iterator[list[Record] | Kept], context: CallContext | None, on_progress: Callable[[int], None] | None
 ) -> Iterator[Record]:
     for done, records in enumerate(files, 1):
         if context is not None:
             context.check()
+        assert not isinstance(records, Kept)
         yield from records
         if on_progress is not None:
             on_progress(done)
@@ -109,20 +126,20 @@ class _Pool:
 
 def _in_pool(
     workspace: Workspace,
-    found: Iterable[tuple[str, ReadError | None]],
+    found: Iterable[tuple[str, ReadError | Kept | None]],
     workers: int,
     ordered: bool,
     max_in_flight: int,
     max_bytes: int,
-) -> Iterator[list[Record]]:
+) -> Iterator[list[Record] | Kept]:
     pool = _Pool(workspace, workers)
-    waiting: deque[tuple[str, concurrent.futures.Future[list[Record]] | None, list[Record]]] = deque()
+    waiting: deque[Waiting] = deque()
     try:
-        for path, error in found:
-            if error is None:
+        for path, known in found:
+            if known is None:
                 waiting.append((path, pool.submit(path, max_bytes), []))
             else:
-                waiting.append((path, None, [failure(path, error)]))
+                waiting.append((path, None, _result(path, known)))
             while len(waiting) >= max_in_flight:
                 yield _next(pool, waiting, ordered, max_bytes)
         while waiting:
@@ -133,10 +150,10 @@ def _in_pool(
 
 def _next(
     pool: _Pool,
-    waiting: deque[tuple[str, concurrent.futures.Future[list[Record]] | None, list[Record]]],
+    waiting: deque[Waiting],
     ordered: bool,
     max_bytes: int,
-) -> list[Record]:
+) -> list[Record] | Kept:
     """Return the records of the first file, or of any that is done; read those again that a crash has lost."""
     if not ordered:
         futures = [future for _, future, _ in waiting if future is not None]
