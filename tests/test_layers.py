@@ -56,7 +56,8 @@ OPENING_FILES = {
     "server/audit.py": "the audit log that the host named",
     "server/auth/rate.py": "memory shared by the worker processes, not a file",
     "server/auth/tokens.py": "the server's own token and the host's list of tokens",
-    "server/http/cancellation.py": "anonymous memory that the workers share",
+    "server/http/activity.py": "memory shared by the worker processes, not a file",
+    "server/http/cancellation.py": "memory shared by the worker processes, not a file",
     "server/http/metrics.py": "memory shared by the worker processes, not a file",
     "server/http/reload.py": "memory shared by the worker processes, not a file",
     "server/http/tls.py": "the certificate and key that the host named",
@@ -64,7 +65,6 @@ OPENING_FILES = {
     "server/sandboxing.py": "the size of this process, in /proc",
     "worker/job.py": "the descriptor of the job",
     "view/activity.py": "the audit log that a person named",
-    "view/server.py": "the files of the page, which are part of the package",
 }
 """The modules outside guard/ that open files, none of which belongs to a workspace, each with its reason."""
 

@@ -33,7 +33,20 @@ def test_each_call_is_one_line_without_contents(lines, tree, tmp_path):
     server.ask("resources/read", {"uri": "file:///none"})
     server.close()
 
-    keys = ["time", "caller", "dialect", "path", "canonical", "range", "rule", "bytes", "verdict", "code", "ms"]
+    keys = [
+        "time",
+        "caller",
+        "dialect",
+        "path",
+        "canonical",
+        "range",
+        "rule",
+        "bytes",
+        "tokens",
+        "verdict",
+        "code",
+        "ms",
+    ]
     rows = logged(log)
     assert [list(row) for row in rows] == [keys] * 6
     assert {row["caller"] for row in rows} == {"judge/1"}
@@ -48,6 +61,7 @@ def test_each_call_is_one_line_without_contents(lines, tree, tmp_path):
         ["resource", "none", None, "1-", None, "refused", "not_found"],
     ]
     assert rows[0]["bytes"] > 0
+    assert [row["tokens"] > 0 for row in rows] == [True, False, False, False, True, False]
     assert "line 3" not in log.read_text()
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 

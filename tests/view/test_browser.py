@@ -41,7 +41,7 @@ def tree(tmp_path_factory):
 def server(tree, tmp_path_factory):
     log = tmp_path_factory.mktemp("log") / "reads.jsonl"
     with Workspace(tree) as workspace:
-        server = ViewServer(Api(workspace, Activity(str(log))))
+        server = ViewServer(Api.of_workspace(workspace, Activity(str(log))))
         server.log = log
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server
@@ -163,3 +163,37 @@ def test_the_page_works_at_400_pixels(browser):
 def test_nothing_violates_the_policy_of_the_page(browser):
     messages = [entry["message"] for entry in browser.get_log("browser") if "favicon" not in entry["message"]]
     assert messages == []
+
+
+def test_the_page_of_a_server_shows_its_tools_and_its_reads(browser, tree):
+    pytest.importorskip("httptools", reason="the HTTP server needs the extra [http]")
+    from tests.server.clients import HttpServer
+
+    served = HttpServer(tree, "--dialect", "codex", "--view")
+    page = served.url.removesuffix("/mcp") + "/view"
+    browser.set_window_size(1200, 800)
+    try:
+        browser.get(f"{page}#{served.token}")
+        wait(lambda: browser.execute_script("return document.body.dataset.ready") == "yes")
+        address = browser.current_url
+        click(browser, "src/")
+        wait(lambda: any(button.text == "app.py" for button in browser.find_elements("css selector", "#tree button")))
+        click(browser, "app.py")
+        wait(lambda: "L1: def main():" in answers(browser))
+        browser.find_element("id", "show-activity").click()
+        served.rpc("tools/call", {"name": "read_file", "arguments": {"file_path": str(tree / EVIL)}})
+        wait(lambda: EVIL in browser.find_element("id", "heat").text)
+        keep(browser, "server")
+        title = browser.title
+        violations = [entry["message"] for entry in browser.get_log("browser") if "favicon" not in entry["message"]]
+        browser.get("about:blank")
+        browser.get(f"{page}#wrong")
+        trouble = wait(lambda: browser.find_element("id", "trouble").text)
+    finally:
+        browser.get("about:blank")
+        served.end()
+
+    assert address == f"{page}/"
+    assert title == "eyespan: what your agent sees"
+    assert violations == []
+    assert trouble == "The token is missing or wrong: open this page with #TOKEN after its address."

@@ -83,6 +83,7 @@ _ONLY_HTTP = (
     Option("--tls-cert", value="FILE", text="serve HTTPS with this certificate chain (PEM), and"),
     Option("--tls-key", value="FILE", text="... its private key; both are read again when they change"),
     Option("--otel", text="send metrics and traces to OpenTelemetry (OTEL_* variables; pip install 'eyespan[otel]')"),
+    Option("--view", text="serve the page of `eyespan view` at /view: the tools of this server, and its reads, live"),
     Option("--log", value="FORM", convert=_log_form, text="text or json: the form of messages on standard error"),
     Option("--tokens", value="FILE", text="TOML: several callers, each with its own token, directories and dialects"),
     Option("--oauth-issuer", value="URL", text="accept the access tokens (signed JWTs) of this issuer instead, with"),

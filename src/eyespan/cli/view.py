@@ -39,7 +39,9 @@ def main(arguments: Arguments) -> int:
     arguments.finish_loading()
     workspace = arguments.workspace()
     try:
-        server = ViewServer(Api(workspace, Activity(arguments.values.get("audit"))), arguments.values.get("port", 0))
+        server = ViewServer(
+            Api.of_workspace(workspace, Activity(arguments.values.get("audit"))), arguments.values.get("port", 0)
+        )
     except OSError as error:
         raise UsageError(f"--port: {error.strerror or error}") from None
     print(f"{server.url}\nStop with Ctrl-C.", flush=True)

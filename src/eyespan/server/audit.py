@@ -1,7 +1,8 @@
 """The audit log: one JSON line per call, readable by its owner only. It never holds file contents.
 
     {"time": "2026-11-15T10:00:00.123Z", "caller": "codex/0.166", "dialect": "codex", "path": "/work/a.py",
-     "canonical": "a.py", "range": "1-200", "rule": null, "bytes": 8123, "verdict": "read", "code": null, "ms": 0.412}
+     "canonical": "a.py", "range": "1-200", "rule": null, "bytes": 8123, "tokens": 2031, "verdict": "read",
+     "code": null, "ms": 0.412}
 
 Each line is appended with one write, so several processes may share a file. A file that is full becomes FILE.1, the old
 FILE.1 becomes FILE.2, and so on.
@@ -45,9 +46,7 @@ class Audit:
 
     def write(self, line: dict[str, Any]) -> None:
         """Append one line, with the current time. Raises: OSError if the file does not hold the whole line."""
-        now = time.time()
-        stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03d}Z"
-        data = b"".join(json_lines.dumps(valid_tree({"time": stamp, **line}))) + b"\n"
+        data = b"".join(json_lines.dumps(valid_tree({"time": timestamp(time.time()), **line}))) + b"\n"
         with self._lock:
             self._prepare(len(data))
             if os.write(self._fd, data) != len(data):
@@ -95,6 +94,11 @@ class Audit:
             return
         finally:
             os.close(lock)
+
+
+def timestamp(seconds: float) -> str:
+    """Return a time as the log has it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{int(seconds * 1000) % 1000:03d}Z"
 
 
 def warn(error: OSError) -> None:

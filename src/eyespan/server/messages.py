@@ -8,10 +8,18 @@ from eyespan.server.protocol import RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Mapping
+    from typing import Any, Protocol
 
     from eyespan.context import CallContext
-    from eyespan.server.session import Session
+
+    class Answering(Protocol):
+        """Answers requests: a session, or the page."""
+
+        caller: str
+
+        def answer(self, method: str, params: Mapping[str, Any], context: CallContext) -> dict[str, Any]:
+            """Return the result of one request. Raises: RpcError, WouldBlock."""
 
 
 @record
@@ -55,7 +63,7 @@ def parse(value: Any) -> Message:
     return Message(request_id, method, params)
 
 
-def answer(session: Session, request: Message, context: CallContext) -> dict[str, Any]:
+def answer(session: Answering, request: Message, context: CallContext) -> dict[str, Any]:
     """Return the answer to a request; every failure is an answer with an error. Raises: WouldBlock."""
     try:
         result = session.answer(request.method, request.params, context)

@@ -52,6 +52,8 @@ class ServeOptions:
     workers: int = 1
     calls: int = 8
     rate: int = 600
+    view: bool = False
+    """Serve the page of `eyespan view` at /view."""
     no_sandbox: bool = False
     client_roots: bool = False
     memory: int = 1024
@@ -66,6 +68,8 @@ def validate(options: ServeOptions) -> None:
     if options.audit_required and options.audit is None:
         raise InvalidOptions("--audit-required needs --audit FILE")
     if options.http is None:
+        if options.view:
+            raise InvalidOptions("--view needs --http; `eyespan view` serves the page alone")
         return
     if options.client_roots:
         raise InvalidOptions(

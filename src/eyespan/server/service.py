@@ -11,7 +11,7 @@ import os
 from eyespan.context import WouldBlock
 from eyespan.errors import ReadError
 from eyespan.escape import valid_text
-from eyespan.model import DocumentContent, ImageContent, TextContent
+from eyespan.model import DocumentContent, ImageContent, Reply, ReplyError, TextContent
 from eyespan.server.definitions import definition, output_schema
 from eyespan.server.options import DEFAULT_DIALECT
 from eyespan.server.protocol import (
@@ -26,15 +26,22 @@ from eyespan.server.protocol import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
+    from typing import Any, Protocol
 
     from eyespan.context import CallContext
-    from eyespan.model import Content, Reply
-    from eyespan.server.audit import Audit
+    from eyespan.guard.listing import Listing
+    from eyespan.model import Content
     from eyespan.server.options import ServeOptions
     from eyespan.server.recorder import Recorder
     from eyespan.tool import Tool
     from eyespan.workspace import Workspace
+
+    class AuditLog(Protocol):
+        """Where the lines about calls go."""
+
+        def write(self, line: dict[str, Any]) -> None:
+            """Append one line. Raises: OSError."""
+
 
 _CONTENT_KEYS = frozenset(("text", "content", "base64"))
 """Keys of a structured result that repeat the content blocks. `_meta` leaves them out."""
@@ -50,7 +57,7 @@ class Service:
         *,
         settings: Mapping[str, Mapping[str, Any]] | None = None,
         rich: bool = False,
-        audit: Audit | None = None,
+        audit: AuditLog | None = None,
         audit_required: bool = False,
         max_result_bytes: int | None = None,
     ) -> None:
@@ -87,7 +94,7 @@ class Service:
         options: ServeOptions,
         *,
         dialects: Sequence[str] = (),
-        audit: Audit | None,
+        audit: AuditLog | None,
         max_result_bytes: int | None = None,
     ) -> Service:
         """Make the service of a server; `dialects` override those of the options. Raises: ValueError, TypeError."""
@@ -140,20 +147,66 @@ class Service:
         arguments = params.get("arguments")
         if arguments is None:
             arguments = {}
-        if self.audit is None and not self._rich:
-            return self._result(tool, tool.call(arguments, context=context), None)
-        from eyespan.server.recorder import facts, watched
-
-        reply, recorder, seconds = watched(tool, arguments, context)
-        if self.audit is not None:
-            verdict = "cancelled" if context.cancelled else "read" if reply.error is None else "refused"
-            line = {"caller": caller, "dialect": tool.dialect.name, **facts(recorder)}
-            line |= {"bytes": _size_bytes(reply.content) if reply.error is None else 0, "verdict": verdict}
-            line |= {"code": None if reply.error is None else reply.error.code, "ms": round(seconds * 1000, 3)}
-            if not self._write_audit(line):
-                text = "The audit log cannot be written, so files cannot be read. Ask the user to fix this."
-                return _error_result(text, "audit")
+        reply, recorder = self.reply(tool, arguments, caller, context)
         return self._result(tool, reply, recorder)
+
+    def toolsets(self) -> dict[str, list[Tool]]:
+        """Return the tools by dialect."""
+        found: dict[str, list[Tool]] = {}
+        for _, tool in self._listed:
+            found.setdefault(tool.dialect.name, []).append(tool)
+        return found
+
+    def reply(self, tool: Tool, arguments: Any, caller: str, context: CallContext) -> tuple[Reply, Recorder | None]:
+        """Call a tool, and write the audit line of the call.
+
+        An answer that is too large, or may not be given because the line cannot be written, is replaced by an error.
+        Raises: WouldBlock, if the context may not block.
+        """
+        recorder = None
+        if self.audit is None and not self._rich:
+            reply = tool.call(arguments, context=context)
+        else:
+            from eyespan.server.recorder import facts, watched
+
+            reply, recorder, seconds = watched(tool, arguments, context)
+            if self.audit is not None:
+                is_read = reply.error is None
+                verdict = "cancelled" if context.cancelled else "read" if is_read else "refused"
+                line = {"caller": caller, "dialect": tool.dialect.name, **facts(recorder)}
+                line |= {"bytes": _size_bytes(reply.content) if is_read else 0}
+                line |= {"tokens": reply.facts["tokens"] if is_read else 0, "verdict": verdict}
+                line |= {"code": None if reply.error is None else reply.error.code, "ms": round(seconds * 1000, 3)}
+                if not self._write_audit(line):
+                    text = "The audit log cannot be written, so files cannot be read. Ask the user to fix this."
+                    return _failed(text, "audit"), recorder
+        limit = self._max_result_bytes
+        if limit is not None and (size := _size_bytes(reply.content)) > limit:
+            text = f"The answer has {size} bytes, this server sends at most {limit}. Ask for fewer lines or pages."
+            return _failed(text, "answer_too_large"), recorder
+        return reply, recorder
+
+    def list_names(self, path: str, caller: str, context: CallContext) -> Listing:
+        """List a directory, and write the audit line of the call. Raises: ReadError, RpcError, WouldBlock."""
+        import time
+
+        from eyespan.server.recorder import Recorder
+
+        recorder = Recorder(self.workspace.engine)
+        start = time.perf_counter()
+        listing = None
+        would_block = False
+        try:
+            listing = recorder.list(path, context)
+        except WouldBlock:
+            would_block = True  # the transport repeats the call in a thread, and that one is logged
+            raise
+        finally:
+            context.finish()
+            names = [] if listing is None else [entry.name for entry in listing.entries]
+            if not would_block:
+                self._audit_names(recorder, "view", path, names, caller=caller, context=context, start=start)
+        return listing
 
     def _write_audit(self, line: dict[str, Any]) -> bool:
         """Write an audit line. Returns False if the answer must be withheld."""
@@ -168,10 +221,6 @@ class Service:
         return True
 
     def _result(self, tool: Tool, reply: Reply, recorder: Recorder | None) -> dict[str, Any]:
-        limit = self._max_result_bytes
-        if limit is not None and (size := _size_bytes(reply.content)) > limit:
-            text = f"The answer has {size} bytes, this server sends at most {limit}. Ask for fewer lines or pages."
-            return _error_result(text, "answer_too_large")
         result: dict[str, Any] = {
             "content": [self._block(block, recorder, tool) for block in reply.content],
             "isError": reply.error is not None,
@@ -230,6 +279,7 @@ class Service:
 
         from eyespan.dialects import resource
         from eyespan.server.recorder import Recorder, facts
+        from eyespan.tokens import estimate
 
         uri = params.get("uri")
         if not isinstance(uri, str):
@@ -252,7 +302,8 @@ class Service:
             if self.audit is not None and not would_block:
                 size = len(contents.get("text", "").encode()) if "text" in contents else len(contents.get("blob", b""))
                 verdict = "cancelled" if context.cancelled else "read" if contents else "refused"
-                line = {"caller": caller, "dialect": "resource", **facts(recorder), "bytes": size, "verdict": verdict}
+                line = {"caller": caller, "dialect": "resource", **facts(recorder), "bytes": size}
+                line |= {"tokens": estimate(contents.get("text", "")), "verdict": verdict}
                 line |= {"code": code, "ms": round((time.perf_counter() - start) * 1000, 3)}
                 if not self._write_audit(line):
                     message = "the audit log cannot be written, so files cannot be read"
@@ -281,24 +332,46 @@ class Service:
             completion = complete(recorder, value, context)
         finally:
             context.finish()
-        if self.audit is not None:
-            is_refused = recorder.list_error is not None
-            verdict = "cancelled" if context.cancelled else "refused" if is_refused else "read"
-            line = {
-                "caller": caller,
-                "dialect": "completion",
-                "path": value,
-                "canonical": recorder.listed,
-                "range": None,
-                "rule": recorder.rule,
-                "bytes": sum(len(name.encode()) for name in completion["values"]),
-                "verdict": verdict,
-                "code": recorder.list_error,
-                "ms": round((time.perf_counter() - start) * 1000, 3),
-            }
-            if not self._write_audit(line):
-                raise RpcError(INTERNAL_ERROR, "the audit log cannot be written, so directories cannot be listed")
+        names = completion["values"]
+        self._audit_names(recorder, "completion", value, names, caller=caller, context=context, start=start)
         return {"completion": completion}
+
+    def _audit_names(
+        self,
+        recorder: Recorder,
+        dialect: str,
+        path: str,
+        names: Sequence[str],
+        *,
+        caller: str,
+        context: CallContext,
+        start: float,
+    ) -> None:
+        """Write the audit line of a listing. Raises: RpcError, if the names may not be given without it."""
+        if self.audit is None:
+            return
+        import time
+
+        is_refused = recorder.list_error is not None
+        line = {
+            "caller": caller,
+            "dialect": dialect,
+            "path": path,
+            "canonical": recorder.listed,
+            "range": None,
+            "rule": recorder.rule,
+            "bytes": sum(len(name.encode("utf-8", "surrogatepass")) for name in names),
+            "tokens": 0,
+            "verdict": "cancelled" if context.cancelled else "refused" if is_refused else "read",
+            "code": recorder.list_error,
+            "ms": round((time.perf_counter() - start) * 1000, 3),
+        }
+        if not self._write_audit(line):
+            raise RpcError(INTERNAL_ERROR, "the audit log cannot be written, so directories cannot be listed")
+
+
+def _failed(text: str, code: str) -> Reply:
+    return Reply((TextContent(text),), None, ReplyError(code, text))
 
 
 def _error_result(text: str, code: str) -> dict[str, Any]:

@@ -68,6 +68,10 @@ class Session:
             raise RpcError(INVALID_PARAMS, f"send initialize first, or {VERSION_KEY} in params._meta")
         return self.service.handler(method)(params, self.caller, context)
 
+    def named(self, text: str) -> str:
+        """Return the name of a client of this session's holder. Transports with several holders replace this."""
+        return text
+
     def _initialize(self, params: Mapping[str, Any]) -> dict[str, Any]:
         asked = params.get("protocolVersion")
         if not isinstance(asked, str):
@@ -87,7 +91,7 @@ class Session:
         name = client_name(client_info)
         if not name:
             return self.caller
-        return f"{self.holder} ({name})" if self.holder else name
+        return self.named(f"{self.holder} ({name})") if self.holder else name
 
     def _answer_modern(
         self, method: str, params: Mapping[str, Any], meta: Mapping[str, Any], context: CallContext

@@ -9,6 +9,7 @@ from collections import deque
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
 MAX_EVENTS = 5000
@@ -49,38 +50,17 @@ class Activity:
         with self._lock:
             self._add(event)
 
-    def since(self, after: int) -> dict[str, Any]:
-        """Return the reads after a number, and the sums of all that are kept."""
+    def since(self, after: str) -> dict[str, Any]:
+        """Return the reads after a position, and the sums of all. "" is the start, `last` the next position."""
+        first = int(after) if after.isascii() and after.isdigit() and len(after) < 12 else 0
         with self._lock:
             self._read_log()
-            events = [event for event in self._events if event["number"] > after]
-            return {"events": events, "last": self._count, "files": self._sums(), "log": self._log}
+            events = [event for event in self._events if event["number"] > first]
+            return {"events": events, "last": str(self._count), "files": sums(self._events), "log": self._log}
 
     def _add(self, event: dict[str, Any]) -> None:
         self._count += 1
         self._events.append({**event, "number": self._count})
-
-    def _sums(self) -> list[dict[str, Any]]:
-        """Return the files that were read most: how often, how much, and how often unchanged."""
-        files: dict[str, dict[str, Any]] = {}
-        seen: set[tuple[str, str]] = set()
-        for event in self._events:
-            path = str(event.get("canonical") or event.get("path") or "")
-            row = files.setdefault(
-                path, {"path": path, "reads": 0, "refused": 0, "bytes": 0, "tokens": 0, "again": 0, "ranges": []}
-            )
-            if event.get("verdict") == "refused":
-                row["refused"] += 1
-                continue
-            row["reads"] += 1
-            row["bytes"] += int(event.get("bytes") or 0)
-            row["tokens"] += int(event.get("tokens") or 0)
-            key = (path, json.dumps(event.get("range")))
-            row["again"] += key in seen
-            seen.add(key)
-            if event.get("range") is not None and len(row["ranges"]) < 20:
-                row["ranges"].append(event["range"])
-        return sorted(files.values(), key=lambda row: (-row["reads"], row["path"]))[:MAX_FILES]
 
     def _read_log(self) -> None:
         if self._log is None:
@@ -105,3 +85,26 @@ class Activity:
                 continue  # the start of a line that was cut off
             if isinstance(event, dict) and "verdict" in event:
                 self._add(event)
+
+
+def sums(events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the files that were read most: how often, how much, and how often unchanged."""
+    files: dict[str, dict[str, Any]] = {}
+    seen: set[tuple[str, str]] = set()
+    for event in events:
+        path = str(event.get("canonical") or event.get("path") or "")
+        row = files.setdefault(
+            path, {"path": path, "reads": 0, "refused": 0, "bytes": 0, "tokens": 0, "again": 0, "ranges": []}
+        )
+        if event.get("verdict") == "refused":
+            row["refused"] += 1
+            continue
+        row["reads"] += 1
+        row["bytes"] += int(event.get("bytes") or 0)
+        row["tokens"] += int(event.get("tokens") or 0)
+        key = (path, json.dumps(event.get("range")))
+        row["again"] += key in seen
+        seen.add(key)
+        if event.get("range") is not None and len(row["ranges"]) < 20:
+            row["ranges"].append(event["range"])
+    return sorted(files.values(), key=lambda row: (-row["reads"], row["path"]))[:MAX_FILES]

@@ -10,10 +10,10 @@ import hmac
 import http.server
 import json
 import secrets
-from importlib import resources
 from urllib.parse import parse_qs, urlsplit
 
 from eyespan.view.api import BadRequest
+from eyespan.view.files import FILES, HEADERS, load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,22 +22,6 @@ if TYPE_CHECKING:
     from eyespan.view.api import Api
 
 MAX_BODY_BYTES = 64 * 1024
-FILES = {
-    "/": ("index.html", "text/html; charset=utf-8"),
-    "/page.js": ("page.js", "text/javascript; charset=utf-8"),
-    "/page.css": ("page.css", "text/css; charset=utf-8"),
-}
-HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-store",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-}
 
 
 class ViewServer(http.server.ThreadingHTTPServer):
@@ -64,9 +48,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if not self._is_from_page():
             return
         parts = urlsplit(self.path)
-        if parts.path in FILES:
-            name, media_type = FILES[parts.path]
-            self._send(200, resources.files("eyespan.view").joinpath("page", name).read_bytes(), media_type)
+        if parts.path[1:] in FILES:
+            name, media_type = FILES[parts.path[1:]]
+            self._send(200, load(name), media_type)
             return
         if not self._has_token():
             return
@@ -77,7 +61,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self._answer(self.server.api.names(values.get("path", "")))
         elif parts.path == "/api/activity":
             after = values.get("after", "0")
-            self._answer(self.server.api.activity(int(after) if after.isdigit() and len(after) < 12 else 0))
+            self._answer(self.server.api.activity(after))
         else:
             self._refuse(404, "no such page")
 

@@ -9,6 +9,8 @@ checks           the checks of a request, as pure functions
 connections      decisions about connections, as pure functions
 exchange         MCP in HTTP: bodies and headers to messages, answers to statuses; pure functions
 calls            reads in threads
+view             the page of `eyespan view`
+activity         the latest reads, for the page
 cancellation     requests that a notification stops, in any worker
 services         the service of each caller
 oauth_metadata   the metadata by which clients find the OAuth issuer

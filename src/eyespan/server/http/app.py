@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import ssl
 
     from eyespan.server import WorkspaceFactory
+    from eyespan.server.http.view import Page
 
 __all__ = ["listen", "serve"]
 
@@ -76,11 +77,16 @@ def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
         keeper=keeper,
         tls_context=_tls_context(options),
         capacity=connections.capacity(raise_descriptor_limit()),
+        page=_page(options),
     )
     services.seal()
     confinement = sandboxing.confine(options, services.roots, services.audit)
     url = url_of(options, listener)
     log.write("start", f"{url} ({token_note}); {confinement}", url=url, tokens=token_note, sandbox=confinement)
+    if options.view:
+        page_url = url.removesuffix("/mcp") + "/view/"
+        text = f"{page_url} is the page" + ("" if options.no_token else "; its address needs #TOKEN at the end")
+        log.write("view", text, url=page_url)
     if options.no_sandbox:
         log.write("warning", sandboxing.OFF_LINE)
     if options.workers == 1:
@@ -88,6 +94,15 @@ def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
         notifier.send("READY=1", f"STATUS={url}")
         return run_worker(setup, signals, parent_fd=None)
     return Supervisor(setup, signals, url).run()
+
+
+def _page(options: ServeOptions) -> Page | None:
+    """Return the page at /view, or None without. Raises: OSError."""
+    if not options.view:
+        return None
+    from eyespan.server.http.view import Page
+
+    return Page()
 
 
 def _tls_context(options: ServeOptions) -> ssl.SSLContext | None:

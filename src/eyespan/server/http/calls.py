@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
     from eyespan.context import CallContext
     from eyespan.server.http.metrics import Metrics
-    from eyespan.server.messages import Message
-    from eyespan.server.session import Session
+    from eyespan.server.messages import Answering, Message
     from eyespan.server.telemetry import Telemetry
 
     Done = Callable[[dict[str, Any], list[bytes]], None]
@@ -43,9 +42,19 @@ JOIN_SECONDS = 0.003
 class Call:
     """One request that reads files. `done(answer, pieces)` is called in the event loop."""
 
-    __slots__ = ("answer", "context", "done", "message", "pieces", "session", "start", "waits_since")
+    __slots__ = ("answer", "context", "done", "encode", "message", "pieces", "session", "start", "waits_since")
 
-    def __init__(self, message: Message, session: Session, context: CallContext, done: Done) -> None:
+    def __init__(
+        self,
+        message: Message,
+        session: Answering,
+        context: CallContext,
+        done: Done,
+        *,
+        encode: Callable[[dict[str, Any]], list[bytes]] = json_lines.dumps,
+    ) -> None:
+        """`encode` turns an answer into the body of a response; it runs in the thread of the call."""
+        self.encode = encode
         self.message = message
         self.session = session
         self.context = context
@@ -110,7 +119,7 @@ class Calls:
         self._metrics.count_rejected("busy")
         busy = RpcError(protocol.BUSY, "too many concurrent calls; try again later")
         answer = messages.error_answer(call.message.request_id, busy)
-        call.done(answer, json_lines.dumps(answer))
+        call.done(answer, call.encode(answer))
 
     def _watch(self) -> None:
         """Let another thread join if a call has waited for some time; look again while calls wait."""
@@ -180,7 +189,7 @@ class Calls:
     def _finish(self, call: Call) -> None:
         if call.context.cancelled:
             call.answer = messages.cancelled(call.message.request_id)
-            call.pieces = json_lines.dumps(call.answer)
+            call.pieces = call.encode(call.answer)
         if call.answer is None:
             call.context.may_block = True
             try:
@@ -190,7 +199,12 @@ class Calls:
                 self._refuse(call)
             return
         self._metrics.add("running", -1)
-        verdict, size = _verdict(call.answer, call.context)
+        if call.message.method in protocol.READING_METHODS:
+            self._count(call, call.answer)
+        call.done(call.answer, call.pieces)
+
+    def _count(self, call: Call, answer: dict[str, Any]) -> None:
+        verdict, size = _verdict(answer, call.context)
         seconds = time.perf_counter() - call.start
         self._metrics.count_call(verdict, seconds, size)
         if self._telemetry is not None:
@@ -202,21 +216,20 @@ class Calls:
                 seconds=seconds,
                 size_bytes=size,
             )
-        call.done(call.answer, call.pieces)
 
 
 def _compute(call: Call) -> None:
     """Set the answer of a call and its JSON; nothing if the call would block."""
     try:
         call.answer = messages.answer(call.session, call.message, call.context)
-        call.pieces = json_lines.dumps(call.answer)
+        call.pieces = call.encode(call.answer)
     except WouldBlock:
         call.answer = None
     except Exception as error:  # for example no memory for the answer
         messages.log(error)
         internal = RpcError(protocol.INTERNAL_ERROR, f"Internal error ({type(error).__name__})")
         call.answer = messages.error_answer(call.message.request_id, internal)
-        call.pieces = json_lines.dumps(call.answer)
+        call.pieces = call.encode(call.answer)
 
 
 def _verdict(answer: Mapping[str, Any], context: CallContext) -> tuple[str, int]:
@@ -226,7 +239,7 @@ def _verdict(answer: Mapping[str, Any], context: CallContext) -> tuple[str, int]
     if "error" in answer:
         return ("error" if answer["error"]["code"] == protocol.INTERNAL_ERROR else "refused"), 0
     result = answer["result"]
-    if result.get("isError"):
+    if result.get("isError") or result.get("error"):
         return "refused", 0
     size = 0
     for block in [*result.get("content", ()), *result.get("contents", ())]:

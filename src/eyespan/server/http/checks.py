@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from eyespan.server.options import ServeOptions
 
     Headers = Mapping[bytes, Sequence[bytes]]
-    Route = Literal["mcp", "health", "metrics", "metadata"]
+    Route = Literal["mcp", "health", "metrics", "metadata", "page", "view", "view call"]
 
 MAX_HEADER_BYTES = 16 * 1024
 MAX_BODY_BYTES = 1024 * 1024
@@ -45,7 +45,16 @@ METHODS: dict[Route, tuple[bytes, ...]] = {
     "health": (b"GET", b"HEAD"),
     "metrics": (b"GET", b"HEAD"),
     "metadata": (b"GET", b"HEAD"),
+    "page": (b"GET", b"HEAD"),
+    "view": (b"GET",),
+    "view call": (b"POST",),
 }
+VIEW_PATHS: dict[bytes, Route] = {
+    **dict.fromkeys((b"/view", b"/view/", b"/view/page.js", b"/view/page.css"), "page"),
+    **dict.fromkeys((b"/view/api/state", b"/view/api/names", b"/view/api/activity"), "view"),
+    b"/view/api/call": "view call",
+}
+"""The paths of the page. Its files hold no data and need no token."""
 
 
 class Rejected(Exception):
@@ -96,6 +105,8 @@ class Rules:
     origins: frozenset[bytes]
     metadata_path: bytes | None = None
     """The path of the metadata of the OAuth issuer."""
+    has_view: bool = False
+    """The page is served."""
 
 
 def rules_of(options: ServeOptions, port: int | None, *, metadata_path: str | None = None) -> Rules:
@@ -104,6 +115,7 @@ def rules_of(options: ServeOptions, port: int | None, *, metadata_path: str | No
         hosts=frozenset(host.lower().encode() for host in allowed_hosts(options, port)),
         origins=frozenset(origin.lower().encode() for origin in allowed_origins(options, port)),
         metadata_path=None if metadata_path is None else metadata_path.encode(),
+        has_view=options.view,
     )
 
 
@@ -163,9 +175,11 @@ def route(head: Head, rules: Rules) -> Route:
         found = "metrics"
     elif rules.metadata_path is not None and path == rules.metadata_path:
         found = "metadata"
+    elif rules.has_view and path in VIEW_PATHS:
+        found = VIEW_PATHS[path]
     else:
         raise Rejected(404, "path", f"no path {_shown(path)}; MCP is at /mcp")
-    if found in ("health", "metadata"):
+    if found in ("health", "metadata", "page"):
         check_method(head, found)
     return found
 

@@ -19,7 +19,7 @@ from eyespan.server.http import cancellation, checks, connections, exchange
 from eyespan.server.http.calls import Call
 from eyespan.server.http.checks import Head, Rejected
 from eyespan.server.progress import throttle
-from eyespan.server.session import Session
+from eyespan.server.protocol import RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ _JSON = b"content-type: application/json\r\n"
 _TEXT = b"content-type: text/plain; charset=utf-8\r\n"
 _METRICS = b"content-type: text/plain; version=0.0.4; charset=utf-8\r\n"
 _EVENTS = b"content-type: text/event-stream\r\ncache-control: no-cache, no-transform\r\nx-accel-buffering: no\r\n"
+_WITH_TOKEN = frozenset(("mcp", "metrics", "view", "view call"))
 STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 _OVERLOADED = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
@@ -254,7 +255,7 @@ class Connection(asyncio.Protocol):
         head = incoming.head()
         try:
             incoming.route = checks.check_head(head, server.rules)
-            if incoming.route in ("mcp", "metrics"):
+            if incoming.route in _WITH_TOKEN:
                 token = None if server.authenticator is None else checks.bearer_token(head.headers)
                 if token is not None and isinstance(server.authenticator, OAuthIssuer):
                     incoming.unverified = token
@@ -304,9 +305,10 @@ class Connection(asyncio.Protocol):
         incoming.caller = caller
         self._has_token = True
         checks.check_method(head, incoming.route)
-        if incoming.route == "mcp":
+        if incoming.route in ("mcp", "view call"):
             checks.check_type(head.headers)
-            self._server.check_rate(caller)
+        if incoming.route != "metrics":
+            self._server.check_rate(caller, is_page=incoming.route != "mcp")
             checks.check_length(head.headers)
 
     def _expect_body(self, incoming: Incoming) -> None:
@@ -345,6 +347,12 @@ class Connection(asyncio.Protocol):
             self._answer_message(incoming)
         elif incoming.route == "health":
             self._send(200, _TEXT, [b"ok\n"])
+        elif incoming.route == "page":
+            assert self._server.page is not None
+            status, headers, body = self._server.page.find(incoming.target)
+            self._send(status, headers, [body])
+        elif incoming.route in ("view", "view call"):
+            self._answer_page(incoming)
         elif incoming.route == "metrics":
             self._send(200, _METRICS, [self._server.metrics.text().encode()])
         else:
@@ -373,7 +381,7 @@ class Connection(asyncio.Protocol):
                     server.cancellations.cancel(stopped)
             self._send(202, b"", [])
             return
-        session = Session(server.services.of(caller), holder=caller.name, version=received.version)
+        session = server.services.session(caller, received.version)
         if message.method not in protocol.READING_METHODS:
             answer = messages.answer(session, message, CallContext())
             headers = _JSON
@@ -396,6 +404,31 @@ class Connection(asyncio.Protocol):
             self._finish_call(context, exchange.status_of(answer, is_modern), answer, pieces)
 
         server.calls.start(Call(message, session, context, done))
+
+    def _answer_page(self, incoming: Incoming) -> None:
+        """Answer a request of the page for data."""
+        from eyespan.server.http import view
+
+        server = self._server
+        assert server.page is not None
+        assert server.services.ring is not None
+        assert incoming.caller is not None
+        headers = server.page.headers + _JSON
+        try:
+            message = view.message_of(incoming.target, b"".join(incoming.body))
+        except RpcError as error:
+            self._send(400, headers, view.body_of(messages.error_answer(0, error)))
+            return
+        session = view.ViewSession(server.services.of(incoming.caller), incoming.caller.name, server.services.ring)
+        context = CallContext(server.options.timeout_seconds, may_block=False)
+        self._context = context
+
+        def done(answer: dict[str, Any], pieces: list[bytes]) -> None:
+            if self._context is context and not self._transport.is_closing():
+                self._context = None
+                self._send(view.status_of(answer), headers, pieces)
+
+        server.calls.start(Call(message, session, context, done, encode=view.body_of))
 
     def _finish_call(self, context: CallContext, status: int, answer: dict[str, Any], pieces: list[bytes]) -> None:
         if self._context is not context or self._transport.is_closing():

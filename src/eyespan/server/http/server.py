@@ -60,6 +60,7 @@ class HttpServer:
             self._telemetry = Telemetry()
         self.calls = Calls(loop, setup.options.calls, setup.metrics, self._telemetry)
         self.cancellations = Cancellations(setup.mailbox)
+        self.page = setup.page
         self.metadata = b""
         self._challenge = "Bearer"
         metadata_path = None
@@ -70,7 +71,7 @@ class HttpServer:
         self.rules = checks.rules_of(setup.options, setup.port, metadata_path=metadata_path)
         self._slots = setup.slots
         self._failures = RateLimiter(checks.MAX_FAILURES, checks.MAX_FAILURES, slots=setup.slots, prefix="address ")
-        self._limiters: dict[int, RateLimiter] = {}
+        self._limiters: dict[tuple[int, str], RateLimiter] = {}
         self._listener = setup.listener
         self._is_passed = setup.is_passed
         self._notifier = setup.notifier
@@ -261,12 +262,16 @@ class HttpServer:
             return Rejected(429, "token", f"{detail}, and too many before", retry_after=wait)
         return Rejected(401, "token", detail, authenticate=self._challenge)
 
-    def check_rate(self, caller: Caller) -> None:
-        """Count a call of a caller. Raises: Rejected if there were too many."""
+    def check_rate(self, caller: Caller, *, is_page: bool = False) -> None:
+        """Count a call of a caller. Raises: Rejected if there were too many.
+
+        Requests of the page count separately, so that looking at the page takes nothing from the calls.
+        """
         rate = caller.rate or self.options.rate
-        limiter = self._limiters.get(rate)
+        prefix = "page " if is_page else "caller "
+        limiter = self._limiters.get((rate, prefix))
         if limiter is None:
-            limiter = self._limiters[rate] = RateLimiter(rate, slots=self._slots, prefix="caller ")
+            limiter = self._limiters[rate, prefix] = RateLimiter(rate, slots=self._slots, prefix=prefix)
         wait = limiter.wait_seconds(caller.name)
         if wait:
             remedy = "raise `rate` in the table of tokens" if caller.rate else "start with a higher --rate"

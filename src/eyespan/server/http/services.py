@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from eyespan.server.service import Service
+from eyespan.server.session import Session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +13,9 @@ if TYPE_CHECKING:
     from eyespan.server import WorkspaceFactory
     from eyespan.server.audit import Audit
     from eyespan.server.auth import Authenticator, Caller
+    from eyespan.server.http.activity import ReadRing
     from eyespan.server.options import ServeOptions
+    from eyespan.server.service import AuditLog
     from eyespan.workspace import Workspace
 
 MAX_RESULT_BYTES = 8 * 1024 * 1024
@@ -32,6 +35,14 @@ class CallerServices:
             from eyespan.server.audit import Audit
 
             self.audit = Audit(options.audit, options.audit_bytes)
+        self.ring: ReadRing | None = None
+        """The latest reads, if the page is served."""
+        self._log: AuditLog | None = self.audit
+        if options.view:
+            from eyespan.server.http.activity import AuditAndRing, ReadRing
+
+            self.ring = ReadRing(options.workers)
+            self._log = AuditAndRing(self.audit, self.ring)
         self.common = self._service(workspace_factory(None), options.dialects)
         self._own: dict[str, Service] = {}
         self._sealed: tuple[str, ...] | None = None
@@ -77,7 +88,15 @@ class CallerServices:
         """Return the service of a caller."""
         return self._own.get(caller.name, self.common)
 
+    def session(self, caller: Caller, version: str | None) -> Session:
+        """Return the session of one request of a caller."""
+        if self.ring is None:
+            return Session(self.of(caller), holder=caller.name, version=version)
+        from eyespan.server.http.activity import HolderSession
+
+        return HolderSession(self.of(caller), holder=caller.name, version=version)
+
     def _service(self, workspace: Workspace, dialects: tuple[str, ...]) -> Service:
         return Service.from_options(
-            workspace, self._options, dialects=dialects, audit=self.audit, max_result_bytes=MAX_RESULT_BYTES
+            workspace, self._options, dialects=dialects, audit=self._log, max_result_bytes=MAX_RESULT_BYTES
         )

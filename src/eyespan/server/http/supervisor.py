@@ -85,6 +85,8 @@ class Supervisor:
                     each.close()
             self._setup.metrics.take_row(row)
             self._setup.mailbox.take_row(row)
+            if self._setup.services.ring is not None:
+                self._setup.services.ring.take_row(row)
             status = run_worker(self._setup, signals, parent_fd=self._alive[0])
         except BaseException as error:
             self._setup.log.write("worker", f"worker: {type(error).__name__}: {valid_text(str(error))}")

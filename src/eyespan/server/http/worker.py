@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from eyespan.server.auth import Authenticator
     from eyespan.server.http.reload import Keeper
+    from eyespan.server.http.view import Page
     from eyespan.server.notify import Notifier
 
 
@@ -46,6 +47,7 @@ class WorkerSetup:
     notifier: Notifier | None = None
     keeper: Keeper | None = None
     tls_context: ssl.SSLContext | None = None
+    page: Page | None = None
 
 
 class StopSignals:

@@ -18,9 +18,12 @@ async function ask(path, body) {
     options.body = JSON.stringify(body);
   }
   const answer = await fetch(path, options);
-  const value = await answer.json();
-  if (!answer.ok) throw new Error(value.message);
-  return value;
+  if (answer.ok) return answer.json();
+  if (answer.status === 401) throw new Error("The token is missing or wrong: open this page with #TOKEN after its address.");
+  const text = await answer.text();
+  let message = `${answer.status} ${text}`;
+  try { message = JSON.parse(text).message ?? message; } catch { /* not JSON: the status and the text are shown */ }
+  throw new Error(message);
 }
 
 function trouble(message) {
@@ -34,7 +37,7 @@ let chosen = "";
 // --- the tree of files ---------------------------------------------------------------------------------------------
 
 async function fill(list, path) {
-  const found = await ask(`/api/names?path=${encodeURIComponent(path || ".")}`);
+  const found = await ask(`api/names?path=${encodeURIComponent(path || ".")}`);
   list.replaceChildren();
   for (const entry of found.entries) {
     const below = path ? `${path}/${entry.name}` : entry.name;
@@ -165,7 +168,7 @@ async function show(calls) {
   trouble("");
   const parts = [];
   for (const [name, values] of calls) {
-    const answer = await ask("/api/call", { dialect: name, tool: tool(name).name, arguments: values });
+    const answer = await ask("api/call", { dialect: name, tool: tool(name).name, arguments: values });
     parts.push(shown(name, answer));
   }
   at("answers").replaceChildren(...parts);
@@ -191,7 +194,7 @@ async function run() {
 
 // --- activity ------------------------------------------------------------------------------------------------------
 
-let last = 0;
+let last = "";
 let events = [];
 
 function row(cells) {
@@ -203,7 +206,7 @@ function row(cells) {
 async function look() {
   if (at("activity").hidden) return;
   try {
-    const found = await ask(`/api/activity?after=${last}`);
+    const found = await ask(`api/activity?after=${encodeURIComponent(last)}`);
     last = found.last;
     events = [...events, ...found.events].slice(-5000);
     const bytes = events.reduce((sum, event) => sum + (event.bytes ?? 0), 0);
@@ -244,7 +247,7 @@ at("tool").addEventListener("change", () => { form(); });
 at("other").addEventListener("change", () => { if (chosen) run(); });
 
 try {
-  state = await ask("/api/state");
+  state = await ask("api/state");
   at("roots").textContent = state.roots.join(", ");
   at("dialect").replaceChildren(...state.dialects.map((each) => made("option", each.name, { title: each.summary })));
   at("other").replaceChildren(made("option", "", { value: "" }), ...state.dialects.map((each) => made("option", each.name)));
