@@ -268,10 +268,19 @@ MISTAKES: dict[str, Callable[[str, random.Random], str]] = {
 
 def outcome(tool: Tool, wrong: str, path: str) -> str:
     """Return "read", "named" or "missed" for a wrong path."""
-    reply = tool.call({"files": [wrong], "budget": 300})
+    reply = tool.call({"files": [wrong]})
     if not reply.is_error and reply.structured is not None:
         return "read" if reply.structured["parts"][0]["path"] == path else "missed"
-    return "named" if path in re.split(r"(?:; near: |, )", reply.text.replace('"', "")) else "missed"
+    return "named" if path in _named_paths(reply.text.replace('"', "")) else "missed"
+
+
+def _named_paths(text: str) -> set[str]:
+    """Return the paths after `near:`, with groups such as `above/{one,other}/name` written out."""
+    found: set[str] = set()
+    for written in re.findall(r"(?:[^\s,{}]|\{[^{}]*\})+", text.partition("; near: ")[2]):
+        group = re.fullmatch(r"(.*)\{(.*)\}(.*)", written)
+        found |= {f"{group[1]}{name}{group[3]}" for name in group[2].split(",")} if group else {written}
+    return found
 
 
 # --- the report ------------------------------------------------------------------------------------------------------

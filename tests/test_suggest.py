@@ -114,8 +114,18 @@ def test_other_paths_are_ranked_by_their_directories(path, first):
 
 
 def test_the_number_of_paths_is_bounded():
-    many = [(f"d{number}", "/same.py/") for number in range(500)]
-    tree = suggest.Tree(many, lambda _: True)
+    many = [(f"d{number}", "/same.py/") for number in range(suggest.MAX_SAME_NAME + 100)]
+    tree = suggest.Tree([*many, ("d7/x", "/same.py/")], lambda _: True)
 
     assert len(tree.locate("same.py").others) == suggest.MAX_SAME_NAME
-    assert len(tree.locate("x/same.py").others) == suggest.MAX_LOCATED
+    assert len(tree.locate("y/same.py").others) == suggest.MAX_SAME_NAME
+    assert len(tree.locate("z/x/same.py").others) == suggest.MAX_LOCATED
+
+
+def test_of_files_with_the_same_name_sources_and_short_paths_are_first():
+    paths = ["tests", "a/b/c", "src/vendor", "docs/deep", "a/b", ".cache"]
+    tree = suggest.Tree([(path, "/same.py/") for path in paths], lambda _: True)
+
+    found = [path.removesuffix("/same.py") for path in tree.locate("same.py").others]
+
+    assert found == ["a/b", "a/b/c", "tests", ".cache", "docs/deep", "src/vendor"]

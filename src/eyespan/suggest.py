@@ -98,12 +98,19 @@ def _longer_or_shorter(wanted: str, names: list[str]) -> list[str]:
 
 MAX_LOCATED = 10
 """The paths that are suggested for one wrong path."""
-MAX_SAME_NAME = 20
-"""The same for a file name alone, because no directory makes one of them likelier."""
+MAX_SAME_NAME = 2000
+"""The same for paths that are equally likely, because many directories hold a file of the same name."""
 MAX_RANKED = 100
 """The paths that are compared letter by letter."""
 MAX_NAMES_ALIKE = 2000
 """The file names of a tree that are compared letter by letter."""
+# fmt: off
+_ASIDE = frozenset((
+    "test", "tests", "testing", "testdata", "__tests__", "spec", "specs", "fixtures", "mocks", "examples", "samples",
+    "docs", "vendor", "third_party", "third-party", "node_modules", "build", "dist",
+))
+# fmt: on
+"""Directories whose files are seldom meant by a name alone."""
 MAX_PATH_NAMES = 64
 """A path of more names is not located."""
 
@@ -248,19 +255,21 @@ def _differs_in_one(first: Sequence[str], second: Sequence[str]) -> bool:
 
 
 def _ranked(names: Sequence[str], found: Sequence[str]) -> list[str]:
-    """Return the paths that share most directories with a wrong path, in the same order; of those the most similar."""
+    """Return the paths that share most directories with a wrong path, in the same order; of those the most similar.
+
+    Sources precede tests and the code of others, and short paths precede long ones. All paths that share as many
+    directories as the first are returned, of the others a few.
+    """
     wanted = [name.casefold() for name in names[:-1]]
 
-    def rank(path: str) -> tuple[int, int, int, str]:
+    def rank(path: str) -> tuple[int, bool, int, int, str]:
         parts = path.casefold().rstrip("/").split("/")[:-1]
-        common = _common_count(parts, wanted)
-        return -common, abs(len(parts) - len(wanted)), len(path), path
+        is_aside = any(part.startswith(".") or (part in _ASIDE and part not in wanted) for part in parts)
+        return -_common_count(parts, wanted), is_aside, abs(len(parts) - len(wanted)), len(path), path
 
     ranked = sorted(dict.fromkeys(found), key=rank)
-    if not wanted:
-        return ranked[:MAX_SAME_NAME]
-    first = ranked[:MAX_RANKED]
-    if len(first) > 1:
+    first, rest = ranked[:MAX_RANKED], ranked[MAX_RANKED:MAX_SAME_NAME]
+    if wanted and len(first) > 1:
         from difflib import SequenceMatcher
 
         matcher = SequenceMatcher(b="/".join(wanted), autojunk=False)
@@ -270,7 +279,9 @@ def _ranked(names: Sequence[str], found: Sequence[str]) -> list[str]:
             return -matcher.ratio()
 
         first.sort(key=lambda path: (rank(path)[0], likeness(path)))
-    return first[:MAX_LOCATED]
+    best = rank(first[0])[0] if first else 0
+    equal = sum([1 for path in (*first, *rest) if rank(path)[0] == best])
+    return [*first, *rest][: max(MAX_LOCATED, equal)]
 
 
 def _common_count(first: Sequence[str], second: Sequence[str]) -> int:

@@ -74,6 +74,8 @@ LEAVES_AT_ONCE = True
 RENEWING_BYTES = 1 << 20
 """Progress that counts as an answer: a person may wait for a long scan, but not for a byte a second."""
 MAX_PAGES = 10_000
+MAX_NEAR = 20
+"""The similar paths that are listed after an error."""
 
 
 OPTIONS = {
@@ -278,7 +280,7 @@ class _Reader:
             except errors.ReadError as error:
                 better = better_error(failure, error, readings(text))
                 if is_vague(better) and not isinstance(better, errors.OutsideRoot):
-                    self._near = tuple(suggestions.near(likely_path(readings(text))))
+                    self._near = tuple(suggestions.near(likely_path(readings(text)))[:MAX_NEAR])
                 raise better from None
             progress.clear()
             sys.stdout.flush()

@@ -156,3 +156,21 @@ def test_nothing_is_listed_for_a_name_that_no_file_can_have(tool, monkeypatch):
     reply = tool.call({"files": "é/" * 800_000})
 
     assert "File name too long" in reply.text
+
+
+def test_all_files_of_a_name_are_listed_as_far_as_half_of_the_budget_reaches(tmp_path):
+    for number in range(200):
+        (tmp_path / f"src/part{number}").mkdir(parents=True)
+        (tmp_path / f"src/part{number}/__init__.py").write_text("x\n")
+    with Workspace(tmp_path) as workspace:
+        tool = workspace.tool("native")
+        wide = tool.call({"files": "__init__.py", "budget": 5000})
+        narrow = tool.call({"files": "__init__.py", "budget": 1200})
+        least = tool.call({"files": "__init__.py", "budget": 50})
+
+    assert "near: src/part0/__init__.py, src/part1/__init__.py, " in wide.text
+    assert wide.text.endswith(",part198,part199}/__init__.py")
+    assert narrow.facts["tokens"] < 700
+    assert "__init__.py and src/{part" in narrow.text
+    assert narrow.text.endswith(" below src")
+    assert least.text.endswith("src/part9/__init__.py and 190 more: 190 below src")

@@ -235,7 +235,7 @@ def _plan_ask(ask: Ask, args: NativeArgs, view: View, files: Files) -> Sequence[
             return [lookalike]
         from eyespan.dialects.native.forgiving import plan_forgiving
 
-        return plan_forgiving(ask, failure, take, files)
+        return plan_forgiving(ask, failure, take, files, args.budget // 2 // len(args.asks))
     except (errors.Cancelled, errors.TimedOut):
         raise
     except errors.ReadError as error:

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 
 def plan_forgiving(
-    ask: Ask, failure: ReadError, take: Callable[[Target], Plan], files: Files
+    ask: Ask, failure: ReadError, take: Callable[[Target], Plan], files: Files, max_tokens: int
 ) -> Sequence[Item | TextPlan]:
     """Return the plans of what a text means that no exact reading explains, the first with a note about it.
 
-    Raises: Cancelled, TimedOut.
+    If there are none, the error lists as many similar paths as `max_tokens` allow. Raises: Cancelled, TimedOut.
     """
 
     if not may_forgive(failure):
@@ -70,13 +70,13 @@ def plan_forgiving(
     except (errors.Cancelled, errors.TimedOut):
         raise
     except errors.ReadError as error:
-        return [_failure(ask, failure, error, files)]
+        return [_failure(ask, failure, error, files, max_tokens)]
     note = describe_reading([target for target, _ in found], missing)
     (_, first), *others = found
     return [noted(first, note), *[plan for _, plan in others]]
 
 
-def _failure(ask: Ask, failure: ReadError, other: ReadError, files: Files) -> Failure:
+def _failure(ask: Ask, failure: ReadError, other: ReadError, files: Files, max_tokens: int) -> Failure:
     """Return why a target cannot be read, with suggestions."""
     error = better_error(failure, other, ask.readings)
     if not is_vague(error):
@@ -86,7 +86,7 @@ def _failure(ask: Ask, failure: ReadError, other: ReadError, files: Files) -> Fa
     path = likely_path(ask.readings)
     if isinstance(error, errors.OutsideRoot):
         return Failure(ask.written, error, files.suggestions.with_same_end(path))
-    return Failure(ask.written, error, files.suggestions.near(path))
+    return Failure(ask.written, error, files.suggestions.near(path), max_tokens)
 
 
 def noted(plan: Plan, note: str) -> Plan:

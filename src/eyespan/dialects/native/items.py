@@ -69,16 +69,30 @@ class View:
     redacts: bool
 
 
+LEAST_SUGGESTIONS = 10
+"""So many suggestions are shown within any budget."""
+MAX_NAMED_DIRECTORIES = 3
+MAX_GROUP = 50
+"""The directories of one group of suggestions."""
+
+
 class Failure:
     """A target that cannot be shown, and what to do about it."""
 
-    def __init__(self, written: str, error: ReadError, suggestions: Sequence[str] = ()) -> None:
+    def __init__(
+        self, written: str, error: ReadError, suggestions: Sequence[str] = (), max_tokens: int | None = None
+    ) -> None:
         self.selector = written
         self._code = error.code
         self._suggestions = suggestions
         reason = describe(error)
         if suggestions:
-            reason += f"; near: {', '.join([own_lines.quoted(name) for name in suggestions])}"
+            names = [own_lines.quoted(name) for name in suggestions]
+            count = len(names)
+            if max_tokens is not None and count > LEAST_SUGGESTIONS:
+                count = max(LEAST_SUGGESTIONS, count_fitting(names, max_tokens // 2, tokens.estimate))
+            self._suggestions = suggestions[:count]
+            reason += f"; near: {', '.join(names[:count])}{_others(suggestions[count:], (max_tokens or 0) // 2)}"
         self._text = f"{own_lines.quoted(short_name(written))}: {visible(reason)}"
         self._lines = (own_lines.failure(self._text),)
 
@@ -90,6 +104,43 @@ class Failure:
         if self._suggestions:
             facts["near"] = list(self._suggestions)
         return Shown(self._lines, facts, error=ReplyError(self._code, self._text))
+
+
+def _others(paths: Sequence[str], max_tokens: int) -> str:
+    """Return more paths that are near, those of neighbouring directories as `above/{one,other}/name`.
+
+    What exceeds `max_tokens` is counted by directory.
+    """
+    if not paths:
+        return ""
+    directories: dict[tuple[str, str], list[str]] = {}
+    for path in paths:
+        directory, _, name = path.rpartition("/")
+        above, _, directory = directory.rpartition("/")
+        directories.setdefault((above, name), []).append(directory)
+    groups = [
+        (above, found[at : at + MAX_GROUP], name)
+        for (above, name), found in directories.items()
+        for at in range(0, len(found), MAX_GROUP)
+    ]
+    groups.sort(key=lambda group: -len(group[1]))
+    written = [_grouped(*group) for group in groups]
+    count = count_fitting(written, max_tokens, tokens.estimate)
+    listed = ", ".join(map(own_lines.quoted, written[:count]))
+    left: dict[str, int] = {}
+    for above, found, _ in groups[count:]:
+        below = "/".join(above.split("/")[:2]) or "."
+        left[below] = left.get(below, 0) + len(found)
+    if not left:
+        return f" and {listed}"
+    most = sorted(left, key=lambda name: (-left[name], name))[:MAX_NAMED_DIRECTORIES]
+    counts = ", ".join([f"{left[name]} below {own_lines.quoted(name)}" for name in most])
+    return f"{' and ' * bool(listed)}{listed} and {sum(left.values())} more: {counts}"
+
+
+def _grouped(above: str, directories: Sequence[str], name: str) -> str:
+    middle = directories[0] if len(directories) == 1 else f"{{{','.join(directories)}}}"
+    return "/".join([part for part in (above, middle, name) if part])
 
 
 def describe(error: ReadError) -> str:
