@@ -15,7 +15,7 @@ from eyespan.errors import NotFound
         (b"roots = " + b"[" * 5000, "nested too deeply"),
         (b"a = " + b"{a=" * 5000, "nested too deeply"),
         (b'roots = ["a\\u0000b"]', "NUL"),
-        (b"roots = [\xff]", "utf-8"),
+        (b"roots = [\xff]", "not UTF-8"),
         (b"roots = [1]", "non-empty strings"),
         (b"= broken", "Invalid"),
         (b"[policy]\ndeny = 1", "policy.deny must be of type list"),

@@ -189,8 +189,8 @@ def _parse_toml(data: bytes, name: str) -> dict[str, Any]:
         text = data.decode("utf-8")
         _check_cost(text, name)
         return tomllib.loads(text)
-    except UnicodeDecodeError as error:
-        raise BadConfig(f"{name}: {error}") from None
+    except UnicodeDecodeError:
+        raise BadConfig(f"{name}: not UTF-8 text") from None
     except RecursionError:
         raise BadConfig(f"{name}: {_last_key(text)}: nested too deeply") from None
     except BadConfig:

@@ -137,3 +137,21 @@ def valid_tree(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [valid_tree(item) for item in value]
     return value
+
+
+def in_plain_words(error: BaseException) -> str:
+    """Return the reason of an error that ends a command, with the file it is about, without its number.
+
+    For files that a command needs itself: configuration, tokens, certificates, logs. `str` of these errors shows an
+    errno, or the words of a codec.
+    """
+    if isinstance(error, UnicodeDecodeError):
+        return "not UTF-8 text"
+    if isinstance(error, OSError) and error.strerror:
+        name = error.filename
+        if isinstance(name, bytes):
+            name = name.decode("utf-8", "surrogateescape")
+        return f"{visible(name)}: {error.strerror}" if isinstance(name, str) else error.strerror
+    if isinstance(error, ValueError) and "embedded null" in str(error):
+        return "a name contains a NUL byte"
+    return visible(str(error))

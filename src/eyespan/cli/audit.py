@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 
 from eyespan.cli.options import Arguments, Option, UsageError
-from eyespan.escape import visible
+from eyespan.escape import in_plain_words, visible
 from eyespan.server.audit import MAX_OLD_FILES
 
 TYPE_CHECKING = False
@@ -49,8 +49,8 @@ def main(arguments: Arguments) -> int:
         for name in arguments.operands:
             for line in _read_log(name):
                 summary.add(line, arguments.values.get("caller", ""))
-    except OSError as error:
-        sys.stderr.write(f"eyespan audit: {error.filename}: {error.strerror}\n")
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        sys.stderr.write(f"eyespan audit: {in_plain_words(error)}\n")
         return 1
     if arguments.values.get("json"):
         text = json.dumps(summary.as_json(), ensure_ascii=False, indent=2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 
 from eyespan.cli.options import COMMON, Arguments, Option
+from eyespan.escape import in_plain_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def _server_sandbox(roots: list[str]) -> tuple[bool, str]:
     try:
         report, decodes = sandboxing.probe(roots)
     except (OSError, ValueError) as error:
-        return False, f"cannot be tried here: {error}"
+        return False, f"cannot be tried here: {in_plain_words(error)}"
     if not decodes:
         return False, f"{report.line()}; documents cannot be decoded inside it: `eyespan serve --no-sandbox` can"
     return not report.missing, f"{report.line()} (`eyespan serve --no-sandbox` runs without)"

@@ -7,6 +7,7 @@ import sys
 import time
 
 from eyespan.cli.options import COMMON, Arguments, Option, UsageError, whole_number
+from eyespan.escape import in_plain_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,9 +65,9 @@ def main(arguments: Arguments) -> int:
     write = export_table if to.endswith(".parquet") else export_lines
     try:
         report = write(workspace, arguments.operands, to, workers=workers, max_bytes=max_bytes, on_progress=progress)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         progress.clear()
-        print(f"eyespan: {to}: {error.strerror or error}", file=sys.stderr)
+        print(f"eyespan: {in_plain_words(error)}", file=sys.stderr)
         return 1
     progress.clear()
     print(

@@ -176,10 +176,12 @@ class Arguments:
             # Only a process that has found a configuration file has loaded its module.
             import sys
 
+            from eyespan.escape import in_plain_words, visible
+
             config = sys.modules.get("eyespan.config")
             if config is not None and isinstance(error, (config.BadConfig, TimeoutError)):
-                raise UsageError(str(error)) from None
-            raise UsageError(f"--root: {error}") from None
+                raise UsageError(visible(str(error))) from None
+            raise UsageError(f"--root: {in_plain_words(error)}") from None
 
 
 def parse(command: str, words: Iterable[str], options: Iterable[Option]) -> tuple[dict[str, Any], list[str]]:

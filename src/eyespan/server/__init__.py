@@ -47,5 +47,7 @@ def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
 
         return serve_stdio(workspace_factory, options)
     except (InvalidOptions, OSError, ValueError, TypeError) as error:
-        sys.stderr.write(f"eyespan serve: {error}\n")
+        from eyespan.escape import in_plain_words
+
+        sys.stderr.write(f"eyespan serve: {in_plain_words(error)}\n")
         return 2 if isinstance(error, InvalidOptions) else 1

@@ -15,7 +15,7 @@ import sys
 import time
 from _thread import allocate_lock
 
-from eyespan.escape import valid_tree
+from eyespan.escape import in_plain_words, valid_tree
 from eyespan.server import json_lines
 
 TYPE_CHECKING = False
@@ -106,4 +106,4 @@ def warn(error: OSError) -> None:
     global _warned_at
     if time.monotonic() - _warned_at >= WARNING_SECONDS:
         _warned_at = time.monotonic()
-        sys.stderr.write(f"eyespan: the audit log cannot be written: {error}\n")
+        sys.stderr.write(f"eyespan: the audit log cannot be written: {in_plain_words(error)}\n")

@@ -15,6 +15,7 @@ import stat
 from pathlib import Path
 
 from eyespan.dialects import DIALECTS
+from eyespan.escape import in_plain_words
 from eyespan.record import record
 from eyespan.server.options import InvalidOptions, ServeOptions
 
@@ -120,7 +121,7 @@ def read_callers(path: str) -> dict[bytes, Caller]:
         try:
             table = tomllib.load(file)
         except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise InvalidOptions(f"{path}: {error}") from None
+            raise InvalidOptions(f"{path}: {in_plain_words(error)}") from None
         except RecursionError:
             raise InvalidOptions(f"{path}: nested too deeply") from None
     found: dict[bytes, Caller] = {}
@@ -184,7 +185,7 @@ def _row_digest(row: dict[str, Any], place: str) -> bytes:
         try:
             return _digest(_read_token(Path(str(row["token_file"]))))
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-            raise InvalidOptions(f"{place}: token_file cannot be read: {error}") from None
+            raise InvalidOptions(f"{place}: token_file cannot be read: {in_plain_words(error)}") from None
     try:
         digest = bytes.fromhex(row["sha256"])
     except (TypeError, ValueError):

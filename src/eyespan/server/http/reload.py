@@ -14,6 +14,7 @@ import select
 import signal
 import struct
 
+from eyespan.escape import in_plain_words
 from eyespan.record import record
 from eyespan.server import json_lines
 from eyespan.server.auth.tokens import ENVIRONMENT, Caller, reload_tokens, token_files
@@ -155,7 +156,11 @@ def _keep(options: ServeOptions, shared: SharedSecrets, log: Log, control_fd: in
         try:
             shared.publish(load_secrets(options, has_tokens=has_tokens))
         except (InvalidOptions, OSError) as error:
-            log.write("reload", f"not reloaded, the old tokens and certificates stay in force: {error}", ok=False)
+            log.write(
+                "reload",
+                f"not reloaded, the old tokens and certificates stay in force: {in_plain_words(error)}",
+                ok=False,
+            )
             continue
         log.write("reload", "tokens and certificates were read again", ok=True)
 

@@ -7,6 +7,7 @@ import errno
 import socket
 import time
 
+from eyespan.escape import in_plain_words
 from eyespan.server.auth import Caller, OAuthIssuer, Tokens
 from eyespan.server.auth.rate import RateLimiter
 from eyespan.server.http import checks, connections, oauth_metadata
@@ -215,7 +216,9 @@ class HttpServer:
                 try:
                     self.services.update(caller)
                 except (OSError, ValueError) as error:
-                    self.log.write("reload", f"[{caller.name}] needs a restart: {error}", caller=caller.name)
+                    self.log.write(
+                        "reload", f"[{caller.name}] needs a restart: {in_plain_words(error)}", caller=caller.name
+                    )
                     continue
                 accepted[digest] = caller
             self.authenticator.replace(accepted)

@@ -34,7 +34,13 @@ def context_of(chain: bytes, key: bytes) -> ssl.SSLContext:
             raise InvalidOptions("the certificate is too large")
         context.load_cert_chain(f"/proc/self/fd/{fd}", password=lambda: b"")
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
-        raise InvalidOptions(f"the certificate and its key cannot be used: {error}") from None
+        raise InvalidOptions(f"the certificate and its key cannot be used: {_reason(error)}") from None
     finally:
         os.close(fd)
     return context
+
+
+def _reason(error: Exception) -> str:
+    """Return the reason that OpenSSL gives, without its names: "key values mismatch"."""
+    reason = getattr(error, "reason", None) or ""
+    return "not in PEM format" if reason in ("", "PEM_LIB", "NO_START_LINE") else reason.replace("_", " ").lower()
