@@ -674,3 +674,14 @@ def test_windows_of_rows_are_read_from_each_kind_of_table(tmp_path):
 
     assert [[line.strip("\t| ") for line in answer[-2:]] for answer in answers] == [["10", "11"]] * 4
     assert all("rows 11-12 of 50; the next with :" in "\n".join(answer) for answer in answers)
+
+
+def test_a_parquet_file_whose_rows_are_damaged_still_shows_its_columns(tmp_path):
+    parquet(tmp_path / "a.parquet", "select i, 'name ' || i as name from range(100) t(i)", ", codec uncompressed")
+    data = (tmp_path / "a.parquet").read_bytes()
+    (tmp_path / "a.parquet").write_bytes(data[:4] + b"\xff" * 40 + data[44:])
+
+    lines = read(tmp_path, "a.parquet", rows=(1, 2)).parts[0].text.split("\n")
+
+    assert lines[:2] == ["Parquet, 2 columns, 100 rows, 1 row group", "columns: i BIGINT, name VARCHAR"]
+    assert lines[2].startswith("rows 1-2 cannot be decoded: ")

@@ -116,6 +116,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
             database.register_filesystem(_OneFile(file))
             # Times are the same on every machine. After the second statement no setting can be changed.
             database.execute("set timezone = 'UTC'")
+            database.execute("set enable_geoparquet_conversion = false")  # its checks refuse readable files
             database.execute("set lock_configuration = true")
             described = database.execute(f"describe select * from read_parquet('{_NAME}')").fetchall()
             columns = [(str(row[0]), str(row[1])) for row in described]
@@ -123,16 +124,21 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
                 f"select num_rows, num_row_groups from parquet_file_metadata('{_NAME}')"
             ).fetchall()
             total, groups = int(known[0][0]), int(known[0][1])
-            rows = []
+            rows, problem = [], ""
             if count and first <= total:
                 wanted = f"select columns(*)::varchar from read_parquet('{_NAME}') limit ? offset ?"
-                rows = database.execute(wanted, [count, first - 1]).fetchall()
+                try:
+                    rows = database.execute(wanted, [count, first - 1]).fetchall()
+                except duckdb.Error as error:
+                    problem = f"rows {first}-{min(total, first + count - 1)} cannot be decoded: {_reason(error)}"
     except duckdb.Error as error:
-        raise _unreadable(error) from None
+        raise Unreadable("", kind="parquet", reason=f"not a Parquet file, or a corrupt one: {_reason(error)}") from None
     text, fit = tabular.table([name for name, _ in columns], rows)
     size = f"{tabular.plural(len(columns), 'column')}, {tabular.plural(total, 'row')}"
     lines = [f"Parquet, {size}, {tabular.plural(groups, 'row group')}", f"columns: {tabular.columns_line(columns)}"]
-    if count:
+    if problem:
+        lines.append(problem)
+    elif count:
         lines += ["", tabular.rows_line(first, fit, total), text if fit else ""]
     facts = {
         "columns": [{"name": name[:200], "type": kind[:200]} for name, kind in columns[: tabular.MAX_COLUMNS]],
@@ -154,10 +160,8 @@ def rehearse() -> None:
     decode(made, {"first": 1, "count": 1})
 
 
-def _unreadable(error: duckdb.Error) -> Unreadable:
-    """Return the error with the first line of duckdb's message; the others are hints about settings."""
+def _reason(error: duckdb.Error) -> str:
+    """Return the first line of duckdb's message; the others are hints about settings."""
     text = str(error).splitlines()[0] if str(error) else type(error).__name__
     text = text.replace(_NAME, "the file")[:200]
-    if "Out of Memory" in text:
-        text = "decoding it takes more memory than is allowed"
-    return Unreadable("", kind="parquet", reason=f"not a Parquet file, or a corrupt one: {text}")
+    return "decoding it takes more memory than is allowed" if "Out of Memory" in text else text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import json
 import os
@@ -16,6 +17,19 @@ if TYPE_CHECKING:
 
     Decoder = Callable[[BinaryIO, Mapping[str, Any]], tuple[Mapping[str, Any], list[bytes]]]
 
+CODECS = (
+    "ascii",
+    "cp437",
+    "cp1252",
+    "latin-1",
+    "utf-8-sig",
+    "utf-16",
+    "utf-16-be",
+    "utf-16-le",
+    "utf-32-be",
+    "utf-32-le",
+)
+"""Encodings that decoders and their libraries use by name. Each is a module that is imported when it is first used."""
 NO_OP_TASK = ""
 """The task that decodes nothing: its response has only the layers of the sandbox."""
 
@@ -30,6 +44,8 @@ def load_decoder(task: str, decoders: Mapping[str, str]) -> Decoder:
         return _decode_nothing
     module, _, name = decoders[task].partition(":")
     is_known = module in sys.modules
+    for encoding in CODECS:
+        codecs.lookup(encoding)
     __import__(module)
     decoder: Decoder = getattr(sys.modules[module], name)
     rehearse = getattr(sys.modules[module], "rehearse", None)
