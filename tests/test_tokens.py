@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyespan import tokens
-from eyespan._native import weigh
+from eyespan._native import scale, weigh
 from eyespan.tokens import CLASSES, OTHER_WEIGHTS, WEIGHTS, estimate, fit
 from tests.token_counts.generated_texts import GENERATED
 
@@ -87,7 +87,26 @@ def test_the_accelerator_weighs_long_texts_too_and_refuses_tables_of_the_wrong_s
     assert tokens._cost_by_weighing(text) == tokens._cost_by_counting(text)
     for tables in ((b"", bytes(4224)), (bytes(256), b"")):
         with pytest.raises(ValueError, match="wrong size"):
-            weigh(b"x", *tables)
+            scale(*tables)
+    with pytest.raises(ValueError, match="a scale"):
+        weigh(b"x", b"")
+
+
+@pytest.mark.skipif(weigh is None, reason="the C accelerator is not built")
+@given(st.lists(st.sampled_from(["a", "  ", " ", "\n", "=", "\r", "\r\n", "é", "0", "X", "word " * 5]), max_size=60))
+def test_runs_of_blanks_and_returns_weigh_the_same_at_every_place(pieces):
+    text = "".join(pieces)
+
+    assert tokens._cost_by_weighing(text) == tokens._cost_by_counting(text)
+
+
+@pytest.mark.skipif(weigh is None, reason="the C accelerator is not built")
+def test_a_scale_whose_pairs_do_not_hold_all_its_weights_is_used_class_by_class():
+    classes, weights = tokens._packed_tables()
+    same = bytes([classes[0x20] if byte == 0x09 else value for byte, value in enumerate(classes)])
+    text = "a\t b \t c\t\td  " * 9
+
+    assert weigh(text, scale(same, weights)) == weigh(text.replace("\t", " "), scale(classes, weights))
 
 
 def test_line_ends_cost_the_same_in_both_conventions():

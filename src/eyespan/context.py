@@ -55,6 +55,16 @@ class CallContext:
     a read that may wait for a file system raises `WouldBlock` before it starts, and the caller repeats it in a thread.
     """
 
+    cancelled = False
+    _outer: CallContext | None = None
+    """The context of the whole call, for a context of a part of it; it pays for the memory."""
+    _charged_bytes = 0
+    _most_charged_bytes = 0
+    _shared_bytes = 0
+    """The part of `SHARED_BYTES` that this call has."""
+    _has_turn = False
+    _turn_start = 0.0
+
     def __init__(
         self,
         deadline_seconds: float | None = None,
@@ -62,19 +72,10 @@ class CallContext:
         *,
         may_block: bool = True,
     ) -> None:
-        self.cancelled = False
         self.may_block = may_block
         self.seconds = deadline_seconds
         self._end = None if deadline_seconds is None else time.monotonic() + deadline_seconds
         self._on_progress = on_progress
-        self._outer: CallContext | None = None
-        """The context of the whole call, for a context of a part of it; it pays for the memory."""
-        self._charged_bytes = 0
-        self._most_charged_bytes = 0
-        self._shared_bytes = 0
-        """The part of `SHARED_BYTES` that this call has."""
-        self._has_turn = False
-        self._turn_start = 0.0
 
     def advance(self, done_bytes: int, total_bytes: int) -> None:
         """Check cancellation and deadline, then report progress. Raises: Cancelled, TimedOut."""
@@ -144,8 +145,10 @@ class CallContext:
 
     def finish(self) -> None:
         """End the call: all that it was charged for is free, or part of its answer."""
-        most_bytes = max(self._most_charged_bytes, self._charged_bytes)
-        self._most_charged_bytes = self._charged_bytes = 0
+        most_bytes = self._charged_bytes
+        if most_bytes or self._most_charged_bytes:
+            most_bytes = max(self._most_charged_bytes, most_bytes)
+            self._most_charged_bytes = self._charged_bytes = 0
         self._return_unused()
         if most_bytes > RELEASE_BYTES or _has_unreleased:
             _release_memory(will_free_more=most_bytes > RELEASE_BYTES)

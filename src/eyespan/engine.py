@@ -127,7 +127,7 @@ class Engine:
         Raises: ReadError.
         """
         context = context or CallContext(self.deadline_seconds)
-        if _is_escaped(request.path):
+        if "\\" in request.path and _is_escaped(request.path):
             return _by_either_name(request.path, lambda name: self._open_loading(replace(request, path=name), context))
         return self._open_loading(request, context)
 
@@ -146,7 +146,7 @@ class Engine:
                 return self.read(request, context)
             finally:
                 context.finish()
-        if _is_escaped(request.path):
+        if "\\" in request.path and _is_escaped(request.path):
             return _by_either_name(request.path, lambda name: self._read_one(replace(request, path=name), context))
         return self._read_one(request, context)
 
@@ -154,7 +154,11 @@ class Engine:
         # A revision is spread over files that no backend can promise to open without blocking.
         if not request.revision:
             try:
-                return self._read_now(self._non_blocking, request, context)
+                opened = self._opened(self._non_blocking, request, context)
+                try:
+                    return opened.read_now(request.selection, context)
+                finally:
+                    opened.source.close()
             except WouldBlock:
                 pass
             except UNLOADED as error:
@@ -210,7 +214,10 @@ class Engine:
 
     def _opened(self, guard: Guard, request: ReadRequest, context: CallContext) -> Opened:
         """Open in the calling thread. Raises: ReadError, WouldBlock."""
-        source = self._source(guard, request, context)
+        if request.revision or request.member or request.documents:
+            source = self._source(guard, request, context)
+        else:
+            source = guard.open(request.path, lexical=request.lexical, follow=request.follows_final_link)
         try:
             limit = request.limits.max_file_bytes
             if limit is not None and source.size_bytes > limit:
@@ -289,7 +296,7 @@ class Engine:
 
 
 def _is_escaped(path: str) -> bool:
-    return "\\" in path and named_path(path) != path
+    return named_path(path) != path
 
 
 def _by_either_name(path: str, act: Callable[[str], T]) -> T:

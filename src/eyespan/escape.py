@@ -119,7 +119,10 @@ def is_valid_tree(value: Any) -> bool:
             if not name.isascii() and not is_valid(name):
                 return False
             kind = type(item)
-            if kind is not int and kind is not bool and not is_valid_tree(item):  # most values are numbers
+            if kind is str:
+                if not item.isascii() and not is_valid(item):
+                    return False
+            elif kind is not int and kind is not bool and item is not None and not is_valid_tree(item):
                 return False
     elif isinstance(value, (list, tuple)):
         for item in value:

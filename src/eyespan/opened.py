@@ -108,7 +108,8 @@ class Opened:
     def read_now(self, selection: Selection, context: CallContext) -> Document:
         """Read in the calling thread. Raises: ReadError."""
         try:
-            reader: Any = _reader(self.kind)
+            name = self.kind.reader
+            reader: Any = _readers[name] if name in _readers else _reader(self.kind)
             document: Document = reader.read(self, selection, context)
             return document
         except MemoryError:
@@ -254,9 +255,11 @@ class Opened:
 
     def _facts(self, changed: bool) -> Facts:
         source = self.source
-        status = source.status
+        status, path = source.status, source.path
+        if not path.isascii() or ":" in path or "\\" in path:
+            path = written_path(as_relative(path))
         return Facts(
-            written_path(as_relative(source.path)),
+            path,
             source.canonical,
             source.size_bytes,
             status.st_mtime_ns,

@@ -152,7 +152,7 @@ class Policy:
         `root` is the path of the root. The built-in rules see its last names too, so that `credentials` is denied in a
         root `~/.aws`. The host's rules are relative to the root.
         """
-        above = self._names_of_root(root) if root else ()
+        above = self._roots[root] if root in self._roots else self._names_of_root(root)
         if not above and self._quick_look.cannot_match(path.lower() if path.isascii() else fold(path)):
             return None
         if len(path) > MAX_CACHED_CHARS:
@@ -196,12 +196,10 @@ class Policy:
 
     def _names_of_root(self, root: str) -> tuple[str, ...]:
         """Return the last names of a root; nothing if they play no part in a built-in rule."""
-        names = self._roots.get(root)
-        if names is None:
-            names = tuple(_bare_parts(fold(root).replace("\\", "/").split("/"))[-ROOT_NAMES:])
-            if self._directories.isdisjoint(names):
-                names = ()
-            self._roots[root] = names
+        names = tuple(_bare_parts(fold(root).replace("\\", "/").split("/"))[-ROOT_NAMES:])
+        if self._directories.isdisjoint(names):
+            names = ()
+        self._roots[root] = names
         return names
 
     def _judge(self, path: str, above: tuple[str, ...]) -> str | None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sys
 
-from eyespan._native import weigh
+from eyespan._native import scale, weigh
 from eyespan.search import first_true
 
 # Classes of characters, by the first byte of their UTF-8 form. Continuation bytes are dropped, so one byte of the
@@ -112,12 +112,13 @@ def _cost_by_counting(text: str) -> int:
 
 
 def _cost_by_weighing(text: str) -> int:
-    """Return the same in one pass of the accelerator, fifteen times as fast."""
-    global _tables
-    if _tables is None:
-        _tables = _packed_tables()
+    """Return the same in one pass of the accelerator, fifty times as fast."""
+    global _scale
     assert weigh is not None
-    return weigh(text.encode("utf-8", "surrogatepass"), *_tables)
+    if not _scale:
+        assert scale is not None
+        _scale = scale(*_packed_tables())
+    return weigh(text if text.isascii() else text.encode("utf-8", "surrogatepass"), _scale)
 
 
 _base_cost = _cost_by_counting if weigh is None else _cost_by_weighing
@@ -171,7 +172,7 @@ def _rare_cost(text: str) -> int:
 
 
 def _packed_tables() -> tuple[bytes, bytes]:
-    """Return classes and weights in the form of `weigh`: classes by number, weights by pairs of classes."""
+    """Return classes and weights in the form of `scale`: classes by number, weights by pairs of classes."""
     names = sorted({*CLASSES})
     number = {name: place for place, name in enumerate(names)}
     classes = bytes([_NO_CLASS if byte in CONTINUATION else number[CLASSES[byte]] for byte in range(256)])
@@ -189,7 +190,8 @@ def _packed_tables() -> tuple[bytes, bytes]:
 
 
 _NO_CLASS = 255
-_tables: tuple[bytes, bytes] | None = None
+_scale = b""
+"""The tables as `weigh` takes them; prepared on first use."""
 
 
 def estimate(text: str) -> int:

@@ -152,7 +152,9 @@ def _with_valid_text(reply: Reply) -> Reply:
     for block in reply.content:
         if type(block) is TextContent and not is_valid(block.text):
             has_valid_text = False
-    if has_valid_text and ("left_out" not in reply.measures or is_valid_tree(reply.measures)):
+    if "left_out" in reply.measures and not is_valid("".join(reply.measures["left_out"])):
+        has_valid_text = False
+    if has_valid_text:
         return reply
     return replace(
         reply,

@@ -80,7 +80,7 @@ DEFECTS = (
     Defect(
         name="the name of the root is not judged",
         file=f"{SRC}/policy.py",
-        old="above = self._names_of_root(root) if root else ()",
+        old="above = self._roots[root] if root in self._roots else self._names_of_root(root)",
         new="above: tuple[str, ...] = ()",
         tests=f"{RULES} -k root",
     ),

@@ -16,28 +16,48 @@ if TYPE_CHECKING:
 open_beneath: Callable[[int, str | bytes, bool, bytes, bool, int, int, int], Opened] | None = None
 """Opens a file beneath an open directory (guard/openat.py); None if the system has no such call."""
 
+has_changed: Callable[[int, int, int], bool] | None = None
+"""Compares size and modification time of an open file with those before; None where `open_beneath` is None."""
+
 quote: Callable[[str], bytes | None] | None = None
 """Returns a str as a JSON string in UTF-8, or None if it has lone surrogates; None without the accelerator."""
 
-weigh: Callable[[bytes, bytes, bytes], int] | None = None
+scale: Callable[[bytes, bytes], bytes] | None = None
+"""Prepares the tables of `weigh`."""
+
+weigh: Callable[[str | bytes, bytes], int] | None = None
 """Returns the cost of a text for tokens.py, which has a slower way of its own; None without the accelerator."""
 
 try:
     if environ.get("EYESPAN_PURE") == "1":
         raise ImportError("EYESPAN_PURE")
     from eyespan._native import _fast
-    from eyespan._native._fast import REVISION, count, nth, number, scan
+    from eyespan._native._fast import REVISION, count, longer, nth, number, number_counting, scan
 
     # The number in fast.c changes with the contract: an editable install may have an older build.
-    if REVISION != 9:
+    if REVISION != 10:
         raise ImportError("built from other sources")
     BACKEND = "c"
     open_beneath = getattr(_fast, "open_beneath", None)  # Linux only
+    has_changed = getattr(_fast, "has_changed", None)
     quote = _fast.quote
-    weigh = getattr(_fast, "weigh", None)  # an older build of the same contract lacks it
+    scale, weigh = _fast.scale, _fast.weigh
 except Exception:  # a build for another platform can fail in any way, and the twin always works
-    from eyespan._native.pure import count, nth, number, scan
+    from eyespan._native.pure import count, longer, nth, number, number_counting, scan
 
     BACKEND = "python"
 
-__all__ = ["BACKEND", "count", "nth", "number", "open_beneath", "quote", "scan", "weigh"]
+__all__ = [
+    "BACKEND",
+    "count",
+    "has_changed",
+    "longer",
+    "nth",
+    "number",
+    "number_counting",
+    "open_beneath",
+    "quote",
+    "scale",
+    "scan",
+    "weigh",
+]

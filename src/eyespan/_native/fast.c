@@ -36,7 +36,7 @@
 #endif
 
 enum {
-    REVISION = 9,           /* _native/__init__.py refuses a build of another contract */
+    REVISION = 10,          /* _native/__init__.py refuses a build of another contract */
     BLOCK = 1 << 20,        /* smaller reads pay for system calls, larger ones exceed the processor's cache */
     PAGE = 4096,
     SMALL = 32 << 20,       /* below this, fresh pages for whole blocks cost more than the system calls they save */
@@ -159,7 +159,7 @@ static Py_ssize_t find_nth(const byte *data, size_t size, size_t n) {
 }
 
 /* Returns the next line feed, or `end`. */
-static const byte *find_feed(const byte *p, const byte *end) {
+static inline __attribute__((always_inline)) const byte *find_feed(const byte *p, const byte *end) {
 #ifdef USE_SSE2
     /* For most lines a call of memchr takes longer than this. */
     for (int i = 0; i < 8 && end - p >= 16; i++, p += 16) {
@@ -232,6 +232,46 @@ static struct extent extend(const byte *p, size_t n, size_t max_chars, size_t ma
         e.raw += size, e.chars += 1, e.bytes += decoded;
     }
     return e;
+}
+
+/* ---- Long lines. */
+
+/* Returns the last line feed of [p, end), or NULL. */
+static const byte *find_last_feed(const byte *p, const byte *end) {
+#ifdef USE_SSE2
+    for (; end - p >= 16; end -= 16) {
+        __m128i row = _mm_loadu_si128((const __m128i *)(end - 16));
+        int matches = _mm_movemask_epi8(_mm_cmpeq_epi8(row, _mm_set1_epi8('\n')));
+        if (matches)
+            return end - 16 + (31 - __builtin_clz((unsigned)matches));
+    }
+#endif
+    while (end > p)
+        if (*--end == '\n')
+            return end;
+    return NULL;
+}
+
+/* Counts the lines of [p, end) that have more than `limit` characters, or bytes of UTF-8, once decoded. */
+static size_t count_longer(const byte *p, const byte *end, size_t limit, int in_chars) {
+    size_t found = 0;
+    /* A line of so many stored bytes fits in any case: a stored byte becomes three bytes of U+FFFD at most. */
+    size_t fits = in_chars ? limit : limit / 3;
+    while ((size_t)(end - p) > fits) {
+        /* All lines up to a feed within reach fit, so most lines are skipped unseen. */
+        const byte *feed = find_last_feed(p, p + fits + 1);
+        if (feed == NULL) {
+            feed = find_feed(p + fits + 1, end);
+            size_t size = (size_t)(feed - p);
+            if (feed < end && p[size - 1] == '\r')
+                size--;
+            found += extend(p, size, in_chars ? limit : SIZE_MAX, in_chars ? SIZE_MAX : limit).raw < size;
+            if (feed == end)
+                break;
+        }
+        p = feed + 1;
+    }
+    return found;
 }
 
 /* ---- Numbering. */
@@ -309,20 +349,24 @@ static enum outcome tell_total(char *note, size_t size, PyObject *totals, long l
 }
 
 /* Numbers the lines of [p, end) into `out`, as stored bytes; they are decoded together at the end. Line feeds and
- * labels are never part of an ill-formed sequence, so the result is the same as decoding line by line. */
-static enum outcome number_lines(const byte *p, const byte *end, struct label *label, const struct style *style,
-                                 struct scratch *out, size_t *used) {
+ * labels are never part of an ill-formed sequence, so the result is the same as decoding line by line. A function of its
+ * own, not inlined: the loop then has the registers for itself, and takes a third less time. */
+static __attribute__((noinline)) enum outcome number_lines(const byte *p, const byte *end, struct label *label, const struct style *style,
+                                 struct scratch *out, size_t *used, size_t *cut) {
     char note[80];
-    size_t at = 0;
-    for (const byte *next; p < end; p = next, advance_label(label)) {
+    size_t at = 0, cut_lines = 0;
+    /* In registers: for all that the compiler knows, writing a line could change `style`. */
+    const int keep_ends = style->keep_ends;
+    const size_t max_chars = style->max_chars, max_bytes = style->max_bytes, surely_fit = max_bytes / 3;
+    for (const byte *next; p < end; p = next) {
         const byte *feed = find_feed(p, end);
         next = feed < end ? feed + 1 : end;
-        size_t size = (size_t)((style->keep_ends ? next : feed) - p), note_size = 0;
-        if (!style->keep_ends && feed < end && size && p[size - 1] == '\r')
+        size_t size = (size_t)((keep_ends ? next : feed) - p), note_size = 0;
+        if (!keep_ends && feed < end && size && p[size - 1] == '\r')
             size--;
         /* A line has no more characters than bytes as stored, and decoded no more than three times those bytes. */
-        if (size > style->max_chars) {
-            struct extent head = extend(p, size, style->max_chars, SIZE_MAX);
+        if (size > max_chars) {
+            struct extent head = extend(p, size, max_chars, SIZE_MAX);
             if (head.raw < size) {
                 struct extent rest = extend(p + head.raw, size - head.raw, SIZE_MAX, SIZE_MAX);
                 enum outcome told =
@@ -331,11 +375,14 @@ static enum outcome number_lines(const byte *p, const byte *end, struct label *l
                     return told;
                 note_size = strlen(note);
                 size = head.raw;
+                cut_lines++;
             }
         }
-        if (size + note_size / 3 + 1 > style->max_bytes / 3) {
-            struct extent head = extend(p, size, SIZE_MAX, style->max_bytes);
-            size_t left = head.raw < size ? 0 : style->max_bytes - head.bytes;
+        if (size + note_size / 3 + 1 > surely_fit) {
+            struct extent head = extend(p, size, SIZE_MAX, max_bytes);
+            size_t left = head.raw < size ? 0 : max_bytes - head.bytes;
+            /* A note means that the line is counted already. */
+            cut_lines += !note_size && head.raw < size;
             note_size = note_size < left ? note_size : left;
             size = head.raw;
         }
@@ -346,6 +393,8 @@ static enum outcome number_lines(const byte *p, const byte *end, struct label *l
         }
         copy(out->at + at, label->text, label->size);
         at += label->size;
+        /* Here and not after the line: the processor waits if bytes are read as a word soon after they are written. */
+        advance_label(label);
         if (size <= 256 && (size_t)(end - p) >= size + SLACK)
             copy(out->at + at, p, size);
         else
@@ -353,10 +402,11 @@ static enum outcome number_lines(const byte *p, const byte *end, struct label *l
         at += size;
         memcpy(out->at + at, note, note_size);
         at += note_size;
-        if (!style->keep_ends && next < end)
+        if (!keep_ends && next < end)
             out->at[at++] = '\n';
     }
     *used = at;
+    *cut = cut_lines;
     return DONE;
 }
 
@@ -706,13 +756,85 @@ static PyObject *py_nth(PyObject *module, PyObject *args, PyObject *kwargs) {
     return PyLong_FromSsize_t(at < 0 ? -1 : at + (Py_ssize_t)start);
 }
 
-static PyObject *ask_twin(const char *name, PyObject *args, PyObject *kwargs) {
+static PyObject *py_longer(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+    Py_buffer data;
+    (void)module;
+    if (count != 3) {
+        PyErr_SetString(PyExc_TypeError, "longer takes three arguments");
+        return NULL;
+    }
+    Py_ssize_t limit = PyLong_AsSsize_t(args[1]);
+    int in_chars = PyObject_IsTrue(args[2]);
+    if (PyErr_Occurred() || PyObject_GetBuffer(args[0], &data, PyBUF_SIMPLE))
+        return NULL;
+    const byte *p = data.buf;
+    size_t found = limit < 0 || !data.len ? 0 : count_longer(p, p + data.len, (size_t)limit, in_chars);
+    PyBuffer_Release(&data);
+    return PyLong_FromSize_t(found);
+}
+
+/* Calls the Python function of the same name with the arguments of a fast call. */
+static PyObject *ask_twin(const char *name, PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
+    PyObject *answer = NULL, *given = PyTuple_New(count), *named = PyDict_New();
     PyObject *module = PyImport_ImportModule("eyespan._native.pure");
     PyObject *twin = module ? PyObject_GetAttrString(module, name) : NULL;
-    PyObject *answer = twin ? PyObject_Call(twin, args, kwargs) : NULL;
+    int ready = twin != NULL && given != NULL && named != NULL;
+    for (Py_ssize_t i = 0; ready && i < count; i++)
+        ready = PyTuple_SetItem(given, i, Py_NewRef(args[i])) == 0;
+    for (Py_ssize_t i = 0; ready && keywords != NULL && i < PyTuple_Size(keywords); i++)
+        ready = PyDict_SetItem(named, PyTuple_GetItem(keywords, i), args[count + i]) == 0;
+    if (ready)
+        answer = PyObject_Call(twin, given, named);
+    Py_XDECREF(given);
+    Py_XDECREF(named);
     Py_XDECREF(twin);
     Py_XDECREF(module);
     return answer;
+}
+
+/* Sorts the arguments of a fast call by name; those not given stay NULL. PyArg_ParseTupleAndKeywords takes a
+ * microsecond, as long as numbering a small file. */
+static int sort_arguments(const char *const *names, Py_ssize_t most, Py_ssize_t needed, PyObject *const *args,
+                          Py_ssize_t count, PyObject *keywords, PyObject **values) {
+    Py_ssize_t named = keywords ? PyTuple_Size(keywords) : 0;
+    if (count > most) {
+        PyErr_Format(PyExc_TypeError, "at most %zd arguments are taken, not %zd", most, count);
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < count; i++)
+        values[i] = args[i];
+    for (Py_ssize_t i = 0; i < named; i++) {
+        PyObject *name = PyTuple_GetItem(keywords, i);
+        Py_ssize_t at = 0;
+        while (at < most && PyUnicode_CompareWithASCIIString(name, names[at]) != 0)
+            at++;
+        if (at == most || values[at] != NULL) {
+            PyErr_Format(PyExc_TypeError, at == most ? "there is no argument %R" : "argument %R is given twice", name);
+            return 0;
+        }
+        values[at] = args[count + i];
+    }
+    for (Py_ssize_t i = 0; i < needed; i++)
+        if (values[i] == NULL) {
+            PyErr_Format(PyExc_TypeError, "argument '%s' is missing", names[i]);
+            return 0;
+        }
+    return 1;
+}
+
+/* Converts an argument to a number, unless it was not given. */
+static int take_number(PyObject *value, Py_ssize_t *to) {
+    if (value == NULL)
+        return 1;
+    *to = PyNumber_AsSsize_t(value, PyExc_OverflowError);
+    return *to != -1 || !PyErr_Occurred();
+}
+
+static int check_text(PyObject *value) {
+    if (value == NULL || PyUnicode_Check(value))
+        return 1;
+    PyErr_SetString(PyExc_TypeError, "lead and mark must be str");
+    return 0;
 }
 
 /* Returns the UTF-8 of a str. A str without one (lone surrogates) is passed to the twin. */
@@ -725,25 +847,35 @@ static const char *spell(PyObject *text, const char *otherwise, size_t *size) {
     return spelled;
 }
 
-static PyObject *py_number(PyObject *module, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"data",      "first",     "lead",   "width", "mark", "keep_ends",
-                            "max_chars", "max_bytes", "totals", NULL};
-    Py_buffer data;
-    PyObject *lead = NULL, *mark = NULL, *totals = NULL, *answer = NULL;
-    Py_ssize_t first, width = 0, max_chars = 0, max_bytes = 0;
+/* Numbers lines for one of two functions: the text, or `counts` for the text and how many lines were shortened. */
+static PyObject *number(PyObject *const *args, Py_ssize_t count, PyObject *keywords, int counts) {
+    enum { DATA, FIRST, LEAD, WIDTH, MARK, KEEP_ENDS, MAX_CHARS, MAX_BYTES, TOTALS, MOST };
+    static const char *const names[MOST] = {"data",      "first",     "lead",      "width", "mark",
+                                            "keep_ends", "max_chars", "max_bytes", "totals"};
+    const char *name = counts ? "number_counting" : "number";
+    PyObject *values[MOST] = {NULL}, *answer = NULL;
+    Py_ssize_t first = 0, width = 0, max_chars = 0, max_bytes = 0;
     struct style style = {0, SIZE_MAX, SIZE_MAX, NULL};
     struct label label;
-    (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "y*n|UnUpnnO:number", names, &data, &first, &lead, &width, &mark,
-                                     &style.keep_ends, &max_chars, &max_bytes, &totals)) {
+    Py_buffer data;
+    size_t cut = 0;
+    if (!sort_arguments(names, MOST, 2, args, count, keywords, values) || !check_text(values[LEAD]) ||
+        !check_text(values[MARK]))
+        return NULL;
+    if (!take_number(values[FIRST], &first) || !take_number(values[WIDTH], &width) ||
+        !take_number(values[MAX_CHARS], &max_chars) || !take_number(values[MAX_BYTES], &max_bytes)) {
         if (!PyErr_ExceptionMatches(PyExc_OverflowError))
             return NULL;
         PyErr_Clear();
-        return ask_twin("number", args, kwargs);
+        return ask_twin(name, args, count, keywords);
     }
+    PyObject *totals = values[TOTALS];
+    style.keep_ends = values[KEEP_ENDS] ? PyObject_IsTrue(values[KEEP_ENDS]) : 0;
+    if (style.keep_ends < 0 || PyObject_GetBuffer(values[DATA], &data, PyBUF_SIMPLE))
+        return NULL;
     memset(&label, 0, sizeof label);
-    label.lead = spell(lead, "", &label.lead_size);
-    label.mark = spell(mark, "\t", &label.mark_size);
+    label.lead = spell(values[LEAD], "", &label.lead_size);
+    label.mark = spell(values[MARK], "\t", &label.mark_size);
     enum outcome outcome = NOT_MINE;
     /* Numbers from 10^17 on could overflow while they are incremented; no smaller number has 20 digits. */
     if (label.lead != NULL && label.mark != NULL && first >= 0 && (long long)first < 100000000000000000 &&
@@ -759,13 +891,25 @@ static PyObject *py_number(PyObject *module, PyObject *args, PyObject *kwargs) {
         style.max_chars = max_chars ? (size_t)max_chars : SIZE_MAX;
         style.max_bytes = max_bytes ? (size_t)max_bytes : SIZE_MAX;
         style.totals = totals;
-        outcome = data.len ? number_lines(p, p + data.len, &label, &style, &out, &used) : DONE;
+        outcome = data.len ? number_lines(p, p + data.len, &label, &style, &out, &used, &cut) : DONE;
         if (outcome == DONE)
             answer = PyUnicode_DecodeUTF8(used ? (const char *)out.at : "", (Py_ssize_t)used, "replace");
         give_scratch(out);
     }
     PyBuffer_Release(&data);
-    return outcome == NOT_MINE ? ask_twin("number", args, kwargs) : answer;
+    if (outcome == NOT_MINE)
+        return ask_twin(name, args, count, keywords);
+    return answer != NULL && counts ? Py_BuildValue("Nn", answer, (Py_ssize_t)cut) : answer;
+}
+
+static PyObject *py_number(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
+    (void)module;
+    return number(args, count, keywords, 0);
+}
+
+static PyObject *py_number_counting(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
+    (void)module;
+    return number(args, count, keywords, 1);
 }
 
 /* Returns a str as a JSON string in UTF-8, like json.encoder.encode_basestring; None if it has lone surrogates. */
@@ -937,6 +1081,31 @@ static int spell_path(PyObject *path, const char **to) {
     return *to != NULL && strlen(*to) == (size_t)size;
 }
 
+/* Returns True if size or modification time of an open file differ from those given. os.fstat takes four times as long,
+ * because it makes an object of all fields. */
+static PyObject *py_has_changed(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+    (void)module;
+    if (count != 3) {
+        PyErr_SetString(PyExc_TypeError, "has_changed takes three arguments");
+        return NULL;
+    }
+    long fd = PyLong_AsLong(args[0]);
+    long long size = PyLong_AsLongLong(args[1]), modified_ns = PyLong_AsLongLong(args[2]), now_ns;
+    if (PyErr_Occurred())
+        return NULL;
+    struct stat status;
+    int error;
+    Py_BEGIN_ALLOW_THREADS
+    error = fstat(fd >= 0 && fd <= INT_MAX ? (int)fd : -1, &status) ? errno : 0;
+    Py_END_ALLOW_THREADS
+    if (error) {
+        errno = error;
+        return PyErr_SetFromErrno(PyExc_OSError);
+    }
+    return PyBool_FromLong(status.st_size != size || !count_nanoseconds(&status.st_mtim, &now_ns) ||
+                           now_ns != modified_ns);
+}
+
 static PyObject *py_open_beneath(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     if (count != 8) {
         PyErr_SetString(PyExc_TypeError, "open_beneath takes eight arguments");
@@ -983,22 +1152,85 @@ static PyObject *py_open_beneath(PyObject *module, PyObject *const *args, Py_ssi
 }
 #endif
 
-/* ---- weigh(data, classes, weights): the cost of a text for tokens.py, in one pass.
+/* ---- weigh(text, scale): the cost of a text for tokens.py, in one pass.
  *
- * `classes` has the class of each byte: below 31, or more for a byte that is not counted. `weights` are 32 * 32 numbers
- * for a class after another (31: at the start), then 32 for two spaces after a class. A carriage return before a line
- * feed is not counted. */
+ * `scale(classes, weights)` prepares the tables. `classes` has the class of each byte: below 31, or more for a byte that
+ * is not counted. `weights` are 32 * 32 numbers for a class after another (31: at the start), then 32 for two spaces
+ * after a class. A carriage return before a line feed is not counted. */
 
-enum { CLASSES = 32, NOTHING = CLASSES - 1, WEIGHTS = CLASSES * CLASSES + CLASSES };
+enum { CLASSES = 32, NOTHING = CLASSES - 1, WEIGHTS = CLASSES * CLASSES + CLASSES, PAIRS = 1 << 15 };
 
-static uint64_t weigh(const byte *data, size_t size, const byte *classes, const uint32_t *weights) {
-    const uint32_t *spaces = weights + CLASSES * CLASSES;
-    const byte space = classes[' '];
+struct scale {
+    uint32_t weights[WEIGHTS];
+    uint32_t has_pairs; /* `pairs` and the search for two spaces are right for these classes and weights */
+    byte classes[256];
+    uint16_t pairs[PAIRS]; /* the weight of an ASCII byte after another, by both bytes as one number in memory */
+};
+
+static unsigned pair_at(const byte *p) {
+    uint16_t pair;
+    memcpy(&pair, p, sizeof pair);
+    return pair;
+}
+
+static void fill_pairs(struct scale *scale) {
+    const byte *classes = scale->classes;
+    const uint32_t *spaces = scale->weights + CLASSES * CLASSES;
+    scale->has_pairs = classes[' '] < NOTHING && spaces[classes[' ']] == 0;
+    for (int before = 0; before < 128; before++) {
+        if (classes[before] >= NOTHING || (before != ' ' && before != '\r' && classes[before] == classes[' ']))
+            scale->has_pairs = 0;
+        for (int next = 0; next < 128; next++) {
+            const byte both[2] = {(byte)before, (byte)next};
+            uint32_t weight = scale->weights[(classes[before] & NOTHING) * CLASSES + (classes[next] & NOTHING)];
+            if (weight > UINT16_MAX)
+                scale->has_pairs = 0;
+            scale->pairs[pair_at(both)] = (uint16_t)weight;
+        }
+    }
+}
+
+static uint64_t weigh(const byte *data, size_t size, const struct scale *scale) {
+    const uint32_t *weights = scale->weights, *spaces = weights + CLASSES * CLASSES;
+    const byte *classes = scale->classes, space = classes[' '];
     uint64_t total = 0;
     byte before = NOTHING, last = NOTHING;
-    for (size_t at = 0; at < size; at++) {
-        byte class = classes[data[at]];
-        if (class >= NOTHING || (data[at] == '\r' && at + 1 < size && data[at + 1] == '\n'))
+    size_t at = 0;
+#ifdef USE_SSE2
+    size_t ordinary = 0; /* ASCII bytes before `at` without a carriage return, from 2 on not counted further */
+#endif
+    while (at < size) {
+#ifdef USE_SSE2
+        if (ordinary >= 2 && scale->has_pairs) {
+            const __m128i blank = _mm_set1_epi8(' '), cr = _mm_set1_epi8('\r');
+            /* Bits of the blanks: that of data[at] is 2, those of the two bytes before it are 0 and 1. */
+            unsigned blanks = (data[at - 2] == ' ') | (unsigned)(data[at - 1] == ' ') << 1;
+            size_t start = at;
+            for (; size - at >= 16; at += 16) {
+                __m128i row = _mm_loadu_si128((const __m128i *)(data + at));
+                if (_mm_movemask_epi8(_mm_or_si128(row, _mm_cmpeq_epi8(row, cr))))
+                    break;
+                uint32_t sum = 0;
+                for (int i = 0; i < 16; i++)
+                    sum += scale->pairs[pair_at(data + at + i - 1)];
+                total += sum;
+                blanks |= (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(row, blank)) << 2;
+                unsigned seconds = blanks & blanks << 1 & ~(blanks << 2) & ~3u;
+                for (; seconds; seconds &= seconds - 1)
+                    total += spaces[classes[data[at + (size_t)__builtin_ctz(seconds) - 4]]];
+                blanks >>= 16;
+            }
+            if (at > start) {
+                before = classes[data[at - 2]];
+                last = classes[data[at - 1]];
+                if (at == size)
+                    break;
+            }
+        }
+        ordinary = data[at] >= 0x80 || data[at] == '\r' ? 0 : ordinary + 1;
+#endif
+        byte next = data[at++], class = classes[next];
+        if (class >= NOTHING || (next == '\r' && at < size && data[at] == '\n'))
             continue;
         total += weights[last * CLASSES + class];
         if (class == space && last == space)
@@ -1009,39 +1241,68 @@ static uint64_t weigh(const byte *data, size_t size, const byte *classes, const 
     return total;
 }
 
-static PyObject *py_weigh(PyObject *self, PyObject *args) {
+static PyObject *py_scale(PyObject *self, PyObject *args) {
     (void)self;
-    PyObject *text, *table, *numbers;
-    if (!PyArg_ParseTuple(args, "SSS:weigh", &text, &table, &numbers))
+    PyObject *table, *numbers;
+    if (!PyArg_ParseTuple(args, "SS:scale", &table, &numbers))
         return NULL;
-    uint32_t weights[WEIGHTS];
-    if (PyBytes_Size(table) != 256 || PyBytes_Size(numbers) != (Py_ssize_t)sizeof weights) {
+    struct scale *scale = calloc(1, sizeof *scale);
+    if (scale == NULL)
+        return PyErr_NoMemory();
+    PyObject *answer = NULL;
+    if (PyBytes_Size(table) != sizeof scale->classes || PyBytes_Size(numbers) != sizeof scale->weights)
         PyErr_SetString(PyExc_ValueError, "a table of the wrong size");
+    else {
+        memcpy(scale->classes, PyBytes_AsString(table), sizeof scale->classes);
+        memcpy(scale->weights, PyBytes_AsString(numbers), sizeof scale->weights);
+        fill_pairs(scale);
+        answer = PyBytes_FromStringAndSize((const char *)scale, sizeof *scale);
+    }
+    free(scale);
+    return answer;
+}
+
+static PyObject *py_weigh(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    const char *data;
+    char *bytes;
+    Py_ssize_t size;
+    if (count != 2 || !PyBytes_Check(args[1]) || PyBytes_Size(args[1]) != sizeof(struct scale)) {
+        PyErr_SetString(PyExc_ValueError, "weigh takes a text and a scale");
         return NULL;
     }
-    memcpy(weights, PyBytes_AsString(numbers), sizeof weights); /* the bytes may not be aligned */
-    const byte *data = (const byte *)PyBytes_AsString(text), *classes = (const byte *)PyBytes_AsString(table);
-    size_t size = (size_t)PyBytes_Size(text);
+    if (!PyBytes_Check(args[0]))
+        data = PyUnicode_AsUTF8AndSize(args[0], &size);
+    else
+        data = PyBytes_AsStringAndSize(args[0], &bytes, &size) ? NULL : bytes;
+    if (data == NULL)
+        return NULL;
+    /* The bytes of an object begin after its header, on a border of at least eight. */
+    const struct scale *scale = (const void *)PyBytes_AsString(args[1]);
     uint64_t total;
     if (size > FREE_LOCK_ABOVE) {
         Py_BEGIN_ALLOW_THREADS;
-        total = weigh(data, size, classes, weights);
+        total = weigh((const byte *)data, (size_t)size, scale);
         Py_END_ALLOW_THREADS;
     } else {
-        total = weigh(data, size, classes, weights);
+        total = weigh((const byte *)data, (size_t)size, scale);
     }
     return PyLong_FromUnsignedLongLong(total);
 }
 
 static PyMethodDef functions[] = {
 #ifdef __linux__
+    {"has_changed", (PyCFunction)(void (*)(void))py_has_changed, METH_FASTCALL, NULL},
     {"open_beneath", (PyCFunction)(void (*)(void))py_open_beneath, METH_FASTCALL, NULL},
 #endif
     {"count", (PyCFunction)(void (*)(void))py_count, METH_VARARGS | METH_KEYWORDS, NULL},
     {"nth", (PyCFunction)(void (*)(void))py_nth, METH_VARARGS | METH_KEYWORDS, NULL},
-    {"number", (PyCFunction)(void (*)(void))py_number, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"number", (PyCFunction)(void (*)(void))py_number, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"number_counting", (PyCFunction)(void (*)(void))py_number_counting, METH_FASTCALL | METH_KEYWORDS, NULL},
     {"quote", py_quote, METH_O, NULL},
-    {"weigh", py_weigh, METH_VARARGS, NULL},
+    {"longer", (PyCFunction)(void (*)(void))py_longer, METH_FASTCALL, NULL},
+    {"scale", py_scale, METH_VARARGS, NULL},
+    {"weigh", (PyCFunction)(void (*)(void))py_weigh, METH_FASTCALL, NULL},
     {"scan", (PyCFunction)(void (*)(void))py_scan, METH_VARARGS | METH_KEYWORDS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -1,8 +1,8 @@
 """The inner loops of reading text in pure Python, for installations without a C compiler.
 
-`count` and `nth` search line feeds in a block, `scan` in an open file; `number` puts numbers before lines. The C twin
-has the same names, the same arguments and, byte for byte, the same results. Data is bytes, bytearray or a contiguous
-memoryview.
+`count` and `nth` search line feeds in a block, `scan` in an open file; `longer` counts long lines; `number` puts
+numbers before lines. The C twin has the same names, the same arguments and, byte for byte, the same results. Data is
+bytes, bytearray or a contiguous memoryview.
 """
 
 from __future__ import annotations
@@ -49,6 +49,33 @@ def nth(data: bytes | bytearray | memoryview, n: int, start: int = 0) -> int:
     for _ in range(n):
         at = data.find(10, at + 1)
     return at + 1
+
+
+def longer(data: bytes | bytearray | memoryview, limit: int, in_chars: bool, /) -> int:
+    """Return how many lines have more than `limit` characters, or bytes of UTF-8, once decoded.
+
+    Terminators (LF, and one CR before it) are not part of a line. Invalid UTF-8 counts as U+FFFD.
+    """
+    if isinstance(data, memoryview):
+        data = data.tobytes()
+    if limit < 0:
+        return 0
+    # A line of so many stored bytes fits in any case: a stored byte becomes three bytes of U+FFFD at most.
+    fits = limit if in_chars or data.isascii() else limit // 3
+    found = at = 0
+    find_back, last = data.rfind, len(data) - fits
+    while at < last:
+        # All lines up to a line feed within reach fit, so most lines are skipped unseen.
+        end = find_back(10, at, at + fits + 1)
+        if end < 0:
+            end = data.find(10, at + fits + 1)
+            line = data[at:] if end < 0 else data[at:end].removesuffix(b"\r")
+            text = line.decode("utf-8", "replace")
+            found += len(text if in_chars else text.encode()) > limit
+            if end < 0:
+                break
+        at = end + 1
+    return found
 
 
 def scan(fd: int, offset: int, end: int, stride: int = 65536) -> tuple[bytes, int]:
@@ -126,9 +153,24 @@ def number(
     lines of which `data` has only a prefix; `max_bytes` shortens silently to that many bytes of UTF-8, between
     characters. 0 is no limit.
     """
+    return number_counting(data, first, lead, width, mark, keep_ends, max_chars, max_bytes, totals)[0]
+
+
+def number_counting(
+    data: bytes | bytearray | memoryview,
+    first: int,
+    lead: str = "",
+    width: int = 0,
+    mark: str = "\t",
+    keep_ends: bool = False,
+    max_chars: int = 0,
+    max_bytes: int = 0,
+    totals: Mapping[int, int] = _NONE_CUT,
+) -> tuple[str, int]:
+    """Number lines as `number` does; return the text and how many lines were shortened."""
     text = str(data, "utf-8", "replace")
     if not text:
-        return ""
+        return "", 0
     if keep_ends:
         lines = text.split("\n")
         last = lines.pop()
@@ -141,7 +183,9 @@ def number(
         lines = text.split("\n")
         if not lines[-1] and text.endswith("\n"):
             lines.pop()
+    cut = set()
     if max_chars and len(max(lines, key=len)) > max_chars:
+        cut = {i for i, line in enumerate(lines) if len(line) > max_chars}
         lines = [
             line if len(line) <= max_chars
             # `data` may hold only a prefix of the line, so the length comes from `totals`.
@@ -149,8 +193,10 @@ def number(
             for i, line in enumerate(lines)
         ]  # fmt: skip
     if max_bytes and len(max(lines, key=len)) * 4 > max_bytes:
+        whole = lines
         lines = [line if len(line) * 4 <= max_bytes else cut_bytes(line, max_bytes) for line in lines]
+        cut.update([i for i, line in enumerate(whole) if len(line) > len(lines[i])])
     joint = "" if keep_ends else "\n"
     if width:
-        return joint.join([f"{lead}{i:>{width}}{mark}{line}" for i, line in enumerate(lines, first)])
-    return joint.join([f"{lead}{i}{mark}{line}" for i, line in enumerate(lines, first)])
+        return joint.join([f"{lead}{i:>{width}}{mark}{line}" for i, line in enumerate(lines, first)]), len(cut)
+    return joint.join([f"{lead}{i}{mark}{line}" for i, line in enumerate(lines, first)]), len(cut)

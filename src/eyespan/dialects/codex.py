@@ -10,8 +10,8 @@ from __future__ import annotations
 from eyespan import errors
 from eyespan._native.cuts import cut_bytes
 from eyespan.dialects.arguments import BadArguments, is_integer, shown
-from eyespan.dialects.base import CHANGED, FileDialect, encoding_note, only_text, text_reply
-from eyespan.dialects.rendering import joined, numbered
+from eyespan.dialects.base import CHANGED, NO_MEASURES, FileDialect, encoding_note, only_text, text_reply
+from eyespan.dialects.rendering import joined, numbered_counting
 from eyespan.model import ANY_IS_TEXT, NO_TOTAL, Block, Limits, Lines, ReadRequest, ReplyError, RowsPart, ToolSpec
 from eyespan.record import record, replace
 
@@ -53,6 +53,7 @@ class Codex(FileDialect):
     refuses_negatives = False
     """Negative numbers are refused by the parser, as in the program, and not with the texts of the document."""
     max_line_bytes = MAX_LINE_BYTES
+    counts_cut_lines = True
 
     def _spec(self) -> ToolSpec:
         return ToolSpec("read_file", DESCRIPTION, _schema())
@@ -100,7 +101,9 @@ class Codex(FileDialect):
 
     def render(self, args: CodexArgs, document: Document) -> Reply:
         part = document.parts[0]
-        notes = tuple([note for note in (document.facts.changed and CHANGED, encoding_note(document)) if note])
+        notes: tuple[str, ...] = ()
+        if document.facts.changed or document.extra:
+            notes = tuple([note for note in (document.facts.changed and CHANGED, encoding_note(document)) if note])
         if isinstance(part, RowsPart):
             if part.past_end:
                 raise _out_of_range("anchor_line exceeds file length")
@@ -108,7 +111,8 @@ class Codex(FileDialect):
         lines = only_text(document)
         if not lines.line_count:
             raise _out_of_range("offset exceeds file length")
-        return text_reply(numbered(lines, lead="L", mark=": ", max_bytes=MAX_LINE_BYTES), notes=notes)
+        text, cut_lines = numbered_counting(lines, lead="L", mark=": ", max_bytes=MAX_LINE_BYTES)
+        return text_reply(text, notes=notes, measures={"cut_lines": cut_lines} if cut_lines else NO_MEASURES)
 
     def render_error(self, error: ReadError) -> ReplyError:
         if isinstance(error, errors.InvalidPath) and "\0" in error.path:
@@ -175,24 +179,23 @@ def _field(fields: Mapping[str, Any], name: str, kind: str, default: Any = _MISS
 
     A "number" may be negative, which the caller refuses like 0.
     """
-    value = fields.get(name[name.rfind(".") + 1 :], _MISSING)
+    value = fields.get(name[name.rfind(".") + 1 :] if "." in name else name, _MISSING)
     if value is _MISSING:
         if default is _MISSING:
             raise _unparsed(f"missing field `{name}`")
         return default
     if value is None and nullable:
         return default
-    if kind == "number":
-        if is_integer(value) and value < 0:
-            return 0
-        kind = "usize"
-    if kind == "usize" and is_integer(value):
+    if kind in ("number", "usize") and is_integer(value):
         if 0 <= value <= _USIZE_MAX:
             return value
+        if kind == "number" and value < 0:
+            return 0
         raise _unparsed(f"{name}: invalid value: integer `{shown(value)}`, expected usize")
     if (kind == "string" and isinstance(value, str)) or (kind == "boolean" and isinstance(value, bool)):
         return value
-    raise _unparsed(f"{name}: invalid type: {_described(value)}, expected {'a ' * (kind != 'usize')}{kind}")
+    expected = "usize" if kind in ("number", "usize") else f"a {kind}"
+    raise _unparsed(f"{name}: invalid type: {_described(value)}, expected {expected}")
 
 
 def _described(value: Any) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from eyespan import _native
 from eyespan.escape import is_valid, written_path
-from eyespan.model import MIB, RowsPart, TextPart
+from eyespan.model import RowsPart, TextPart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,11 +14,17 @@ if TYPE_CHECKING:
 
 
 def measure(
-    request: ReadRequest, document: Document, *, max_line_bytes: int | None, max_line_chars: int | None
+    request: ReadRequest,
+    document: Document,
+    max_line_bytes: int | None,
+    max_line_chars: int | None,
+    *,
+    counts_lines: bool = True,
 ) -> dict[str, Any]:
     """Return the facts about a document that was read for a request. Call it before the document is rendered.
 
-    The last two arguments are the longest line that the dialect shows whole; None is no limit.
+    `max_line_bytes` and `max_line_chars` are the longest line that the dialect shows whole; None is no limit. With
+    `counts_lines=False` the longer lines of a window are left to the dialect.
     """
     facts: dict[str, Any] = {}
     if document.facts.exact:
@@ -28,8 +35,8 @@ def measure(
         facts["lines"] = part.line_count
         if part.total_lines is not None:
             facts["total_lines"] = part.total_lines
-        if longest and len(part.data) > longest:
-            cut = _count_longer(part.data, longest, counts_chars=max_line_bytes is None)
+        if longest and counts_lines:
+            cut = _native.longer(part.data, longest, max_line_bytes is None)
             if cut:
                 facts["cut_lines"] = cut
         if part.more and part.line_count and part.first_line:
@@ -48,21 +55,3 @@ def measure(
 
 def _as_asked(path: str) -> str:
     return path if is_valid(path) else written_path(path)
-
-
-def _count_longer(data: bytes | bytearray, longest: int, *, counts_chars: bool) -> int:
-    """Return how many lines are longer than `longest` bytes or characters, without their terminators."""
-    if len(data) <= MIB and not data.isascii():
-        data = data.decode("utf-8", "replace").encode()  # a replaced byte takes three
-    count = at = 0
-    find_back, last = data.rfind, len(data) - longest
-    while at < last:
-        # A line is too long if no line feed follows within its limit, so most lines are skipped unseen.
-        end = find_back(10, at, at + longest + 1)
-        if end < 0:
-            end = data.find(10, at + longest + 1)
-            end = len(data) if end < 0 else end
-            line = data[at:end].removesuffix(b"\r")
-            count += (len(line.decode("utf-8", "replace")) if counts_chars else len(line)) > longest
-        at = end + 1
-    return count

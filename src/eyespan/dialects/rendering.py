@@ -27,10 +27,16 @@ def numbered(part: TextPart, **style: Any) -> str:
 
     Raises: WindowTooLarge.
     """
+    return numbered_counting(part, **style)[0]
+
+
+def numbered_counting(part: TextPart, **style: Any) -> tuple[str, int]:
+    """Return the same, and how many lines were shortened. Raises: WindowTooLarge."""
     data = part.data
     if (len(data) <= MIB and part.line_count <= 20_000) or not isinstance(data, bytearray):
-        return _native.number(bytes(data), part.first_line, totals=part.cuts, **style)
-    return joined(_numbered_pieces(data, part, style))
+        return _native.number_counting(data, part.first_line, totals=part.cuts, **style)
+    cut: list[int] = []
+    return joined(_numbered_pieces(data, part, style, cut)), sum(cut)
 
 
 def unnumbered(part: TextPart) -> str:
@@ -64,7 +70,8 @@ def _width(text: str) -> int:
     return 1 if widest < 0x100 else 2 if widest < 0x10000 else 4
 
 
-def _numbered_pieces(data: bytearray, part: TextPart, style: Mapping[str, Any]) -> Iterator[str]:
+def _numbered_pieces(data: bytearray, part: TextPart, style: Mapping[str, Any], cut: list[int]) -> Iterator[str]:
+    """Yield the text; add to `cut` how many lines of each piece were shortened."""
     line = part.first_line
     keeps_ends = bool(style.get("keep_ends"))
     pieces = drained(data)
@@ -87,7 +94,9 @@ def _numbered_pieces(data: bytearray, part: TextPart, style: Mapping[str, Any]) 
             end = len(held)
         piece = held[at:end]
         at = end
-        yield before + _native.number(piece, line, totals=part.cuts, **style)
+        text, cut_lines = _native.number_counting(piece, line, totals=part.cuts, **style)
+        cut.append(cut_lines)
+        yield before + text
         line += _native.count(piece)
         before = "" if keeps_ends else "\n"
 

@@ -16,6 +16,7 @@ from eyespan.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from eyespan.dialects.base import Admit
@@ -170,9 +171,16 @@ def _invalid(text: str) -> BadArguments:
 
 
 def _as_json(result: dict[str, Any]) -> str:
-    import json
+    global _encode
+    if _encode is None:
+        import json
 
-    return json.dumps(result, ensure_ascii=False)
+        _encode = json.JSONEncoder(ensure_ascii=False).encode
+    return _encode(result)
+
+
+_encode: Callable[[Any], str] | None = None
+"""`json.dumps` makes an encoder for every call."""
 
 
 DESCRIPTION = "Reads a UTF-8 text file in the workspace and returns a line-limited content window."

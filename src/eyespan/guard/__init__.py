@@ -133,7 +133,8 @@ class Guard:
         Raises: ReadError.
         """
         try:
-            return self._open(path, lexical, follow)
+            root, rest = self.admit(path, lexical=lexical)
+            return self._open(root, rest, path, follow)
         except PolicyDenied as denied:
             from eyespan.policy import UNLESS_ZIP
 
@@ -168,8 +169,8 @@ class Guard:
         source.close()
         raise denied
 
-    def _open(self, path: str, lexical: bool, follow: bool) -> Source:
-        root, rest = self.admit(path, lexical=lexical)
+    def _open(self, root: Root, rest: str, path: str, follow: bool) -> Source:
+        """Open what `rest` names beneath a root, after its name was admitted. Raises: ReadError, WouldBlock."""
         try:
             if self._never_blocks and not (root.never_hangs and self.backend in NON_BLOCKING_BACKENDS):
                 raise WouldBlock

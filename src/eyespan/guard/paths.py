@@ -80,6 +80,8 @@ def locate(path: str, roots: Sequence[Root], *, lexical: bool = False) -> tuple[
     check(path)
     first = roots[0]
     if lexical:
+        if len(roots) == 1 and _is_normal(path):
+            return first, path
         path = os.path.normpath(os.path.join(first.path, path))
     if not (path[:1] == "/" if _POSIX else os.path.isabs(path)):  # isabs takes longer than everything else here
         return first, path
@@ -89,6 +91,11 @@ def locate(path: str, roots: Sequence[Root], *, lexical: bool = False) -> tuple[
     if found is None:
         raise OutsideRoot(path)
     return found
+
+
+def _is_normal(path: str) -> bool:
+    """Return True for a relative path that `normpath` would not change; False also for some others."""
+    return _POSIX and path[:1] not in ("", "/", ".") and "/." not in path and "//" not in path and path[-1] != "/"
 
 
 def beneath(path: str, roots: Sequence[Root]) -> tuple[Root, str] | None:

@@ -58,8 +58,13 @@ class IndexCache:
         key = _key(source, newline)
         with self._lock:
             index = self._indexes.pop(key, None)
-        if index is None and self._may_be_on_disk(source):
-            index = self._load(key)
+        if index is not None:
+            if not _fits(index, source):
+                return None
+            with self._lock:
+                self._indexes[key] = index  # as the most recently used; the sizes of all are as before
+            return index
+        index = self._load(key) if self._may_be_on_disk(source) else None
         if index is None or not _fits(index, source):
             return None
         self._remember(key, index)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 STRIDE = 65536
 """The initial length of a block; always a power of two."""
-GROUP = 256
+GROUP = 32
 """Blocks to one running total."""
 MAX_BLOCKS = 1 << 18
 """With more blocks, each two become one, so the index of a file of 1 TB does not fill the memory."""

@@ -23,6 +23,9 @@ CHEAP_REMOTE_BYTES = 4 << 20
 """The bytes that are read from a store without being asked for, to count lines."""
 
 
+NO_FACTS: Mapping[str, Any] = {}
+
+
 def read(opened: Opened, selection: Selection, context: CallContext) -> Document:
     """Return the selected lines of a text file; a part without lines if the selection is beyond the end.
 
@@ -48,7 +51,9 @@ def read_parts(
     if type(selection) is Lines and encoding.name == "utf-8" and not encoding.bom:
         part = _window_in_memory(source, request, selection)
         if part is not None:
-            return (part,), _encoding_facts(request, encoding, None, bytes(part.data))
+            return (part,), _encoding_facts(
+                request, encoding, None, part.data
+            ) if request.reports_encoding else NO_FACTS
     if isinstance(selection, CharRange) or (isinstance(selection, Tail) and selection.max_bytes is not None):
         from eyespan.lines.char_range import read_char_range
 
@@ -114,13 +119,13 @@ def _encoding(source: Source, rule: str) -> Encoding:
 
 
 def _encoding_facts(
-    request: ReadRequest, encoding: Encoding, replaced: int | None, data: bytes = b""
+    request: ReadRequest, encoding: Encoding, replaced: int | None, data: bytes | bytearray = b""
 ) -> Mapping[str, Any]:
     """Return the facts about the decoding, if the dialect reports them. `replaced=None` is counted in `data`."""
     if not request.reports_encoding:
-        return {}
+        return NO_FACTS
     if replaced is None:
-        replaced = transcode(data, UTF8)[1]
+        replaced = transcode(bytes(data), UTF8)[1]
     name = "utf-8-sig" if encoding.name == "utf-8" and encoding.bom else encoding.name
     facts: dict[str, Any] = {"encoding": name, "encoding_found": encoding.how, "replaced": replaced}
     if encoding.confidence is not None:
@@ -141,14 +146,18 @@ def _window_in_memory(source: Source, request: ReadRequest, selection: Lines) ->
     ends_open = bool(data) and data[-1] != 10
     total = _native.count(data) + ends_open
     first, count = selection.first, selection.count
-    available = max(0, total - first + 1)
-    returned = available if count is None else max(0, min(count, available))
-    start = end = 0
-    if returned:
-        start = _native.nth(data, first - 1) if first > 1 else 0
-        end = _native.nth(data, returned, start) if returned < available else len(data)
+    if first == 1 and (count is None or count >= total):
+        returned = available = total
+    else:
+        available = max(0, total - first + 1)
+        returned = available if count is None else max(0, min(count, available))
+        start = end = 0
+        if returned:
+            start = _native.nth(data, first - 1) if first > 1 else 0
+            end = _native.nth(data, returned, start) if returned < available else len(data)
+        data = data[start:end]
     return TextPart(
-        data=data[start:end] if start or end < len(data) else data,
+        data=data,
         first_line=first,
         line_count=returned,
         total_lines=total,
