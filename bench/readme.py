@@ -7,6 +7,7 @@ python bench/readme.py --check    only checks that it is up to date
 from __future__ import annotations
 
 import json
+import math
 import sys
 from pathlib import Path
 
@@ -69,8 +70,8 @@ def render(results) -> str:
     missing = [name for name, peer in results["peers"].items() if peer["missing"]]
     lines += [
         "",
-        f"Median times, peak memory; one run on {machine['processor']}, {machine['cores']} cores, Python "
-        f"{machine['python']}, {results['date']}. Peers: "
+        f"Median times (the quickest of a row is bold), peak memory; one run on {machine['processor']}, "
+        f"{machine['cores']} cores, Python {machine['python']}, {results['date']}. Peers: "
         + ", ".join(f"{name} {peer['version']}" for name, peer in results["peers"].items() if not peer["missing"])
         + "."
         + (f" Missing: {', '.join(missing)}." if missing else ""),
@@ -88,13 +89,25 @@ def _cells(entries, own):
     best = min(right, key=lambda name: right[name]["median_ms"], default=None)
     shell = [entry for entry in entries.values() if entry["role"] == "command" and entry["ok"]]
     quickest = min(shell, key=lambda entry: entry["median_ms"], default=None)
+    ours, served = entries.get(own), entries.get(SERVER)
+    times = [_time(entry) for entry in (ours, served, right.get(best), quickest)]
+
+    def cell(entry, lead: str = "") -> str:
+        text = lead + figure(entry)
+        return f"**{text}**" if _time(entry) == min(times) < math.inf else text
+
     return (
-        f"**{figure(entries.get(own))}**",
-        figure(entries.get(SERVER)),
-        f"{best}: {figure(right[best])}" if best else "none" if asked else "-",
-        figure(quickest),
+        cell(ours),
+        cell(served),
+        cell(right[best], f"{best}: ") if best else "none" if asked else "-",
+        cell(quickest),
         f"{len(right)} of {len(asked)}" if asked else "-",
     )
+
+
+def _time(entry) -> float:
+    is_right = entry is not None and entry["ok"] and entry["median_ms"] is not None
+    return entry["median_ms"] if is_right else math.inf
 
 
 def figure(entry) -> str:

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from eyespan import Workspace
@@ -20,10 +21,16 @@ def show(dialect: str, arguments: dict[str, object], **settings: object) -> None
     reply = workspace.tool(dialect, **settings).call(arguments)
     shown = json.dumps(arguments, ensure_ascii=False).replace(f"{HERE}/", ".../")
     print(f"{BOLD}{dialect}{PLAIN} {DIM}{shown}{PLAIN}")
-    text = json.dumps(reply.structured, ensure_ascii=False, indent=1) if dialect == "workspace" else reply.text
+    text = as_object(reply.structured) if dialect == "workspace" else reply.text
     if reply.error:
         text = f"{reply.error.code}: {reply.error.message}"
     print("\n".join("    " + line for line in text.split("\n")).rstrip() + "\n")
+
+
+def as_object(fields: Mapping[str, object]) -> str:
+    """Write a result object, one field on a line."""
+    rows = [f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items()]
+    return "{\n" + ",\n".join(rows) + "\n}"
 
 
 def main() -> None:
@@ -36,8 +43,8 @@ def main() -> None:
     show("forge", {"path": "harbor.py", "start_line": 20, "end_line": 22})
     show("claude", {"file_path": str(FILE), "offset": 19, "limit": 3})
 
-    print("The indentation mode of codex grows a block around an anchor line:\n")
-    block = {"anchor_line": 23, "max_levels": 1, "include_header": True}
+    print("The indentation mode of codex finds the block around a line, here the body of a method:\n")
+    block = {"anchor_line": 23, "max_levels": 1, "include_siblings": True}
     show("codex", {"file_path": str(FILE), "mode": "indentation", "indentation": block})
 
     print("A pipe, a link out of the root and a path outside it are refused:\n")
