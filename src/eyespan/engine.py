@@ -14,7 +14,7 @@ from eyespan import kinds
 from eyespan.context import DEADLINE_SECONDS, CallContext, WouldBlock
 from eyespan.errors import UNLOADED, Binary, NotFound, OutsideRoot, ReadError, TooLarge, short_of
 from eyespan.escape import named_path
-from eyespan.opened import Opened, Thread
+from eyespan.opened import Opened, Thread, ask_encoding
 from eyespan.record import replace
 
 TYPE_CHECKING = False
@@ -222,7 +222,7 @@ class Engine:
             limit = request.limits.max_file_bytes
             if limit is not None and source.size_bytes > limit:
                 raise TooLarge(source.asked, size_bytes=source.size_bytes, limit_bytes=limit)
-            return Opened(source, request, _kind(source, request), guard.policy, context)
+            return Opened(source, request, _kind(source, request, context), guard.policy, context)
         except ReadError as error:
             error.path, error.relative = source.asked, source.path
             source.close()
@@ -336,7 +336,7 @@ class _Loading:
                 raise short from None
 
 
-def _kind(source: Source, request: ReadRequest) -> Kind:
+def _kind(source: Source, request: ReadRequest, context: CallContext) -> Kind:
     """Return the kind of a file for this request. Raises: Binary, if the request refuses it."""
     first_bytes = source.first_bytes
     if request.member and getattr(source, "directory", None) is not None:
@@ -349,7 +349,8 @@ def _kind(source: Source, request: ReadRequest) -> Kind:
             if kind.name in request.documents:
                 return kind
     is_whole = len(first_bytes) >= source.size_bytes
-    is_binary = kinds.is_binary(first_bytes, request.text_rule, request.encoding, is_whole)
+    ask = None if request.encoding != "auto" else lambda sample: ask_encoding(sample, context)
+    is_binary = kinds.is_binary(first_bytes, request.text_rule, request.encoding, whole=is_whole, ask=ask)
     if not is_binary:
         return kinds.TEXT
     return kinds.by_name("data") if "data" in request.documents else kinds.BINARY

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Literal
 
+    from eyespan.lines.detect import Ask
     from eyespan.model import TextRule
 
     Layout = Literal["text", "notes", "image", "drawing", "pages", "cells"]
@@ -729,8 +730,11 @@ def _tables() -> _Tables:
     return _made
 
 
-def is_binary(first_bytes: bytes, rule: TextRule, encoding_rule: str, whole: bool) -> bool:
-    """Return True if these first bytes are binary by a dialect's rule. `whole`: the file has no other bytes."""
+def is_binary(first_bytes: bytes, rule: TextRule, encoding_rule: str, *, whole: bool, ask: Ask | None = None) -> bool:
+    """Return True if these first bytes are binary by a dialect's rule.
+
+    `whole`: the file has no other bytes. `ask` passes a sample to the detector of encodings.
+    """
     if rule == ANY_IS_TEXT:
         return False
     if encoding_rule not in ("utf-8", "utf-8-sig"):
@@ -740,7 +744,7 @@ def is_binary(first_bytes: bytes, rule: TextRule, encoding_rule: str, whole: boo
     sample = first_bytes[:SNIFF_BYTES]
     if b"\0" in sample:
         return True
-    if encoding_rule == "auto" and not sample.isascii() and not _is_guessable(sample):
+    if encoding_rule == "auto" and not sample.isascii() and not _is_guessable(sample, ask):
         return True
     if rule == NUL_OR_BAD_UTF8_IS_BINARY:
         try:
@@ -750,7 +754,7 @@ def is_binary(first_bytes: bytes, rule: TextRule, encoding_rule: str, whole: boo
             cut_by_us = error.reason == "unexpected end of data" and error.end == len(sample)
             if cut_by_us and not (whole and len(first_bytes) <= SNIFF_BYTES):
                 return False
-            return encoding_rule != "auto" or not _is_guessable(sample)
+            return encoding_rule != "auto" or not _is_guessable(sample, ask)
     return False
 
 
@@ -769,14 +773,14 @@ def _reads_wide(first_bytes: bytes, encoding_rule: str) -> bool | None:
     return "\0" not in sample.decode(encoding.name, "replace")
 
 
-def _is_guessable(sample: bytes) -> bool:
+def _is_guessable(sample: bytes, ask: Ask | None) -> bool:
     from eyespan.errors import Missing
     from eyespan.lines.detect import detect
 
     if sample.startswith(_COMPRESSED_DATA):
         return False
     try:
-        return detect(sample) is not None
+        return detect(sample, None, ask) is not None
     except Missing:
         return True  # shown as UTF-8, with marks for the rest
 

@@ -13,7 +13,7 @@ from errno import ENOMEM
 
 from eyespan import kinds
 from eyespan.context import CallContext
-from eyespan.errors import ReadError, SystemFailure
+from eyespan.errors import Internal, ReadError, SystemFailure, Unreadable
 from eyespan.escape import written_path
 from eyespan.guard.paths import as_relative
 from eyespan.model import MIB, CharRange, Document, Facts
@@ -241,6 +241,10 @@ class Opened:
         """
         return decode_bytes(task, data, params, context, asked=self.source.asked)
 
+    def ask_encoding(self, context: CallContext) -> Callable[[bytes], tuple[str | None, float]]:
+        """Return the function that has the encoding of a sample guessed in the worker."""
+        return lambda sample: ask_encoding(sample, context)
+
     # --- the rest ----------------------------------------------------------------------------------------------------
 
     def _changed(self, options: DocumentOptions | None, total: TotalRule | None, as_text: bool) -> Opened:
@@ -364,6 +368,30 @@ def decode_bytes(
     finally:
         close_fd(fd)
 
+
+def ask_encoding(sample: bytes, context: CallContext) -> tuple[str | None, float]:
+    """Return the encoding of a sample as the detector in the worker guesses it, and its score; None if nothing fits.
+
+    Raises: Missing, TimedOut, Cancelled, SystemFailure.
+    """
+    key = len(sample), hash(sample)
+    if key in _guesses:
+        return _guesses[key]
+    try:
+        facts, _ = decode_bytes("encoding", sample, {}, context)
+    except (Unreadable, Internal):
+        return None, 0.0  # no detector: the text is shown in the most common encoding, as unsure
+    encoding, score = facts.get("encoding"), facts.get("score")
+    found = (encoding, score) if isinstance(encoding, str) and isinstance(score, float) else (None, 0.0)
+    if len(_guesses) >= MAX_GUESSES:
+        _guesses.clear()
+    _guesses[key] = found
+    return found
+
+
+MAX_GUESSES = 64
+_guesses: dict[tuple[int, int], tuple[str | None, float]] = {}
+"""Guesses by size and hash of the sample: the kind, the text and the outline of a file need the same one."""
 
 _readers: dict[str, Any] = {}
 

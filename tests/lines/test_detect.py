@@ -10,11 +10,13 @@ import sys
 
 import pytest
 
-from eyespan import Workspace
-from eyespan.errors import Missing
+from eyespan import Workspace, opened
+from eyespan.context import CallContext
+from eyespan.errors import Internal, Missing
 from eyespan.lines import detect as detect_module
 from eyespan.lines.detect import detect
 from eyespan.lines.encodings import Encoding, WholeTranscoder
+from eyespan.opened import ask_encoding
 
 
 def test_a_bom_and_valid_utf8_need_no_guess():
@@ -279,3 +281,71 @@ def test_a_text_that_is_decoded_whole_is_the_same_in_blocks_of_any_size(name, st
 
     whole = data.decode(name).replace("\r\x85", "\n").replace("\x85", "\n")
     assert (found.decode(), transcoder.replaced) == (whole, 0)
+
+
+SENTENCES = {
+    "cp1250": "Příliš žluťoučký kůň úpěl ďábelské ódy.\n",
+    "cp1253": "Ξεσκεπάζω την ψυχοφθόρα βδελυγμία.\n",
+    "cp1252": "Déjà vu : l'élève était à l'école.\n",
+    "koi8-r": RUSSIAN,
+    "cp866": RUSSIAN,
+    "mac-cyrillic": RUSSIAN,
+    "shift_jis": JAPANESE,
+    "euc_jp": JAPANESE,
+    "johab": KOREAN,
+    "cp037": "Plain words in EBCDIC, line after line.\n",
+}
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_the_worker_guesses_as_this_process_does(name):
+    sample = (SENTENCES[name] * 5).encode(name)
+
+    assert ask_encoding(sample, CallContext(60)) == detect_module.ask_here(sample)
+
+
+def test_no_read_loads_the_detector_into_this_process(tmp_path):
+    for name in SENTENCES:
+        (tmp_path / f"{name}.csv").write_bytes((SENTENCES[name] * 5).encode(name))
+        (tmp_path / f"{name}.txt").write_bytes((SENTENCES[name] * 5).encode(name))
+    code = (
+        "import os, sys; from eyespan import Workspace\n"
+        "tool = Workspace(sys.argv[1]).tool('native')\n"
+        "for name in sorted(os.listdir(sys.argv[1])): tool.call({'files': name})\n"
+        "print('chardet' in sys.modules)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+
+    assert shown.stdout == "False\n"
+
+
+@pytest.mark.parametrize("facts", [{}, {"encoding": 3, "score": 0.5}, {"encoding": "cp1252", "score": "high"}])
+def test_an_invalid_response_of_the_worker_is_no_guess(monkeypatch, facts):
+    monkeypatch.setattr(opened, "decode_bytes", lambda *_: (facts, []))
+
+    assert ask_encoding(b"\xe9" * 40 + repr(facts).encode(), CallContext()) == (None, 0.0)
+
+
+def test_without_a_worker_a_text_is_shown_as_unsure(tmp_path, monkeypatch):
+    def fail(*_):
+        raise Internal("", "the decoding process cannot be started")
+
+    monkeypatch.setattr(opened, "decode_bytes", fail)
+    (tmp_path / "a.txt").write_bytes("Les élèves étaient déjà à l'école, où l'on fêtait Noël.\n".encode("cp1252"))
+    found = Workspace(tmp_path).tool("forge", encoding="auto").call({"path": "a.txt"}).structured
+
+    assert (found["encoding"], found["encoding_confidence"]) == ("cp1252", 0.5)
+
+
+def test_guesses_are_cached_up_to_a_limit(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        opened, "decode_bytes", lambda task, data, *_: asked.append(data) or ({"encoding": "cp1252", "score": 0.5}, [])
+    )
+    monkeypatch.setattr(opened, "_guesses", {})
+    for number in (*range(opened.MAX_GUESSES), 0, 1):
+        ask_encoding(b"%d" % number, CallContext())
+    assert len(asked) == opened.MAX_GUESSES
+
+    ask_encoding(b"one more", CallContext())
+    assert len(opened._guesses) == 1

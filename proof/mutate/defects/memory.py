@@ -341,4 +341,25 @@ DEFECTS = (
         new="",
         tests=f"{CONTEXT} -k pays",
     ),
+    Defect(
+        name="the detector of encodings runs in the main process",
+        file=f"{SRC}/readers/text.py",
+        old="        opened.ask_encoding(context),\n",
+        new="        None,\n",
+        tests="tests/lines/test_detect.py -k loads_the_detector",
+    ),
+    Defect(
+        name="the detector of encodings cannot load its tables",
+        file=f"{SRC}/decoders/encoding.py",
+        old="\n_load()\n",
+        new="\n",
+        tests="tests/lines/test_detect.py -k worker_guesses",
+    ),
+    Defect(
+        name="an encoding that the worker invents is used",
+        file=f"{SRC}/opened.py",
+        old="(encoding, score) if isinstance(encoding, str) and isinstance(score, float) else",
+        new="(encoding, score) if True else",
+        tests="tests/lines/test_detect.py -k invalid_response",
+    ),
 )

@@ -4,7 +4,7 @@ A BOM, valid UTF-8, the pattern of NULs and the sequences that switch alphabets 
 the text declares itself, if the text is valid in it. Everything else is a guess: `latin` decides a text with few
 characters beyond ASCII, chardet the rest. Its confidence is the share of texts that were read right in a trial, see
 docs/decisions/011-chardet-for-encodings.md. The sample ends at a line feed, because half a character would distort it.
-Loaded only for the rule "auto".
+Loaded only for the rule "auto". chardet takes 40 MB and runs in the worker: `Ask` passes a sample to it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    Ask = Callable[[bytes], tuple[str | None, float]]
+    """Returns the encoding of a sample by chardet, None if nothing fits, and its score. Raises: Missing."""
+
 SAMPLE_BYTES = 64 * 1024
 VALID_PER_INVALID = 4
 """With so many valid characters to each invalid byte, a text is UTF-8."""
@@ -25,8 +28,12 @@ SEARCH_BYTES = 8 * 1024 * 1024
 """The first byte beyond ASCII is searched so far into a file: a few milliseconds."""
 
 
-def detect(first_bytes: bytes, read_more: Callable[[int, int], bytes] | None = None) -> Encoding | None:
+def detect(
+    first_bytes: bytes, read_more: Callable[[int, int], bytes] | None = None, ask: Ask | None = None
+) -> Encoding | None:
     """Return the encoding, or None if these bytes are no text in any known encoding.
+
+    Without `ask`, chardet runs in this process.
 
     Raises: Missing, if a guess is needed and chardet is not installed.
     """
@@ -49,11 +56,11 @@ def detect(first_bytes: bytes, read_more: Callable[[int, int], bytes] | None = N
             sample = _sample_beyond_ascii(len(first_bytes), read_more)
     if _is_utf8(sample):
         return Encoding("utf-8", how="utf-8")
-    return _by_declaration(first_bytes, _whole_lines(sample)) or _guess_or_damaged_utf8(sample)
+    return _by_declaration(first_bytes, _whole_lines(sample)) or _guess_or_damaged_utf8(sample, ask)
 
 
-def _guess_or_damaged_utf8(sample: bytes) -> Encoding | None:
-    return Encoding("utf-8", how="utf-8") if _is_damaged_utf8(sample) else _guess(_whole_lines(sample))
+def _guess_or_damaged_utf8(sample: bytes, ask: Ask | None) -> Encoding | None:
+    return Encoding("utf-8", how="utf-8") if _is_damaged_utf8(sample) else _guess(_whole_lines(sample), ask)
 
 
 # The sequences that switch to an alphabet of East Asia. Terminals use other ones.
@@ -171,7 +178,19 @@ def _whole_lines(sample: bytes) -> bytes:
     return sample[: sample.rfind(b"\n") + 1] or sample
 
 
-def _guess(sample: bytes) -> Encoding | None:
+def ask_here(sample: bytes) -> tuple[str | None, float]:
+    """Ask chardet in this process, which loads it. Raises: Missing."""
+    try:
+        import chardet
+    except ImportError as error:
+        if shortage(error):
+            raise
+        raise Missing("", what="detecting an encoding", install="pip install chardet") from None
+    found = chardet.detect(sample, compat_names=False, prefer_superset=False, exclude_encodings=UNLIKELY)
+    return found["encoding"], found["confidence"]
+
+
+def _guess(sample: bytes, ask: Ask | None = None) -> Encoding | None:
     """Return the most likely encoding, with the share of such guesses that is right; None for other data than text."""
     beyond = len(sample) - len(sample.translate(None, _BEYOND_ASCII))
     if beyond < FEW_BYTES:
@@ -180,18 +199,11 @@ def _guess(sample: bytes) -> Encoding | None:
         latin = likeliest(sample)
         if latin is not None and latin[1] == 1.0:
             return Encoding(latin[0], how="detected", confidence=FEW_CONFIDENCE)
-    try:
-        import chardet
-    except ImportError as error:
-        if shortage(error):
-            raise
-        raise Missing("", what="detecting an encoding", install="pip install chardet") from None
     from eyespan.lines.declared import SUPERSETS, codec
 
     name = None
     for part in dict.fromkeys((_lines_beyond_ascii(sample), sample)):
-        found = chardet.detect(part, compat_names=False, prefer_superset=False, exclude_encodings=UNLIKELY)
-        score, encoding = found["confidence"], found["encoding"]
+        encoding, score = (ask or ask_here)(part)
         name = None if encoding is None or score <= NOTHING_FITS else codec(encoding)
         if name is not None and _is_valid(sample, name):
             break

@@ -17,6 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from eyespan.lines.detect import Ask
+
 
 @record
 class Encoding:
@@ -95,12 +97,18 @@ def by_bom(first_bytes: bytes) -> Encoding | None:
     return None
 
 
-def choose(rule: str, first_bytes: bytes, read_more: Callable[[int, int], bytes] | None = None) -> Encoding:
+def choose(
+    rule: str,
+    first_bytes: bytes,
+    read_more: Callable[[int, int], bytes] | None = None,
+    ask: Ask | None = None,
+) -> Encoding:
     """Return the encoding to read with.
 
     "utf-8" looks at nothing; "utf-8-sig" removes one UTF-8 BOM; "bom" honours the BOMs of the wide encodings. "auto"
-    looks at the bytes; `read_more(offset, size)` returns those after the first. Any other rule is a name returned by
-    `canonical_name` and means the same as in Python: "utf-16" removes a BOM, "utf-16-le" does not.
+    looks at the bytes; `read_more(offset, size)` returns those after the first, and `ask` has the encoding of a sample
+    guessed. Any other rule is a name returned by `canonical_name` and means the same as in Python: "utf-16" removes a
+    BOM, "utf-16-le" does not.
     """
     if rule == "utf-8":
         return UTF8
@@ -111,7 +119,7 @@ def choose(rule: str, first_bytes: bytes, read_more: Callable[[int, int], bytes]
     if rule == "auto":
         from eyespan.lines.detect import detect
 
-        return detect(first_bytes, read_more) or UTF8
+        return detect(first_bytes, read_more, ask) or UTF8
     if rule in ("utf-16", "utf-32"):
         with_bom = by_bom(first_bytes)
         if with_bom is not None and with_bom.name.startswith(rule):

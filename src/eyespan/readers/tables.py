@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from eyespan.context import CallContext
     from eyespan.lines.encodings import Encoding
-    from eyespan.model import Document, ReadRequest, Selection, TableOptions
+    from eyespan.model import Document, Selection, TableOptions
     from eyespan.opened import Opened
     from eyespan.source import Source
 
@@ -59,7 +59,7 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
     """
     if opened.kind.decoder:
         return _decoded_document(opened, context)
-    note, facts = _Csv(opened.source, opened.request, context).read()
+    note, facts = _Csv(opened, context).read()
     return opened.document((note,), facts)
 
 
@@ -108,8 +108,9 @@ class _Table:
 class _Csv:
     """One pass over one file of separated values."""
 
-    def __init__(self, source: Source, request: ReadRequest, context: CallContext) -> None:
-        self._source = source
+    def __init__(self, opened: Opened, context: CallContext) -> None:
+        self._source: Source = opened.source
+        source, request = opened.source, opened.request
         self._context = context
         self._first, self._count = _window(request.options.table)
         self._row_bytes = 0
@@ -119,7 +120,7 @@ class _Csv:
         self._left_out_cells = 0
         """The cells of the present row that were counted and not split."""
         rule = "bom" if request.encoding == "utf-8" else request.encoding
-        self._encoding: Encoding = choose(rule, source.first_bytes, source.read_at)
+        self._encoding: Encoding = choose(rule, source.first_bytes, source.read_at, opened.ask_encoding(context))
         if rule == "bom" and self._encoding.name == "utf-8":
             self._encoding = choose("utf-8-sig", source.first_bytes)
         if not self._encoding.has_lines:

@@ -6,7 +6,6 @@ from eyespan import _native
 from eyespan.lines.encodings import UTF8, choose, transcode
 from eyespan.lines.reader import LineReader
 from eyespan.model import Block, CharRange, Lines, RowsPart, Tail, TextPart
-from eyespan.record import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,18 +33,19 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
 
     Raises: ScanLimit, TooLarge, WindowTooLarge, and what reading raises.
     """
-    parts, facts = read_parts(opened.source, opened.request, selection, context)
+    source, request = opened.source, opened.request
+    encoding = UTF8 if request.encoding == "utf-8" else _encoding(opened, context)
+    parts, facts = read_parts(source, request, selection, context, encoding)
     return opened.document(parts, facts)
 
 
 def read_parts(
-    source: Source, request: ReadRequest, selection: Selection, context: CallContext
+    source: Source, request: ReadRequest, selection: Selection, context: CallContext, encoding: Encoding = UTF8
 ) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
     """Read lines of any source of text; return the parts and the facts about their decoding.
 
     Raises: ScanLimit, TooLarge, WindowTooLarge, and what reading raises.
     """
-    encoding = UTF8 if request.encoding == "utf-8" else _encoding(source, request.encoding)
     if not encoding.has_lines:
         return _read_decoded(source, request, selection, encoding, context)
     if type(selection) is Lines and encoding.name == "utf-8" and not encoding.bom:
@@ -74,7 +74,7 @@ def read_parts(
 def stream(opened: Opened, selection: Selection, context: CallContext) -> Iterator[TextPart]:
     """Yield the same lines in small parts; at least one part, which may be empty."""
     source, request = opened.source, opened.request
-    encoding = _encoding(source, request.encoding)
+    encoding = _encoding(opened, context)
     if isinstance(selection, Lines) and encoding.has_lines:
         lines = LineReader(source, request, encoding, context)
         try:
@@ -82,7 +82,7 @@ def stream(opened: Opened, selection: Selection, context: CallContext) -> Iterat
         finally:
             lines.cache_index()
     else:
-        parts, _ = read_parts(source, request, selection, context)
+        parts, _ = read_parts(source, request, selection, context, encoding)
         yield from [part for part in parts if isinstance(part, TextPart)]
 
 
@@ -91,7 +91,7 @@ def is_count_costly(opened: Opened) -> bool:
     source = opened.source
     if not source.is_version or not source.has_exact_size or source.size_bytes <= CHEAP_REMOTE_BYTES:
         return False
-    encoding = _encoding(source, opened.request.encoding)
+    encoding = _encoding(opened, opened.context)
     if not encoding.has_lines:
         return False
     return LineReader(source, opened.request, encoding, opened.context).uncounted_bytes() > CHEAP_REMOTE_BYTES
@@ -104,7 +104,7 @@ def _read_decoded(
     from eyespan.lines.whole import decoded
 
     held, replaced = decoded(source, encoding, context)
-    parts, facts = read_parts(held, replace(request, encoding="utf-8"), selection, context)
+    parts, facts = read_parts(held, request, selection, context)
     if not facts:
         return parts, facts
     found = {"encoding": encoding.name, "encoding_found": encoding.how, "replaced": replaced}
@@ -113,9 +113,15 @@ def _read_decoded(
     return parts, {**facts, **found}
 
 
-def _encoding(source: Source, rule: str) -> Encoding:
-    # To search a remote file for its first other character would take as long as a scan.
-    return choose(rule, source.first_bytes, None if source.is_version else source.read_at)
+def _encoding(opened: Opened, context: CallContext) -> Encoding:
+    source = opened.source
+    return choose(
+        opened.request.encoding,
+        source.first_bytes,
+        # To search a remote file for its first other character would take as long as a scan.
+        None if source.is_version else source.read_at,
+        opened.ask_encoding(context),
+    )
 
 
 def _encoding_facts(
