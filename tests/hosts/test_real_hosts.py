@@ -89,7 +89,7 @@ def replies(project):
 @pytest.fixture(scope="module")
 def spec(project):
     with Workspace(project) as workspace:
-        return workspace.tool("claude").spec
+        return workspace.tool("claude", describes_roots=True).spec  # as the server describes it
 
 
 @pytest.fixture(scope="module", params=["stdio", "http"])
