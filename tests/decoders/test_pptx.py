@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from eyespan.decoders import ooxml, pptx
+from eyespan.decoders import media, ooxml, pptx
 
 from .office_files import DRAWING, FIXTURES, OFFICE_RELATIONS, PPTX, expected, packed, relations, text, words
 
@@ -218,3 +218,12 @@ def test_equations_are_latex():
     equation = f"<m:oMath {MATH}>{half}</m:oMath>"
 
     assert slides(f"<p:sp><a:p>{equation}</a:p></p:sp>") == "## Slide 1\n\n$\\frac{a}{2}$\n"
+
+
+def test_a_file_elsewhere_has_its_address_and_no_selector():
+    images = media.Images({"ppt/media/a.mp3"}, {"name": "a.pptx"})
+
+    assert [images.selector(target) for target in ("ppt/media/a.mp3", "file:///b.mp3")] == [
+        "a.pptx!/ppt/media/a.mp3",
+        "file:///b.mp3",
+    ]

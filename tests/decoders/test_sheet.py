@@ -95,14 +95,57 @@ def test_a_range_without_an_end_reaches_the_last_cell():
     assert "## Ledger (A1:D4)" in text(FIXTURES / "ledger.xlsx", cells="A1:")
 
 
-def test_a_sheet_of_giant_extent_is_refused(tmp_path):
+def with_rows(tmp_path, rows):
+    """Return a workbook with more rows in its first sheet."""
     with zipfile.ZipFile(FIXTURES / "ledger.xlsx") as book:
         xml = book.read("xl/worksheets/sheet1.xml")
-    far = xml.replace(b"</sheetData>", b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>')
-    path = repacked("ledger.xlsx", {"xl/worksheets/sheet1.xml": far}, tmp_path / "a.xlsx")
+    more = xml.replace(b"</sheetData>", rows + b"</sheetData>")
+    return repacked("ledger.xlsx", {"xl/worksheets/sheet1.xml": more}, tmp_path / "a.xlsx")
+
+
+LAST_ROW = b'<row r="1048576"><c r="XFC1048576" s="1"/><c r="XFD1048576"><f>A1+1</f><v>1.5</v></c></row>'
+
+
+def test_a_sheet_with_cells_far_apart_shows_only_rows_and_columns_with_values(tmp_path):
+    near = text(FIXTURES / "ledger.xlsx", cells="Ledger!A1:D4").split("\n")
+
+    shown = text(with_rows(tmp_path, LAST_ROW), cells="Ledger!A1:XFD1048576").split("\n")
+
+    assert shown[0] == "## Ledger (A1:XFD1048576)"
+    assert "[only rows and columns with values are shown]" in shown
+    first = next(line for line in near if line.startswith("| 1 |"))
+    assert first[:-1] + "|  |" in shown
+    assert "| 1048576 |  |  |  |  | 1.5 |" in shown
+    assert "- XFD1048576: =A1+1" in shown
+
+
+def test_an_area_of_a_sheet_with_cells_far_apart(tmp_path):
+    path = with_rows(tmp_path, LAST_ROW)
+
+    assert "| 1048576 | 1.5 |" in text(path, cells="XFD1048576")
+    assert "[no cells]" in text(path, cells="F10:XFA1048576")
+
+
+def test_formatted_cells_without_values_do_not_count(tmp_path):
+    path = with_rows(tmp_path, b'<row r="1048576"><c r="XFD1048576" s="1"/></row>')
+
+    assert "(A1:D4)" in text(path).split("\n")[0]
+
+
+def test_cells_without_places_in_a_sheet_of_giant_extent_are_reported(tmp_path):
+    path = with_rows(
+        tmp_path, LAST_ROW + b"<row><c><v>1</v></c><c><v>2</v></c></row>" + b"<row><c><v>1</v></c></row>" * 9
+    )
+
+    assert "this sheet cannot be read: it is corrupt" in text(path)
+
+
+def test_a_sheet_with_too_many_rows_and_columns_with_values_is_refused(monkeypatch):
+    monkeypatch.setattr(sheet, "MAX_CELLS", 3)
+    rows = b'<row r="1"><c r="A1"><v>1</v></c></row>' + LAST_ROW
 
     with pytest.raises(Unreadable, match="spans 1048576 rows and 16384 columns"):
-        text(path)
+        sheet._moved_together("sheet1.xml", rows)
 
 
 def test_a_row_without_cells_is_left_out_and_the_others_keep_their_numbers():
@@ -116,9 +159,7 @@ def test_a_sheet_that_only_might_be_too_wide_is_measured(monkeypatch):
     far = b'<row r="1"><c r="A1"/></row><row r="%d"><c r="AB%d"/></row>'
     monkeypatch.setattr(sheet, "MAX_CELLS", 28 * 100)
 
-    sheet._check_extent(far % (100, 100))
-    with pytest.raises(Unreadable, match="spans 101 rows and 28 columns"):
-        sheet._check_extent(far % (101, 101))
+    assert [sheet._is_small(far % (rows, rows)) for rows in (100, 101)] == [True, False]
 
 
 def test_comments_belong_to_their_sheets():

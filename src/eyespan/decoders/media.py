@@ -44,8 +44,8 @@ class Images:
         return self.line(target, description) if target else ""
 
     def selector(self, target: str) -> str:
-        """Return the selector of a part."""
-        return f"{self._name}!/{target}"
+        """Return the selector of a part, or the address of a file elsewhere."""
+        return f"{self._name}!/{target}" if target in self._package else target
 
     def line(self, target: str, description: str = "") -> str:
         """Return the line of an image in a part, or elsewhere if there is no such part."""

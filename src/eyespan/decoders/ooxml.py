@@ -141,6 +141,14 @@ class Package:
                 archive.writestr(entry.name, self._recovered[name])
         return made.getvalue()
 
+    def with_part(self, name: str, data: bytes) -> bytes:
+        """Return the bytes of the package with other contents of one part. Raises: Unreadable."""
+        made = io.BytesIO()
+        with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as archive:
+            for key, entry in self._parts.items():
+                archive.writestr(entry.name, data if key == name.lower() else self.read(entry.name))
+        return made.getvalue()
+
     def check_all(self) -> None:
         """Check the sizes of all parts, for a library that unpacks them itself. Raises: Unreadable."""
         for entry in self._parts.values():
