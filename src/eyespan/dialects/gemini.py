@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from eyespan.dialects.globs import Glob
     from eyespan.engine import Engine
     from eyespan.errors import ReadError
+    from eyespan.guard.listing import Entry
     from eyespan.model import Content, Document
 
 DEFAULT_LINES = 2000
@@ -76,10 +77,25 @@ _EXCLUDED_DIRECTORIES = frozenset(
 _EXCLUDED_SUFFIXES = frozenset(
     [
         *(".bin", ".exe", ".dll", ".so", ".dylib", ".class", ".jar", ".war", ".zip", ".tar", ".gz", ".bz2", ".rar"),
-        *(".7z", ".doc", ".docx", ".xls", ".xlsx", ".ppt", ".pptx", ".odt", ".ods", ".odp", ".pyc", ".pyo"),
+        *(
+            ".7z",
+            ".pak",
+            ".rpa",
+            ".doc",
+            ".docx",
+            ".xls",
+            ".xlsx",
+            ".ppt",
+            ".pptx",
+            ".odt",
+            ".ods",
+            ".odp",
+            ".pyc",
+            ".pyo",
+        ),
     ]
 )
-_EXCLUDED_NAMES = frozenset((".DS_Store", ".env"))
+_EXCLUDED_NAMES = frozenset((".ds_store", ".env", "gemini.md"))
 END = "\n--- End of content ---"
 
 
@@ -282,15 +298,18 @@ class ReadManyFiles(_GeminiTool):
 
     def _found(self, args: GeminiArgs, engine: Engine, context: CallContext) -> list[str]:
         """Return the absolute paths of the files that are wanted, sorted. Raises: BadArguments, ReadError."""
-        wanted, excluded = [_glob(one) for one in args.include], [_glob(one) for one in args.exclude]
-        named = {os.path.normpath(one).lower() for one in args.include}
-        found = set()
+        found: set[str] = set()
         for root in engine.guard.roots:
-            for relative in _files(root.path, engine, context, args.uses_defaults):
+            lead = f"{root.path}/"
+            excluded = [_glob(one.removeprefix(lead)) for one in args.exclude]
+            patterns = [one.removeprefix(lead) for one in args.include]
+            wanted = [(_glob(one), os.path.normpath(one).lower()) for one in patterns]
+            files = _Files(root.path, engine, context, uses_defaults=args.uses_defaults)
+            for relative, those in files.below(patterns):
                 name = valid_text(relative).lower()
                 if any(glob.matches(name) for glob in excluded):
                     continue
-                if name in named or any(glob.matches(name) for glob in wanted):
+                if any(name == own_name or glob.matches(name) for glob, own_name in [wanted[at] for at in those]):
                     found.add(os.path.join(root.path, relative))
         return sorted(found)
 
@@ -358,33 +377,88 @@ def _notice(part: TextPart) -> str:
     )
 
 
-def _files(top: str, engine: Engine, context: CallContext, uses_defaults: bool) -> Iterator[str]:
-    """Yield the relative paths of all files below a directory. Raises: BadArguments, ReadError."""
-    pending = [""]
-    count = 0
-    while pending:
-        context.check()
-        below = pending.pop()
+class _Files:
+    """The files below a root that patterns can match, found by walks with a bound. Links are followed where named."""
+
+    def __init__(self, top: str, engine: Engine, context: CallContext, *, uses_defaults: bool) -> None:
+        self._top = top
+        self._engine = engine
+        self._context = context
+        self._uses_defaults = uses_defaults
+        self._count = 0
+
+    def below(self, patterns: list[str]) -> Iterator[tuple[str, list[int]]]:
+        """Yield the relative paths of files, some of them twice, each with the numbers of patterns it may match.
+
+        Raises: BadArguments, ReadError.
+        """
+        from eyespan.dialects.globs import literal_directory
+
+        starts: dict[str, list[int]] = {}
+        for number, pattern in enumerate(patterns):
+            normal = os.path.normpath(pattern)
+            directories = {os.path.normpath(literal_directory(one)) for one in (pattern, normal)}
+            for start in {spelling for directory in directories for spelling in self._spellings(directory)}:
+                starts.setdefault(start, []).append(number)
+        every = list(range(len(patterns)))
+        for start in sorted(starts):
+            if self._is_linked(start):
+                yield from [(file, starts[start]) for file in self._walk(start)]
+            elif not any(other != start and (other == "." or start.startswith(f"{other}/")) for other in starts):
+                yield from [(file, every) for file in self._walk("" if start == "." else start)]
+
+    def _spellings(self, directory: str) -> list[str]:
+        """Return the directories of this path, in any case. Raises: BadArguments, ReadError."""
+        if directory.startswith(("..", "/")):
+            return []
+        found = ["."]
+        for name in [] if directory == "." else directory.split("/"):
+            following = []
+            for above in found:
+                for entry in self._entries(above):
+                    if entry.what in ("directory", "link") and entry.name.lower() == name.lower():
+                        following.append(os.path.normpath(os.path.join(above, entry.name)))
+            found = following
+        return found
+
+    def _is_linked(self, directory: str) -> bool:
+        """Return True for a directory that a walk from the top does not reach, because a link leads to it."""
+        names = directory.split("/")
+        for at, name in enumerate(names):
+            above = "/".join(names[:at]) or "."
+            if any(entry.name == name and entry.what == "link" for entry in self._entries(above)):
+                return True
+        return False
+
+    def _walk(self, start: str) -> Iterator[str]:
+        pending = [start]
+        while pending:
+            below = pending.pop()
+            for entry in self._entries(below or "."):
+                self._count += 1
+                if self._count > MAX_ENTRIES:
+                    raise _bad(f"more than {MAX_ENTRIES} files and directories below {valid_text(self._top)}")
+                relative = os.path.join(below, entry.name)
+                if entry.what == "directory":
+                    pending.append(relative)
+                elif not (self._uses_defaults and _is_excluded(relative)):
+                    yield relative
+
+    def _entries(self, directory: str) -> tuple[Entry, ...]:
+        self._context.check()
+        if self._uses_defaults and not _EXCLUDED_DIRECTORIES.isdisjoint(directory.lower().split("/")):
+            return ()
         try:
-            entries = engine.list(os.path.join(top, below), context).entries
+            return self._engine.list(os.path.join(self._top, directory), self._context).entries
         except (errors.Cancelled, errors.TimedOut):
             raise
         except errors.ReadError:
-            continue  # removed since it was listed, or not readable
-        for entry in entries:
-            count += 1
-            if count > MAX_ENTRIES:
-                raise _bad(f"more than {MAX_ENTRIES} files and directories below {valid_text(top)}")
-            relative = os.path.join(below, entry.name)
-            if entry.what == "directory":
-                if not (uses_defaults and entry.name in _EXCLUDED_DIRECTORIES):
-                    pending.append(relative)
-            elif not (uses_defaults and _is_excluded(entry.name)):
-                yield relative
+            return ()  # removed since it was listed, or not readable
 
 
-def _is_excluded(name: str) -> bool:
-    return name in _EXCLUDED_NAMES or os.path.splitext(name)[1].lower() in _EXCLUDED_SUFFIXES
+def _is_excluded(path: str) -> bool:
+    name = os.path.basename(path).lower()
+    return name in _EXCLUDED_NAMES or os.path.splitext(name)[1] in _EXCLUDED_SUFFIXES
 
 
 def _names_asset(path: str, include: tuple[str, ...]) -> bool:
@@ -423,7 +497,7 @@ def _glob(pattern: str) -> Glob:
     from eyespan.dialects.globs import Glob
 
     try:
-        return Glob(pattern.lower().removeprefix("./"))
+        return Glob(pattern.lower().removeprefix("./"), has_negation=False)
     except ValueError as error:
         raise _bad(str(error)) from None
 

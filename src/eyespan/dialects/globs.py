@@ -21,14 +21,15 @@ class Glob:
 
     __slots__ = ("_alternatives", "_is_negated")
 
-    def __init__(self, pattern: str) -> None:
+    def __init__(self, pattern: str, *, has_negation: bool = True) -> None:
+        """Compile a pattern. With `has_negation`, one after `!` matches all others, and one after `#` none."""
         if len(pattern) > MAX_PATTERN_CHARS:
             raise ValueError(f"a pattern has at most {MAX_PATTERN_CHARS} characters")
         self._is_negated = False
-        while pattern.startswith("!"):
+        while has_negation and pattern.startswith("!"):
             self._is_negated = not self._is_negated
             pattern = pattern[1:]
-        is_comment = pattern.startswith("#")
+        is_comment = has_negation and pattern.startswith("#")
         self._alternatives = [] if is_comment else [_parts(one) for one in _expand(pattern)]
 
     def matches(self, path: str) -> bool:
@@ -107,3 +108,12 @@ def _match(parts: list[Pattern[str] | None], names: list[str]) -> bool:
                 following.add(at + 1)
         reached = following
     return last + 1 in reached
+
+
+def literal_directory(pattern: str) -> str:
+    """Return the directory that holds everything a pattern can match: its names before the first with a wildcard."""
+    names = pattern.split("/")[:-1]
+    for at, name in enumerate(names):
+        if any(sign in name for sign in "*?[]{}()!+@\\"):
+            return "/".join(names[:at])
+    return "/".join(names)
