@@ -153,6 +153,8 @@ def range_in_words(one):
             return f"the last {count} lines"
         case Place(line, column):
             return f"around character {column} of line {line}"
+        case CharRange(first, column, _, int(chars)):
+            return f"characters {column} to {column + chars - 1} of line {first}"
         case CharRange(first, column, last):
             return f"from character {column} of line {first} to {f'line {last}' if last else 'the end'}"
         case Lines(first, None):

@@ -188,12 +188,14 @@ class Workspace:
         ordered: bool = False,
         max_in_flight: int = 64,
         max_bytes: int = 64 << 20,
+        chunk_tokens: int | None = None,
         context: CallContext | None = None,
         on_progress: Callable[[int], None] | None = None,
     ) -> Iterator[Record]:
         """Yield records of many files: paths, directories and patterns (`src/**/*.py`).
 
-        A file that cannot be read is a record with an error. See `eyespan.bulk.read_many` and docs/bulk.md.
+        A file that cannot be read is a record with an error. `chunk_tokens` cuts texts into chunks. See
+        `eyespan.bulk.read_many` and docs/bulk.md.
         """
         from eyespan.bulk import read_many
 
@@ -204,6 +206,7 @@ class Workspace:
             ordered=ordered,
             max_in_flight=max_in_flight,
             max_bytes=max_bytes,
+            chunk_tokens=chunk_tokens,
             context=context,
             on_progress=on_progress,
         )

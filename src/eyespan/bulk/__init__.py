@@ -3,13 +3,14 @@
 record   `Record`, the one form of every result, and its schema
 walk     paths and patterns to files, in one fixed order
 reading  one file to records
+chunks   texts in pieces of a limited size, cut by structure
 pool     many files in several processes, with a bound on what is in flight
 export   records to a file that a later run continues
 """
 
 from __future__ import annotations
 
-from eyespan.bulk.pool import read_many
+from eyespan.bulk.pool import MIN_TOKENS, read_many
 from eyespan.bulk.record import SCHEMA, SCHEMA_VERSION, Record
 
-__all__ = ["SCHEMA", "SCHEMA_VERSION", "Record", "read_many"]
+__all__ = ["MIN_TOKENS", "SCHEMA", "SCHEMA_VERSION", "Record", "read_many"]

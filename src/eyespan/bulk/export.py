@@ -11,7 +11,7 @@ import json
 import os
 
 from eyespan.bulk.pool import Kept, read_found
-from eyespan.bulk.reading import MAX_BYTES, version_of
+from eyespan.bulk.reading import Options, version_of
 from eyespan.bulk.record import SCHEMA
 from eyespan.bulk.walk import find_files, order
 
@@ -37,7 +37,7 @@ def export_lines(
     path: str,
     *,
     workers: int = 0,
-    max_bytes: int = MAX_BYTES,
+    options: Options | None = None,
     on_progress: Callable[[Report], None] | None = None,
 ) -> Report:
     """Write JSON lines to a file; continue an earlier run.
@@ -51,7 +51,7 @@ def export_lines(
     report = Report()
     try:
         with open(part, "wb") as file:
-            for lines in _all_lines(workspace, targets, earlier, workers, max_bytes, report):
+            for lines in _all_lines(workspace, targets, earlier, workers, options or Options(), report):
                 file.writelines(lines)
                 report.files += 1
                 if on_progress is not None:
@@ -73,7 +73,7 @@ def export_table(
     path: str,
     *,
     workers: int = 0,
-    max_bytes: int = MAX_BYTES,
+    options: Options | None = None,
     on_progress: Callable[[Report], None] | None = None,
 ) -> Report:
     """Write a Parquet file with the columns of `SCHEMA`. The lines it was made of stay beside it, for a later run.
@@ -85,7 +85,7 @@ def export_table(
     except ImportError:
         raise OSError(0, "a Parquet file needs an optional package: pip install 'eyespan[tables]'") from None
     lines = f"{path}.jsonl"
-    report = export_lines(workspace, targets, lines, workers=workers, max_bytes=max_bytes, on_progress=on_progress)
+    report = export_lines(workspace, targets, lines, workers=workers, options=options, on_progress=on_progress)
     types = {"string": "VARCHAR", "binary": "VARCHAR", "int32": "INTEGER"}
     columns = ", ".join([f"{name}: '{types[kind]}'" for name, kind in SCHEMA.items()])
     taken = {"binary": "from_base64({0}) AS {0}"}
@@ -107,11 +107,11 @@ def _quoted(text: str) -> str:
 
 
 def write_lines(
-    workspace: Workspace, targets: Iterable[str], file: BinaryIO, *, workers: int = 0, max_bytes: int = MAX_BYTES
+    workspace: Workspace, targets: Iterable[str], file: BinaryIO, *, workers: int = 0, options: Options | None = None
 ) -> Report:
     """Write JSON lines to an open file, from the start."""
     report = Report()
-    for lines in _all_lines(workspace, targets, [], workers, max_bytes, report):
+    for lines in _all_lines(workspace, targets, [], workers, options or Options(), report):
         file.writelines(lines)
         report.files += 1
     return report
@@ -122,12 +122,12 @@ def _all_lines(
     targets: Iterable[str],
     earlier: list[_Earlier],
     workers: int,
-    max_bytes: int,
+    options: Options,
     report: Report,
 ) -> Iterator[list[bytes]]:
     """Yield the lines of each file: copied from an earlier result, or read."""
-    found = _found(workspace, targets, earlier)
-    for records in read_found(workspace, found, workers=workers, ordered=True, max_bytes=max_bytes):
+    found = _found(workspace, targets, earlier, options)
+    for records in read_found(workspace, found, options, workers=workers, ordered=True):
         if isinstance(records, Kept):
             report.kept += 1
             report.records += len(records.lines)
@@ -140,14 +140,14 @@ def _all_lines(
 
 
 def _found(
-    workspace: Workspace, targets: Iterable[str], earlier: list[_Earlier]
+    workspace: Workspace, targets: Iterable[str], earlier: list[_Earlier], options: Options
 ) -> Iterator[tuple[str, ReadError | Kept | None]]:
     """Yield the files of the walk, those that an earlier result has unchanged with their lines."""
     for path, error in find_files(workspace, targets):
         if error is not None or not earlier:
             yield path, error
             continue
-        version = version_of(workspace, path)
+        version = version_of(workspace, path, options)
         kept = None
         for each in earlier:
             found = each.take(path)

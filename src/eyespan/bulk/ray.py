@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 
-from eyespan.bulk.reading import MAX_BYTES, failure, read_file
+from eyespan.bulk.reading import MAX_BYTES, Options, failure, read_file
 from eyespan.bulk.record import SCHEMA, Record
 from eyespan.bulk.walk import find_files
 
@@ -31,13 +31,13 @@ FILES_PER_BATCH = 32
 class Reader:
     """An actor: turns a batch of paths into a table of records."""
 
-    def __init__(self, workspace: Workspace, max_bytes: int) -> None:
+    def __init__(self, workspace: Workspace, max_bytes: int, chunk_tokens: int = 0) -> None:
         self._workspace = workspace
-        self._max_bytes = max_bytes
+        self._options = Options(max_bytes, chunk_tokens)
 
     def __call__(self, batch: Any) -> Any:
         records = [
-            record for path in batch["path"].tolist() for record in read_file(self._workspace, path, self._max_bytes)
+            record for path in batch["path"].tolist() for record in read_file(self._workspace, path, self._options)
         ]
         return _table(records)
 
@@ -48,8 +48,11 @@ def read_dataset(
     *,
     actors: int = 2,
     max_bytes: int = MAX_BYTES,
+    chunk_tokens: int = 0,
 ) -> Any:
     """Return a dataset with the columns of `SCHEMA`. The driver walks the roots; the actors read.
+
+    `chunk_tokens` cuts texts into chunks, as `read_many` does.
 
     A workspace is sent as the texts of its roots, so that a node which replaces a lost one can open them again. They
     must lead to the same files on every node: a shared file system or a bucket.
@@ -62,7 +65,7 @@ def read_dataset(
     blocks = max(actors, -(-len(paths) // (4 * FILES_PER_BATCH)))
     records = ray.data.from_items(paths, override_num_blocks=min(blocks, len(paths)) or 1).map_batches(
         Reader,
-        fn_constructor_args=(workspace, max_bytes),
+        fn_constructor_args=(workspace, max_bytes, chunk_tokens),
         batch_size=FILES_PER_BATCH,
         compute=ray.data.ActorPoolStrategy(size=actors),
         num_cpus=1,

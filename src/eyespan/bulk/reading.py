@@ -7,14 +7,15 @@ from eyespan.bulk.record import Record
 from eyespan.context import CallContext
 from eyespan.errors import ReadError, TooLarge
 from eyespan.model import DocumentOptions, ImagePart, NotePart, PdfOptions, ReadRequest, TextPart
-from eyespan.record import replace
+from eyespan.record import record, replace
 from eyespan.tokens import estimate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
+    from eyespan.bulk.chunks import Chunk
     from eyespan.model import Part
     from eyespan.opened import Opened
     from eyespan.workspace import Workspace
@@ -25,31 +26,76 @@ MAX_PAGES = 10_000
 _MEMORY = "not enough memory"
 
 
-def read_file(workspace: Workspace, path: str, max_bytes: int = MAX_BYTES) -> list[Record]:
+@record
+class Options:
+    """What is read of each file, and in which pieces."""
+
+    max_bytes: int = MAX_BYTES
+    """The text and images that are taken of one file."""
+    chunk_tokens: int = 0
+    """The limit of a chunk; 0: parts as the file has them."""
+
+    @property
+    def suffix(self) -> str:
+        """Return what a version ends with, because chunks of another size are other parts."""
+        return f"-chunks-{self.chunk_tokens}" if self.chunk_tokens else ""
+
+
+def read_file(workspace: Workspace, path: str, options: Options) -> list[Record]:
     """Return the records of one file: its parts, and one with an error if something could not be read."""
     records: list[Record] = []
     version = kind = ""
     context = CallContext(workspace.deadline_seconds)
     try:
-        options = DocumentOptions(pdf=PdfOptions(max_pages=MAX_PAGES, has_images=False, has_layout=True))
+        max_bytes = options.max_bytes
+        layout = DocumentOptions(pdf=PdfOptions(max_pages=MAX_PAGES, has_images=False, has_layout=True))
         documents = kinds.shown_in("native") - {"archive"}
-        request = ReadRequest(path, documents=documents, options=options, encoding="auto", reports_encoding=True)
+        request = ReadRequest(path, documents=documents, options=layout, encoding="auto", reports_encoding=True)
         with workspace.engine.open(request, context) as opened:
-            kind, version = opened.kind.name, _version(opened)
+            kind, version = opened.kind.name, _version(opened) + options.suffix
+            if options.chunk_tokens and (chunks := _chunks(opened, path, options)) is not None:
+                for chunk in chunks:
+                    records.append(_chunk_record(path, chunk, len(records), kind, version))
+                return _with_facts(records, opened, path, kind, version)
             taken_bytes = 0
             for part in opened.stream():
-                record = _record(path, part, len(records), kind, version)
-                taken_bytes += len(record.text.encode("utf-8", "surrogatepass")) + len(record.data)
+                found = _record(path, part, len(records), kind, version)
+                taken_bytes += len(found.text.encode("utf-8", "surrogatepass")) + len(found.data)
                 if taken_bytes > max_bytes:
                     raise TooLarge(path, size_bytes=opened.facts.size_bytes, limit_bytes=max_bytes)
-                records.append(record)
-            if not records:
-                records.append(Record(path, version=version, kind=kind, selector=path))
-            records[0] = replace(records[0], facts=_facts(opened))
+                records.append(found)
+            return _with_facts(records, opened, path, kind, version)
     except ReadError as error:
         records.append(failure(path, error, part=len(records), kind=kind, version=version))
     except MemoryError:
         records = [Record(path, version=version, kind=kind, selector=path, error_code="memory", error_message=_MEMORY)]
+    return records
+
+
+def _chunks(opened: Opened, path: str, options: Options) -> Iterator[Chunk] | None:
+    from eyespan.bulk.chunks import chunks_of
+
+    return chunks_of(opened, path, options.chunk_tokens, options.max_bytes)
+
+
+def _chunk_record(path: str, chunk: Chunk, number: int, kind: str, version: str) -> Record:
+    return Record(
+        path,
+        version=version,
+        part=number,
+        kind=kind,
+        selector=chunk.selector,
+        text=chunk.text,
+        tokens=estimate(chunk.text),
+        facts={"symbol": chunk.symbol} if chunk.symbol else {},
+    )
+
+
+def _with_facts(records: list[Record], opened: Opened, path: str, kind: str, version: str) -> list[Record]:
+    """Return the records of a file, at least one, the first with the facts of the file."""
+    if not records:
+        records.append(Record(path, version=version, kind=kind, selector=path))
+    records[0] = replace(records[0], facts={**_facts(opened), **records[0].facts})
     return records
 
 
@@ -60,11 +106,11 @@ def failure(path: str, error: ReadError, *, part: int = 0, kind: str = "", versi
     )
 
 
-def version_of(workspace: Workspace, path: str) -> str:
+def version_of(workspace: Workspace, path: str, options: Options) -> str:
     """Return the version of a file without reading it; "" if it cannot be opened."""
     try:
         with workspace.engine.open(ReadRequest(path), CallContext(workspace.deadline_seconds)) as opened:
-            return _version(opened)
+            return _version(opened) + options.suffix
     except ReadError:
         return ""
 

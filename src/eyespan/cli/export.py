@@ -22,6 +22,7 @@ page, image, with its source, version, kind, token count and errors.
   eyespan export src docs --to corpus.jsonl
   eyespan export 'src/**/*.py' --to -              to standard output
   eyespan export . --to corpus.parquet --jobs 4    a table (eyespan[tables])
+  eyespan export . --to chunks.jsonl --chunk 400   chunks for retrieval
   eyespan --root s3://bucket/docs export . --to docs.jsonl
 
 A second run reads only what is new or has changed, and so does a run after one
@@ -36,6 +37,12 @@ OPTIONS = {
         Option(
             "--max-bytes", value="N", convert=whole_number(2**40), text="text and images of one file (default: 64 MiB)"
         ),
+        Option(
+            "--chunk",
+            value="N",
+            convert=whole_number(10**6),
+            text="cut texts by symbols, headings and lines into chunks of at most N tokens",
+        ),
     ),
     "common options": COMMON,
 }
@@ -43,8 +50,9 @@ OPTIONS = {
 
 def main(arguments: Arguments) -> int:
     """Write the records. Returns 1 if the output cannot be written."""
+    from eyespan.bulk import MIN_TOKENS
     from eyespan.bulk.export import export_lines, export_table, write_lines
-    from eyespan.bulk.reading import MAX_BYTES
+    from eyespan.bulk.reading import MAX_BYTES, Options
 
     to = arguments.values.get("to")
     if not arguments.operands:
@@ -54,17 +62,19 @@ def main(arguments: Arguments) -> int:
     arguments.finish_loading()
     jobs = arguments.values.get("jobs", 1)
     workers = jobs if jobs > 1 else 0
-    max_bytes = arguments.values.get("max_bytes", MAX_BYTES)
+    options = Options(arguments.values.get("max_bytes", MAX_BYTES), arguments.values.get("chunk", 0))
+    if 0 < options.chunk_tokens < MIN_TOKENS:
+        raise UsageError(f"--chunk must be at least {MIN_TOKENS}")
     workspace = arguments.workspace()
     if to == "-":
-        write_lines(workspace, arguments.operands, sys.stdout.buffer, workers=workers, max_bytes=max_bytes)
+        write_lines(workspace, arguments.operands, sys.stdout.buffer, workers=workers, options=options)
         return 0
     if not to.endswith((".jsonl", ".parquet")):
         raise UsageError(f"--to must end in .jsonl or .parquet, or be -, not {to!r}")
     progress = _Progress()
     write = export_table if to.endswith(".parquet") else export_lines
     try:
-        report = write(workspace, arguments.operands, to, workers=workers, max_bytes=max_bytes, on_progress=progress)
+        report = write(workspace, arguments.operands, to, workers=workers, options=options, on_progress=progress)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         progress.clear()
         print(f"eyespan: {in_plain_words(error)}", file=sys.stderr)

@@ -111,8 +111,8 @@ def _check_range(target: Target, choice: Choice, document: Document) -> None:
 
 
 def _held_plan(document: Document, bare: Target, choice: Choice, view: View) -> TextPlan:
-    joined, images = _joined(document, bare)
-    text = HeldText(document, joined)
+    whole, images = joined(document, bare)
+    text = HeldText(document, whole)
     style = replace(view.style, every=NO_NUMBERS) if view.style.every else view.style
     piece = bare.piece
     is_one_part = isinstance(piece, (Cells, Pages)) and piece.first == piece.last
@@ -120,7 +120,7 @@ def _held_plan(document: Document, bare: Target, choice: Choice, view: View) -> 
     return TextPlan(bare, text, want_ranges(text, choice.within), style, blocks, is_one_part)
 
 
-def _joined(document: Document, target: Target) -> tuple[str, list[Content]]:
+def joined(document: Document, target: Target) -> tuple[str, list[Content]]:
     """Return the notes of a document in order, with a line where each image belongs, and the images."""
     lines: list[str] = []
     images: list[Content] = []

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 def as_selector_range(wanted: CharRange) -> Range:
     """Return the range as a selector writes it: whole lines where it starts at the first character."""
+    if wanted.max_chars is not None and wanted.last == wanted.first:
+        return wanted
     if wanted.column > 1:
         return CharRange(wanted.first, wanted.column, wanted.last)
     return Lines(wanted.first, None if wanted.last is None else wanted.last - wanted.first + 1)
