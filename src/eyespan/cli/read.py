@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 HELP = """\
 usage: eyespan read PATH[:LINES]... [options]
 
-Shows files with line numbers: in colour on a terminal, plain in a pipe.
+Shows files with line numbers: in colour on a terminal, plain in a pipe. Source
+code has colours with the extra `color`: pip install 'eyespan[color]'.
 
   eyespan read app.py             all of it
   eyespan read app.py:10-20       lines 10 to 20
@@ -158,6 +159,7 @@ class _Reader:
             self._limits = Limits(max_line_bytes=4 * (MAX_LINE_CHARS + 1), max_line_chars=MAX_LINE_CHARS)
         self._is_terminal = terminal
         self._printer = printer
+        self._is_colored = isinstance(printer, Terminal) and printer.is_colored
         self._near: tuple[str, ...] = ()
         """Paths that the last wrong path may mean."""
 
@@ -270,7 +272,7 @@ class _Reader:
             # The first part shows that the file has what the target selects of it.
             first = next(parts, None)
             shown = iter(()) if first is None else _with_first(first, parts)
-            return lambda headed: self._write_parts(shown, name, progress, headed)
+            return lambda headed: self._write_parts(shown, name, progress, headed, one)
 
         try:
             try:
@@ -378,9 +380,18 @@ class _Reader:
 
     def _show(self, opened: Opened, target: Target, text: str, progress: _Progress, headed: bool) -> None:
         """Write what a target selects of an opened file. Raises: ReadError."""
-        self._write_parts(self._parts(opened, target), text, progress, headed)
+        self._write_parts(self._parts(opened, target), text, progress, headed, opened)
 
-    def _write_parts(self, parts: Iterator[tuple[str, Part]], text: str, progress: _Progress, headed: bool) -> None:
+    def _write_parts(
+        self,
+        parts: Iterator[tuple[str, Part]],
+        text: str,
+        progress: _Progress,
+        headed: bool,
+        opened: Opened | None = None,
+    ) -> None:
+        if isinstance(self._printer, Terminal):
+            self._printer.colored_lines = self._colored_lines(opened)
         is_first = True
         for wanted, part in parts:
             progress.clear()
@@ -391,6 +402,14 @@ class _Reader:
                 self._printer.header(text)
             is_first = False
             self._printer.part(part)
+
+    def _colored_lines(self, opened: Opened | None) -> dict[int, list[tuple[str, str]]]:
+        """Return the lines of a source text with colours, if the terminal shows them and the extra is installed."""
+        if opened is None or opened.kind != kinds.TEXT or not self._is_colored:
+            return {}
+        from eyespan.cli import highlight
+
+        return highlight.colored_lines(opened, opened.context) if highlight.is_installed() else {}
 
     def _check_lines(self, part: TextPart, wanted: str) -> None:
         """Raises: PastEnd, unless the file is empty."""

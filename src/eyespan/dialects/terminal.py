@@ -22,6 +22,10 @@ MAX_LINE_CHARS = 2000
 _DIM, _BOLD, _RESET = "\x1b[2m", "\x1b[1m", "\x1b[0m"
 
 
+def _visible(text: str) -> str:
+    return visible(text, keeps_tabs=True)
+
+
 class Terminal:
     """Formats the parts of documents for a person and passes them to `write`."""
 
@@ -31,7 +35,9 @@ class Terminal:
         self._write_bytes = write
         self._has_numbers = has_numbers
         self._is_terminal = is_terminal
-        self._is_colored = is_colored
+        self.is_colored = is_colored
+        self.colored_lines: dict[int, list[tuple[str, str]]] = {}
+        """The lines of the text that is written next, by number: pieces with the colour of each."""
         self._files = 0
         self._at_line_start = True
 
@@ -43,7 +49,7 @@ class Terminal:
         header = f"==> {visible(name)} <=="
         gap = ("" if self._at_line_start else "\n") + ("\n" if self._files else "")
         self._files += 1
-        self._write(f"{gap}{_BOLD}{header}{_RESET}\n" if self._is_colored else f"{gap}{header}\n")
+        self._write(f"{gap}{_BOLD}{header}{_RESET}\n" if self.is_colored else f"{gap}{header}\n")
 
     def part(self, part: Part) -> None:
         """Write one part of a document."""
@@ -71,7 +77,7 @@ class Terminal:
         """Write nothing: the reason is on standard error."""
 
     def _lines(self, part: TextPart) -> None:
-        if not self._is_terminal and not self._is_colored:
+        if not self._is_terminal and not self.is_colored:
             if self._has_numbers and part.first_line:
                 self._write(number(bytes(part.data), part.first_line, width=6, keep_ends=True))
             else:
@@ -88,11 +94,26 @@ class Terminal:
                     cut = visible(shown[:MAX_LINE_CHARS], keeps_tabs=True)
                     shown = f"{cut}... [line of {chars} characters]"
                 else:
-                    shown = visible(shown, keeps_tabs=True)
+                    shown = self._colored(line_number, shown)
+            elif self.colored_lines:
+                shown = self._colored(line_number, shown, visible=str)
             lead = ""
             if self._has_numbers and part.first_line:
-                lead = f"{_DIM}{line_number:>6}{_RESET}\t" if self._is_colored else f"{line_number:>6}\t"
+                lead = f"{_DIM}{line_number:>6}{_RESET}\t" if self.is_colored else f"{line_number:>6}\t"
             self._write(f"{lead}{shown}\n")
+
+    def _colored(self, line_number: int, line: str, visible: Callable[[str], str] = _visible) -> str:
+        """Return a line with the colours of its pieces, if these are the pieces of exactly this line."""
+        pieces = self.colored_lines.get(line_number, [])
+        if not pieces or "".join([piece for piece, _ in pieces]).removesuffix("\r") != line:
+            return visible(line)
+        left = len(line)
+        found = []
+        for piece, color in pieces:
+            text = visible(piece[:left])
+            left -= len(piece)
+            found.append(f"{color}{text}{_RESET}" if color and text else text)
+        return "".join(found)
 
     def _write(self, text: str) -> None:
         self._put(text.encode("utf-8", "backslashreplace"))
