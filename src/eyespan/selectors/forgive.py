@@ -218,7 +218,8 @@ class _Tries:
             name = target.path.rpartition("/")[2]
             # Only what looks like the name of a file is looked for: the other readings are whole messages.
             is_missing = (target.path, target.member, target.revision) in self._missing
-            if not is_missing or target.path in tried or target.revision or "." not in name.strip("."):
+            is_name = "." in name.strip(".") or (target.piece is not None and name[:1].isupper() and name.isalpha())
+            if not is_missing or target.path in tried or target.revision or not is_name or ":" in name:
                 continue
             is_part = " " in target.path and not self._text.startswith(target.path)
             if len(tried) >= MAX_LOCATED or is_part or "://" in target.path or _is_end(target.path, self._outside):

@@ -101,6 +101,8 @@ def _places_of_lines(lines: Sequence[str]) -> list[tuple[Target, ...]]:
     """
     found: list[tuple[Target, ...]] = []
     heading: tuple[Target, ...] = ()
+    unused: list[tuple[Target, ...]] = []
+    is_table = False
     marks: tuple[str, ...] = ("diff --git ",)
     if any(line.startswith("+++ ") for line in lines):
         marks = ("+++ ", "@@ ", "rename to ")
@@ -108,21 +110,40 @@ def _places_of_lines(lines: Sequence[str]) -> list[tuple[Target, ...]]:
     for line in dict.fromkeys(lines) if not is_diff else lines:
         if is_diff and not line.startswith(marks):
             continue
-        place = tuple(_hunk(line, heading) or _numbered(line, heading))
-        if place and found and found[-1] == heading:
-            found.pop()  # It was the heading of these lines, not a target of its own.
-        if not place:
+        table = _TABLE_HEADING.match(line) or _BRACKET_HEADING.match(line)
+        if table is not None:
+            line, is_table = table[1], True
+        place = tuple(_hunk(line, heading) or _numbered(line, heading, is_table=is_table))
+        if place:
+            # The headings of these lines are no targets of their own.
+            found = [one for one in found if one not in unused]
+            unused = []
+        else:
             place = tuple(_unique(_line_readings(line, is_alone=False)))
             bare = tuple([target for target in place if target.piece is None and _is_like_path(target.path)])
             if bare and "::" not in line and not any(isinstance(target.piece, Ranges) for target in place):
-                heading = place = bare
+                is_weak = bool(heading) and not any("/" in target.path for target in bare)
+                heading = tuple(_unique([*bare, *heading])) if is_weak else bare
+                unused = [*unused, bare] if is_weak else [bare]
+                place = bare
+                is_table = is_table and table is not None
             else:
                 place = tuple([target for target in place if target.piece is not None])
         if place and place not in found:
             found.append(place)
         if len(found) >= MAX_PLACES:
             break
-    return found
+    return _without_repeated(found)
+
+
+def _without_repeated(places: Sequence[tuple[Target, ...]]) -> list[tuple[Target, ...]]:
+    """Return the places without whole files of which another place names lines, such as the file of a command."""
+    with_lines = {target.path for place in places for target in place if isinstance(target.piece, Ranges)}
+    return [
+        place
+        for place in places
+        if any(target.piece is not None for target in place) or not any(one.path in with_lines for one in place)
+    ]
 
 
 def _is_like_path(text: str) -> bool:
@@ -138,12 +159,13 @@ def _hunk(line: str, heading: Sequence[Target]) -> list[Target]:
     return [Target(target.path, piece, target.member, target.revision) for target in heading]
 
 
-def _numbered(line: str, heading: Sequence[Target]) -> list[Target]:
-    match = _NUMBERED.match(line)
+def _numbered(line: str, heading: Sequence[Target], *, is_table: bool = False) -> list[Target]:
+    match = _NUMBERED.match(line) or (_TABLE_ROW.match(line) if is_table else None)
     if match is None or not heading:
         return []
-    line_number = number(match[1])
-    piece = Ranges((Place(line_number, number(match[2])) if match[2] else Lines(line_number, 1),))
+    digits, column = (match[1], None) if match.re is _TABLE_ROW else (match[1] or match[3], match[2])
+    line_number = number(digits)
+    piece = Ranges((Place(line_number, number(column)) if column else Lines(line_number, 1),))
     return [Target(target.path, piece, target.member, target.revision) for target in heading]
 
 
@@ -164,6 +186,8 @@ def _several_names(line: str) -> list[tuple[Target, ...]]:
 
 def _line_readings(line: str, *, is_alone: bool) -> Iterator[Target]:
     """Yield the readings of one line, in the order of the documentation. `is_alone`: no other line surrounds it."""
+    if " => " in line:
+        line = _RENAMED.sub(r"\2", line).replace("//", "/")
     bare = strip(line)
     for text in dict.fromkeys([bare, strip(_PREFIX.sub("", bare, count=1))]):
         yield from _decorated(text, is_exact=text == line)
@@ -179,6 +203,7 @@ def _line_readings(line: str, *, is_alone: bool) -> Iterator[Target]:
     if is_alone or "::" in line:
         yield from _tested(bare)
     yield from _located(line)
+    yield from _keyed(line)
     anchor = _ANCHOR.match(bare)
     if anchor is not None:
         for name in dict.fromkeys([anchor[2], anchor[2].replace("-", " ")]):
@@ -299,11 +324,25 @@ def _fenced(line: str) -> Iterator[Target]:
 
 
 def _tagged(line: str) -> Iterator[Target]:
-    """Yield the place of a line of a tags file, of `git blame -f`, or of a table of coverage."""
-    for pattern in (_TAG, _BLAME, _COVERAGE):
-        match = pattern.match(line)
+    """Yield the place of a line of a tags file, of `git blame -f`, of a table of coverage, of a log and the like."""
+    for match in [*[pattern.match(line) for pattern in _TAGS], _IN_FUNCTION.search(line)]:
         if match is not None:
-            yield from _respelled(Target(match[1], piece_of(match[2])))
+            yield from _respelled(Target(match["path"], piece_of(_BRANCH.sub("", match["line"]))))
+    match = _DOCSTRING.match(line)
+    if match is not None:
+        yield from _respelled(Target(match[1], Symbol(match[2].rpartition(".")[2])))
+        yield from _respelled(Target(match[1]))
+    match = _EXAMPLE_ID.search(line)
+    if match is not None:
+        yield from _respelled(Target(match[1]))
+
+
+def _keyed(line: str) -> Iterator[Target]:
+    """Yield the place of a record that has a path and a line under their names: JSON, XML, `key=value`."""
+    line_number = _LINE_KEY.search(line)
+    if line_number is not None:
+        for path in _PATH_KEY.findall(line)[:MAX_LOCATIONS]:
+            yield from _respelled(Target(path, Ranges((Lines(number(line_number[1]), 1),))))
 
 
 def _diff_header(text: str) -> Iterator[Target]:
@@ -330,7 +369,7 @@ def _located(line: str) -> Iterator[Target]:
         count += 1
         for path in _paths_before(line, match):
             yield from _respelled(Target(path, piece))
-            if "::" in path and _is_like_path(path.partition("::")[0]):
+            if "::" in path and not match["blank"] and _is_like_path(path.partition("::")[0]):
                 yield from _respelled(Target(path.partition("::")[0], piece))
 
 
@@ -391,11 +430,14 @@ def _paths_before(line: str, match: re.Match[str]) -> list[str]:
         if at >= 0:
             found.append(left[at + 1 :])
     found.append(left)
-    found.append(left.partition(" - ")[0])
-    found.append(found[-1].rpartition(" ")[2])
     words = left.split(" ")
+    if not match["blank"]:  # else the number may be one of the message, so the path is next to it
+        found.append(left.partition(" - ")[0])
+        found.append(found[-1].rpartition(" ")[2])
     for count in range(min(MAX_WORDS, len(words) - 1), 0, -1):
         found.append(" ".join(words[-count:]))
+    if match["blank"]:
+        return [path for path in dict.fromkeys([strip(path) for path in found]) if path]
     found += [word for word in reversed(words[-MAX_WORDS_BEFORE:]) if _is_like_path(strip(word))]
     token = left[1 + max([left.rfind(mark) for mark in _BEFORE_TOKEN]) :]
     found.append(token)
@@ -479,7 +521,13 @@ def _command_lines(text: str) -> Piece | None:
     if match is not None:
         return piece_of(f"1-{match[2]}" if match[1] == "head" else f"-{match[2]}")
     match = _EDITOR_LINE.search(text) or _LINES_OF.match(text)
-    return None if match is None else piece_of(match[1])
+    piece = None if match is None else piece_of(match[1])
+    if piece is not None:
+        return piece
+    match = _LINE_BEFORE.search(text)
+    if match is None:
+        return None
+    return Ranges((Place(number(match[1]), number(match[2])) if match[2] else Lines(number(match[1]), 1),))
 
 
 def _respelled(target: Target) -> Iterator[Target]:
@@ -547,13 +595,21 @@ _NUMBERS = re.compile(r"[0-9]{1,20}")
 _BEFORE_TOKEN = " \t\"'`“”‘’«»([{<>=|,;"
 _FILE = re.compile(r"[\w$-]{1,200}\.\w{1,8}")
 _HUNK = re.compile(r"@@ -[0-9]{1,15}(?:,[0-9]{1,15})? \+([0-9]{1,15})(?:,([0-9]{1,15}))? @@")
-_NUMBERED = re.compile(r"\s{0,8}([0-9]{1,9})(?::([0-9]{1,6})(?=[\s:])|[:\-|](?![0-9:])|:(?=[0-9]+:))")
+_NUMBERED = re.compile(
+    r"\s{0,20}([0-9]{1,9})(?::([0-9]{1,6})(?=[\s:])|[:\-|](?![0-9:])|:(?=[0-9]+:)|\s{0,4}[|\u2502\u2506\u250a](?=\s))"
+    r"|\s{0,8}[Ll](?:ine)?[:.]\s{0,20}([0-9]{1,9})(?=[\s|]|$)"
+)
+_TABLE_HEADING = re.compile(r"\s{0,8}Line\s{2,8}(\S{1,500}[./]\S{1,200})\s{0,200}$")
+_TABLE_ROW = re.compile(r"\s{0,8}([0-9]{1,9})\s{2,12}[^\s/.]{1,100}(?:\s|$)")
+_BRACKET_HEADING = re.compile(r"==\s\[(.{1,500})\]\s")
 _HEADERS = (
     re.compile(r"diff --git .{1,1000} (b/.{1,1000})$"),
     re.compile(r"(?:\+\+\+|---) ([^\t]{1,1000})(?:\t.{0,200})?$"),
     re.compile(r"(?:rename|copy) (?:to|from) (.{1,1000})$"),
+    re.compile(r"(?:rename|copy) (\S{1,1000}) \([0-9]{1,3}%\)$"),
     re.compile(r"(?:modified|new file|deleted|renamed|both modified|typechange|copied):\s{1,12}(?:.{1,500} -> )?(.+)$"),
     re.compile(r"(?:[ MADRCUT?!]{1,2}[0-9]{0,3}\s)\s?(?:[^\t]{1,500}(?: -> |\t))?(.+)$"),
+    re.compile(r"\S{1,500} => (\S{1,1000})\s{1,200}\|\s{1,20}[0-9]"),
     re.compile(r"(\S{1,1000})\s{1,200}\|\s{1,20}(?:[0-9]+\s[+-]{0,200}|Bin .{0,100})$"),
     re.compile(r"[-dlrwxsStT+.@]{10,12}\s.{1,200}\s[0-9:]{4,5}\s(.{1,1000})$"),
     re.compile(r"[0-9.]{1,12}[KMGTkmgt]?\s(\S{1,1000})$"),
@@ -576,9 +632,36 @@ _BARE_URL = re.compile(
 )
 _BRACES = re.compile(r"([^\s{}]{0,200})\{([^{}\s]{1,500},[^{}]{1,500})\}([^\s{}]{0,200})")
 _FENCE = re.compile(r"\s{0,8}`{3,}(?:\w{1,20}\s)?(?:([0-9]{1,9}:[0-9]{1,9}):)?([^\s`]{1,500})$")
-_TAG = re.compile(r"[^\t]{1,200}\t([^\t]{1,500})\t.{0,400}\bline:([0-9]{1,9})")
-_BLAME = re.compile(r"\^?[0-9a-f]{7,40}\s{1,4}([^\s(]{1,500})\s{1,200}\(.{1,200}\s([0-9]{1,9})\)(?:\s|$)")
-_COVERAGE = re.compile(r"(\S{1,500})\s{1,200}(?:[0-9]{1,9}\s{1,20}){2,4}[0-9.]{1,6}%\s{1,20}([0-9][0-9, \t-]{0,200})$")
+_TAGS = (
+    re.compile(r"[^\t]{1,200}\t(?P<path>[^\t]{1,500})\t.{0,400}\bline:(?P<line>[0-9]{1,9})"),
+    re.compile(r"[^\t]{1,200}\t(?P<path>[^\t]{1,500})\t(?P<line>[0-9]{1,9})(?:;\"|$)"),
+    # ctags -x and global: the line number precedes the path
+    re.compile(r"\S{1,200}\s{1,60}(?:\w{1,30}\s{1,40})?(?P<line>[0-9]{1,9})\s{1,4}(?P<path>\S{1,500}[./]\S{1,200})\s"),
+    re.compile(r"(?P<path>\S{1,500}\.\w{1,8}) [\w.$<>:~]{1,200} (?P<line>[0-9]{1,9}) \S"),  # cscope
+    re.compile(r"\^?[0-9a-f]{7,40}\s{1,4}(?P<path>[^\s(]{1,500})\s{1,200}\(.{1,200}\s(?P<line>[0-9]{1,9})\)(?:\s|$)"),
+    re.compile(
+        r"(?P<path>\S{1,500})\s{1,200}(?:[0-9]{1,9}\s{1,20}){2,4}[0-9.]{1,6}%\s{1,20}"
+        r"(?P<line>[0-9][0-9, \t>exit-]{0,200})$"
+    ),
+    # sass: a column after a blank
+    re.compile(r"\s{0,20}(?P<path>[^\s:]{1,500}[./]\S{1,200})\s{1,4}(?P<line>[0-9]{1,9}:[0-9]{1,6})\s{2}"),
+)
+_IN_FUNCTION = re.compile(  # a function between path and line, as loguru prints it
+    r"(?:^|[\s|])(?P<path>[^\s:|]{1,300}\.\w{1,8}):[^\W\d][\w.<>$]{0,100}:(?P<line>[0-9]{1,9})(?![0-9:])"
+)
+_BRANCH = re.compile(r"->(?:-?[0-9]{1,9}|exit)")
+_DOCSTRING = re.compile(r"(\S{1,500}\.\w{1,8}):docstring of ([\w.]{1,300}):")
+_EXAMPLE_ID = re.compile(r"([^\s'\"]{1,500}\.\w{1,8})\[[0-9:,]{1,60}\]")
+_RENAMED = re.compile(r"\{([^{}]{0,300}) => ([^{}]{0,300})\}")
+_LINE_KEY = re.compile(
+    r"""(?:^|[\s"'{,;<(\[])(?:start_?|begin_?)?line_?(?:number|no|num|start)?["']?\s?[:=]\s?["']?([0-9]{1,9})""",
+    re.IGNORECASE,
+)
+_PATH_KEY = re.compile(
+    r"""(?:^|[\s"'{,;<(\[])(?:source|abs|absolute|relative)?_?(?:file|path|filename|file_?path|uri|name)["']?\s?[:=]\s?"""
+    r"""["']?([^\s"',;<>|]{1,500}[./][^\s"',;<>|]{1,200})""",
+    re.IGNORECASE,
+)
 _PAGES = re.compile(
     r"([^\s]{1,1000}\.(?:pdf|PDF|ipynb))[\s:#,(]{1,4}(pages?|pp?\.?|cells?)?[\s=:.-]{0,2}([0-9][0-9\s-]{0,40})\)?"
 )
@@ -586,6 +669,9 @@ _ARCHIVE = re.compile(
     r"(\S{1,1000}?\.(?:zip|jar|war|ear|apk|whl|egg|tar|tgz|tbz2|txz|tar\.(?:gz|bz2|xz|zst)))(?::{1,2}|!/?|#|/)([^\s/:!#]\S{0,1000})$"
 )
 _LINES_OF = re.compile(r"(?:[Ll]ines?|L)\s?([0-9].{0,60}?)\s(?:of|in|from|at)\s")
+_LINE_BEFORE = re.compile(
+    r"(?:^|\s)(?:[Ll]ines?|[Ll]n)[\s:.]{1,2}([0-9]{1,9})(?:,?\s(?:col(?:umn)?|Col)[\s:.]{1,2}([0-9]{1,6}))?\b.{0,300}[./]"
+)
 _HEAD_OR_TAIL = re.compile(r"(head|tail)\s{1,4}-n?\s{0,4}([0-9]{1,12})\s")
 _RANGE_GONE_WRONG = re.compile(r"[\s0-9.,:;+>~\u221e*$-]{0,40}[0-9+>~\u221e*$-][\s.,:;)]{0,8}")
 _HEXADECIMAL = re.compile(r"[0-9a-f]{7,40}")
