@@ -40,6 +40,10 @@ def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
     """Serve until the host closes the connection or a signal ends the process. Returns the exit status."""
     try:
         if options.http is not None:
+            if options.tls_cert is None:
+                from eyespan.server.http.memory import import_asyncio_without_tls
+
+                import_asyncio_without_tls()
             from eyespan.server.http.app import serve as serve_http
 
             return serve_http(workspace_factory, options)

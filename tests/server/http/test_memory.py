@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import subprocess
 import sys
 
 import pytest
@@ -58,3 +59,14 @@ def test_the_library_of_this_machine_accepts_the_calls(monkeypatch):
         return known
 
     assert asyncio.run(run()) == hasattr(ctypes.CDLL(None), "malloc_trim")
+
+
+def test_a_server_without_tls_does_not_load_it_and_others_can():
+    code = (
+        "import sys; from eyespan.server.http.memory import import_asyncio_without_tls as run; run();"
+        "print('asyncio' in sys.modules, 'ssl' in sys.modules); import asyncio, ssl; run();"
+        "print(asyncio.run(asyncio.sleep(0, 'slept')), ssl.create_default_context().check_hostname)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == ["True", "False", "slept", "True"]

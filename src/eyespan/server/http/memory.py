@@ -8,6 +8,7 @@ suffice, since threads take turns anyway, and trimming returns their free memory
 from __future__ import annotations
 
 import ctypes
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,21 @@ if TYPE_CHECKING:
 MAX_ARENAS = 2
 TRIM_SECONDS = 10.0
 _M_ARENA_MAX = -8
+
+
+def import_asyncio_without_tls() -> None:
+    """Import asyncio as on a system without the module ssl, which takes 1 MB and serves only TLS of asyncio itself.
+
+    Others can import ssl afterwards. If one of the two is imported already, nothing changes.
+    """
+    if "asyncio" in sys.modules or "ssl" in sys.modules:
+        return
+    modules: dict[str, object] = sys.modules  # type: ignore[assignment]
+    modules["ssl"] = None
+    try:
+        import asyncio  # noqa: F401
+    finally:
+        del modules["ssl"]
 
 
 def return_free_memory(loop: asyncio.AbstractEventLoop) -> bool:

@@ -31,6 +31,8 @@ ACCEPT_PAUSE_SECONDS = 0.2
 """The time without new connections after the system had no descriptor for one."""
 MAX_UNSENT_BYTES = 256 * 1024 * 1024
 """Bytes of answers that clients have not received. Above it, the connections that wait for longest are closed."""
+RECEIVE_BYTES = 64 * 1024
+"""The most that one connection receives before the others have their turn."""
 MAX_OPENING = 256
 """Connections whose handshake is not complete."""
 HANDSHAKE_SECONDS = 5.0
@@ -54,6 +56,8 @@ class HttpServer:
         self.log = setup.log
         self.is_stopping = False
         self.date = b""
+        self.receive_buffer = memoryview(bytearray(RECEIVE_BYTES))
+        """The bytes that a connection has just received."""
         self._telemetry: Telemetry | None = None
         if setup.options.otel:
             from eyespan.server.telemetry import Telemetry
