@@ -251,13 +251,18 @@ class Stdio(JsonTarget):
                 raise Broken(f"request {number} is not answered once")
 
 
+MAX_COMPARED_BYTES = 8192
+"""Longer inputs may exceed the limit of headers at another byte, depending on how they arrive."""
+
+
 class Gate(Target):
     """The bytes of an HTTP connection: the parser, the checks and the answers."""
 
     name = "gate"
     invariant = (
-        "Nothing raised, and every answer has a status; a request passes only with one allowed Host, no Origin or an "
-        "allowed one, the right token, POST, JSON and one length."
+        "Nothing raised, every answer has a status, and the answers do not depend on how the bytes arrive; a request "
+        "passes only with one allowed Host, no Origin or an allowed one, the right token, the method of its path, and "
+        "with a body only as JSON of one length."
     )
     how = damage.TEXT
     TOKEN = "a-token-for-the-tests-0123456789"
@@ -283,6 +288,9 @@ class Gate(Target):
             head.replace("origin: http://127.0.0.1:8000\r\n", "").replace("/mcp", "/metrics").encode(),
             b"GET /healthz HTTP/1.1\r\nhost: localhost:8000\r\n\r\n",
             b"GET /.well-known/oauth-protected-resource HTTP/1.1\r\nhost: localhost:8000\r\nupgrade: x\r\n\r\n",
+            head.replace("/mcp", "/view/api/call").encode(),
+            (head.replace("POST /mcp", "GET /view/api/names?path=a") + head).encode(),
+            b"".join(b"GET /view%s HTTP/1.1\r\nhost: localhost:8000\r\n\r\n" % end for end in (b"", b"/", b"/page.js")),
         ]
 
     def open(self) -> None:
@@ -291,8 +299,10 @@ class Gate(Target):
         from eyespan.server.auth import Caller, Tokens
         from eyespan.server.auth.rate import SharedSlots
         from eyespan.server.http import connection
+        from eyespan.server.http.cancellation import Mailbox
         from eyespan.server.http.metrics import Metrics
         from eyespan.server.http.server import HttpServer
+        from eyespan.server.http.view import Page
         from eyespan.server.http.worker import WorkerSetup
         from eyespan.server.log import Log
         from eyespan.server.options import ServeOptions
@@ -306,19 +316,21 @@ class Gate(Target):
         setup = WorkerSetup(
             services=services,
             authenticator=Tokens({sha256(self.TOKEN.encode()).digest(): Caller("one")}),
-            options=ServeOptions(http=("127.0.0.1", 8000)),
+            options=ServeOptions(http=("127.0.0.1", 8000), view=True),
             listener=listener,
             port=8000,
             is_passed=False,
             metrics=Metrics(),
             slots=SharedSlots(),
+            mailbox=Mailbox(),
             log=Silent(),
             capacity=10,
+            page=Page(),
         )
         self.loop = asyncio.new_event_loop()
         self.server = HttpServer(self.loop, setup)
         # Rate limits are per minute and caller; this loop sends thousands of requests in a minute.
-        self.server.check_rate = lambda caller: None  # type: ignore[method-assign]
+        self.server.check_rate = lambda caller, **_: None  # type: ignore[method-assign]
         self.server._failures = _Unlimited()  # type: ignore[assignment]
         passed = self.passed = []
 
@@ -327,20 +339,31 @@ class Gate(Target):
                 passed.append(incoming)
                 self._send(202, b"", [])
 
+            _answer_page = _answer_message
+
         self.connection = Watched
 
     def close(self) -> None:
         self.loop.close()
 
     def check(self, data: bytes) -> str:
+        at = dice_of(data).randrange(len(data) + 1)
+        statuses = self._statuses([data[:at], data[at:]])
+        if len(data) < MAX_COMPARED_BYTES and statuses != (whole := self._statuses([data])):
+            raise Broken(f"in two pieces (at {at}): {statuses}, in one: {whole}")
+        return b" ".join(statuses).decode() or "nothing"
+
+    def _statuses(self, pieces: list[bytes]) -> list[bytes]:
+        """Return the statuses of the answers on a connection that receives these pieces."""
         self.passed.clear()
         transport = _Transport()
         made = self.connection(self.server)
         made.connection_made(transport)
-        for piece in (data[:70], data[70:]):
-            if not transport.is_closed:
-                made.data_received(piece)
-        self.loop.run_until_complete(asyncio.sleep(0))
+        for piece in pieces:
+            if not transport.is_closed and piece:
+                made.receive(piece)
+            for _ in range(len(self.passed) + 2):
+                self.loop.run_until_complete(asyncio.sleep(0))
         made.connection_lost(None)
         statuses = [part.split(b" ", 1)[0] for part in b"".join(transport.sent).split(b"HTTP/1.1 ")[1:]]
         for incoming in self.passed:
@@ -348,7 +371,7 @@ class Gate(Target):
                 raise Broken(f"passed: {incoming.method!r} {incoming.target!r} {incoming.headers!r}")
         if len(self.passed) > statuses.count(b"202"):
             raise Broken(f"{len(self.passed)} requests passed, answers: {statuses}")
-        return b" ".join(statuses).decode() or "nothing"
+        return statuses
 
     def _may_pass(self, incoming) -> bool:
         def values(name):
@@ -356,9 +379,11 @@ class Gate(Target):
 
         token = incoming.headers.get(b"authorization", ())
         kind, _, given = token[0].partition(b" ") if len(token) == 1 else (b"", b"", b"")
+        path = incoming.target.partition(b"?")[0]
+        is_data = path in (b"/view/api/state", b"/view/api/names", b"/view/api/activity")
         return (
-            incoming.target.partition(b"?")[0] == b"/mcp"
-            and incoming.method == b"POST"
+            (path in (b"/mcp", b"/view/api/call") or is_data)
+            and incoming.method == (b"GET" if is_data else b"POST")
             and len(values(b"host")) == 1
             and values(b"host")[0] in self.OWN
             and all(value in {b"http://" + host for host in self.OWN} for value in values(b"origin"))
@@ -366,7 +391,7 @@ class Gate(Target):
             and len(values(b"content-length")) + len(values(b"transfer-encoding")) < 2
             and kind.lower() == b"bearer"
             and given.strip() == self.TOKEN.encode()
-            and values(b"content-type")[0].startswith(b"application/json")
+            and (is_data or values(b"content-type")[0].startswith(b"application/json"))
         )
 
 

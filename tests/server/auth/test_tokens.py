@@ -105,7 +105,7 @@ def test_tokens_are_compared_in_full():
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        (b"[a]\nsha256 = \xff", "utf-8"),
+        (b"[a]\nsha256 = \xff", "not UTF-8 text"),
         (b"a = " + b"[" * 5000, "nested too deeply"),
         (b'[a]\ntoken_file = "no/such/file"', "cannot be read"),
         (b'[a]\ntoken_file = "\\u0000"', "cannot be read"),

@@ -144,9 +144,10 @@ class Connection(asyncio.BufferedProtocol):
         return self._server.receive_buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        self._receive(self._server.receive_buffer[:nbytes])
+        self.receive(self._server.receive_buffer[:nbytes])
 
-    def _receive(self, data: bytes | memoryview) -> None:
+    def receive(self, data: bytes | memoryview) -> None:
+        """Take bytes of the client. They are not used after the return."""
         if self._is_deaf:
             self._dropped_bytes += len(data)
             if self._dropped_bytes > MAX_DROPPED_BYTES:
@@ -253,7 +254,7 @@ class Connection(asyncio.BufferedProtocol):
             if name not in (b"upgrade", b"http2-settings"):
                 lines += [b"%s: %s" % (name, value) for value in values]
         self._parser = httptools.HttpRequestParser(self)
-        self._receive(b"\r\n".join(lines) + b"\r\n\r\n" + rest)
+        self.receive(b"\r\n".join(lines) + b"\r\n\r\n" + rest)
 
     # --- checks ----------------------------------------------------------------------------------------------------
 
