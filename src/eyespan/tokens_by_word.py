@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import re
 import zlib
+from collections import Counter
 
 SAFETY = 1.022
 """The factor above the fitted cost."""
@@ -119,9 +120,7 @@ def _groups(data: bytes) -> list[int]:
 
 def count(text: str) -> int:
     """Return about how many tokens a text is, rather too many than too few."""
-    pieces: dict[str, int] = {}
-    for piece in PIECES.findall(text):
-        pieces[piece] = pieces.get(piece, 0) + 1
+    pieces: Counter[str] = Counter(PIECES.findall(text))
     remembered = _remembered
     if len(remembered) > _MAX_REMEMBERED:
         remembered.clear()

@@ -111,6 +111,17 @@ def test_longer_lines_are_those_that_are_longer_once_decoded(backend, data, limi
 
 
 @both
+@untimed
+@given(
+    text=st.one_of(st.text(max_size=70), st.text("ab \t\n~\x1f\x7f\x80\r\0é", max_size=70)), before=st.integers(0, 40)
+)
+def test_plain_text_is_printable_ascii_with_tabs_and_line_feeds(backend, text, before):
+    text = "x" * before + text
+
+    assert backend.is_plain(text) == all(c in "\t\n" or " " <= c <= "~" for c in text)
+
+
+@both
 @pytest.mark.parametrize("at", [0, 1, 15, 16, 17, 63])
 def test_one_long_line_is_found_wherever_it_begins(backend, at):
     text = b"x" * at + b"\n" + b"y" * 65 + b"\r\n" + b"z" * 64 + b"\r\n" + "é".encode() * 64

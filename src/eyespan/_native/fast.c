@@ -36,7 +36,7 @@
 #endif
 
 enum {
-    REVISION = 10,          /* _native/__init__.py refuses a build of another contract */
+    REVISION = 11,          /* _native/__init__.py refuses a build of another contract */
     BLOCK = 1 << 20,        /* smaller reads pay for system calls, larger ones exceed the processor's cache */
     PAGE = 4096,
     SMALL = 32 << 20,       /* below this, fresh pages for whole blocks cost more than the system calls they save */
@@ -1152,6 +1152,42 @@ static PyObject *py_open_beneath(PyObject *module, PyObject *const *args, Py_ssi
 }
 #endif
 
+/* Returns True if a str is ASCII without control characters other than tabs and line feeds. */
+static PyObject *py_is_plain(PyObject *module, PyObject *text) {
+    (void)module;
+    Py_ssize_t length;
+    if (!PyUnicode_Check(text)) {
+        PyErr_SetString(PyExc_TypeError, "is_plain takes a str");
+        return NULL;
+    }
+    /* The UTF-8 of ASCII is the text itself; of any other text it would be made, and kept. */
+    if (PyUnicode_GetLength(text) == 0)
+        Py_RETURN_TRUE;
+    const byte *p = (const byte *)PyUnicode_AsUTF8AndSize(text, &length);
+    if (p == NULL) {
+        if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
+            return NULL;
+        PyErr_Clear();
+        Py_RETURN_FALSE;
+    }
+    size_t size = (size_t)length, at = 0;
+    int plain = 1;
+#ifdef USE_SSE2
+    const __m128i tab = _mm_set1_epi8('\t'), feed = _mm_set1_epi8('\n'), last = _mm_set1_epi8(0x1f);
+    const __m128i rubout = _mm_set1_epi8(0x7f);
+    for (; plain && size - at >= 16; at += 16) {
+        __m128i row = _mm_loadu_si128((const __m128i *)(p + at));
+        /* As signed numbers, bytes outside ASCII are below 0x20 too. */
+        __m128i odd = _mm_cmpgt_epi8(_mm_add_epi8(last, _mm_set1_epi8(1)), row);
+        odd = _mm_andnot_si128(_mm_or_si128(_mm_cmpeq_epi8(row, tab), _mm_cmpeq_epi8(row, feed)), odd);
+        plain = _mm_movemask_epi8(_mm_or_si128(odd, _mm_cmpeq_epi8(row, rubout))) == 0;
+    }
+#endif
+    for (; plain && at < size; at++)
+        plain = p[at] == '\t' || p[at] == '\n' || (p[at] >= 0x20 && p[at] < 0x7f);
+    return PyBool_FromLong(plain);
+}
+
 /* ---- weigh(text, scale): the cost of a text for tokens.py, in one pass.
  *
  * `scale(classes, weights)` prepares the tables. `classes` has the class of each byte: below 31, or more for a byte that
@@ -1300,6 +1336,7 @@ static PyMethodDef functions[] = {
     {"number", (PyCFunction)(void (*)(void))py_number, METH_FASTCALL | METH_KEYWORDS, NULL},
     {"number_counting", (PyCFunction)(void (*)(void))py_number_counting, METH_FASTCALL | METH_KEYWORDS, NULL},
     {"quote", py_quote, METH_O, NULL},
+    {"is_plain", py_is_plain, METH_O, NULL},
     {"longer", (PyCFunction)(void (*)(void))py_longer, METH_FASTCALL, NULL},
     {"scale", py_scale, METH_VARARGS, NULL},
     {"weigh", (PyCFunction)(void (*)(void))py_weigh, METH_FASTCALL, NULL},

@@ -51,6 +51,14 @@ def nth(data: bytes | bytearray | memoryview, n: int, start: int = 0) -> int:
     return at + 1
 
 
+_PLAIN = bytes([9, 10, *range(0x20, 0x7F)])
+
+
+def is_plain(text: str, /) -> bool:
+    """Return True if a text is ASCII without control characters other than tabs and line feeds."""
+    return text.isascii() and not text.encode().translate(None, _PLAIN)
+
+
 def longer(data: bytes | bytearray | memoryview, limit: int, in_chars: bool, /) -> int:
     """Return how many lines have more than `limit` characters, or bytes of UTF-8, once decoded.
 

@@ -5,7 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyespan import Workspace, tokens
-from eyespan.dialects.native.gutter import Row, Style, count_fitting, starts_after_gap
+from eyespan.dialects.native import text_facts
+from eyespan.dialects.native.fitted import digest, numbered_texts
+from eyespan.dialects.native.gutter import Row, Run, Style, count_fitting, starts_after_gap
+from eyespan.dialects.native.rows import extent, rows_of, runs
+from eyespan.model import TextPart
 
 
 @pytest.mark.parametrize(
@@ -32,6 +36,64 @@ def test_a_row_after_a_gap_is_numbered():
 
     assert Style().format(rows, [row.text for row in rows]) == ["1\ta", "", "7:3\tc"]
     assert starts_after_gap(rows) == [False, False, True]
+
+
+PARTS = st.builds(
+    lambda lines, first, column, cut_short: TextPart(
+        data="".join(lines).encode(),
+        first_line=first,
+        line_count=len("".join(lines).split("\n")) - (not "".join(lines) or "".join(lines).endswith("\n")),
+        total_lines=None,
+        more=cut_short,
+        column=column,
+        cut_short=cut_short and not "".join(lines).endswith("\n"),
+    ),
+    st.lists(st.sampled_from(["a", "", "\t", "  b", "\n", "\r\n", "\r", "é\u200b", "\ufeff"]), max_size=20),
+    st.sampled_from([0, 1, 3, 9, 98]),
+    st.sampled_from([1, 1, 7]),
+    st.booleans(),
+)
+STYLES = st.builds(Style, st.sampled_from(["\t", ":"]), st.sampled_from([0, 1, 2, 5]))
+
+
+@given(PARTS, STYLES, st.data())
+def test_rows_held_as_columns_are_the_same_rows(part, style, data):
+    run = rows_of(part)
+    start, stop = data.draw(st.tuples(st.integers(-3, 12), st.integers(-3, 25)))
+    rows = list(run)
+
+    assert isinstance(run, Run)
+    assert list(run[start:stop]) == rows[start:stop]
+    for some, same in ((run, rows), (run[start:], rows[start:]), (run[:stop], rows[:stop])):
+        texts = [row.text for row in same]
+        assert [some[at] for at in range(-len(same), len(same))] == same + same
+        assert style.format(some, texts) == style.format(same, texts)
+        assert starts_after_gap(some) == starts_after_gap(same)
+        assert (extent(some), runs(some)) == (extent(same), runs(same))
+        assert digest("key", some, texts) == digest("key", same, texts)
+        assert numbered_texts(some) == numbered_texts(same)
+
+
+@given(PARTS)
+def test_rows_are_the_lines_of_a_text_without_their_terminators(part):
+    rows = list(rows_of(part))
+    ends = ["\r\n" if row.has_cr else "\n" if row.has_newline else "" for row in rows]
+
+    assert "".join([row.text + end for row, end in zip(rows, ends, strict=True)]).encode() == part.data
+    assert [row.number for row in rows] == list(range(part.first_line, part.first_line + part.line_count))
+    assert [row.column for row in rows] == [part.column, *[1] * len(rows)][: len(rows)]
+    assert [row.is_cut for row in rows] == [False] * (len(rows) - 1) + [part.cut_short] * bool(rows)
+
+
+@given(PARTS)
+def test_a_look_at_the_whole_text_never_misses_a_fact(part):
+    rows = list(rows_of(part))
+    text = "\n".join([row.text for row in rows])
+
+    if list(text_facts.hidden([(row.number, row.column, row.text) for row in rows])):
+        assert text_facts.may_hide(text)
+    if text_facts.describe_indentation([(row.number, row.text) for row in rows]):
+        assert text_facts.may_mix_indentation(text)
 
 
 @given(st.lists(st.text("ab c", max_size=12), max_size=30), st.integers(0, 60), st.booleans())

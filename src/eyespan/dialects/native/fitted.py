@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eyespan import tokens
 from eyespan.dialects.native import own_lines, redaction, text_facts
-from eyespan.dialects.native.gutter import Row, count_fitting, starts_after_gap
+from eyespan.dialects.native.gutter import Row, Run, count_fitting, starts_after_gap
 from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS
 from eyespan.dialects.native.rows import extent, place_after
 from eyespan.dialects.native.versions import Digest
@@ -48,7 +48,7 @@ class Fitted:
     """Text ready to be shown."""
 
     lines: list[str]
-    rows: tuple[Row, ...]
+    rows: Sequence[Row] | Run
     """The rows among the lines."""
     hash: str
     left: list[CharRange]
@@ -69,7 +69,7 @@ def fit(frame: Frame, loaded: Loaded, max_tokens: int, outline: Outline | None) 
 
 def _fit(frame: Frame, loaded: Loaded, max_tokens: int | None, outline: Outline | None) -> Fitted:
     held, held_hash = _held(frame, loaded)
-    rows: Sequence[Row] = loaded.rows[held:]
+    rows: Sequence[Row] | Run = loaded.rows[held:]
     texts: Sequence[str] = loaded.texts[held:]
     lines: list[str] = []
     if held:
@@ -95,16 +95,20 @@ def _fit(frame: Frame, loaded: Loaded, max_tokens: int | None, outline: Outline 
         rows, texts, left = _fitting_rows(frame, loaded, held, room)
     value = digest(frame.key, rows, texts)
     lines.append(own_lines.header(_header(frame, loaded, rows, value)))
-    for line, is_after_gap in zip(frame.style.format(rows, texts), starts_after_gap(rows), strict=True):
-        if is_after_gap:
-            lines.append(own_lines.GAP)
-        lines.append(line)
+    formatted = frame.style.format(rows, texts)
+    if isinstance(rows, Run):
+        lines += formatted
+    else:
+        for line, is_after_gap in zip(formatted, starts_after_gap(rows), strict=True):
+            if is_after_gap:
+                lines.append(own_lines.GAP)
+            lines.append(line)
     notes = _notes(frame, loaded, rows, held_hash)
     if notes:
         lines.append(own_lines.note(notes))
     if outline is not None and not outline.symbols and "not finished" in outline.hint:
         lines.append(own_lines.note(f"{outline.hint}, so it is left out"))
-    return Fitted([*lines, *listed], tuple(rows), value, left)
+    return Fitted([*lines, *listed], rows, value, left)
 
 
 def _listed(frame: Frame, outline: Outline, max_tokens: int) -> list[str]:
@@ -120,12 +124,14 @@ def _listed(frame: Frame, outline: Outline, max_tokens: int) -> list[str]:
 
 def _fitting_rows(
     frame: Frame, loaded: Loaded, held: int, room: int
-) -> tuple[Sequence[Row], Sequence[str], list[CharRange]]:
+) -> tuple[Sequence[Row] | Run, Sequence[str], list[CharRange]]:
     """Return the rows that fit, the text shown for them, and what is left to read."""
     rows, texts = loaded.rows[held:], loaded.texts[held:]
     lines = frame.style.format(rows, texts)
     gap = own_lines.write([own_lines.GAP, ""])
-    counted = [gap + line if after else line for line, after in zip(lines, starts_after_gap(rows), strict=True)]
+    counted = lines
+    if not isinstance(rows, Run):
+        counted = [gap + line if after else line for line, after in zip(lines, starts_after_gap(rows), strict=True)]
     wanted = loaded.wanted
     if wanted.tail is not None:
         count = count_fitting(counted, room, tokens.estimate, at_end=True) or 1
@@ -242,7 +248,7 @@ def _left_after(loaded: Loaded, last: Row) -> list[CharRange]:
 # --- the words around the rows ---------------------------------------------------------------------------------------
 
 
-def _header(frame: Frame, loaded: Loaded, rows: Sequence[Row], value: str) -> str:
+def _header(frame: Frame, loaded: Loaded, rows: Sequence[Row] | Run, value: str) -> str:
     name, symbol = frame.name, loaded.wanted.symbol
     if not rows:
         return name
@@ -250,7 +256,7 @@ def _header(frame: Frame, loaded: Loaded, rows: Sequence[Row], value: str) -> st
     return f"{f'{name}::{symbol} ' if symbol else f'{name}:'}{extent(rows)}/{total} #{value}"
 
 
-def _notes(frame: Frame, loaded: Loaded, rows: Sequence[Row], held_hash: str) -> str:
+def _notes(frame: Frame, loaded: Loaded, rows: Sequence[Row] | Run, held_hash: str) -> str:
     """Return what cannot be seen in the text and matters, as one line; "" if there is nothing."""
     extra = loaded.extra
     notes = list(loaded.notes)
@@ -261,17 +267,20 @@ def _notes(frame: Frame, loaded: Loaded, rows: Sequence[Row], held_hash: str) ->
         notes.append(f"{encoding} by {'byte order mark' if found == 'bom' else found}{sure}")
     elif extra.get("bom"):
         notes.append("byte order mark")
-    ended = [row for row in rows if row.has_newline]
-    notes.append(
-        text_facts.describe_line_ends(
-            [row.number for row in ended if row.has_cr], [row.number for row in ended if not row.has_cr]
-        )
-    )
+    if not isinstance(rows, Run) or rows.has_cr:
+        ended = [row for row in rows if row.has_newline]
+        with_cr = [row.number for row in ended if row.has_cr]
+        notes.append(text_facts.describe_line_ends(with_cr, [row.number for row in ended if not row.has_cr]))
     last = rows[-1] if rows else None
     if last is not None and not last.is_cut and not last.has_newline:
         notes.append("no newline at the end")
-    notes.append(text_facts.describe_indentation([(row.number, row.text) for row in rows if row.column == 1]))
-    notes.append(text_facts.describe_hidden(text_facts.hidden([(row.number, row.column, row.text) for row in rows])))
+    # Nearly every text has neither, which a look at the whole text shows.
+    text = "\n".join(rows.texts if isinstance(rows, Run) else [row.text for row in rows])
+    if text_facts.may_mix_indentation(text):
+        notes.append(text_facts.describe_indentation([(row.number, row.text) for row in rows if row.column == 1]))
+    if text_facts.may_hide(text):
+        hidden = text_facts.hidden([(row.number, row.column, row.text) for row in rows])
+        notes.append(text_facts.describe_hidden(hidden))
     if extra.get("replaced"):
         lost = [row.number for row in rows if "\ufffd" in row.text]
         if lost:
@@ -288,10 +297,22 @@ def _notes(frame: Frame, loaded: Loaded, rows: Sequence[Row], held_hash: str) ->
 # --- what the caller holds -------------------------------------------------------------------------------------------
 
 
-def digest(key: str, rows: Sequence[Row], texts: Sequence[str]) -> str:
+def numbered_texts(rows: Sequence[Row] | Run) -> Sequence[tuple[int, str]]:
+    """Return the number and the text of each row."""
+    if isinstance(rows, Run):
+        return list(enumerate(rows.texts, rows.first))
+    return [(row.number, row.text) for row in rows]
+
+
+def digest(key: str, rows: Sequence[Row] | Run, texts: Sequence[str]) -> str:
     """Return the hash of these rows as they are shown."""
     state = Digest(key)
     following = 0
+    if isinstance(rows, Run):
+        if rows and rows.first != following:
+            state.start(rows.first, rows.column)
+        state.add_all(texts)
+        return state.value()
     for row, text in zip(rows, texts, strict=True):
         if row.number != following:
             state.start(row.number, row.column)
@@ -318,12 +339,12 @@ def _held(frame: Frame, loaded: Loaded) -> tuple[int, str]:
     return held, held_hash
 
 
-def _changes(frame: Frame, rows: Sequence[Row], held_hash: str) -> list[str]:
+def _changes(frame: Frame, rows: Sequence[Row] | Run, held_hash: str) -> list[str]:
     """Return which lines differ from those the caller holds, where the old version is remembered."""
     view = frame.view
     if not view.known:
         return []
-    lines = [(row.number, row.text) for row in rows]
+    lines = numbered_texts(rows)
     found = []
     for value in sorted(view.known - {held_hash}):
         changes = view.versions.changes(frame.key, value, lines)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eyespan.dialects.native import redaction
-from eyespan.dialects.native.gutter import Row
+from eyespan.dialects.native.gutter import Row, Run
 from eyespan.dialects.native.items import counted
 from eyespan.dialects.native.rows import merged, rows_of
 from eyespan.dialects.native.wanted import Wanted
@@ -29,8 +29,8 @@ class Loaded:
     wanted: Wanted
     """With ranges in file order that do not overlap."""
     facts: Facts
-    rows: tuple[Row, ...]
-    texts: tuple[str, ...]
+    rows: Sequence[Row] | Run
+    texts: Sequence[str]
     """The text shown for each row: its own, or with secrets replaced."""
     secrets: tuple[list[redaction.Secret], ...] | None
     """The secrets of each row, where they are looked for."""
@@ -62,16 +62,17 @@ def load(text: Text, wanted: Wanted, max_chars: int, *, redacts: bool) -> Loaded
         is_complete = _read_ranges(reading, ranges, max_chars)
     rows = reading.rows
     secrets = _secrets(text, rows) if redacts else None
+    texts: Sequence[str]
     if secrets is None:
-        texts = [row.text for row in rows]
+        texts = rows.texts if isinstance(rows, Run) else [row.text for row in rows]
     else:
         rows = _without_open_end(rows)
         texts = [redaction.redacted(row.text, found) for row, found in zip(rows, secrets, strict=True)]
     return Loaded(
         wanted=replace(wanted, ranges=ranges),
         facts=text.facts,
-        rows=tuple(rows),
-        texts=tuple(texts),
+        rows=rows,
+        texts=texts,
         secrets=None if secrets is None else tuple(secrets),
         is_complete=is_complete,
         total_lines=reading.total_lines,
@@ -109,14 +110,15 @@ class _Reading:
         self._text = text
         self._facts = text.facts
         self.notes = notes
-        self.rows: list[Row] = []
+        self.rows: Sequence[Row] | Run = ()
         self.total_lines: int | None = None
         self.extra: dict[str, Any] = {}
         self.has_changed = False
 
     def read(self, selection: CharRange | Tail) -> TextPart:
         part, document = self._text.read(selection)
-        self.rows += rows_of(part)
+        rows = rows_of(part)
+        self.rows = [*self.rows, *rows] if self.rows else rows
         if part.total_lines is not None:
             self.total_lines = part.total_lines
         self.has_changed = self.has_changed or document.facts.changed
@@ -133,7 +135,7 @@ class _Reading:
             self.notes.append("the file is empty" if not self._facts.size_bytes else "the file holds no text")
 
 
-def _secrets(text: Text, rows: Sequence[Row]) -> list[list[redaction.Secret]]:
+def _secrets(text: Text, rows: Sequence[Row] | Run) -> list[list[redaction.Secret]]:
     """Return the secrets of each row, also those that begin before the first one."""
     lines = [row.text for row in rows]
     first = rows[0] if rows else None
@@ -150,9 +152,9 @@ def _secrets(text: Text, rows: Sequence[Row]) -> list[list[redaction.Secret]]:
     return found
 
 
-def _without_open_end(rows: Sequence[Row]) -> list[Row]:
+def _without_open_end(rows: Sequence[Row] | Run) -> Sequence[Row] | Run:
     """Return the rows without the end of a cut line: a secret may continue after it, so the next call reads it."""
     last = rows[-1] if rows else None
     if last is None or not last.is_cut or len(last.text) <= redaction.MAX_SECRET_CHARS:
-        return list(rows)
+        return rows
     return [*rows[:-1], replace(last, text=last.text[: -redaction.MAX_SECRET_CHARS])]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eyespan.dialects.native.gutter import Row, starts_after_gap
+from eyespan.dialects.native.gutter import Row, Run, starts_after_gap
 from eyespan.model import CharRange, Lines, TextPart
 
 TYPE_CHECKING = False
@@ -21,21 +21,23 @@ def as_selector_range(wanted: CharRange) -> Range:
     return Lines(wanted.first, None if wanted.last is None else wanted.last - wanted.first + 1)
 
 
-def rows_of(part: TextPart) -> list[Row]:
+def rows_of(part: TextPart) -> Run:
     """Return the lines of a text part, without their terminators."""
     if not part.line_count:
-        return []
-    lines = part.data.decode("utf-8", "replace").split("\n")
+        return Run(part.first_line, [])
+    text = part.data.decode("utf-8", "replace")
+    lines = text.split("\n")
     last = lines.pop()
-    rows = []
-    number, column = part.first_line, part.column
-    for line in lines:
-        has_cr = line.endswith("\r")
-        rows.append(Row(number, column, line[:-1] if has_cr else line, has_cr))
-        number, column = number + 1, 1
-    if last or not lines:
-        rows.append(Row(number, column, last, is_cut=part.cut_short, has_newline=False))
-    return rows
+    has_cr: list[bool] = []
+    if "\r\n" in text:
+        has_cr = [line.endswith("\r") for line in lines]
+        lines = [line[:-1] if is_marked else line for line, is_marked in zip(lines, has_cr, strict=True)]
+    if not last and lines:
+        return Run(part.first_line, lines, column=part.column, has_cr=has_cr)
+    lines.append(last)
+    if has_cr:
+        has_cr.append(False)
+    return Run(part.first_line, lines, column=part.column, has_cr=has_cr, is_cut=part.cut_short, has_newline=False)
 
 
 def merged(ranges: Sequence[CharRange]) -> list[CharRange]:
@@ -63,18 +65,22 @@ def place_after(row: Row) -> tuple[int, int]:
     return (row.number, row.column + len(row.text)) if row.is_cut else (row.number + 1, 1)
 
 
-def runs(rows: Sequence[Row]) -> list[CharRange]:
+def runs(rows: Sequence[Row] | Run) -> list[CharRange]:
     """Return one range for each run of rows without a gap."""
     return [CharRange(run[0].number, run[0].column, run[-1].number) for run in _split(rows)]
 
 
-def _split(rows: Sequence[Row]) -> list[Sequence[Row]]:
+def _split(rows: Sequence[Row] | Run) -> list[Sequence[Row]] | list[Run]:
     """Return the rows in runs without a gap."""
+    if not rows:
+        return []
+    if isinstance(rows, Run):
+        return [rows]
     starts = [at for at, is_after_gap in enumerate(starts_after_gap(rows)) if is_after_gap or not at]
     return [rows[start:end] for start, end in zip(starts, [*starts[1:], len(rows)], strict=True)]
 
 
-def extent(rows: Sequence[Row]) -> str:
+def extent(rows: Sequence[Row] | Run) -> str:
     """Return the lines shown, with the character where a line is shown in part: `1-12`, `1:2001-1:4000`, `1-5,9`."""
     parts = []
     for run in _split(rows):

@@ -141,7 +141,7 @@ def _lines(text: Text, ranges: Sequence[CharRange], notes: list[str], stopped: l
             if not rows:
                 break
             if rows[-1].is_cut and len(rows) > 1:
-                rows.pop()
+                rows = rows[:-1]
             elif rows[-1].is_cut:
                 notes.append(f"only the first {CHUNK_CHARS} characters of line {rows[-1].number} were searched")
             for row in rows:

@@ -34,7 +34,7 @@ class TailItem:
         self._numbered = f"{self._base}:1,-{count}"
         part, document = text.read(Tail(min(count, MAX_ROWS), numbered=False))
         self._rows = rows_of(part)
-        self._texts = [row.text for row in self._rows]
+        self._texts = list(self._rows.texts)
         if view.redacts:
             found = redaction.secrets(self._texts)
             self._texts = [redaction.redacted(row.text, one) for row, one in zip(self._rows, found, strict=True)]

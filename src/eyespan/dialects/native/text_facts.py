@@ -6,6 +6,8 @@ feed there is none. The text itself is not changed.
 
 from __future__ import annotations
 
+from eyespan import _native
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -26,6 +28,16 @@ _HIDDEN = frozenset(
     ]
 )  # fmt: skip
 _JOINERS = "\u200c\u200d"
+
+
+def may_hide(text: str) -> bool:
+    """Return False if a text has no hidden character; True if `hidden` has to look for one."""
+    return not (text.isascii() and _native.is_plain(text))
+
+
+def may_mix_indentation(text: str) -> bool:
+    """Return False if no line, or every line, is indented with tabs; True if `describe_indentation` has to look."""
+    return "\t" in text and (text.startswith("  ") or "\n  " in text)
 
 
 def hidden(lines: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, int]]:

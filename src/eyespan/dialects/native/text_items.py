@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from eyespan import tokens
 from eyespan.dialects.native import own_lines
-from eyespan.dialects.native.fitted import Fitted, Frame, fit, fit_all
+from eyespan.dialects.native.fitted import Fitted, Frame, fit, fit_all, numbered_texts
+from eyespan.dialects.native.gutter import Run
 from eyespan.dialects.native.items import Shown
 from eyespan.dialects.native.loaded import load
 from eyespan.dialects.native.rows import as_selector_range, runs
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from eyespan.dialects.native.gutter import Style
+    from eyespan.dialects.native.gutter import Row, Style
     from eyespan.dialects.native.items import View
     from eyespan.dialects.native.loaded import Loaded
     from eyespan.dialects.native.text import Text
@@ -89,10 +90,12 @@ class TextItem:
         self._full: Fitted | None = None
         self._outline: Outline | None = None
         self._has_outline = False
+        self._full_cost = 0
         self._text_need = view.budget + 1
         if loaded.is_complete:
             self._full = fit_all(self._frame, loaded)
-            self._text_need = tokens.estimate(own_lines.write(self._full.lines)) + 1 + self._match_tokens()
+            self._full_cost = tokens.estimate(own_lines.write(self._full.lines))
+            self._text_need = self._full_cost + 1 + self._match_tokens()
 
     def need(self) -> int:
         return self._text_need + IMAGE_TOKENS * len(self._plan.blocks)
@@ -116,15 +119,17 @@ class TextItem:
         if fitted is None or self._text_need > max_tokens:
             outline = self._symbols() if loaded.wanted.is_whole else None
             fitted = fit(frame, loaded, max_tokens - self._match_tokens(), outline)
-        lines = [*fitted.lines, *self._match_notes(fitted)]
-        cost = tokens.estimate(own_lines.write(lines))
+        notes = self._match_notes(fitted)
+        lines = [*fitted.lines, *notes]
+        is_full = fitted is self._full and not notes
+        cost = self._full_cost if is_full else tokens.estimate(own_lines.write(lines))
         left = self._left(fitted)
         following = left[0] if left else None
         facts: dict[str, Any] = {
             "path": loaded.facts.path,
             "selector": _selector(frame.base, runs(fitted.rows)) if fitted.rows else self.selector,
             "hash": fitted.hash,
-            "lines": len({row.number for row in fitted.rows}),
+            "lines": _line_count(fitted.rows),
             "total_lines": loaded.total_lines,
             "tokens": cost,
             "next": following,
@@ -134,7 +139,7 @@ class TextItem:
         if fitted.is_unchanged:
             facts["unchanged"] = True
         elif fitted.rows:
-            self._view.versions.keep(frame.key, fitted.hash, [(row.number, row.text) for row in fitted.rows])
+            self._view.versions.keep(frame.key, fitted.hash, numbered_texts(fitted.rows))
         return Shown(tuple(lines), facts, left)
 
     def _symbols(self) -> Outline | None:
@@ -183,6 +188,10 @@ class TextItem:
         more = len(matches) - MAX_NAMED_MATCHES
         text = f"match: {'; '.join(texts)}{f' and {more} more' if more > 0 else ''}"
         return [own_lines.note(text)] if matches else []
+
+
+def _line_count(rows: Sequence[Row] | Run) -> int:
+    return len(rows) if isinstance(rows, Run) else len({row.number for row in rows})
 
 
 def make_item(plans: Sequence[TextPlan], view: View) -> TextItem:

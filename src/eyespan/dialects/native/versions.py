@@ -46,6 +46,10 @@ class Digest:
         """Add one line, or the part of it that is shown."""
         self._state.update(text.encode("utf-8", "surrogatepass") + b"\n")
 
+    def add_all(self, texts: Iterable[str]) -> None:
+        """Add several lines; the hash is the same as after adding each."""
+        self._state.update("\n".join([*texts, ""]).encode("utf-8", "surrogatepass"))
+
     def value(self) -> str:
         """Return the hash of all text so far."""
         return f"{int.from_bytes(self._state.digest(), 'big') % 10**DIGITS:0{DIGITS}}"
@@ -96,6 +100,8 @@ class Versions:
     def keep(self, path: str, value: str, lines: Iterable[tuple[int, str]]) -> None:
         """Add what was shown under this hash; drop the oldest versions if there are too many lines."""
         key = (path, value)
+        if key in self._versions:
+            return
         version = Version.of(lines)
         with self._lock:
             if key in self._versions or len(version.numbers) > self.max_lines:
