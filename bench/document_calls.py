@@ -74,6 +74,32 @@ def markitdown(path):
     return _kept["markitdown"].convert(path).text_content
 
 
+def kreuzberg(path):
+    from kreuzberg import extract_file_sync
+
+    return extract_file_sync(str(path)).content
+
+
+_DOCLING = {
+    ".docx": ("DOCX", "msword_backend", "MsWordDocumentBackend"),
+    ".pptx": ("PPTX", "mspowerpoint_backend", "MsPowerpointDocumentBackend"),
+    ".xlsx": ("XLSX", "msexcel_backend", "MsExcelDocumentBackend"),
+}
+
+
+def docling(path):
+    """Convert with the reader of the format alone; the converter of the package imports models for PDFs first."""
+    from importlib import import_module
+
+    from docling.datamodel.base_models import InputFormat
+    from docling.datamodel.document import InputDocument
+
+    kind, module, name = _DOCLING[path.suffix]
+    backend = getattr(import_module(f"docling.backend.{module}"), name)
+    opened = InputDocument(path_or_stream=path, format=InputFormat[kind], backend=backend)
+    return opened._backend.convert().export_to_markdown()
+
+
 def _read(path, kind, **options):
     from eyespan import Workspace
     from eyespan.model import DocumentOptions, ReadRequest
@@ -90,6 +116,14 @@ def eyespan_pdf(path):
 
     parts = _read(path, "pdf", pdf=PdfOptions(max_pages=10_000, has_images=False)).parts
     return "\n".join(part.text.partition("\n")[2] for part in parts)
+
+
+def eyespan_layout(path):
+    """Return every page as `native` shows it."""
+    from eyespan.model import PdfOptions
+
+    parts = _read(path, "pdf", pdf=PdfOptions(max_pages=10_000, has_images=False, has_layout=True)).parts
+    return "\n".join(part.text for part in parts)
 
 
 def eyespan_page(path, number=250):

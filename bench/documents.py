@@ -3,13 +3,15 @@
     python bench/documents.py                 everything: peers are installed, files made, some five minutes
     python bench/documents.py pdf-all jpeg    some rows
     python bench/documents.py --quick         small files, one pass: shows that it runs
+    python bench/documents.py --baseline DIR  also an earlier release: a checkout with its environment in .venv
 
 Every contender runs in a separate process, with one call on a small file before those that count; contenders take
 turns within each pass. The figure is the median of all passes. One more process for each makes a single call, imports
 and the start of our worker included: the cold figure. Every answer is compared with the contents of the file: one that
 is wrong, or missing after --limit seconds, is a failure and never a time. Memory is the peak of the process; ours
 decodes in another one, so the decoder also runs alone. Peers and files are kept below the cache directory of
-bench/run.py.
+bench/run.py. kreuzberg runs outside any sandbox, in which it does not work. docling runs by its readers of office files
+alone: for PDFs it needs models that it downloads.
 
 A whole run writes documents.json and DOCUMENTS.md beside this file; any other run writes to the cache directory.
 """
@@ -42,8 +44,11 @@ PEERS = {
     "pypdf": ("pypdf", "7.0.1", ""),
     "pdfminer": ("pdfminer.six", "20260107", ""),
     "markitdown": ("markitdown", "0.1.8", "[pdf,docx,pptx,xlsx]"),
+    "kreuzberg": ("kreuzberg", "4.10.4", ""),
+    "docling": ("docling-slim", "2.143.0", "[format-docx,format-pptx,format-xlsx]"),
 }
-OWN, DECODER = "eyespan", "eyespan, its decoder alone"
+OWN, DECODER, TABLES = "eyespan", "eyespan, its decoder alone", "eyespan, with tables, links and forms"
+BEFORE, BASELINE = "eyespan, release before", "baseline"
 
 
 class Contender(NamedTuple):
@@ -66,7 +71,7 @@ class Case(NamedTuple):
 
 
 def _ours(call, decoder=""):
-    found = [Contender(OWN, "eyespan", call)]
+    found = [Contender(OWN, "eyespan", call), Contender(BEFORE, "eyespan", call, BASELINE)]
     return [*found, Contender(DECODER, "eyespan", decoder)] if decoder else found
 
 
@@ -75,6 +80,8 @@ PILLOW = (
     Contender("Pillow, thumbnail", "peer", "pillow_thumbnail"),
 )
 MARKITDOWN = Contender("markitdown", "peer", "markitdown", "markitdown")
+KREUZBERG = Contender("kreuzberg", "peer", "kreuzberg", "kreuzberg")
+OFFICE = (MARKITDOWN, KREUZBERG, Contender("docling", "peer", "docling", "docling"))
 CASES = {
     "pdf-all": Case(
         "all text of a PDF of 300 pages",
@@ -83,10 +90,12 @@ CASES = {
         "all_pages",
         (
             *_ours("eyespan_pdf", "decoder_pdf"),
+            Contender(TABLES, "eyespan", "eyespan_layout"),
             Contender("bare pdfium", "floor", "pdfium"),
             Contender("pypdf", "peer", "pypdf", "pypdf"),
             Contender("pdfminer.six", "peer", "pdfminer", "pdfminer"),
             MARKITDOWN,
+            KREUZBERG,
         ),
     ),
     "pdf-page": Case(
@@ -121,27 +130,28 @@ CASES = {
         "rows.xlsx",
         files.make_sheet,
         "all_rows",
-        (*_ours("eyespan_text", "decoder_text"), MARKITDOWN),
+        (*_ours("eyespan_text", "decoder_text"), *OFFICE),
     ),
     "docx": Case(
         "a document of 2,000 paragraphs",
         "paragraphs.docx",
         files.make_docx,
         "paragraphs",
-        (*_ours("eyespan_text", "decoder_text"), MARKITDOWN),
+        (*_ours("eyespan_text", "decoder_text"), *OFFICE),
     ),
     "pptx": Case(
         "200 slides with notes",
         "slides.pptx",
         files.make_pptx,
         "all_slides",
-        (*_ours("eyespan_text", "decoder_text"), MARKITDOWN),
+        (*_ours("eyespan_text", "decoder_text"), *OFFICE),
     ),
     "worker": Case("an empty job of the worker", "text.pdf", files.make_pdf, "process", tuple(_ours("empty_job"))),
 }
 # `at_most` and `at_least` compare these: (row, contender), by default its median in milliseconds.
 GOALS = (
     ("pdf-all", "1.2 times bare pdfium", "at_most", 1.2, "times", OWN, "bare pdfium"),
+    ("pdf-all", "2 times bare pdfium with tables", "at_most", 2, "times", TABLES, "bare pdfium"),
     ("pdf-all", "5 times faster than pypdf", "at_least", 5, "times faster", OWN, "pypdf"),
     ("pdf-page", "flat: page 250 no slower than 1.2 times page 5", "at_most", 1.2, "times", OWN, ("pdf-page-5", OWN)),
     ("jpeg", "2.5 times faster than plain Pillow", "at_least", 2.5, "times faster", OWN, "Pillow, plain"),
@@ -150,6 +160,10 @@ GOALS = (
     ("docx", "20 times faster than markitdown", "at_least", 20, "times faster", OWN, "markitdown"),
     ("pptx", "20 times faster than markitdown", "at_least", 20, "times faster", OWN, "markitdown"),
     ("worker", "10 ms", "at_most", 10, "ms", OWN, None),
+    *(
+        (row, "1.5 times the release before", "at_most", 1.5, "times", OWN, BEFORE)
+        for row in ("pdf-all", "pdf-page", "jpeg", "png", "sheet", "docx", "pptx")
+    ),
 )
 REASONS = {
     # (row, beginning of the goal): the measured reason why it is missed. Shown only where it is missed.
@@ -274,9 +288,12 @@ class Run:
         size = "small" if self.options.quick else "full"
         small = "-" if cold else str(folder / "small" / case.file)
         calls = ("1", "0") if cold else (str(self.options.calls), str(self.options.seconds))
-        command = [sys.executable, str(HERE / "document_calls.py"), contender.call, str(folder / size / case.file)]
+        python, script = sys.executable, HERE / "document_calls.py"
+        if contender.peer == BASELINE:
+            python, script = (self.options.baseline / part for part in (".venv/bin/python", "bench/document_calls.py"))
+        command = [str(python), str(script), contender.call, str(folder / size / case.file)]
         env = dict(os.environ)
-        if contender.peer:
+        if contender.peer in PEERS:
             env["PYTHONPATH"] = str(folder / "peers" / f"{contender.peer}-{PEERS[contender.peer][1]}")
         try:
             done = subprocess.run(
@@ -334,8 +351,8 @@ def markdown(results) -> str:
         f"{results['passes']} passes, {results['seconds'] // 60 + 1} minutes. {machine['processor']}, "
         f"{machine['cores']} cores, {machine['memory_gb']} GB, {machine['system']}, Python {machine['python']}; "
         f"load before the run {results['load_before']}. Peers: "
-        + ", ".join(f"{PEERS[name][0]} {PEERS[name][1]}" for name in PEERS)
-        + "".join(f"; missing: {PEERS[name][0]} ({why})" for name, why in results["missing"].items() if why)
+        + ", ".join(f"{PEERS[name][0]} {version}" for name, version in results["peers"].items())
+        + "".join(f"; missing: {_peer_name(name)} ({why})" for name, why in results["missing"].items() if why)
         + ".",
         "",
         "Made by `python bench/documents.py`, which installs the peers and makes the files; nothing here is written by "
@@ -376,6 +393,10 @@ def markdown(results) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _peer_name(peer):
+    return BEFORE if peer == BASELINE else PEERS[peer][0]
+
+
 def make_files(cache):
     for size in ("small", "full"):
         for case in CASES.values():
@@ -397,6 +418,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1.5, help="and no more of them after so long")
     parser.add_argument("--limit", type=float, default=120, help="seconds a turn may take")
     parser.add_argument("--no-peers", action="store_true", help="without what has to be installed")
+    parser.add_argument("--baseline", type=Path, metavar="DIR", help="a checkout of an earlier release")
     parser.add_argument("--cache", type=Path, default=peers.cache_folder())
     parser.add_argument("--out", type=Path, help="where the results go")
     options = parser.parse_args()
@@ -411,9 +433,11 @@ def main() -> int:
 
     cache = options.cache.resolve()
     missing = {peer: "not asked for" if options.no_peers else install_peer(peer, cache) for peer in PEERS}
+    if options.baseline is None:
+        missing[BASELINE] = "not asked for"
     for peer, why in missing.items():
         if why:
-            tell(f"missing: {PEERS[peer][0]}: {why}")
+            tell(f"missing: {_peer_name(peer)}: {why}")
     make_files(cache)
     load = os.getloadavg()[0]
     if load > BUSY_LOAD:
