@@ -13,6 +13,7 @@ import time
 import pytest
 
 from eyespan.server.http import tls
+from eyespan.server.http.server import MAX_OPENING
 from eyespan.server.options import InvalidOptions
 
 from .test_listening import ask, end, start
@@ -94,3 +95,17 @@ def test_a_rejected_request_is_answered_over_tls_too(place, tmp_path):
     end(process)
 
     assert status == 421
+
+
+@openssl
+def test_handshakes_that_do_not_proceed_keep_no_client_out(place, tmp_path):
+    paths = make(tmp_path, "first")
+    process, banner = start(place, "--http", "127.0.0.1:0", "--tls-cert", str(paths[0]), "--tls-key", str(paths[1]))
+    port = int(banner.partition("https://127.0.0.1:")[2].partition("/")[0])
+    silent = [socket.create_connection(("127.0.0.1", port), 30) for _ in range(MAX_OPENING + 10)]
+    found = name_and_status(port, paths[:1])
+    for link in silent:
+        link.close()
+
+    assert found == ("first", 200)
+    assert end(process) == 0

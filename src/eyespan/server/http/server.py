@@ -85,7 +85,8 @@ class HttpServer:
         self._secrets_version = 0
         self._capacity = setup.capacity
         self._connections: set[Connection] = set()
-        self._opening: set[asyncio.Task[object]] = set()
+        self._opening: dict[asyncio.Task[None], socket.socket] = {}
+        """Connections that are made or in a handshake, the oldest first."""
         self._ended: asyncio.Future[None] = loop.create_future()
 
     def now(self) -> float:
@@ -148,12 +149,16 @@ class HttpServer:
             return False
         link.setblocking(False)
         if len(self._opening) >= MAX_OPENING:
-            link.close()  # handshakes of TLS that do not proceed
-            return True
+            next(iter(self._opening)).cancel()  # a handshake of TLS that has not proceeded for longest makes place
         task = self.loop.create_task(self._open(link))
-        self._opening.add(task)
-        task.add_done_callback(self._opening.discard)
+        self._opening[task] = link
+        task.add_done_callback(self._opened)
         return True
+
+    def _opened(self, task: asyncio.Task[None]) -> None:
+        link = self._opening.pop(task)
+        if task.cancelled():
+            link.close()
 
     async def _open(self, link: socket.socket) -> None:
         try:
