@@ -391,3 +391,16 @@ def test_before_waiting_is_called_once_before_the_first_thread(monkeypatch):
         blocking.within(CallContext(HANG_SECONDS), lambda _: None)
 
     assert reported == [threading.get_ident()]
+
+
+def test_a_thread_that_was_at_work_until_the_deadline_is_slow_and_does_not_hang():
+    def work(context):
+        while True:
+            context.check()
+            time.sleep(0.001)
+
+    with pytest.raises(TimedOut) as raised:
+        blocking.within(CallContext(deadline_seconds=0.2), work, path="x")
+
+    assert not raised.value.hangs
+    settle()  # the thread ends by itself, because its caller's deadline has passed

@@ -56,6 +56,18 @@ def test_files_are_ranked_by_the_use_of_their_names():
     assert found.directories == (("", 6, sizes), ("tests/", 1, len(FILES["tests/test_core.py"])))
 
 
+def test_a_scan_that_takes_too_long_ends_and_the_next_map_continues():
+    cache = MapCache()
+    answers = iter([False, False, True])
+    first = cache.make(_survey_of(FILES, []), _everything, lambda: next(answers))
+    reads = []
+    second = cache.make(_survey_of(FILES, reads), _everything)
+
+    assert (first.is_partial, first.scanned, len(first.files)) == (True, 2, 6)
+    assert second == MapCache().make(_survey_of(FILES, []), _everything)
+    assert len(reads) == second.scanned - 2
+
+
 def test_the_same_tree_has_the_same_map():
     shuffled = dict(sorted(FILES.items(), reverse=True))
 

@@ -37,6 +37,8 @@ MAX_THREADS = 64
 MAX_WAITING = 128
 IDLE_SECONDS = 2.0
 """The time that a thread waits for more work, because starting a thread takes longer than waking one."""
+_SILENT_SECONDS = 1.0
+"""A thread that was at work within this time before the deadline is slow; any other waits for its file system."""
 _CHECK_SECONDS = 0.1
 """The time between two checks for cancellation while a caller waits."""
 
@@ -74,9 +76,15 @@ class Relay(CallContext):
         super().__init__()
         self._outer = self._caller = outer
         self.progress: tuple[int, int] | None = None
+        self.signs = 0
+        """The number of times that the thread was seen at work."""
+
+    def check(self) -> None:
+        self.signs += 1
+        self._caller.check()
 
     def advance(self, done_bytes: int, total_bytes: int) -> None:
-        self._caller.check()
+        self.check()
         self.progress = (done_bytes, total_bytes)
 
     def charge(self, size_bytes: int) -> None:
@@ -294,6 +302,7 @@ def within(
 def _wait(pool: _Pool, job: _Job, context: CallContext, relay: Relay, path: str) -> None:
     """Wait for a job. Raises: TimedOut, Stuck, Cancelled, KeyboardInterrupt, and what reporting progress raises."""
     reported = None
+    signs, silent_seconds = relay.signs, 0.0
     while True:
         left = context.left()
         wait = _CHECK_SECONDS if left is None else min(_CHECK_SECONDS, left)
@@ -301,8 +310,12 @@ def _wait(pool: _Pool, job: _Job, context: CallContext, relay: Relay, path: str)
             return
         if context.cancelled:
             raise Cancelled(path)
+        silent_seconds = silent_seconds + wait if relay.signs == signs else 0.0
+        signs = relay.signs
         if left is not None and left <= wait:
-            raise TimedOut(path, seconds=context.seconds or 0.0, hangs=True)
+            seconds = context.seconds or 0.0
+            hangs = not signs or silent_seconds > min(_SILENT_SECONDS, seconds / 4)
+            raise TimedOut(path, seconds=seconds, hangs=hangs)
         if not job.is_started and (count := pool.hanging(job.key)):
             raise Stuck(path, count=count)
         if relay.progress is not reported and relay.progress is not None:

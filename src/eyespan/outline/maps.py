@@ -15,7 +15,7 @@ from math import log2
 
 from eyespan.hashes import blake2b
 from eyespan.outline import language_of, quick
-from eyespan.record import record
+from eyespan.record import record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,6 +83,12 @@ class TreeMap:
     is_complete: bool
     scanned: int
     """The number of files whose names were looked for."""
+    is_partial: bool = False
+    """The time for it ended before all names were found; the next map of the tree continues."""
+
+
+class _OutOfTime(Exception):
+    """Ends the scan of files."""
 
 
 class _State:
@@ -105,19 +111,27 @@ class MapCache:
         self._lock = allocate_lock()
         self._state = _State()
 
-    def make(self, survey_with: Callable[[Choose, Take, int], Survey], accepts: Callable[[str], bool]) -> TreeMap:
+    def make(
+        self,
+        survey_with: Callable[[Choose, Take, int], Survey],
+        accepts: Callable[[str], bool],
+        is_late: Callable[[], bool] = lambda: False,
+    ) -> TreeMap:
         """Return the map of the files that `accepts` admits.
 
-        `survey_with(choose, take, max_bytes)` explores the directory (`guard.tree`).
+        `survey_with(choose, take, max_bytes)` explores the directory (`guard.tree`). No more files are scanned once
+        `is_late` returns True.
         """
         if self._state.is_full:
             self._state = _State()
         state = self._state
         chosen: dict[str, Key] = {}
         value = b""
+        listed: Survey | None = None
 
         def choose(survey: Survey) -> Mapping[str, Sequence[str]]:
-            nonlocal value
+            nonlocal value, listed
+            listed = survey
             value = _tree_fingerprint(survey, accepts)
             unread: dict[str, list[str]] = {}
             if value in state.maps:
@@ -130,14 +144,23 @@ class MapCache:
             return unread
 
         def take(path: str, data: bytes, key: Key) -> None:
+            if is_late():
+                raise _OutOfTime
             state.summaries[key] = self._summarised(path, data, state.words)
             chosen[path] = key
 
-        survey = survey_with(choose, take, quick.MAX_BYTES)
+        is_partial = False
+        try:
+            survey = survey_with(choose, take, quick.MAX_BYTES)
+        except _OutOfTime:
+            assert listed is not None
+            survey, is_partial = listed, True
         found = state.maps.get(value)
         if found is None:
             summaries = {path: state.summaries[key] for path, key in chosen.items() if key in state.summaries}
             found = _ranked(survey, summaries, state.words, accepts)
+            if is_partial:
+                return replace(found, is_partial=True)
             with self._lock:
                 state.maps[value] = found
                 while len(state.maps) > MAX_MAPS:

@@ -27,6 +27,10 @@ ROW_NAMES = 5
 DIRECTORY_SHARE = 4
 """Directories take at most this part of the answer."""
 MAX_DIRECTORIES = 40
+LEAST_ROW_TOKENS = 4
+"""A path and a size."""
+SHARE_LEFT = 0.5
+"""The share of the deadline that is left for the ranking when the scan of files ends."""
 KIB = 1024
 
 
@@ -40,8 +44,8 @@ class MapItem:
         self._glob = f"{self._prefix}{pattern or '**'}"
         self._found = found
         self._known = view.known
-        self._max_rows = max(1, view.budget)
-        """A row takes at least one token, so no more of them can be shown."""
+        self._max_rows = max(1, view.budget // LEAST_ROW_TOKENS)
+        """No more rows can be shown."""
         self.selector = write_target(target)
         self._first, self._last = 1, len(found.files)
         match target.piece:
@@ -66,7 +70,7 @@ class MapItem:
     def need(self) -> int:
         count = self._last - self._first + 1
         if count > len(self._rows):
-            return self._max_rows + 1
+            return self._max_rows * LEAST_ROW_TOKENS + 1
         return tokens.estimate(own_lines.write(self._lines(self._rows, self._directories(MAX_DIRECTORIES)))) + 1
 
     def _directories(self, most: int) -> list[str]:
@@ -102,6 +106,8 @@ class MapItem:
         header = f"map of {own_lines.quoted(self._glob)}: {counted(total_files, 'file')}, {_size(total_bytes)}"
         if not found.is_complete:
             header += " of more"
+        if found.is_partial:
+            header += f", names of {found.scanned} so far, the next call continues"
         if count != len(found.files):
             header += f", {self._first}-{self._first + count - 1} shown"
         return header
@@ -152,8 +158,12 @@ def plan_map(target: Target, view: View, engine: Engine, context: CallContext) -
     def accepts(path: str) -> bool:
         return matches is None or matches(path) is not None
 
+    def is_late() -> bool:
+        left = context.left()
+        return left is not None and left < (context.seconds or 0.0) * SHARE_LEFT
+
     found = shared().make(
-        lambda choose, take, max_bytes: engine.explore(base or ".", choose, take, max_bytes, context), accepts
+        lambda choose, take, max_bytes: engine.explore(base or ".", choose, take, max_bytes, context), accepts, is_late
     )
     if pattern and not found.files:
         return None
