@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from eyespan import cli
+from eyespan import __version__, cli
 from eyespan.cli.main import COMMANDS
 
 
@@ -228,3 +228,14 @@ ENTRY = {
     "code": None,
     "ms": 1.0,
 }
+
+
+@pytest.mark.parametrize("words", [("-V",), ("--version",), ("version",), ("serve", "--version"), ("read", "-V")])
+def test_every_command_prints_the_version(words, eyespan):
+    assert eyespan(*words) == (0, f"eyespan {__version__}\n", "")
+
+
+def test_a_file_named_like_the_option_is_read(directory, eyespan):
+    (directory / "-V").write_text("text\n")
+
+    assert eyespan("read", "-N", "--", "-V")[1] == "text\n"

@@ -73,7 +73,8 @@ def _run_command(argv: list[str], process: Process | None) -> int:
     name, words = _split_command(argv)
     if name == "help" and words and not words[0].startswith("-"):
         name, words = words[0], ["--help"]
-    if name in ("-V", "--version", "version"):
+    own = words[: words.index("--")] if "--" in words else words
+    if name in ("-V", "--version", "version") or (name in COMMANDS and {"-V", "--version"} & {*own}):
         from eyespan import __version__
 
         print(f"eyespan {__version__}")

@@ -55,7 +55,7 @@ code has colours with the extra `color`: pip install 'eyespan[color]'.
   eyespan read a.py b.py:7        several files
   eyespan read src                the names in a directory
   git diff | eyespan read -       standard input; -:10-20 for some of its lines
-  eyespan read paper.pdf:p2       PDFs, notebooks and office files, as Markdown
+  eyespan read paper.pdf:p2       PDFs, notebooks and office files, as text
   eyespan read app.log.gz:-50     compressed files, as if they were not
   eyespan read logs.zip           the names in an archive; logs.zip!/app.log:9
   eyespan read app.sqlite:users   databases and Parquet files: schema and rows
