@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # The tests start many processes; without bytecode files each would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test lint proof soak bombs promises fuzz mutate coverage bench bench-quick bench-documents bench-http hosts docs remote dist browser clean help
+.PHONY: run test lint proof soak bombs promises fuzz mutate coverage bench bench-quick bench-check bench-documents bench-http hosts docs remote dist browser clean help
 
 run: $(READY)  ## show the same lines of a file in each dialect
 	@$(BIN)/python examples/tour.py
@@ -64,6 +64,9 @@ bench: $(READY)  ## measure every figure of the README, compared with other tool
 
 bench-quick: $(READY)  ## the same with small sizes; two minutes
 	@$(BIN)/python bench/run.py --quick
+
+bench-check: $(READY)  ## compare a quick run with the committed results; fails with the row that became slower; two minutes
+	@$(BIN)/python bench/check.py
 
 bench-http: $(READY)  ## measure HTTP servers under load, compared with the SDK, fastmcp and the npm server; some four minutes
 	@$(BIN)/python bench/http_servers.py --write
