@@ -41,7 +41,7 @@ def _named(workspace: Workspace, target: str) -> Iterator[tuple[str, ReadError |
     try:
         workspace.engine.list(target, CallContext(workspace.deadline_seconds))
     except NotRegular as error:
-        yield target, None if error.what == "file" else error
+        yield target, None if error.what in ("file", "web directory") else error  # a web server lists nothing
     except ReadError:
         yield target, None  # reading it reports the reason
     else:

@@ -16,12 +16,17 @@ class RangeServer:
         self.requests: list[tuple[str, str]] = []
         """Path and Range of each request."""
         self.sent_bytes = 0
+        self.connections = 0
         self.faults: list = []
         self.has_ranges = True
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+
+            def setup(self):
+                outer.connections += 1
+                super().setup()
 
             def do_GET(self):
                 outer.requests.append((self.path, self.headers.get("Range", "")))

@@ -24,6 +24,10 @@ class Own:
         """Set the number of names in one answer."""
         self._server.page_size = size
 
+    def fail_with(self, fault) -> None:
+        """Answer the next request with a fault."""
+        self._server.faults = [fault]
+
     def close(self) -> None:
         self._server.close()
 

@@ -154,3 +154,21 @@ def test_a_directory_of_many_pages_is_listed(own_store):
     with Workspace(f"{own_store.url}/many") as workspace:
         assert "8 names" in workspace.tool("native").call({"files": ["."]}).text
     own_store.page(1000)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed(status, own_store):
+    from .bucket_server import BucketServer
+    from .range_server import status as answers
+
+    other = BucketServer()
+    other.files["a.txt"] = b"stolen\n"
+    own_store.put("a.txt", b"mine\n")
+    own_store.fail_with(answers(status, Location=other.url.replace("/files", "/data/a.txt")))
+    with Workspace(own_store.url) as workspace:
+        reply = workspace.tool("native").call({"files": ["a.txt"]})
+
+    assert reply.is_error
+    assert "redirects" in reply.text
+    assert other.requests == []
+    other.close()

@@ -209,14 +209,69 @@ def test_a_store_that_hangs_ends_at_the_deadline(server, monkeypatch):
     assert blocking.stuck() == 0
 
 
-@pytest.mark.parametrize(
-    "address", ["169.254.169.254", "100.100.100.200", "[fd00:ec2::254]", "[::ffff:169.254.169.254]"]
-)
+METADATA = [
+    "169.254.169.254",
+    "2852039166",
+    "0xa9fea9fe",
+    "0251.0376.0251.0376",
+    "169.254.43518",
+    "100.100.100.200",
+    "[fd00:ec2::254]",
+    "[::ffff:169.254.169.254]",
+    "[::ffff:a9fe:a9fe]",
+    "[::169.254.169.254]",
+    "[64:ff9b::a9fe:a9fe]",
+    "[2002:a9fe:a9fe::1]",
+    "[fe80::a9fe:a9fe]",
+]
+
+
+@pytest.mark.parametrize("address", METADATA)
 def test_addresses_of_cloud_metadata_are_never_asked(address):
     with Workspace(f"http://{address}/latest") as workspace:
         reply = workspace.tool("native").call({"files": ["meta-data"]})
 
     assert "never read" in reply.text
+
+
+@pytest.mark.parametrize("address", ["169.254.169.254", "::ffff:169.254.169.254"])
+def test_a_name_that_leads_to_metadata_is_refused_when_it_is_connected_to(address, server, workspace, monkeypatch):
+    assert "three" in workspace.tool("forge").call({"path": "a.txt"}).text
+    workspace.roots[0].store().close()
+    family = web.socket.AF_INET6 if ":" in address else web.socket.AF_INET
+    good = (web.socket.AF_INET, web.socket.SOCK_STREAM, 6, "", ("127.0.0.1", 1))
+    found = [good, (family, web.socket.SOCK_STREAM, 6, "", (address, 80))]
+    monkeypatch.setattr(web.socket, "getaddrinfo", lambda *_, **__: found)
+
+    assert "never read" in workspace.tool("native").call({"files": ["a.txt"]}).text
+
+
+def test_ordinary_addresses_are_no_metadata():
+    for address in ("127.0.0.1", "::1", "10.0.0.1", "192.168.1.1", "8.8.8.8", "2001:db8::1", "64:ff9b::808:808"):
+        assert not web.is_metadata(address)
+
+
+def test_every_address_of_a_host_is_tried(server):
+    with Workspace(server.url.replace("127.0.0.1", "localhost")) as workspace:
+        assert "three" in workspace.tool("forge").call({"path": "a.txt"}).text
+
+
+def test_connections_are_used_again(server, workspace):
+    for _ in range(5):
+        assert "three" in workspace.tool("forge").call({"path": "a.txt"}).text
+
+    assert (len(server.requests), server.connections) == (5, 1)
+
+
+def test_a_connection_that_the_server_has_closed_is_replaced(server, workspace):
+    def last_on_its_connection(handler):
+        server.answer(handler)
+        handler.close_connection = True  # without a word to the client
+
+    server.faults = [last_on_its_connection] * 3
+    for _ in range(4):
+        assert "three" in workspace.tool("forge").call({"path": "a.txt"}).text
+    assert len(server.requests) == 4
 
 
 def test_local_and_remote_roots_mix(server, tmp_path):

@@ -1,11 +1,20 @@
-"""Buckets, by obstore. It takes credentials from the environment, a profile or the instance."""
+"""Buckets, by obstore. It takes credentials from the environment, a profile or the instance.
+
+obstore follows redirects to any host and has no option against that. Objects of S3 are therefore read by addresses
+that it signs, through the same client as web servers, which follows none. Listings of S3, and Google and Azure, use its
+own client; unless the host's environment names a store without TLS, it follows redirects to addresses with TLS only,
+and metadata services have none.
+"""
 
 from __future__ import annotations
 
+import os
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 from eyespan.errors import Changed, Missing, NotFound, PermissionRefused, ReadError, StoreFailure
 from eyespan.guard.remote.store import (
+    ENDPOINTS,
     FIRST_PAUSE_SECONDS,
     MAX_NAMES,
     MAX_TRIES,
@@ -15,6 +24,7 @@ from eyespan.guard.remote.store import (
     Version,
     refused,
 )
+from eyespan.guard.remote.web import Server
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +33,9 @@ if TYPE_CHECKING:
 
     from eyespan.context import CallContext
 
+SIGNED_FOR = timedelta(minutes=10)
+"""The time for which an address of an object is signed; a read with its repetitions takes seconds."""
+_TRUE = ("1", "true", "yes", "on")
 PAGE_NAMES = 1000
 """The number of names that stores send in one answer."""
 
@@ -32,7 +45,10 @@ class BucketStore(Store):
 
     def __init__(self, url: str, asked: str = "") -> None:
         """Raises: Missing, StoreFailure."""
-        super().__init__()
+        self._requests = self._received_bytes = 0
+        self._servers: dict[str, Server] = {}
+        self._is_signed = url.startswith("s3:") and os.environ.get("AWS_SKIP_SIGNATURE", "").lower() not in _TRUE
+        """Objects are read by signed addresses, so that no redirect is followed."""
         try:
             from obstore.store import from_url
         except ImportError:
@@ -42,7 +58,7 @@ class BucketStore(Store):
             "client_options": {
                 "timeout": timedelta(seconds=REQUEST_SECONDS),
                 "connect_timeout": timedelta(seconds=REQUEST_SECONDS),
-                "allow_http": True,  # an endpoint of the host's own environment may have no TLS
+                "allow_http": _has_plain_endpoint(),  # otherwise a redirect to an address without TLS is an error
                 "user_agent": "eyespan",
             },
             "retry_config": {
@@ -60,39 +76,71 @@ class BucketStore(Store):
         except Exception as error:
             raise StoreFailure(asked, f"{self.name} cannot be used: {_words(error)}") from None
 
+    @property
+    def requests(self) -> int:
+        return self._requests + sum([server.requests for server in self._servers.values()])
+
+    @property
+    def received_bytes(self) -> int:
+        return self._received_bytes + sum([server.received_bytes for server in self._servers.values()])
+
     def get(
         self, key: str, start: int, size_bytes: int, version: Version | None, context: CallContext, asked: str
     ) -> tuple[bytes, Version]:
-        context.check()
+        if self._is_signed:
+            context.check()
+            server, path = self._signed(key, asked)
+            return server.get(path, start, size_bytes, version, context, asked)
         options: dict[str, Any] = {"range": (start, start + size_bytes)}
         if version is not None and version.etag:
             options["if_match"] = version.etag
-        try:
+        for _ in range(MAX_TRIES):
+            context.check()
             try:
-                found, data = self._request(key, options)
+                try:
+                    found, data = self._request(key, options)
+                except Exception as error:
+                    if version is not None or start or "416" not in str(error):
+                        raise
+                    found, data = self._request(key, {})  # an empty object has no range
             except Exception as error:
-                if version is not None or start or "416" not in str(error):
-                    raise
-                found, data = self._request(key, {})  # an empty object has no range
+                raise self._failure(error, asked) from None
+            if version is not None and found != version:
+                raise Changed(asked)
+            if len(data) == min(size_bytes, found.size_bytes - start):
+                self._received_bytes += len(data)
+                return data, found
+        raise StoreFailure(asked, f"{self.name} answers with other lengths than it announces")
+
+    def _signed(self, key: str, asked: str) -> tuple[Server, str]:
+        """Return the server of an object, and a path that is valid for some minutes. Raises: ReadError."""
+        import obstore
+
+        try:
+            url = obstore.sign(self._store, "GET", key, SIGNED_FOR)
         except Exception as error:
             raise self._failure(error, asked) from None
-        if version is not None and found != version:
-            raise Changed(asked)
-        self.received_bytes += len(data)
-        return data, found
+        parts = urlsplit(url)
+        if parts.netloc not in self._servers:
+            self._servers[parts.netloc] = Server(url, self.name, asked)
+        return self._servers[parts.netloc], f"{parts.path}?{parts.query}"
 
     def _request(self, key: str, options: dict[str, Any]) -> tuple[Version, bytes]:
         import obstore
 
-        self.requests += 1
+        self._requests += 1
         answer = obstore.get(self._store, key, options=options)  # type: ignore[arg-type]  # a dictionary, not its type
         return _version(answer.meta), bytes(answer.bytes())
+
+    def close(self) -> None:
+        for server in self._servers.values():
+            server.close()
 
     def names(self, prefix: str, context: CallContext, asked: str) -> Names:
         import obstore
 
         context.check()
-        self.requests += 1
+        self._requests += 1
         try:
             answer = obstore.list_with_delimiter(self._store, prefix or None)
         except Exception as error:
@@ -113,7 +161,7 @@ class BucketStore(Store):
 
         try:
             for page in obstore.list(self._store, prefix or None, chunk_size=PAGE_NAMES):
-                self.requests += 1
+                self._requests += 1
                 context.check()
                 yield from [(meta["path"], _version(meta)) for meta in page]
         except ReadError:
@@ -142,6 +190,11 @@ class BucketStore(Store):
                     reason = f"{self.name}: this host has no credentials for it"
                     return PermissionRefused(asked, 13, reason)
                 return StoreFailure(asked, f"{self.name} cannot be read: {_words(error)}")
+
+
+def _has_plain_endpoint() -> bool:
+    """Return True if the host's environment names a store without TLS."""
+    return any(name in ENDPOINTS and value.lower().startswith("http://") for name, value in os.environ.items())
 
 
 def _version(meta: Any) -> Version:

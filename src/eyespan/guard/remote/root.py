@@ -10,7 +10,7 @@ from eyespan.errors import InvalidPath, NotFound, NotRegular, OutsideRoot, Store
 from eyespan.guard.listing import Entry, Listing
 from eyespan.guard.remote.address import split_address
 from eyespan.guard.remote.source import FIRST_BYTES, RemoteFile, RemoteStatus, number_of
-from eyespan.guard.remote.store import Version
+from eyespan.guard.remote.store import ENDPOINTS, Version
 from eyespan.guard.roots import Root
 from eyespan.guard.tree import MAX_FILES, SKIPPED, Survey
 
@@ -21,15 +21,6 @@ if TYPE_CHECKING:
     from eyespan.guard.tree import Choose, File, Key, Take
     from eyespan.policy import Policy
 
-
-ENDPOINTS = (
-    "AWS_ENDPOINT",
-    "AWS_ENDPOINT_URL",
-    "AWS_ENDPOINT_URL_S3",
-    "AZURE_STORAGE_ENDPOINT",
-    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-)
-"""Variables that hold the address of a store, or of its credentials."""
 
 MAX_KEY_BYTES = 1024
 """The longest key of S3, Google and Azure."""
@@ -230,7 +221,9 @@ class RemoteRoot(Root):
     def close(self) -> None:
         """Drop the client."""
         self.is_closed = True
-        self._store = None
+        store, self._store = self._store, None
+        if store is not None:
+            store.close()
 
     def __reduce__(self) -> tuple[type[RemoteRoot], tuple[str]]:
         return RemoteRoot, (self.text,)

@@ -20,6 +20,16 @@ MAX_TRIES = 4
 FIRST_PAUSE_SECONDS = 0.1
 """The pause before the first repetition; each is three times as long as the one before."""
 MAX_NAMES = 10_000
+ENDPOINTS = (
+    "AWS_ENDPOINT",
+    "AWS_ENDPOINT_URL",
+    "AWS_ENDPOINT_URL_S3",
+    "AZURE_STORAGE_ENDPOINT",
+    "AZURE_ENDPOINT",
+    "GOOGLE_BASE_URL",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+)
+"""Variables that hold the address of a store, or of its credentials."""
 
 
 @record
@@ -50,10 +60,15 @@ class Store:
 
     name = "the store"
 
-    def __init__(self) -> None:
-        self.requests = 0
-        """The number of requests so far, without repetitions by a library."""
-        self.received_bytes = 0
+    @property
+    def requests(self) -> int:
+        """Return the number of requests so far, without repetitions by a library."""
+        raise NotImplementedError  # abstract
+
+    @property
+    def received_bytes(self) -> int:
+        """Return the number of bytes of objects that were received."""
+        raise NotImplementedError  # abstract
 
     def get(
         self, key: str, start: int, size_bytes: int, version: Version | None, context: CallContext, asked: str
@@ -63,6 +78,9 @@ class Store:
         With a `version`, any other version is the error `Changed`. Raises: ReadError.
         """
         raise NotImplementedError  # abstract
+
+    def close(self) -> None:
+        """Close the connections that are idle."""
 
     def names(self, prefix: str, context: CallContext, asked: str) -> Names:
         """Return the names directly below a prefix. Raises: ReadError."""

@@ -17,6 +17,7 @@ from eyespan.guard.remote.store import FIRST_PAUSE_SECONDS, MAX_TRIES, REQUEST_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Iterator
 
     from eyespan.context import CallContext
@@ -32,31 +33,42 @@ METADATA_ADDRESSES = (
     "168.63.129.16/32",
 )
 _FORBIDDEN = tuple([ipaddress.ip_network(text) for text in METADATA_ADDRESSES])
+_EMBEDDING = tuple([ipaddress.IPv6Network(text) for text in ("64:ff9b::/96", "::/96")])
+"""Networks whose addresses end with one of IPv4: those of translators, and an old form."""
+MAX_IDLE = 4
+"""The idle connections to one server."""
+MAX_ADDRESSES = 4
+"""The addresses of a host that are tried."""
 
 
-class WebStore(Store):
-    """The files below a directory of a web server."""
+class Server:
+    """One web server: ranges of the files that paths name, of one version each, by connections that are used again.
 
-    def __init__(self, url: str, asked: str = "") -> None:
+    A redirect is an error, and every address is checked before it is connected to.
+    """
+
+    def __init__(self, url: str, name: str, asked: str = "") -> None:
         """Raises: StoreFailure."""
-        super().__init__()
+        self._idle: list[http.client.HTTPConnection] = []
+        self.requests = 0
+        self.received_bytes = 0
+        self.name = name
         parts = urlsplit(url)
         self._is_secure = parts.scheme == "https"
         try:
             self._port = parts.port or (443 if self._is_secure else 80)
         except ValueError:
-            raise StoreFailure(asked, f"{parts.scheme}://{parts.netloc} has an invalid port") from None
+            raise StoreFailure(asked, f"{name} has an invalid port") from None
         self._host = parts.hostname or ""
-        self._path = parts.path.rstrip("/")
-        self.name = f"{parts.scheme}://{parts.netloc}"
+        self._ssl: ssl.SSLContext | None = None
 
     def get(
-        self, key: str, start: int, size_bytes: int, version: Version | None, context: CallContext, asked: str
+        self, path: str, start: int, size_bytes: int, version: Version | None, context: CallContext, asked: str
     ) -> tuple[bytes, Version]:
+        """Return a range of the file at `path` and its version, as `Store.get` does. Raises: ReadError."""
         headers = {"Range": f"bytes={start}-{start + size_bytes - 1}", "Accept-Encoding": "identity"}
         if version is not None and version.etag and not version.etag.startswith("W/"):
             headers["If-Match"] = version.etag
-        path = "/".join([self._path, *[quote(part, safe="") for part in key.split("/")]])
         pause = FIRST_PAUSE_SECONDS
         for tries_left in range(MAX_TRIES - 1, -1, -1):
             context.check()
@@ -82,10 +94,9 @@ class WebStore(Store):
     ) -> tuple[int, Version, bytes]:
         """Make one request. Raises: OSError, HTTPException, StoreFailure."""
         self.requests += 1
-        connection = self._connect(asked)
+        connection, answer = self._answer(path, headers, asked)
+        is_done = False
         try:
-            connection.request("GET", path, headers={"User-Agent": "eyespan", **headers})
-            answer = connection.getresponse()
             total = int(answer.headers.get("Content-Length") or 0)
             if answer.status == 416 and answer.headers.get("Content-Range") == "bytes */0":
                 return 200, _version(answer, 0), b""
@@ -93,46 +104,136 @@ class WebStore(Store):
                 first, total = _content_range(answer, asked, self.name)
                 if first != start:
                     raise StoreFailure(asked, f"{self.name} answered with another range than it was asked for")
-                return 206, _version(answer, total), _body(answer, min(size_bytes, total - start))
+                data = _body(answer, min(size_bytes, total - start))
+                is_done = answer.isclosed()
+                return 206, _version(answer, total), data
             if answer.status == 200:
                 if total > MAX_WHOLE_BYTES or "Content-Length" not in answer.headers:
                     raise StoreFailure(asked, f"{self.name} cannot send parts of a file, and this one is too large")
-                return 200, _version(answer, total), _body(answer, total)[start : start + size_bytes]
+                data = _body(answer, total)
+                is_done = answer.isclosed()
+                return 200, _version(answer, total), data[start : start + size_bytes]
             return answer.status, Version(0, "", 0), b""
         except ValueError:
             raise StoreFailure(asked, f"{self.name} sent an invalid header") from None
         finally:
-            connection.close()
+            # A body that was not read to its end would be taken for the next answer.
+            if is_done and not answer.will_close and len(self._idle) < MAX_IDLE:
+                self._idle.append(connection)
+            else:
+                connection.close()
+
+    def _answer(
+        self, path: str, headers: dict[str, str], asked: str
+    ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+        """Send a request. A connection that was idle may have been closed by the server: it is replaced once.
+
+        Raises: OSError, HTTPException, StoreFailure.
+        """
+        headers = {"User-Agent": "eyespan", **headers}
+        while True:
+            try:
+                connection = self._idle.pop()
+                is_fresh = False
+            except IndexError:
+                connection = self._connect(asked)
+                is_fresh = True
+            try:
+                connection.request("GET", path, headers=headers)
+                return connection, connection.getresponse()
+            except (OSError, http.client.HTTPException) as error:
+                connection.close()
+                if is_fresh or isinstance(error, TimeoutError):
+                    raise
+            except BaseException:
+                connection.close()
+                raise
 
     def _connect(self, asked: str) -> http.client.HTTPConnection:
         """Connect to an address that was checked, so that a second lookup cannot give another one."""
         found = socket.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
-        for *_, address in found:
-            host = ipaddress.ip_address(str(address[0]).partition("%")[0])
-            mapped = getattr(host, "ipv4_mapped", None) or host
-            if any(mapped.version == network.version and mapped in network for network in _FORBIDDEN):
-                raise StoreFailure(asked, f"{self.name} is an address of cloud metadata, which is never read")
-        kind, _, protocol, _, address = found[0]
-        connected = socket.socket(kind, socket.SOCK_STREAM, protocol)
-        connected.settimeout(REQUEST_SECONDS)
-        try:
-            connected.connect(address)
-            if self._is_secure:
-                import ssl
+        if any(is_metadata(str(address[0])) for *_, address in found):
+            raise StoreFailure(asked, f"{self.name} is an address of cloud metadata, which is never read")
+        failure: OSError | None = None
+        for kind, _, protocol, _, address in found[:MAX_ADDRESSES]:
+            connected = socket.socket(kind, socket.SOCK_STREAM, protocol)
+            connected.settimeout(REQUEST_SECONDS)
+            try:
+                connected.connect(address)
+                if self._is_secure:
+                    connected = self._ssl_context().wrap_socket(connected, server_hostname=self._host)
+            except OSError as error:
+                connected.close()
+                failure = error
+                continue
+            except BaseException:
+                connected.close()
+                raise
+            connection = http.client.HTTPConnection(self._host, self._port, timeout=REQUEST_SECONDS)
+            connection.sock = connected
+            return connection
+        raise failure or OSError("the host has no address")
 
-                connected = ssl.create_default_context().wrap_socket(connected, server_hostname=self._host)
-        except BaseException:
-            connected.close()
-            raise
-        connection = http.client.HTTPConnection(self._host, self._port, timeout=REQUEST_SECONDS)
-        connection.sock = connected
-        return connection
+    def close(self) -> None:
+        """Close the idle connections."""
+        while self._idle:
+            self._idle.pop().close()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def _ssl_context(self) -> ssl.SSLContext:
+        if self._ssl is None:
+            import ssl
+
+            self._ssl = ssl.create_default_context()
+        return self._ssl
+
+
+class WebStore(Store):
+    """The files below a directory of a web server."""
+
+    def __init__(self, url: str, asked: str = "") -> None:
+        """Raises: StoreFailure."""
+        parts = urlsplit(url)
+        self._path = parts.path.rstrip("/")
+        self.name = f"{parts.scheme}://{parts.netloc}"
+        self._server = Server(url, self.name, asked)
+
+    @property
+    def requests(self) -> int:
+        return self._server.requests
+
+    @property
+    def received_bytes(self) -> int:
+        return self._server.received_bytes
+
+    def get(
+        self, key: str, start: int, size_bytes: int, version: Version | None, context: CallContext, asked: str
+    ) -> tuple[bytes, Version]:
+        path = "/".join([self._path, *[quote(part, safe="") for part in key.split("/")]])
+        return self._server.get(path, start, size_bytes, version, context, asked)
+
+    def close(self) -> None:
+        self._server.close()
 
     def names(self, prefix: str, context: CallContext, asked: str) -> Names:
         raise NotRegular(asked, what="web directory")
 
     def below(self, prefix: str, context: CallContext, asked: str) -> Iterator[tuple[str, Version]]:
         raise NotRegular(asked, what="web directory")
+
+
+def is_metadata(text: str) -> bool:
+    """Return True if an address is one of a metadata service, in any form that contains such an address."""
+    address = ipaddress.ip_address(text.partition("%")[0])
+    found: list[ipaddress.IPv4Address | ipaddress.IPv6Address] = [address]
+    if isinstance(address, ipaddress.IPv6Address):
+        teredo = address.teredo or ()
+        found += [each for each in (address.ipv4_mapped, address.sixtofour, *teredo) if each is not None]
+        if any(address in network for network in _EMBEDDING):
+            found.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
+    return any(one.version == network.version and one in network for one in found for network in _FORBIDDEN)
 
 
 def _version(answer: http.client.HTTPResponse, total: int) -> Version:
