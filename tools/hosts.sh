@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Test with real hosts. Installs Claude Code and Codex from npm into a cache directory (once, 700 MB) and runs each
 # against a fake model on loopback: the host starts our server and calls the tool, and the text that reaches the model is
-# compared with the tool's answer. Then validates and runs the plugin, the bundle and the second distribution.
+# compared with the tool's answer; the filesystem toolset also with the reference server in its place. Then validates and runs the plugin, the bundle and the second distribution.
 # Connects only to package indexes and needs no account.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -24,5 +24,5 @@ fi
 
 export EYESPAN_HOSTS_UV="$cache/uv/bin/uv" UV_CACHE_DIR="$cache/uv-cache"
 export EYESPAN_HOSTS_BIN="$cache/node/node_modules/.bin"
-"$python" -m pytest tests/hosts/test_real_hosts.py tests/hosts/test_installation.py -rs "$@"
+"$python" -m pytest tests/hosts/test_real_hosts.py tests/hosts/test_replacement.py tests/hosts/test_installation.py -rs "$@"
 echo "hosts: real hosts ok"

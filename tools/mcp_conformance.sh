@@ -98,4 +98,35 @@ for door in stdio http; do
         fi
     done
 done
+
+# The filesystem toolset in place of the reference server: the inspector shows the same results of both.
+ORIGINAL=$("$PYTHON" -c 'from proof.originals.command import install; print(install("server-filesystem"))')
+ORIGINAL=$ORIGINAL/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js
+printf 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC' \
+    | base64 -d >"$OUT/work/pixel.png"
+WORK=$(cd "$OUT/work" && pwd -P)
+while read -r tool arguments; do
+    inspector --cli node "$ORIGINAL" "$WORK" --method tools/call --tool-name "$tool" --tool-args-json "$arguments" \
+        >"$OUT/original.txt" 2>/dev/null || true
+    inspector --cli "$PYTHON" -m eyespan serve --dialect filesystem "$WORK" --method tools/call --tool-name "$tool" \
+        --tool-args-json "$arguments" >"$OUT/own.txt" 2>/dev/null || true
+    if "$PYTHON" - "$OUT/original.txt" "$OUT/own.txt" <<'END'; then
+import json, sys
+first, second = [json.JSONDecoder().raw_decode(open(name).read())[0]["content"] for name in sys.argv[1:]]
+sys.exit(first != second)
+END
+        echo "inspector, $tool as the reference server: ok"
+    else
+        echo "inspector, $tool as the reference server: FAILED"
+        cat "$OUT/original.txt" "$OUT/own.txt"
+        failed=1
+    fi
+done <<END
+read_text_file {"path": "$WORK/hello.txt"}
+read_text_file {"path": "$WORK/hello.txt", "head": 1}
+read_media_file {"path": "$WORK/pixel.png"}
+read_multiple_files {"paths": ["$WORK/hello.txt", "$WORK/hello.txt"]}
+list_directory {"path": "$WORK"}
+read_text_file {"path": "/etc/hostname"}
+END
 exit $failed
