@@ -71,3 +71,28 @@ def test_a_definition_may_be_changed_without_changing_the_tool(workspace):
 def test_an_unknown_api_is_refused(workspace):
     with pytest.raises(ValueError, match='api must be "responses" or "chat"'):
         to_openai(workspace.tool("claude"), api="completions")
+
+
+@pytest.mark.parametrize("convert", [to_openai, to_anthropic, to_mcp])
+def test_a_toolset_becomes_a_list_of_definitions(workspace, convert):
+    tools = workspace.toolset("filesystem")
+
+    assert convert(tools) == [convert(tool) for tool in tools]
+    assert len(convert(tools)) == 10
+
+
+def test_options_apply_to_every_tool_of_a_toolset(workspace):
+    made = to_openai(workspace.toolset("gemini"), strict=True, api="chat")
+
+    assert [(one["function"]["name"], one["function"]["strict"]) for one in made] == [
+        ("read_file", True),
+        ("read_many_files", True),
+    ]
+
+
+def test_calls_of_a_toolset_are_answered_by_the_tool_they_name(workspace):
+    call = {"type": "tool_use", "id": "t", "name": "read_text_file", "input": {"path": "hello.txt", "head": 1}}
+
+    item = from_tool_call(workspace.toolset("filesystem"), call)
+
+    assert (item["content"], item["is_error"]) == ("hello", False)

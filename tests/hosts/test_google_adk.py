@@ -66,3 +66,9 @@ def test_a_failed_read_reaches_the_model_as_an_error(workspace):
     response, _ = run(workspace.tool("claude"), {"file_path": "relative"})
 
     assert response.response == {"error": "file_path must be an absolute path, not a relative path"}
+
+
+def test_a_toolset_becomes_a_list(workspace):
+    tools = workspace.toolset("filesystem")
+
+    assert [tool.name for tool in to_google_adk(tools)] == [tool.spec.name for tool in tools]

@@ -68,3 +68,14 @@ def test_strict_takes_null_for_absent(workspace, tmp_path):
 
     assert tool.args_schema["required"] == list(tool.args_schema["properties"])
     assert tool.invoke({"file_path": f"{tmp_path}/hello.txt", "offset": 2, "limit": None, "mode": None}) == "L2: world"
+
+
+def test_an_agent_takes_a_whole_toolset(workspace):
+    call = {"name": "read_multiple_files", "args": {"paths": ["hello.txt"]}, "id": "c1"}
+    model = Model(responses=[AIMessage("", tool_calls=[call]), AIMessage("done")])
+    agent = create_agent(model, tools=to_langchain(workspace.toolset("filesystem")))
+
+    messages = agent.invoke({"messages": [("user", "read them")]})["messages"]
+
+    (answer,) = [message for message in messages if isinstance(message, ToolMessage)]
+    assert (answer.content, len(model.bound)) == ("hello.txt:\nhello\nworld\n\n", 10)

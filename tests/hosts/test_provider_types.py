@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from eyespan.dialects import DIALECTS
 from eyespan.hosts import from_tool_call, from_tool_calls, to_anthropic, to_openai
-from eyespan.hosts.schemas import copied
+from eyespan.hosts.schemas import copy_json
 
 from .fakes import Call, FakeAnthropic, FakeOpenAI
 from .test_calls import anthropic, chat, responses
@@ -48,7 +48,7 @@ def test_anthropics_own_helper_finds_nothing_unsupported_in_our_strict_schemas(w
     for schema in ours["properties"].values():
         schema.pop("default", None)
 
-    assert transform_schema(copied(ours)) == ours
+    assert transform_schema(copy_json(ours)) == ours
 
 
 def fits(kind, value):

@@ -51,3 +51,9 @@ def test_failed_reads_reach_the_model_and_do_not_count_as_retries(workspace):
     assert [(answer.content, answer.outcome) for answer in answers] == [
         ("file_path must be an absolute path, not a relative path", "failed")
     ] * 4
+
+
+def test_a_toolset_becomes_a_list(workspace):
+    tools = workspace.toolset("filesystem")
+
+    assert [tool.name for tool in to_pydantic_ai(tools)] == [tool.spec.name for tool in tools]

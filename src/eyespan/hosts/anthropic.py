@@ -6,6 +6,7 @@ from base64 import b64encode
 
 from eyespan.hosts.openai import as_text
 from eyespan.hosts.schemas import anthropic_strict, copy_json
+from eyespan.hosts.toolsets import takes_toolsets
 from eyespan.model import DocumentContent, ImageContent
 
 TYPE_CHECKING = False
@@ -19,8 +20,11 @@ IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """The media types of images that the API accepts."""
 
 
+@takes_toolsets
 def to_anthropic(tool: Tool, *, strict: bool = False) -> dict[str, Any]:
-    """Return the tool for `tools=[...]` of `messages.create`. With `strict`, the API enforces the schema.
+    """Return the tool for `tools=[...]` of `messages.create`, or a list for a toolset.
+
+    With `strict`, the API enforces the schema.
 
     The dialect `text-editor` is a built-in tool of the API, which is given by its type.
     """

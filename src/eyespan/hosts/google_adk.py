@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from eyespan.hosts.schemas import copy_json
+from eyespan.hosts.toolsets import takes_toolsets
 from eyespan.model import TextContent
 from eyespan.tool import Tool
 
@@ -18,8 +19,9 @@ except ImportError as error:
     raise ImportError('eyespan.hosts.google_adk needs the kit: pip install "eyespan[adk]"') from error
 
 
+@takes_toolsets
 def to_google_adk(tool: Tool) -> BaseTool:
-    """Return the tool as a `BaseTool` with the dialect's own name, description and schema."""
+    """Return the tool as a `BaseTool` with the dialect's own name, description and schema; a list for a toolset."""
     return ReadTool(tool)
 
 

@@ -10,6 +10,7 @@ from base64 import b64encode
 from typing import Any
 
 from eyespan.hosts.schemas import copy_json, openai_strict, without_nulls
+from eyespan.hosts.toolsets import takes_toolsets
 from eyespan.model import Content, Reply, TextContent
 from eyespan.tool import Tool
 
@@ -19,10 +20,12 @@ except ImportError as error:
     raise ImportError('eyespan.hosts.langchain needs LangChain: pip install "eyespan[langchain]"') from error
 
 
+@takes_toolsets
 def to_langchain(tool: Tool, *, strict: bool = False) -> StructuredTool:
     """Return the tool as a `StructuredTool` with the dialect's own name, description and schema.
 
-    `strict` is for models bound with `strict=True`: optional properties are nullable, and nulls are dropped.
+    A toolset becomes a list of them. `strict` is for models bound with `strict=True`: optional properties are nullable,
+    and nulls are dropped.
     """
     spec = tool.spec
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from eyespan.hosts.schemas import copy_json
+from eyespan.hosts.toolsets import takes_toolsets
 from eyespan.server.definitions import definition
 
 TYPE_CHECKING = False
@@ -12,7 +13,8 @@ if TYPE_CHECKING:
     from eyespan.tool import Tool
 
 
+@takes_toolsets
 def to_mcp(tool: Tool) -> dict[str, Any]:
-    """Return the definition of the tool, as `eyespan serve` lists it in `tools/list`."""
+    """Return the definition of the tool, as `eyespan serve` lists it in `tools/list`; a list for a toolset."""
     copy: dict[str, Any] = copy_json(definition(tool.spec.name, tool))
     return copy

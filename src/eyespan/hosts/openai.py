@@ -9,6 +9,7 @@ from __future__ import annotations
 from base64 import b64encode
 
 from eyespan.hosts.schemas import copy_json, openai_strict
+from eyespan.hosts.toolsets import takes_toolsets
 from eyespan.model import DocumentContent, ImageContent, TextContent
 
 TYPE_CHECKING = False
@@ -22,8 +23,11 @@ IMAGE_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 """The media types of images that OpenAI's models accept."""
 
 
+@takes_toolsets
 def to_openai(tool: Tool, *, strict: bool = False, api: str = "responses") -> dict[str, Any]:
     """Return the tool for `tools=[...]` of `responses.create`, or of `chat.completions.create` (`api="chat"`).
+
+    A toolset becomes a list of definitions.
 
     With `strict`, the API enforces the schema: all properties are required, and the optional ones are nullable. Pass
     `strict=True` to `from_tool_call` too, which then drops the nulls.

@@ -10,6 +10,7 @@ from typing import Any
 from eyespan.hosts.calls import attachment_name, error_reply, parse_arguments
 from eyespan.hosts.openai import IMAGE_TYPES, as_text, data_url
 from eyespan.hosts.schemas import copy_json, openai_strict, without_nulls
+from eyespan.hosts.toolsets import takes_toolsets
 from eyespan.model import Content, DocumentContent, ImageContent
 from eyespan.tool import Tool
 
@@ -19,10 +20,12 @@ except ImportError as error:
     raise ImportError('eyespan.hosts.openai_agents needs the SDK: pip install "eyespan[openai-agents]"') from error
 
 
+@takes_toolsets
 def to_openai_agents(tool: Tool, *, strict: bool = False) -> FunctionTool:
     """Return the tool as a `FunctionTool` with the dialect's own name, description and schema.
 
-    With `strict`, the API enforces the schema: optional properties are nullable, and nulls are dropped.
+    A toolset becomes a list of them. With `strict`, the API enforces the schema: optional properties are nullable, and
+    nulls are dropped.
     """
     spec = tool.spec
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import eyespan.tool
 from eyespan.hosts.schemas import copy_json
+from eyespan.hosts.toolsets import takes_toolsets
 from eyespan.model import TextContent
 
 try:
@@ -18,8 +19,12 @@ except ImportError as error:
     raise ImportError('eyespan.hosts.pydantic_ai needs Pydantic AI: pip install "eyespan[pydantic-ai]"') from error
 
 
+@takes_toolsets
 def to_pydantic_ai(tool: eyespan.tool.Tool) -> Tool[Any]:
-    """Return the tool as a `Tool` with the dialect's own name, description and schema; metadata holds the `Reply`."""
+    """Return the tool as a `Tool` with the dialect's own name, description and schema; metadata holds the `Reply`.
+
+    A toolset becomes a list of them.
+    """
     spec = tool.spec
 
     async def read(**arguments: Any) -> ToolReturn[Any]:

@@ -1,0 +1,39 @@
+"""Let the functions that convert a tool for a host take a whole toolset."""
+
+from __future__ import annotations
+
+from functools import wraps
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
+
+    from eyespan.tool import Tool, Toolset
+
+    T = TypeVar("T")
+    P = ParamSpec("P")
+
+    class Converter(Protocol[P, T]):
+        """A function that returns one definition for a tool, and a list of them for a toolset."""
+
+        @overload
+        def __call__(self, tool: Tool, /, *args: P.args, **options: P.kwargs) -> T: ...
+
+        @overload
+        def __call__(self, tool: Toolset, /, *args: P.args, **options: P.kwargs) -> list[T]: ...
+
+
+def takes_toolsets(convert: Callable[Concatenate[Tool, P], T]) -> Converter[P, T]:
+    """Return `convert` as a function that also takes a toolset, and then returns a list in the order of its tools."""
+
+    @wraps(convert)
+    def converted(tool: Any, *args: Any, **options: Any) -> Any:
+        if isinstance(tool, tuple):
+            tools: Iterable[Tool] = tool
+            return [convert(one, *args, **options) for one in tools]
+        return convert(tool, *args, **options)
+
+    typed: Any = converted
+    found: Converter[P, T] = typed
+    return found
