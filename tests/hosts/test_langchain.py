@@ -78,4 +78,5 @@ def test_an_agent_takes_a_whole_toolset(workspace):
     messages = agent.invoke({"messages": [("user", "read them")]})["messages"]
 
     (answer,) = [message for message in messages if isinstance(message, ToolMessage)]
-    assert (answer.content, len(model.bound)) == ("hello.txt:\nhello\nworld\n\n", 10)
+    assert answer.content == "hello.txt:\nhello\nworld\n\n"
+    assert len({tool.name for tool in model.bound}) == 10

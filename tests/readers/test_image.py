@@ -383,7 +383,7 @@ def test_an_image_of_which_nothing_can_be_decoded_is_an_error(tmp_path):
     reply = read(tmp_path / "cut.png")
 
     assert reply.error.code == "unreadable"
-    assert reply.error.message.startswith("This picture cannot be read: ")
+    assert reply.error.message.startswith("This image cannot be read: ")
     assert "0x" not in reply.error.message
 
 
@@ -401,7 +401,7 @@ def test_a_bomb_is_refused_by_its_header_and_the_next_image_is_read(tmp_path):
 
     reply = read(tmp_path / "bomb.png")
 
-    assert reply.error.message == ("This picture cannot be read: it has 50000 x 50000 pixels; the limit is 200 million")
+    assert reply.error.message == ("This image cannot be read: it has 50000 x 50000 pixels; the limit is 200 million")
     assert not read(IMAGES / "plain.png").is_error
 
 
@@ -422,7 +422,7 @@ def test_an_image_that_takes_too_much_memory_is_an_error(monkeypatch, tmp_path):
 
     reply = read(tmp_path / "wide.png")
 
-    assert reply.error.message == "This picture cannot be read: decoding it takes more memory than is allowed"
+    assert reply.error.message == "This image cannot be read: decoding it takes more memory than is allowed"
     assert not read(IMAGES / "plain.png").is_error
     small.stop()
 

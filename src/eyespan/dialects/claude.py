@@ -50,7 +50,7 @@ _SHOWN_KINDS = kinds.shown_in("claude")
 _PDF_ONLY = frozenset(("pdf",))
 _NO_KINDS: frozenset[str] = frozenset()
 
-KIND_NAMES = {"image": "picture", "pdf": "PDF"}
+KIND_NAMES = {"pdf": "PDF"}
 """The names of kinds in error messages, if they differ."""
 
 EMPTY = "<system-reminder>Warning: the file exists but the contents are empty.</system-reminder>"

@@ -10,14 +10,13 @@ import os
 
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, as_whole, shown
-from eyespan.dialects.base import CHANGED_DOCUMENT, Dialect
+from eyespan.dialects.base import Dialect
+from eyespan.dialects.media import image_blocks, media_notes
 from eyespan.dialects.rows import Rows, line_limits
 from eyespan.escape import written_path
 from eyespan.model import (
     NO_TOTAL,
     NUL_IS_BINARY,
-    ImageContent,
-    ImagePart,
     ReadRequest,
     Reply,
     ReplyError,
@@ -78,7 +77,7 @@ class Cline(Dialect):
     )
 
     def _spec(self) -> ToolSpec:
-        line = {"type": ["integer", "null"], "minimum": 1}
+        line = {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]}
         entry = {
             "type": "object",
             "properties": {
@@ -172,10 +171,7 @@ class Cline(Dialect):
                 rows = Rows(opened, one.first or 1, None if one.last is None else one.last - (one.first or 1) + 1)
                 return _lines(one, rows, measures), [], rows.notes()
             document = opened.read()
-            found = [part for part in document.parts if isinstance(part, ImagePart)]
-            images: list[Content] = [ImageContent(part.data, part.media_type) for part in found]
-            notes = (CHANGED_DOCUMENT,) if document.facts.changed else ()
-            return ["Successfully read image"], images, notes
+            return ["Successfully read image"], list(image_blocks(document)), media_notes(document)
 
     def render_error(self, error: ReadError) -> ReplyError:
         if isinstance(error, errors.PolicyDenied) and not error.rule:

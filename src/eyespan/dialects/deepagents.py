@@ -9,19 +9,15 @@ import os
 
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, as_whole, shown
-from eyespan.dialects.base import CHANGED_DOCUMENT, Dialect
+from eyespan.dialects.base import Dialect
+from eyespan.dialects.media import media_block, media_notes
 from eyespan.dialects.rows import Rows, line_limits
 from eyespan.escape import written_path
 from eyespan.guard.paths import beneath
 from eyespan.model import (
     NO_TOTAL,
     NUL_OR_BAD_UTF8_IS_BINARY,
-    BytesPart,
-    Content,
-    DocumentContent,
     DocumentOptions,
-    ImageContent,
-    ImagePart,
     PdfOptions,
     ReadRequest,
     Reply,
@@ -242,17 +238,8 @@ def _lines_word(count: int) -> str:
 def _media(opened: Opened, engine: Engine) -> Reply:
     """Return an image or a PDF. Raises: ReadError."""
     document = opened.read()
-    blocks: list[Content] = []
-    for part in document.parts:
-        if isinstance(part, ImagePart):
-            blocks = [ImageContent(part.data, part.media_type)]
-        elif isinstance(part, BytesPart):
-            from eyespan.dialects.resource import uri_of
-
-            uri = uri_of(os.path.join(engine.guard.roots[0].path, document.facts.canonical))
-            blocks = [DocumentContent(part.data, part.media_type, uri=uri)]
-    notes = (CHANGED_DOCUMENT,) if document.facts.changed else ()
-    return Reply(tuple(blocks), None, None, notes, {"file_bytes": document.facts.size_bytes})
+    measures = {"file_bytes": document.facts.size_bytes}
+    return Reply((media_block(document, engine),), None, None, media_notes(document), measures)
 
 
 def _below_root(path: str, engine: Engine) -> str:

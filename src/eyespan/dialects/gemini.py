@@ -12,16 +12,14 @@ from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, as_whole, shown
 from eyespan.dialects.base import Dialect, ToolsetDialect, text_notes
 from eyespan.dialects.measures import measure
+from eyespan.dialects.media import image_blocks, media_block
 from eyespan.escape import valid_text, written_path
 from eyespan.model import (
     EXACT_TOTAL,
     MIB,
     NUL_IS_BINARY,
     BytesPart,
-    DocumentContent,
     DocumentOptions,
-    ImageContent,
-    ImagePart,
     Limits,
     Lines,
     PdfOptions,
@@ -332,18 +330,10 @@ def _content(document: Document, engine: Engine) -> Content | None:
     first = document.parts[0] if document.parts else None
     if isinstance(first, TextPart):
         return None
-    name = document.facts.canonical
-    for part in document.parts:
-        if isinstance(part, ImagePart):
-            return ImageContent(part.data, part.media_type)
-    if isinstance(first, BytesPart) and not first.truncated:
-        suffix = os.path.splitext(name)[1].lower()
-        media_type = _MEDIA_TYPES.get(suffix, first.media_type)
-        if document.kind == "pdf" or suffix in _MEDIA_TYPES:
-            from eyespan.dialects.resource import uri_of
-
-            uri = uri_of(os.path.join(engine.guard.roots[0].path, name))
-            return DocumentContent(first.data, media_type, uri=uri)
+    suffix = os.path.splitext(document.facts.canonical)[1].lower()
+    is_file = isinstance(first, BytesPart) and not first.truncated
+    if image_blocks(document) or (is_file and (document.kind == "pdf" or suffix in _MEDIA_TYPES)):
+        return media_block(document, engine, _MEDIA_TYPES.get(suffix))
     return TextContent(f"Cannot display content of binary file: {document.facts.path}")
 
 

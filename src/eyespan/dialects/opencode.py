@@ -9,18 +9,15 @@ import os
 
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, as_whole, shown
-from eyespan.dialects.base import CHANGED_DOCUMENT, Dialect
+from eyespan.dialects.base import Dialect
+from eyespan.dialects.media import media_block, media_notes
 from eyespan.dialects.rows import Rows, line_limits
 from eyespan.escape import valid_text, written_path
 from eyespan.model import (
     NO_TOTAL,
     NUL_IS_BINARY,
-    BytesPart,
-    Content,
-    DocumentContent,
     DocumentOptions,
     ImageContent,
-    ImagePart,
     PdfOptions,
     ReadRequest,
     Reply,
@@ -205,17 +202,9 @@ def _lines(args: OpenCodeArgs, path: str, opened: Opened) -> Reply:
 def _attachment(opened: Opened, engine: Engine) -> Reply:
     """Return an image or a PDF. Raises: ReadError."""
     document = opened.read()
-    blocks: list[Content] = []
-    for part in document.parts:
-        if isinstance(part, ImagePart):
-            blocks = [TextContent("Image read successfully"), ImageContent(part.data, part.media_type)]
-        elif isinstance(part, BytesPart):
-            from eyespan.dialects.resource import uri_of
-
-            uri = uri_of(os.path.join(engine.guard.roots[0].path, document.facts.canonical))
-            blocks = [TextContent("PDF read successfully"), DocumentContent(part.data, part.media_type, uri=uri)]
-    notes = (CHANGED_DOCUMENT,) if document.facts.changed else ()
-    return Reply(tuple(blocks), None, None, notes, {"file_bytes": document.facts.size_bytes})
+    block = media_block(document, engine)
+    text = TextContent(f"{'Image' if isinstance(block, ImageContent) else 'PDF'} read successfully")
+    return Reply((text, block), None, None, media_notes(document), {"file_bytes": document.facts.size_bytes})
 
 
 def _listing(args: OpenCodeArgs, path: str, engine: Engine, context: CallContext) -> Reply:
