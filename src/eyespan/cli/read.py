@@ -12,19 +12,6 @@ from eyespan.dialects.terminal import MAX_LINE_CHARS, Terminal
 from eyespan.escape import visible
 from eyespan.model import Limits, Lines, NotePart, ReadRequest, Tail, TextPart
 from eyespan.record import replace
-from eyespan.selectors import (
-    Enclosing,
-    Named,
-    Place,
-    Ranges,
-    Symbol,
-    Target,
-    is_missing,
-    readings,
-    resolve,
-    write_range,
-    write_target,
-)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +21,7 @@ if TYPE_CHECKING:
     from eyespan.dialects.json_lines import JsonLines
     from eyespan.model import CharRange, Part
     from eyespan.opened import Opened
-    from eyespan.selectors import Range
+    from eyespan.selectors import Range, Ranges, Target
     from eyespan.workspace import Workspace
 
 HELP = """\
@@ -223,7 +210,7 @@ class _Reader:
     def _exact(self, text: str, label: str, context: CallContext, progress: _Progress, headed: bool) -> None:
         """Show the file that a text names, with or without a selector. Raises: ReadError."""
         try:
-            opened = self._open(Target(text), context)
+            opened = self._open_file(text, context)
         except errors.NotRegular as failure:
             if failure.what != "directory":
                 raise
@@ -232,6 +219,11 @@ class _Reader:
             self._resolve(text, missing, context, progress, headed)
         else:
             with opened:
+                if opened.kind.layout in ("text", "notes"):  # the usual case, without the grammar of selectors
+                    self._write_parts(_whole(opened), label, progress, headed)
+                    return
+                from eyespan.selectors import Target
+
                 self._show(opened, Target(text), label, progress, headed)
 
     def _forgive(
@@ -245,6 +237,7 @@ class _Reader:
     ) -> None:
         """Show what a text means that is no selector, after a note about it. Raises: ReadError."""
         from eyespan.dialects.native.suggestions import Suggestions
+        from eyespan.selectors import Target, readings, write_target
         from eyespan.selectors.forgive import (
             better_error,
             describe_reading,
@@ -298,6 +291,8 @@ class _Reader:
         self, text: str, missing: errors.ReadError, context: CallContext, progress: _Progress, headed: bool
     ) -> None:
         """Show what a path followed by a selector names. Raises: ReadError."""
+        from eyespan.selectors import Target, is_missing, readings, resolve
+
         if not is_missing(missing):
             raise missing
         targets = readings(text)[1:]
@@ -333,6 +328,7 @@ class _Reader:
         """Show the difference between two revisions, nothing if there is none. Raises: ReadError."""
         from eyespan.dialects.differences import difference, is_difference
         from eyespan.dialects.pieces import as_char_range, cut_out
+        from eyespan.selectors import Place, Ranges, write_range
 
         if not is_difference(target):
             raise errors.NoRevision(target.path, revision=target.revision, reason=f"no revision '{target.revision}'")
@@ -355,19 +351,22 @@ class _Reader:
         self._write_parts(iter(parts), text, progress, headed)
 
     def _open(self, target: Target, context: CallContext) -> Opened:
+        return self._open_file(target.path, context, member=target.member, revision=target.revision)
+
+    def _open_file(self, asked: str, context: CallContext, *, member: str = "", revision: str = "") -> Opened:
         request = ReadRequest(
-            target.path,
+            asked,
             limits=self._limits,
             documents=self._documents,
             encoding="bom",
             counts_cut_chars=self._is_terminal,
-            member=target.member,
-            revision=target.revision,
+            member=member,
+            revision=revision,
         )
         try:
             return self._workspace.engine.open(request, context)
         except errors.OutsideRoot:
-            path = self._below_everything(target.path)
+            path = self._below_everything(asked)
             if path is None:
                 raise
             return self._workspace.engine.open(replace(request, path=path), context)
@@ -428,10 +427,10 @@ class _Reader:
             yield from _matching_parts(opened, target) if rows is None else self._parts(opened, rows)
             return
         if piece is None and opened.kind.layout in ("text", "notes"):
-            for part in opened.stream():
-                yield "", part
+            yield from _whole(opened)
             return
         from eyespan.dialects import pieces
+        from eyespan.selectors import Ranges, write_range
 
         if opened.kind in (kinds.TEXT, kinds.BINARY):
             if opened.source.is_version and isinstance(piece, Ranges) and not self._needs_numbers:
@@ -481,6 +480,12 @@ class _Reader:
         return str(error)
 
 
+def _whole(opened: Opened) -> Iterator[tuple[str, Part]]:
+    """Yield all parts of a file that is shown as text."""
+    for part in opened.stream():
+        yield "", part
+
+
 def _with_first(first: tuple[str, Part], others: Iterator[tuple[str, Part]]) -> Iterator[tuple[str, Part]]:
     yield first
     yield from others
@@ -489,6 +494,7 @@ def _with_first(first: tuple[str, Part], others: Iterator[tuple[str, Part]]) -> 
 def _without_costly_numbers(opened: Opened, piece: Ranges) -> Ranges:
     """Return the ranges with last lines that are not numbered, if only many requests to a store could number them."""
     from eyespan.readers.text import is_count_costly
+    from eyespan.selectors import Ranges
 
     if not any(isinstance(one, Tail) for one in piece.ranges) or not is_count_costly(opened):
         return piece
@@ -498,6 +504,8 @@ def _without_costly_numbers(opened: Opened, piece: Ranges) -> Ranges:
 
 def _text_parts(opened: Opened, target: Target, pieces: Any) -> Iterator[tuple[str, Part]]:
     """Yield the parts of a text file that a piece selects. Raises: ReadError."""
+    from eyespan.selectors import Enclosing, Named, Ranges, Symbol, Target, write_range, write_target
+
     match target.piece:
         case Ranges(ranges):
             for one in ranges:
@@ -525,6 +533,7 @@ def _matching_parts(opened: Opened, target: Target) -> Iterator[tuple[str, Part]
     from eyespan.dialects.native.text import FileText
     from eyespan.dialects.native.wanted import line_ranges
     from eyespan.model import CharRange
+    from eyespan.selectors import Enclosing, Named, Ranges, Symbol, Target, write_target
 
     if opened.kind.layout != "text":
         raise pieces.no_such_part(target.path, opened.kind, Ranges(()))
@@ -557,6 +566,8 @@ def _matching_parts(opened: Opened, target: Target) -> Iterator[tuple[str, Part]
 
 def _selections(one: Range, read: Callable[[CharRange], TextPart], pieces: Any) -> Iterator[Lines | Tail | CharRange]:
     """Yield the selection that a range of a selector means; the lines around a place."""
+    from eyespan.selectors import Place
+
     if isinstance(one, Place):
         around, _ = pieces.around_place(read, one.line, one.column)
         yield Lines(around.first, around.last - around.first + 1) if around.max_chars is None else around
