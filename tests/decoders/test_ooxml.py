@@ -245,3 +245,28 @@ def test_stored_and_unknown_members_are_recovered_or_skipped():
     assert salvage.members(cut, max_member_bytes=99, max_bytes=99) == {"a": b"text", "b": b"more"}
     assert salvage.members(bytes(unknown), max_member_bytes=99, max_bytes=99) == {"b": b"more"}
     assert salvage.members(cut[:20], max_member_bytes=99, max_bytes=99) == {}
+
+
+RELATIONS = 'xmlns="http://schemas.openxmlformats.org/package/2006/relationships"'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'<Relationships {RELATIONS}><Relationship Id="r1" Type="t/image" Target="../media/a.png"/></Relationships>',
+        f"<Relationships {RELATIONS}><Relationship Id='r1' Type='t/image' Target='../media/a.png'/></Relationships>",
+        f'<r:Relationships {RELATIONS.replace("xmlns", "xmlns:r")}><r:Relationship Id="r1" Type="t/image" '
+        'Target="../media/a.png"></r:Relationship></r:Relationships>',
+        f'<Relationships {RELATIONS}><!-- <Relationship Id="r2"/> -->'
+        '<Relationship Id="r1" Type="t/image" Target="../media/&#97;.png"/></Relationships>',
+    ],
+)
+def test_relations_are_the_same_however_they_are_written(text):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("ppt/slides/_rels/a.xml.rels", text)
+        archive.writestr("ppt/media/a.png", b"?")
+
+    package = ooxml.Package(made, "pptx")
+
+    assert package.relations("ppt/slides/a.xml") == {"r1": ("image", "ppt/media/a.png")}

@@ -69,13 +69,19 @@ def _slide(package: Package, part: str, number: int, authors: Mapping[str, str],
         if target not in package:
             continue
         if kind == "notesSlide":
-            page = Slide(package.parse(target), package, package.relations(target), images)
+            root = package.parse(target)
+            page = Slide(root, package, package.relations(target) if _has_references(root) else {}, images)
             notes = [block for block in page.blocks if block.strip()]
             if notes:
                 blocks += ["Notes:", *(_quoted(block) for block in notes)]
         elif kind == "comments":
             blocks += _comments(package, target, authors)
     return blocks
+
+
+def _has_references(root: Element) -> bool:
+    """Return True if an element has an attribute whose name has a namespace: only these refer to other parts."""
+    return any("{" in name for element in root.iter() for name in element.attrib)
 
 
 def _quoted(block: str) -> str:
@@ -215,6 +221,9 @@ class Slide:
 
     def _add_run(self, run: Element, runs: list[str]) -> None:
         """Add the text of a run, with the target of its link. Neighbours with the same target become one link."""
+        if len(run) and NAMES[run[-1].tag] == "a:t" and not len(run[-1]) and not any(map(len, run[:-1])):
+            runs.append(run[-1].text or "")  # nearly every run: properties without parts, and a text
+            return
         target = ""
         for properties in run:
             if NAMES[properties.tag] == "a:rPr":

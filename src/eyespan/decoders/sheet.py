@@ -234,7 +234,8 @@ def _is_small(xml: bytes) -> bool:
     """Return True if the rectangle around all cells of a sheet can be held in memory."""
     last = _FAR_CELL.match(xml, xml.rfind(b' r="'))
     rows = max(int(last[2]) if last else 1, xml.count(b"<row"))
-    wide, wider = re.search(rb' r="[A-Z]{2,3}\d', xml), re.search(rb' r="[A-Z]{3}\d', xml)
+    wide = re.search(rb' r="[A-Z]{2,3}\d', xml)
+    wider = wide and re.search(rb' r="[A-Z]{3}\d', xml) is not None
     if rows * (cells.MAX_COLUMNS if wider else 702 if wide else 26) <= MAX_CELLS:
         return True  # an upper bound, because examining every cell takes longer than reading it
     columns = 1
