@@ -60,3 +60,23 @@ def test_the_estimate_of_a_text_does_not_depend_on_texts_before(letters, number)
     tokens_by_word._remembered.clear()
 
     assert count(text) == first
+
+
+def test_a_long_text_costs_as_much_as_its_parts():
+    part = "".join(CORPUS[0].read_text("utf-8")[:2000].splitlines(keepends=True))
+    times = tokens_by_word._LONG_CHARS // len(part) + 2
+
+    assert abs(count(part * times) - times * count(part)) <= 2 * times
+
+
+@pytest.mark.parametrize("piece", ["a", "Z", "\u4e2d", " ", "=", "\u200b"])
+def test_a_piece_of_any_length_is_judged_by_samples(piece, monkeypatch):
+    """Only a few samples are weighed; the cost grows with the length."""
+    weighed = []
+    real = tokens_by_word.places
+    monkeypatch.setattr(tokens_by_word, "places", lambda text: weighed.append(len(text)) or real(text))
+    short, long = (tokens_by_word._cost(piece * size) for size in (10_000, 1_000_000))
+
+    assert max(weighed) <= tokens_by_word._LONG_PIECE_CHARS
+    assert len(weighed) <= 8
+    assert 90 * short <= long <= 110 * short

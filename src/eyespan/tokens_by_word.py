@@ -24,6 +24,11 @@ UNIT = 32
 _MAX_REMEMBERED = 8192
 """The pieces whose cost is remembered: most pieces of an answer occur in the next answer too."""
 
+_LONG_CHARS = 65536
+"""The pieces of a longer text are never all in memory: a short one takes fifty times the text."""
+_LONG_PIECE_CHARS = 1024
+"""A longer piece costs as much as the dearest of a few samples of this length, as often as it is longer."""
+
 # --- the pieces of a text ---------------------------------------------------------------------------------------------
 
 _LETTERS = (  # outside ASCII: without spaces, signs and symbols, with the marks that letters carry
@@ -120,19 +125,33 @@ def _groups(data: bytes) -> list[int]:
 
 def count(text: str) -> int:
     """Return about how many tokens a text is, rather too many than too few."""
-    pieces: Counter[str] = Counter(PIECES.findall(text))
+    if len(text) <= _LONG_CHARS:
+        return -(-int(_count_pieces(PIECES.findall(text)) * SAFETY) // UNIT)
+    total = 0
+    pieces: list[str] = []
+    for match in PIECES.finditer(text):
+        pieces.append(match.group())
+        if len(pieces) == _MAX_REMEMBERED:
+            total += _count_pieces(pieces)
+            pieces.clear()
+    return -(-int((total + _count_pieces(pieces)) * SAFETY) // UNIT)
+
+
+def _count_pieces(pieces: list[str]) -> int:
+    """Return the cost of some pieces, in parts of a token."""
+    times_of: Counter[str] = Counter(pieces)
     remembered = _remembered
     if len(remembered) > _MAX_REMEMBERED:
         remembered.clear()
     total = 0
-    for piece, times in pieces.items():
+    for piece, times in times_of.items():
         cost = remembered.get(piece)
         if cost is None:
             cost = _cost(piece)
             if len(piece) <= 24:
                 remembered[piece] = cost
         total += cost * times
-    return -(-int(total * SAFETY) // UNIT)
+    return total
 
 
 def _cost(piece: str) -> int:
@@ -141,6 +160,10 @@ def _cost(piece: str) -> int:
     if _weights is None:
         _weights = load_weights()
     weights = _weights
+    if len(piece) > _LONG_PIECE_CHARS:
+        last = len(piece) - _LONG_PIECE_CHARS
+        samples = {piece[at : at + _LONG_PIECE_CHARS] for at in (0, last // 3, last * 2 // 3, last)}
+        return max([_cost(sample) for sample in samples]) * -(-len(piece) // _LONG_PIECE_CHARS)
     return UNIT + max(0, sum([weights[place] for place in places(piece)]))
 
 

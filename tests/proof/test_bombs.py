@@ -18,11 +18,25 @@ from tests.sizes import size
 
 GROUPS = {
     *("text", "directory", "source", "json", "yaml", "toml", "config", "csv", "tar", "zip", "compressed", "nested"),
-    *("git", "notebook", "image", "pdf", "office", "html", "mail", "sqlite", "parquet"),
+    *(
+        "git",
+        "notebook",
+        "image",
+        "pdf",
+        "office",
+        "html",
+        "mail",
+        "sqlite",
+        "parquet",
+        "calendar",
+        "subtitles",
+        "array",
+    ),
+    *("subtitles", "listed", "markup", "search"),
 }
 SHORT = {
     *("newlines.txt", "names.py", "commas.csv", "names.tar.gz", "names.zip"),
-    *("git-commit/f.txt", "git-hash-cycle/f.txt", "elements.html"),
+    *("one-line.txt", "zeros.log.zst", "git-commit/f.txt", "git-hash-cycle/f.txt", "elements.html"),
 }
 """Bombs that are read within seconds and that took a multiple of the limit before there was one."""
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the memory is read from /proc")

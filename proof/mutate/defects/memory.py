@@ -362,4 +362,18 @@ DEFECTS = (
         new="(encoding, score) if True else",
         tests="tests/lines/test_detect.py -k invalid_response",
     ),
+    Defect(
+        name="a long piece is weighed whole",
+        file=f"{SRC}/tokens_by_word.py",
+        old="    if len(piece) > _LONG_PIECE_CHARS:\n",
+        new="    if False:\n",
+        tests="tests/test_tokens_by_word.py -k samples",
+    ),
+    Defect(
+        name="any number of hidden characters is counted",
+        file=f"{SRC}/dialects/native/text_facts.py",
+        old="        if count > MAX_COUNTED:\n            break\n",
+        new="",
+        tests="tests/dialects/native/test_text_facts.py -k limit",
+    ),
 )

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     Key = tuple[Hashable, ...]
 
-MAX_SYMBOLS = 200_000
-"""The symbols of all outlines in memory: some 80 MB at most, in practice a tenth."""
+MAX_SYMBOLS = 12_000
+"""The symbols of all outlines in memory: 5 MB at most. Others are loaded from disk, or made again."""
 MAX_ENTRIES = 2048
 DISK_MIN_BYTES = 2048
 """A smaller text is parsed faster than a file of the cache is written."""
@@ -65,6 +65,8 @@ class OutlineCache:
             if max(stamp_of(source.status)) > started_ns - RACY_NS or source.changed():
                 return
         except Exception:
+            return
+        if len(found.symbols) > MAX_SYMBOLS:
             return
         key = _file_key(source, name)
         with self._lock:

@@ -44,3 +44,19 @@ def test_only_the_first_hidden_characters_are_named():
 
     places = ", ".join(f"U+200B at 1:{column}" for column in range(1, 6))
     assert text_facts.describe_hidden(found) == f"hidden {places} and 2 more"
+
+
+def test_hidden_characters_are_counted_up_to_a_limit():
+    def described(count: int) -> str:
+        return text_facts.describe_hidden(text_facts.hidden([(1, 1, "\u200b" * count)]))
+
+    most = text_facts.MAX_COUNTED
+    assert described(most).endswith(f" and {most - text_facts.MAX_PLACES} more")
+    assert described(most + 1).endswith(f" and more than {most - text_facts.MAX_PLACES} more")
+
+
+def test_hidden_characters_are_those_of_the_table():
+    every = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    expected = {c for c in every if (c < " " and c != "\t") or "\x7f" <= c < "\xa0" or ord(c) in text_facts._HIDDEN}
+
+    assert set(text_facts._pattern().findall("".join(every))) == expected

@@ -10,10 +10,13 @@ from eyespan import _native
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Iterator, Sequence
 
 MAX_PLACES = 5
 MAX_RUNS = 4
+MAX_COUNTED = 10_000
+"""Hidden characters beyond these are not counted: a text can consist of them."""
 
 # Direction marks, characters without width, fillers, tags, variation selectors other than those of emoji. Control
 # characters are recognised by their code. U+2028, U+2029 and U+0085 look like line ends, but are not.
@@ -48,14 +51,23 @@ def hidden(lines: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, in
                 continue
         elif text.isascii() and text.replace("\t", "").isprintable():
             continue
-        for at, character in enumerate(text):
-            if _is_hidden(character) and not (character in _JOINERS and _joins(text, at)):
+        for match in _pattern().finditer(text):
+            at, character = match.start(), match[0]
+            if not (character in _JOINERS and _joins(text, at)):
                 yield ord(character), number, column + at
 
 
-def _is_hidden(character: str) -> bool:
-    code = ord(character)
-    return (code < 0x20 and code != 9) or 0x7F <= code < 0xA0 or code in _HIDDEN
+def _pattern() -> re.Pattern[str]:
+    """Return the pattern of one hidden character, made with the first text that may have one."""
+    global _made_pattern
+    if _made_pattern is None:
+        import re
+
+        _made_pattern = re.compile("[\\0-\\x08\\x0a-\\x1f\\x7f-\\x9f" + "".join(map(chr, sorted(_HIDDEN))) + "]")
+    return _made_pattern
+
+
+_made_pattern: re.Pattern[str] | None = None
 
 
 def _joins(text: str, at: int) -> bool:
@@ -69,11 +81,15 @@ def describe_hidden(found: Iterable[tuple[int, int, int]]) -> str:
     count = 0
     for code, line, column in found:  # never a list: a text can consist of them
         count += 1
+        if count > MAX_COUNTED:
+            break
         if count <= MAX_PLACES:
             places.append(f"U+{code:04X} at {line}:{column}")
     if not places:
         return ""
     more = f" and {count - MAX_PLACES} more" if count > MAX_PLACES else ""
+    if count > MAX_COUNTED:
+        more = f" and more than {MAX_COUNTED - MAX_PLACES} more"
     return f"hidden {', '.join(places)}{more}"
 
 
