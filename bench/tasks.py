@@ -13,6 +13,8 @@ search for the callers is the same for all tools and counted for all. Native rea
 name, callers by the function around the line (`file:line::`) or, for comparison, in windows of 41 lines. Other tools do
 not know where a function is, so each function costs a search for its definition, and windows of 60 lines from there
 until its end; callers are windows of 41 lines. Codex reads functions in its indentation mode, with `max_levels` 1.
+Cline reads the callers and the first window of each function in one call. The filesystem tools know no first line, so a
+window is the head of the file up to its end.
 """
 
 from __future__ import annotations
@@ -151,19 +153,43 @@ class Counter:
     def call(self, dialect: str, arguments, **settings) -> int:
         key = (dialect, *settings.items())
         if key not in self._tools:
-            self._tools[key] = self._workspace.tool(dialect, **settings)
+            tools = self._workspace.toolset(dialect, **settings)
+            self._tools[key] = tools.named(TOOLS[dialect]) if dialect in TOOLS else tools[0]
         reply = self._tools[key].call(arguments)
         return cost(json.dumps(arguments)) + cost(reply.text)
 
     def window(self, dialect: str, path: str, first: int, count: int) -> int:
-        absolute = str(self._root / path)
-        arguments = {
-            "claude": {"file_path": absolute, "offset": first - 1, "limit": count},
-            "codex": {"file_path": absolute, "offset": first, "limit": count},
-            "forge": {"path": path, "start_line": first, "limit": count},
-            "workspace": {"path": path, "start_line": first, "max_lines": count},
-        }[dialect]
-        return self.call(dialect, arguments)
+        return self.call(dialect, WINDOWS[dialect](path, str(self._root / path), first, count))
+
+
+TOOLS = {"filesystem": "read_text_file"}
+"""The tool of a dialect that has several, unless it is the first."""
+WINDOWS = {
+    "forge": lambda path, absolute, first, count: {"path": path, "start_line": first, "limit": count},
+    "workspace": lambda path, absolute, first, count: {"path": path, "start_line": first, "max_lines": count},
+    "claude": lambda path, absolute, first, count: {"file_path": absolute, "offset": first - 1, "limit": count},
+    "codex": lambda path, absolute, first, count: {"file_path": absolute, "offset": first, "limit": count},
+    "filesystem": lambda path, absolute, first, count: {"path": absolute, "head": first + count - 1},
+    "text-editor": lambda path, absolute, first, count: {
+        "command": "view",
+        "path": absolute,
+        "view_range": [first, first + count - 1],
+    },
+    "gemini": lambda path, absolute, first, count: {
+        "file_path": path,
+        "start_line": first,
+        "end_line": first + count - 1,
+    },
+    "kimi": lambda path, absolute, first, count: {"path": path, "line_offset": first, "n_lines": count},
+    "opencode": lambda path, absolute, first, count: {"filePath": absolute, "offset": first, "limit": count},
+    "cline": lambda path, absolute, first, count: {"files": [_cline_file(absolute, first, count)]},
+    "deepagents": lambda path, absolute, first, count: {"file_path": path, "offset": first - 1, "limit": count},
+}
+"""The arguments of a read of `count` lines from `first` on, by dialect; a dialect without a row is not measured."""
+
+
+def _cline_file(absolute: str, first: int, count: int):
+    return {"path": absolute, "start_line": first, "end_line": first + count - 1}
 
 
 def native(counter: Counter, functions, callers, form: str) -> tuple[int, int]:
@@ -189,11 +215,17 @@ def other(counter: Counter, root: Path, dialect: str, functions, callers) -> tup
             spent += counter.call(dialect, asked)
             calls += 1
             continue
-        for first in range(symbol.line, symbol.last + 1, WINDOW):
+        begin = symbol.line + (WINDOW if dialect == "cline" else 0)
+        for first in range(begin, symbol.last + 1, WINDOW):
             spent += counter.window(dialect, path, first, WINDOW)
             calls += 1
-    for path, line, _ in callers:
-        spent += counter.window(dialect, path, max(1, line - AROUND), 2 * AROUND + 1)
+    places = [(path, max(1, line - AROUND), 2 * AROUND + 1) for path, line, _ in callers]
+    if dialect == "cline":
+        places = [*[(path, symbol.line, WINDOW) for (path, _), symbol in functions], *places]
+        files = [_cline_file(str(root / path), first, count) for path, first, count in places]
+        return spent + counter.call(dialect, {"files": files}), calls + 1
+    for path, first, count in places:
+        spent += counter.window(dialect, path, first, count)
         calls += 1
     return spent, calls
 
@@ -209,7 +241,7 @@ def measure(repository: Repository, count: int):
             "native, windows": native(counter, functions, callers, "windows"),
             "native, numbers=1": native(counter, functions, callers, "numbers=1"),
         }
-        for dialect in ("forge", "workspace", "claude", "codex"):
+        for dialect in WINDOWS:
             row[dialect] = other(counter, repository.root, dialect, functions, callers)
         yield commit, {tool: (spent + search, calls) for tool, (spent, calls) in row.items()}
 
