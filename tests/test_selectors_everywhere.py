@@ -167,7 +167,9 @@ def test_native_and_eyespan_read_show_the_same(place, written, monkeypatch, capf
     status = main(["read", "-N", written])
     printed = capfdbinary.readouterr()
 
-    assert (status, printed.err.decode(), reply.is_error) == (0, "", False)
+    assert (status, reply.is_error) == (0, False)
+    notes = [line.removeprefix(f"eyespan: {written}: ") for line in printed.err.decode().split("\n") if line]
+    assert [note for note in notes if f">note: {note}" not in reply.text] == []
     shown = printed.out.decode().split("\n")
     assert shown != [""]
     assert [line for line in shown if line not in reply.text] == []

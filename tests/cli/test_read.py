@@ -260,3 +260,44 @@ def test_a_pager_that_ends_early_is_no_error(directory):
     (directory / "long.txt").write_text("line\n" * 200_000)
 
     assert on_terminal(directory, "read", "long.txt", EYESPAN_PAGER="true") == ""
+
+
+@pytest.mark.parametrize("selector", ["src?needle", "src/?needle", "src/*.txt?needle", "**/*.txt?needle"])
+def test_read_searches_all_files_of_a_directory_or_a_pattern(directory, eyespan, selector):
+    (directory / "src").mkdir()
+    (directory / "src" / "a.txt").write_text("a\nneedle\n")
+    (directory / "src" / "b.txt").write_text("nothing\n")
+    (directory / "src" / "c.txt").write_text("needle 2\n")
+    (directory / "src" / "d.bin").write_bytes(b"needle\0\1\2" * 100)
+
+    shown = "==> src/a.txt <==\n     1\ta\n     2\tneedle\n\n==> src/c.txt <==\n     1\tneedle 2\n"
+    assert eyespan("read", selector) == (0, shown, "")
+
+
+def test_a_search_without_a_match_in_a_directory_is_an_error(directory, eyespan):
+    assert eyespan("read", ".?not in any file") == (
+        1,
+        "",
+        "eyespan: .?not in any file: no line matches not in any file\n",
+    )
+
+
+def test_a_search_of_too_many_files_states_where_it_stopped(directory, eyespan, monkeypatch):
+    monkeypatch.setattr("eyespan.dialects.native.searches.MAX_FILES", 1)
+    (directory / "src").mkdir()
+    for name in "ab":
+        (directory / "src" / name).write_text("needle\n")
+
+    assert eyespan("read", "src?needle") == (
+        0,
+        "==> src/a <==\n     1\tneedle\n",
+        "eyespan: src?needle: stopped at src/b\n",
+    )
+
+
+def test_read_states_that_the_end_of_a_symbol_may_be_wrong(directory, eyespan):
+    pytest.importorskip("tree_sitter_go")
+    (directory / "broken.go").write_text("package x\nfunc f() {\n  a(\n}\nfunc g() {\n}}}\n")
+
+    status, _, note = eyespan("read", "broken.go::f")
+    assert (status, note) == (0, "eyespan: broken.go::f: parser lost track near line 3; the end may be wrong\n")

@@ -15,7 +15,7 @@ from eyespan.record import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from eyespan.dialects.json_lines import JsonLines
@@ -303,7 +303,14 @@ class _Reader:
             if ".." in target.revision:
                 self._show_difference(target, text, context, progress, headed)
                 return
-            with self._open(target, context) as opened:
+            try:
+                opened = self._open(target, context)
+            except (errors.NotFound, errors.NotRegular) as failure:
+                if not target.pattern or target.piece is not None or not _names_several(target.path, failure):
+                    raise
+                self._search(target, context, progress)
+                return
+            with opened:
                 self._show(opened, target, text, progress, headed)
 
         def exists(path: str) -> bool:
@@ -321,6 +328,34 @@ class _Reader:
             raise
         except errors.ReadError as error:
             raise (missing if is_missing(error) else error) from None
+
+    def _search(self, target: Target, context: CallContext, progress: _Progress) -> None:
+        """Show the lines that match in the files of a directory or of a pattern. Raises: ReadError."""
+        import time
+
+        from eyespan.dialects.native import searches
+
+        path = target.path.rstrip("/") or "/"
+        below = searches.files_like if "*" in path else searches.files_below
+        end = time.monotonic() + searches.MAX_SECONDS
+        count = 0
+        for searched, one in enumerate(below(path, self._workspace.engine, context)):
+            late = time.monotonic() > end
+            if late or searched >= searches.MAX_FILES or count >= searches.MAX_MATCHING_FILES:
+                print(f"eyespan: {visible(write_target(target))}: stopped at {visible(one.path)}", file=sys.stderr)
+                break
+            context.check()
+            try:
+                with self._open(one, context) as opened:
+                    if opened.kind.is_text:
+                        self._show(opened, replace(one, pattern=target.pattern), one.path, progress, True)
+                        count += 1
+            except (errors.Cancelled, errors.TimedOut):
+                raise
+            except errors.ReadError:
+                continue  # a file that cannot be read has no line that matches
+        if not count:
+            raise errors.NoMatch(target.path, pattern=target.pattern)
 
     def _show_difference(
         self, target: Target, text: str, context: CallContext, progress: _Progress, headed: bool
@@ -514,16 +549,31 @@ def _text_parts(opened: Opened, target: Target, pieces: Any) -> Iterator[tuple[s
                         yield write_range(one), part
         case Symbol(name) | Named(name, ()):
             base = write_target(Target(target.path, None, target.member, target.revision))
-            for found in pieces.symbol_ranges(opened, name, base)[0]:
+            symbols, _, notes = pieces.symbol_ranges(opened, name, base)
+            _print_notes(target, notes)
+            for found in symbols:
                 for part in opened.stream(Lines(found.first, found.last - found.first + 1)):
                     yield f"{found.first}-{found.last}", part
         case Enclosing(ranges):
             base = write_target(Target(target.path, None, target.member, target.revision))
-            for found in pieces.enclosing_ranges(opened, ranges, base)[0]:
+            around, _, notes = pieces.enclosing_ranges(opened, ranges, base)
+            _print_notes(target, notes)
+            for found in around:
                 for part in opened.stream(Lines(found.first, found.last - found.first + 1)):
                     yield f"{found.first}-{found.last}", part
         case piece:
             raise pieces.no_such_part(target.path, opened.kind, piece)
+
+
+def _names_several(path: str, failure: errors.ReadError) -> bool:
+    """Return True if a path that is no file names several: a directory, or a pattern."""
+    return "*" in path if isinstance(failure, errors.NotFound) else getattr(failure, "what", "") == "directory"
+
+
+def _print_notes(target: Target, notes: Sequence[str]) -> None:
+    """Print what matters about the symbols of a target, such as an end that may be wrong."""
+    for note in notes:
+        print(f"eyespan: {visible(write_target(target))}: {visible(note)}", file=sys.stderr)
 
 
 def _matching_parts(opened: Opened, target: Target) -> Iterator[tuple[str, Part]]:
@@ -546,9 +596,11 @@ def _matching_parts(opened: Opened, target: Target) -> Iterator[tuple[str, Part]
         case Ranges(several):
             ranges = line_ranges(text, several)
         case Symbol(name) | Named(name, ()):
-            ranges = pieces.symbol_ranges(opened, name, base)[0]
+            ranges, _, notes = pieces.symbol_ranges(opened, name, base)
+            _print_notes(target, notes)
         case Enclosing(several):
-            ranges = pieces.enclosing_ranges(opened, several, base)[0]
+            ranges, _, notes = pieces.enclosing_ranges(opened, several, base)
+            _print_notes(target, notes)
         case piece:
             raise pieces.no_such_part(target.path, opened.kind, piece)
     search = compile_search(target.pattern, CallContext())

@@ -101,7 +101,8 @@ def test_an_answer_stays_within_the_budget(directory, text, budget):
     with Workspace(directory) as workspace:
         reply = workspace.tool("native").call({"files": "f.txt", "budget": budget})
 
-    beside = tokens.estimate("\n".join(line for line in reply.text.split("\n") if line.startswith(">note: ")))
+    notes = "\n".join(line for line in reply.text.split("\n") if line.startswith(">note: "))
+    beside = max(tokens.estimate(notes), tokens_by_word.count(notes) + 1)
     assert reply.structured["tokens"] in (tokens.estimate(reply.text), tokens_by_word.count(reply.text))
     assert reply.structured["tokens"] <= budget + beside
 
@@ -120,6 +121,25 @@ def test_a_long_line_that_does_not_fit_is_cut_and_continued(tmp_path):
     assert f"f.txt:1-2:{len(text)}/3 #" in first.text
     assert first.structured["tokens"] > 270
     assert shown(second.text)[0][:2] == (2, len(text) + 1)
+
+
+def test_a_long_line_within_the_last_lines_is_cut_and_continued(tmp_path):
+    text = "".join([f"line {number}\n" for number in range(1, 8)]) + "long " * 2000 + "\nline 9\nline 10\n"
+    (tmp_path / "f.txt").write_text(text)
+    with Workspace(tmp_path) as workspace:
+        tool = workspace.tool("native")
+        first = tool.call({"files": "f.txt:-5", "budget": 300})
+        rows, waiting = shown(first.text), first.structured["left_out"]
+        for _ in range(30):
+            if not waiting:
+                break
+            reply = tool.call({"files": waiting, "budget": 2000})
+            rows, waiting = rows + shown(reply.text), reply.structured.get("left_out", [])
+
+    assert [number for number, _, _ in shown(first.text)] == [8, 9, 10]
+    assert first.structured["tokens"] > 250
+    assert first.structured["left_out"][0].startswith("f.txt:6-7,8:")
+    assert characters(rows) == expected(text, first=6)
 
 
 def test_a_short_line_that_does_not_fit_is_left_to_the_next_call(tmp_path):

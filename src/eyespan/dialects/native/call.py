@@ -329,11 +329,15 @@ def _plan_search(target: Target, args: NativeArgs, view: View, files: Files, not
     except errors.NotRegular as error:
         if error.what != "directory" or bare != Target(target.path):
             raise
-        return searches.search_many(bare, searches.files_below(target.path, files), search, view, files)
+        return searches.search_many(
+            bare, searches.files_below(target.path, files.engine, files.context), search, view, files
+        )
     except errors.NotFound:
         if "*" not in target.path or bare != Target(target.path):
             raise
-        return searches.search_many(bare, searches.files_like(target.path, files), search, view, files)
+        return searches.search_many(
+            bare, searches.files_like(target.path, files.engine, files.context), search, view, files
+        )
     rows = rows_not_pattern(target, opened.kind)
     if rows is not None:
         return _plan(rows, args, view, files, note)

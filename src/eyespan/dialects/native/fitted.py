@@ -134,15 +134,21 @@ def _fitting_rows(
         counted = [gap + line if after else line for line, after in zip(lines, starts_after_gap(rows), strict=True)]
     wanted = loaded.wanted
     if wanted.tail is not None:
-        count = count_fitting(counted, room, tokens.estimate, at_end=True) or 1
+        count = count_fitting(counted, room, tokens.estimate, at_end=True)
         at = len(rows) - count
-        before = []
-        if wanted.ranges[0].first < rows[at].number:
-            before = [CharRange(wanted.ranges[0].first, 1, rows[at].number - 1)]
-        rows, texts = rows[at:], texts[at:]
-        if count == 1:
-            row, text = _cut_row(loaded, len(loaded.rows) - 1, lines[at], room)
-            rows, texts = (row,), (text,)
+        first = wanted.ranges[0].first
+        left_room = room - (tokens.estimate("\n".join(counted[at:])) + 2 if count else 0)
+        least_room = max(LEAST_CUT_TOKENS, room // 20) if count else 0
+        if at and left_room >= least_room:
+            # A long line is before the last lines: its start is shown, and the next call continues it.
+            at -= 1
+            row, text = _cut_row(loaded, held + at, counted[at], left_room)
+            rows, texts = (row, *rows[at + 1 :]), (text, *texts[at + 1 :])
+        else:
+            rows, texts = rows[at:], texts[at:]
+        before = [CharRange(first, 1, rows[0].number - 1)] if first < rows[0].number else []
+        if rows[0].is_cut and len(rows) > 1:
+            before.append(CharRange(*place_after(rows[0]), rows[0].number))
         return rows, texts, [*before, *_left_after(loaded, rows[-1])]
     if wanted.pattern and not held:
         return _matching_rows(frame, loaded, room)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from eyespan.dialects.native.call import Files
     from eyespan.dialects.native.items import Item, View
     from eyespan.dialects.native.text import Text
+    from eyespan.engine import Engine
 
 AROUND_MATCH = 2
 """The lines shown before and after a line that matches."""
@@ -279,13 +280,13 @@ def _search_file(target: Target, search: Search, view: View, files: Files) -> Te
     return None
 
 
-def files_below(path: str, files: Files) -> Iterator[Target]:
+def files_below(path: str, engine: Engine, context: CallContext) -> Iterator[Target]:
     """Yield the files below a directory, sorted by name, without those in `SKIPPED`. Raises: Cancelled, TimedOut."""
     waiting = [path.rstrip("/") or "/"]
     while waiting:
         directory = waiting.pop()
         try:
-            listing = files.engine.list(directory, files.context)
+            listing = engine.list(directory, context)
         except (errors.Cancelled, errors.TimedOut):
             raise
         except errors.ReadError:
@@ -300,14 +301,14 @@ def files_below(path: str, files: Files) -> Iterator[Target]:
         waiting += reversed(inner)
 
 
-def files_like(path: str, files: Files) -> Iterator[Target]:
+def files_like(path: str, engine: Engine, context: CallContext) -> Iterator[Target]:
     """Yield the files that a path with `*` matches. Raises: Cancelled, TimedOut."""
     from eyespan.outline.globs import compile_glob, split_glob
 
     base, glob = split_glob(path)
     matches = compile_glob(glob).fullmatch
     lead = "" if base in ("", ".") else f"{base.rstrip('/')}/"
-    for target in files_below(base or ".", files):
+    for target in files_below(base or ".", engine, context):
         if matches(target.path.removeprefix(lead)):
             yield target
 
