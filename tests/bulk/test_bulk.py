@@ -186,12 +186,17 @@ def test_a_second_run_reads_only_what_changed(workspace, tree, tmp_path):
     assert out.read_bytes() == fresh.read_bytes()
 
 
+def run(*command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_killed_export_continues_to_the_same_bytes(tree, tmp_path):
     for number in range(400):
         (tree / f"n{number:03}.txt").write_text(f"{number}\n" * 50)
     whole, out = tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
     command = [sys.executable, "-m", "eyespan", "--root", str(tree), "export", ".", "--to"]
-    subprocess.run([*command, str(whole)], check=True, capture_output=True)
+    run(*command, str(whole))
     process = subprocess.Popen([*command, str(out)], stderr=subprocess.DEVNULL)
     part = tmp_path / "out.jsonl.part"
     while process.poll() is None and not (part.exists() and part.stat().st_size > 8192):
@@ -199,7 +204,7 @@ def test_a_killed_export_continues_to_the_same_bytes(tree, tmp_path):
     process.kill()
     process.wait()
 
-    subprocess.run([*command, str(out)], check=True, capture_output=True)
+    run(*command, str(out))
 
     assert out.read_bytes() == whole.read_bytes()
     assert sorted(os.listdir(tmp_path)) == ["out.jsonl", "tree", "whole.jsonl"]
@@ -214,6 +219,22 @@ def test_what_is_left_of_a_run_is_used_wherever_it_was_cut(cut, workspace, tmp_p
     export_lines(workspace, ["."], str(out))
 
     assert out.read_bytes() == whole.read_bytes()
+
+
+def test_two_runs_never_write_one_file(workspace, tmp_path):
+    out = str(tmp_path / "out.jsonl")
+    started = []
+
+    def start_another(report):
+        if not started:
+            started.append(report.files)
+            with pytest.raises(OSError, match="another export writes this file"):
+                export_lines(workspace, ["."], out)
+
+    export_lines(workspace, ["."], out, on_progress=start_another)
+
+    assert started == [1]
+    assert len({row["source"] for row in rows(tmp_path / "out.jsonl")}) == 8
 
 
 def test_of_two_killed_runs_the_longer_is_continued(workspace, tmp_path):

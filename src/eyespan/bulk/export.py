@@ -7,6 +7,7 @@ the records of unchanged files from the earlier result, and renames the file at 
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 
@@ -45,12 +46,16 @@ def export_lines(
     Raises: OSError if the file cannot be written.
     """
     part, resumed = f"{path}.part", f"{path}.resumed"
+    if os.path.exists(part):
+        with open(part, "rb") as left:
+            _lock(left, part)
     if os.path.exists(part) and (not os.path.exists(resumed) or os.path.getsize(part) > os.path.getsize(resumed)):
         os.replace(part, resumed)  # a run begins with a copy of what the one before it had, so the longer one has more
     earlier = [_Earlier(name, is_complete=name == path) for name in (resumed, path) if os.path.exists(name)]
     report = Report()
     try:
         with open(part, "wb") as file:
+            _lock(file, part)
             for lines in _all_lines(workspace, targets, earlier, workers, options or Options(), report):
                 file.writelines(lines)
                 report.files += 1
@@ -65,6 +70,18 @@ def export_lines(
     if os.path.exists(resumed):
         os.unlink(resumed)
     return report
+
+
+def _lock(file: BinaryIO, path: str) -> None:
+    """Lock a file until it is closed. Raises: OSError if another run writes it."""
+    try:
+        import fcntl
+    except ImportError:
+        return  # Windows refuses to replace a file that is open
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise OSError(errno.EAGAIN, "another export writes this file", path) from None
 
 
 def export_table(

@@ -170,6 +170,8 @@ def test_an_empty_file_is_empty(server, workspace):
     server.files["empty"] = b""
 
     assert "empty" in workspace.tool("native").call({"files": ["empty"]}).text
+    server.faults = [status(416)]
+    assert "empty" in workspace.tool("native").call({"files": ["empty"]}).text, "a server that does not report its size"
 
 
 @pytest.mark.parametrize(

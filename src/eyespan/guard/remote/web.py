@@ -83,6 +83,8 @@ class Server:
                         raise Changed(asked)
                     self.received_bytes += len(data)
                     return data, found
+                if status == 416 and version is None and headers.pop("Range", ""):
+                    continue  # an empty file has no range, and not every server reports its size then
                 if not tries_left or (status < 500 and status != 429):
                     raise refused(status, asked, self.name)
             time.sleep(pause)
