@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import zlib
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -182,3 +183,10 @@ def test_damaged_files_are_read_or_refused(data, changes):
         text = f"Arrow: {error.reason}"
 
     assert text.startswith("Arrow")
+
+
+def test_a_number_whose_type_has_no_size_is_refused():
+    batch = object.__new__(arrow._Batch)
+
+    with pytest.raises(ValueError, match="a number without a size"):
+        batch._values(SimpleNamespace(facts=None), 2)

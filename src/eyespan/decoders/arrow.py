@@ -330,7 +330,8 @@ class _Batch:
 
     def _values(self, field: _Field, kind: int) -> Callable[[int, int], list[Any]]:
         if kind == 2:
-            assert field.facts is not None
+            if field.facts is None:
+                raise ValueError("a number without a size")
             return _numbers(self._buffer(), _int_form(field.facts))
         if kind == 3:
             return _numbers(self._buffer(), "efd"[field.fact(0, "h") % 3])
