@@ -168,7 +168,9 @@ class Cline(Dialect):
         )
         with _opened(request, engine, context) as opened:
             if opened.kind.name not in _IMAGES:
-                rows = Rows(opened, one.first or 1, None if one.last is None else one.last - (one.first or 1) + 1)
+                first = one.first or 1
+                last = first + MAX_LINES if one.last is None else min(one.last, first + MAX_LINES)
+                rows = Rows(opened, first, last - first + 1)  # one more than is shown
                 return _lines(one, rows, measures), [], rows.notes()
             document = opened.read()
             return ["Successfully read image"], list(image_blocks(document)), media_notes(document)

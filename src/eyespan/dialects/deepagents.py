@@ -9,15 +9,17 @@ import os
 
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, as_whole, shown
-from eyespan.dialects.base import Dialect
+from eyespan.dialects.base import Dialect, only_text, text_notes
 from eyespan.dialects.media import media_block, media_notes
-from eyespan.dialects.rows import Rows, line_limits
 from eyespan.escape import written_path
 from eyespan.guard.paths import beneath
 from eyespan.model import (
+    EXACT_TOTAL,
     NO_TOTAL,
     NUL_OR_BAD_UTF8_IS_BINARY,
+    CharRange,
     DocumentOptions,
+    Lines,
     PdfOptions,
     ReadRequest,
     Reply,
@@ -41,9 +43,6 @@ DEFAULT_LINES = 100
 MAX_ROW_CHARS = 5000
 MAX_CHARS = 80_000
 """An answer is shorter than this, its notices included."""
-_WINDOW_LINES = 50
-"""So many lines of `MAX_CHARS` characters fit into the largest window, in any script."""
-_LIMITS = line_limits(MAX_CHARS)
 _OPTIONS = DocumentOptions(pdf=PdfOptions(is_whole=True))
 _DOCUMENTS = frozenset(("image", "pdf"))
 EMPTY = "System reminder: File exists but has empty contents"
@@ -122,7 +121,6 @@ class DeepAgents(Dialect):
         assert context is not None
         request = ReadRequest(
             _below_root(args.path, engine),
-            limits=_LIMITS,
             text_rule=NUL_OR_BAD_UTF8_IS_BINARY,
             documents=_DOCUMENTS,
             options=_OPTIONS,
@@ -161,35 +159,40 @@ class DeepAgents(Dialect):
 def _lines(args: DeepAgentsArgs, opened: Opened) -> Reply:
     """Return the selected lines, as many as fit. Raises: BadArguments, ReadError."""
     first = max(args.offset, 0) + 1
-    rows = Rows(opened, first, max(args.limit, 0), window_lines=_WINDOW_LINES)
     lines: list[tuple[int, str]] = []
-    size = 0
-    for number, line in rows:
-        lines.append((number, line))
-        size += len(line) + 1
-        if size > MAX_CHARS:
-            break
-    total = rows.total()
+    document = opened.read(Lines(1, 1), total=EXACT_TOTAL)
+    total = only_text(document).total_lines or 0
+    notes = text_notes(document)
+    is_cut = False
+    if args.limit > 0 and first <= total:
+        document = opened.read(CharRange(first, 1, first + args.limit - 1, 2 * MAX_CHARS))  # a line end may take two
+        part = only_text(document)
+        is_cut = part.cut_short
+        texts = part.data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
+        lines = list(enumerate(texts if is_cut or texts[-1] else texts[:-1], first))
+        notes = text_notes(document)
     measures: dict[str, Any] = {"lines": 0, "total_lines": total}
     if opened.facts.exact:
         measures["file_bytes"] = opened.facts.size_bytes
     if not total:
-        return Reply((TextContent(EMPTY),), None, None, rows.notes(), measures)
+        return Reply((TextContent(EMPTY),), None, None, notes, measures)
     if args.limit <= 0:
         text = (
             f"System reminder: no lines were read because `limit` was {args.limit}. The file was not inspected and may "
             "have contents; retry with `limit` >= 1 to read it."
         )
-        return Reply((TextContent(text),), None, None, rows.notes(), measures)
+        return Reply((TextContent(text),), None, None, notes, measures)
     if first > total:
         raise BadArguments("out_of_range", f"Error: Line offset {first - 1} exceeds file length ({total} lines)")
-    text, last = _fitted(lines, first, min(first + args.limit - 1, total), total)
+    text, last = _fitted(
+        lines[:-1] if is_cut and len(lines) > 1 else lines, first, min(first + args.limit - 1, total), total
+    )
     measures["lines"] = last - first + 1
     if last < total:
         measures["left_out"] = [f"{written_path(args.path)}:{last + 1}-"]
     if args.offset < 0:
         text += f"\n\n[Requested offset {args.offset} is before the start of the file; read from line 1 instead.]"
-    return Reply((TextContent(text),), None, None, rows.notes(), measures)
+    return Reply((TextContent(text),), None, None, notes, measures)
 
 
 def _fitted(lines: list[tuple[int, str]], first: int, last: int, total: int) -> tuple[str, int]:

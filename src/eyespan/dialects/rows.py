@@ -30,13 +30,10 @@ def line_limits(max_chars: int) -> Limits:
 class Rows:
     """The lines from `first` on, at most `count`; iterate once."""
 
-    def __init__(
-        self, opened: Opened, first: int, count: int | None = None, *, window_lines: int = WINDOW_LINES
-    ) -> None:
+    def __init__(self, opened: Opened, first: int, count: int | None = None) -> None:
         self._opened = opened
         self._first = first
         self._count = count
-        self._window_lines = window_lines
         self._part: TextPart | None = None
         self._documents: list[Document] = []
 
@@ -44,7 +41,7 @@ class Rows:
         """Yield the number of each line and its text without the line end. Raises: ReadError."""
         number, left = self._first, self._count
         while left is None or left > 0:
-            wanted = self._window_lines if left is None else min(left, self._window_lines)
+            wanted = WINDOW_LINES if left is None else min(left, WINDOW_LINES)
             part = self._read(Lines(number, wanted))
             lines = part.data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
             if not lines[-1]:
