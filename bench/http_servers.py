@@ -500,10 +500,11 @@ def with_section(readme: str, text: str) -> str:
     return f"{before}{START}\n{text}\n{END}{after}"
 
 
-def machine() -> str:
+def machine(load: float) -> str:
+    """Return a description of this machine; `load` is its load average before the run."""
     model = next((line for line in _cpu_lines() if line.startswith("model name")), "").partition(": ")[2].strip()
     day = time.strftime("%Y-%m-%d", time.gmtime())
-    return f"{model or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {day}."
+    return f"{model or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {day}; load average {load:.0f} at the start."
 
 
 def _cpu_lines() -> list[str]:
@@ -522,6 +523,7 @@ def main() -> int:
     parser.add_argument("--old", metavar="CHECKOUT", help="compare with the server of this checkout")
     parser.add_argument("--write", action="store_true", help="write bench/http.json, bench/HTTP.md and README.md")
     options = parser.parse_args()
+    load = os.getloadavg()[0]
     cache = cache_folder()
     cache.mkdir(parents=True, exist_ok=True)
     names = [name for name in ROWS if not options.only or name in options.only]
@@ -558,7 +560,7 @@ def main() -> int:
             for server in servers:
                 stop(server)
     figures = {
-        "machine": machine(),
+        "machine": machine(load),
         "seconds": options.seconds,
         "rounds": options.rounds,
         "missing": missing,

@@ -183,6 +183,7 @@ def test_the_page_of_a_server_shows_its_tools_and_its_reads(browser, tree):
         browser.find_element("id", "show-activity").click()
         served.rpc("tools/call", {"name": "read_file", "arguments": {"file_path": str(tree / EVIL)}})
         wait(lambda: EVIL in browser.find_element("id", "heat").text)
+        totals = browser.find_element("id", "totals").text
         keep(browser, "server")
         title = browser.title
         violations = [entry["message"] for entry in browser.get_log("browser") if "favicon" not in entry["message"]]
@@ -194,6 +195,8 @@ def test_the_page_of_a_server_shows_its_tools_and_its_reads(browser, tree):
         served.end()
 
     assert address == f"{page}/"
+    assert totals.startswith("2 reads, 0 refused, ")
+    assert totals.endswith(" tokens")
     assert title == "eyespan: what your agent sees"
     assert violations == []
     assert trouble == "The token is missing or wrong: open this page with #TOKEN after its address."

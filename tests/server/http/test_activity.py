@@ -96,3 +96,12 @@ def test_a_log_that_cannot_be_written_is_an_error():
     with pytest.raises(OSError, match="no space left"):
         AuditAndRing(Full(), ring).write(line())
     assert paths(ring.since("", "ann")[0]) == ["a.py"]
+
+
+def test_names_for_the_tree_of_the_page_are_no_reads():
+    ring = ReadRing()
+    log = AuditAndRing(None, ring)
+    log.write(line(".", dialect="view"))
+    log.write(line("a.py"))
+
+    assert paths(ring.since("", "ann")[0]) == ["a.py"]

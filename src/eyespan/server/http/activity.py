@@ -120,7 +120,7 @@ def holder_of(caller: str) -> str:
 
 
 class AuditAndRing:
-    """An audit log whose lines also go to the ring."""
+    """An audit log whose lines about reads also go to the ring."""
 
     def __init__(self, audit: Audit | None, ring: ReadRing) -> None:
         self._audit = audit
@@ -128,7 +128,8 @@ class AuditAndRing:
 
     def write(self, line: dict[str, Any]) -> None:
         """Append one line. Raises: OSError, if there is a log and it cannot be written."""
-        self._ring.add(line)
+        if line["dialect"] != "view":  # names for the tree of the page, which no model receives
+            self._ring.add(line)
         if self._audit is not None:
             self._audit.write(line)
 

@@ -211,9 +211,10 @@ async function look() {
     events = [...events, ...found.events].slice(-5000);
     const bytes = events.reduce((sum, event) => sum + (event.bytes ?? 0), 0);
     const refused = events.filter((event) => event.verdict === "refused").length;
-    at("totals").textContent = `${events.length.toLocaleString()} reads, ${refused} refused, ${bytes.toLocaleString()} bytes` + (found.log ? `, from ${found.log}` : "");
+    const tokens = events.reduce((sum, event) => sum + (event.tokens ?? 0), 0);
+    at("totals").textContent = `${events.length.toLocaleString()} reads, ${refused} refused, ${bytes.toLocaleString()} bytes, about ${tokens.toLocaleString()} tokens` + (found.log ? `, from ${found.log}` : "");
     at("heat").tBodies[0].replaceChildren(...found.files.slice(0, 100).map((file) =>
-      row([file.path, file.reads, file.again, file.refused, file.bytes.toLocaleString(), file.tokens || "", file.ranges.map((range) => JSON.stringify(range)).join(" ")])));
+      row([file.path, file.reads, file.again, file.refused, file.bytes.toLocaleString(), file.tokens || "", file.ranges.map((range) => typeof range === "string" ? range : JSON.stringify(range)).join(" ")])));
     at("events").tBodies[0].replaceChildren(...events.slice(-200).reverse().map((event) =>
       row([event.time, event.caller, event.dialect, event.canonical ?? event.path, event.verdict + (event.code ? `: ${event.code}` : ""), event.bytes, event.ms])));
     const bars = events.slice(-100);
