@@ -504,7 +504,8 @@ def machine(load: float) -> str:
     """Return a description of this machine; `load` is its load average before the run."""
     model = next((line for line in _cpu_lines() if line.startswith("model name")), "").partition(": ")[2].strip()
     day = time.strftime("%Y-%m-%d", time.gmtime())
-    return f"{model or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {day}; load average {load:.0f} at the start."
+    system = f"{model or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    return f"{system}, {day}; load average {load:.0f} at the start."
 
 
 def _cpu_lines() -> list[str]:
