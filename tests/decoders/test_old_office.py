@@ -59,7 +59,7 @@ def test_slides_have_titles_texts_footers_and_notes():
     shown = text_of(ppt, container(**{"PowerPoint Document": presentation()}))
 
     assert shown == (
-        f"{ppt.NOTE}\n\n## Slide 1: Title\n\none\ntwo\n\nin a box\n\n[footer] below\n\nNotes:\n\n> say this\n"
+        f"{ppt.NOTE}\n\n## Slide 1: Title\n\none\ntwo\n\nin a box\n\nbelow [footer]\n\nNotes:\n\n> say this\n"
     )
 
 

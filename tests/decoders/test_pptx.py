@@ -66,7 +66,7 @@ def test_titles_lists_and_other_text_are_distinguished():
         f'<p:sp><p:ph type="ftr"/>{line("below")}</p:sp><p:sp><p:cNvPr descr=""/>{line("plain")}</p:sp>'
     )
 
-    assert slides(tree) == "## Slide 1: The title\n\n- item\n  - inner\n- last\n\nplain\n\n[footer] below\n"
+    assert slides(tree) == "## Slide 1: The title\n\n- item\n  - inner\n- last\n\nplain\n\nbelow [footer]\n"
 
 
 def test_notes_are_shown_if_there_are_any():

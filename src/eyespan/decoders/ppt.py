@@ -95,7 +95,7 @@ class _Show:
             blocks.append(f"## Slide {number}" + (f": {slide.title}" if slide.title else ""))
             blocks += slide.texts
             if slide.footers:
-                blocks.append(f"[footer] {' | '.join(slide.footers)}")
+                blocks.append(f"{' | '.join(slide.footers)} [footer]")
             if slide.notes:
                 lines = [line for text in slide.notes for line in text.split("\n")]
                 blocks += ["Notes:", "\n".join([f"> {line}" for line in lines])]

@@ -64,7 +64,7 @@ def _slide(package: Package, part: str, number: int, authors: Mapping[str, str],
     hidden = " (hidden)" if slide.is_hidden else ""
     blocks = [f"## Slide {number}{hidden}" + (f": {title}" if title else ""), *slide.blocks]
     if slide.footers:
-        blocks.append(f"[footer] {' | '.join(slide.footers)}")
+        blocks.append(f"{' | '.join(slide.footers)} [footer]")
     for kind, target in relations.values():
         if target not in package:
             continue
