@@ -39,6 +39,7 @@ NOT_RUN = {
     ("docs/architecture.md", "from eyespan.model import NotePart"): "tests/test_docs.py runs it as a kind",
     ("docs/architecture.md", 'Kind("agenda"'): "tests/test_docs.py runs it as a kind",
     ("docs/architecture.md", "from eyespan.dialects.base"): "tests/test_docs.py runs it as a dialect",
+    ("docs/benchmarks.md", "SLOWER"): "two lines of a check that takes minutes",
     ("docs/bulk.md", "from eyespan.bulk.ray"): "needs a cluster of Ray, which is not in the development environment",
     ("docs/hosts.md", '{\n  "permissions"'): "a setting of Claude Code, without a command",
     ("docs/native.md", "answer    ="): "a grammar; tests/dialects/native/test_own_lines.py parses answers by it",

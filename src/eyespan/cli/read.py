@@ -334,6 +334,7 @@ class _Reader:
         import time
 
         from eyespan.dialects.native import searches
+        from eyespan.selectors import write_target
 
         path = target.path.rstrip("/") or "/"
         below = searches.files_like if "*" in path else searches.files_below
@@ -572,6 +573,8 @@ def _names_several(path: str, failure: errors.ReadError) -> bool:
 
 def _print_notes(target: Target, notes: Sequence[str]) -> None:
     """Print what matters about the symbols of a target, such as an end that may be wrong."""
+    from eyespan.selectors import write_target
+
     for note in notes:
         print(f"eyespan: {visible(write_target(target))}: {visible(note)}", file=sys.stderr)
 
