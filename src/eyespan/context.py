@@ -64,6 +64,10 @@ class CallContext:
     """The part of `SHARED_BYTES` that this call has."""
     _has_turn = False
     _turn_start = 0.0
+    store_requests = 0
+    """The requests to stores that this call made, without repetitions by a library."""
+    store_bytes = 0
+    """The bytes of files that stores sent for them."""
 
     def __init__(
         self,
@@ -85,6 +89,14 @@ class CallContext:
             raise TimedOut("", seconds=self.seconds or 0)
         if self._on_progress is not None:
             self._on_progress(done_bytes, total_bytes)
+
+    def count_store(self, requests: int, size_bytes: int) -> None:
+        """Count requests to a store and the bytes received, for the whole call."""
+        whole = self
+        while whole._outer is not None:
+            whole = whole._outer
+        whole.store_requests += requests
+        whole.store_bytes += size_bytes
 
     def check(self) -> None:
         """Check cancellation and deadline. Raises: Cancelled, TimedOut."""

@@ -384,7 +384,7 @@ class Reply:
 
         `tokens`: the estimated cost of the answer; `bytes`: its size, images included. Where they apply: `lines` that
         are shown, `cut_lines` (how many of them are shortened), `left_out` (the selectors that read on), `total_lines`
-        and `file_bytes` of the whole file.
+        and `file_bytes` of the whole file, `store_requests` and `store_bytes` of a read from a bucket or web server.
         """
         from eyespan import tokens
 

@@ -61,6 +61,9 @@ class Tool:
             return self._reply_to_unexpected(error)
         finally:
             context.finish()
+        if context.store_requests:
+            counts = {"store_requests": context.store_requests, "store_bytes": context.store_bytes}
+            reply = replace(reply, measures={**reply.measures, **counts})
         return _with_valid_text(reply)
 
     def _reply_to_unexpected(self, error: BaseException) -> Reply:

@@ -343,6 +343,8 @@ class _Reader:
         for searched, one in enumerate(below(path, self._workspace.engine, context)):
             late = time.monotonic() > end
             if late or searched >= searches.MAX_FILES or count >= searches.MAX_MATCHING_FILES:
+                from eyespan.selectors import write_target
+
                 print(f"eyespan: {visible(write_target(target))}: stopped at {visible(one.path)}", file=sys.stderr)
                 break
             context.check()
@@ -576,6 +578,8 @@ def _print_notes(target: Target, notes: Sequence[str]) -> None:
     from eyespan.selectors import write_target
 
     for note in notes:
+        from eyespan.selectors import write_target
+
         print(f"eyespan: {visible(write_target(target))}: {visible(note)}", file=sys.stderr)
 
 

@@ -176,6 +176,8 @@ class Service:
                 line = {"caller": caller, "dialect": tool.dialect.name, **facts(recorder)}
                 line |= {"bytes": _size_bytes(reply.content) if is_read else 0}
                 line |= {"tokens": reply.facts["tokens"] if is_read else 0, "verdict": verdict}
+                if context.store_requests:
+                    line |= {"store_requests": context.store_requests, "store_bytes": context.store_bytes}
                 line |= {"code": None if reply.error is None else reply.error.code, "ms": round(seconds * 1000, 3)}
                 if not self._write_audit(line):
                     text = "The audit log cannot be written, so files cannot be read. Ask the user to fix this."

@@ -308,6 +308,36 @@ def test_the_store_counts_what_it_was_asked(server, workspace):
     assert (store.requests, store.received_bytes) == (1, len(server.files["a.txt"]))
 
 
+def test_requests_and_bytes_are_facts_of_a_call_and_in_the_audit_log(server, workspace, tmp_path):
+    import json
+
+    from eyespan import CallContext
+    from eyespan.server.audit import Audit
+    from eyespan.server.http.metrics import Metrics
+    from eyespan.server.service import Service
+
+    expected = {"store_requests": 1, "store_bytes": len(server.files["a.txt"])}
+    facts = workspace.tool("native").call({"files": ["a.txt"]}).facts
+    assert {name: facts[name] for name in expected} == expected
+
+    service = Service(workspace, ["native"], audit=Audit(str(tmp_path / "audit.jsonl")))
+    context = CallContext(5)
+    service.handler("tools/call")({"name": "read", "arguments": {"files": ["a.txt"]}}, "test", context)
+    line = json.loads((tmp_path / "audit.jsonl").read_text().splitlines()[-1])
+    assert {name: line[name] for name in expected} == expected
+
+    metrics = Metrics()
+    metrics.count_store(context.store_requests, context.store_bytes)
+    assert "eyespan_store_requests_total 1\n" in metrics.text()
+    assert f"eyespan_store_bytes_total {expected['store_bytes']}\n" in metrics.text()
+
+
+def test_a_local_read_has_no_counts_of_a_store(tmp_path):
+    (tmp_path / "a.txt").write_text("x\n")
+    with Workspace(tmp_path) as local:
+        assert "store_requests" not in local.tool("native").call({"files": ["a.txt"]}).facts
+
+
 @pytest.mark.parametrize("pasted", ["a.txt:2: error: x", '"a.txt:2"', "a.txt#L2", 'File "a.txt", line 2, in f'])
 def test_what_other_tools_print_is_read(workspace, pasted):
     reply = workspace.tool("native").call({"files": pasted})

@@ -96,6 +96,7 @@ class BucketStore(Store):
             options["if_match"] = version.etag
         for _ in range(MAX_TRIES):
             context.check()
+            context.count_store(1, 0)
             try:
                 try:
                     found, data = self._request(key, options)
@@ -109,6 +110,7 @@ class BucketStore(Store):
                 raise Changed(asked)
             if len(data) == min(size_bytes, found.size_bytes - start):
                 self._received_bytes += len(data)
+                context.count_store(0, len(data))
                 return data, found
         raise StoreFailure(asked, f"{self.name} answers with other lengths than it announces")
 
@@ -140,6 +142,7 @@ class BucketStore(Store):
         import obstore
 
         context.check()
+        context.count_store(1, 0)
         self._requests += 1
         try:
             answer = obstore.list_with_delimiter(self._store, prefix or None)
@@ -162,6 +165,7 @@ class BucketStore(Store):
         try:
             for page in obstore.list(self._store, prefix or None, chunk_size=PAGE_NAMES):
                 self._requests += 1
+                context.count_store(1, 0)
                 context.check()
                 yield from [(meta["path"], _version(meta)) for meta in page]
         except ReadError:

@@ -72,6 +72,7 @@ class Server:
         pause = FIRST_PAUSE_SECONDS
         for tries_left in range(MAX_TRIES - 1, -1, -1):
             context.check()
+            context.count_store(1, 0)
             try:
                 status, found, data = self._request(path, headers, start, size_bytes, asked)
             except (OSError, http.client.HTTPException):
@@ -82,6 +83,7 @@ class Server:
                     if version is not None and found != version:
                         raise Changed(asked)
                     self.received_bytes += len(data)
+                    context.count_store(0, len(data))
                     return data, found
                 if status == 416 and version is None and headers.pop("Range", ""):
                     continue  # an empty file has no range, and not every server reports its size then

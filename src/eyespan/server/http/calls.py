@@ -207,6 +207,8 @@ class Calls:
         verdict, size = _verdict(answer, call.context)
         seconds = time.perf_counter() - call.start
         self._metrics.count_call(verdict, seconds, size)
+        if call.context.store_requests:
+            self._metrics.count_store(call.context.store_requests, call.context.store_bytes)
         if self._telemetry is not None:
             self._telemetry.record_call(
                 call.message.method,

@@ -22,6 +22,8 @@ _NAMES = (
     *(f"bucket:{bucket:g}" for bucket in BUCKETS),
     "seconds",
     "answer_bytes",
+    "store_requests",
+    "store_bytes",
     "running",
     "alive",
 )
@@ -70,6 +72,11 @@ class Metrics:
                 self.add(f"bucket:{bucket:g}")
                 break
 
+    def count_store(self, requests: int, size_bytes: int) -> None:
+        """Count the requests to buckets and web servers that a call made, and the bytes that they sent."""
+        self.add("store_requests", requests)
+        self.add("store_bytes", size_bytes)
+
     def text(self) -> str:
         """Return all metrics in Prometheus's text format."""
         total = {name: self._sum(name) for name in _NAMES}
@@ -83,6 +90,12 @@ class Metrics:
             "# HELP eyespan_answer_bytes_total Bytes of contents sent.",
             "# TYPE eyespan_answer_bytes_total counter",
             f"eyespan_answer_bytes_total {total['answer_bytes']:.0f}",
+            "# HELP eyespan_store_requests_total Requests to buckets and web servers.",
+            "# TYPE eyespan_store_requests_total counter",
+            f"eyespan_store_requests_total {total['store_requests']:.0f}",
+            "# HELP eyespan_store_bytes_total Bytes that buckets and web servers sent.",
+            "# TYPE eyespan_store_bytes_total counter",
+            f"eyespan_store_bytes_total {total['store_bytes']:.0f}",
             "# HELP eyespan_call_seconds Duration of calls.",
             "# TYPE eyespan_call_seconds histogram",
         ]
