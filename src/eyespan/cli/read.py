@@ -578,8 +578,6 @@ def _print_notes(target: Target, notes: Sequence[str]) -> None:
     from eyespan.selectors import write_target
 
     for note in notes:
-        from eyespan.selectors import write_target
-
         print(f"eyespan: {visible(write_target(target))}: {visible(note)}", file=sys.stderr)
 
 
