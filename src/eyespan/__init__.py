@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from eyespan.tool import Tool
     from eyespan.workspace import Workspace
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "CallContext",
