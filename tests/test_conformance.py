@@ -106,7 +106,8 @@ def staged(name, case, tmp_path):
     """Return the root that a case needs, and the texts that its places stand for."""
     base = tmp_path.resolve()
     root, outside = base / "root", base / "outside"
-    shutil.copytree(SETS / name / "files", root)
+    own_files = SETS / name / "files"
+    shutil.copytree(own_files if own_files.exists() else SETS / "files", root)
     for path in root.rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o644)
     outside.mkdir()
