@@ -140,6 +140,7 @@ FORMS |= {
     "tcl": r"\b(?:proc|namespace eval|test|method|class|constructor)\b.*NAME|constructor",
 }
 CONFIRMING = {
+    "protobuf": r"extend\s+NAME\b",  # a block that adds fields to a message of another file
     # The forms above also match uses of a name in these languages, so only these lines confirm a symbol.
     **dict.fromkeys(("c", "cpp"), r"^[A-Z][A-Z0-9_]*\s*\("),
     "objc": r"^[-+]|^@",
@@ -196,9 +197,10 @@ def by_ctags(paths: Sequence[str], language: str) -> Tags | None:
             continue
         if tag.get("_type") != "tag" or tag["path"] not in tags or tag["name"].startswith(("__anon", "anonymous")):
             continue
-        tags[tag["path"]].append(
-            Tag(tag["name"].strip("`" if language == "r" else ""), tag["line"], tag.get("end"), tag["kind"] in wanted)
-        )
+        name = tag["name"].strip("`" if language == "r" else "")
+        if language == "cpp":
+            name = re.sub(r"\boperator (?=\W)", "operator", name)  # ctags writes `operator ==` for `operator==`
+        tags[tag["path"]].append(Tag(name, tag["line"], tag.get("end"), tag["kind"] in wanted))
     return tags
 
 

@@ -16,6 +16,7 @@ ROWS = [
     ("a.cc", "typedef tree(x) tree_t;\n", ["tree_t 1-1"]),
     ("a.cc", "class LIB_EXPORT A {\n  int n_ GUARDED_BY(mu_);\n  int f() LOCKED(mu_);\n};\n", ["A 1-4", "A.f 3-3"]),
     ("a.cc", "TEST_F(Fix, Name) {\n  Random rnd(seed());\n}\n", ["Fix.Name 1-3"]),
+    ("a.cc", "struct A {\n  int (M::*run)(int x);\n  int f();\n};\nint (A::*p)(int);\n", ["A 1-4", "A.f 3-3"]),
     ("a.cc", "struct A {\n  operator bool() const;\n};\n", ["A 1-3", "A.operator bool 2-2"]),
     (
         "a.rs",

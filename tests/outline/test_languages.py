@@ -46,6 +46,9 @@ FILES = {
         "  rpc Put(A) returns (B) {\n"
         "    option x = 1;\n"
         "  }\n"
+        "}\n"
+        "extend google.protobuf.FileOptions {\n"
+        "  string z = 5;\n"
         "}\n",
         [
             "2-6 A",
@@ -53,6 +56,7 @@ FILES = {
             "7-12 S",
             "8-8 S.Get",
             "9-11 S.Put",
+            "13-15 google.protobuf.FileOptions",
         ],
     ),
     "a.graphql": (

@@ -297,8 +297,9 @@ class _Rows:
                         name, is_variable = _declared(name)
                         if is_variable:
                             kind = "field" if nodes[0].type == "field_declaration" else "constant"
-                        if kind != "macro" and self._text(name) in _NO_NAMES:
-                            continue
+                        written = self._text(name)
+                        if kind != "macro" and (written in _NO_NAMES or written.endswith("::") or "::*" in written):
+                            continue  # the last two are pointers to members
                     place = (name.start_byte, name.end_byte)
                     if place not in found or pattern < found[place].pattern:
                         found[place] = _Match(node=nodes[0], name=name, kind=kind, owner=owner, pattern=pattern)

@@ -79,7 +79,7 @@ RULES: dict[str, Rules] = {
             (rf"{_INDENT}enum\s+{_NAME}", "enum"),
             (rf"{_INDENT}service\s+{_NAME}", "interface"),
             (rf"{_INDENT}rpc\s+{_NAME}", "method"),
-            (rf"{_INDENT}extend\s+{_QNAME}", "struct"),
+            (rf"{_INDENT}extend\s+{_QNAME}", "impl"),
             (rf"{_INDENT}oneof\s+{_NAME}", "field"),
         ),
         ends="braces",
