@@ -63,10 +63,24 @@ def test_a_delivered_part_is_free():
 
 
 def test_small_calls_never_wait():
-    large, small = CallContext(), CallContext(0.001)
-    large.charge(LARGE)
+    others, small = [CallContext() for _ in range(3)], CallContext(0.001)
+    for other, size_bytes in zip(others, (MEDIUM, MEDIUM, LARGE), strict=True):
+        other.charge(size_bytes)
     small.charge(FREE_BYTES)
-    large.finish()
+    for other in others:
+        other.finish()
+
+
+def test_a_call_that_gets_the_turn_returns_its_part_of_the_shared_memory():
+    first, *others = [CallContext(0.05) for _ in range(3)]
+    first.charge(MEDIUM)
+    first.charge(LARGE)
+    for other in others:
+        other.charge(MEDIUM)
+
+    assert [first.has_turn, *[other.has_turn for other in others]] == [True, False, False]
+    for call in (first, *others):
+        call.finish()
 
 
 def test_calls_share_memory_without_the_turn_until_it_is_used_up():

@@ -30,6 +30,8 @@ MAX_BYTES = 40 << 20
 """The memory that a call may take when its turn has come. With eight calls at once that is 55 MB."""
 RELEASE_BYTES = 1 << 20
 """After a call that took more, freed memory is returned to the system."""
+COLLECT_BYTES = 4 << 20
+"""After a call that took more, garbage is collected: an error holds the frames it passed, and they hold buffers."""
 _TURN_SECONDS = 0.01
 """The time between two checks of the deadline while a call waits for its turn."""
 _LATE_SECONDS = 5.0
@@ -162,6 +164,10 @@ class CallContext:
             most_bytes = max(self._most_charged_bytes, most_bytes)
             self._most_charged_bytes = self._charged_bytes = 0
         self._return_unused()
+        if most_bytes > COLLECT_BYTES:
+            import gc
+
+            gc.collect()
         if most_bytes > RELEASE_BYTES or _has_unreleased:
             _release_memory(will_free_more=most_bytes > RELEASE_BYTES)
 

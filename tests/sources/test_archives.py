@@ -14,6 +14,7 @@ import struct
 import tarfile
 import time
 import tracemalloc
+import weakref
 import zipfile
 import zlib
 
@@ -1056,3 +1057,27 @@ def test_the_dictionary_of_xz_is_known_before_it_is_decoded(preset):
     assert streams._xz_dictionary_bytes(lzma.compress(b"text", preset=preset)) == sizes[preset]
     assert streams._xz_dictionary_bytes(lzma.compress(b"text", filters=filters)) == sizes[preset]
     assert streams._xz_dictionary_bytes(lzma.compress(b"")) == 0
+
+
+def test_an_error_frees_the_codec(tmp_path):
+    """The frames of a traceback hold it, and the collector counts objects, not bytes."""
+    (tmp_path / "a.xz").write_bytes(lzma.compress(b"a line\n" * (50 * MIB // 7), preset=9))
+    made = []
+    real = streams.XzStream.__init__
+
+    def note(self, *arguments):
+        real(self, *arguments)
+        made.append(weakref.ref(self))
+
+    with pytest.MonkeyPatch.context() as patch, Workspace(tmp_path) as workspace:
+        patch.setattr(streams.XzStream, "__init__", note)
+        gc.collect()
+        gc.disable()
+        try:
+            reply = workspace.tool("native").call({"files": "a.xz:-3"})
+            alive = [one for one in made if one() is not None]
+        finally:
+            gc.enable()
+
+    assert "of memory; ask for a smaller part" in reply.text
+    assert (bool(made), alive) == (True, [])

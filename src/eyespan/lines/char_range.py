@@ -60,6 +60,10 @@ class CharRangeText:
     """The length of the first line, if it ends before the requested column."""
 
 
+WIDE_BYTES = 10
+"""The memory of a character beyond ASCII: as text, encoded, and in the rows made of it."""
+
+
 class CharRangeReader:
     """Reads text of one source by characters."""
 
@@ -136,7 +140,7 @@ def _read_from(
     cut_short = is_at_end = False
     context = finder.scan.context
     for text in decoded:
-        context.charge(2 * min(len(text), max(left, 0)))
+        context.charge((2 if text.isascii() else WIDE_BYTES) * min(len(text), max(left, 0)))
         text = column.skip(text)
         if lines_left is not None:
             text, lines_left = _first_lines(text, lines_left)

@@ -36,7 +36,7 @@ FREE_BYTES = 64 * MIB
 GUESSED_RATIO = 8
 RECENT_BYTES = MIB
 """Decoded bytes held in memory for reads further back."""
-FAR_RECENT_BYTES = 4 * MIB
+FAR_RECENT_BYTES = 2 * MIB
 """The same for a stream without checkpoints, which is decoded from its start to go further back."""
 LOOK_BACK_BYTES = 512 * 1024
 """Going back, decoding starts this far before the requested offset, because the next read is likely to be there."""
