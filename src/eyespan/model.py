@@ -388,6 +388,10 @@ class Reply:
         """
         from eyespan import tokens
 
+        if len(self.content) == 1 and type(self.content[0]) is TextContent:  # the usual case
+            text = self.content[0].text
+            size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+            return {"tokens": tokens.estimate(text), "bytes": size, **self.measures}
         texts = [block.text for block in self.content if type(block) is TextContent]
         others = [block for block in self.content if not isinstance(block, TextContent)]
         images = sum([isinstance(block, ImageContent) for block in others])

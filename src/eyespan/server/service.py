@@ -231,12 +231,12 @@ class Service:
         if reply.error is not None:
             meta["eyespan/error"] = {"code": reply.error.code}
         else:
-            meta["eyespan/facts"] = reply.facts
+            facts = meta["eyespan/facts"] = reply.facts
             if output_schema(tool) is not None:
                 result["structuredContent"] = reply.structured
             elif reply.structured is not None:
                 own = {name: value for name, value in reply.structured.items() if name not in _CONTENT_KEYS}
-                meta["eyespan/facts"] = {**own, **reply.facts}
+                meta["eyespan/facts"] = {**own, **facts}
         if reply.notes:
             meta["eyespan/notes"] = list(reply.notes)
         if meta:
