@@ -87,8 +87,10 @@ docs: $(READY)  ## build the site of docs/ into build/site, with strict links; o
 	@test -x build/docs-venv/bin/mkdocs || { $(PYTHON) -m venv build/docs-venv && build/docs-venv/bin/pip install --quiet --disable-pip-version-check mkdocs; }
 	@build/docs-venv/bin/mkdocs build --quiet && echo "build/site/index.html"
 
-remote: $(READY)  ## the tests of remote roots with a real S3 server, which it installs; one minute
+remote: $(READY)  ## the tests of remote roots with real S3 servers, which it installs, and with sshd; three minutes
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt 'moto[server]'
+	@if command -v npm >/dev/null; then mkdir -p build/servers && npm install --silent --prefix build/servers s3rver@3.7.1; \
+		else echo "no npm: only moto is tested"; fi
 	@$(BIN)/python -m pytest tests/guard/remote
 
 dist: $(READY)  ## build and check the source archive and the wheels; installs its tools in build/dist-venv, three minutes
