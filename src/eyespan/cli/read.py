@@ -220,7 +220,7 @@ class _Reader:
         else:
             with opened:
                 if opened.kind.layout in ("text", "notes"):  # the usual case, without the grammar of selectors
-                    self._write_parts(_whole(opened), label, progress, headed)
+                    self._write_parts(_whole(opened), label, progress, headed, opened)
                     return
                 from eyespan.selectors import Target
 
