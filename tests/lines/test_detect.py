@@ -16,6 +16,8 @@ from eyespan.errors import Internal, Missing
 from eyespan.lines import detect as detect_module
 from eyespan.lines.detect import detect
 from eyespan.lines.encodings import Encoding, WholeTranscoder
+from eyespan.lines.whole import decoded
+from eyespan.model import ReadRequest
 from eyespan.opened import ask_encoding
 
 
@@ -349,3 +351,18 @@ def test_guesses_are_cached_up_to_a_limit(monkeypatch):
 
     ask_encoding(b"one more", CallContext())
     assert len(opened._guesses) == 1
+
+
+def test_a_text_that_is_decoded_whole_is_paid_for(tmp_path):
+    (tmp_path / "a.txt").write_bytes(JAPANESE.encode("iso2022-jp") * 1000)
+    call = CallContext()
+    with Workspace(tmp_path) as workspace:
+        file = workspace.engine.open(ReadRequest("a.txt"), call)
+        try:
+            held, _ = decoded(file.source, Encoding("iso2022-jp"), call)
+        finally:
+            file.close()
+    charged = call.charged_bytes
+    call.finish()
+
+    assert charged >= held.size_bytes > 1000

@@ -339,7 +339,7 @@ DEFECTS = (
         file=f"{SRC}/lines/whole.py",
         old="        context.charge(len(piece))\n",
         new="",
-        tests=f"{CONTEXT} -k pays",
+        tests="tests/lines/test_detect.py -k paid_for",
     ),
     Defect(
         name="the detector of encodings runs in the main process",
