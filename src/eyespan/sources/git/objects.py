@@ -11,7 +11,7 @@ import os
 from eyespan.errors import Unreadable
 from eyespan.record import record
 from eyespan.sources import streams
-from eyespan.sources.git.packs import KINDS, Pack, PackIndex, check_size
+from eyespan.sources.git.packs import HELD_BYTES, KINDS, Pack, PackIndex, check_size
 from eyespan.sources.git.repository import corrupt
 from eyespan.sources.nested import DecodedSource, HeldSource, NestedSource
 
@@ -257,10 +257,12 @@ class _LooseObject:
         data = bytearray()
         while len(data) < size and (piece := self.source.read_at(start + len(data), min(1 << 20, size - len(data)))):
             data += piece
-        self._context.refund(2 * size)
         if len(data) < size:
             raise corrupt()
-        return kind, bytes(data)
+        whole = bytes(data)
+        # A large object stays paid for until the call ends, because the caller holds it.
+        self._context.refund(2 * size if size <= HELD_BYTES else size)
+        return kind, whole
 
 
 def _inflate(below: Source, checkpoint: Any | None) -> Stream:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MAX_OBJECT_BYTES = 16 << 20
 """The limit for objects that are held whole: commits, trees, and files stored as deltas."""
+HELD_BYTES = 1 << 20
+"""Smaller objects are free again once they are read."""
 MAX_DELTAS = 4096
 MAX_PREFIX_MATCHES = 64
 KINDS = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
@@ -154,8 +156,10 @@ class Pack:
             base, data = data, apply_delta(data, self._inflate(delta), context)
             context.refund(delta.size_bytes + len(base))
             del base
-        context.refund(len(data))
-        return kind, bytes(data)
+        whole = bytes(data)
+        if len(whole) <= HELD_BYTES:  # a large object stays paid for until the call ends, because the caller holds it
+            context.refund(len(whole))
+        return kind, whole
 
     def kind_of(self, offset: int) -> str:
         """Return the kind of an object, or "" if it is unknown. Raises: Unreadable."""
