@@ -75,14 +75,14 @@ class Place:
     def put(self, prefix, root) -> None:
         if prefix in self._done:
             return
-        self._done.add(prefix)
         self._store.put(f"{prefix}/outside/secret.txt", b"outside secret\n")
         for path in root.rglob("*"):
             key = f"{prefix}/root/{path.relative_to(root).as_posix()}"
             if path.is_file():
                 self._store.put(key, path.read_bytes())
             elif not any(path.iterdir()):
-                self._store.put(f"{key}/", b"")
+                self._store.put(f"{key}/", b"")  # skips the case where a store takes no such key
+        self._done.add(prefix)
 
     def move(self, prefix):
         """Return a function that uploads what a case has staged, and returns the root and its names."""
