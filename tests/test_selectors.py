@@ -154,7 +154,7 @@ def range_in_words(one):
         case Place(line, column):
             return f"around character {column} of line {line}"
         case CharRange(first, column, _, int(chars)):
-            return f"characters {column} to {column + chars - 1} of line {first}"
+            return f"{chars} characters from character {column} of line {first}"
         case CharRange(first, column, last):
             return f"from character {column} of line {first} to {f'line {last}' if last else 'the end'}"
         case Lines(first, None):

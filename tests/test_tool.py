@@ -232,7 +232,7 @@ def reports_change(reply) -> bool:
     """Return True if the reply reports that the file changed."""
     structured = reply.structured or {}
     return (
-        CHANGED in reply.notes
+        any(note.endswith(CHANGED) for note in reply.notes)
         or "changed while it was read" in reply.text[-1000:]
         or bool(structured.get("changed_during_read") or structured.get("meta", {}).get("changed_during_read"))
     )

@@ -66,6 +66,11 @@ def explain(
 ) -> str | None:
     """Return the declared difference that explains two unlike answers, or None: the first of its files."""
     (their_error, their_text), (our_error, our_text) = theirs, ours
+    is_list = isinstance(our_text, str) and our_text.startswith("[")
+    if our_error and not their_error and is_list and not any(row["success"] for row in json.loads(our_text)):
+        if their_text == our_text:
+            return "a call that reads nothing is an error, with the same text"
+        our_error = False
     if their_error or our_error:
         is_wrong = str(our_text).startswith("Invalid input: ") or '"start_line": true' in json.dumps(arguments)
         return "wrong arguments are refused in other words" if is_wrong else None

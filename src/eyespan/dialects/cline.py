@@ -124,6 +124,7 @@ class Cline(Dialect):
         notes: list[str] = []
         measures: dict[str, Any] = {"lines": 0}
         size = 0
+        failures: list[str] = []
         for number, one in enumerate(wanted):
             context.check()
             row: dict[str, Any] = {"query": one.query, "result": ""}
@@ -143,15 +144,19 @@ class Cline(Dialect):
                 raise
             except errors.ReadError as error:
                 row["error"] = f"Error reading file: {_described(error, one.path, engine)}"
+                failures.append(error.code)
             except BadArguments as error:
                 row["error"] = error.message
+                failures.append(error.code)
             else:
                 size += len(row["result"])
                 images += image
                 notes += [f"{one.query}: {note}" for note in more_notes]
             row["success"] = "error" not in row
         text = json.dumps(results, ensure_ascii=False, separators=(",", ":"))
-        return Reply((TextContent(text), *images), None, None, tuple(notes), measures)
+        # A call that read nothing is an error, so that hosts and the audit log see it; the text is the same.
+        failure = ReplyError(failures[0], text) if len(failures) == len(results) > 0 else None
+        return Reply((TextContent(text), *images), None, failure, tuple(notes), measures)
 
     def _read(
         self, one: FileRange, engine: Engine, context: CallContext, measures: dict[str, Any]
@@ -208,16 +213,18 @@ def _lines(one: FileRange, rows: Rows, measures: dict[str, Any]) -> str:
     last = shown_rows[-1][0]
     width = len(str(last))
     body = "\n".join([f"{number:>{width}} | {line}" for number, line in shown_rows])
+    notice = ""
+    if is_full:  # the total may be a read that fails, and then nothing was shown
+        notice = (
+            f"\n\n[Showing lines {first}-{last} of {rows.total()}. Use start_line/end_line to read other sections.]"
+        )
     measures["lines"] += len(shown_rows)
     if cut_lines:
         measures["cut_lines"] = measures.get("cut_lines", 0) + cut_lines
-    if not is_full:
-        return body
-    left = f"{written_path(one.path)}:{last + 1}-{'' if one.last is None else one.last}"
-    measures.setdefault("left_out", []).append(left)
-    return (
-        f"{body}\n\n[Showing lines {first}-{last} of {rows.total()}. Use start_line/end_line to read other sections.]"
-    )
+    if is_full:
+        left = f"{written_path(one.path)}:{last + 1}-{'' if one.last is None else one.last}"
+        measures.setdefault("left_out", []).append(left)
+    return body + notice
 
 
 def _opened(request: ReadRequest, engine: Engine, context: CallContext) -> Opened:

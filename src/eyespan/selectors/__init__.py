@@ -331,25 +331,20 @@ def _range(text: str) -> Range | None:
         return _lines(text)
     left, _, right = text.partition(":")
     line = _number(left)
+    start, plus, count = right.partition("+")
+    if plus:
+        column, max_chars = _number(start), _number(count)
+        if line is None or column is None or max_chars is None:
+            return None
+        return CharRange(line, column, line, max_chars)
     start, dash, end = right.partition("-")
     column = _number(start)
     if line is None or column is None:
         return None
     if not dash:
         return Place(line, column)
-    if ":" in end:
-        return _part_of_line(line, column, end)
     last = _number(end) if end else None
     return None if end and (last is None or last < line) else CharRange(line, column, last)
-
-
-def _part_of_line(line: int, column: int, end: str) -> CharRange | None:
-    """Return the characters from a column to the place `end` of the same line, or None."""
-    left, _, right = end.partition(":")
-    last = _number(right)
-    if _number(left) != line or last is None or last < column:
-        return None
-    return CharRange(line, column, line, last - column + 1)
 
 
 def _lines(text: str) -> Lines | None:
@@ -419,7 +414,7 @@ def write_range(one: Range) -> str:
         return f"{one.line}:{one.column}"
     if isinstance(one, CharRange):
         if one.max_chars is not None and one.last == one.first:
-            return f"{one.first}:{one.column}-{one.first}:{one.column + one.max_chars - 1}"
+            return f"{one.first}:{one.column}+{one.max_chars}"
         return f"{one.first}:{one.column}-{'' if one.last is None else one.last}"
     return _span(one.first, None if one.count is None else one.first + one.count - 1)
 
