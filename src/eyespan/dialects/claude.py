@@ -9,8 +9,16 @@ from __future__ import annotations
 
 from eyespan import errors, kinds
 from eyespan.dialects.arguments import BadArguments, as_whole, shown
-from eyespan.dialects.base import CHANGED, CHANGED_DOCUMENT, FileDialect, encoding_facts, encoding_note, only_text
-from eyespan.dialects.rendering import numbered
+from eyespan.dialects.base import (
+    CHANGED,
+    CHANGED_DOCUMENT,
+    NO_MEASURES,
+    FileDialect,
+    encoding_facts,
+    encoding_note,
+    only_text,
+)
+from eyespan.dialects.rendering import numbered_counting
 from eyespan.escape import visible
 from eyespan.model import (
     NUL_IS_BINARY,
@@ -78,6 +86,7 @@ class Claude(FileDialect):
 
     name = "claude"
     summary = "cat -n, images, PDFs page by page, notebooks, reminders for empty files; offset from 0"
+    counts_cut_lines = True
     settings = {
         "can_read_pdf": True,
         "pdf": "pages",
@@ -180,7 +189,7 @@ class Claude(FileDialect):
         size = document.facts.size_bytes
         if self.max_bytes is not None and args.is_whole and size > self.max_bytes:
             raise _too_large(f"{_kilobytes(size)}) exceeds maximum allowed size ({_kilobytes(self.max_bytes)}")
-        view = numbered(part, width=6, mark=self.separator, max_chars=self.max_line_chars)
+        view, cut_lines = numbered_counting(part, width=6, mark=self.separator, max_chars=self.max_line_chars)
         if self.max_tokens is not None and (cost := estimate(view)) > self.max_tokens:
             raise _too_large(f"{cost} tokens) exceeds maximum allowed tokens ({self.max_tokens}")
         content: list[Content] = [TextContent(view)]
@@ -196,7 +205,7 @@ class Claude(FileDialect):
         if document.facts.changed:
             facts["changed_during_read"] = True
             content.append(TextContent(f"<system-reminder>{CHANGED}</system-reminder>"))
-        return Reply(tuple(content), facts)
+        return Reply(tuple(content), facts, measures={"cut_lines": cut_lines} if cut_lines else NO_MEASURES)
 
     def _more_reminder(self, first: int, count: int, total: int | None) -> str:
         last = first + count - 1
