@@ -331,12 +331,12 @@ def _range(text: str) -> Range | None:
         return _lines(text)
     left, _, right = text.partition(":")
     line = _number(left)
-    start, plus, count = right.partition("+")
+    place, plus, chars = right.partition("+")
     if plus:
-        column, max_chars = _number(start), _number(count)
-        if line is None or column is None or max_chars is None:
+        first, max_chars = _number(place), _number(chars)
+        if line is None or first is None or max_chars is None:
             return None
-        return CharRange(line, column, line, max_chars)
+        return CharRange(line, first, line, max_chars)
     start, dash, end = right.partition("-")
     column = _number(start)
     if line is None or column is None:
