@@ -343,8 +343,6 @@ class _Reader:
         for searched, one in enumerate(below(path, self._workspace.engine, context)):
             late = time.monotonic() > end
             if late or searched >= searches.MAX_FILES or count >= searches.MAX_MATCHING_FILES:
-                from eyespan.selectors import write_target
-
                 print(f"eyespan: {visible(write_target(target))}: stopped at {visible(one.path)}", file=sys.stderr)
                 break
             context.check()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eyespan import Workspace, tokens, tokens_by_word
+from eyespan import Workspace, context, tokens, tokens_by_word
 from eyespan.guard.source import LocalFile
 from tests.sizes import examples
 
@@ -228,3 +229,26 @@ def test_a_start_past_the_end_is_not_called_an_empty_file(call_on):
 
     assert reply.text == ">! f.txt:11-: no line 11: the file has 2 lines"
     assert "empty" not in reply.text
+
+
+def test_an_answer_within_the_budget_is_not_made_fuller_when_most_of_the_time_is_over(directory, monkeypatch):
+    """The first try is far below the budget; each count takes 6 of the 10 seconds."""
+    (directory / "long.txt").write_text("some words of a long text\n" * 20_000, encoding="utf-8")
+    counts = []
+    late = 0.0
+    clock = context.time.monotonic
+
+    def count(text):
+        nonlocal late
+        counts.append(len(text))
+        late += 6
+        return tokens.estimate(text) // 4
+
+    monkeypatch.setattr(tokens_by_word, "count", count)
+    monkeypatch.setattr(context, "time", SimpleNamespace(monotonic=lambda: clock() + late))
+    with Workspace(directory) as workspace:
+        reply = workspace.tool("native").call({"files": "long.txt", "budget": 1000})
+
+    assert not reply.is_error
+    assert reply.structured["left_out"]
+    assert len(counts) == 1

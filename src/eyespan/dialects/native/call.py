@@ -114,13 +114,19 @@ def _show_counted(
         is_better = best_cost < cost <= budget or (best_cost > budget and cost < best_cost)
         if best is None or is_better:
             best, best_cost = reply, cost
-        if cost <= budget and (is_whole or cost >= FULL * budget):
+        if cost <= budget and (is_whole or cost >= FULL * budget or _is_late(context)):
             break
         max_tokens = max(1, min(int(max_tokens * AIM * budget / cost), MAX_SCALE * budget))
     assert best is not None
     if best.structured is not None:
         best.structured["tokens"] = best_cost
     return best
+
+
+def _is_late(context: CallContext) -> bool:
+    """Return True if most of the time is over: an answer that is less full is better than none."""
+    left = context.left()
+    return left is not None and context.seconds is not None and left < context.seconds / 2
 
 
 def _listed_later(later: Sequence[str], max_tokens: int) -> list[str]:
