@@ -412,6 +412,20 @@ def short_of(error: BaseException, path: str) -> SystemFailure | None:
     return SystemFailure(path, number) if number else None
 
 
+def log_shortage(error: MemoryError) -> None:
+    """Log that a read was refused for lack of memory: the limit of `eyespan serve --memory`, or that of the system.
+
+    What the frames of the error hold is freed first, so that there is memory for the log and for the answer.
+    """
+    error.__traceback__ = error.__context__ = error.__cause__ = None
+    try:
+        import logging
+
+        logging.getLogger("eyespan").error("a read was refused: no memory left (see `eyespan serve --memory`)")
+    except UNLOADED:
+        pass  # too little memory is left to load the module; the reply reports it
+
+
 def from_os_error(error: OSError, path: str) -> ReadError:
     """Return the error class for an errno. This is the only such table."""
     number = error.errno or _errno.EIO

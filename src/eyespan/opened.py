@@ -13,7 +13,7 @@ from errno import ENOMEM
 
 from eyespan import kinds
 from eyespan.context import CallContext
-from eyespan.errors import Internal, ReadError, SystemFailure, Unreadable
+from eyespan.errors import Internal, ReadError, SystemFailure, Unreadable, log_shortage
 from eyespan.escape import written_path
 from eyespan.guard.paths import as_relative
 from eyespan.model import MIB, CharRange, Document, Facts
@@ -112,8 +112,8 @@ class Opened:
             reader: Any = _readers[name] if name in _readers else _reader(self.kind)
             document: Document = reader.read(self, selection, context)
             return document
-        except MemoryError:
-            log_shortage()
+        except MemoryError as error:
+            log_shortage(error)
             failure = SystemFailure(self.source.asked, ENOMEM)
             failure.relative = self.source.path
             raise failure from None
@@ -340,16 +340,6 @@ class Thread:
     def _close_source(self, opened: Opened) -> None:
         if self._closed.acquire(False):
             opened.source.close()
-
-
-def log_shortage() -> None:
-    """Log that a read was refused for lack of memory: the limit of `eyespan serve --memory`, or that of the system."""
-    try:
-        import logging
-
-        logging.getLogger("eyespan").error("a read was refused: no memory left (see `eyespan serve --memory`)")
-    except (ImportError, MemoryError):
-        pass  # too little memory is left to load the module; the reply reports it
 
 
 def decode_bytes(

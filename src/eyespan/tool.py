@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eyespan.context import CallContext, WouldBlock
-from eyespan.errors import UNLOADED, BadArguments, Internal, PolicyDenied, ReadError, short_of
+from eyespan.errors import UNLOADED, BadArguments, Internal, PolicyDenied, ReadError, log_shortage, short_of
 from eyespan.escape import is_valid, is_valid_tree, valid_text, valid_tree
 from eyespan.model import Reply, ReplyError, TextContent
 from eyespan.record import replace
@@ -69,6 +69,8 @@ class Tool:
     def _reply_to_unexpected(self, error: BaseException) -> Reply:
         """Return the reply to an error that no read raises: a module that cannot be loaded, or a bug of eyespan."""
         failure: ReadError | None = short_of(error, "")
+        if isinstance(error, MemoryError):
+            log_shortage(error)
         if failure is None:
             _log(error)
             fault = f"an internal error of eyespan ({type(error).__name__}); its log has the details"

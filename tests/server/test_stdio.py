@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -362,15 +363,10 @@ def test_a_server_whose_root_hangs_reports_that_and_does_not_start(tree, mount):
     assert status == 2
 
 
-def test_a_server_that_cannot_start_another_thread_answers_all_the_same(tree, monkeypatch):
-    """As under a limit of memory or of processes. The only thread answers one call and then reads the next."""
-
-    def fail(*_):
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(stdio, "start_new_thread", fail)
+def answers_in_this_process(tree, count):
+    """Return the answers of a server to the start of a session and to some calls that all read the same file."""
     call = {"name": "Read", "arguments": {"file_path": f"{tree}/hello.txt"}}
-    sent = [{"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": call} for number in range(20)]
+    sent = [{"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": call} for number in range(count)]
     start = {"protocolVersion": VERSIONS[-1], "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     sent.insert(0, {"jsonrpc": "2.0", "id": "start", "method": "initialize", "params": start})
     in_end, client_out = os.pipe()
@@ -378,12 +374,45 @@ def test_a_server_that_cannot_start_another_thread_answers_all_the_same(tree, mo
     os.write(client_out, b"".join([json.dumps(message).encode() + b"\n" for message in sent]))
     os.close(client_out)
     with Workspace(tree) as workspace:
-        status = stdio.StdioServer(Service(workspace, ("claude",)), in_end, out_end).run()
+        assert stdio.StdioServer(Service(workspace, ("claude",)), in_end, out_end).run() == 0
     os.close(out_end)
     with os.fdopen(client_in, "rb") as answers:
         found = [json.loads(line) for line in answers]
     os.close(in_end)
+    return found
 
-    assert status == 0
+
+@pytest.mark.parametrize("logs", [True, False])
+def test_a_call_without_memory_for_its_answer_is_answered_and_so_are_the_others(tree, monkeypatch, logs):
+    """The answer is made, but there is no memory for its JSON, nor perhaps for a line in the log."""
+    dumps = stdio.json_lines.dumps
+
+    def fail(message):
+        if isinstance(message, dict) and "result" in message and message["id"] in (1, 3):
+            raise MemoryError
+        return dumps(message)
+
+    def log(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(stdio.json_lines, "dumps", fail)
+    if not logs:
+        monkeypatch.setattr(logging.Logger, "error", log)
+    found = {answer["id"]: answer for answer in answers_in_this_process(tree, 6)}
+
+    assert set(found) == {"start", *range(6)}
+    assert {number for number, answer in found.items() if "error" in answer} == {1, 3}
+    assert "No memory left" in found[1]["error"]["message"]
+
+
+def test_a_server_that_cannot_start_another_thread_answers_all_the_same(tree, monkeypatch):
+    """As under a limit of memory or of processes. The only thread answers one call and then reads the next."""
+
+    def fail(*_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(stdio, "start_new_thread", fail)
+    found = answers_in_this_process(tree, 20)
+
     assert [answer["id"] for answer in found] == ["start", *range(20)]
     assert {answer["result"]["content"][0]["text"] for answer in found[1:]} == {"     1\thello\n     2\tworld"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from eyespan.errors import UNLOADED, log_shortage
 from eyespan.record import record
 from eyespan.server import protocol
 from eyespan.server.protocol import RpcError
@@ -71,8 +72,7 @@ def answer(session: Answering, request: Message, context: CallContext) -> dict[s
         return error_answer(request.request_id, error)
     except Exception as error:
         log(error)
-        internal = RpcError(protocol.INTERNAL_ERROR, f"Internal error ({type(error).__name__})")
-        return error_answer(request.request_id, internal)
+        return error_answer(request.request_id, internal_error(error))
     return {"jsonrpc": "2.0", "id": request.request_id, "result": result}
 
 
@@ -93,11 +93,24 @@ def progress(token: str | int, done_bytes: int, total_bytes: int) -> dict[str, A
     return {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
 
 
-def log(error: BaseException) -> None:
-    """Log an internal error with its traceback."""
-    import logging
+def internal_error(error: BaseException) -> RpcError:
+    """Return the error of a request that failed in the server itself."""
+    if isinstance(error, MemoryError):
+        return RpcError(protocol.INTERNAL_ERROR, "No memory left for the answer; ask for less of the file")
+    return RpcError(protocol.INTERNAL_ERROR, f"Internal error ({type(error).__name__})")
 
-    logging.getLogger("eyespan").error("internal error", exc_info=error)
+
+def log(error: BaseException) -> None:
+    """Log an internal error with its traceback; a lack of memory with a line. Never raises."""
+    if isinstance(error, MemoryError):
+        log_shortage(error)
+        return
+    try:
+        import logging
+
+        logging.getLogger("eyespan").error("internal error", exc_info=error)
+    except UNLOADED:
+        pass  # logging cannot be loaded; the answer reports the error
 
 
 def _invalid(request_id: Any, reason: str) -> InvalidMessage:

@@ -151,10 +151,7 @@ class StdioServer:
                         with self._counting:
                             self._threads -= 1
             while job is not None:
-                try:
-                    self._run_job(job)
-                except Exception as error:  # for example no memory for the answer; the thread must go on
-                    messages.log(error)
+                self._run_safely(job, self._run_job)
                 with self._counting:
                     if self._waiting:
                         job = self._waiting.pop(0)
@@ -209,13 +206,29 @@ class StdioServer:
                 self._run_blocked(job)
 
     def _run_blocked(self, job: Job) -> None:
+        self._run_safely(job, self._answer_job)
+        with self._counting:
+            self._blocked -= 1
+
+    def _run_safely(self, job: Job, run: Callable[[Job], None]) -> None:
+        """Run a job. Whatever happens, its requests are answered and the thread goes on."""
         try:
-            self._answer_job(job)
+            run(job)
+            return
         except Exception as error:
             messages.log(error)
-        finally:
-            with self._counting:
-                self._blocked -= 1
+            failure = messages.internal_error(error)
+        # The error and all that its frames held are free here, so there is memory for an answer again. A job sends its
+        # answers in one piece and at its end, so none of them was sent.
+        answers = []
+        for request in job.requests:
+            self._running.pop(request.request_id, None)
+            if not request.context.cancelled:
+                answers.append(error_answer(request.request_id, failure))
+        try:
+            self._send_answers(answers, job.is_batch)
+        except Exception as error:
+            messages.log(error)
 
     # --- messages --------------------------------------------------------------------------------------------------
 

@@ -166,7 +166,11 @@ def test_a_failure_is_the_answer_of_its_call_alone():
         failed = await ended(desk.start("bad", "fail")[1])
         return failed["error"]["message"], text_of(await ended(desk.start("good")[1])), desk.running()
 
-    assert asyncio.run(talk()) == ("Internal error (MemoryError)", "good", "eyespan_calls_running 0")
+    assert asyncio.run(talk()) == (
+        "No memory left for the answer; ask for less of the file",
+        "good",
+        "eyespan_calls_running 0",
+    )
 
 
 def test_without_a_thread_calls_wait_and_are_refused(monkeypatch):

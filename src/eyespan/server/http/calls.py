@@ -229,8 +229,7 @@ def _compute(call: Call) -> None:
         call.answer = None
     except Exception as error:  # for example no memory for the answer
         messages.log(error)
-        internal = RpcError(protocol.INTERNAL_ERROR, f"Internal error ({type(error).__name__})")
-        call.answer = messages.error_answer(call.message.request_id, internal)
+        call.answer = messages.error_answer(call.message.request_id, messages.internal_error(error))
         call.pieces = call.encode(call.answer)
 
 
