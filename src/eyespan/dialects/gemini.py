@@ -299,7 +299,7 @@ class ReadManyFiles(_GeminiTool):
         found: set[str] = set()
         for root in engine.guard.roots:
             lead = f"{root.path}/"
-            excluded = [_glob(one.removeprefix(lead)) for one in args.exclude]
+            excluded = [_glob(_without_dots(one.removeprefix(lead))) for one in args.exclude]
             patterns = [one.removeprefix(lead) for one in args.include]
             wanted = [(_glob(one), os.path.normpath(one).lower()) for one in patterns]
             files = _Files(root.path, engine, context, uses_defaults=args.uses_defaults)
@@ -444,6 +444,19 @@ class _Files:
             raise
         except errors.ReadError:
             return ()  # removed since it was listed, or not readable
+
+
+def _without_dots(pattern: str) -> str:
+    """Return a pattern without `.` and `..`, as the original reads exclusions: `src/../a` leaves out `a`."""
+    if "/." not in pattern and not pattern.startswith("."):
+        return pattern
+    kept: list[str] = []
+    for name in pattern.split("/"):
+        if name == ".." and kept and kept[-1] not in ("", "**", ".."):
+            kept.pop()
+        elif name != ".":
+            kept.append(name)
+    return "/".join(kept)
 
 
 def _is_excluded(path: str) -> bool:
