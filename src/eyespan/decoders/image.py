@@ -372,6 +372,7 @@ def _upright(
     if scale < 1 and image.format == "JPEG2000" and orientation == 1 and box is None:
         _reduce_on_load(image, target)
     _check_pixels(image.size, _most_pixels(image))
+    # Only images of this format have tags, which the types do not show.
     if image.format == "TIFF" and image.tag_v2.get(259) == _WEBP_IN_TIFF:  # type: ignore[attr-defined]
         image = _joined_strips(image)
     else:

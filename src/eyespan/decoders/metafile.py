@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 
 from eyespan.decoders.canvas import Canvas, TooMuchWork, curve
+from eyespan.decoders.font_charsets import FONT_CHARSETS
 from eyespan.record import record, replace
 
 if TYPE_CHECKING:
@@ -43,23 +44,7 @@ _COPIES = {0xCC0020: "copy", 0x8800C6: "and", 0xEE0086: "or", 0x660046: "xor"}
 _FILLS: dict[int, Colour] = {0xFF0062: _WHITE, 0x000042: _BLACK}
 
 
-_CHARSETS = {
-    128: "cp932",
-    129: "cp949",
-    134: "gbk",
-    136: "big5",
-    161: "cp1253",
-    162: "cp1254",
-    163: "cp1258",
-    177: "cp1255",
-    178: "cp1256",
-    186: "cp1257",
-    204: "cp1251",
-    222: "cp874",
-    238: "cp1250",
-}
-"""Encodings by the number that a font of a WMF has for its characters."""
-for _encoding in ("cp1252", "utf-16-le", *_CHARSETS.values()):
+for _encoding in ("cp1252", "utf-16-le"):
     codecs.lookup(_encoding)  # in the sandbox no module can be imported
 
 
@@ -115,7 +100,7 @@ def draw(data: bytes, kind: str, max_px: int) -> tuple[Image.Image, dict[str, An
     with contextlib.suppress(TooMuchWork):
         player.play()
     image = player.canvas.finish()
-    is_blank = all(low == high for low, high in image.getextrema())  # type: ignore[misc]
+    is_blank = all(low == high for low, high in image.getextrema())  # type: ignore[misc]  # pairs, as the image has bands
     if not player.has_drawn or (is_blank and not player.canvas.texts):
         raise NoDrawing(
             "it has no lines, areas, letters or bitmaps that can be drawn; LibreOffice or inkscape opens it"
@@ -175,11 +160,11 @@ class _Player:
 
     def play(self) -> None:
         """Execute the records. Raises: TooMuchWork."""
-        raise NotImplementedError
+        raise NotImplementedError  # abstract
 
     def place(self, x: float, y: float) -> Point:
         """Return the pixel of a logical place."""
-        raise NotImplementedError
+        raise NotImplementedError  # abstract
 
     def set(self, **changes: Any) -> None:
         self.state = replace(self.state, **changes)
@@ -683,7 +668,7 @@ class _WmfPlayer(_Player):
 
     def _font(self, r: bytes) -> None:
         height, _, angle = struct.unpack_from("<3h", r)
-        self._create(Font(abs(height) or 12, (angle % 3600) / 10, height > 0, _CHARSETS.get(r[13], "cp1252")))
+        self._create(Font(abs(height) or 12, (angle % 3600) / 10, height > 0, FONT_CHARSETS.get(r[13], "cp1252")))
 
     def _line_to(self, r: bytes) -> None:
         end = struct.unpack_from("<2h", r)[::-1]
