@@ -188,7 +188,7 @@ def cpu_seconds() -> float:
 def sample(pid: int, seconds: dict[int, float], is_reader: bool = True) -> int:
     """Note the processor time of a process and its descendants; return their memory, each page counted once.
 
-    A process that reads waits for nobody but its workers, so its fork server is asked for the time of its children.
+    A process that reads waits only for its workers, so its fork server is asked for the time of its children.
     """
     total = 0
     try:

@@ -139,7 +139,7 @@ class FileDialect(Dialect):
         reply = self.render(args, document)
         if reply.measures:  # of a dialect that shows less than it has read
             measures.update(reply.measures)
-        object.__setattr__(reply, "measures", measures)  # nobody else has the reply yet; a copy takes ten times as long
+        object.__setattr__(reply, "measures", measures)  # the reply is not shared yet; a copy takes ten times as long
         return reply
 
     def plan(self, args: Any) -> ReadRequest:

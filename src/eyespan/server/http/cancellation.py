@@ -37,7 +37,7 @@ _ROW_BYTES = _COUNT.size + SLOTS * _DIGEST_BYTES
 
 
 def new_session() -> bytes:
-    """Return the name of a session that nobody can guess."""
+    """Return the name of a session, which cannot be guessed."""
     return os.urandom(16).hex().encode()
 
 
