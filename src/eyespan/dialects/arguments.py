@@ -6,10 +6,11 @@ from eyespan.errors import BadArguments
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 
-__all__ = ["BadArguments", "as_whole", "is_integer", "shown"]
+__all__ = ["BadArguments", "as_whole", "is_integer", "path_in", "shown"]
 
 MAX_BITS = 1024
 """No line number is longer, and Python formats no number of more than 4,300 digits."""
@@ -28,6 +29,16 @@ def as_whole(value: Any) -> int | None:
     if type(value) is float and value.is_integer():
         return int(value)
     return None
+
+
+def path_in(arguments: Any, name: str, bad: Callable[[str], BadArguments]) -> str:
+    """Return the path in the arguments of a call; `bad` words the dialect's errors. Raises: BadArguments."""
+    if not isinstance(arguments, dict):
+        raise bad("the arguments must be an object")
+    path = arguments.get(name)
+    if not isinstance(path, str):
+        raise bad(f"{name} must be a string, not {shown(path)}")
+    return path
 
 
 def shown(value: Any) -> str:

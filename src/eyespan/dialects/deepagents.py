@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from eyespan import errors
-from eyespan.dialects.arguments import BadArguments, as_whole, shown
+from eyespan.dialects.arguments import BadArguments, as_whole, path_in, shown
 from eyespan.dialects.base import Dialect, only_text, text_notes
 from eyespan.dialects.media import media_block, media_notes
 from eyespan.escape import written_path
@@ -97,11 +97,7 @@ class DeepAgents(Dialect):
         return ToolSpec("read_file", text, schema)
 
     def parse(self, arguments: Any, admit: Admit) -> DeepAgentsArgs:
-        if not isinstance(arguments, dict):
-            raise _bad("the arguments must be an object")
-        path = arguments.get("file_path")
-        if not isinstance(path, str):
-            raise _bad(f"file_path must be a string, not {shown(path)}")
+        path = path_in(arguments, "file_path", _bad)
         counts = []
         for name, default in (("offset", 0), ("limit", DEFAULT_LINES)):
             value = arguments.get(name)

@@ -6,7 +6,7 @@ Names, limits, numbering and notes follow the program; docs/dialects/kimi.md lis
 from __future__ import annotations
 
 from eyespan import errors
-from eyespan.dialects.arguments import BadArguments, is_integer, shown
+from eyespan.dialects.arguments import BadArguments, is_integer, path_in, shown
 from eyespan.dialects.base import FileDialect, only_text, text_notes
 from eyespan.escape import written_path
 from eyespan.model import (
@@ -80,11 +80,7 @@ class Kimi(FileDialect):
         return ToolSpec("ReadFile", text, schema)
 
     def parse(self, arguments: Any, admit: Admit) -> KimiArgs:
-        if not isinstance(arguments, dict):
-            raise _bad("the arguments must be an object")
-        path = arguments.get("path")
-        if not isinstance(path, str):
-            raise _bad(f"path must be a string, not {shown(path)}")
+        path = path_in(arguments, "path", _bad)
         offset, count = arguments.get("line_offset"), arguments.get("n_lines")
         offset, count = 1 if offset is None else offset, MAX_LINES if count is None else count
         for name, value in (("line_offset", offset), ("n_lines", count)):

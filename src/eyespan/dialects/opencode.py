@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from eyespan import errors
-from eyespan.dialects.arguments import BadArguments, as_whole, shown
+from eyespan.dialects.arguments import BadArguments, as_whole, path_in, shown
 from eyespan.dialects.base import Dialect
 from eyespan.dialects.media import media_block, media_notes
 from eyespan.dialects.rows import Rows, line_limits
@@ -86,11 +86,7 @@ class OpenCode(Dialect):
         return ToolSpec("read", text, schema)
 
     def parse(self, arguments: Any, admit: Admit) -> OpenCodeArgs:
-        if not isinstance(arguments, dict):
-            raise _bad("the arguments must be an object")
-        path = arguments.get("filePath")
-        if not isinstance(path, str):
-            raise _bad(f"filePath must be a string, not {shown(path)}")
+        path = path_in(arguments, "filePath", _bad)
         counts = {}
         for name in ("offset", "limit"):
             value = arguments.get(name)
