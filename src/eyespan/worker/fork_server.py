@@ -101,22 +101,25 @@ class ForkServer:
     def _fork(self, decoder: Decoder, message: Mapping[str, Any], file: int, channel: socket.socket) -> None:
         with contextlib.suppress(OSError):
             channel.send(STARTED)
+        server = os.getpid()
         try:
             child = os.fork()
         except OSError as error:
             _respond(channel, b"", {"error": "process", "reason": os.strerror(error.errno or 0)})
             return
         if child == 0:
-            self._run_child(decoder, message, file, channel.fileno())
+            self._run_child(decoder, message, file, channel.fileno(), server)
         copy = channel.dup()
         self._channels[child] = copy
         self._poll.register(copy, select.POLLHUP)
 
-    def _run_child(self, decoder: Decoder, message: Mapping[str, Any], file: int, response: int) -> None:
+    def _run_child(self, decoder: Decoder, message: Mapping[str, Any], file: int, response: int, server: int) -> None:
         """Run the job in the forked child. Never returns."""
         status = 1
         try:
             self._sandbox.die_with_parent()
+            if os.getppid() != server:
+                return  # the server ended before that took effect, so nothing would end this process
             process.keep_memory()
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
