@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from random import Random
 
 import pytest
 
@@ -117,3 +118,24 @@ def test_the_number_of_files_is_bounded(root, monkeypatch):
 
     assert sum(len(files) for files in survey.directories.values()) == 2
     assert not survey.is_complete
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 40])
+def test_packed_files_are_those_that_were_packed(count):
+    dice = Random(count)
+    found = [
+        (f"n{index}\udcff é", tree.key_of(index, dice.getrandbits(64), -dice.getrandbits(40), 5))
+        for index in range(count)
+    ]
+
+    files = tree.Files(found)
+
+    assert len(files) == count
+    assert list(files) == [(name, index, key) for index, (name, key) in enumerate(found)]
+
+
+def test_the_memory_of_a_survey_is_charged(root):
+    context = CallContext(10)
+    Workspace(str(root)).engine.explore(".", lambda survey: {}, lambda *found: None, 100, context)
+
+    assert context.charged_bytes == 3 * tree.FILE_BYTES

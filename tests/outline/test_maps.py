@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from eyespan.guard.tree import Survey
+from eyespan.guard.tree import Files, Survey, key_of
 from eyespan.outline import maps
 from eyespan.outline.globs import compile_glob, is_glob, split_glob
-from eyespan.outline.maps import MapCache
+from eyespan.outline.maps import MapCache, MapFile, MapFiles, Summary
 from eyespan.outline.quick import defined_names, used_words
 
 FILES = {
@@ -29,10 +29,10 @@ def _survey_of(files, reads, versions=None):
         directories = {}
         for path in sorted(files):
             directory, slash, name = path.rpartition("/")
-            key = (hash(path), len(files[path]), (versions or {}).get(path, 0), 0)
-            directories.setdefault(directory + slash, []).append((name, len(files[path]), key))
-        survey = Survey(".", directories, True)
-        keys = {path + name: key for path, files in directories.items() for name, _, key in files}
+            key = key_of(len(files[path]), hash(path), (versions or {}).get(path, 0), 0)
+            directories.setdefault(directory + slash, []).append((name, key))
+        survey = Survey(".", {path: Files(found) for path, found in directories.items()}, True)
+        keys = {path + name: key for path, found in directories.items() for name, key in found}
         for directory, names in choose(survey).items():
             for name in names:
                 reads.append(directory + name)
@@ -42,59 +42,93 @@ def _survey_of(files, reads, versions=None):
     return survey_with
 
 
-def _everything(_: str) -> bool:
-    return True
-
-
 def test_files_are_ranked_by_the_use_of_their_names():
-    found = MapCache().make(_survey_of(FILES, []), _everything)
+    found = MapCache().make(_survey_of(FILES, []))
 
     assert [one.path for one in found.files][:3] == ["core.py", "lonely.py", "tests/test_core.py"]
-    assert [name for name, _ in found.files[0].names][:2] == ["Engine", "make_engine"]
+    assert [name for name, _ in found.files.rows(0, 1)[0].names][:2] == ["Engine", "make_engine"]
     assert [one.path for one in found.files][3:] == ["a.py", "b.py", "data.json"]
     sizes = sum(len(data) for data in FILES.values())
-    assert found.directories == (("", 6, sizes), ("tests/", 1, len(FILES["tests/test_core.py"])))
+    assert (len(found.files), found.size_bytes) == (6, sizes)
+    assert found.largest == (("tests/", 1, len(FILES["tests/test_core.py"])),)
+
+
+def test_a_map_of_the_paths_that_are_admitted():
+    found = MapCache().make(_survey_of(FILES, []), lambda path: path.startswith("tests/") or path == "core.py")
+
+    assert [one.path for one in found.files] == ["core.py", "tests/test_core.py"]
+
+
+@pytest.mark.parametrize("count", [0, 1, 255, 256, 257, 600])
+def test_any_rows_of_a_map_are_those_of_the_whole_list(count):
+    named = [MapFile(f"n{index}.py", index, ((f"f{index}", 1),), 1) for index in range(3)]
+    others = [(f"d/{index:04}", index) for index in range(count)]
+    whole = [*named, *[MapFile(path, size) for path, size in others]]
+    files = MapFiles(named, others)
+
+    assert (len(files), list(files)) == (len(whole), whole)
+    dice = Random(count)
+    for _ in range(50):
+        start = dice.randrange(count + 5)
+        end = start + dice.randrange(300)
+        assert files.rows(start, end) == whole[start:end]
+
+
+@pytest.mark.parametrize("name", ["run", "Größe", "## A title with blanks", "a.b:c", "x\ty", "1 1 f"])
+def test_a_summary_returns_the_names_it_was_given(name):
+    names = [(name, 7, True), ("other", 12, False)]
+
+    assert list(Summary(names).names()) == names
+
+
+def test_the_oldest_maps_are_dropped_beyond_the_limit_of_files(monkeypatch):
+    monkeypatch.setattr(maps, "MAX_MAPPED", 2 * len(FILES))
+    cache = MapCache()
+    for version in range(4):
+        cache.make(_survey_of(FILES, [], {"a.py": version}))
+
+    assert len(cache._state.maps) == 2
 
 
 def test_a_scan_that_takes_too_long_ends_and_the_next_map_continues():
     cache = MapCache()
     answers = iter([False, False, True])
-    first = cache.make(_survey_of(FILES, []), _everything, lambda: next(answers))
+    first = cache.make(_survey_of(FILES, []), None, lambda: next(answers))
     reads = []
-    second = cache.make(_survey_of(FILES, reads), _everything)
+    second = cache.make(_survey_of(FILES, reads))
 
     assert (first.is_partial, first.scanned, len(first.files)) == (True, 2, 6)
-    assert second == MapCache().make(_survey_of(FILES, []), _everything)
+    assert second == MapCache().make(_survey_of(FILES, []))
     assert len(reads) == second.scanned - 2
 
 
 def test_the_same_tree_has_the_same_map():
     shuffled = dict(sorted(FILES.items(), reverse=True))
 
-    assert MapCache().make(_survey_of(FILES, []), _everything) == MapCache().make(_survey_of(shuffled, []), _everything)
+    assert MapCache().make(_survey_of(FILES, [])) == MapCache().make(_survey_of(shuffled, []))
 
 
 def test_only_changed_files_are_read_again():
     cache = MapCache()
-    cache.make(_survey_of(FILES, []), _everything)
+    cache.make(_survey_of(FILES, []))
     reads: list[str] = []
-    cache.make(_survey_of(FILES, reads), _everything)
+    cache.make(_survey_of(FILES, reads))
     assert reads == []
 
     changed = {**FILES, "b.py": b"class Engine_Two: pass\n"}
-    found = cache.make(_survey_of(changed, reads, {"b.py": 1}), _everything)
+    found = cache.make(_survey_of(changed, reads, {"b.py": 1}))
 
     assert reads == ["b.py"]
-    assert found == MapCache().make(_survey_of(changed, [], {"b.py": 1}), _everything)
+    assert found == MapCache().make(_survey_of(changed, [], {"b.py": 1}))
 
 
 def test_a_full_cache_starts_again(monkeypatch):
     monkeypatch.setattr(maps, "MAX_SUMMARIES", 2)
     cache = MapCache()
-    first = cache.make(_survey_of(FILES, []), _everything)
+    first = cache.make(_survey_of(FILES, []))
     reads: list[str] = []
 
-    assert cache.make(_survey_of(FILES, reads), _everything) == first
+    assert cache.make(_survey_of(FILES, reads)) == first
     assert sorted(reads) == sorted(path for path in FILES if path.endswith(".py"))
 
 

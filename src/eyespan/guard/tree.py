@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import struct
 
 from eyespan.errors import NotRegular, PermissionRefused
 from eyespan.guard import walk
@@ -21,12 +22,12 @@ from eyespan.source import close_fd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from eyespan.guard import Guard, Root
     from eyespan.guard.source import Found
 
-    Key = tuple[int, int, int, int]
+    Key = bytes
     File = tuple[str, int, Key]
     Choose = Callable[["Survey"], Mapping[str, Sequence[str]]]
     Take = Callable[[str, bytes, Key], None]
@@ -46,13 +47,51 @@ _OPEN_DIRECTORY = (
 _OPEN_FILE = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
+FILE_BYTES = 64
+"""The memory of a file in a survey, without its name."""
+_CHARGED_FILES = 1024
+_KEY = struct.Struct("<4Q")
+_MAX_NUMBER = 2**64 - 1
+
+
+def key_of(size_bytes: int, *numbers: int) -> Key:
+    """Return the key of a version of a file, from its size and three other numbers."""
+    first, second, third = numbers
+    return _KEY.pack(size_bytes & _MAX_NUMBER, first & _MAX_NUMBER, second & _MAX_NUMBER, third & _MAX_NUMBER)
+
+
+class Files:
+    """The files of one directory in the order of their names, in a third of the memory of a list of tuples."""
+
+    __slots__ = ("_keys", "_names")
+
+    def __init__(self, found: Sequence[tuple[str, Key]]) -> None:
+        self._names = "\0".join([name for name, _ in found])
+        self._keys = b"".join([key for _, key in found])
+
+    def __len__(self) -> int:
+        return len(self._keys) // _KEY.size
+
+    def __iter__(self) -> Iterator[File]:
+        """Yield name, size and key of each file."""
+        if self._keys:
+            keys = self._keys
+            for name, at in zip(self._names.split("\0"), range(0, len(keys), _KEY.size), strict=True):
+                yield name, int.from_bytes(keys[at : at + 8], "little"), keys[at : at + _KEY.size]
+
+    @property
+    def fingerprint(self) -> tuple[str, bytes]:
+        """Return all names and all keys, as two values that change with any of them."""
+        return self._names, self._keys
+
+
 @record
 class Survey:
     """The files below a directory."""
 
     canonical: str
     """The path of the directory below its root, with links resolved; "." is the root itself."""
-    directories: dict[str, list[File]]
+    directories: dict[str, Files]
     """The files of each directory: name, size, and a key that changes when the file does. The path of a directory is
     relative and ends with a slash; "" is the directory itself."""
     is_complete: bool
@@ -98,7 +137,7 @@ class _Explorer:
         self._prefix = "" if found.canonical == "." else f"{found.canonical}/"
         self._top = top
         self._device = os.fstat(top).st_dev
-        self._directories: dict[str, list[File]] = {}
+        self._directories: dict[str, Files] = {}
         self._files_left = MAX_FILES
         self._is_complete = True
 
@@ -114,7 +153,8 @@ class _Explorer:
             self._is_complete = False
             return
         rule_against, root, prefix = self._guard.policy.rule_against, self._root, self._prefix + path
-        files: list[File] = []
+        context = self._guard.context
+        files: list[tuple[str, Key]] = []
         below: list[str] = []
         with os.scandir(directory) as scanned:
             for entry in scanned:
@@ -124,14 +164,18 @@ class _Explorer:
                         if name not in SKIPPED and rule_against(f"{prefix}{name}/x", root) is None:
                             below.append(name)
                     elif entry.is_file(follow_symlinks=False) and rule_against(prefix + name, root) is None:
-                        status = entry.stat(follow_symlinks=False)
-                        files.append((name, status.st_size, _key(status)))
+                        if len(files) >= self._files_left:
+                            self._is_complete = False
+                            break
+                        files.append((name, _key(entry.stat(follow_symlinks=False))))
+                        if context is not None and not len(files) % _CHARGED_FILES:
+                            context.charge(_CHARGED_FILES * FILE_BYTES)
                 except OSError:
                     continue  # removed in the meantime
+        if context is not None:
+            context.charge(len(files) % _CHARGED_FILES * FILE_BYTES)
         files.sort()
-        if len(files) > self._files_left:
-            self._is_complete = False
-        self._directories[path] = files[: self._files_left]
+        self._directories[path] = Files(files)
         self._files_left -= len(files)
         for name in sorted(below):
             opened = self._open_directory(directory, name)
@@ -198,4 +242,7 @@ class _Explorer:
 
 
 def _key(status: os.stat_result) -> Key:
-    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    try:
+        return _KEY.pack(status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
+    except struct.error:  # a time before 1970
+        return key_of(status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 from array import array
-from collections import Counter
 from math import log2
+from zlib import crc32
 
 from eyespan.hashes import blake2b
 from eyespan.outline import language_of, quick
@@ -19,15 +19,20 @@ from eyespan.record import record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from eyespan.guard.tree import Choose, Key, Survey, Take
+
+    Accepts = Callable[[str], bool] | None
+    """Admits the paths of a map; None admits all."""
 
 MAX_SCANNED = 6_000
 """The files of one map whose names are looked for; all others are listed with their sizes."""
 MAX_SUMMARIES = 20_000
-MAX_WORDS = 500_000
 MAX_MAPS = 8
+MAX_DIRECTORIES = 40
+MAX_MAPPED = 200_000
+"""The files of all maps that are cached."""
 TOP_NAMES = 12
 """The names that a row of the map holds at most."""
 _MINOR = frozenset(
@@ -50,16 +55,29 @@ _MINOR = frozenset(
     )
 )
 _MINOR_SHARE = 0.25
+_BLOCK_FILES = 256
 
 
-@record
 class Summary:
-    """What a file defines and uses."""
+    """What a file defines and uses, in little memory: a map has thousands of them."""
 
-    names: tuple[tuple[str, int, bool], ...]
-    """Name, line, and True for one at the margin."""
-    words: array[int]
-    """The numbers of the words that it uses."""
+    __slots__ = ("_names", "words")
+
+    def __init__(self, names: Iterable[tuple[str, int, bool]] = (), words: Iterable[bytes] = ()) -> None:
+        self._names = "\n".join([f"{line} {is_outer:d} {name}" for name, line, is_outer in names])
+        self.words = array("I", [crc32(word) for word in words])
+        """The checksums of the words that it uses. Two words with the same one count as one word."""
+
+    def names(self) -> Iterator[tuple[str, int, bool]]:
+        """Yield each name that it defines with its line, and True for one at the margin."""
+        for row in self._names.split("\n") if self._names else ():
+            line, is_outer, name = row.split(" ", 2)
+            yield name, int(line), is_outer == "1"
+
+    @property
+    def has_names(self) -> bool:
+        """Return True if it defines anything."""
+        return bool(self._names)
 
 
 @record
@@ -73,13 +91,57 @@ class MapFile:
     name_count: int = 0
 
 
+class MapFiles:
+    """The files of a map by rank: those with names, then the others, in blocks that take little memory."""
+
+    __slots__ = ("_named", "_paths", "_sizes")
+
+    def __init__(self, named: Iterable[MapFile], others: Iterable[tuple[str, int]]) -> None:
+        self._named = tuple(named)
+        paths: list[str] = []
+        self._paths: list[str] = []
+        self._sizes = array("Q")
+        for path, size_bytes in others:
+            paths.append(path)
+            self._sizes.append(size_bytes)
+            if len(paths) == _BLOCK_FILES:
+                self._paths.append("\0".join(paths))
+                paths = []
+        if paths:
+            self._paths.append("\0".join(paths))
+
+    def __len__(self) -> int:
+        return len(self._named) + len(self._sizes)
+
+    def __iter__(self) -> Iterator[MapFile]:
+        return iter(self.rows(0, len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MapFiles) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def rows(self, start: int, end: int) -> list[MapFile]:
+        """Return the files with these indexes, the end exclusive."""
+        found = list(self._named[start:end])
+        at, stop = max(0, start - len(self._named)), min(end - len(self._named), len(self._sizes))
+        while at < stop:
+            block = at // _BLOCK_FILES
+            first = block * _BLOCK_FILES
+            paths = self._paths[block].split("\0")[at - first : stop - first]
+            found += [MapFile(path, self._sizes[at + index]) for index, path in enumerate(paths)]
+            at += len(paths)
+        return found
+
+
 @record
 class TreeMap:
     """The files of a directory by rank, and the counts and sizes of its directories."""
 
-    files: tuple[MapFile, ...]
-    directories: tuple[tuple[str, int, int], ...]
-    """The path of each directory with files below it, the number of these, and their bytes; "" is the whole."""
+    files: MapFiles
+    largest: tuple[tuple[str, int, int], ...]
+    """The largest directories, `MAX_DIRECTORIES` at most: path, number of the files below it, and their bytes."""
+    size_bytes: int
     is_complete: bool
     scanned: int
     """The number of files whose names were looked for."""
@@ -92,16 +154,23 @@ class _OutOfTime(Exception):
 
 
 class _State:
-    """The summaries of files, the number of each word in them, and the maps made of them."""
+    """The summaries of files, and the maps made of them."""
 
     def __init__(self) -> None:
         self.summaries: dict[Key, Summary] = {}
-        self.words: dict[bytes, int] = {}
         self.maps: dict[bytes, TreeMap] = {}
 
     @property
     def is_full(self) -> bool:
-        return len(self.words) > MAX_WORDS or len(self.summaries) > MAX_SUMMARIES
+        return len(self.summaries) > MAX_SUMMARIES
+
+    def keep(self, value: bytes, found: TreeMap) -> None:
+        """Cache a map, and drop the oldest ones beyond the limits."""
+        self.maps[value] = found
+        while len(self.maps) > 1 and (
+            len(self.maps) > MAX_MAPS or sum([len(one.files) for one in self.maps.values()]) > MAX_MAPPED
+        ):
+            del self.maps[next(iter(self.maps))]
 
 
 class MapCache:
@@ -114,7 +183,7 @@ class MapCache:
     def make(
         self,
         survey_with: Callable[[Choose, Take, int], Survey],
-        accepts: Callable[[str], bool],
+        accepts: Accepts = None,
         is_late: Callable[[], bool] = lambda: False,
     ) -> TreeMap:
         """Return the map of the files that `accepts` admits.
@@ -146,7 +215,7 @@ class MapCache:
         def take(path: str, data: bytes, key: Key) -> None:
             if is_late():
                 raise _OutOfTime
-            state.summaries[key] = self._summarised(path, data, state.words)
+            state.summaries[key] = _summarised(path, data)
             chosen[path] = key
 
         is_partial = False
@@ -158,85 +227,86 @@ class MapCache:
         found = state.maps.get(value)
         if found is None:
             summaries = {path: state.summaries[key] for path, key in chosen.items() if key in state.summaries}
-            found = _ranked(survey, summaries, state.words, accepts)
+            found = _ranked(survey, summaries, accepts)
             if is_partial:
                 return replace(found, is_partial=True)
             with self._lock:
-                state.maps[value] = found
-                while len(state.maps) > MAX_MAPS:
-                    del state.maps[next(iter(state.maps))]
+                state.keep(value, found)
         return found
 
-    def _summarised(self, path: str, data: bytes, words: dict[bytes, int]) -> Summary:
-        if b"\0" in data[:1024]:
-            return Summary((), array("I"))
-        language = language_of(path, data[:200])
-        names = tuple(quick.defined_names(data, language))
-        used = quick.used_words(data)
-        with self._lock:
-            return Summary(names, array("I", [words.setdefault(word, len(words)) for word in used]))
+
+def _summarised(path: str, data: bytes) -> Summary:
+    if b"\0" in data[:1024]:
+        return Summary()
+    return Summary(quick.defined_names(data, language_of(path, data[:200])), quick.used_words(data))
 
 
-def _tree_fingerprint(survey: Survey, accepts: Callable[[str], bool]) -> bytes:
+def _tree_fingerprint(survey: Survey, accepts: Accepts) -> bytes:
     """Return a hash of the names, sizes and times of all files."""
     digest = blake2b()(digest_size=16)
     digest.update(survey.canonical.encode("utf-8", "surrogateescape"))
     for path, files in survey.directories.items():
-        wanted = [(name, key) for name, _, key in files if accepts(path + name)]
+        wanted: object = files.fingerprint
+        if accepts is not None:
+            wanted = [(name, key) for name, _, key in files if accepts(path + name)]
         digest.update(repr((path, wanted)).encode("utf-8", "surrogateescape"))
     return digest.digest()
 
 
-def _chosen(survey: Survey, accepts: Callable[[str], bool]) -> dict[str, Key]:
+def _chosen(survey: Survey, accepts: Accepts) -> dict[str, Key]:
     """Return the files to scan: source before other text, main parts before minor ones, shallow before deep."""
-    ranked: list[tuple[int, int, str, Key]] = []
+    ranked: dict[tuple[int, int, str], list[tuple[str, Key]]] = {}
     for directory, files in survey.directories.items():
         is_minor = _is_minor(directory)
         depth = directory.count("/")
         for name, size, key in files:
-            path = directory + name
             language = language_of(name)
-            if not language or language in quick.NO_NAMES or not size or not accepts(path):
+            if not language or language in quick.NO_NAMES or not size:
                 continue
-            ranked.append((is_minor * 10 + (language == "markdown") * 5, depth, path, key))
-    ranked.sort(key=lambda one: one[:3])
-    return {path: key for _, _, path, key in ranked[:MAX_SCANNED]}
+            if accepts is None or accepts(directory + name):
+                order = (is_minor * 10 + (language == "markdown") * 5, depth, directory)
+                ranked.setdefault(order, []).append((name, key))
+    chosen: dict[str, Key] = {}
+    for order in sorted(ranked):
+        for name, key in ranked[order][: MAX_SCANNED - len(chosen)]:
+            chosen[order[2] + name] = key
+    return chosen
 
 
 def _is_minor(directory: str) -> bool:
     return not _MINOR.isdisjoint(directory.lower().split("/"))
 
 
-def _ranked(
-    survey: Survey, found: Mapping[str, Summary], words: Mapping[bytes, int], accepts: Callable[[str], bool]
-) -> TreeMap:
+def _ranked(survey: Survey, found: Mapping[str, Summary], accepts: Accepts) -> TreeMap:
     """Return the map of a tree, from the summaries of its files."""
-    users = _counts(found.values())
-    definers: dict[str, int] = {}
-    for summary in found.values():
-        for name in {name for name, _, _ in summary.names}:
-            definers[name] = definers.get(name, 0) + 1
+    users, definers = _counts(found.values())
     scored: list[tuple[float, MapFile]] = []
-    rest: list[MapFile] = []
+    rest: list[tuple[str, int]] = []
     directories: dict[str, list[int]] = {}
     for directory, files in survey.directories.items():
+        count = total = 0
         for name, size, _ in files:
             path = directory + name
-            if not accepts(path):
+            if accepts is not None and not accepts(path):
                 continue
-            _count_directories(directories, directory, size)
+            count += 1
+            total += size
             own = found.get(path)
-            if own is None or not own.names:
-                rest.append(MapFile(path, size))
+            if own is None or not own.has_names:
+                rest.append((path, size))
                 continue
-            score, names = _score(own, users, definers, words)
+            score, names, name_count = _score(own, users, definers)
             share = _MINOR_SHARE if _is_minor(path) or _is_test(name) else 1.0
-            scored.append((score * share, MapFile(path, size, names, len(own.names))))
+            scored.append((score * share, MapFile(path, size, names, name_count)))
+        if count:
+            _count_directories(directories, directory, count, total)
     scored.sort(key=lambda one: (-one[0], one[1].path))
-    rest.sort(key=lambda one: one.path)
+    rest.sort()
+    whole = directories.pop("", [0, 0])
     return TreeMap(
-        files=(*[one for _, one in scored], *rest),
-        directories=tuple([(path, directories[path][0], directories[path][1]) for path in sorted(directories)]),
+        files=MapFiles([one for _, one in scored], rest),
+        largest=_largest(directories),
+        size_bytes=whole[1],
         is_complete=survey.is_complete,
         scanned=len(found),
     )
@@ -247,40 +317,65 @@ def _is_test(name: str) -> bool:
     return stem.startswith("test_") or stem.endswith(("_test", "test", "_spec", "tests")) or ".test." in name.lower()
 
 
-def _count_directories(directories: dict[str, list[int]], directory: str, size: int) -> None:
-    """Add a file to its directory and to all above it."""
+def _count_directories(directories: dict[str, list[int]], directory: str, count: int, size: int) -> None:
+    """Add the files of a directory to it and to all above it."""
     names = directory.split("/")[:-1]
     for depth in range(len(names) + 1):
         path = "".join([f"{name}/" for name in names[:depth]])
         counted = directories.setdefault(path, [0, 0])
-        counted[0] += 1
+        counted[0] += count
         counted[1] += size
 
 
-def _counts(summaries: Iterable[Summary]) -> Mapping[int, int]:
-    """Return the number of files that use each word."""
-    users: Counter[int] = Counter()
+def _largest(directories: Mapping[str, Sequence[int]]) -> tuple[tuple[str, int, int], ...]:
+    """Return the directories with the most files: those near the top first."""
+
+    def order(path: str) -> tuple[bool, int, str]:
+        depth = path.count("/")
+        return depth > 1, -directories[path][0] // 4**depth, path
+
+    chosen = sorted(directories, key=order)[:MAX_DIRECTORIES]
+    return tuple([(path, directories[path][0], directories[path][1]) for path in chosen])
+
+
+def _counts(summaries: Iterable[Summary]) -> tuple[Mapping[int, int], Mapping[int, int]]:
+    """Return the number of files that use each defined name, and of those that define it, by checksum."""
+    users: dict[int, int] = {}
+    definers: dict[int, int] = {}
     for summary in summaries:
-        users.update(summary.words)
-    return users
+        for name in {name for name, _, _ in summary.names()}:
+            number = crc32(name.encode("utf-8", "replace"))
+            definers[number] = definers.get(number, 0) + 1
+            users[_word_of(name)] = 0
+    for summary in summaries:
+        for word in users.keys() & summary.words:
+            users[word] += 1
+    return users, definers
+
+
+def _word_of(name: str) -> int:
+    """Return the checksum of the word by which other files use a name."""
+    return crc32(name.replace(":", ".").rpartition(".")[2].encode("utf-8", "replace"))
 
 
 def _score(
-    summary: Summary, users: Mapping[int, int], definers: Mapping[str, int], words: Mapping[bytes, int]
-) -> tuple[float, tuple[tuple[str, int], ...]]:
-    """Return the rank of a file, and its names by rank."""
+    summary: Summary, users: Mapping[int, int], definers: Mapping[int, int]
+) -> tuple[float, tuple[tuple[str, int], ...], int]:
+    """Return the rank of a file, its names by rank, and their number."""
     weights: dict[str, tuple[float, int]] = {}
-    for name, line, is_outer in summary.names:
+    count = 0
+    for name, line, is_outer in summary.names():
+        count += 1
         if name in weights:
             continue
-        last = name.replace(":", ".").rpartition(".")[2]
-        used = users.get(words.get(last.encode("utf-8", "replace"), -1), 1) - 1
+        used = max(users.get(_word_of(name), 1), 1) - 1
         # The name of a method is used by other classes too, so it counts less.
-        weight = log2(1 + used) / definers[name] * (1 if is_outer else 0.3) + (0.2 if is_outer else 0.05)
+        defined = definers[crc32(name.encode("utf-8", "replace"))]
+        weight = log2(1 + used) / defined * (1 if is_outer else 0.3) + (0.2 if is_outer else 0.05)
         weights[name] = (weight, line)
     names = sorted(weights, key=lambda name: (-weights[name][0], weights[name][1]))[:TOP_NAMES]
     total = sum(sorted([weight for weight, _ in weights.values()], reverse=True)[:40])
-    return total, tuple([(name, weights[name][1]) for name in names])
+    return total, tuple([(name, weights[name][1]) for name in names]), count
 
 
 _shared: MapCache | None = None

@@ -9,12 +9,12 @@ from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown, coun
 from eyespan.dialects.native.versions import Digest
 from eyespan.model import Lines
 from eyespan.outline.globs import compile_glob, split_glob
-from eyespan.outline.maps import shared
+from eyespan.outline.maps import MAX_DIRECTORIES, shared
 from eyespan.selectors import Ranges, Target, write_target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from eyespan.context import CallContext
@@ -26,7 +26,6 @@ ROW_NAMES = 5
 """The names in the row of a file."""
 DIRECTORY_SHARE = 4
 """Directories take at most this part of the answer."""
-MAX_DIRECTORIES = 40
 LEAST_ROW_TOKENS = 4
 """A path and a size."""
 SHARE_LEFT = 0.5
@@ -56,7 +55,7 @@ class MapItem:
                 self._last = self._last if count is None else min(self._last, start + count - 1)
             case _:
                 raise errors.NotRegular(target.path, what="directory")
-        wanted = found.files[self._first - 1 : min(self._last, self._first - 1 + self._max_rows)]
+        wanted = found.files.rows(self._first - 1, min(self._last, self._first - 1 + self._max_rows))
         self._rows = [own_lines.entry(self._row(file)) for file in wanted]
 
     def _row(self, file: MapFile) -> str:
@@ -77,9 +76,7 @@ class MapItem:
         """Return rows of the largest directories, in the order of their names."""
         if self._first > 1 or most < 1:
             return []
-        inner = [one for one in self._found.directories if one[0]]
-        chosen = sorted(inner, key=lambda one: (one[0].count("/") > 1, -one[1] // (4 ** one[0].count("/")), one[0]))
-        rows = sorted(chosen[:most])
+        rows = sorted(self._found.largest[:most])
         return [
             own_lines.entry(f"{self._prefix}{path} {counted(count, 'file')}, {_size(size)}")
             for path, count, size in rows
@@ -102,8 +99,9 @@ class MapItem:
 
     def _header(self, count: int) -> str:
         found = self._found
-        total_files, total_bytes = next(((n, size) for path, n, size in found.directories if not path), (0, 0))
-        header = f"map of {own_lines.quoted(self._glob)}: {counted(total_files, 'file')}, {_size(total_bytes)}"
+        header = (
+            f"map of {own_lines.quoted(self._glob)}: {counted(len(found.files), 'file')}, {_size(found.size_bytes)}"
+        )
         if not found.is_complete:
             header += " of more"
         if found.is_partial:
@@ -153,10 +151,7 @@ def plan_map(target: Target, view: View, engine: Engine, context: CallContext) -
     Raises: ReadError.
     """
     base, pattern = split_glob(target.path)
-    matches = compile_glob(pattern).fullmatch if pattern else None
-
-    def accepts(path: str) -> bool:
-        return matches is None or matches(path) is not None
+    accepts = _matcher(pattern) if pattern else None
 
     def is_late() -> bool:
         left = context.left()
@@ -168,6 +163,14 @@ def plan_map(target: Target, view: View, engine: Engine, context: CallContext) -
     if pattern and not found.files:
         return None
     return MapItem(target, found, view)
+
+
+def _matcher(pattern: str) -> Callable[[str], bool] | None:
+    """Return the test of a path by a pattern; None if all paths match."""
+    if pattern == "**":
+        return None
+    matches = compile_glob(pattern).fullmatch
+    return lambda path: matches(path) is not None
 
 
 def _size(size_bytes: int) -> str:

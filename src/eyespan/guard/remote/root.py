@@ -12,13 +12,13 @@ from eyespan.guard.remote.address import split_address
 from eyespan.guard.remote.source import FIRST_BYTES, RemoteFile, RemoteStatus, number_of
 from eyespan.guard.remote.store import ENDPOINTS, Version
 from eyespan.guard.roots import Root
-from eyespan.guard.tree import MAX_FILES, SKIPPED, Survey
+from eyespan.guard.tree import FILE_BYTES, MAX_FILES, SKIPPED, Files, Survey, key_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eyespan.context import CallContext
     from eyespan.guard.remote.store import Store
-    from eyespan.guard.tree import Choose, File, Key, Take
+    from eyespan.guard.tree import Choose, Key, Take
     from eyespan.policy import Policy
 
 
@@ -187,7 +187,7 @@ class RemoteRoot(Root):
         key = self.key(rest, asked)
         store = self.store(asked)
         prefix = f"{key}/" if key else ""
-        directories: dict[str, list[File]] = {"": []}
+        directories: dict[str, list[tuple[str, Key]]] = {"": []}
         count = 0
         for name, version in store.below(key, context, asked):
             path = name.removeprefix(prefix)
@@ -196,14 +196,13 @@ class RemoteRoot(Root):
             if not path or not SKIPPED.isdisjoint(path.split("/")) or policy.rule_against(name, self.canonical):
                 continue
             directory, slash, last = path.rpartition("/")
-            directories.setdefault(directory + slash, []).append(
-                (last, version.size_bytes, self._file_key(name, version))
-            )
+            context.charge(FILE_BYTES + len(last))
+            directories.setdefault(directory + slash, []).append((last, self._file_key(name, version)))
             count += 1
         if key and not count:
             self.list(rest, asked, policy, context)
         survey = Survey(
-            key or ".", {path: sorted(directories[path]) for path in sorted(directories)}, count < MAX_FILES
+            key or ".", {path: Files(sorted(directories[path])) for path in sorted(directories)}, count < MAX_FILES
         )
         chosen = [f"{directory}{name}" for directory, names in choose(survey).items() for name in names]
         for path in chosen[:MAX_EXPLORED]:
@@ -216,7 +215,7 @@ class RemoteRoot(Root):
 
     def _file_key(self, key: str, version: Version) -> Key:
         status = RemoteStatus(number_of(f"{self.url}/{key}"), version)
-        return status.st_dev, status.st_size, status.st_mtime_ns, status.st_ino
+        return key_of(status.st_size, status.st_dev, status.st_mtime_ns, status.st_ino)
 
     def close(self) -> None:
         """Drop the client."""
