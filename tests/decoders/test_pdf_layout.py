@@ -5,11 +5,9 @@ from __future__ import annotations
 import io
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from eyespan import Workspace
-from eyespan.decoders import pdf, pdf_layout
+from eyespan.decoders import pdf
 from eyespan.model import DocumentOptions, PdfOptions, ReadRequest
 from tests.readers.pdf_files import pages, words
 
@@ -144,35 +142,6 @@ def test_the_layout_loses_no_word(tmp_path):
     plain = Workspace(tmp_path).tool("claude").call({"file_path": f"{tmp_path}/b.pdf"}).text.partition("\n\n")[2]
     bare = text.replace(" --- |", "").replace("|", " ")
     assert sorted(bare.split()) == sorted(plain.split())
-
-
-class TestOneColumn:
-    @given(
-        st.lists(
-            st.tuples(st.sampled_from((0, 0, 0, 6, 14, -14)), st.sampled_from((2, 2, 3, 40, -90)), st.integers(4, 60)),
-            max_size=40,
-        )
-    )
-    def test_pages_that_take_the_short_way_have_no_three_divided_rows(self, steps):
-        pieces, left, top = [], 50.0, 50.0
-        for at, (down, gap, width) in enumerate(steps):
-            left, top = (left + gap, top + down) if down <= 0 else (50.0, top + down)
-            pieces.append((left, top, left + width, top + 12.0, at, at + 1))
-            left += width
-        rows = pdf_layout.rows_of(pdf_layout.words_of(pieces, "x" * len(pieces)))
-
-        is_short = bool(pieces) and pdf_layout._is_one_column(pieces)
-
-        assert not is_short or sum(len(row) > 1 for row in rows) < 3
-
-    def test_lines_below_each_other_are_one_column_and_a_table_is_none(self):
-        lines = [(50.0 + 40 * word, 14.0 * line, 85.0 + 40 * word, 14.0 * line + 12, 0, 1) for line, word in PLACES]
-        cells = [(50.0 + 80 * word, 14.0 * line, 85.0 + 80 * word, 14.0 * line + 12, 0, 1) for line, word in PLACES]
-
-        assert [pdf_layout._is_one_column(lines), pdf_layout._is_one_column(cells)] == [True, False]
-
-
-PLACES = [(line, word) for line in range(5) for word in range(4)]
 
 
 def test_a_file_that_is_read_in_pieces_gives_the_same_text(monkeypatch):

@@ -18,7 +18,7 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 from PIL import Image, ImageChops
 
-from eyespan.decoders import pdf_extras, pdf_layout
+from eyespan.decoders import pdf_extras, pdf_layout, pdf_words
 from eyespan.decoders.files import read_up_to, read_whole
 from eyespan.errors import Unreadable
 
@@ -155,7 +155,7 @@ def _page_text(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, has_lay
 
 def _text(layer: Any) -> str:
     """Return the text layer in its own order."""
-    return pdf_layout.clean(pdf_layout.characters(layer))
+    return pdf_words.clean(pdf_words.characters(layer))
 
 
 FEW_CHARS = 50
