@@ -68,12 +68,7 @@ def _decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], 
         lines.append(problem)
     if count and not (problem and not fit):
         lines += ["", tabular.rows_line(first, fit, total), text if fit else ""]
-    facts = {
-        "columns": [{"name": name[:200], "type": kind[:200]} for name, kind in columns[: tabular.MAX_COLUMNS]],
-        "total_rows": total,
-        "rows_returned": [first, first + fit - 1] if fit else None,
-    }
-    return facts, ["\n".join(lines).rstrip("\n").encode("utf-8", "replace")]
+    return tabular.described(lines, columns, first, fit, total)
 
 
 def _unreadable(reason: str) -> Unreadable:

@@ -140,12 +140,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
         lines.append(problem)
     elif count:
         lines += ["", tabular.rows_line(first, fit, total), text if fit else ""]
-    facts = {
-        "columns": [{"name": name[:200], "type": kind[:200]} for name, kind in columns[: tabular.MAX_COLUMNS]],
-        "total_rows": total,
-        "rows_returned": [first, first + fit - 1] if fit else None,
-    }
-    return facts, ["\n".join(lines).rstrip("\n").encode("utf-8", "replace")]
+    return tabular.described(lines, columns, first, fit, total)
 
 
 def rehearse() -> None:

@@ -106,6 +106,18 @@ def rows_line(first: int, count: int, total: int | None, table: str = "") -> str
     return f"{shown}; the next with :{f'{table} ' if table else ''}rows {after}-{min(total, after + MAX_ROWS - 1)}"
 
 
+def described(
+    lines: Sequence[str], columns: Sequence[tuple[str, str]], first: int, fit: int, total: int | None
+) -> tuple[dict[str, Any], list[bytes]]:
+    """Return the answer of a decoder of tables: facts about columns and rows, and the lines as its text."""
+    facts = {
+        "columns": [{"name": name[:200], "type": kind[:200]} for name, kind in columns[:MAX_COLUMNS]],
+        "total_rows": total,
+        "rows_returned": [first, first + fit - 1] if fit else None,
+    }
+    return facts, ["\n".join(lines).rstrip("\n").encode("utf-8", "replace")]
+
+
 def plural(count: int, noun: str) -> str:
     """Return a count with its noun."""
     return f"{count} {noun}{'' if count == 1 else 's'}"

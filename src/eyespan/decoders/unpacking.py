@@ -107,28 +107,26 @@ def add_lz4_block(block: bytes, made: bytearray, limit: int) -> None:
     while at < end:
         token = block[at]
         at += 1
-        size = token >> 4
-        if size == 15:
-            while True:
-                size += block[at]
-                at += 1
-                if block[at - 1] != 255:
-                    break
+        size, at = _lz4_size(block, at, token >> 4)
         made += block[at : at + size]
         at += size
         if at >= end:
             break
         back = block[at] | block[at + 1] << 8
         at += 2
-        size = token & 15
-        if size == 15:
-            while True:
-                size += block[at]
-                at += 1
-                if block[at - 1] != 255:
-                    break
-        size += 4
-        _repeat(made, back, size, limit)
+        size, at = _lz4_size(block, at, token & 15)
+        _repeat(made, back, size + 4, limit)
+
+
+def _lz4_size(block: bytes, at: int, size: int) -> tuple[int, int]:
+    """Return a size and the position after it; 15 goes on in the bytes that follow, 255 in each but the last."""
+    if size == 15:
+        while True:
+            size += block[at]
+            at += 1
+            if block[at - 1] != 255:
+                break
+    return size, at
 
 
 def _repeat(made: bytearray, back: int, size: int, limit: int) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from eyespan.outline.model import Definition, Nesting, build_outline, ended
+from eyespan.outline.model import outline_of_headings
 from eyespan.outline.text import decode_text
 
 TYPE_CHECKING = False
@@ -26,21 +26,7 @@ _NO_PARAGRAPH = re.compile(r"[ \t]*(?:[-+*>|]|\d{1,9}[.)])(?:[ \t]|$)|    |\t| {
 def scan(data: bytes, language: str) -> Outline:
     """Return the headings of a Markdown file."""
     lines = decode_text(data).replace("\r\n", "\n").split("\n")
-    nesting = Nesting()
-    for line, level, name in _headings(lines):
-        nesting.close_from(level, line - 1)
-        nesting.add(
-            Definition(name=name, kind="heading", line=line, first=line, last=line, parent=nesting.parent), level
-        )
-    nesting.close_all(len(lines))
-    return build_outline([_without_blank_end(heading, lines) for heading in nesting.definitions], "shape")
-
-
-def _without_blank_end(heading: Definition, lines: list[str]) -> Definition:
-    last = heading.last
-    while last > heading.line and not lines[last - 1].strip():
-        last -= 1
-    return ended(heading, last)
+    return outline_of_headings(_headings(lines), lines)
 
 
 def _headings(lines: list[str]) -> Iterator[tuple[int, int, str]]:

@@ -146,6 +146,28 @@ def ended(definition: Definition, last: int, signature: str = "") -> Definition:
     )
 
 
+def outline_of_headings(headings: Iterable[tuple[int, int, str]], lines: list[str]) -> Outline:
+    """Return the outline of headings, each with its line, level and name, in file order.
+
+    A heading goes to the line before the next of its level or of a higher one, without the blank lines at its end.
+    """
+    nesting = Nesting()
+    for line, level, name in headings:
+        nesting.close_from(level, line - 1)
+        nesting.add(
+            Definition(name=name, kind="heading", line=line, first=line, last=line, parent=nesting.parent), level
+        )
+    nesting.close_all(len(lines))
+    return build_outline([_without_blank_end(heading, lines) for heading in nesting.definitions], "shape")
+
+
+def _without_blank_end(heading: Definition, lines: list[str]) -> Definition:
+    last = heading.last
+    while last > heading.line and not lines[last - 1].strip():
+        last -= 1
+    return ended(heading, last)
+
+
 def build_outline(
     definitions: Iterable[Definition], how: Method, *, is_complete: bool = True, hint: str = ""
 ) -> Outline:

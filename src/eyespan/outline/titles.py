@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from eyespan.outline.merge import nested
-from eyespan.outline.model import Definition, Nesting, build_outline, ended, shortened
+from eyespan.outline.model import Definition, build_outline, outline_of_headings, shortened
 from eyespan.outline.text import comment_start, decode_text
 
 TYPE_CHECKING = False
@@ -34,21 +34,7 @@ def scan(data: bytes, language: str) -> Outline:
             titles = _asciidoc_titles(lines)
         case _:
             titles = _tex_titles(lines)
-    nesting = Nesting()
-    for line, level, name in titles:
-        nesting.close_from(level, line - 1)
-        nesting.add(
-            Definition(name=name, kind="heading", line=line, first=line, last=line, parent=nesting.parent), level
-        )
-    nesting.close_all(len(lines))
-    return build_outline([_without_blank_end(one, lines) for one in nesting.definitions], "shape")
-
-
-def _without_blank_end(heading: Definition, lines: list[str]) -> Definition:
-    last = heading.last
-    while last > heading.line and not lines[last - 1].strip():
-        last -= 1
-    return ended(heading, last)
+    return outline_of_headings(titles, lines)
 
 
 # --- reStructuredText -------------------------------------------------------------------------------------------------
