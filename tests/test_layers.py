@@ -28,7 +28,7 @@ LAYERS = (
     "readers",
     "opened engine",
     "bulk dialects",
-    "tool workspace config",
+    "tool workspace config recorder",
     "hosts server view",
     "cli",
     "__main__",

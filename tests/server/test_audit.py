@@ -39,6 +39,7 @@ def test_each_call_is_one_line_without_contents(lines, tree, tmp_path):
         "dialect",
         "path",
         "canonical",
+        "mtime_ns",
         "range",
         "rule",
         "bytes",

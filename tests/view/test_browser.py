@@ -28,7 +28,8 @@ def tree(tmp_path_factory):
 
     root = tmp_path_factory.mktemp("tree")
     (root / "src").mkdir()
-    (root / "src" / "app.py").write_text("def main():\n    return 1\n" * 400)
+    (root / "src" / "app.py").write_text("def main():\n    return 1\n" * 1300)
+    (root / "src" / "a b.txt").write_text("a name with a space\n")
     (root / EVIL).write_text("<script>document.title='evil'</script>\n")
     Image.new("RGB", (40, 30), "teal").save(root / "shot.png")
     cell = {"cell_type": "markdown", "metadata": {}, "source": ["# A notebook\n"]}
@@ -119,6 +120,30 @@ def test_a_text_is_shown_as_the_model_receives_it(browser):
     keep(browser, "preview")
 
 
+def test_reading_on_shows_the_next_lines_in_both_dialects(browser):
+    browser.find_element("css selector", "#answers .next").click()
+    wait(lambda: "L2001: def main():" in answers(browser))
+    wait(lambda: "> src/app.py:2001-" in answers(browser))
+    assert browser.find_element("css selector", "#arguments input[name=offset]").get_attribute("value") == "2001"
+    assert browser.execute_script("return document.activeElement.id") == "answers"
+
+
+@pytest.mark.parametrize(
+    "dialect", ["opencode", "cline", "text-editor", "gemini", "kimi", "deepagents", "filesystem", "workspace"]
+)
+def test_a_name_with_a_space_is_read_in_every_dialect(browser, dialect):
+    choose(browser, "other", "")
+    choose(browser, "dialect", dialect)
+    click(browser, "a b.txt")
+    wait(lambda: answers(browser).startswith(f"{dialect}: ") and "a name with a space" in answers(browser))
+
+
+def test_arguments_with_given_values_are_chosen_from_a_list(browser):
+    choose(browser, "dialect", "text-editor")
+    options = browser.find_elements("css selector", "#arguments select[name=command] option")
+    assert [option.text for option in options] == ["", "view"]
+
+
 def test_an_image_and_a_notebook_are_shown(browser):
     choose(browser, "other", "")
     choose(browser, "dialect", "claude")
@@ -131,9 +156,10 @@ def test_an_image_and_a_notebook_are_shown(browser):
 
 def test_a_refusal_is_explained(browser):
     choose(browser, "dialect", "native")
+    wait(lambda: answers(browser).startswith("native: "))
     browser.execute_script("document.querySelector('#arguments input').value = '.env'")
     browser.find_element("css selector", "#arguments button").click()
-    wait(lambda: "refused: policy_denied" in answers(browser))
+    wait(lambda: "refused: policy_denied (rule **/.env)" in answers(browser))
 
 
 def test_names_and_contents_stay_text(browser):
@@ -147,8 +173,12 @@ def test_activity_is_live(browser, server):
     browser.find_element("id", "show-activity").click()
     entry = {"time": "2026-01-01T00:00:00Z", "caller": "agent", "dialect": "codex", "path": "x.py", "canonical": "x.py"}
     with server.log.open("a") as file:
-        file.write(json.dumps({**entry, "range": [1, 9], "bytes": 9, "verdict": "read", "code": None, "ms": 1}) + "\n")
-    wait(lambda: "x.py" in browser.find_element("id", "heat").text)
+        for lines in ("1-9", "5-7", "40-60"):
+            line = {**entry, "range": lines, "bytes": 9, "tokens": 1234, "verdict": "read", "code": None, "ms": 1}
+            file.write(json.dumps(line) + "\n")
+    rows = "return [...document.querySelectorAll('#heat tbody tr')].map((row) => row.innerText)"
+    row = wait(lambda: [row for row in browser.execute_script(rows) if row.startswith("x.py") and "60" in row])
+    assert [line.split() for line in row] == [["x.py", "3", "1", "0", "27", "3,702", "1-9,", "5-7,", "40-60"]]
     assert not browser.find_element("id", "preview").is_displayed()
     keep(browser, "activity")
     browser.find_element("id", "show-preview").click()
@@ -158,6 +188,24 @@ def test_the_page_works_at_400_pixels(browser):
     browser.set_window_size(400, 800)
     assert browser.execute_script("return document.documentElement.scrollWidth <= window.innerWidth + 1")
     keep(browser, "narrow")
+    browser.find_element("id", "show-activity").click()
+    wait(lambda: browser.find_element("id", "heat").text)
+    assert browser.execute_script("return document.documentElement.scrollWidth <= window.innerWidth + 1")
+    keep(browser, "narrow-activity")
+
+
+def test_the_page_is_dark_where_the_system_is(browser):
+    browser.set_window_size(1200, 800)
+    for scheme in ("dark", "light"):
+        features = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", features)
+        color = browser.execute_script("return getComputedStyle(document.body).color")
+        keep(browser, f"{scheme}-activity")
+        browser.find_element("id", "show-preview").click()
+        keep(browser, f"{scheme}-preview")
+        browser.find_element("id", "show-activity").click()
+        assert color == {"dark": "rgb(255, 255, 255)", "light": "rgb(0, 0, 0)"}[scheme]
+    browser.find_element("id", "show-preview").click()
 
 
 def test_nothing_violates_the_policy_of_the_page(browser):
@@ -195,7 +243,7 @@ def test_the_page_of_a_server_shows_its_tools_and_its_reads(browser, tree):
         served.end()
 
     assert address == f"{page}/"
-    assert totals.startswith("2 reads, 0 refused, ")
+    assert totals.startswith("2 reads, 0 of them again, 0 refused, ")
     assert totals.endswith(" tokens")
     assert title == "eyespan: what your agent sees"
     assert violations == []

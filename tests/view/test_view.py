@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from eyespan import Workspace
-from eyespan.view.activity import Activity
+from eyespan.view.activity import Activity, summary
 from eyespan.view.api import Api
 from eyespan.view.files import FILES, HEADERS
 from eyespan.view.server import ViewServer
@@ -112,13 +112,33 @@ def test_a_preview_is_what_the_model_receives(server, tmp_path):
     assert found["error"] is None
 
 
-def test_a_refusal_has_its_code(server):
-    assert call(server, dialect="native", arguments={"files": [".env"]})["error"]["code"] == "policy_denied"
+def test_a_refusal_has_its_code_and_its_rule(server):
+    found = call(server, dialect="native", arguments={"files": [".env"]})
+
+    assert (found["error"]["code"], found["rule"]) == ("policy_denied", "**/.env")
+
+
+def test_tokens_of_the_blocks_add_up_with_images(server, tmp_path):
+    from PIL import Image
+
+    Image.new("RGB", (40, 30), "teal").save(tmp_path / "tree" / "shot.png")
+    found = call(server, dialect="native", file={"path": "shot.png"})
+
+    assert [block["type"] for block in found["blocks"]] == ["text", "image"]
+    assert found["tokens"] == sum(block["tokens"] for block in found["blocks"]) > 1000
 
 
 @pytest.mark.parametrize(
     ("body", "status"),
-    [("{}", 400), ("[]", 400), ("{", 400), ('{"dialect": "no"}', 400), ("[" * 60_000, 400), ("x" * 70_000, 413)],
+    [
+        ('{"dialect": "codex", "file": {"path": 1}}', 400),
+        ("{}", 400),
+        ("[]", 400),
+        ("{", 400),
+        ('{"dialect": "no"}', 400),
+        ("[" * 60_000, 400),
+        ("x" * 70_000, 413),
+    ],
 )
 def test_bad_requests_are_refused(body, status, server):
     assert ask(server, "POST", "/api/call", body)[0].status == status
@@ -155,7 +175,36 @@ def test_activity_follows_a_log_and_counts_reads_of_the_same(server, log):
     assert [event["path"] for event in second["events"]] == ["b"]
 
 
-def test_previews_are_activity_too(server):
+def test_previews_are_activity_too(server, tmp_path):
     call(server, dialect="native", arguments={"files": ["a.txt"]})
+    call(server, dialect="codex", arguments={"file_path": str(tmp_path / "tree" / "a.txt")})
+    call(server, dialect="native", arguments={"files": ["a.txt", "none.txt", "<img src=x onerror=alert(1)>.txt"]})
+    found = json.loads(ask(server, "GET", "/api/activity")[1])
 
-    assert json.loads(ask(server, "GET", "/api/activity")[1])["events"][0]["caller"] == "this page"
+    assert [event["caller"] for event in found["events"]] == ["this page"] * 3
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]{12}Z", event["time"]) for event in found["events"])
+    rows = [(row["path"], row["reads"], row["again"], row["ranges"]) for row in found["files"]]
+    assert rows == [("a.txt", 3, 2, ["1-2"]), ("<img src=x onerror=alert(1)>.txt", 1, 0, ["1-1"])]
+    assert (found["totals"]["reads"], found["totals"]["again"]) == (3, 2)
+
+
+def test_lines_that_were_shown_before_are_counted_by_version():
+    def read(lines, version=1, **fields):
+        return {"path": "a", "canonical": "a", "range": lines, "mtime_ns": version, "verdict": "read", **fields}
+
+    reads = [read("1-100", tokens=5), read("50-60"), read("101-150"), read("90-120"), read("1-100", 2), read("none")]
+    found = summary([*reads, {"path": "b", "range": None, "verdict": "refused", "rule": "x"}])
+
+    a, b = found["files"]
+    assert (a["reads"], a["again"], a["tokens"], b["refused"]) == (6, 2, 5, 1)
+    assert a["heat"][0] == {"first": 1, "last": 49, "reads": 2}
+    assert max(part["reads"] for part in a["heat"]) == 3
+    assert [part["last"] for part in a["heat"]][-1] == 150
+    assert found["totals"] == {"reads": 6, "refused": 1, "again": 2, "bytes": 0, "tokens": 5}
+
+
+def test_a_log_of_strange_values_is_shown():
+    strange = [{"verdict": "read", "range": value, "files": [1, None]} for value in ([], [3, 1], "9-1", "x", 7, {})]
+
+    assert summary(strange)["totals"]["reads"] == 6
+    assert summary([{"verdict": "read", "range": value} for value in ("9-1", "٣-٤", "1-" + "9" * 5000)])["files"]

@@ -43,6 +43,8 @@ class Dialect:
     """The settings that are whole numbers from 0 on. A configuration file in the workspace can only lower them."""
     output_schema: Mapping[str, Any] | None = None
     """The schema of `Reply.structured`, if an MCP server sends that as structured content; hosts ignore blocks then."""
+    first_offset = 1
+    """The value of the argument `offset` for the first line."""
     sends_documents = False
     """An MCP server sends documents as embedded resources, whether or not it was started with `--rich`."""
     can_be_off: tuple[str, ...] = ()

@@ -65,6 +65,7 @@ class DeepAgents(Dialect):
     """The tool as the program has it."""
 
     name = "deepagents"
+    first_offset = 0
     summary = "read_file of Deep Agents: 100 lines by default, offset from 0, rows 5.1, 5.2 for a long line 5"
     instructions = (
         "Text is returned by lines, 100 by default and at most 80,000 characters per call; offset counts from 0. "

@@ -8,7 +8,7 @@
     messages     JSON-RPC messages, the same over every transport
     http/        the server for many callers, on asyncio and httptools
     auth/        tokens, OAuth, rate limits
-    audit        one line per call; `recorder` collects what a call opened
+    audit        one line per call
     sandboxing   the sandbox that the process enters at its start
     json_lines   JSON without the json module
     log          messages on standard error

@@ -1,8 +1,8 @@
 """The audit log: one JSON line per call, readable by its owner only. It never holds file contents.
 
     {"time": "2026-11-15T10:00:00.123Z", "caller": "codex/0.166", "dialect": "codex", "path": "/work/a.py",
-     "canonical": "a.py", "range": "1-200", "rule": null, "bytes": 8123, "tokens": 2031, "verdict": "read",
-     "code": null, "ms": 0.412}
+     "canonical": "a.py", "mtime_ns": 1763200000123456789, "range": "1-200", "rule": null, "bytes": 8123,
+     "tokens": 2031, "verdict": "read", "code": null, "ms": 0.412}
 
 Each line is appended with one write, so several processes may share a file. A file that is full becomes FILE.1, the old
 FILE.1 becomes FILE.2, and so on.

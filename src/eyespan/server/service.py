@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from eyespan.context import CallContext
     from eyespan.guard.listing import Listing
     from eyespan.model import Content
+    from eyespan.recorder import Recorder
     from eyespan.server.options import ServeOptions
-    from eyespan.server.recorder import Recorder
     from eyespan.tool import Tool
     from eyespan.workspace import Workspace
 
@@ -167,7 +167,7 @@ class Service:
         if self.audit is None and not self._rich:
             reply = tool.call(arguments, context=context)
         else:
-            from eyespan.server.recorder import facts, watched
+            from eyespan.recorder import facts, watched
 
             reply, recorder, seconds = watched(tool, arguments, context)
             if self.audit is not None:
@@ -192,7 +192,7 @@ class Service:
         """List a directory, and write the audit line of the call. Raises: ReadError, RpcError, WouldBlock."""
         import time
 
-        from eyespan.server.recorder import Recorder
+        from eyespan.recorder import Recorder
 
         recorder = Recorder(self.workspace.engine)
         start = time.perf_counter()
@@ -280,7 +280,7 @@ class Service:
         import time
 
         from eyespan.dialects import resource
-        from eyespan.server.recorder import Recorder, facts
+        from eyespan.recorder import Recorder, facts
         from eyespan.tokens import estimate
 
         uri = params.get("uri")
@@ -326,7 +326,7 @@ class Service:
         import time
 
         from eyespan.dialects.resource import complete
-        from eyespan.server.recorder import Recorder
+        from eyespan.recorder import Recorder
 
         recorder = Recorder(self.workspace.engine)
         start = time.perf_counter()
@@ -360,6 +360,7 @@ class Service:
             "dialect": dialect,
             "path": path,
             "canonical": recorder.listed,
+            "mtime_ns": None,
             "range": None,
             "rule": recorder.rule,
             "bytes": sum(len(name.encode("utf-8", "surrogatepass")) for name in names),

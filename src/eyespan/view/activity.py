@@ -6,6 +6,8 @@ import json
 import os
 from _thread import allocate_lock
 from collections import deque
+from datetime import UTC, datetime
+from itertools import pairwise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,12 +16,14 @@ if TYPE_CHECKING:
 
 MAX_EVENTS = 5000
 MAX_FILES = 500
+MAX_RANGES = 40
+"""Ranges of lines of one file that are sent."""
 MAX_LOG_READ_BYTES = 8 << 20
 """The most of a log that is read at once; of a longer one, the end is shown."""
 
 
 class Activity:
-    """A bounded list of reads with numbers, and sums by file."""
+    """A bounded list of reads with numbers, and their sums."""
 
     def __init__(self, log: str | None = None) -> None:
         self._lock = allocate_lock()
@@ -29,26 +33,11 @@ class Activity:
         self._offset = 0
         self._rest = b""
 
-    def add_preview(self, dialect: str, arguments: Any, answer: dict[str, Any]) -> None:
-        """Add a read of the page itself."""
-        path = ""
-        if isinstance(arguments, dict):
-            path = str(arguments.get("path") or arguments.get("file_path") or arguments.get("files") or "")
-        error = answer["error"]
-        event = {
-            "time": "",
-            "caller": "this page",
-            "dialect": dialect,
-            "path": path,
-            "range": None,
-            "bytes": sum([len(block.get("text", "")) for block in answer["blocks"]]),
-            "tokens": answer["tokens"],
-            "verdict": "refused" if error else "read",
-            "code": error["code"] if error else None,
-            "ms": answer["ms"],
-        }
+    def add_preview(self, event: dict[str, Any]) -> None:
+        """Add a read of the page itself, with the current time."""
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         with self._lock:
-            self._add(event)
+            self._add({"time": now, **event})
 
     def since(self, after: str) -> dict[str, Any]:
         """Return the reads after a position, and the sums of all. "" is the start, `last` the next position."""
@@ -56,7 +45,7 @@ class Activity:
         with self._lock:
             self._read_log()
             events = [event for event in self._events if event["number"] > first]
-            return {"events": events, "last": str(self._count), "files": sums(self._events), "log": self._log}
+            return {"events": events, "last": str(self._count), **summary(self._events), "log": self._log}
 
     def _add(self, event: dict[str, Any]) -> None:
         self._count += 1
@@ -87,24 +76,102 @@ class Activity:
                 self._add(event)
 
 
-def sums(events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the files that were read most: how often, how much, and how often unchanged."""
-    files: dict[str, dict[str, Any]] = {}
-    seen: set[tuple[str, str]] = set()
+def summary(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the sums of all reads (`totals`) and those of each file (`files`), the most read first.
+
+    A read counts as `again` if all its lines were shown before from the same version of the file. Bytes and tokens of a
+    call that read several files are only in the totals, because the log does not divide them.
+    """
+    totals = {"reads": 0, "refused": 0, "again": 0, "bytes": 0, "tokens": 0}
+    files: dict[str, _FileSums] = {}
     for event in events:
-        path = str(event.get("canonical") or event.get("path") or "")
-        row = files.setdefault(
-            path, {"path": path, "reads": 0, "refused": 0, "bytes": 0, "tokens": 0, "again": 0, "ranges": []}
-        )
-        if event.get("verdict") == "refused":
-            row["refused"] += 1
-            continue
-        row["reads"] += 1
-        row["bytes"] += int(event.get("bytes") or 0)
-        row["tokens"] += int(event.get("tokens") or 0)
-        key = (path, json.dumps(event.get("range")))
-        row["again"] += key in seen
-        seen.add(key)
-        if event.get("range") is not None and len(row["ranges"]) < 20:
-            row["ranges"].append(event["range"])
-    return sorted(files.values(), key=lambda row: (-row["reads"], row["path"]))[:MAX_FILES]
+        is_refused = event.get("verdict") == "refused"
+        totals["refused" if is_refused else "reads"] += 1
+        if not is_refused:
+            totals["bytes"] += int(event.get("bytes") or 0)
+            totals["tokens"] += int(event.get("tokens") or 0)
+        several = event.get("files")
+        for one in several if isinstance(several, list) else [event]:
+            if not isinstance(one, dict):
+                continue
+            path = str(one.get("canonical") or one.get("path") or "")
+            file = files.setdefault(path, _FileSums(path))
+            if is_refused or one.get("rule"):
+                file.refused += 1
+                continue
+            totals["again"] += file.add(one.get("range"), one.get("mtime_ns"))
+            if one is event:
+                file.bytes += int(event.get("bytes") or 0)
+                file.tokens += int(event.get("tokens") or 0)
+    rows = sorted(files.values(), key=lambda file: (-file.reads, file.path))
+    return {"totals": totals, "files": [file.row() for file in rows[:MAX_FILES]]}
+
+
+class _FileSums:
+    """The reads of one file."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.reads = self.refused = self.again = self.bytes = self.tokens = 0
+        self._ranges: dict[tuple[int, int], int] = {}
+        """How often each range of lines was read."""
+        self._shown: dict[str, list[tuple[int, int]]] = {}
+        """The lines that were shown of each version, as separate ranges in order."""
+        self._whole: set[tuple[str, str]] = set()
+        """Versions and ranges of which the lines are not known."""
+
+    def add(self, text: Any, version: Any) -> bool:
+        """Count a read; return True if everything it showed had been shown before."""
+        self.reads += 1
+        lines = _lines(text)
+        if lines is None:
+            key = (str(version), str(text))
+            is_again = key in self._whole
+            self._whole.add(key)
+        else:
+            self._ranges[lines] = self._ranges.get(lines, 0) + 1
+            shown = self._shown.setdefault(str(version), [])
+            is_again = any(first <= lines[0] and lines[1] <= last for first, last in shown)
+            shown[:] = _joined([*shown, lines])
+        self.again += is_again
+        return is_again
+
+    def row(self) -> dict[str, Any]:
+        """Return the sums, with the reads of each group of lines (`heat`)."""
+        ends = sorted({end for first, last in self._ranges for end in (first, last + 1)})
+        heat = []
+        for first, following in pairwise(ends):
+            reads = sum([count for (low, high), count in self._ranges.items() if low <= first <= high])
+            if reads:
+                heat.append({"first": first, "last": following - 1, "reads": reads})
+        ranges = [f"{first}-{last}" for first, last in sorted(self._ranges)]
+        return {
+            "path": self.path,
+            "reads": self.reads,
+            "refused": self.refused,
+            "again": self.again,
+            "bytes": self.bytes,
+            "tokens": self.tokens,
+            "ranges": ranges[:MAX_RANGES],
+            "heat": heat[:MAX_RANGES],
+        }
+
+
+def _lines(text: Any) -> tuple[int, int] | None:
+    """Return the first and the last line of a range of the log, such as "1-200"."""
+    if isinstance(text, list) and len(text) == 2 and all(isinstance(end, int) for end in text):
+        return (text[0], text[1]) if text[0] <= text[1] else None
+    first, _, last = str(text).partition("-")
+    if not (first.isascii() and first.isdigit() and last.isascii() and last.isdigit() and len(last) < 16):
+        return None
+    return (int(first), int(last)) if int(first) <= int(last) else None
+
+
+def _joined(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    joined: list[tuple[int, int]] = []
+    for first, last in sorted(ranges):
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], last))
+        else:
+            joined.append((first, last))
+    return joined

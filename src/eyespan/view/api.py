@@ -8,8 +8,10 @@ from base64 import b64encode
 from eyespan.context import CallContext
 from eyespan.dialects import DIALECTS, dialect_class
 from eyespan.errors import ReadError
-from eyespan.model import TextContent
+from eyespan.model import IMAGE_TOKENS, ImageContent, TextContent
+from eyespan.recorder import facts, watched
 from eyespan.tokens import estimate
+from eyespan.view import forms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from eyespan.guard.listing import Listing
-    from eyespan.model import Reply
+    from eyespan.model import Content, Reply
+    from eyespan.recorder import Recorder
     from eyespan.tool import Tool
     from eyespan.view.activity import Activity
     from eyespan.workspace import Workspace
@@ -33,11 +36,11 @@ if TYPE_CHECKING:
         def list(self, path: str, context: CallContext) -> Listing:
             """Return the names in a directory. Raises: ReadError."""
 
-        def call(self, tool: Tool, arguments: Any, context: CallContext) -> Reply:
-            """Call a tool."""
+        def call(self, tool: Tool, arguments: Any, context: CallContext) -> tuple[Reply, Recorder | None]:
+            """Call a tool; return its reply and the record of the call."""
 
-        def note(self, dialect: str, arguments: Any, answer: dict[str, Any]) -> None:
-            """Note a call of the page."""
+        def note(self, event: dict[str, Any]) -> None:
+            """Note a call of the page, as a line of the audit log."""
 
         def since(self, after: str) -> dict[str, Any]:
             """Return the reads after a position, as `Activity.since` does."""
@@ -61,11 +64,12 @@ class WorkspaceBackend:
     def list(self, path: str, context: CallContext) -> Listing:
         return self._workspace.engine.list(path, context)
 
-    def call(self, tool: Tool, arguments: Any, context: CallContext) -> Reply:
-        return tool.call(arguments, context=context)
+    def call(self, tool: Tool, arguments: Any, context: CallContext) -> tuple[Reply, Recorder | None]:
+        reply, recorder, _ = watched(tool, arguments, context)
+        return reply, recorder
 
-    def note(self, dialect: str, arguments: Any, answer: dict[str, Any]) -> None:
-        self._activity.add_preview(dialect, arguments, answer)
+    def note(self, event: dict[str, Any]) -> None:
+        self._activity.add_preview(event)
 
     def since(self, after: str) -> dict[str, Any]:
         return self._activity.since(after)
@@ -113,27 +117,70 @@ class Api:
         tool = tools.get(tool_name) if isinstance(tool_name, str) else next(iter(tools.values()))
         if tool is None:
             raise BadRequest(f"{dialect} has no tool {tool_name!r}")
+        arguments = request.get("arguments")
+        if "file" in request:
+            arguments = self._arguments_of(tool, request["file"])
         started = time.perf_counter()
-        reply = self._backend.call(tool, request.get("arguments"), context or CallContext(self._deadline_seconds))
+        reply, recorder = self._backend.call(tool, arguments, context or CallContext(self._deadline_seconds))
         seconds = time.perf_counter() - started
-        blocks: list[dict[str, Any]] = []
-        for block in reply.content:
-            if isinstance(block, TextContent):
-                blocks.append({"type": "text", "text": block.text, "tokens": estimate(block.text)})
-            else:
-                data = b64encode(block.data).decode("ascii")
-                blocks.append({"type": block.type, "media_type": block.media_type, "data": data, "tokens": None})
+        counted = reply.facts
         answer = {
-            "blocks": blocks,
-            "tokens": sum([block["tokens"] or 0 for block in blocks]),
-            "facts": dict(reply.facts),
+            "arguments": arguments,
+            "blocks": [_block(block) for block in reply.content],
+            "tokens": counted["tokens"],
+            "facts": counted,
+            "next": [
+                {"selector": selector, "arguments": forms.following(tool, arguments, selector)}
+                for selector in counted.get("left_out", ())
+            ],
             "notes": list(reply.notes),
             "error": None if reply.error is None else {"code": reply.error.code, "message": reply.error.message},
+            "rule": None if recorder is None else recorder.rule,
+            "file": None if recorder is None else _file(tool, arguments, recorder),
             "ms": round(seconds * 1000, 1),
         }
-        self._backend.note(dialect, request.get("arguments"), answer)
+        if recorder is not None:
+            event = {"caller": "this page", "dialect": dialect, **facts(recorder), "bytes": counted["bytes"]}
+            event |= {"tokens": counted["tokens"], "verdict": "refused" if reply.error else "read"}
+            self._backend.note(event | {"code": reply.error.code if reply.error else None, "ms": answer["ms"]})
         return answer
+
+    def _arguments_of(self, tool: Tool, file: Any) -> dict[str, Any]:
+        """Return the arguments that read a file of the tree or of another answer. Raises: BadRequest."""
+        if not isinstance(file, dict) or not isinstance(file.get("path"), str):
+            raise BadRequest("file must be an object with a path")
+        lines = {name: file[name] if isinstance(file.get(name), int) else None for name in ("first", "last")}
+        return forms.arguments_of(tool, file["path"], self._backend.roots[0], **lines)
 
     def activity(self, after: str) -> dict[str, Any]:
         """Return the reads after a certain position, and the sums of all."""
         return self._backend.since(after)
+
+
+def _block(block: Content) -> dict[str, Any]:
+    if isinstance(block, TextContent):
+        return {"type": "text", "text": block.text, "tokens": estimate(block.text)}
+    data = b64encode(block.data).decode("ascii")
+    tokens = IMAGE_TOKENS if isinstance(block, ImageContent) else None
+    return {"type": block.type, "media_type": block.media_type, "data": data, "tokens": tokens}
+
+
+def _file(tool: Tool, arguments: Any, recorder: Recorder) -> dict[str, Any] | None:
+    """Return the one file that a call read and the lines that it named, for the same read in another dialect."""
+    if recorder.document is None or len(recorder.files) != 1:
+        return None
+    path = recorder.document.facts.path
+    schema = tool.spec.input_schema
+    first, last = forms.lines_of(tool, arguments)
+    name = forms.path_field(schema)
+    if name is not None and isinstance(arguments, dict) and forms.takes_selectors(schema["properties"][name]):
+        given = arguments.get(name)
+        target = given[0] if isinstance(given, list) and given else given
+        if target != recorder.asked:
+            first, last = _range_of(facts(recorder)["range"])
+    return {"path": path, "first": first, "last": last}
+
+
+def _range_of(text: str | None) -> tuple[int | None, int | None]:
+    first, _, last = (text or "").partition("-")
+    return (int(first), int(last)) if first.isdigit() and last.isdigit() else (None, None)

@@ -30,7 +30,10 @@ _COUNT = struct.Struct("=Q")
 _SLOT = struct.Struct(f"=Q{_DIGEST_BYTES}sH")
 """The number of the read, the hash of its caller's name, the length of its JSON."""
 _ROW_BYTES = _COUNT.size + SLOTS * SLOT_BYTES
-_KEYS = ("caller", "dialect", "path", "canonical", "range", "rule", "bytes", "tokens", "verdict", "code", "ms")
+_KEYS = (
+    *("caller", "dialect", "path", "canonical", "mtime_ns", "range", "rule", "bytes", "tokens", "verdict", "code"),
+    "ms",
+)
 
 
 class ReadRing:

@@ -13,7 +13,7 @@ from eyespan.server import json_lines, protocol
 from eyespan.server.http.activity import CallerName
 from eyespan.server.messages import Message
 from eyespan.server.protocol import RpcError
-from eyespan.view.activity import sums
+from eyespan.view.activity import summary
 from eyespan.view.api import Api, BadRequest
 from eyespan.view.files import FILES, HEADERS, load
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from eyespan.context import CallContext
     from eyespan.guard.listing import Listing
     from eyespan.model import Reply
+    from eyespan.recorder import Recorder
     from eyespan.server.http.activity import ReadRing
     from eyespan.server.service import Service
     from eyespan.tool import Tool
@@ -75,15 +76,15 @@ class CallerBackend:
     def list(self, path: str, context: CallContext) -> Listing:
         return self._service.list_names(path, self._caller, context)
 
-    def call(self, tool: Tool, arguments: Any, context: CallContext) -> Reply:
-        return self._service.reply(tool, arguments, self._caller, context)[0]
+    def call(self, tool: Tool, arguments: Any, context: CallContext) -> tuple[Reply, Recorder | None]:
+        return self._service.reply(tool, arguments, self._caller, context)
 
-    def note(self, dialect: str, arguments: Any, answer: dict[str, Any]) -> None:
+    def note(self, event: dict[str, Any]) -> None:
         pass  # the service has written it to the ring
 
     def since(self, after: str) -> dict[str, Any]:
         new, kept, last = self._ring.since(after, self._holder)
-        return {"events": new, "last": last, "files": sums(kept), "log": None}
+        return {"events": new, "last": last, **summary(kept), "log": None}
 
 
 class ViewSession:

@@ -33,39 +33,49 @@ function trouble(message) {
 
 let state;
 let chosen = "";
+let latest = 0;
+let isEdited = false;
+let asked = null;
+const count = (number, noun) => `${number.toLocaleString()} ${noun}${number === 1 ? "" : "s"}`;
 
 // --- the tree of files ---------------------------------------------------------------------------------------------
+
+function directory(list, name, path) {
+  const item = made("li", undefined, { role: "none" });
+  const button = made("button", `${name.replace(/\/$/, "")}/`, { role: "treeitem", type: "button", "aria-expanded": "false" });
+  const inner = made("ul", undefined, { role: "group" });
+  inner.hidden = true;
+  button.addEventListener("click", async () => {
+    inner.hidden = !inner.hidden;
+    button.setAttribute("aria-expanded", String(!inner.hidden));
+    if (inner.hidden || inner.childElementCount) return;
+    try { await fill(inner, path); } catch (error) { trouble(error.message); }
+  });
+  item.append(button, inner);
+  list.append(item);
+  return button;
+}
 
 async function fill(list, path) {
   const found = await ask(`api/names?path=${encodeURIComponent(path || ".")}`);
   list.replaceChildren();
   for (const entry of found.entries) {
-    const below = path ? `${path}/${entry.name}` : entry.name;
+    const below = path ? `${path.replace(/\/$/, "")}/${entry.name}` : entry.name;
+    if (entry.type === "directory") { directory(list, entry.name, below); continue; }
     const item = made("li", undefined, { role: "none" });
-    const button = made("button", entry.type === "directory" ? `${entry.name}/` : entry.name, { role: "treeitem", type: "button" });
+    const button = made("button", entry.name, { role: "treeitem", type: "button" });
+    button.addEventListener("click", () => {
+      for (const other of at("tree").querySelectorAll("[aria-current]")) other.removeAttribute("aria-current");
+      button.setAttribute("aria-current", "true");
+      chosen = below;
+      start();
+    });
     item.append(button);
-    if (entry.type === "directory") {
-      const inner = made("ul", undefined, { role: "group" });
-      inner.hidden = true;
-      button.setAttribute("aria-expanded", "false");
-      button.addEventListener("click", async () => {
-        inner.hidden = !inner.hidden;
-        button.setAttribute("aria-expanded", String(!inner.hidden));
-        if (!inner.hidden && !inner.childElementCount) await fill(inner, below);
-      });
-      item.append(inner);
-    } else {
-      button.addEventListener("click", () => {
-        for (const other of at("tree").querySelectorAll("[aria-current]")) other.removeAttribute("aria-current");
-        button.setAttribute("aria-current", "true");
-        chosen = below;
-        form();
-        run();
-      });
-    }
     list.append(item);
   }
   if (found.error) list.append(made("li", found.error.message));
+  else if (!found.entries.length) list.append(made("li", "(empty)", { class: "facts" }));
+  else if (found.is_complete === false) list.append(made("li", "(not all names)", { class: "facts" }));
 }
 
 at("tree").addEventListener("keydown", (event) => {
@@ -83,14 +93,22 @@ const tool = (name) => {
   const tools = dialect(name).tools;
   return tools.find((each) => each.name === at("tool").value) ?? tools[0];
 };
-const isPath = (name) => ["path", "file_path", "files", "absolute_path"].includes(name);
-const typeOf = (schema) => (Array.isArray(schema.type) ? schema.type[0] : schema.type ?? (schema.anyOf ?? schema.oneOf ?? [{}])[0].type ?? "string");
+const typeOf = (schema) => (Array.isArray(schema.type) ? schema.type[0] : schema.type ?? "any");
+const written = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 
-function pathFor(name) {
-  return name === "file_path" || name === "absolute_path" ? `${state.roots[0].replace(/\/$/, "")}/${chosen}` : chosen;
+function field(name, schema) {
+  if (schema.enum) {
+    const select = made("select", undefined, { name });
+    select.append(made("option", "", { value: "" }), ...schema.enum.map((each) => made("option", written(each))));
+    return select;
+  }
+  const input = made("input", undefined, { name });
+  if (typeOf(schema) === "boolean") input.type = "checkbox";
+  else if (schema.default !== undefined && schema.default !== null) input.placeholder = written(schema.default);
+  return input;
 }
 
-function form() {
+function form(values = {}) {
   const here = dialect(at("dialect").value);
   at("tool-label").hidden = here.tools.length < 2;
   const names = here.tools.map((each) => each.name).join();
@@ -98,135 +116,193 @@ function form() {
     at("tool").replaceChildren(...here.tools.map((each) => made("option", each.name)));
     at("tool").dataset.names = names;
   }
-  const schema = tool(here.name).schema;
-  const fields = Object.entries(schema.properties ?? {});
+  at("about").textContent = here.summary;
+  const builtFor = `${here.name}/${tool(here.name).name}`;
+  if (at("arguments").dataset.tool !== builtFor) build(tool(here.name).schema, builtFor);
+  for (const input of at("arguments").querySelectorAll("input, select")) {
+    const value = values[input.name];
+    if (input.type === "checkbox") input.checked = value === true;
+    else input.value = value === undefined ? "" : written(value);
+  }
+}
+
+function build(schema, builtFor) {
+  at("arguments").dataset.tool = builtFor;
   at("arguments").replaceChildren();
-  for (const [name, field] of fields) {
-    const label = made("label", name, { title: field.description ?? "" });
-    const kind = typeOf(field);
-    const input = made("input", undefined, { name });
-    input.dataset.kind = kind;
-    if (kind === "boolean") input.type = "checkbox";
-    else if (field.default !== undefined && field.default !== null) input.placeholder = String(field.default);
-    if (isPath(name)) input.value = pathFor(name);
+  for (const [name, each] of Object.entries(schema.properties ?? {})) {
+    const label = made("label", name, { title: each.description ?? "" });
+    const input = field(name, each);
+    input.dataset.kind = typeOf(each);
     label.append(input);
     at("arguments").append(label);
   }
   at("arguments").append(made("button", "Read", { type: "submit" }));
 }
 
+// A value is sent as JSON if it is JSON of the type that the schema names; other text is sent as it is, as a model might.
+function valueOf(text, kind) {
+  if (kind === "string") return text;
+  if (kind === "any" && !/^\s*[[{"]/.test(text)) return text;
+  try { return JSON.parse(text); } catch { return kind === "array" ? [text] : text; }
+}
+
 function given() {
   const values = {};
-  for (const input of at("arguments").querySelectorAll("input")) {
-    const kind = input.dataset.kind;
-    if (kind === "boolean") {
+  for (const input of at("arguments").querySelectorAll("input, select")) {
+    if (input.type === "checkbox") {
       if (input.checked) values[input.name] = true;
-    } else if (input.value !== "") {
-      if (kind === "integer" || kind === "number") values[input.name] = Number(input.value);
-      else if (kind === "array") values[input.name] = input.value.split(/\s+/);
-      else if (kind === "object") {
-        try { values[input.name] = JSON.parse(input.value); } catch { values[input.name] = input.value; }
-      } else values[input.name] = input.value;
-    }
+    } else if (input.value !== "") values[input.name] = valueOf(input.value, input.dataset.kind);
   }
   return values;
 }
 
 // --- answers -------------------------------------------------------------------------------------------------------
 
-function shown(name, answer) {
+function shown(name, toolName, answer) {
   const part = made("article", undefined, { class: "answer", "aria-label": `The answer of ${name}` });
-  part.append(made("h2", `${name}: ${answer.tokens.toLocaleString()} tokens, ${answer.blocks.length} blocks, ${answer.ms} ms`));
-  if (answer.error) part.append(made("p", `refused: ${answer.error.code}`, { class: "refused" }));
+  part.append(made("h2", `${name}: ${count(answer.tokens, "token")}, ${count(answer.blocks.length, "block")}, ${answer.ms} ms`));
+  part.append(made("p", `${toolName} ${JSON.stringify(answer.arguments)}`, { class: "facts call" }));
+  if (answer.error) part.append(made("p", `refused: ${answer.error.code}` + (answer.rule ? ` (rule ${answer.rule})` : ""), { class: "refused" }));
   for (const block of answer.blocks) {
+    const tokens = block.tokens === null ? "" : `, ${count(block.tokens, "token")}`;
     if (block.type === "text") {
-      part.append(made("p", `text, ${block.tokens.toLocaleString()} tokens`, { class: "facts" }), made("pre", block.text, { tabindex: "0" }));
-    } else if (block.type === "image") {
-      part.append(made("p", `image, ${block.media_type}`, { class: "facts" }));
-      part.append(made("img", undefined, { alt: "The image that the model receives", src: `data:${block.media_type};base64,${block.data}` }));
-    } else part.append(made("p", `${block.type}, ${block.media_type}, ${block.data.length} characters of base64`, { class: "facts" }));
+      part.append(made("p", `text${tokens}`, { class: "facts" }), made("pre", block.text, { tabindex: "0" }));
+    } else {
+      part.append(made("p", `${block.type}, ${block.media_type}${tokens}`, { class: "facts" }));
+      if (block.type === "image") part.append(made("img", undefined, { alt: "The image that the model receives", src: `data:${block.media_type};base64,${block.data}` }));
+    }
   }
-  const left = answer.facts.left_out ?? [];
-  for (const selector of Array.isArray(left) ? left : [left]) {
-    const next = made("button", `read on: ${typeof selector === "string" ? selector : JSON.stringify(selector)}`, { type: "button" });
-    next.addEventListener("click", () => readOn(name, selector));
-    part.append(next);
+  for (const next of answer.next) {
+    if (next.arguments) {
+      const button = made("button", `read on: ${next.selector}`, { type: "button", class: "next" });
+      button.addEventListener("click", () => readOn(name, toolName, next.arguments));
+      part.append(button);
+    } else part.append(made("p", `left out: ${written(next.selector)}`, { class: "facts" }));
   }
-  for (const [key, value] of Object.entries(answer.facts)) {
-    if (key !== "left_out") part.append(made("p", `${key}: ${JSON.stringify(value)}`, { class: "facts" }));
-  }
+  const facts = Object.entries(answer.facts).filter(([key]) => key !== "left_out" && key !== "tokens");
+  part.append(made("p", facts.map(([key, value]) => `${key}: ${typeof value === "number" ? value.toLocaleString() : JSON.stringify(value)}`).join(" · "), { class: "facts" }));
   for (const note of answer.notes) part.append(made("p", note, { class: "facts" }));
   return part;
 }
 
-async function readOn(name, selector) {
-  const values = typeof selector === "string" ? { files: [selector] } : { ...given(), ...selector };
-  await show([[name, values]]);
+async function call(name, toolName, request) {
+  const answer = await ask("api/call", { dialect: name, tool: toolName, ...request });
+  return [answer, shown(name, toolName, answer)];
 }
 
-async function show(calls) {
+// Make one call, and the same read in the other dialect beside it. An answer that comes after a later question is dropped.
+async function show(name, toolName, request) {
+  const mine = ++latest;
+  asked = [name, toolName, request];
+  isEdited = false;
   trouble("");
-  const parts = [];
-  for (const [name, values] of calls) {
-    const answer = await ask("api/call", { dialect: name, tool: tool(name).name, arguments: values });
-    parts.push(shown(name, answer));
+  at("answers").setAttribute("aria-busy", "true");
+  try {
+    const [answer, part] = await call(name, toolName, request);
+    if (mine !== latest) return;
+    const parts = [part];
+    const other = at("other").value;
+    const file = answer.file ?? (chosen ? { path: chosen } : null);
+    if (other && file) parts.push((await call(other, dialect(other).tools[0].name, { file }))[1]);
+    if (mine !== latest) return;
+    if (name === at("dialect").value && !isEdited) form(answer.arguments ?? {});
+    at("answers").replaceChildren(...parts);
+  } catch (error) {
+    if (mine === latest) trouble(error.message);
+  } finally {
+    if (mine === latest) at("answers").removeAttribute("aria-busy");
   }
-  at("answers").replaceChildren(...parts);
 }
 
-function otherArguments(name) {
-  const values = {};
-  for (const field of Object.keys(dialect(name).tools[0].schema.properties ?? {})) {
-    if (isPath(field)) {
-      const path = pathFor(field);
-      values[field] = typeOf(dialect(name).tools[0].schema.properties[field]) === "array" ? [path] : path;
-      break;
-    }
-  }
-  return values;
+async function readOn(name, toolName, values) {
+  if (dialect(name) && at("dialect").value !== name) { at("dialect").value = name; form(); }
+  if ([...at("tool").options].some((option) => option.value === toolName)) at("tool").value = toolName;
+  await show(name, toolName, { arguments: values });
+  at("answers").focus();
 }
 
-async function run() {
-  const calls = [[at("dialect").value, given()]];
-  if (at("other").value) calls.push([at("other").value, otherArguments(at("other").value)]);
-  try { await show(calls); } catch (error) { trouble(error.message); }
-}
+const start = () => show(at("dialect").value, tool(at("dialect").value).name, { file: { path: chosen } });
+const run = () => show(at("dialect").value, tool(at("dialect").value).name, { arguments: given() });
 
 // --- activity ------------------------------------------------------------------------------------------------------
 
 let last = "";
 let events = [];
+let isDrawn = false;
 
 function row(cells) {
   const line = made("tr");
-  for (const cell of cells) line.append(made("td", cell === null || cell === undefined ? "" : String(cell)));
+  for (const cell of cells) {
+    const column = made("td");
+    if (cell instanceof Node) column.append(cell);
+    else {
+      column.textContent = cell === null || cell === undefined ? "" : typeof cell === "number" ? cell.toLocaleString() : cell;
+      if (typeof cell === "number") column.className = "number";
+    }
+    line.append(column);
+  }
   return line;
 }
+
+function drawn(name, attributes, title) {
+  const shape = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) shape.setAttribute(key, value);
+  if (title) {
+    const text = document.createElementNS("http://www.w3.org/2000/svg", "title");
+    text.textContent = title;
+    shape.append(text);
+  }
+  return shape;
+}
+
+// The lines of a file from left to right; darker where they were read more often.
+function heat(file) {
+  if (!file.heat.length) return "";
+  const last = file.heat.at(-1).last;
+  const most = Math.max(...file.heat.map((part) => part.reads));
+  const strip = drawn("svg", { class: "heat", viewBox: "0 0 100 10", preserveAspectRatio: "none", role: "img", "aria-label": `lines ${file.ranges.join(", ")}` });
+  for (const part of file.heat) {
+    const x = (100 * (part.first - 1)) / last;
+    const width = Math.max(1, (100 * (part.last - part.first + 1)) / last);
+    strip.append(drawn("rect", { x, y: 0, width, height: 10, "fill-opacity": 0.25 + (0.75 * part.reads) / most }, `lines ${part.first}-${part.last}: ${count(part.reads, "read")}`));
+  }
+  const cell = made("div", undefined, { class: "lines" });
+  cell.append(strip, made("span", file.ranges.slice(0, 6).join(", ") + (file.ranges.length > 6 ? " …" : "")));
+  return cell;
+}
+
+const clock = (time) => {
+  const cell = made("time", time ? new Date(time).toLocaleTimeString() : "", { title: time ?? "" });
+  if (!time || Number.isNaN(Date.parse(time))) cell.textContent = time ?? "";
+  return cell;
+};
 
 async function look() {
   if (at("activity").hidden) return;
   try {
     const found = await ask(`api/activity?after=${encodeURIComponent(last)}`);
     last = found.last;
+    trouble("");
+    if (isDrawn && !found.events.length) return; // what is there stays, so that it can be selected
+    isDrawn = true;
     events = [...events, ...found.events].slice(-5000);
-    const bytes = events.reduce((sum, event) => sum + (event.bytes ?? 0), 0);
-    const refused = events.filter((event) => event.verdict === "refused").length;
-    const tokens = events.reduce((sum, event) => sum + (event.tokens ?? 0), 0);
-    at("totals").textContent = `${events.length.toLocaleString()} reads, ${refused} refused, ${bytes.toLocaleString()} bytes, about ${tokens.toLocaleString()} tokens` + (found.log ? `, from ${found.log}` : "");
+    const totals = found.totals;
+    at("totals").textContent = `${count(totals.reads, "read")}, ${totals.again.toLocaleString()} of them again, ${totals.refused.toLocaleString()} refused, ${count(totals.bytes, "byte")}, about ${count(totals.tokens, "token")}` + (found.log ? `, from ${found.log}` : "");
+    at("nothing").hidden = events.length > 0;
+    at("nothing").textContent = found.log
+      ? "No reads in the log yet."
+      : "No reads yet. Reads of this page appear here, and those of a server with `eyespan view --audit FILE` or `eyespan serve --http ... --view`.";
     at("heat").tBodies[0].replaceChildren(...found.files.slice(0, 100).map((file) =>
-      row([file.path, file.reads, file.again, file.refused, file.bytes.toLocaleString(), file.tokens || "", file.ranges.map((range) => typeof range === "string" ? range : JSON.stringify(range)).join(" ")])));
+      row([file.path, file.reads, file.again, file.refused, file.bytes, file.tokens, heat(file)])));
     at("events").tBodies[0].replaceChildren(...events.slice(-200).reverse().map((event) =>
-      row([event.time, event.caller, event.dialect, event.canonical ?? event.path, event.verdict + (event.code ? `: ${event.code}` : ""), event.bytes, event.ms])));
+      row([clock(event.time), event.caller, event.dialect, event.canonical ?? event.path, event.range ?? "", event.verdict + (event.code ? `: ${event.code}` : "") + (event.rule ? ` (${event.rule})` : ""), event.tokens ?? "", event.bytes, event.ms])));
     const bars = events.slice(-100);
     const most = Math.max(1, ...bars.map((event) => event.bytes ?? 0));
     at("timeline").replaceChildren(...bars.map((event, place) => {
-      const bar = document.createElementNS("http://www.w3.org/2000/svg", "rect");
       const height = Math.max(2, 56 * Math.sqrt((event.bytes ?? 0) / most));
-      for (const [key, value] of Object.entries({ x: place * 6, y: 60 - height, width: 5, height })) bar.setAttribute(key, value);
-      if (event.verdict === "refused") bar.setAttribute("class", "bad");
-      return bar;
+      const title = `${event.canonical ?? event.path}: ${event.verdict}, ${count(event.bytes ?? 0, "byte")}`;
+      return drawn("rect", { x: place * 6, y: 60 - height, width: 5, height, class: event.verdict === "refused" ? "bad" : "read" }, title);
     }));
-    trouble("");
   } catch (error) { trouble(error.message); }
 }
 
@@ -243,9 +319,10 @@ function view(name) {
 at("show-preview").addEventListener("click", () => view("preview"));
 at("show-activity").addEventListener("click", () => view("activity"));
 at("arguments").addEventListener("submit", (event) => { event.preventDefault(); run(); });
-at("dialect").addEventListener("change", () => { form(); if (chosen) run(); });
-at("tool").addEventListener("change", () => { form(); });
-at("other").addEventListener("change", () => { if (chosen) run(); });
+at("arguments").addEventListener("input", () => { isEdited = true; });
+at("dialect").addEventListener("change", () => { form(); if (chosen) start(); });
+at("tool").addEventListener("change", () => { form(); if (chosen) start(); });
+at("other").addEventListener("change", () => { if (asked) show(...asked); });
 
 try {
   state = await ask("api/state");
@@ -253,7 +330,8 @@ try {
   at("dialect").replaceChildren(...state.dialects.map((each) => made("option", each.name, { title: each.summary })));
   at("other").replaceChildren(made("option", "", { value: "" }), ...state.dialects.map((each) => made("option", each.name)));
   form();
-  await fill(at("tree"), "");
+  if (state.roots.length < 2) await fill(at("tree"), "");
+  else for (const root of state.roots) directory(at("tree"), root, root);
   setInterval(look, 1000);
   document.body.dataset.ready = "yes";
 } catch (error) {

@@ -1,4 +1,4 @@
-"""The recorder of one call, placed between a tool and its engine for the audit log.
+"""The recorder of one call, placed between a tool and its engine for the audit log and the page.
 
 It records paths, rules and ranges, so that neither the dialects nor the engine need to know about the log.
 """
@@ -99,7 +99,8 @@ class Recorder(_Engine):
             return act()
         except PolicyDenied as error:
             self._denied(error)
-            self.files[request.path] = {"path": request.path, "canonical": None, "range": None, "rule": error.rule}
+            denied = {"path": request.path, "canonical": None, "mtime_ns": None, "range": None, "rule": error.rule}
+            self.files[request.path] = denied
             raise
 
     def _denied(self, error: PolicyDenied) -> None:
@@ -111,7 +112,8 @@ class Recorder(_Engine):
         self.request, self.document = request, document
         name = document.facts.canonical
         if document.parts or name not in self.files:
-            self.files[name] = {"path": request.path, "canonical": name, "range": _range(self), "rule": None}
+            found = {"path": request.path, "canonical": name, "mtime_ns": document.facts.mtime_ns}
+            self.files[name] = {**found, "range": _range(self), "rule": None}
 
 
 def watched(tool: Tool, arguments: Any, context: CallContext) -> tuple[Reply, Recorder, float]:
@@ -125,9 +127,10 @@ def watched(tool: Tool, arguments: Any, context: CallContext) -> tuple[Reply, Re
 def facts(recorder: Recorder) -> dict[str, Any]:
     """Return the part of an audit line that describes the file."""
     document = recorder.document
-    line: dict[str, Any] = {"path": recorder.asked, "canonical": None, "range": _range(recorder)}
+    line: dict[str, Any] = {"path": recorder.asked, "canonical": None, "mtime_ns": None, "range": _range(recorder)}
     if document is not None:
         line["canonical"] = document.facts.canonical
+        line["mtime_ns"] = document.facts.mtime_ns
     line["rule"] = recorder.rule
     if len(recorder.files) > 1:
         line["files"] = list(recorder.files.values())
@@ -135,11 +138,13 @@ def facts(recorder: Recorder) -> dict[str, Any]:
 
 
 def _range(recorder: Recorder) -> str | None:
-    """Return the lines that were shown, or those that were asked for if nothing was."""
-    if recorder.document is not None:
+    """Return the lines that were shown, or those that were asked for if nothing was; None for images and pages."""
+    if recorder.document is not None and recorder.document.parts:
         for part in recorder.document.parts:
             if isinstance(part, TextPart):
                 return f"{part.first_line}-{part.first_line + part.line_count - 1}" if part.line_count else "none"
+        if recorder.document.kind not in ("text", "binary"):
+            return None
     if recorder.request is None:
         return None
     selection = recorder.request.selection

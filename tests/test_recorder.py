@@ -11,7 +11,7 @@ from eyespan import Workspace
 from eyespan.context import CallContext
 from eyespan.errors import ReadError
 from eyespan.guard import blocking
-from eyespan.server.recorder import facts, watched
+from eyespan.recorder import facts, watched
 
 
 def test_every_file_of_a_call_is_recorded(tmp_path):
@@ -26,10 +26,11 @@ def test_every_file_of_a_call_is_recorded(tmp_path):
 
     assert not reply.is_error
     assert line["rule"] == "**/.env"
+    times = {name: (tmp_path / name).stat().st_mtime_ns for name in ("a.py", "b.py")}
     assert line["files"] == [
-        {"path": "a.py", "canonical": "a.py", "range": "2-3", "rule": None},
-        {"path": ".env", "canonical": None, "range": None, "rule": "**/.env"},
-        {"path": "link.py", "canonical": "b.py", "range": "1-1", "rule": None},
+        {"path": "a.py", "canonical": "a.py", "mtime_ns": times["a.py"], "range": "2-3", "rule": None},
+        {"path": ".env", "canonical": None, "mtime_ns": None, "range": None, "rule": "**/.env"},
+        {"path": "link.py", "canonical": "b.py", "mtime_ns": times["b.py"], "range": "1-1", "rule": None},
     ]
 
 
@@ -38,7 +39,14 @@ def test_a_call_for_one_file_has_no_list(tmp_path):
     with Workspace(tmp_path) as workspace:
         _, witness, _ = watched(workspace.tool("native"), {"files": "a.py:1"}, CallContext())
 
-    assert facts(witness) == {"path": "a.py", "canonical": "a.py", "range": "1-1", "rule": None}
+    mtime_ns = (tmp_path / "a.py").stat().st_mtime_ns
+    assert facts(witness) == {
+        "path": "a.py",
+        "canonical": "a.py",
+        "mtime_ns": mtime_ns,
+        "range": "1-1",
+        "rule": None,
+    }
 
 
 @pytest.fixture

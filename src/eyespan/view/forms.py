@@ -1,0 +1,136 @@
+"""Make the arguments of a tool from a path and a range of lines, so that the page knows no dialect.
+
+Every dialect names its arguments differently. The tables below list the names that the schemas of the dialects have.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from eyespan.tool import Tool
+
+PATH_FIELDS = ("path", "file_path", "filePath", "absolute_path", "files", "paths", "include")
+ABSOLUTE_FIELDS = ("file_path", "filePath", "absolute_path")
+"""Paths that some dialects accept only if they are absolute."""
+FIRST_FIELDS = ("start_line", "line_offset", "offset")
+COUNT_FIELDS = ("limit", "max_lines", "n_lines")
+LAST_FIELDS = ("end_line",)
+END_FIELDS = ("head", "tail")
+"""Counts of lines from either end, which exclude a first line."""
+RANGE_FIELD = "view_range"
+"""Two integers; the last is -1 for the end of the file."""
+PAGES_FIELD = "pages"
+
+
+def path_field(schema: Mapping[str, Any]) -> str | None:
+    """Return the name of the argument that takes the path."""
+    fields = schema.get("properties", {})
+    return next((name for name in PATH_FIELDS if name in fields), None)
+
+
+def arguments_of(
+    tool: Tool, path: str, root: str, *, first: int | None = None, last: int | None = None
+) -> dict[str, Any]:
+    """Return the arguments that read a file, or those of its lines that the tool can name.
+
+    `path` is absolute, or relative to `root`.
+    """
+    schema, origin = tool.spec.input_schema, tool.dialect.first_offset
+    fields: Mapping[str, Any] = schema.get("properties", {})
+    arguments: dict[str, Any] = {
+        name: fields[name]["enum"][0] for name in schema.get("required", ()) if fields.get(name, {}).get("enum")
+    }
+    name = path_field(schema)
+    if name is None:
+        return arguments
+    if name in ABSOLUTE_FIELDS and "://" not in path:
+        path = os.path.join(root, path)
+    if takes_selectors(fields[name]):
+        selected = "" if first is None else f":{first}-{'' if last is None else last}"
+        return {**arguments, name: path + selected}
+    if fields[name].get("type") != "array":
+        return {**arguments, name: path, **_lines(fields, first, last, origin)}
+    if fields[name].get("items", {}).get("type") == "object":
+        return {**arguments, name: [{"path": path, **_lines(fields[name]["items"]["properties"], first, last, origin)}]}
+    return {**arguments, name: [path]}
+
+
+def takes_selectors(field: Mapping[str, Any]) -> bool:
+    """Return True for an argument that is one target or a list of them, as `files` of `native`."""
+    return "anyOf" in field
+
+
+def _lines(fields: Mapping[str, Any], first: int | None, last: int | None, origin: int) -> dict[str, Any]:
+    if first is None:
+        return {}
+    if RANGE_FIELD in fields:
+        return {RANGE_FIELD: [first, -1 if last is None else last]}
+    found: dict[str, Any] = {}
+    for name in FIRST_FIELDS:
+        if name in fields:
+            found[name] = first - 1 + origin if name == "offset" else first
+            break
+    if last is not None:
+        end = next((name for name in LAST_FIELDS if name in fields), None)
+        count = next((name for name in COUNT_FIELDS if name in fields), None)
+        if end is not None:
+            found[end] = last
+        elif count is not None:
+            found[count] = last - first + 1
+    return found
+
+
+def lines_of(tool: Tool, arguments: Any) -> tuple[int | None, int | None]:
+    """Return the first and the last line that arguments ask for; None where they name none."""
+    fields: Mapping[str, Any] = tool.spec.input_schema.get("properties", {})
+    if not isinstance(arguments, dict):
+        return None, None
+    given = arguments.get(RANGE_FIELD)
+    if RANGE_FIELD in fields and isinstance(given, list) and len(given) == 2 and all(map(_is_line, given[:1])):
+        return given[0], given[1] if _is_line(given[1]) else None
+    first = next((arguments.get(name) for name in FIRST_FIELDS if name in fields), None)
+    if "offset" in fields and isinstance(first, int) and not isinstance(first, bool):
+        first += 1 - tool.dialect.first_offset
+    first = first if _is_line(first) else None
+    last = next((arguments[name] for name in LAST_FIELDS if _is_line(arguments.get(name))), None)
+    count = next((arguments[name] for name in COUNT_FIELDS if _is_line(arguments.get(name))), None)
+    if last is None and count is not None and any(name in fields for name in FIRST_FIELDS):
+        last = (first or 1) + count - 1
+    return (1 if first is None and last is not None else first), last
+
+
+def _is_line(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def following(tool: Tool, arguments: Any, selector: Any) -> dict[str, Any] | None:
+    """Return the arguments that read on at a selector that was left out; None if the tool cannot name it."""
+    schema, origin = tool.spec.input_schema, tool.dialect.first_offset
+    fields: Mapping[str, Any] = schema.get("properties", {})
+    name = path_field(schema)
+    if not isinstance(arguments, dict) or not isinstance(selector, str) or name is None:
+        return None
+    if takes_selectors(fields[name]):
+        return {**arguments, name: [selector]}
+    path, colon, part = selector.rpartition(":")
+    if not colon:
+        return None
+    if part.startswith("p") and part[1:].replace("-", "").isdigit():
+        return {**arguments, PAGES_FIELD: part[1:]} if PAGES_FIELD in fields else None
+    first, dash, last = part.partition("-")
+    if not dash or not first.isdigit() or not (last.isdigit() or not last):
+        return None
+    if fields[name].get("items", {}).get("type") == "object":
+        entry = {
+            "path": path,
+            **_lines(fields[name]["items"]["properties"], int(first), int(last) if last else None, origin),
+        }
+        return {**arguments, name: [entry]}
+    lines = _lines(fields, int(first), int(last) if last else None, origin)
+    kept = {name: value for name, value in arguments.items() if name not in (*LAST_FIELDS, *END_FIELDS)}
+    return {**kept, **lines} if lines else None
