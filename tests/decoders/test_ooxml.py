@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import re
 import struct
+import warnings
 import zipfile
 
 import pytest
 
+from eyespan.context import CallContext
 from eyespan.decoders import ooxml, salvage
 from eyespan.errors import Unreadable
+from eyespan.sources import zips
 
 from .office_files import FIXTURES, WORD, packed, relations, repacked, text
 
@@ -53,7 +56,7 @@ def test_too_many_parts_are_refused(tmp_path):
     with zipfile.ZipFile(many, "w") as parts:
         for number in range(10_001):
             parts.writestr(f"word/{number}", "")
-    with pytest.raises(Unreadable, match="10001 parts"):
+    with pytest.raises(Unreadable, match="more than 10000 parts"):
         text(many)
 
 
@@ -270,3 +273,37 @@ def test_relations_are_the_same_however_they_are_written(text):
     package = ooxml.Package(made, "pptx")
 
     assert package.relations("ppt/slides/a.xml") == {"r1": ("image", "ppt/media/a.png")}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        '<Relationship Id="r1" Type="t/image" Target="a"/> <x/>',
+        '<Relationship Id="r1" Type="t/image" Target="a" Other="b"/>',
+        '<Relationship Id="r1" Type="t/image" Target="a"></Relationship>',
+        'x<Relationship Id="r1" Type="t/image" Target="a"/>',
+    ],
+)
+def test_unusual_relations_are_parsed(rows):
+    part = f"<Relationships {RELATIONS}>{rows}</Relationships>"
+
+    assert ooxml._plain_relations(part.encode()) is None
+    assert ooxml.Package(packed(**{"_rels/.rels": part}), "pptx").relations("") == {"r1": ("image", "a")}
+
+
+@pytest.mark.parametrize("names", [("a",), ("a", "d/", "d/b", "\u00e9", "a")])
+def test_the_index_has_the_entries_of_the_contents(names):
+    archive = io.BytesIO(b"before")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about a name that is there twice
+        with zipfile.ZipFile(archive, "a", zipfile.ZIP_DEFLATED) as members:
+            for number, name in enumerate(names):
+                members.writestr(name, b"x" * number)
+    source = ooxml._FileSource(archive)
+
+    index = zips.Index(source, len(names))
+
+    entries = zips.read_contents(source, CallContext()).entries
+    assert {name: index.entry(at) for name, at in index.places.items()} == {entry.name: entry for entry in entries}
+    assert not index.has_more
+    assert zips.Index(source, len(names) - 1).has_more

@@ -45,6 +45,57 @@ def line(content):
     return f"<a:p><a:r><a:rPr/><a:t>{content}</a:t></a:r></a:p>"
 
 
+FORMATTING = (
+    "<p:cNvSpPr><a:spLocks/></p:cNvSpPr><p:nvPr/>",
+    '<p:spPr bwMode="auto"><a:blipFill><a:blip/></a:blipFill><a:ln w="1"><a:noFill/></a:ln></p:spPr>',
+    '<p:style><a:lnRef idx="1"/></p:style>',
+)
+
+
+def test_a_slide_is_the_same_with_and_without_formatting():
+    paragraph = "<a:p>{0}<a:r>{1}<a:t>one</a:t></a:r><a:r>{2}<a:t> two</a:t></a:r>{3}</a:p>"
+    plain = paragraph.format('<a:pPr lvl="1"/>', "", '<a:rPr><a:hlinkClick r:id="h"/></a:rPr>', "")
+    rich = paragraph.format(
+        '<a:pPr lvl="1"><a:spcBef><a:spcPts val="6"/></a:spcBef><a:buFont typeface="Arial"/></a:pPr>',
+        '<a:rPr lang="en" dirty="0"/>',
+        '<a:rPr><a:solidFill><a:srgbClr val="FF0000"/></a:solidFill><a:latin typeface="X"/>'
+        '<a:hlinkClick r:id="h"/></a:rPr>',
+        '<a:endParaRPr lang="en"><a:solidFill/></a:endParaRPr>',
+    )
+    shape = "<p:sp>{0}<p:txBody>{1}{2}</p:txBody></p:sp>"
+    targets = {"h": ("hyperlink", "https://a.example/")}
+
+    made = slides(
+        shape.format("", "", plain),
+        shape.format("".join(FORMATTING), "<a:bodyPr><a:normAutofit/></a:bodyPr><a:lstStyle/>", rich),
+        targets=targets,
+    )
+
+    first, second = made.split("## Slide ")[1:]
+    assert first[1:].strip() == second[1:].strip() == "- one[ two](ppt/slides/https:/a.example)"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda show: show,
+        lambda show: show.replace("r:id", "q:id").replace("xmlns:r=", "xmlns:q="),
+        lambda show: show.replace('"', "'"),
+        lambda show: show.replace("<p:sldIdLst>", "<!-- <p:sldIdLst></p:sldIdLst> --><p:sldIdLst>"),
+        lambda show: show.replace("p:", ""),
+        lambda show: show.replace("/></p:sldIdLst>", "><p:extLst/></p:sldId></p:sldIdLst>"),
+    ],
+)
+def test_the_order_of_slides_is_the_same_however_it_is_written(change):
+    names = f'xmlns:p="{PPTX}" xmlns="{PPTX}" xmlns:r="{OFFICE_RELATIONS}"'
+    listed = "".join(f'<p:sldId id="{n}" r:id="s{n}"/>' for n in (1, 0))
+    show = change(f"<p:presentation {names}><p:sldIdLst>{listed}</p:sldIdLst></p:presentation>")
+
+    assert slides(line("one"), line("two"), **{"ppt/presentation.xml": show}) == (
+        "## Slide 1\n\ntwo\n\n## Slide 2\n\none\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("attributes", "label"), [('show="0"', " (hidden)"), ('show="false"', " (hidden)"), ('show="1"', ""), ("", "")]
 )

@@ -17,6 +17,7 @@ from eyespan.errors import Missing, Unreadable
 
 from .office_files import (
     FIXTURES,
+    OFFICE_RELATIONS,
     SHEET,
     biff,
     expected,
@@ -27,6 +28,59 @@ from .office_files import (
     text,
     workbook,
 )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda part: part,
+        lambda part: part.replace('"', "'"),
+        lambda part: part.replace("<cellXfs>", "<!-- <cellXfs><xf/></cellXfs> --><cellXfs>"),
+        lambda part: part.replace("<xf ", "<xf applyNumberFormat='1' "),
+    ],
+)
+def test_formats_are_the_same_however_styles_are_written(change):
+    styles = (
+        f'<styleSheet xmlns="{SHEET}"><numFmts><numFmt numFmtId="170" formatCode="[>1]0;0 t"/>'
+        '<numFmt numFmtId="171" formatCode="0 &quot;kg&quot;"/></numFmts>'
+        '<cellStyleXfs><xf numFmtId="9"/></cellStyleXfs><cellXfs>'
+        '<xf numFmtId="171"/><xf numFmtId="9"/><xf fontId="170"/></cellXfs></styleSheet>'
+    )
+    row = '<row r="1"><c r="A1" s="0"><v>2</v></c><c r="B1" s="1"><v>0.5</v></c><c r="C1" s="2"><v>3</v></c></row>'
+
+    assert "| 1 | 2kg | 50% | 3 |" in workbook({"A": row}, **{"xl/styles.xml": change(styles)})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda part: part,
+        lambda part: part.replace("r:", "q:").replace("xmlns:r=", "xmlns:q="),
+        lambda part: part.replace('"', "'"),
+        lambda part: part.replace("<sheets>", "<!-- <sheets></sheets> --><sheets>"),
+        lambda part: part.replace("</sheets>", "</sheets><definedNames/>"),
+    ],
+)
+def test_sheets_are_the_same_however_they_are_listed(change):
+    part = change(
+        f'<workbook xmlns="{SHEET}" xmlns:r="{OFFICE_RELATIONS}"><sheets><sheet name="A &amp; B" r:id="s0"/>'
+        '<sheet name="C" state="hidden" r:id="s1"/></sheets></workbook>'
+    )
+    cell = '<row r="1"><c r="A1"><f>1+1</f><v>2</v></c></row>'
+
+    made = workbook({"A": cell, "C": cell}, **{"xl/workbook.xml": part})
+
+    assert re.findall("##.*|- A1.*", made) == ["## A & B (A1:A1)", "- A1: =1+1", "## C (A1:A1, hidden)", "- A1: =1+1"]
+
+
+def test_a_sheet_of_many_rows_and_few_columns_is_small():
+    row = b'<row r="%d"><c r="A%d"/></row>'
+    xml = b"".join(row % (n, n) for n in range(1, 6001))
+
+    assert sheet._is_small(xml)
+    assert sheet._is_small(xml + b'<c r="AB1"/>')
+    assert sheet._is_small(xml.replace(b"<row", b"<r") + b'<c r="ABC244"/>')
+    assert not sheet._is_small(xml + b'<c r="ABC6000"/>')
 
 
 @pytest.mark.parametrize("suffix", ["xlsx", "xls", "ods"])

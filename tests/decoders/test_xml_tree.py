@@ -153,3 +153,45 @@ def test_an_element_that_is_not_iterated_is_passed_over(monkeypatch):
     root = xml_tree.stream(data, frozenset(("w:tbl",)), kind="docx", part="a.xml")
 
     assert [xml_tree.NAMES[child.tag] for child in root] == ["w:tbl", "w:p"]
+
+
+# --- parts without elements that are not needed ----------------------------------------------------------------------
+
+UNNEEDED = xml_tree.elements("w:pPr", "a:ln", empty="w:rPr")
+
+
+@pytest.mark.parametrize(
+    ("body", "kept"),
+    [
+        ("<w:pPr/><w:t/>", ("w:t",)),
+        ('<w:pPr w:val="1"><a:x><w:pPrs/></a:x></w:pPr><w:t/>', ("w:t",)),
+        ("<w:t><a:ln>&lt;/a:ln&gt;</a:ln></w:t>", ("w:t",)),
+        ('<w:rPr w:val="1" /><w:rPr><a:b/></w:rPr>', ("w:rPr", ("a:b",))),
+        ("<w:pPrs/>", ("w:pPrs",)),
+    ],
+)
+def test_elements_that_are_not_needed_are_left_out(body, kept):
+    root = xml_tree.parse_without(UNNEEDED, part(body), kind="docx", part="a.xml")
+
+    assert outline(root) == ("w:document", kept)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<!-- <w:pPr> --><w:t/><!-- </w:pPr> -->",
+        "<w:t><![CDATA[<w:pPr/>]]></w:t>",
+        "<w:pPr><w:pPr></w:pPr><w:t/></w:pPr>",
+        '<w:pPr w:val="/>"><w:t/></w:pPr>',
+        "<w:rPr w:val='1'/>",
+    ],
+)
+def test_elements_that_may_end_elsewhere_are_parsed(body):
+    assert outline(xml_tree.parse_without(UNNEEDED, part(body), kind="docx", part="a.xml")) == outline(
+        parse(part(body))
+    )
+
+
+def test_a_part_that_is_corrupt_is_refused_with_its_own_line():
+    with pytest.raises(Unreadable, match=r"line 3"):
+        xml_tree.parse_without(UNNEEDED, part("<w:pPr>\n\n</w:pPr><w:t></w:q>"), kind="docx", part="a.xml")

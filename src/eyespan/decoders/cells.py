@@ -6,6 +6,7 @@ Each format of spreadsheets has a module that fills `Extras`; `sheet` writes the
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
 # --- names -----------------------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=4096)
 def column_number(letters: str) -> int:
     """Return the number of a column from 0."""
     number = 0
@@ -89,6 +91,7 @@ def column_number(letters: str) -> int:
     return number - 1
 
 
+@lru_cache(maxsize=4096)
 def column_letters(number: int) -> str:
     """Return the letters of a column that is counted from 0."""
     letters = ""
@@ -153,25 +156,48 @@ _REFERENCE = re.compile(
 
 def moved(formula: str, rows: int, columns: int) -> str:
     """Return a formula as it is copied to a cell so many rows down and columns to the right."""
-
-    def column(fixed: str, letters: str) -> str | None:
-        number = column_number(letters) + (0 if fixed else columns)
-        return fixed + (letters if fixed else column_letters(number)) if 0 <= number < MAX_COLUMNS else None
-
-    def row(fixed: str, digits: str) -> str | None:
-        number = int(digits) + (0 if fixed else rows)
-        return f"{fixed}{number}" if 0 < number <= MAX_ROWS else None
-
-    def replacement(found: re.Match[str]) -> str:
-        if found[4]:
-            pieces, separator = (column(found[1], found[2]), row(found[3], found[4])), ""
-        elif found[6]:
-            pieces, separator = (column(found[5], found[6]), column(found[7], found[8])), ":"
-        elif found[10]:
-            pieces, separator = (row(found[9], found[10]), row(found[11], found[12])), ":"
+    pieces = []
+    for piece in _pieces(formula):
+        if isinstance(piece, str):
+            pieces.append(piece)
         else:
-            return found[0]
-        known = [piece for piece in pieces if piece is not None]
-        return separator.join(known) if len(known) == 2 else "#REF!"
+            pieces.append(_moved_reference(piece, rows, columns))
+    return "".join(pieces)
 
-    return _REFERENCE.sub(replacement, formula)
+
+@lru_cache(maxsize=64)
+def _pieces(formula: str) -> list[str | tuple[tuple[int, str], ...]]:
+    """Return a formula as texts and references. One formula is copied to many cells.
+
+    A reference is a row of texts, each with what moves it: nothing (0), the columns (1) or the rows (2).
+    """
+    made: list[str | tuple[tuple[int, str], ...]] = []
+    at = 0
+    for found in _REFERENCE.finditer(formula):
+        if found.lastindex is None:
+            continue
+        made.append(formula[at : found.start()])
+        at = found.end()
+        fixed, first, other_fixed, second = [group for group in found.groups() if group is not None]
+        kinds = (1, 2) if found[4] else (1, 1) if found[6] else (2, 2)
+        start, middle = (0, fixed), (0, other_fixed if found[4] else ":" + other_fixed)
+        made.append((start, (0 if fixed else kinds[0], first), middle, (0 if other_fixed else kinds[1], second)))
+    made.append(formula[at:])
+    return made
+
+
+def _moved_reference(reference: tuple[tuple[int, str], ...], rows: int, columns: int) -> str:
+    pieces = []
+    for kind, text in reference:
+        if kind == 1:
+            number = column_number(text) + columns
+            if not 0 <= number < MAX_COLUMNS:
+                return "#REF!"
+            text = column_letters(number)
+        elif kind == 2:
+            number = int(text) + rows
+            if not 0 < number <= MAX_ROWS:
+                return "#REF!"
+            text = str(number)
+        pieces.append(text)
+    return "".join(pieces)

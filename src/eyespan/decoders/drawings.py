@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eyespan.decoders import markdown, number_formats
-from eyespan.decoders.xml_tree import NAMES, attributes, local_name, text_of
+from eyespan.decoders.xml_tree import LOCAL_NAMES, NAMES, attributes, local_name, text_of
 from eyespan.errors import Unreadable
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def chart_blocks(root: Element) -> list[str]:
     header = f"[chart: {kinds}"
     if title := _title(root):
         header += f', "{title}"'
-    axes = [title for axis in root.iter() if local_name(axis).endswith(("Ax", "axis")) and (title := _title(axis))]
+    axes = [title for axis in root.iter() if LOCAL_NAMES[axis.tag].endswith(("Ax", "axis")) and (title := _title(axis))]
     if axes:
         header += f"; axes: {', '.join(axes)}"
     rows = series.rows()
@@ -59,9 +59,9 @@ class _Series:
         self._keys: list[dict[int, str]] = []
         self._values: list[dict[int, str]] = []
         self._sizes: list[dict[int, str]] = []
-        data = [element for element in root.iter() if local_name(element) == "data"]
-        for element in root.iter():
-            name = local_name(element)
+        elements = [(LOCAL_NAMES[element.tag], element) for element in root.iter()]
+        data = [element for name, element in elements if name == "data"]
+        for name, element in elements:
             if name == "series":
                 self._add_newer(data, element)
             elif name.endswith("Chart") and name != "Chart":
@@ -158,18 +158,22 @@ def _points(element: Element | None) -> dict[int, str]:
     """Return the saved values of a reference by index."""
     if element is None:
         return {}
-    levels = [child for child in element.iter() if local_name(child) == "lvl"]
+    levels = [child for child in element.iter() if LOCAL_NAMES[child.tag] == "lvl"]
     return _levels(levels) if levels else _level_points(element)
 
 
 def _level_points(level: Element) -> dict[int, str]:
     found = {}
-    for point in level.iter():
-        if local_name(point) == "pt":
-            index = point.get("idx", "0")
-            text = next((text_of(child) for child in point if local_name(child) == "v"), point.text or "")
-            if index.isdecimal() and len(index) < 10:
-                found[int(index)] = _shortest(" ".join(text.split()))
+    names = LOCAL_NAMES
+    for point in [element for element in level.iter() if names[element.tag] == "pt"]:
+        index = point.get("idx", "0")
+        text = point.text or ""
+        for child in point:
+            if names[child.tag] == "v":
+                text = text_of(child)
+                break
+        if index.isdecimal() and len(index) < 10:
+            found[int(index)] = _shortest(" ".join(text.split()))
     return found
 
 

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     from eyespan.decoders.ooxml import Package
 
-_HEADER_BYTES = 64 * 1024
+_HEADER_BYTES = 1024
+"""The first bytes that are unpacked for the size of an image. Only JPEG may need more, up to `_MAX_HEADER_BYTES`."""
+_MAX_HEADER_BYTES = 64 * 1024
 _BLIPS = frozenset(("a:blip", "imagedata"))
 
 
@@ -56,7 +58,10 @@ class Images:
         return f"![{alt}]({self.selector(target)}) ({self._size(target)})"
 
     def _size(self, target: str) -> str:
-        pixels = image_size(self._package.read_start(target, _HEADER_BYTES))
+        start = self._package.read_start(target, _HEADER_BYTES)
+        pixels = image_size(start)
+        if pixels is None and start[:2] == b"\xff\xd8":
+            pixels = image_size(self._package.read_start(target, _MAX_HEADER_BYTES))
         return f"{pixels[0]}x{pixels[1]}" if pixels else f"{self._package.size_of(target)} bytes"
 
 

@@ -17,7 +17,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from eyespan.context import CallContext
 from eyespan.decoders import salvage, xml_tree
 from eyespan.errors import Unreadable
 from eyespan.source import Source
@@ -25,7 +24,7 @@ from eyespan.sources import zips
 from eyespan.sources.members import FILE, Entry
 
 if TYPE_CHECKING:
-    from collections.abc import Set
+    from collections.abc import Iterable, Set
     from typing import BinaryIO
     from xml.etree.ElementTree import Element
 
@@ -88,24 +87,29 @@ class Package:
         """Contents of parts by name in lower case, if the table of contents is damaged."""
         self.complaints: list[str] = []
         """What is damaged and was left out or recovered."""
+        self._index: zips.Index | None = None
+        self._entries: dict[str, Entry] = {}
+        """The parts that were looked at, by name in lower case."""
         try:
-            entries = self._entries()
+            names = self._find_parts()
         except Unreadable:
             if self._source.read_fully(0, len(OLE)) == OLE:
                 whole = self._source.read_fully(0, min(self._source.size_bytes, MAX_PART_BYTES))
                 old = "a format from before 2007; convert it to a newer one to read it"
                 raise self.unreadable(ENCRYPTED if is_encrypted_ole(whole) else old) from None
             raise self.unreadable("not a zip archive, or a corrupt one") from None
-        if len(entries) > MAX_PARTS:
-            raise self.unreadable(f"it has {len(entries)} parts, the limit is {MAX_PARTS}")
-        self._parts = {entry.name.lower(): entry for entry in entries}
+        if self._index is not None and self._index.has_more:
+            raise self.unreadable(f"it has more than {MAX_PARTS} parts")
+        self._parts = {name.lower(): name for name in names}
+        self._all_names = "\n".join(["", *self._parts])
 
-    def _entries(self) -> tuple[Entry, ...]:
-        """Return the parts by the table of contents, or those that can be recovered without it. Raises: Unreadable."""
+    def _find_parts(self) -> Iterable[str]:
+        """Return the names by the table of contents, or those that can be recovered without it. Raises: Unreadable."""
         try:
-            contents = zips.read_contents(self._source, CallContext())
-            if contents.entries:
-                return contents.entries
+            index = zips.Index(self._source, MAX_PARTS)
+            if index.places:
+                self._index = index
+                return index.places
         except Unreadable:
             if self._source.read_fully(0, 4) != b"PK\3\4":
                 raise
@@ -115,7 +119,16 @@ class Package:
             raise self.unreadable("corrupt")
         self._recovered = {name.lower(): data for name, data in found.items()}
         self.complaints.append(f"the file is damaged; {len(found)} of its parts were recovered, others may be missing")
-        return tuple([Entry(name, FILE, len(data), 0, packed_bytes=len(data)) for name, data in found.items()])
+        for name, data in found.items():
+            self._entries[name.lower()] = Entry(name, FILE, len(data), 0, packed_bytes=len(data))
+        return found
+
+    def _entry(self, name: str) -> Entry | None:
+        """Return a part by its name in lower case; None if there is none of this name."""
+        entry = self._entries.get(name)
+        if entry is None and self._index is not None and name in self._parts:
+            entry = self._entries[name] = self._index.entry(self._index.places[self._parts[name]])
+        return entry
 
     def notes(self) -> list[str]:
         """Return the complaints as lines in brackets."""
@@ -130,7 +143,9 @@ class Package:
 
     def names(self, prefix: str) -> list[str]:
         """Return the names of parts that start with `prefix`, in the order of the package."""
-        return [entry.name for name, entry in self._parts.items() if name.startswith(prefix)]
+        if f"\n{prefix}" not in self._all_names:
+            return []
+        return [name for key, name in self._parts.items() if key.startswith(prefix)]
 
     def repaired(self, data: bytes) -> bytes:
         """Return the bytes of the package for a library that reads it itself; made anew if they are damaged."""
@@ -138,23 +153,28 @@ class Package:
             return data
         made = io.BytesIO()
         with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-            for name, entry in self._parts.items():
-                archive.writestr(entry.name, self._recovered[name])
+            for key, name in self._parts.items():
+                archive.writestr(name, self._recovered[key])
         return made.getvalue()
 
     def with_part(self, name: str, data: bytes) -> bytes:
         """Return the bytes of the package with other contents of one part. Raises: Unreadable."""
         made = io.BytesIO()
         with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as archive:
-            for key, entry in self._parts.items():
-                archive.writestr(entry.name, data if key == name.lower() else self.read(entry.name))
+            for key, part in self._parts.items():
+                archive.writestr(part, data if key == name.lower() else self.read(part))
         return made.getvalue()
 
     def check_all(self) -> None:
         """Check the sizes of all parts, for a library that unpacks them itself. Raises: Unreadable."""
-        for entry in self._parts.values():
-            self._check(entry)
-        total = sum(entry.size_bytes for entry in self._parts.values())
+        if self._index is not None and self._index.is_small(MAX_READ_BYTES, MIB):
+            return
+        total = 0
+        for name in self._parts:
+            entry = self._entry(name)
+            if entry is not None:
+                self._check(entry)
+                total += entry.size_bytes
         if total > MAX_READ_BYTES:
             raise self.unreadable(f"its parts have {total} bytes, the limit is {MAX_READ_BYTES}")
 
@@ -169,7 +189,7 @@ class Package:
 
     def read(self, name: str) -> bytes:
         """Return one part. Raises: Unreadable, if it is missing, corrupt or too large."""
-        entry = self._parts.get(name.lower())
+        entry = self._entry(name.lower())
         if entry is None:
             raise self.unreadable(f"its part {name} is missing")
         self._check(entry)
@@ -185,7 +205,7 @@ class Package:
 
     def read_sound(self, name: str) -> bytes:
         """Return a part, or its start if the rest is corrupt, with a complaint. Raises: Unreadable."""
-        entry = self._parts.get(name.lower())
+        entry = self._entry(name.lower())
         if entry is not None:
             self._check(entry)
         try:
@@ -211,7 +231,7 @@ class Package:
 
     def read_start(self, name: str, size_bytes: int) -> bytes:
         """Return the first bytes of a part; b"" if they cannot be read."""
-        entry = self._parts.get(name.lower())
+        entry = self._entry(name.lower())
         if entry is None or entry.is_encrypted:
             return b""
         if name.lower() in self._recovered:
@@ -223,12 +243,16 @@ class Package:
 
     def size_of(self, name: str) -> int:
         """Return the size of a part in bytes; 0 if there is none of this name."""
-        entry = self._parts.get(name.lower())
+        entry = self._entry(name.lower())
         return 0 if entry is None else entry.size_bytes
 
     def parse(self, name: str) -> Element:
         """Return the root element of a part. Raises: Unreadable."""
         return xml_tree.parse(self._read_xml(name), kind=self.kind, part=name)
+
+    def parse_without(self, pattern: re.Pattern[bytes], name: str) -> Element:
+        """Return the root element of a part without some elements: see `xml_tree.parse_without`. Raises: Unreadable."""
+        return xml_tree.parse_without(pattern, self._read_xml(name), kind=self.kind, part=name)
 
     def stream(self, name: str, containers: Set[str]) -> GrowingElement:
         """Return the root element of a part that is parsed on demand: see `xml_tree.stream`. Raises: Unreadable."""
@@ -262,12 +286,9 @@ class Package:
         except Unreadable as error:
             self.complaints.append(f"{error.reason}; it is left out")
             return []
-        # A presentation has as many of these parts as slides, and a pattern takes a fraction of the time of a parser.
-        if _PLAIN_RELATIONS.fullmatch(data):
-            return [
-                {name.decode(): value.decode("utf-8", "replace") for name, value in _PLAIN_ATTRIBUTE.findall(tag)}
-                for tag in _PLAIN_RELATION.findall(data)
-            ]
+        plain = _plain_relations(data)
+        if plain is not None:
+            return plain
         try:
             root = xml_tree.parse(data, kind=self.kind, part=part)
         except Unreadable as error:
@@ -276,13 +297,34 @@ class Package:
         return [dict(element.attrib) for element in root.iter() if xml_tree.NAMES[element.tag] == "r:Relationship"]
 
 
-# Relations as nearly every program writes them: UTF-8, double quotes, no entities, comments or prefixes.
-_PLAIN_RELATION = re.compile(rb"<Relationship((?: [A-Za-z]{1,20}=\"[^\"<>&]{0,4000}\"){1,8}) ?/>")
-_PLAIN_ATTRIBUTE = re.compile(rb' ([A-Za-z]{1,20})="([^"]*)"')
-_PLAIN_RELATIONS = re.compile(
-    rb"(?:<\?xml [^<>]{0,100}\?>\s{0,9})?<Relationships xmlns=\"[^\"<>&]{0,200}\">\s{0,99}"
-    rb"(?:<Relationship(?: [A-Za-z]{1,20}=\"[^\"<>&]{0,4000}\"){1,8} ?/>\s{0,99}){0,10000}</Relationships>\s{0,9}"
-)
+_RELATIONS = re.compile(rb"(?:<\?xml [^<>]{0,100}\?>\s{0,9})?<Relationships xmlns=\"[^\"<>&]{0,200}\">")
+_RELATIONS_END = "</Relationships>"
+_RELATION_KEYS = {space + name + "=": name for name in ("Id", "Type", "Target", "TargetMode") for space in ("", " ")}
+
+
+def _plain_relations(data: bytes) -> list[dict[str, str]] | None:
+    """Return the attributes of relations as nearly every program writes them; None if these are written otherwise.
+
+    They are in UTF-8, with double quotes, without entities, comments and prefixes. A presentation has as many of these
+    parts as slides, and splitting them takes a fraction of the time of a parser.
+    """
+    start = _RELATIONS.match(data)
+    if start is None or b"&" in data or b"'" in data[start.end() :]:
+        return None
+    body, end, rest = data[start.end() :].decode("utf-8", "replace").partition(_RELATIONS_END)
+    space, *tags = body.split("<Relationship ")
+    if not end or rest.strip() or space.strip() or body.count("<") != len(tags) or body.count(">") != len(tags):
+        return None
+    made = []
+    for tag in tags:
+        pieces = tag.split('"')
+        if pieces.pop().strip() != "/>":
+            return None
+        try:
+            made.append(dict(zip([_RELATION_KEYS[name] for name in pieces[::2]], pieces[1::2], strict=True)))
+        except (KeyError, ValueError):  # another attribute, or an odd number of quotes
+            return None
+    return made
 
 
 @lru_cache(maxsize=4096)

@@ -37,6 +37,7 @@ MAX_FILE_BYTES = 64 * 1024 * 1024
 MAX_CELLS = 4_000_000
 """The limit for the rectangle around all cells of a sheet, which is held in memory, empty cells included."""
 _FAR_CELL = re.compile(rb' r="([A-Z]{1,3})(\d{1,7})"')
+_LETTERS = re.compile(rb' r="([A-Z]{1,3})\d')
 _EVERYTHING: Area = (0, 0, cells.MAX_ROWS - 1, cells.MAX_COLUMNS - 1)
 _BIFF_STARTS = (b"\x09\x08", b"\x09\x04", b"\x09\x02", b"\x09\x00")
 """The first bytes of workbooks from before 1993, which have no container."""
@@ -234,14 +235,14 @@ def _is_small(xml: bytes) -> bool:
     """Return True if the rectangle around all cells of a sheet can be held in memory."""
     last = _FAR_CELL.match(xml, xml.rfind(b' r="'))
     rows = max(int(last[2]) if last else 1, xml.count(b"<row"))
+    if rows * cells.MAX_COLUMNS <= MAX_CELLS:
+        return True
     wide = re.search(rb' r="[A-Z]{2,3}\d', xml)
     wider = wide and re.search(rb' r="[A-Z]{3}\d', xml) is not None
     if rows * (cells.MAX_COLUMNS if wider else 702 if wide else 26) <= MAX_CELLS:
         return True  # an upper bound, because examining every cell takes longer than reading it
-    columns = 1
-    for letters, digits in set(_FAR_CELL.findall(xml)):
-        rows, columns = max(rows, int(digits)), max(columns, cells.column_number(letters.decode()) + 1)
-    return rows * columns <= MAX_CELLS
+    last_column = max(set(_LETTERS.findall(xml)), key=lambda letters: (len(letters), letters), default=b"A")
+    return rows * (cells.column_number(last_column.decode()) + 1) <= MAX_CELLS
 
 
 class _Crowded(NamedTuple):
@@ -387,14 +388,15 @@ def _bounds(rows: list[list[Any]], start: tuple[int, int], area: Area, extras: E
     """Return the part of the area that has cells; None if there is none."""
     top, left, bottom, right = area
     width = max(map(len, rows), default=0)
-    found = []
+    places = list(extras.places())
+    at_rows, at_columns = [row for row, _ in places], [column for _, column in places]
     if rows and width:
-        found.append((start[0], start[1], start[0] + len(rows) - 1, start[1] + width - 1))
-    found += [(row, column, row, column) for row, column in extras.places()]
-    if not found:
+        at_rows += (start[0], start[0] + len(rows) - 1)
+        at_columns += (start[1], start[1] + width - 1)
+    if not at_rows:
         return None
-    first_row, first_column = max(top, min(one[0] for one in found)), max(left, min(one[1] for one in found))
-    last_row, last_column = min(bottom, max(one[2] for one in found)), min(right, max(one[3] for one in found))
+    first_row, first_column = max(top, min(at_rows)), max(left, min(at_columns))
+    last_row, last_column = min(bottom, max(at_rows)), min(right, max(at_columns))
     if first_row > last_row or first_column > last_column:
         return None
     rows_and_columns = (last_row - first_row + 1) * (last_column - first_column + 1)
@@ -406,7 +408,13 @@ def _bounds(rows: list[list[Any]], start: tuple[int, int], area: Area, extras: E
 def _changes(rows: list[list[Any]], start: tuple[int, int], extras: Extras) -> dict[int, dict[int, str]]:
     """Return the cells that show more than their values: by row and column."""
     made: dict[int, dict[int, str]] = {}
-    for row, column in {*extras.texts, *extras.formats, *extras.formulas}:
+    first_row, first_column = start
+    places = {*extras.texts, *extras.formats}
+    for place in extras.formulas:  # most have a value, which is shown
+        at, across = place[0] - first_row, place[1] - first_column
+        if not (0 <= at < len(rows) and 0 <= across < len(rows[at]) and rows[at][across] != ""):
+            places.add(place)
+    for row, column in places:
         text = _changed_cell(rows, start, extras, (row, column))
         if text is not None:
             made.setdefault(row, {})[column] = text

@@ -7,10 +7,11 @@ The XML of a sheet is searched for the cells that have any of these; it is not p
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from html import unescape
 from typing import TYPE_CHECKING
 
-from eyespan.decoders import cells, drawings, number_formats
+from eyespan.decoders import cells, drawings, number_formats, xml_tree
 from eyespan.decoders.xml_tree import NAMES, attributes, local_name, text_of
 
 if TYPE_CHECKING:
@@ -19,11 +20,19 @@ if TYPE_CHECKING:
     from eyespan.decoders.media import Images
     from eyespan.decoders.ooxml import Package
 
+_BOOK = "xl/workbook.xml"
+_PLAIN_SHEETS = re.compile(rb'<sheets>((?:\s*<sheet(?: [\w:]+="[^"<>]*")+ ?/>)*+)\s*</sheets>')
+"""Sheets as nearly every program writes them."""
+_OWN_SPACES = re.compile(rb'<workbook [^<>]*\bxmlns:r="[^"<>]*relationships"')
 _PREFIX = rb"(?:\w{1,16}:)?"
-_FORMULA = re.compile(
-    rb"<" + _PREFIX + rb"c\s([^<>]*)>\s*<" + _PREFIX + rb"f\b([^<>]*?)(?:/>|>([^<]*)</" + _PREFIX + rb"f>)"
-    rb"\s*(<" + _PREFIX + rb"v\b[^<>]*>)?"
+_FORMULA, _PREFIXED_FORMULA = (
+    re.compile(
+        rb"<" + prefix + rb"c\s([^<>]*)>\s*<" + prefix + rb"f\b([^<>]*?)(?:/>|>([^<]*)</" + prefix + rb"f>)"
+        rb"\s*(<" + prefix + rb"v\b[^<>]*>)?"
+    )
+    for prefix in (b"", _PREFIX)
 )
+"""The first is faster, because it begins with a fixed text."""
 _VALUE = re.compile(
     rb"[^>]*>\s*(?:<" + _PREFIX + rb"f\b.*?(?:/>|f>)\s*)?<" + _PREFIX + rb"v\b[^<>]*>([^<]*)", re.DOTALL
 )
@@ -39,6 +48,9 @@ _PERHAPS_UNNAMED = re.compile(rb"<c(?! r=)(?=[\s/>])")
 """A cell whose name is not its first attribute; found in a tenth of the time of the pattern above."""
 _HEADERS = re.compile(rb"<" + _PREFIX + rb"(odd|even|first)(Header|Footer)\b[^<>]*>([^<]+)<")
 _HEADER_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d+|[A-Za-z&])')
+_CELL_STYLES = re.compile(rb"<cellXfs(?: [^<>]*)?>([^'&]*?)</cellXfs>")
+_NUMBER_FORMAT = re.compile(rb"""<numFmt((?:[^<>"']|"[^"<]*"|'[^'<]*')*)>""")
+_FORMAT_NUMBER = re.compile(rb'\bnumFmtId="(\d{1,9})"')
 MAX_LINKS = 1000
 
 
@@ -54,7 +66,9 @@ class Workbook:
         self.hidden: set[str] = set()
         self.names: list[str] = []
         """Defined names as items of a list."""
-        book = next((target for kind, target in package.relations("").values() if kind == "officeDocument"), "")
+        book = _BOOK
+        if book not in package:
+            book = next((target for kind, target in package.relations("").values() if kind == "officeDocument"), "")
         if book not in package:
             return
         relations = package.relations(book)
@@ -63,16 +77,26 @@ class Workbook:
         self._styles = next((target for kind, target in relations.values() if kind == "styles"), "")
         if not book.endswith(".xml"):
             return  # xlsb
+        data = package.read(book)
+        plain = _PLAIN_SHEETS.search(data)
+        if plain is not None and b"<!" not in data and b"definedName" not in data and _OWN_SPACES.search(data):
+            for tag in plain[1].split(b"<sheet ")[1:]:
+                facts = _attributes(tag)
+                self._add_sheet(facts.get("name", ""), facts, relations)
+            return
         sheet_names: list[str] = []
-        for element in package.parse(book).iter():
+        for element in xml_tree.parse(data, kind=package.kind, part=book).iter():
             name, facts = NAMES[element.tag], attributes(element)
             if name == "x:sheet":
                 sheet_names.append(facts.get("name", ""))
-                self.parts[facts.get("name", "")] = relations.get(facts.get("r:id", ""), ("", ""))[1]
-                if facts.get("state", "visible") != "visible":
-                    self.hidden.add(facts.get("name", ""))
+                self._add_sheet(facts.get("name", ""), facts, relations)
             elif name == "x:definedName" and not facts.get("name", "").startswith("_xlnm."):
                 self._add_name(element, facts, sheet_names)
+
+    def _add_sheet(self, name: str, facts: dict[str, str], relations: dict[str, tuple[str, str]]) -> None:
+        self.parts[name] = relations.get(facts.get("r:id", ""), ("", ""))[1]
+        if facts.get("state", "visible") != "visible":
+            self.hidden.add(name)
 
     def _add_name(self, element: Element, facts: dict[str, str], sheet_names: list[str]) -> None:
         owner = facts.get("localSheetId", "")
@@ -107,7 +131,8 @@ class Workbook:
         codes = self._codes()
         if not codes:
             return
-        for match in re.finditer(rb"""\ss=["'](""" + b"|".join(codes) + rb""")["']""", xml):
+        separator, quote = (b" ", b'"') if b"s='" not in xml and b"\ns=" not in xml else (rb"\s", b"[\"']")
+        for match in re.finditer(separator + b"s=" + quote + b"(" + b"|".join(codes) + b")" + quote, xml):
             start = xml.rfind(b"<", 0, match.start())
             facts = _attributes(xml[start : xml.find(b">", match.end())])
             place = cells.place_of(facts.get("r", ""))
@@ -119,7 +144,11 @@ class Workbook:
         if self._formats is None:
             self._formats = {}
             if self._styles in self.package:
-                self._formats = _style_formats(self.package.parse(self._styles))
+                data = self.package.read(self._styles)
+                plain = _plain_style_formats(data)
+                if plain is None:
+                    plain = _style_formats(xml_tree.parse(data, kind=self.package.kind, part=self._styles))
+                self._formats = plain
         return self._formats
 
     # --- parts of a sheet --------------------------------------------------------------------------------------------
@@ -143,6 +172,28 @@ def _people(package: Package, relations: dict[str, tuple[str, str]]) -> dict[str
             for element in package.parse(target).iter():
                 if local_name(element) == "person":
                     found[element.get("id", "")] = element.get("displayName", "")
+    return found
+
+
+def _plain_style_formats(data: bytes) -> dict[bytes, str] | None:
+    """Return what `_style_formats` does, of styles as nearly every program writes them; None if they are otherwise.
+
+    The part has one element for each style and font, of which the numbers of formats are wanted.
+    """
+    styles = _CELL_STYLES.search(data)
+    if styles is None or b"<!" in data or not data.startswith((b"<?xml", b"<styleSheet")):
+        return None
+    codes = dict(number_formats.BUILT_IN)
+    for tag in _NUMBER_FORMAT.findall(data, 0, styles.start()):
+        facts = _attributes(tag)
+        if facts.get("numFmtId", "").isdecimal():
+            codes[int(facts["numFmtId"])] = facts.get("formatCode", "")
+    found = {}
+    for index, style in enumerate(styles[1].split(b"<xf ")[1:]):
+        number = _FORMAT_NUMBER.search(style)
+        code = codes.get(int(number[1]), "") if number else ""
+        if code and number_formats.has_meaning(code):
+            found[b"%d" % index] = code
     return found
 
 
@@ -261,28 +312,46 @@ def _add_formulas(xml: bytes, found: cells.Extras) -> None:
         return
     shared: dict[str, tuple[tuple[int, int], str]] = {}
     copies: list[tuple[tuple[int, int], str]] = []
-    for match in _FORMULA.finditer(xml):
-        cell = _attributes(match[1])
-        place = cells.place_of(cell.get("r", ""))
+    pattern = _PREFIXED_FORMULA if b":f" in xml else _FORMULA
+    for tag, formula_tag, raw, value in pattern.findall(xml):
+        name, is_text = _cell_facts(tag)
+        place = cells.place_of(name)
         if place is None:
             continue
-        facts = _attributes(match[2]) if match[2] else {}
-        text = unescape((match[3] or b"").decode("utf-8", "replace")).strip()
-        if facts.get("t") == "shared":
-            if text:
-                shared[facts.get("si", "")] = (place, text)
-            else:
-                copies.append((place, facts.get("si", "")))
-        elif facts.get("t") == "dataTable":
-            text = f"TABLE({facts.get('r1', '')}{',' + facts['r2'] if 'r2' in facts else ''})"
+        text = raw.decode("utf-8", "replace").strip()
+        if "&" in text:
+            text = unescape(text).strip()
+        if formula_tag and formula_tag != b"/":
+            facts = _formula_facts(formula_tag)
+            if facts.get("t") == "shared":
+                if text:
+                    shared[facts.get("si", "")] = (place, text)
+                else:
+                    copies.append((place, facts.get("si", "")))
+            elif facts.get("t") == "dataTable":
+                text = f"TABLE({facts.get('r1', '')}{',' + facts['r2'] if 'r2' in facts else ''})"
         if text:
             found.formulas[place] = text
-        if match[4] and cell.get("t") == "str":
+        if value and is_text:
             found.empty_texts.add(place)
     for place, number in copies:
         if number in shared:
             (row, column), text = shared[number]
             found.formulas[place] = cells.moved(text, place[0] - row, place[1] - column)
+
+
+@lru_cache(maxsize=256)
+def _formula_facts(tag: bytes) -> dict[str, str]:
+    """Return the attributes of a formula. All copies of one formula have the same."""
+    return _attributes(tag)
+
+
+def _cell_facts(tag: bytes) -> tuple[str, bool]:
+    """Return the name of a cell, and whether its value is a text that a formula returned."""
+    if tag[:3] == b'r="' and b"'" not in tag:  # as nearly every program writes it
+        return tag[3 : tag.find(b'"', 3)].decode("utf-8", "replace"), b' t="str"' in tag
+    facts = _attributes(tag)
+    return facts.get("r", ""), facts.get("t") == "str"
 
 
 def _add_hidden(xml: bytes, found: cells.Extras) -> None:

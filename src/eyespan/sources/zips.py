@@ -27,6 +27,9 @@ _END = Struct("<4s4H2LH")
 _END64 = Struct("<4sQ2H2L4Q")
 _LOCATOR64 = Struct("<4sLQL")
 _CENTRAL = Struct("<4sxB2xHH4xLLLHHH4x2xHL")
+_LENGTHS = Struct("<4s24x3H12x")
+"""Of a record of the central directory: the lengths of its name, its extra fields and its comment."""
+_SIZES = Struct("<8x2H8x2L18x")
 _LOCAL = Struct("<4s5H3L2H")
 _MAX_COMMENT = 65535
 _BLOCK_BYTES = 256 * 1024
@@ -209,35 +212,82 @@ def _entries(source: Source, start: int, size: int, shift: int, context: CallCon
             block = source.read_fully(position, min(end - position, _BLOCK_BYTES))
         if at + _CENTRAL.size > len(block):
             return
-        magic, host, flags, method, checksum, *numbers = _CENTRAL.unpack_from(block, at)
-        packed, size_bytes, name_bytes, extra_bytes, comment_bytes, mode, offset = numbers
-        name_end = at + _CENTRAL.size + name_bytes
-        extra_end = name_end + extra_bytes
-        comment_end = extra_end + comment_bytes
-        if magic != b"PK\1\2" or comment_end > len(block):
+        fields = _CENTRAL.unpack_from(block, at)
+        record_end = at + _CENTRAL.size + fields[7] + fields[8] + fields[9]
+        if fields[0] != b"PK\1\2" or record_end > len(block):
             return
-        raw = block[at + _CENTRAL.size : name_end]
-        if _FULL_32 in (size_bytes, packed, offset):
-            extra = block[name_end:extra_end]
-            size_bytes, packed, offset = _zip64_numbers(extra, size_bytes, packed, offset)
-        name = _decode_name(raw)
-        what = FILE
-        if name.endswith("/"):
-            what = DIRECTORY
-        elif host == _UNIX and mode & 0xF000 == 0xA000:
-            what = LINK
-        yield Entry(
-            name=name,
-            what=what,
-            size_bytes=size_bytes,
-            offset=offset + shift,
-            packed_bytes=packed,
-            method=method,
-            checksum=checksum,
-            is_encrypted=bool(flags & _ENCRYPTED) or method == _AES,
-            other_name="" if flags & _UTF8 or raw.isascii() else raw.decode("cp437"),
-        )
-        position = low + comment_end
+        yield _entry(block, at, fields, shift)
+        position = low + record_end
+
+
+def _entry(block: bytes, at: int, fields: tuple[Any, ...], shift: int) -> Entry:
+    """Return the member whose record stands at this place of the central directory."""
+    _, host, flags, method, checksum, packed, size_bytes, name_bytes, extra_bytes, _, mode, offset = fields
+    name_end = at + _CENTRAL.size + name_bytes
+    raw = block[at + _CENTRAL.size : name_end]
+    if _FULL_32 in (size_bytes, packed, offset):
+        extra = block[name_end : name_end + extra_bytes]
+        size_bytes, packed, offset = _zip64_numbers(extra, size_bytes, packed, offset)
+    name = _decode_name(raw)
+    what = FILE
+    if name.endswith("/"):
+        what = DIRECTORY
+    elif host == _UNIX and mode & 0xF000 == 0xA000:
+        what = LINK
+    return Entry(
+        name=name,
+        what=what,
+        size_bytes=size_bytes,
+        offset=offset + shift,
+        packed_bytes=packed,
+        method=method,
+        checksum=checksum,
+        is_encrypted=bool(flags & _ENCRYPTED) or method == _AES,
+        other_name="" if flags & _UTF8 or raw.isascii() else raw.decode("cp437"),
+    )
+
+
+class Index:
+    """The places of all members in the central directory. `entry` reads one record.
+
+    A package of an office document has many members, of which few are read; a record for each takes longer than those.
+    """
+
+    def __init__(self, source: Source, max_members: int) -> None:
+        """Find the members, at most one more than `max_members`. Raises: Unreadable."""
+        start, size, self._shift, _ = _find_directory(source)
+        if size > MAX_CONTENTS_BYTES:
+            raise _unreadable(source, f"its central directory is larger than {MAX_CONTENTS_BYTES >> 20} MiB")
+        block = self._block = source.read_fully(start, size)
+        self.places: dict[str, int] = {}
+        """The place of the last member of each name."""
+        self.has_more = False
+        at, end, left = 0, len(block) - _CENTRAL.size, max_members
+        unpack, fixed = _LENGTHS.unpack_from, _CENTRAL.size
+        while at <= end and left >= 0:
+            magic, name_bytes, extra_bytes, comment_bytes = unpack(block, at)
+            name_end = at + fixed + name_bytes
+            record_end = name_end + extra_bytes + comment_bytes
+            if magic != b"PK\1\2" or record_end > end + fixed:
+                return
+            self.places[_decode_name(block[at + fixed : name_end])] = at
+            at = record_end
+            left -= 1
+        self.has_more = left < 0
+
+    def is_small(self, max_bytes: int, max_member_bytes: int) -> bool:
+        """Return True if no member is encrypted or larger than a limit, and all together are not either."""
+        total = 0
+        for at in self.places.values():
+            flags, method, packed, size_bytes = _SIZES.unpack_from(self._block, at)
+            if flags & _ENCRYPTED or method == _AES or packed > max_member_bytes or size_bytes > max_member_bytes:
+                return False
+            total += size_bytes
+        return total <= max_bytes
+
+    def entry(self, at: int) -> Entry:
+        """Return the member whose record stands at this place."""
+        return _entry(self._block, at, _CENTRAL.unpack_from(self._block, at), self._shift)
 
 
 def _zip64_numbers(extra: bytes, size: int, packed: int, offset: int) -> tuple[int, int, int]:
