@@ -68,15 +68,18 @@ class DocumentTarget(FileTarget):
         return DocumentOptions()
 
 
-class Claude(DocumentTarget):
-    """A document that the claude dialect shows without conversion."""
+class Shown(DocumentTarget):
+    """A document that the dialects show themselves: the claude dialect as it is, `native` with its layout."""
 
     def open(self) -> None:
         super().open()
         self.tools = [self.workspace.tool("claude", pdf=how) for how in ("pages", "document")]
+        self.native = self.workspace.tool("native")
 
     def ask(self, path: str, data: bytes):
         dice = dice_of(data)
+        if dice.random() < 0.5:
+            return self.native.call({"files": path})
         arguments = {"file_path": path, **self.arguments(dice)}
         return self.tools[dice.random() < 0.1].call(arguments)
 
@@ -84,7 +87,7 @@ class Claude(DocumentTarget):
         return {}
 
 
-class Image(Claude):
+class Image(Shown):
     name = "image"
     patterns = ("pictures/*.*",)
     file_name = "input"  # without a suffix: the first bytes identify the format
@@ -98,9 +101,13 @@ class Image(Claude):
         from PIL import Image as PillowImage
 
         made = []
-        for mode, fmt in (("RGB", "PNG"), ("P", "GIF"), ("RGB", "JPEG"), ("RGBA", "WEBP"), ("L", "BMP"), ("1", "TIFF")):
+        for mode, fmt in (
+            *(("RGB", "PNG"), ("P", "GIF"), ("RGB", "JPEG"), ("RGBA", "WEBP"), ("L", "BMP"), ("1", "TIFF")),
+            *(("RGBA", "DDS"), ("P", "PCX"), ("RGB", "SGI"), ("RGB", "PPM"), ("RGB", "JPEG2000"), ("RGBA", "ICNS")),
+            *(("1", "XBM"), ("RGB", "EPS"), ("CMYK", "TIFF"), ("RGBA", "ICO")),
+        ):
             buffer = io.BytesIO()
-            PillowImage.new(mode, (9, 7), 1).save(buffer, fmt)
+            PillowImage.new(mode, (16, 16) if fmt == "ICNS" else (9, 7), 1).save(buffer, fmt)
             made.append(buffer.getvalue())
         return [*made, *_metafiles()]
 
@@ -118,7 +125,7 @@ def _metafiles() -> list[bytes]:
     ]
 
 
-class Pdf(Claude):
+class Pdf(Shown):
     name = "pdf"
     patterns = ("pdfs/*.pdf",)
 
@@ -126,7 +133,10 @@ class Pdf(Claude):
         return dice.choice(({"pages": "1-2"}, {"pages": "1"}, {"pages": "2-3"}))
 
     def seeds(self) -> list[bytes]:
-        return [*super().seeds(), _tiny_pdf()]
+        from tests.readers.pdf_files import pages, words
+
+        cells = [(72 + 90 * column, 700 - 16 * row, f"r{row}c{column}") for row in range(5) for column in range(4)]
+        return [*super().seeds(), pages(words(*cells, (72, 500, "After the table"))), _tiny_pdf()]
 
 
 def _tiny_pdf() -> bytes:
@@ -264,6 +274,30 @@ def _database(page_bytes: int) -> bytes:
         database.close()
         with open(path, "rb") as file:
             return file.read()
+
+
+class SqliteLog(Sqlite):
+    """The write-ahead log beside a database that is undamaged."""
+
+    name, suffix = "sqlite-log", "sqlite-wal"
+
+    def seeds(self) -> list[bytes]:
+        return [self._files()[1]]
+
+    def ask(self, path: str, data: bytes):
+        database = path.removesuffix("-wal")
+        if not os.path.exists(database):
+            with open(database, "wb") as file:
+                file.write(self._files()[0])
+        return super().ask(database, data)
+
+    def _files(self) -> tuple[bytes, bytes]:
+        from pathlib import Path
+
+        from tests.decoders.test_sqlite_log import logged
+
+        with tempfile.TemporaryDirectory() as directory:
+            return logged(Path(directory))
 
 
 class Parquet(DocumentTarget):
@@ -414,5 +448,5 @@ class _File(io.BytesIO):
 
 _CONVERTED = (Docx, Pptx, Sheet, Odf, Xls, Rtf, Doc, Ppt, Msg, Epub, Html, Eml)
 _SMALL = (Npy, Avro, Plist, Mbox, Calendar, Subtitles)
-TARGETS = (Image(), Pdf(), *(kind() for kind in (*_CONVERTED, *_SMALL)), Sqlite(), Parquet())
+TARGETS = (Image(), Pdf(), *(kind() for kind in (*_CONVERTED, *_SMALL)), Sqlite(), SqliteLog(), Parquet())
 DECODERS = tuple(Decoder(kind) for kind in (*_CONVERTED, *_SMALL) if kind is not Sheet)  # calamine is not Python

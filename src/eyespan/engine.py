@@ -200,7 +200,9 @@ class Engine:
 
         def work(inner: CallContext) -> Opened:
             opened = self._opened(self.guard.blocking(inner), request, inner)
-            return Opened(opened.source, request, opened.kind, opened.policy, context, Thread(context, relay, key))
+            found = Opened(opened.source, request, opened.kind, opened.policy, context, Thread(context, relay, key))
+            found.beside = opened.beside
+            return found
 
         def close_late(opened: Opened | None) -> None:
             if opened is not None:
@@ -222,7 +224,10 @@ class Engine:
             limit = request.limits.max_file_bytes
             if limit is not None and source.size_bytes > limit:
                 raise TooLarge(source.asked, size_bytes=source.size_bytes, limit_bytes=limit)
-            return Opened(source, request, _kind(source, request, context), guard.policy, context)
+            opened = Opened(source, request, _kind(source, request, context), guard.policy, context)
+            if opened.kind.log_suffix and source.is_file:
+                opened.beside = lambda suffix: guard.open(request.path + suffix, lexical=request.lexical, follow=False)
+            return opened
         except ReadError as error:
             error.path, error.relative = source.asked, source.path
             source.close()

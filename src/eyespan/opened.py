@@ -49,7 +49,10 @@ class Opened:
     an abandoned operation closes the file when it returns.
     """
 
-    __slots__ = ("_first_facts", "_outline", "_thread", "context", "kind", "observer", "policy", "request", "source")
+    __slots__ = (
+        *("_first_facts", "_outline", "_thread", "beside", "context", "kind", "observer", "policy", "request"),
+        "source",
+    )
 
     def __init__(
         self,
@@ -67,6 +70,8 @@ class Opened:
         self.observer: Callable[[ReadRequest, Document], None] | None = None
         """Called with each document that is read."""
         self.context = context
+        self.beside: Callable[[str], Source] | None = None
+        """Opens the file beside this one whose name has a suffix more; None if this one lies in no directory."""
         self._thread = thread
         self._outline: Outline | None = None
         self._first_facts: Facts | None = None
@@ -223,14 +228,17 @@ class Opened:
         """Return the document that a reader has read, with the facts of this moment. Raises: ReadError."""
         return Document(self.kind.name, self._facts(changed=self.source.changed()), parts, extra)
 
-    def decode(self, params: Mapping[str, Any], context: CallContext) -> tuple[dict[str, Any], list[bytes]]:
-        """Decode the file in the worker; return facts and byte strings.
+    def decode(
+        self, params: Mapping[str, Any], context: CallContext, fd: int | None = None
+    ) -> tuple[dict[str, Any], list[bytes]]:
+        """Decode the file, or that of a descriptor instead of it, in the worker; return facts and byte strings.
 
         Raises: Unreadable, Missing, TimedOut, Cancelled.
         """
         from eyespan import worker
 
-        return worker.run(self.kind.name, self.source.fd, params, asked=self.source.asked, context=context)
+        source = self.source
+        return worker.run(self.kind.name, source.fd if fd is None else fd, params, asked=source.asked, context=context)
 
     def decode_bytes(
         self, task: str, data: bytes, params: Mapping[str, Any], context: CallContext
@@ -255,7 +263,9 @@ class Opened:
         if total is not None:
             request = replace(request, total=total)
         kind = kinds.TEXT if as_text and self.kind.is_text else self.kind
-        return Opened(self.source, request, kind, self.policy, self.context, self._thread)
+        changed = Opened(self.source, request, kind, self.policy, self.context, self._thread)
+        changed.beside = self.beside
+        return changed
 
     def _facts(self, changed: bool) -> Facts:
         source = self.source

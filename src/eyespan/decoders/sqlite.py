@@ -1,9 +1,9 @@
 """SQLite databases: the schema, and rows of their tables.
 
 The whole file is held in memory, so nothing has to be opened and nothing can be written; a file that is too large for
-that is read page by page by `sqlite_pages`. The only statements are those
-below: SQL in the file is never run, views and virtual tables are not queried, and an authorizer allows nothing but
-reading. Every statement has a time limit.
+that is read page by page by `sqlite_pages`. Pages of a write-ahead log that follows the database are put in their
+places first (`sqlite_log`). The only statements are those below: SQL in the file is never run, views and virtual tables
+are not queried, and an authorizer allows nothing but reading. Every statement has a time limit.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import sqlite3
 import time
 from typing import TYPE_CHECKING, Any
 
-from eyespan.decoders import sqlite_pages, tabular
+from eyespan.decoders import sqlite_log, sqlite_pages, tabular
+from eyespan.decoders.files import read_up_to
 from eyespan.errors import Unreadable
 
 if TYPE_CHECKING:
@@ -33,30 +34,50 @@ _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ}
 _REFUSED_FUNCTIONS = ("load_extension", "fts3_tokenizer")
 _STEPS = 500
 """Steps of the engine between two checks of the time."""
+_ERRORS = (sqlite3.Error, UnicodeError)
+"""The module decodes messages and names of a damaged database, which need not be UTF-8."""
 
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     """Decode the schema and rows: `count` rows from `first` on of `table`, or of all tables if it is None.
 
-    `windowed` is True if `first` and `count` were requested. Raises: Unreadable.
+    `windowed` is True if `first` and `count` were requested. `log` is the state of the write-ahead log: "none" (there
+    is none), "unread" (it is not in `file`) or "appended", with its size `log_bytes`. Raises: Unreadable.
     """
-    if file.seek(0, io.SEEK_END) > MAX_BYTES:
-        return sqlite_pages.decode(file, params)
+    log_bytes = params.get("log_bytes", 0)
+    size = file.seek(0, io.SEEK_END) - log_bytes
     file.seek(0)
+    note = ""
+    # A database with a write-ahead log declares it here.
+    logged = read_up_to(file, _HEADER_BYTES)[18:20] == b"\2\2"
+    if logged and params.get("log") != "none":
+        note = "; changes that are only in its write-ahead log (-wal) are not shown"
+    file.seek(0)
+    if size > MAX_BYTES:
+        facts, blobs = sqlite_pages.decode(file, params)
+        if note:
+            facts["logged"] = True
+            blobs = [blob.replace(b"\n", note.encode() + b"\n", 1) for blob in blobs]
+        return facts, blobs
     data = _read_file(file)
-    # A database with a write-ahead log declares it here, and SQLite would then open that log.
-    logged = data[18:20] == b"\2\2"
+    if log_bytes:
+        log = data[size:]
+        del data[size:]
+        changed = sqlite_log.apply(data, log, MAX_BYTES)
+        if changed is not None:
+            note = f"; with {tabular.plural(changed, 'page')} of its write-ahead log (-wal)" if changed else ""
+        del log
     if logged:
-        data[18:20] = b"\1\1"
+        data[18:20] = b"\1\1"  # SQLite would open that log
     database = _Database(data, params["seconds"] * 0.8)
     try:
         facts, blocks = _one_table(database, params) if params["table"] is not None else _overview(database, params)
-    except sqlite3.Error as error:
+    except _ERRORS as error:
         raise _unreadable(error) from None
     finally:
         database.close()
-    if logged and blocks:
-        blocks[0] += "; changes that are only in its write-ahead log (-wal) are not shown"
+    if note and blocks:
+        blocks[0] += note
         facts["logged"] = True
     return facts, ["\n\n".join(blocks).encode("utf-8", "replace")]
 
@@ -70,6 +91,7 @@ def rehearse() -> None:
     params = {"table": None, "first": 1, "count": 1, "windowed": False, "seconds": 10.0}
     decode(io.BytesIO(made.serialize()), params)
     decode(io.BytesIO(made.serialize()), {**params, "table": "t"})
+    sqlite_log.apply(bytearray(), b"", 0)
     made.close()
 
 
@@ -108,7 +130,7 @@ class _Database:
             data.clear()
             for pragma in ("trusted_schema=off", "cell_size_check=on", "query_only=on", "temp_store=memory"):
                 connection.execute(f"pragma {pragma}")
-        except sqlite3.Error as error:
+        except _ERRORS as error:
             connection.close()
             raise _unreadable(error) from None
         connection.set_progress_handler(self._is_late, _STEPS)
@@ -190,7 +212,7 @@ def _described(database: _Database, one: dict[str, Any], first: int, count: int)
     try:
         info = database.query(f"pragma table_xinfo({_quoted(name)})")
         columns = [(str(row[1]), _column_type(row)) for row in info]
-    except sqlite3.Error as error:
+    except _ERRORS as error:
         return f"{title}\nits columns cannot be read: {_reason(error)}"
     one["columns"] = [{"name": column[:200], "type": kind} for column, kind in columns[: tabular.MAX_COLUMNS]]
     one["total_rows"] = total = _row_count(database, name)
@@ -199,7 +221,7 @@ def _described(database: _Database, one: dict[str, Any], first: int, count: int)
     if count and total != 0:
         try:
             names, rows = database.rows(name, first, count)
-        except sqlite3.Error as error:
+        except _ERRORS as error:
             return "\n".join([*lines, f"its rows cannot be read: {_reason(error)}"])
         text, fit = tabular.table(names, rows)
         one["rows_returned"] = [first, first + fit - 1] if fit else None
@@ -210,7 +232,7 @@ def _described(database: _Database, one: dict[str, Any], first: int, count: int)
 def _row_count(database: _Database, name: str) -> int | None:
     try:
         return int(database.query(f"select count(*) from {_quoted(name)}", seconds=COUNT_SECONDS)[0][0])
-    except sqlite3.Error:
+    except _ERRORS:
         return None
 
 
@@ -240,10 +262,12 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _reason(error: sqlite3.Error) -> str:
+def _reason(error: Exception) -> str:
+    if isinstance(error, UnicodeError):
+        return "its names are not UTF-8"
     text = str(error)
     return "it takes too long" if text == "interrupted" else text[:200]
 
 
-def _unreadable(error: sqlite3.Error) -> Unreadable:
+def _unreadable(error: Exception) -> Unreadable:
     return Unreadable("", kind="sqlite", reason=f"not a database, or a corrupt one: {_reason(error)}")

@@ -78,7 +78,12 @@ def _decoded_document(opened: Opened, context: CallContext) -> Document:
         "count": count,
         "windowed": options.count is not None,
     }
-    facts, blobs = opened.decode(params, context)
+    if opened.kind.log_suffix:
+        from eyespan.readers import write_ahead
+
+        facts, blobs = write_ahead.decode(opened, params, context)
+    else:
+        facts, blobs = opened.decode(params, context)
     if facts.get("no_table"):
         suggestions = tuple([str(name) for name in facts.get("suggestions", ())][:10])
         raise NoMember(source.asked, member=str(options.table), suggestions=suggestions, what="table")
