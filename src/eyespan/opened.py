@@ -226,7 +226,11 @@ class Opened:
 
     def document(self, parts: tuple[Part, ...], extra: Mapping[str, Any] = {}) -> Document:
         """Return the document that a reader has read, with the facts of this moment. Raises: ReadError."""
-        return Document(self.kind.name, self._facts(changed=self.source.changed()), parts, extra)
+        has_changed, facts = self.source.changed(), self._first_facts
+        # Sizes of streams are guesses until they were read to their end.
+        if has_changed or facts is None or not facts.exact:
+            facts = self._facts(changed=has_changed)
+        return Document(self.kind.name, facts, parts, extra)
 
     def decode(
         self, params: Mapping[str, Any], context: CallContext, fd: int | None = None

@@ -77,6 +77,18 @@ def spelled(data, first, lead="", width=0, mark="\t", keep_ends=False, max_chars
     return ("" if keep_ends else "\n").join(lines)
 
 
+def with_gutter(data, first, every, mark):
+    """Put a gutter before lines by the contract of `gutter`, one line at a time."""
+    text, lines = data.decode("utf-8", "replace"), []
+    while text:
+        line, end, text = text.partition("\n")
+        line = line.removesuffix("\r") if end else line
+        number = first + len(lines)
+        is_numbered = not lines or number % every == 0
+        lines.append(f"{number}{mark}{line}" if is_numbered else mark + line if line else "")
+    return "\n".join(lines)
+
+
 # count and nth
 
 
@@ -297,6 +309,34 @@ def test_threads_do_not_share_what_they_write_to(backend):
         thread.join()
 
     assert answers == [{(spelled(block * 3000, 1), 3000)} for block in blocks]
+
+
+@both
+@settings(untimed, max_examples=examples(300))
+@given(
+    data=dirty,
+    first=st.one_of(st.integers(0, 12), st.sampled_from([98, 995, 10**17 - 2, 10**17, 2**63 - 1, 2**70, -3])),
+    every=st.one_of(st.integers(1, 12), st.sampled_from([100, 2**62, 2**70])),
+    mark=st.sampled_from(["\t", ":", "|", "→", " ", "", "\ud800", "m" * 230]),
+)
+def test_a_gutter_has_some_numbers_and_the_lines_as_they_are(backend, data, first, every, mark):
+    expected = with_gutter(data, first, every, mark)
+
+    assert backend.gutter(data, first, every, mark) == expected
+    assert backend.gutter(memoryview(bytearray(data)), first, every, mark) == expected
+
+
+@both
+@pytest.mark.parametrize("arguments", [(b"a", 1, 5), ("a", 1, 5, "\t"), (b"a", "1", 5, "\t"), (b"a", 1, None, "\t")])
+def test_a_gutter_of_wrong_arguments_is_a_type_error(backend, arguments):
+    with pytest.raises(TypeError):
+        backend.gutter(*arguments)
+
+
+@both
+def test_a_gutter_numbers_every_line_at_least_so_often(backend):
+    with pytest.raises(ValueError, match="every must be 1 or more"):
+        backend.gutter(b"a", 1, 0, "\t")
 
 
 # scan

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from eyespan import Workspace
 from eyespan.lines.char_range import CharRangeReader
 from eyespan.model import CharRange, ReadRequest, Tail
+from eyespan.readers import text
 from tests.sizes import examples
 
 texts = st.lists(st.sampled_from(["a", "é", "語", "🙂", "\n", "\r\n", "\r", "\t", "\u2028", "word "]), max_size=60).map(
@@ -38,6 +41,25 @@ def directory(tmp_path_factory):
 @pytest.fixture(autouse=True, params=[3, 65536])
 def block_bytes(request, monkeypatch):
     monkeypatch.setattr(CharRangeReader, "block_bytes", request.param * 4)
+
+
+PIECES = st.sampled_from([b"a", "é".encode(), b"\n", b"\r\n", b"\xff", b"\xe2\x82", b"word "])
+
+
+@settings(deadline=None, max_examples=examples(150))
+@given(
+    st.lists(PIECES, max_size=40).map(b"".join),
+    st.integers(1, 8),
+    st.none() | st.integers(0, 5),
+    st.none() | st.integers(1, 60),
+)
+def test_a_small_file_is_read_in_memory_as_it_is_read_in_blocks(directory, data, first, extra, limit):
+    selection = CharRange(first, 1, None if extra is None else first + extra, limit)
+    in_memory = read(directory, data, selection)
+    with mock.patch.object(text, "_range_in_memory", return_value=None):
+        in_blocks = read(directory, data, selection)
+
+    assert in_memory == in_blocks
 
 
 @settings(deadline=None, max_examples=examples(150))

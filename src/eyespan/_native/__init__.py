@@ -32,10 +32,10 @@ try:
     if environ.get("EYESPAN_PURE") == "1":
         raise ImportError("EYESPAN_PURE")
     from eyespan._native import _fast
-    from eyespan._native._fast import REVISION, count, is_plain, longer, nth, number, number_counting, scan
+    from eyespan._native._fast import REVISION, count, gutter, is_plain, longer, nth, number, number_counting, scan
 
     # The number in fast.c changes with the contract: an editable install may have an older build.
-    if REVISION != 11:
+    if REVISION != 12:
         raise ImportError("built from other sources")
     BACKEND = "c"
     open_beneath = getattr(_fast, "open_beneath", None)  # Linux only
@@ -43,13 +43,14 @@ try:
     quote = _fast.quote
     scale, weigh = _fast.scale, _fast.weigh
 except Exception:  # a build for another platform can fail in any way, and the twin always works
-    from eyespan._native.pure import count, is_plain, longer, nth, number, number_counting, scan
+    from eyespan._native.pure import count, gutter, is_plain, longer, nth, number, number_counting, scan
 
     BACKEND = "python"
 
 __all__ = [
     "BACKEND",
     "count",
+    "gutter",
     "has_changed",
     "is_plain",
     "longer",

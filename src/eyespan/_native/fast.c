@@ -36,7 +36,7 @@
 #endif
 
 enum {
-    REVISION = 11,          /* _native/__init__.py refuses a build of another contract */
+    REVISION = 12,          /* _native/__init__.py refuses a build of another contract */
     BLOCK = 1 << 20,        /* smaller reads pay for system calls, larger ones exceed the processor's cache */
     PAGE = 4096,
     SMALL = 32 << 20,       /* below this, fresh pages for whole blocks cost more than the system calls they save */
@@ -408,6 +408,48 @@ static __attribute__((noinline)) enum outcome number_lines(const byte *p, const 
     *used = at;
     *cut = cut_lines;
     return DONE;
+}
+
+/* Puts a gutter before the lines of [p, end): the number and the mark before the first line and before each whose number
+ * `every` divides, the mark alone before the others, nothing before an empty one of them. */
+static __attribute__((noinline)) int mark_lines(const byte *p, const byte *end, struct label *label, size_t every,
+                                                struct scratch *out, size_t *used) {
+    const byte *const start = p;
+    size_t at = 0, until_number = 0;
+    const size_t mark_size = label->mark_size, first_until = every - (size_t)label->number % every;
+    byte mark[LABEL_AT_MOST + SLACK] = {0};
+    memcpy(mark, label->mark, mark_size);
+    for (const byte *next; p < end; p = next) {
+        const byte *feed = find_feed(p, end);
+        next = feed < end ? feed + 1 : end;
+        size_t size = (size_t)(feed - p);
+        if (feed < end && size && p[size - 1] == '\r')
+            size--;
+        size_t need = at + label->size + size + 1 + 2 * SLACK;
+        if (need > out->size && !grow_scratch(out, need + need / 2 + 4096)) {
+            PyErr_NoMemory();
+            return 0;
+        }
+        if (until_number == 0) {
+            copy(out->at + at, label->text, label->size);
+            at += label->size;
+            until_number = p == start ? first_until : every;
+        } else if (size) {
+            copy(out->at + at, mark, mark_size);
+            at += mark_size;
+        }
+        until_number--;
+        advance_label(label);
+        if (size <= 256 && (size_t)(end - p) >= size + SLACK)
+            copy(out->at + at, p, size);
+        else
+            memcpy(out->at + at, p, size);
+        at += size;
+        if (next < end)
+            out->at[at++] = '\n';
+    }
+    *used = at;
+    return 1;
 }
 
 /* ---- Scanning a file. Threads take chunks from one queue, because halves of a file seldom take the same time. */
@@ -912,6 +954,43 @@ static PyObject *py_number_counting(PyObject *module, PyObject *const *args, Py_
     return number(args, count, keywords, 1);
 }
 
+/* gutter(data, first, every, mark): the lines of UTF-8 as native shows them, see mark_lines. */
+static PyObject *py_gutter(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+    Py_ssize_t first = 0, every = 0;
+    PyObject *answer = NULL;
+    struct label label;
+    Py_buffer data;
+    (void)module;
+    if (count != 4 || !PyUnicode_Check(args[3])) {
+        PyErr_SetString(PyExc_TypeError, "gutter takes data, first, every and a str");
+        return NULL;
+    }
+    if (!take_number(args[1], &first) || !take_number(args[2], &every)) {
+        if (!PyErr_ExceptionMatches(PyExc_OverflowError))
+            return NULL;
+        PyErr_Clear();
+        return ask_twin("gutter", args, count, NULL);
+    }
+    memset(&label, 0, sizeof label);
+    label.lead = "";
+    label.mark = spell(args[3], "", &label.mark_size);
+    if (label.mark == NULL || label.mark_size + 20 > LABEL_AT_MOST || first < 0 ||
+        (long long)first >= 100000000000000000 || every < 1)
+        return ask_twin("gutter", args, count, NULL);
+    if (PyObject_GetBuffer(args[0], &data, PyBUF_SIMPLE))
+        return NULL;
+    struct scratch out = take_scratch();
+    size_t used = 0;
+    const byte *p = data.buf;
+    label.number = first;
+    build_label(&label);
+    if (!data.len || mark_lines(p, p + data.len, &label, (size_t)every, &out, &used))
+        answer = PyUnicode_DecodeUTF8(used ? (const char *)out.at : "", (Py_ssize_t)used, "replace");
+    give_scratch(out);
+    PyBuffer_Release(&data);
+    return answer;
+}
+
 /* Returns a str as a JSON string in UTF-8, like json.encoder.encode_basestring; None if it has lone surrogates. */
 static PyObject *py_quote(PyObject *module, PyObject *text) {
     static const char hex[] = "0123456789abcdef", shorts[] = "btn\0fr";
@@ -1335,6 +1414,7 @@ static PyMethodDef functions[] = {
     {"nth", (PyCFunction)(void (*)(void))py_nth, METH_VARARGS | METH_KEYWORDS, NULL},
     {"number", (PyCFunction)(void (*)(void))py_number, METH_FASTCALL | METH_KEYWORDS, NULL},
     {"number_counting", (PyCFunction)(void (*)(void))py_number_counting, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"gutter", (PyCFunction)(void (*)(void))py_gutter, METH_FASTCALL, NULL},
     {"quote", py_quote, METH_O, NULL},
     {"is_plain", py_is_plain, METH_O, NULL},
     {"longer", (PyCFunction)(void (*)(void))py_longer, METH_FASTCALL, NULL},

@@ -1,8 +1,8 @@
 """The inner loops of reading text in pure Python, for installations without a C compiler.
 
 `count` and `nth` search line feeds in a block, `scan` in an open file; `longer` counts long lines; `number` puts
-numbers before lines. The C twin has the same names, the same arguments and, byte for byte, the same results. Data is
-bytes, bytearray or a contiguous memoryview.
+numbers before lines, `gutter` before some of them. The C twin has the same names, the same arguments and, byte for
+byte, the same results. Data is bytes, bytearray or a contiguous memoryview.
 """
 
 from __future__ import annotations
@@ -208,3 +208,26 @@ def number_counting(
     if width:
         return joint.join([f"{lead}{i:>{width}}{mark}{line}" for i, line in enumerate(lines, first)]), len(cut)
     return joint.join([f"{lead}{i}{mark}{line}" for i, line in enumerate(lines, first)]), len(cut)
+
+
+def gutter(data: bytes | bytearray | memoryview, first: int, every: int, mark: str, /) -> str:
+    """Put a gutter before the lines of `data`, which are numbered from `first`.
+
+    The first line, and each whose number `every` divides, gets its number and `mark`; each other one `mark` alone, or
+    nothing if it is empty. Terminators (LF, and one CR before it) are removed and lines are joined by LF with none at
+    the end. Invalid UTF-8 becomes U+FFFD. No data is no line.
+    """
+    if every < 1:
+        raise ValueError("every must be 1 or more")
+    text = str(data, "utf-8", "replace")
+    if not text:
+        return ""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    shown = [mark + line if line else "" for line in lines]
+    for at in {0, *range(-first % every, len(lines), every)}:
+        shown[at] = f"{first + at}{mark}{lines[at]}"
+    return "\n".join(shown)

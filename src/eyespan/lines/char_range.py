@@ -7,7 +7,7 @@ own line. Columns count code points of the decoded text.
 
 from __future__ import annotations
 
-from eyespan.lines.encodings import Transcoder
+from eyespan.lines.encodings import WIDE_BYTES, Transcoder
 from eyespan.lines.finder import CachedIndex, LineFinder, Place
 from eyespan.lines.scan import Scan
 from eyespan.model import MIB, CharRange, TextPart
@@ -58,10 +58,6 @@ class CharRangeText:
     """The number of pieces that could not be decoded."""
     line_chars: int | None = None
     """The length of the first line, if it ends before the requested column."""
-
-
-WIDE_BYTES = 10
-"""The memory of a character beyond ASCII: as text, encoded, and in the rows made of it."""
 
 
 class CharRangeReader:

@@ -28,6 +28,9 @@ SEARCH_BYTES = 8 * 1024 * 1024
 """The first byte beyond ASCII is searched so far into a file: a few milliseconds."""
 
 
+VALID_UTF8 = Encoding("utf-8", how="utf-8")
+
+
 def detect(
     first_bytes: bytes, read_more: Callable[[int, int], bytes] | None = None, ask: Ask | None = None
 ) -> Encoding | None:
@@ -54,13 +57,13 @@ def detect(
             return switching
         if read_more is not None:
             sample = _sample_beyond_ascii(len(first_bytes), read_more)
-    if _is_utf8(sample):
-        return Encoding("utf-8", how="utf-8")
+    if sample.isascii() or _is_utf8(sample):
+        return VALID_UTF8
     return _by_declaration(first_bytes, _whole_lines(sample)) or _guess_or_damaged_utf8(sample, ask)
 
 
 def _guess_or_damaged_utf8(sample: bytes, ask: Ask | None) -> Encoding | None:
-    return Encoding("utf-8", how="utf-8") if _is_damaged_utf8(sample) else _guess(_whole_lines(sample), ask)
+    return VALID_UTF8 if _is_damaged_utf8(sample) else _guess(_whole_lines(sample), ask)
 
 
 # The sequences that switch to an alphabet of East Asia. Terminals use other ones.
@@ -79,14 +82,16 @@ _JAPANESE_ESCAPES = ("iso2022-jp", "iso2022-jp-2", "iso2022-jp-ext", "iso2022-jp
 
 def _by_escapes(first_bytes: bytes) -> Encoding | None:
     """Return the encoding of ASCII bytes that switch to another alphabet, if all of them are valid in it."""
-    if b"\x1b$" in first_bytes or b"\x1b(I" in first_bytes:
+    if b"\x1b" in first_bytes and (b"\x1b$" in first_bytes or b"\x1b(I" in first_bytes):
         sample = _whole_lines(first_bytes)
         switches = [name for escape, name in _ESCAPES if escape in sample]
         for name in (*switches, *(_JAPANESE_ESCAPES if switches else ())):
             if _is_valid(sample, name):
                 return Encoding(name, how="escapes", has_lines=False)
-    named = first_bytes[:4096].lower()
-    if b"utf-7" in named or b"hz-gb" in named:
+    # Without these signs the text is the same ASCII in both.
+    if (b"+" in first_bytes and b"utf-7" in first_bytes[:4096].lower()) or (
+        b"~" in first_bytes and b"hz-gb" in first_bytes[:4096].lower()
+    ):
         from eyespan.lines.declared import declared
 
         name = declared(first_bytes) or ""

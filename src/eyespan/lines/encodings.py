@@ -74,6 +74,9 @@ class Encoding:
         return block.endswith(self.newline) and len(block) % self.unit_bytes == 0
 
 
+WIDE_BYTES = 10
+"""The memory of a character beyond ASCII: as text, encoded, and in the rows made of it."""
+
 UTF8 = Encoding("utf-8")
 _UTF8_WITH_BOM = Encoding("utf-8", bom=codecs.BOM_UTF8, how="bom")
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from eyespan import _native
-from eyespan.lines.encodings import UTF8, choose, transcode
+from eyespan.lines.encodings import UTF8, WIDE_BYTES, choose, transcode
 from eyespan.lines.reader import LineReader
-from eyespan.model import Block, CharRange, Lines, RowsPart, Tail, TextPart
+from eyespan.model import NO_TOTAL, Block, CharRange, Lines, RowsPart, Tail, TextPart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,6 +54,10 @@ def read_parts(
             return (part,), _encoding_facts(
                 request, encoding, None, part.data
             ) if request.reports_encoding else NO_FACTS
+    if type(selection) is CharRange and encoding.name == "utf-8" and not encoding.bom:
+        part = _range_in_memory(source, request, selection, context)
+        if part is not None:
+            return (part,), {"encoding": "utf-8", "encoding_found": encoding.how, "bom": False}
     if isinstance(selection, CharRange) or (isinstance(selection, Tail) and selection.max_bytes is not None):
         from eyespan.lines.char_range import read_char_range
 
@@ -115,11 +119,13 @@ def _read_decoded(
 
 def _encoding(opened: Opened, context: CallContext) -> Encoding:
     source = opened.source
+    first_bytes = source.first_bytes
+    # To search a remote file for its first other character would take as long as a scan.
+    has_more = not source.is_version and not (source.has_exact_size and len(first_bytes) == source.size_bytes)
     return choose(
         opened.request.encoding,
-        source.first_bytes,
-        # To search a remote file for its first other character would take as long as a scan.
-        None if source.is_version else source.read_at,
+        first_bytes,
+        source.read_at if has_more else None,
         opened.ask_encoding(context),
     )
 
@@ -170,6 +176,25 @@ def _window_in_memory(source: Source, request: ReadRequest, selection: Lines) ->
         more=returned < available,
         ends_open=ends_open,
     )
+
+
+def _range_in_memory(source: Source, request: ReadRequest, wanted: CharRange, context: CallContext) -> TextPart | None:
+    """Return whole lines of a small file in valid UTF-8; None if a `CharRangeReader` is needed."""
+    if wanted.column > 1 or request.total == NO_TOTAL or not source.has_exact_size:
+        return None
+    count = None if wanted.last is None else wanted.last - wanted.first + 1
+    part = _window_in_memory(source, request, Lines(wanted.first, count))
+    if part is None or not part.line_count or (wanted.max_chars is not None and len(part.data) > wanted.max_chars):
+        return None
+    data = part.data
+    is_ascii = data.isascii()
+    if not is_ascii:
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+    context.charge((2 if is_ascii else WIDE_BYTES) * len(data))
+    return part
 
 
 def _read_block(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from eyespan import Workspace, tokens
 from eyespan.dialects.native import text_facts
-from eyespan.dialects.native.fitted import digest, numbered_texts
+from eyespan.dialects.native.fitted import digest, version_of
 from eyespan.dialects.native.gutter import Row, Run, Style, count_fitting, starts_after_gap
 from eyespan.dialects.native.rows import extent, rows_of, runs
 from eyespan.model import TextPart
@@ -70,8 +70,12 @@ def test_rows_held_as_columns_are_the_same_rows(part, style, data):
         assert style.format(some, texts) == style.format(same, texts)
         assert starts_after_gap(some) == starts_after_gap(same)
         assert (extent(some), runs(some)) == (extent(same), runs(same))
-        assert digest("key", some, texts) == digest("key", same, texts)
-        assert numbered_texts(some) == numbered_texts(same)
+        assert digest("key", some, texts) == digest("key", same, texts) == digest("key", some) == digest("key", same)
+        versions = version_of(some), version_of(same)
+        assert [list(version.numbers) for version in versions] == [[row.number for row in same]] * 2
+        assert versions[0].hashes == versions[1].hashes
+        if style.every:
+            assert style.write(some) == "\n".join(style.format(some)) == "\n".join(style.format(same))
 
 
 @given(PARTS)

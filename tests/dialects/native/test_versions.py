@@ -3,11 +3,12 @@ from __future__ import annotations
 import pytest
 
 from eyespan import Workspace
-from eyespan.dialects.native.versions import Versions, as_hash
+from eyespan.dialects.native.versions import Version, Versions, as_hash
 
 from .answers import line_numbers, shown
 
-OLD = [(n, f"line {n}") for n in range(1, 11)]
+TEXTS = [f"line {n}" for n in range(1, 11)]
+OLD = Version.of(range(1, 11), TEXTS)
 
 
 @pytest.mark.parametrize(
@@ -23,9 +24,9 @@ OLD = [(n, f"line {n}") for n in range(1, 11)]
 def test_the_changed_lines_are_named(change, words):
     versions = Versions()
     versions.keep("a", "1", OLD)
-    now = list(enumerate(change([text for _, text in OLD]), 1))
+    now = change(TEXTS)
 
-    assert versions.changes("a", "1", now) == words
+    assert versions.changes("a", "1", Version.of(range(1, len(now) + 1), now)) == words
 
 
 def test_only_the_same_file_hash_and_start_are_compared():
@@ -34,7 +35,7 @@ def test_only_the_same_file_hash_and_start_are_compared():
 
     assert versions.changes("b", "1", OLD) is None
     assert versions.changes("a", "2", OLD) is None
-    assert versions.changes("a", "1", OLD[2:]) is None
+    assert versions.changes("a", "1", Version.of(range(3, 11), TEXTS[2:])) is None
 
 
 def test_the_oldest_versions_are_dropped():
@@ -43,7 +44,7 @@ def test_the_oldest_versions_are_dropped():
         versions.keep("a", value, OLD)
 
     assert [versions.changes("a", value, OLD) is None for value in "123"] == [True, False, False]
-    versions.keep("a", "4", [(n, "x") for n in range(100)])
+    versions.keep("a", "4", Version.of(range(100), ["x"] * 100))
     assert versions.changes("a", "3", OLD) is not None
 
 

@@ -58,7 +58,7 @@ def parse_arguments(arguments: Any, default_budget: int) -> NativeArgs:
         raise _bad('the arguments must be an object, as in {"files": ["a.py:10-20"]}')
     notes: list[str] = []
     part: dict[str, Any] = {}
-    if any(name not in _NAMES for name in arguments):
+    if not _NAMES_SET.issuperset(arguments):
         arguments, part, notes = _translated(arguments)
     items = _listed(arguments.get("files"))
     if not items:
@@ -160,6 +160,7 @@ def _budget(value: Any, default: int) -> int:
 
 
 _NAMES = ("files", "budget", "known", "outline", "document")
+_NAMES_SET = frozenset(_NAMES)
 _ALIASES = ("file", "path", "paths", "file_path")
 """Other names of `files` that mean nothing else; they need no note."""
 _OBJECT = ("path", "lines", "symbol", "pages", "cells", "sheet", "range", "table", "member", "revision")

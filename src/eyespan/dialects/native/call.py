@@ -11,7 +11,7 @@ from eyespan.dialects.native.items import DirectoryItem, Failure, View
 from eyespan.dialects.native.suggestions import Suggestions, differing
 from eyespan.dialects.native.text import FileText
 from eyespan.dialects.native.text_items import TextPlan, make_item
-from eyespan.dialects.native.wanted import Wanted, want_ranges
+from eyespan.dialects.native.wanted import WHOLE, Wanted, want_ranges
 from eyespan.dialects.pieces import enclosing_ranges, no_such_part, rows_not_pattern, symbol_ranges
 from eyespan.model import NUL_IS_BINARY, ReadRequest, Reply, ReplyError, Tail, TextContent
 from eyespan.record import replace
@@ -69,8 +69,10 @@ def _show(
     items: Sequence[Item], needs: Sequence[int], args: NativeArgs, max_tokens: int, context: CallContext
 ) -> Reply:
     """Return as much of the items as `max_tokens` allow, by the estimate."""
-    later = _listed_later(args.later, max_tokens // LATER_SHARE)
-    max_tokens = max(1, max_tokens - sum([tokens.estimate(line) + 1 for line in later]))
+    later: list[str] = []
+    if args.later:
+        later = _listed_later(args.later, max_tokens // LATER_SHARE)
+        max_tokens = max(1, max_tokens - sum([tokens.estimate(line) + 1 for line in later]))
     shares = needs
     if sum(needs) > max_tokens:
         shares = share(needs, max_tokens, [tokens.estimate(item.selector) + 1 for item in items])
@@ -105,7 +107,7 @@ def _show_counted(
         reply = _show(items, needs, args, max_tokens, context)
         is_whole = reply.structured is None or "left_out" not in reply.structured
         if count is None:
-            if is_whole and tokens.estimate(reply.text) * SURE <= budget:
+            if is_whole and _estimate(reply) * SURE <= budget:
                 return reply
             from eyespan import tokens_by_word
 
@@ -121,6 +123,11 @@ def _show_counted(
     if best.structured is not None:
         best.structured["tokens"] = best_cost
     return best
+
+
+def _estimate(reply: Reply) -> int:
+    """Return the estimate of a reply, which its result object has."""
+    return tokens.estimate(reply.text) if reply.structured is None else reply.structured["tokens"]
 
 
 def _is_late(context: CallContext) -> bool:
@@ -154,22 +161,23 @@ def _reply(
         lines += [own_lines.words(f"{noun}left out, over the budget of {budget}:"), *map(own_lines.entry, left)]
         lines += later_lines
         left = [*left, *later]
-    text = own_lines.write(lines, own_lines.sign_for(lines))
-    structured: dict[str, Any] = {
-        "parts": [one.facts for one in shown],
-        "tokens": tokens.estimate(text),
-        "budget": budget,
-    }
-    if left:
-        structured["left_out"] = left
-    if any("changed_during_read" in one.facts for one in shown):
-        structured["changed_during_read"] = True
-    failed = shown[0].error if not left and all(one.error is not None for one in shown) else None
-    error = None if failed is None else ReplyError(failed.code, text)
-    blocks = [block for one in shown for block in one.blocks]
+    sign = own_lines.sign_for(lines)
+    if len(shown) == 1 and shown[0].written and sign == own_lines.SIGN and not left:
+        text, cost = shown[0].written, shown[0].facts["tokens"]
+    else:
+        text = own_lines.write(lines, sign)
+        cost = tokens.estimate(text)
+    structured: dict[str, Any] = {"parts": [one.facts for one in shown], "tokens": cost, "budget": budget}
     measures: dict[str, Any] = {"lines": sum([one.facts.get("lines", 0) for one in shown])}
     if left:
+        structured["left_out"] = left
         measures["left_out"] = list(left)
+    if [one for one in shown if "changed_during_read" in one.facts]:
+        structured["changed_during_read"] = True
+    has_failed = not left and None not in [one.error for one in shown]
+    failed = shown[0].error if has_failed else None
+    error = None if failed is None else ReplyError(failed.code, text)
+    blocks = [block for one in shown for block in one.blocks]
     return Reply((TextContent(text), *blocks), None if error is not None else structured, error, (), measures)
 
 
@@ -179,10 +187,17 @@ class Files:
     def __init__(self, engine: Engine, context: CallContext, dialect: Native, documents: frozenset[str]) -> None:
         self.engine = engine
         self.context = context
-        self.suggestions = Suggestions(engine, context)
+        self._suggestions: Suggestions | None = None
         self._encoding = dialect.encoding or "auto"
         self._documents = documents
         self._opened: dict[tuple[str, str, str], Opened] = {}
+
+    @property
+    def suggestions(self) -> Suggestions:
+        """Return the suggestions for wrong paths, made with the first of them."""
+        if self._suggestions is None:
+            self._suggestions = Suggestions(self.engine, self.context)
+        return self._suggestions
 
     def open(self, target: Target) -> Opened:
         """Open the file of a target, or return it if it is open already. Raises: ReadError."""
@@ -228,7 +243,7 @@ def _plan_ask(ask: Ask, args: NativeArgs, view: View, files: Files) -> Sequence[
         return _plan(target, args, view, files)
 
     try:
-        return [resolve(ask.readings, take, files.suggestions.exists)]
+        return [resolve(ask.readings, take, lambda path: files.suggestions.exists(path))]
     except (errors.Cancelled, errors.TimedOut):
         raise
     except (errors.StoreFailure, errors.Changed) as error:
@@ -377,7 +392,7 @@ def _plan_text(opened: Opened, target: Target, args: NativeArgs, view: View, not
         return OutlineItem(text, target, view)
     match piece:
         case None:
-            wanted = Wanted(is_whole=True)
+            wanted = WHOLE
         case Ranges((Tail(count),)) if (tail := _plan_tail(text, bare, count, view, note)) is not None:
             return tail
         case Ranges(ranges):

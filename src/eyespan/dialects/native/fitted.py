@@ -6,8 +6,8 @@ from eyespan import tokens
 from eyespan.dialects.native import own_lines, redaction, text_facts
 from eyespan.dialects.native.gutter import Row, Run, count_fitting, starts_after_gap
 from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS
-from eyespan.dialects.native.rows import extent, place_after
-from eyespan.dialects.native.versions import Digest
+from eyespan.dialects.native.rows import extent, lacks_newline, place_after
+from eyespan.dialects.native.versions import Digest, Version
 from eyespan.dialects.pieces import AROUND_LINES
 from eyespan.model import CharRange
 from eyespan.record import record, replace
@@ -69,8 +69,8 @@ def fit(frame: Frame, loaded: Loaded, max_tokens: int, outline: Outline | None) 
 
 def _fit(frame: Frame, loaded: Loaded, max_tokens: int | None, outline: Outline | None) -> Fitted:
     held, held_hash = _held(frame, loaded)
-    rows: Sequence[Row] | Run = loaded.rows[held:]
-    texts: Sequence[str] = loaded.texts[held:]
+    rows: Sequence[Row] | Run = loaded.rows[held:] if held else loaded.rows
+    shown = None if loaded.shown is None else loaded.shown[held:]
     lines: list[str] = []
     if held:
         lines.append(own_lines.header(f"{_header(frame, loaded, loaded.rows[:held], held_hash)} unchanged"))
@@ -93,13 +93,16 @@ def _fit(frame: Frame, loaded: Loaded, max_tokens: int | None, outline: Outline 
             listed = _listed(frame, outline, int(room * OUTLINE_SHARE))
             room = max(LEAST_TOKENS, room - tokens.estimate(own_lines.write(listed)) - LEFT_TOKENS * bool(listed))
         rows, texts, left = _fitting_rows(frame, loaded, held, room)
-    value = digest(frame.key, rows, texts)
+        shown = texts if loaded.shown is not None or not isinstance(rows, Run) else None
+    value = digest(frame.key, rows, shown)
     lines.append(own_lines.header(_header(frame, loaded, rows, value)))
-    formatted = frame.style.format(rows, texts)
     if isinstance(rows, Run):
-        lines += formatted
+        if shown is None and frame.style.every:
+            lines.append(own_lines.Rows(frame.style.write(rows)))
+        else:
+            lines += frame.style.format(rows, shown)
     else:
-        for line, is_after_gap in zip(formatted, starts_after_gap(rows), strict=True):
+        for line, is_after_gap in zip(frame.style.format(rows, shown), starts_after_gap(rows), strict=True):
             if is_after_gap:
                 lines.append(own_lines.GAP)
             lines.append(line)
@@ -273,15 +276,17 @@ def _notes(frame: Frame, loaded: Loaded, rows: Sequence[Row] | Run, held_hash: s
         notes.append(f"{encoding} by {'byte order mark' if found == 'bom' else found}{sure}")
     elif extra.get("bom"):
         notes.append("byte order mark")
-    if not isinstance(rows, Run) or rows.has_cr:
+    if not isinstance(rows, Run) or rows.has_crlf:
         ended = [row for row in rows if row.has_newline]
         with_cr = [row.number for row in ended if row.has_cr]
         notes.append(text_facts.describe_line_ends(with_cr, [row.number for row in ended if not row.has_cr]))
-    last = rows[-1] if rows else None
-    if last is not None and not last.is_cut and not last.has_newline:
+    if lacks_newline(rows):
         notes.append("no newline at the end")
     # Nearly every text has neither, which a look at the whole text shows.
-    text = "\n".join(rows.texts if isinstance(rows, Run) else [row.text for row in rows])
+    if not isinstance(rows, Run):
+        text = "\n".join([row.text for row in rows])
+    else:
+        text = "\n".join(rows.texts) if rows.has_crlf else rows.text
     if text_facts.may_mix_indentation(text):
         notes.append(text_facts.describe_indentation([(row.number, row.text) for row in rows if row.column == 1]))
     if text_facts.may_hide(text):
@@ -303,22 +308,26 @@ def _notes(frame: Frame, loaded: Loaded, rows: Sequence[Row] | Run, held_hash: s
 # --- what the caller holds -------------------------------------------------------------------------------------------
 
 
-def numbered_texts(rows: Sequence[Row] | Run) -> Sequence[tuple[int, str]]:
-    """Return the number and the text of each row."""
+def version_of(rows: Sequence[Row] | Run) -> Version:
+    """Return the version of a file that these rows are."""
     if isinstance(rows, Run):
-        return list(enumerate(rows.texts, rows.first))
-    return [(row.number, row.text) for row in rows]
+        return Version.of(range(rows.first, rows.first + rows.count), rows.texts)
+    return Version.of([row.number for row in rows], [row.text for row in rows])
 
 
-def digest(key: str, rows: Sequence[Row] | Run, texts: Sequence[str]) -> str:
-    """Return the hash of these rows as they are shown."""
+def digest(key: str, rows: Sequence[Row] | Run, shown: Sequence[str] | None = None) -> str:
+    """Return the hash of these rows as they are shown; without texts to show, their own are."""
     state = Digest(key)
     following = 0
     if isinstance(rows, Run):
         if rows and rows.first != following:
             state.start(rows.first, rows.column)
-        state.add_all(texts)
+        if shown is not None or rows.has_crlf:
+            state.add_all(rows.texts if shown is None else shown)
+        else:
+            state.add_lines(rows.data, is_open=not rows.has_newline and rows.count > 0)
         return state.value()
+    texts = [row.text for row in rows] if shown is None else shown
     for row, text in zip(rows, texts, strict=True):
         if row.number != following:
             state.start(row.number, row.column)
@@ -350,10 +359,10 @@ def _changes(frame: Frame, rows: Sequence[Row] | Run, held_hash: str) -> list[st
     view = frame.view
     if not view.known:
         return []
-    lines = numbered_texts(rows)
+    version = version_of(rows)
     found = []
     for value in sorted(view.known - {held_hash}):
-        changes = view.versions.changes(frame.key, value, lines)
+        changes = view.versions.changes(frame.key, value, version)
         if changes is not None:
             found.append(f"changed since #{value}: {changes}")
     return found

@@ -9,6 +9,7 @@ standard library, over the bare text: 4 %; a number on every line takes 15 % and
 
 from __future__ import annotations
 
+from eyespan import _native
 from eyespan.record import record
 from eyespan.search import first_true
 
@@ -40,40 +41,71 @@ class Row:
 
 
 class Run:
-    """Rows without a gap between them, held as columns. A `Row` is made when it is asked for, which is seldom.
+    """Rows without a gap between them, held as the bytes of their lines. A `Row` is made when it is asked for.
 
-    Only the first row can start within its line, and only the last can be cut or lack a line feed.
+    That is seldom: the rows of most answers are hashed and formatted together. Only the first row can start within its
+    line, and only the last can be cut or lack a line feed.
     """
 
-    __slots__ = ("column", "first", "has_cr", "has_newline", "is_cut", "texts")
+    __slots__ = ("_has_cr", "_text", "_texts", "column", "count", "data", "first", "has_crlf", "has_newline", "is_cut")
 
-    def __init__(
-        self,
-        first: int,
-        texts: Sequence[str],
-        *,
-        column: int = 1,
-        has_cr: Sequence[bool] = (),
-        is_cut: bool = False,
-        has_newline: bool = True,
-    ) -> None:
+    def __init__(self, first: int, data: bytes, count: int, *, column: int = 1, is_cut: bool = False) -> None:
         self.first = first
         """The number of the first row."""
-        self.texts = texts
+        self.data = data
+        """The lines with their terminators, in UTF-8."""
+        self.count = count
+        """The number of rows."""
         self.column = column
         """The character that the first row starts with."""
-        self.has_cr = has_cr
-        """For each row, if a carriage return precedes its line feed; empty if that is so for none."""
         self.is_cut = is_cut
         """The last line continues after its text."""
-        self.has_newline = has_newline
+        self.has_newline = data.endswith(b"\n")
         """A line feed ends the last line."""
+        self.has_crlf = b"\r" in data and b"\r\n" in data  # one byte is found ten times as fast as two
+        """A carriage return precedes the line feed of any row."""
+        self._text: str | None = None
+        self._texts: Sequence[str] | None = None
+        self._has_cr: Sequence[bool] = ()
+
+    @property
+    def text(self) -> str:
+        """Return the lines with their terminators."""
+        if self._text is None:
+            self._text = self.data.decode("utf-8", "replace")
+        return self._text
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """Return the rows without their terminators."""
+        if self._texts is None:
+            self._split()
+        assert self._texts is not None
+        return self._texts
+
+    @property
+    def has_cr(self) -> Sequence[bool]:
+        """Return for each row if a carriage return precedes its line feed; nothing if that is so for none."""
+        if self._texts is None and self.has_crlf:
+            self._split()
+        return self._has_cr
+
+    def _split(self) -> None:
+        lines = self.text.split("\n") if self.count else []
+        if self.has_newline and lines:
+            lines.pop()
+        if self.has_crlf:
+            has_cr = [line.endswith("\r") for line in lines]
+            has_cr[-1] = has_cr[-1] and self.has_newline
+            lines = [line[:-1] if is_marked else line for line, is_marked in zip(lines, has_cr, strict=True)]
+            self._has_cr = has_cr
+        self._texts = lines
 
     def __len__(self) -> int:
-        return len(self.texts)
+        return self.count
 
     def __iter__(self) -> Iterator[Row]:
-        for at in range(len(self.texts)):
+        for at in range(self.count):
             yield self[at]
 
     if TYPE_CHECKING:
@@ -84,17 +116,19 @@ class Run:
         def __getitem__(self, at: slice) -> Run: ...
 
     def __getitem__(self, at: int | slice) -> Row | Run:
-        count = len(self.texts)
+        count = self.count
         if isinstance(at, slice):
             start, stop, _ = at.indices(count)
-            is_to_end = stop == count
+            if stop <= start:
+                return Run(self.first + start, b"", 0, column=1 if start else self.column)
+            from_byte = _native.nth(self.data, start) if start else 0
+            to_byte = _native.nth(self.data, stop) if stop < count else len(self.data)
             return Run(
                 self.first + start,
-                self.texts[start:stop],
+                self.data[from_byte:to_byte],
+                stop - start,
                 column=1 if start else self.column,
-                has_cr=self.has_cr[start:stop],
-                is_cut=self.is_cut and is_to_end,
-                has_newline=self.has_newline or not is_to_end,
+                is_cut=self.is_cut and stop == count,
             )
         text = self.texts[at]
         at += count if at < 0 else 0
@@ -117,11 +151,21 @@ class Style:
     every: int = EVERY
     """Each line whose number this divides is numbered; 1: all, 0: none and no gutter."""
 
-    def format(self, rows: Sequence[Row] | Run, shown: Sequence[str]) -> list[str]:
-        """Return one string for each row: its gutter and the text shown for it."""
+    def write(self, rows: Run) -> str:
+        """Return all rows with their gutters as one text. For a style without a gutter there is only `format`."""
+        lines = _native.gutter(rows.data or b"\n" * rows.count, rows.first, self.every, self.separator)
+        if rows.column > 1 and rows.count:
+            digits = len(f"{rows.first}")
+            return f"{lines[:digits]}:{rows.column}{lines[digits:]}"
+        return lines
+
+    def format(self, rows: Sequence[Row] | Run, shown: Sequence[str] | None = None) -> list[str]:
+        """Return one string for each row: its gutter and the text shown for it; None: its own."""
         every, separator = self.every, self.separator
         if isinstance(rows, Run):
-            return self._format_run(rows, shown)
+            return self._format_run(rows, rows.texts if shown is None else shown)
+        if shown is None:
+            shown = [row.text for row in rows]
         lines: list[str] = []
         for row, text, is_after_gap in zip(rows, shown, starts_after_gap(rows), strict=True):
             number = row.number

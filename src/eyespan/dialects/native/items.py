@@ -54,6 +54,8 @@ class Shown:
     """Selectors of what did not fit."""
     error: ReplyError | None = None
     blocks: tuple[Content, ...] = ()
+    written: str = ""
+    """The lines as text, whose estimate is `tokens` of the facts; "": to be written."""
 
 
 @record

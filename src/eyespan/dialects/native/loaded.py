@@ -6,7 +6,7 @@ from eyespan.dialects.native import redaction
 from eyespan.dialects.native.gutter import Row, Run
 from eyespan.dialects.native.items import counted
 from eyespan.dialects.native.rows import merged, rows_of
-from eyespan.dialects.native.wanted import Wanted
+from eyespan.dialects.native.wanted import WHOLE, Wanted
 from eyespan.model import CharRange, Tail
 from eyespan.record import record, replace
 
@@ -30,8 +30,8 @@ class Loaded:
     """With ranges in file order that do not overlap."""
     facts: Facts
     rows: Sequence[Row] | Run
-    texts: Sequence[str]
-    """The text shown for each row: its own, or with secrets replaced."""
+    shown: Sequence[str] | None
+    """The text shown for each row, with secrets replaced; None: its own."""
     secrets: tuple[list[redaction.Secret], ...] | None
     """The secrets of each row, where they are looked for."""
     is_complete: bool
@@ -40,6 +40,13 @@ class Loaded:
     extra: dict[str, Any]
     has_changed: bool
     notes: tuple[str, ...]
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """Return the text shown for each row."""
+        if self.shown is not None:
+            return self.shown
+        return self.rows.texts if isinstance(self.rows, Run) else [row.text for row in self.rows]
 
 
 def load(text: Text, wanted: Wanted, max_chars: int, *, redacts: bool) -> Loaded:
@@ -58,21 +65,19 @@ def load(text: Text, wanted: Wanted, max_chars: int, *, redacts: bool) -> Loaded
         if not total:
             reading.note_empty(1, 0)
     else:
-        ranges = (CharRange(),) if wanted.is_whole else tuple(merged(wanted.ranges))
+        ranges = WHOLE.ranges if wanted.is_whole else tuple(merged(wanted.ranges))
         is_complete = _read_ranges(reading, ranges, max_chars)
     rows = reading.rows
     secrets = _secrets(text, rows) if redacts else None
-    texts: Sequence[str]
-    if secrets is None:
-        texts = rows.texts if isinstance(rows, Run) else [row.text for row in rows]
-    else:
+    shown = None
+    if secrets is not None:
         rows = _without_open_end(rows)
-        texts = [redaction.redacted(row.text, found) for row, found in zip(rows, secrets, strict=True)]
+        shown = [redaction.redacted(row.text, found) for row, found in zip(rows, secrets, strict=True)]
     return Loaded(
-        wanted=replace(wanted, ranges=ranges),
+        wanted=wanted if wanted.ranges == ranges else replace(wanted, ranges=ranges),
         facts=text.facts,
         rows=rows,
-        texts=texts,
+        shown=shown,
         secrets=None if secrets is None else tuple(secrets),
         is_complete=is_complete,
         total_lines=reading.total_lines,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from eyespan import _native
 from eyespan.dialects.native.gutter import Row, Run, starts_after_gap
 from eyespan.model import CharRange, Lines, TextPart
 
@@ -24,20 +25,11 @@ def as_selector_range(wanted: CharRange) -> Range:
 def rows_of(part: TextPart) -> Run:
     """Return the lines of a text part, without their terminators."""
     if not part.line_count:
-        return Run(part.first_line, [])
-    text = part.data.decode("utf-8", "replace")
-    lines = text.split("\n")
-    last = lines.pop()
-    has_cr: list[bool] = []
-    if "\r\n" in text:
-        has_cr = [line.endswith("\r") for line in lines]
-        lines = [line[:-1] if is_marked else line for line, is_marked in zip(lines, has_cr, strict=True)]
-    if not last and lines:
-        return Run(part.first_line, lines, column=part.column, has_cr=has_cr)
-    lines.append(last)
-    if has_cr:
-        has_cr.append(False)
-    return Run(part.first_line, lines, column=part.column, has_cr=has_cr, is_cut=part.cut_short, has_newline=False)
+        return Run(part.first_line, b"", 0)
+    data = bytes(part.data)
+    is_open = not data.endswith(b"\n")
+    count = _native.count(data) + is_open
+    return Run(part.first_line, data, count, column=part.column, is_cut=part.cut_short and is_open)
 
 
 def merged(ranges: Sequence[CharRange]) -> list[CharRange]:
@@ -65,23 +57,36 @@ def place_after(row: Row) -> tuple[int, int]:
     return (row.number, row.column + len(row.text)) if row.is_cut else (row.number + 1, 1)
 
 
+def lacks_newline(rows: Sequence[Row] | Run) -> bool:
+    """Return True if the last row is the end of the file and no line feed ends it."""
+    if not rows:
+        return False
+    last = rows if isinstance(rows, Run) else rows[-1]
+    return not last.is_cut and not last.has_newline
+
+
 def runs(rows: Sequence[Row] | Run) -> list[CharRange]:
     """Return one range for each run of rows without a gap."""
+    if isinstance(rows, Run):
+        return [CharRange(rows.first, rows.column, rows.first + rows.count - 1)] if rows.count else []
     return [CharRange(run[0].number, run[0].column, run[-1].number) for run in _split(rows)]
 
 
-def _split(rows: Sequence[Row] | Run) -> list[Sequence[Row]] | list[Run]:
+def _split(rows: Sequence[Row]) -> list[Sequence[Row]]:
     """Return the rows in runs without a gap."""
     if not rows:
         return []
-    if isinstance(rows, Run):
-        return [rows]
     starts = [at for at, is_after_gap in enumerate(starts_after_gap(rows)) if is_after_gap or not at]
     return [rows[start:end] for start, end in zip(starts, [*starts[1:], len(rows)], strict=True)]
 
 
 def extent(rows: Sequence[Row] | Run) -> str:
     """Return the lines shown, with the character where a line is shown in part: `1-12`, `1:2001-1:4000`, `1-5,9`."""
+    if isinstance(rows, Run):
+        if rows.is_cut or not rows.count:
+            return extent(list(rows))
+        start = f"{rows.first}:{rows.column}" if rows.column > 1 else f"{rows.first}"
+        return start if rows.count == 1 and rows.column == 1 else f"{start}-{rows.first + rows.count - 1}"
     parts = []
     for run in _split(rows):
         first, last = run[0], run[-1]

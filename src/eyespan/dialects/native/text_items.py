@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eyespan import tokens
 from eyespan.dialects.native import own_lines
-from eyespan.dialects.native.fitted import Fitted, Frame, fit, fit_all, numbered_texts
+from eyespan.dialects.native.fitted import Fitted, Frame, fit, fit_all, version_of
 from eyespan.dialects.native.gutter import Run
 from eyespan.dialects.native.items import Shown
 from eyespan.dialects.native.loaded import load
@@ -90,11 +90,13 @@ class TextItem:
         self._full: Fitted | None = None
         self._outline: Outline | None = None
         self._has_outline = False
+        self._full_text = ""
         self._full_cost = 0
         self._text_need = view.budget + 1
         if loaded.is_complete:
             self._full = fit_all(self._frame, loaded)
-            self._full_cost = tokens.estimate(own_lines.write(self._full.lines))
+            self._full_text = own_lines.write(self._full.lines)
+            self._full_cost = tokens.estimate(self._full_text)
             self._text_need = self._full_cost + 1 + self._match_tokens()
 
     def need(self) -> int:
@@ -111,7 +113,7 @@ class TextItem:
             return replace(self._show_text(max(max_tokens - cost, max_tokens // 2)), blocks=blocks)
         shown = self._show_text(max_tokens)
         note = own_lines.note(f"{len(blocks)} images are not shown; a cell alone comes with its own")
-        return replace(shown, lines=(*shown.lines, note))
+        return replace(shown, lines=(*shown.lines, note), written="")
 
     def _show_text(self, max_tokens: int) -> Shown:
         loaded, frame = self._loaded, self._frame
@@ -120,9 +122,12 @@ class TextItem:
             outline = self._symbols() if loaded.wanted.is_whole else None
             fitted = fit(frame, loaded, max_tokens - self._match_tokens(), outline)
         notes = self._match_notes(fitted)
-        lines = [*fitted.lines, *notes]
-        is_full = fitted is self._full and not notes
-        cost = self._full_cost if is_full else tokens.estimate(own_lines.write(lines))
+        lines = (*fitted.lines, *notes)
+        if fitted is self._full and not notes:
+            written, cost = self._full_text, self._full_cost
+        else:
+            written = own_lines.write(lines)
+            cost = tokens.estimate(written)
         left = self._left(fitted)
         following = left[0] if left else None
         facts: dict[str, Any] = {
@@ -139,8 +144,10 @@ class TextItem:
         if fitted.is_unchanged:
             facts["unchanged"] = True
         elif fitted.rows:
-            self._view.versions.keep(frame.key, fitted.hash, numbered_texts(fitted.rows))
-        return Shown(tuple(lines), facts, left)
+            versions = self._view.versions
+            if (frame.key, fitted.hash) not in versions:
+                versions.keep(frame.key, fitted.hash, version_of(fitted.rows))
+        return Shown(lines, facts, left, written=written)
 
     def _symbols(self) -> Outline | None:
         """Return the outline of the text, found once: an item is shown several times until the budget is filled."""

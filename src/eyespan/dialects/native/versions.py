@@ -50,6 +50,10 @@ class Digest:
         """Add several lines; the hash is the same as after adding each."""
         self._state.update("\n".join([*texts, ""]).encode("utf-8", "surrogatepass"))
 
+    def add_lines(self, data: bytes, *, is_open: bool) -> None:
+        """Add several lines in UTF-8 with their line feeds; `is_open`: the last one has none."""
+        self._state.update(data + b"\n" if is_open else data)
+
     def value(self) -> str:
         """Return the hash of all text so far."""
         return f"{int.from_bytes(self._state.digest(), 'big') % 10**DIGITS:0{DIGITS}}"
@@ -74,16 +78,15 @@ class Version:
     answers would prevent a server from returning memory to the system.
     """
 
-    numbers: array[int]
+    numbers: array[int] | range
     hashes: array[int]
 
     @classmethod
-    def of(cls, lines: Iterable[tuple[int, str]]) -> Version:
-        """Return the version of numbered lines."""
+    def of(cls, numbers: Sequence[int], texts: Sequence[str]) -> Version:
+        """Return the version of these lines."""
         from array import array
 
-        pairs = list(lines)
-        return cls(array("q", [number for number, _ in pairs]), array("q", [hash(text) for _, text in pairs]))
+        return cls(numbers if isinstance(numbers, range) else array("q", numbers), array("q", [*map(hash, texts)]))
 
 
 class Versions:
@@ -97,12 +100,13 @@ class Versions:
         self._line_count = 0
         self._lock = allocate_lock()
 
-    def keep(self, path: str, value: str, lines: Iterable[tuple[int, str]]) -> None:
+    def __contains__(self, key: tuple[str, str]) -> bool:
+        """Return True if the version of a path and a hash is in the cache."""
+        return key in self._versions
+
+    def keep(self, path: str, value: str, version: Version) -> None:
         """Add what was shown under this hash; drop the oldest versions if there are too many lines."""
         key = (path, value)
-        if key in self._versions:
-            return
-        version = Version.of(lines)
         with self._lock:
             if key in self._versions or len(version.numbers) > self.max_lines:
                 return
@@ -111,15 +115,15 @@ class Versions:
             while self._line_count > self.max_lines:
                 self._line_count -= len(self._versions.pop(next(iter(self._versions))).numbers)
 
-    def changes(self, path: str, value: str, lines: Sequence[tuple[int, str]]) -> str | None:
+    def changes(self, path: str, value: str, new: Version) -> str | None:
         """Return the lines that differ from the version of that hash, as text.
 
         None if that version is not in the cache, or starts at another line.
         """
-        version = self._versions.get((path, value))
-        if version is None or not lines or not version.numbers or version.numbers[0] != lines[0][0]:
+        old = self._versions.get((path, value))
+        if old is None or not new.numbers or not old.numbers or old.numbers[0] != new.numbers[0]:
             return None
-        return _described(_differences(version, Version.of(lines)))
+        return _described(_differences(old, new))
 
 
 Difference = tuple[int, int, int]

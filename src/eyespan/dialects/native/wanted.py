@@ -38,6 +38,9 @@ class Wanted:
     """The last line that is searched; None: that of the file."""
 
 
+WHOLE = Wanted((CharRange(),), is_whole=True)
+
+
 def want_ranges(text: Text, ranges: Sequence[Range]) -> Wanted:
     """Return what these ranges mean in the text; without any, all of it.
 
