@@ -212,7 +212,10 @@ class Workspace:
         )
 
     def close(self) -> None:
-        """Close the roots. Tools of this workspace cannot read afterwards."""
+        """Close the roots. Tools of this workspace cannot read afterwards.
+
+        A copy (`copy.deepcopy`) is the workspace itself, because frameworks copy their arguments: it is closed too.
+        """
         for root in self.roots:
             root.close()
 

@@ -205,7 +205,7 @@ def test_a_closed_standard_output_is_no_traceback(words, directory):
 
 
 def test_a_legacy_code_page_gets_escapes(directory):
-    (directory / "log").write_text(json.dumps(ENTRY) + "\n")
+    (directory / "log").write_text(json.dumps({**ENTRY, "canonical": "a\u2588"}) + "\n")
     run = subprocess.run(
         [sys.executable, "-m", "eyespan", "audit", "log"],
         env={"PYTHONIOENCODING": "cp1252"}, capture_output=True, cwd=directory, text=True, encoding="cp1252",

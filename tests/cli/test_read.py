@@ -132,6 +132,10 @@ def test_a_terminal_gets_long_lines_shortened(directory):
     assert seen == f"     1\t{'x' * 2000}... [line of 300000 characters]\n     2\tend\n"
 
 
+MAX_MODULES = 35
+"""Modules of the package that a plain read imports. Each takes 80 us, and they are half of the time of a start."""
+
+
 def test_reading_imports_no_slow_module(directory):
     code = "import sys; old = set(sys.modules); from eyespan.cli.main import main; main(['read', 'poem.txt'])"
     code += "; print(*sorted(set(sys.modules) - old), sep='\\n', file=sys.stderr)"
@@ -144,6 +148,8 @@ def test_reading_imports_no_slow_module(directory):
     outside = [name for name in imported if name.partition(".")[0] not in {*sys.stdlib_module_names, "eyespan"}]
     assert "eyespan.engine" in imported
     assert outside == []
+    assert {"eyespan.cli.selected", "eyespan.selectors", "eyespan.cli.pager"} & imported == set()
+    assert len([name for name in imported if name.startswith("eyespan")]) <= MAX_MODULES
 
 
 @pytest.mark.parametrize(
@@ -170,7 +176,7 @@ def test_documents_can_be_shown_raw_and_pages_as_documents(eyespan):
 
 
 def test_progress_renews_the_deadline():
-    watch = read._Progress("big.log")
+    watch = read.Progress("big.log")
     watch.context = CallContext(0.05)
     end = watch.context.left()
 

@@ -37,6 +37,8 @@ OPTIONS = {
 MAX_ROWS = 10
 """Rows in each table of the summary."""
 BARS = "▁▂▃▄▅▆▇█"
+PLAIN_BARS = ".:-=+*%#"
+"""The bars where standard output has an encoding without the others."""
 CHART_COLUMNS = 48
 
 
@@ -211,7 +213,16 @@ class Summary:
 
 
 def _bars(counts: Iterable[int], highest: int) -> str:
-    return "".join(BARS[(count * len(BARS) - 1) // highest] if count else " " for count in counts)
+    bars = BARS if _can_print(BARS) else PLAIN_BARS
+    return "".join(bars[(count * len(bars) - 1) // highest] if count else " " for count in counts)
+
+
+def _can_print(text: str) -> bool:
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _whole_seconds(time: str) -> str:

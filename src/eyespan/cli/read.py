@@ -10,18 +10,17 @@ from eyespan.cli.options import COMMON, Arguments, Option, UsageError, one_of
 from eyespan.context import CallContext
 from eyespan.dialects.terminal import MAX_LINE_CHARS, Terminal
 from eyespan.escape import visible
-from eyespan.model import Limits, Lines, NotePart, ReadRequest, Tail, TextPart
+from eyespan.model import Limits, ReadRequest, TextPart
 from eyespan.record import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
+    from collections.abc import Iterator
 
+    from eyespan.cli.selected import Selected
     from eyespan.dialects.json_lines import JsonLines
-    from eyespan.model import CharRange, Part
+    from eyespan.model import Part
     from eyespan.opened import Opened
-    from eyespan.selectors import Range, Ranges, Target
     from eyespan.workspace import Workspace
 
 HELP = """\
@@ -61,10 +60,6 @@ be read; 2 for wrong usage.
 LEAVES_AT_ONCE = True
 RENEWING_BYTES = 1 << 20
 """Progress that counts as an answer: a person may wait for a long scan, but not for a byte a second."""
-MAX_PAGES = 10_000
-MAX_NEAR = 20
-"""The similar paths that are listed after an error."""
-
 
 OPTIONS = {
     "options": (
@@ -109,7 +104,7 @@ def main(arguments: Arguments) -> int:
     else:
         numbers = values.get("numbers", True)
         printer = Terminal(_write, has_numbers=numbers, is_terminal=terminal, is_colored=colored)
-    reader = _Reader(workspace, printer, terminal, documents, needs_numbers=values.get("numbers", False))
+    reader = Reader(workspace, printer, terminal, documents, needs_numbers=values.get("numbers", False))
     try:
         return 1 if sum([not reader.show(path, headed=len(paths) > 1) for path in paths]) else 0
     finally:
@@ -125,7 +120,7 @@ def _document_kinds(choice: str) -> frozenset[str]:
     return shown | kinds.sources() if choice == "all" else shown
 
 
-class _Reader:
+class Reader:
     """Reads what the arguments name and writes it to standard output."""
 
     def __init__(
@@ -137,8 +132,8 @@ class _Reader:
         *,
         needs_numbers: bool = False,
     ) -> None:
-        self._workspace = workspace
-        self._needs_numbers = needs_numbers
+        self.workspace = workspace
+        self.needs_numbers = needs_numbers
         """The person asked for line numbers, whatever they cost."""
         self._documents = documents
         self._limits = Limits()
@@ -147,13 +142,13 @@ class _Reader:
         self._is_terminal = terminal
         self._printer = printer
         self._is_colored = isinstance(printer, Terminal) and printer.is_colored
-        self._near: tuple[str, ...] = ()
+        self.near: tuple[str, ...] = ()
         """Paths that the last wrong path may mean."""
 
     def show(self, text: str, headed: bool) -> bool:
         """Show one argument; return False if it could not be read, with the reason on standard error."""
         self._printer.start(text)
-        self._near = ()
+        self.near = ()
         if text != "-" and not text.startswith(("-:", "-!/")):
             return self._show_file(text, text, headed)
         from eyespan.cli.standard_input import NAME, StandardInput
@@ -161,7 +156,7 @@ class _Reader:
 
         try:
             with StandardInput() as directory, Workspace(directory) as own:
-                reader = _Reader(own, self._printer, self._is_terminal, self._documents)
+                reader = Reader(own, self._printer, self._is_terminal, self._documents)
                 return reader._show_file(NAME + text[1:], text, headed)
         except OSError as error:
             failure = errors.from_os_error(error, "")
@@ -169,8 +164,8 @@ class _Reader:
 
     def _show_file(self, text: str, label: str, headed: bool) -> bool:
         try:
-            with _Progress(label) as progress:
-                context = progress.context = CallContext(self._workspace.engine.deadline_seconds, progress)
+            with Progress(label) as progress:
+                context = progress.context = CallContext(self.workspace.engine.deadline_seconds, progress)
                 try:
                     self._exact(text, label, context, progress, headed)
                 except (
@@ -183,10 +178,15 @@ class _Reader:
                 ):
                     raise
                 except errors.ReadError as error:
-                    self._forgive(text, label, error, context, progress, headed)
+                    self._selected().forgive(text, label, error, context, progress, headed)
         except errors.ReadError as error:
             return self._report(label, error, self._advice(error))
         return True
+
+    def _selected(self) -> Selected:
+        from eyespan.cli.selected import Selected
+
+        return Selected(self)
 
     def _report(self, label: str, error: errors.ReadError, message: str) -> bool:
         sys.stdout.flush()
@@ -194,202 +194,39 @@ class _Reader:
         self._printer.error(error, message)
         return False
 
-    def _list(self, text: str, label: str, context: CallContext, headed: bool) -> None:
+    def list_names(self, text: str, label: str, context: CallContext, headed: bool) -> None:
         """Show the names in a directory. Raises: ReadError."""
         try:
-            listing = self._workspace.engine.list(text, context)
+            listing = self.workspace.engine.list(text, context)
         except errors.OutsideRoot:
             path = self._below_everything(text)
             if path is None:
                 raise
-            listing = self._workspace.engine.list(path, context)
+            listing = self.workspace.engine.list(path, context)
         if headed:
             self._printer.header(label)
         self._printer.listing(listing)
 
-    def _exact(self, text: str, label: str, context: CallContext, progress: _Progress, headed: bool) -> None:
+    def _exact(self, text: str, label: str, context: CallContext, progress: Progress, headed: bool) -> None:
         """Show the file that a text names, with or without a selector. Raises: ReadError."""
         try:
-            opened = self._open_file(text, context)
+            opened = self.open_file(text, context)
         except errors.NotRegular as failure:
             if failure.what != "directory":
                 raise
-            self._list(text, label, context, headed)
+            self.list_names(text, label, context, headed)
         except (errors.SystemFailure, errors.InvalidPath) as missing:
-            self._resolve(text, missing, context, progress, headed)
+            self._selected().resolve(text, missing, context, progress, headed)
         else:
             with opened:
                 if opened.kind.layout in ("text", "notes"):  # the usual case, without the grammar of selectors
-                    self._write_parts(_whole(opened), label, progress, headed, opened)
+                    self.write_parts(_whole_parts(opened), label, progress, headed, opened)
                     return
                 from eyespan.selectors import Target
 
-                self._show(opened, Target(text), label, progress, headed)
+                self._selected().show(opened, Target(text), label, progress, headed)
 
-    def _forgive(
-        self,
-        text: str,
-        label: str,
-        failure: errors.ReadError,
-        context: CallContext,
-        progress: _Progress,
-        headed: bool,
-    ) -> None:
-        """Show what a text means that is no selector, after a note about it. Raises: ReadError."""
-        from eyespan.dialects.native.suggestions import Suggestions
-        from eyespan.selectors import Target, readings, write_target
-        from eyespan.selectors.forgive import (
-            better_error,
-            describe_reading,
-            forgive,
-            is_vague,
-            likely_path,
-            may_forgive,
-        )
-
-        if not may_forgive(failure):
-            raise failure
-        suggestions = Suggestions(self._workspace.engine, context)
-        opened: list[Opened] = []
-
-        def take(target: Target) -> Callable[[bool], None]:
-            name = write_target(target)
-            try:
-                one = self._open(target, context)
-            except errors.NotRegular as failure:
-                if failure.what != "directory" or target != Target(target.path):
-                    raise
-                return lambda headed: self._list(target.path, name, context, headed)
-            opened.append(one)
-            parts = self._parts(one, target)
-            # The first part shows that the file has what the target selects of it.
-            first = next(parts, None)
-            shown = iter(()) if first is None else _with_first(first, parts)
-            return lambda headed: self._write_parts(shown, name, progress, headed, one)
-
-        try:
-            try:
-                found, missing = forgive(text, take, lambda path: suggestions.locate(path).certain)
-            except (errors.TimedOut, errors.Cancelled):
-                raise
-            except errors.ReadError as error:
-                better = better_error(failure, error, readings(text))
-                if is_vague(better) and not isinstance(better, errors.OutsideRoot):
-                    self._near = tuple(suggestions.near(likely_path(readings(text)))[:MAX_NEAR])
-                raise better from None
-            progress.clear()
-            sys.stdout.flush()
-            note = describe_reading([target for target, _ in found], missing)
-            print(f"eyespan: {visible(label)}: {visible(note)}", file=sys.stderr)
-            for _, show in found:
-                show(headed or len(found) > 1)
-        finally:
-            for one in opened:
-                one.close()
-
-    def _resolve(
-        self, text: str, missing: errors.ReadError, context: CallContext, progress: _Progress, headed: bool
-    ) -> None:
-        """Show what a path followed by a selector names. Raises: ReadError."""
-        from eyespan.selectors import Target, is_missing, readings, resolve
-
-        if not is_missing(missing):
-            raise missing
-        targets = readings(text)[1:]
-        if not targets:
-            raise missing
-
-        def take(target: Target) -> None:
-            if ".." in target.revision:
-                self._show_difference(target, text, context, progress, headed)
-                return
-            try:
-                opened = self._open(target, context)
-            except (errors.NotFound, errors.NotRegular) as failure:
-                if not target.pattern or target.piece is not None or not _names_several(target.path, failure):
-                    raise
-                self._search(target, context, progress)
-                return
-            with opened:
-                self._show(opened, target, text, progress, headed)
-
-        def exists(path: str) -> bool:
-            try:
-                self._open(Target(path), context).close()
-            except errors.TimedOut:
-                raise
-            except errors.ReadError:
-                return False
-            return True
-
-        try:
-            resolve(targets, take, exists)
-        except (errors.NoMember, errors.NoRevision):
-            raise
-        except errors.ReadError as error:
-            raise (missing if is_missing(error) else error) from None
-
-    def _search(self, target: Target, context: CallContext, progress: _Progress) -> None:
-        """Show the lines that match in the files of a directory or of a pattern. Raises: ReadError."""
-        import time
-
-        from eyespan.dialects.native import searches
-        from eyespan.selectors import write_target
-
-        path = target.path.rstrip("/") or "/"
-        below = searches.files_like if "*" in path else searches.files_below
-        end = time.monotonic() + searches.MAX_SECONDS
-        count = 0
-        for searched, one in enumerate(below(path, self._workspace.engine, context)):
-            late = time.monotonic() > end
-            if late or searched >= searches.MAX_FILES or count >= searches.MAX_MATCHING_FILES:
-                print(f"eyespan: {visible(write_target(target))}: stopped at {visible(one.path)}", file=sys.stderr)
-                break
-            context.check()
-            try:
-                with self._open(one, context) as opened:
-                    if opened.kind.is_text:
-                        self._show(opened, replace(one, pattern=target.pattern), one.path, progress, True)
-                        count += 1
-            except (errors.Cancelled, errors.TimedOut):
-                raise
-            except errors.ReadError:
-                continue  # a file that cannot be read has no line that matches
-        if not count:
-            raise errors.NoMatch(target.path, pattern=target.pattern)
-
-    def _show_difference(
-        self, target: Target, text: str, context: CallContext, progress: _Progress, headed: bool
-    ) -> None:
-        """Show the difference between two revisions, nothing if there is none. Raises: ReadError."""
-        from eyespan.dialects.differences import difference, is_difference
-        from eyespan.dialects.pieces import as_char_range, cut_out
-        from eyespan.selectors import Place, Ranges, write_range
-
-        if not is_difference(target):
-            raise errors.NoRevision(target.path, revision=target.revision, reason=f"no revision '{target.revision}'")
-        opened: list[Opened] = []
-
-        def open_file(side: Target) -> Opened:
-            opened.append(self._open(side, context))
-            return opened[-1]
-
-        try:
-            shown, _ = difference(target, open_file)
-        finally:
-            for one in opened:
-                one.close()
-        if not shown:
-            return
-        ranges = target.piece.ranges if isinstance(target.piece, Ranges) else (Lines(),)
-        lines = [one for one in ranges if not isinstance(one, Place)]
-        parts = [(write_range(one), cut_out(shown, as_char_range(one))) for one in lines]
-        self._write_parts(iter(parts), text, progress, headed)
-
-    def _open(self, target: Target, context: CallContext) -> Opened:
-        return self._open_file(target.path, context, member=target.member, revision=target.revision)
-
-    def _open_file(self, asked: str, context: CallContext, *, member: str = "", revision: str = "") -> Opened:
+    def open_file(self, asked: str, context: CallContext, *, member: str = "", revision: str = "") -> Opened:
         request = ReadRequest(
             asked,
             limits=self._limits,
@@ -400,28 +237,24 @@ class _Reader:
             revision=revision,
         )
         try:
-            return self._workspace.engine.open(request, context)
+            return self.workspace.engine.open(request, context)
         except errors.OutsideRoot:
             path = self._below_everything(asked)
             if path is None:
                 raise
-            return self._workspace.engine.open(replace(request, path=path), context)
+            return self.workspace.engine.open(replace(request, path=path), context)
 
     def _below_everything(self, path: str) -> str | None:
         """Return the absolute path of a relative one (`../x`), if every file of the machine may be read; else None."""
-        if os.path.isabs(path) or not any(root.canonical == os.sep for root in self._workspace.roots):
+        if os.path.isabs(path) or not any(root.canonical == os.sep for root in self.workspace.roots):
             return None
         return os.path.realpath(path)
 
-    def _show(self, opened: Opened, target: Target, text: str, progress: _Progress, headed: bool) -> None:
-        """Write what a target selects of an opened file. Raises: ReadError."""
-        self._write_parts(self._parts(opened, target), text, progress, headed, opened)
-
-    def _write_parts(
+    def write_parts(
         self,
         parts: Iterator[tuple[str, Part]],
         text: str,
-        progress: _Progress,
+        progress: Progress,
         headed: bool,
         opened: Opened | None = None,
     ) -> None:
@@ -453,53 +286,11 @@ class _Reader:
         if self._is_terminal:
             print("eyespan: the file is empty", file=sys.stderr)
 
-    def _parts(self, opened: Opened, target: Target) -> Iterator[tuple[str, Part]]:
-        """Yield the parts that a target selects, each with the range it belongs to."""
-        piece = target.piece
-        if target.pattern:
-            from eyespan.dialects.pieces import rows_not_pattern
-
-            rows = rows_not_pattern(target, opened.kind)
-            yield from _matching_parts(opened, target) if rows is None else self._parts(opened, rows)
-            return
-        if piece is None and opened.kind.layout in ("text", "notes"):
-            yield from _whole(opened)
-            return
-        from eyespan.dialects import pieces
-        from eyespan.selectors import Ranges, write_range
-
-        if opened.kind in (kinds.TEXT, kinds.BINARY):
-            if opened.source.is_version and isinstance(piece, Ranges) and not self._needs_numbers:
-                target = replace(target, piece=_without_costly_numbers(opened, piece))
-            yield from _text_parts(opened, target, pieces)
-            return
-        choice = pieces.choose(target.path, opened.kind, piece, max_pages=MAX_PAGES, has_images=False)
-        if choice.as_text or opened.kind.layout == "text":
-            for one in choice.within or (Lines(),):
-                for selection in _selections(one, lambda wanted: _one(opened, wanted, choice), pieces):
-                    document = opened.read(selection, options=choice.options, as_text=choice.as_text)
-                    for part in document.parts:
-                        yield write_range(one), part
-            return
-        document = opened.read(options=choice.options)
-        if not document.parts and "total_pages" in document.extra:
-            total, first = document.extra["total_pages"], choice.options.pdf.first
-            raise errors.PastEnd("", part="page", wanted=str(first), document="the PDF", total=total)
-        if not choice.within:
-            for part in document.parts:
-                yield "", part
-            return
-        notes = [part.text for part in document.parts if isinstance(part, NotePart)]
-        whole = "".join([note if note.endswith("\n") else f"{note}\n" for note in notes])
-        for one in choice.within:
-            for selection in _selections(one, lambda wanted: pieces.cut_out(whole, wanted), pieces):
-                yield write_range(one), pieces.cut_out(whole, pieces.as_char_range(selection))
-
     def _advice(self, error: errors.ReadError) -> str:
         """Return what went wrong and what to do next."""
         match error:
             case errors.OutsideRoot():
-                roots = ", ".join(root.path for root in self._workspace.roots)
+                roots = ", ".join(root.path for root in self.workspace.roots)
                 return f"outside the workspace ({roots}); give --root DIR for the directory it is in, or no --root"
             case errors.PolicyDenied():
                 return f"{error}; a configuration given with --config can allow it"
@@ -507,8 +298,8 @@ class _Reader:
                 return str(error)
             case errors.NoSymbol() if error.suggestions:
                 return f"{error}; similar: {', '.join([visible(name) for name in error.suggestions])}"
-            case errors.NotFound() if self._near:
-                return f"no such file; similar: {', '.join([visible(name) for name in self._near])}"
+            case errors.NotFound() if self.near:
+                return f"no such file; similar: {', '.join([visible(name) for name in self.near])}"
             case errors.NotFound():
                 return "no such file"
             case errors.Binary():
@@ -516,127 +307,10 @@ class _Reader:
         return str(error)
 
 
-def _whole(opened: Opened) -> Iterator[tuple[str, Part]]:
+def _whole_parts(opened: Opened) -> Iterator[tuple[str, Part]]:
     """Yield all parts of a file that is shown as text."""
     for part in opened.stream():
         yield "", part
-
-
-def _with_first(first: tuple[str, Part], others: Iterator[tuple[str, Part]]) -> Iterator[tuple[str, Part]]:
-    yield first
-    yield from others
-
-
-def _without_costly_numbers(opened: Opened, piece: Ranges) -> Ranges:
-    """Return the ranges with last lines that are not numbered, if only many requests to a store could number them."""
-    from eyespan.readers.text import is_count_costly
-    from eyespan.selectors import Ranges
-
-    if not any(isinstance(one, Tail) for one in piece.ranges) or not is_count_costly(opened):
-        return piece
-    print("eyespan: the last lines are not numbered, because that reads all of the file; -n does", file=sys.stderr)
-    return Ranges(tuple([Tail(one.count, numbered=False) if isinstance(one, Tail) else one for one in piece.ranges]))
-
-
-def _text_parts(opened: Opened, target: Target, pieces: Any) -> Iterator[tuple[str, Part]]:
-    """Yield the parts of a text file that a piece selects. Raises: ReadError."""
-    from eyespan.selectors import Enclosing, Named, Ranges, Symbol, Target, write_range, write_target
-
-    match target.piece:
-        case Ranges(ranges):
-            for one in ranges:
-                for selection in _selections(one, lambda wanted: _one(opened, wanted), pieces):
-                    for part in opened.stream(selection):
-                        yield write_range(one), part
-        case Symbol(name) | Named(name, ()):
-            base = write_target(Target(target.path, None, target.member, target.revision))
-            symbols, _, notes = pieces.symbol_ranges(opened, name, base)
-            _print_notes(target, notes)
-            for found in symbols:
-                for part in opened.stream(Lines(found.first, found.last - found.first + 1)):
-                    yield f"{found.first}-{found.last}", part
-        case Enclosing(ranges):
-            base = write_target(Target(target.path, None, target.member, target.revision))
-            around, _, notes = pieces.enclosing_ranges(opened, ranges, base)
-            _print_notes(target, notes)
-            for found in around:
-                for part in opened.stream(Lines(found.first, found.last - found.first + 1)):
-                    yield f"{found.first}-{found.last}", part
-        case piece:
-            raise pieces.no_such_part(target.path, opened.kind, piece)
-
-
-def _names_several(path: str, failure: errors.ReadError) -> bool:
-    """Return True if a path that is no file names several: a directory, or a pattern."""
-    return "*" in path if isinstance(failure, errors.NotFound) else getattr(failure, "what", "") == "directory"
-
-
-def _print_notes(target: Target, notes: Sequence[str]) -> None:
-    """Print what matters about the symbols of a target, such as an end that may be wrong."""
-    from eyespan.selectors import write_target
-
-    for note in notes:
-        print(f"eyespan: {visible(write_target(target))}: {visible(note)}", file=sys.stderr)
-
-
-def _matching_parts(opened: Opened, target: Target) -> Iterator[tuple[str, Part]]:
-    """Yield the lines that match the pattern of a target, with the lines around them. Raises: ReadError."""
-    from eyespan.dialects import pieces
-    from eyespan.dialects.native.searches import compile_search, matching_lines, windows
-    from eyespan.dialects.native.text import FileText
-    from eyespan.dialects.native.wanted import line_ranges
-    from eyespan.model import CharRange
-    from eyespan.selectors import Enclosing, Named, Ranges, Symbol, Target, write_target
-
-    if opened.kind.layout != "text":
-        raise pieces.no_such_part(target.path, opened.kind, Ranges(()))
-    text = FileText(opened)
-    base = write_target(Target(target.path, None, target.member, target.revision))
-    ranges: tuple[CharRange, ...]
-    match target.piece:
-        case None:
-            ranges = (CharRange(),)
-        case Ranges(several):
-            ranges = line_ranges(text, several)
-        case Symbol(name) | Named(name, ()):
-            ranges, _, notes = pieces.symbol_ranges(opened, name, base)
-            _print_notes(target, notes)
-        case Enclosing(several):
-            ranges, _, notes = pieces.enclosing_ranges(opened, several, base)
-            _print_notes(target, notes)
-        case piece:
-            raise pieces.no_such_part(target.path, opened.kind, piece)
-    search = compile_search(target.pattern, CallContext())
-    stopped: list[int] = []
-    matches = [number for number, _ in matching_lines(text, ranges, search, [], stopped)]
-    if stopped:
-        print(f"eyespan: {visible(target.path)}: searched up to line {stopped[0] - 1}", file=sys.stderr)
-    if not matches:
-        raise errors.NoMatch(target.path, pattern=target.pattern)
-    for found in windows(matches, ranges):
-        assert found.last is not None
-        for part in opened.stream(Lines(found.first, found.last - found.first + 1)):
-            yield f"{found.first}-{found.last}", part
-
-
-def _selections(one: Range, read: Callable[[CharRange], TextPart], pieces: Any) -> Iterator[Lines | Tail | CharRange]:
-    """Yield the selection that a range of a selector means; the lines around a place."""
-    from eyespan.selectors import Place
-
-    if isinstance(one, Place):
-        around, _ = pieces.around_place(read, one.line, one.column)
-        yield Lines(around.first, around.last - around.first + 1) if around.max_chars is None else around
-    else:
-        yield one
-
-
-def _one(opened: Opened, wanted: CharRange, choice: Any = None) -> TextPart:
-    if choice is None:
-        part: Any = opened.read(wanted).parts[0]
-    else:
-        part = opened.read(wanted, options=choice.options, as_text=choice.as_text).parts[0]
-    found: TextPart = part
-    return found
 
 
 def _write(data: bytes) -> None:
@@ -644,7 +318,7 @@ def _write(data: bytes) -> None:
     sys.stdout.buffer.write(data)
 
 
-class _Progress:
+class Progress:
     """A bar on standard error, once a scan takes longer than a second and a person is watching."""
 
     def __init__(self, name: str) -> None:
@@ -662,7 +336,7 @@ class _Progress:
 
         return time.monotonic()
 
-    def __enter__(self) -> _Progress:
+    def __enter__(self) -> Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
