@@ -88,6 +88,8 @@ PARSING = {
     "cli/options.py": "the values of --set",
     "config.py": "eyespan.toml, whose size, keys and numbers are checked before",
     "dialects/native/arguments.py": "the arguments of a call",
+    "guard/remote/endpoints.py": "the key of a service account that the host named",
+    "guard/remote/relay.py": "the token of a page of names, which it only compares",
     "guard/remote/web.py": "the time in a header of a web server",
     "hosts/calls.py": "the arguments of a call",
     "lines/detect.py": "a sample of at most 64 KB, for the encoding",

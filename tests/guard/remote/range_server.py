@@ -10,7 +10,7 @@ import time
 class RangeServer:
     """Serves `files` (bytes by path). `faults` are functions that answer the next requests instead, one each."""
 
-    def __init__(self) -> None:
+    def __init__(self, tls=None) -> None:
         self.files: dict[str, bytes] = {}
         self.etags: dict[str, str] = {}
         self.requests: list[tuple[str, str]] = []
@@ -43,8 +43,11 @@ class RangeServer:
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self._server.handle_error = lambda *_: None  # a client that went away
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}/files"
+        host = "https://localhost" if tls is not None else "http://127.0.0.1"
+        self.url = f"{host}:{self._server.server_port}/files"
 
     def answer(self, handler) -> None:
         """Answer as a server of static files does."""

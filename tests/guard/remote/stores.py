@@ -19,10 +19,12 @@ from .bucket_server import BUCKET, BucketServer
 class Own:
     """Our own server."""
 
+    scheme = "s3"
+
     def __init__(self) -> None:
-        self._server = BucketServer()
+        self._server = BucketServer(self.scheme)
         self.environment = self._server.environment
-        self.url = f"s3://{BUCKET}"
+        self.url = self._server.root
 
     def put(self, key: str, body: bytes) -> None:
         self._server.files[key] = body
@@ -38,6 +40,18 @@ class Own:
 
     def close(self) -> None:
         self._server.close()
+
+
+class OwnGoogle(Own):
+    """Our own server, with the XML interface of Google."""
+
+    scheme = "gs"
+
+
+class OwnAzure(Own):
+    """Our own server, with the interface of Azure."""
+
+    scheme = "az"
 
 
 class Moto:
@@ -121,4 +135,4 @@ def _has_module(name: str) -> bool:
 _ALL: list[tuple[str, Any, bool]] = [("moto", Moto, _has_module("moto")), ("s3rver", S3rver, S3RVER.exists())]
 REAL = {name: store for name, store, is_there in _ALL if is_there}
 """The real servers of this machine."""
-STORES = {"own": Own, **REAL}
+STORES = {"own": Own, "own-google": OwnGoogle, "own-azure": OwnAzure, **REAL}

@@ -115,6 +115,8 @@ def test_nothing_is_below_an_object(path, workspace):
 
 
 def test_a_marker_is_an_empty_directory(workspace, bucket):
+    if bucket.url.startswith("az:"):
+        pytest.skip("obstore leaves the marker out of a listing of Azure")
     bucket.put("p/hollow/", b"")
 
     assert "directory, 0 names" in workspace.tool("native").call({"files": ["hollow"]}).text

@@ -3,6 +3,8 @@
     address   the text of a root: a URL, perhaps with a local name (`/data=s3://bucket/prefix`)
     store     what a store answers: ranges of objects of one version, and names; errors in plain words
     bucket    buckets, by obstore
+    endpoints the addresses of a bucket's store and of the services of its credentials
+    relay     sends the requests of obstore to those and to no others, and follows no redirect
     web       web servers, by the standard library, because obstore follows redirects to any host
     source    an object as a `Source`
     root      a `RemoteRoot`, which the guard treats as a directory

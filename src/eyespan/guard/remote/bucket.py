@@ -1,9 +1,9 @@
 """Buckets, by obstore. It takes credentials from the environment, a profile or the instance.
 
-obstore follows redirects to any host and has no option against that. Objects of S3 are therefore read by addresses
-that it signs, through the same client as web servers, which follows none. Listings of S3, and Google and Azure, use its
-own client; unless the host's environment names a store without TLS, it follows redirects to addresses with TLS only,
-and metadata services have none.
+obstore follows redirects to any host and has no option against that, so all its requests go through a relay of this
+process (`guard.remote.relay`), which sends them to the store and to the services of its credentials only, and passes
+no redirect back. Objects of S3 are read by addresses that obstore signs, through the client of web servers, which
+saves the way over the relay.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from datetime import timedelta
 from urllib.parse import urlsplit
 
 from eyespan.errors import Changed, Missing, NotFound, PermissionRefused, ReadError, StoreFailure
+from eyespan.guard.remote.endpoints import endpoints_of
+from eyespan.guard.remote.relay import Relay
 from eyespan.guard.remote.store import (
-    ENDPOINTS,
     FIRST_PAUSE_SECONDS,
     MAX_NAMES,
     MAX_TRIES,
@@ -24,7 +25,7 @@ from eyespan.guard.remote.store import (
     Version,
     refused,
 )
-from eyespan.guard.remote.web import Server
+from eyespan.guard.remote.web import MAX_ANSWER_SECONDS, Server
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eyespan.context import CallContext
+    from eyespan.guard.remote.endpoints import Endpoints
 
 SIGNED_FOR = timedelta(minutes=10)
 """The time for which an address of an object is signed; a read with its repetitions takes seconds."""
@@ -43,22 +45,27 @@ PAGE_NAMES = 1000
 class BucketStore(Store):
     """A bucket and a prefix. The prefix is part of the store, so no key can name anything above it."""
 
-    def __init__(self, url: str, asked: str = "") -> None:
-        """Raises: Missing, StoreFailure."""
+    def __init__(self, url: str, asked: str = "", opened: tuple[Relay, Endpoints] | None = None) -> None:
+        """`opened` is a relay that was opened before a sandbox was entered. Raises: Missing, StoreFailure."""
         self._requests = self._received_bytes = 0
         self._servers: dict[str, Server] = {}
         self._is_signed = url.startswith("s3:") and os.environ.get("AWS_SKIP_SIGNATURE", "").lower() not in _TRUE
-        """Objects are read by signed addresses, so that no redirect is followed."""
+        """Objects are read by signed addresses."""
         try:
             from obstore.store import from_url
         except ImportError:
             raise Missing(asked, what="a bucket", install="pip install 'eyespan[remote]'") from None
         self.name = url.partition("://")[0] + "://" + url.partition("://")[2].partition("/")[0]
+        relay, endpoints = open_relay(url, asked) if opened is None else opened
+        self._relay = relay
+        self._is_secure = endpoints.store.startswith("https:")
         limits = {
+            **endpoints.options,
             "client_options": {
-                "timeout": timedelta(seconds=REQUEST_SECONDS),
+                "timeout": timedelta(seconds=MAX_ANSWER_SECONDS),  # the relay waits for a byte as long as it may
                 "connect_timeout": timedelta(seconds=REQUEST_SECONDS),
-                "allow_http": _has_plain_endpoint(),  # otherwise a redirect to an address without TLS is an error
+                "allow_http": True,  # the way to the relay
+                "proxy_url": relay.start(),
                 "user_agent": "eyespan",
             },
             "retry_config": {
@@ -72,7 +79,7 @@ class BucketStore(Store):
             },
         }
         try:
-            self._store: Any = from_url(url, **limits)  # type: ignore[call-overload]  # its overloads name each scheme
+            self._store: Any = from_url(url, **limits)
         except Exception as error:
             raise StoreFailure(asked, f"{self.name} cannot be used: {_words(error)}") from None
 
@@ -124,7 +131,9 @@ class BucketStore(Store):
             raise self._failure(error, asked) from None
         parts = urlsplit(url)
         if parts.netloc not in self._servers:
-            self._servers[parts.netloc] = Server(url, self.name, asked)
+            # The relay adds TLS, so the signed address has none.
+            real = url.replace("http:", "https:", 1) if self._is_secure else url
+            self._servers[parts.netloc] = Server(real, self.name, asked)
         return self._servers[parts.netloc], f"{parts.path}?{parts.query}"
 
     def _request(self, key: str, options: dict[str, Any]) -> tuple[Version, bytes]:
@@ -137,6 +146,7 @@ class BucketStore(Store):
     def close(self) -> None:
         for server in self._servers.values():
             server.close()
+        self._relay.close()
 
     def names(self, prefix: str, context: CallContext, asked: str) -> Names:
         import obstore
@@ -185,6 +195,8 @@ class BucketStore(Store):
                 return Changed(asked)
             case _:
                 text = str(error)
+                if "redirect" in text.lower():
+                    return refused(301, asked, self.name)
                 for status in (301, 307, 403, 429, 503):
                     if f"status {status}" in text or f"status: {status}" in text or f" {status} " in text:
                         return refused(status, asked, self.name)
@@ -196,9 +208,19 @@ class BucketStore(Store):
                 return StoreFailure(asked, f"{self.name} cannot be read: {_words(error)}")
 
 
-def _has_plain_endpoint() -> bool:
-    """Return True if the host's environment names a store without TLS."""
-    return any(name in ENDPOINTS and value.lower().startswith("http://") for name, value in os.environ.items())
+def open_relay(url: str, asked: str = "") -> tuple[Relay, Endpoints]:
+    """Return a relay for a bucket, whose port is open, and the addresses that it serves. Raises: StoreFailure."""
+    name = url.partition("://")[0] + "://" + url.partition("://")[2].partition("/")[0]
+    try:
+        found = endpoints_of(url, os.environ)
+    except ValueError:
+        raise StoreFailure(asked, f"{name} cannot be used: its address is invalid") from None
+    store = Server(found.store, name, asked)
+    services = {each: Server(f"http://{each}", each, asked, may_be_metadata=True) for each in found.services}
+    tunnels = {each: Server(f"http://{each}", each, asked) for each in found.tunnels}
+    relay = Relay(store, found.authority, services, tunnels)
+    relay.open()
+    return relay, found
 
 
 def _version(meta: Any) -> Version:

@@ -10,13 +10,15 @@ from eyespan.errors import InvalidPath, NotFound, NotRegular, OutsideRoot, Store
 from eyespan.guard.listing import Entry, Listing
 from eyespan.guard.remote.address import split_address
 from eyespan.guard.remote.source import FIRST_BYTES, RemoteFile, RemoteStatus, number_of
-from eyespan.guard.remote.store import ENDPOINTS, Version
+from eyespan.guard.remote.store import Version
 from eyespan.guard.roots import Root
 from eyespan.guard.tree import FILE_BYTES, MAX_FILES, SKIPPED, Files, Survey, key_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eyespan.context import CallContext
+    from eyespan.guard.remote.endpoints import Endpoints
+    from eyespan.guard.remote.relay import Relay
     from eyespan.guard.remote.store import Store
     from eyespan.guard.tree import Choose, Key, Take
     from eyespan.policy import Policy
@@ -35,7 +37,7 @@ class RemoteRoot(Root):
     The client is made at the first read, in the process that reads: it has threads, which do not survive a fork.
     """
 
-    __slots__ = ("_lock", "_pid", "_store", "text", "url")
+    __slots__ = ("_lock", "_opened", "_pid", "_store", "text", "url")
 
     is_remote = True
 
@@ -50,6 +52,8 @@ class RemoteRoot(Root):
         self.prefix = f"{self.path}/"
         self.is_closed = False
         self._store: Store | None = None
+        self._opened: tuple[Relay, Endpoints] | None = None
+        """The relay of a bucket, if its port was opened before the client was made."""
         self._pid = 0
         self._lock = allocate_lock()
 
@@ -68,16 +72,24 @@ class RemoteRoot(Root):
                 else:
                     from eyespan.guard.remote.bucket import BucketStore
 
-                    self._store = BucketStore(self.url, asked)
+                    opened, self._opened = self._opened, None
+                    self._store = BucketStore(self.url, asked, opened)
                 self._pid = os.getpid()
             return self._store
 
     def addresses(self) -> list[str]:
-        """Return the URLs of the servers that this root may ask, as far as the host's environment names them."""
+        """Return the URLs of the servers that this root may ask, as far as the host's environment names them.
+
+        The relay of a bucket is among them: its port is opened here, because no port can be opened in a sandbox.
+        Raises: StoreFailure.
+        """
         if self.url.startswith("http"):
             return [self.url]
-        named = [value for name, value in os.environ.items() if name in ENDPOINTS and "://" in value]
-        return [*named, "https://store"]
+        from eyespan.guard.remote.bucket import open_relay
+
+        relay, endpoints = self._opened = open_relay(self.url)
+        services = [*[f"http://{each}" for each in endpoints.services], *[f"https://{e}" for e in endpoints.tunnels]]
+        return [f"http://127.0.0.1:{relay.open()}", endpoints.store, *services]
 
     def key(self, rest: str, asked: str) -> str:
         """Return the key of a path below the root, with `.` and `..` resolved in the text: a bucket has no links.

@@ -20,16 +20,6 @@ MAX_TRIES = 4
 FIRST_PAUSE_SECONDS = 0.1
 """The pause before the first repetition; each is three times as long as the one before."""
 MAX_NAMES = 10_000
-ENDPOINTS = (
-    "AWS_ENDPOINT",
-    "AWS_ENDPOINT_URL",
-    "AWS_ENDPOINT_URL_S3",
-    "AZURE_STORAGE_ENDPOINT",
-    "AZURE_ENDPOINT",
-    "GOOGLE_BASE_URL",
-    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-)
-"""Variables that hold the address of a store, or of its credentials."""
 
 
 @record

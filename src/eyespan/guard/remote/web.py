@@ -35,6 +35,8 @@ METADATA_ADDRESSES = (
 _FORBIDDEN = tuple([ipaddress.ip_network(text) for text in METADATA_ADDRESSES])
 _EMBEDDING = tuple([ipaddress.IPv6Network(text) for text in ("64:ff9b::/96", "::/96")])
 """Networks whose addresses end with one of IPv4: those of translators, and an old form."""
+MAX_ANSWER_SECONDS = 60.0
+"""The longest time for one answer that is passed on."""
 MAX_IDLE = 4
 """The idle connections to one server."""
 MAX_ADDRESSES = 4
@@ -44,11 +46,13 @@ MAX_ADDRESSES = 4
 class Server:
     """One web server: ranges of the files that paths name, of one version each, by connections that are used again.
 
-    A redirect is an error, and every address is checked before it is connected to.
+    A redirect is an error, and every address is checked before it is connected to, unless the server is one of
+    credentials: those have addresses of cloud metadata.
     """
 
-    def __init__(self, url: str, name: str, asked: str = "") -> None:
+    def __init__(self, url: str, name: str, asked: str = "", *, may_be_metadata: bool = False) -> None:
         """Raises: StoreFailure."""
+        self._may_be_metadata = may_be_metadata
         self._idle: list[http.client.HTTPConnection] = []
         self.requests = 0
         self.received_bytes = 0
@@ -93,6 +97,37 @@ class Server:
             pause *= 3
         raise AssertionError("the last try returns or raises")
 
+    def exchange(
+        self, method: str, path: str, headers: dict[str, str], body: bytes
+    ) -> tuple[http.client.HTTPResponse, bytes]:
+        """Make one request with these headers and return the answer with its body. Nothing is followed or repeated.
+
+        Raises: OSError, HTTPException, StoreFailure.
+        """
+        self.requests += 1
+        connection, answer = self._answer(path, headers, "", method, body)
+        is_done = False
+        try:
+            data = bytearray()
+            until = time.monotonic() + MAX_ANSWER_SECONDS
+            while piece := answer.read1(1 << 16):
+                data += piece
+                if len(data) > MAX_WHOLE_BYTES or time.monotonic() > until:
+                    raise StoreFailure("", f"{self.name} sent more than was asked for, or too slowly")
+            if answer.length:
+                raise http.client.IncompleteRead(bytes(data), answer.length)
+            is_done = answer.isclosed()
+            return answer, bytes(data)
+        finally:
+            self._keep(connection, is_idle=is_done and not answer.will_close)
+
+    def _keep(self, connection: http.client.HTTPConnection, *, is_idle: bool) -> None:
+        """Keep a connection for the next request, or close it: the rest of a body would be taken for an answer."""
+        if is_idle and len(self._idle) < MAX_IDLE:
+            self._idle.append(connection)
+        else:
+            connection.close()
+
     def _request(
         self, path: str, headers: dict[str, str], start: int, size_bytes: int, asked: str
     ) -> tuple[int, Version, bytes]:
@@ -121,14 +156,10 @@ class Server:
         except ValueError:
             raise StoreFailure(asked, f"{self.name} sent an invalid header") from None
         finally:
-            # A body that was not read to its end would be taken for the next answer.
-            if is_done and not answer.will_close and len(self._idle) < MAX_IDLE:
-                self._idle.append(connection)
-            else:
-                connection.close()
+            self._keep(connection, is_idle=is_done and not answer.will_close)
 
     def _answer(
-        self, path: str, headers: dict[str, str], asked: str
+        self, path: str, headers: dict[str, str], asked: str, method: str = "GET", body: bytes = b""
     ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
         """Send a request. A connection that was idle may have been closed by the server: it is replaced once.
 
@@ -143,7 +174,7 @@ class Server:
                 connection = self._connect(asked)
                 is_fresh = True
             try:
-                connection.request("GET", path, headers=headers)
+                connection.request(method, path, body or None, headers)
                 return connection, connection.getresponse()
             except (OSError, http.client.HTTPException) as error:
                 connection.close()
@@ -154,9 +185,18 @@ class Server:
                 raise
 
     def _connect(self, asked: str) -> http.client.HTTPConnection:
-        """Connect to an address that was checked, so that a second lookup cannot give another one."""
+        """Raises: OSError, StoreFailure."""
+        connection = http.client.HTTPConnection(self._host, self._port, timeout=REQUEST_SECONDS)
+        connection.sock = self.connect(asked)
+        return connection
+
+    def connect(self, asked: str = "") -> socket.socket:
+        """Connect to an address that was checked, so that a second lookup cannot give another one.
+
+        Raises: OSError, StoreFailure.
+        """
         found = socket.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
-        if any(is_metadata(str(address[0])) for *_, address in found):
+        if not self._may_be_metadata and any(is_metadata(str(address[0])) for *_, address in found):
             raise StoreFailure(asked, f"{self.name} is an address of cloud metadata, which is never read")
         failure: OSError | None = None
         for kind, _, protocol, _, address in found[:MAX_ADDRESSES]:
@@ -173,9 +213,7 @@ class Server:
             except BaseException:
                 connected.close()
                 raise
-            connection = http.client.HTTPConnection(self._host, self._port, timeout=REQUEST_SECONDS)
-            connection.sock = connected
-            return connection
+            return connected
         raise failure or OSError("the host has no address")
 
     def close(self) -> None:
