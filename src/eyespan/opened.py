@@ -21,7 +21,7 @@ from eyespan.record import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Mapping
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
     from typing import Any, TypeVar
 
     from eyespan.guard.blocking import Relay
@@ -38,6 +38,8 @@ OUTLINE_CHARS = 2 * MIB
 COURTESY_CHARS = MIB
 COURTESY_SECONDS = 0.3
 """The same, and the time, for an outline that was not asked for: it must not delay the text."""
+JOIN_SECONDS = 0.05
+"""The time between two checks of the deadline while a second job is awaited."""
 SYMBOL_BYTES = 400
 """The memory of a symbol with its names."""
 
@@ -243,6 +245,41 @@ class Opened:
 
         source = self.source
         return worker.run(self.kind.name, source.fd if fd is None else fd, params, asked=source.asked, context=context)
+
+    def decode_both(
+        self, params: Sequence[Mapping[str, Any]], context: CallContext, fd: int
+    ) -> list[tuple[dict[str, Any], list[bytes]]]:
+        """Decode the file of a descriptor by two jobs at once, whose decoder reads it by position.
+
+        Raises: Unreadable, Missing, TimedOut, Cancelled.
+        """
+        import threading
+
+        second = CallContext(context.left())
+        found: list[Any] = []
+
+        def run() -> None:
+            try:
+                found.append(self.decode(params[1], second, fd))
+            except BaseException as error:
+                found.append(error)
+
+        thread = threading.Thread(target=run, name="eyespan-decode", daemon=True)
+        thread.start()
+        try:
+            first = self.decode(params[0], context, fd)
+            while thread.is_alive():
+                thread.join(JOIN_SECONDS)
+                context.check()
+        finally:
+            second.cancelled = True
+            thread.join()
+            charged_bytes = second.charged_bytes
+            second.finish()
+        if isinstance(found[0], BaseException):
+            raise found[0]
+        context.charge(charged_bytes)
+        return [first, found[0]]
 
     def decode_bytes(
         self, task: str, data: bytes, params: Mapping[str, Any], context: CallContext

@@ -19,7 +19,7 @@ import pypdfium2.raw as pdfium
 from PIL import Image, ImageChops
 
 from eyespan.decoders import pdf_extras, pdf_layout, pdf_words
-from eyespan.decoders.files import read_up_to, read_whole
+from eyespan.decoders.files import PositionedFile, read_up_to, read_whole
 from eyespan.errors import Unreadable
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ PNG_BYTES = 384 * 1024
 """A grey page that is larger than this as PNG is a scan, which JPEG suits better."""
 MAX_HELD_BYTES = 4 * 1024 * 1024
 """A larger file is read piece by piece where it is."""
+LEAST_SHARED_PAGES = 32
+"""Fewer pages are not divided between two jobs."""
 MAX_LISTED = 200
 """The most bookmarks that are listed."""
 _REASONS = {
@@ -53,6 +55,8 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     the first so many pages whose text cannot be read have an image, too. Decoding stops when half of `seconds` is used
     or the next page would exceed `max_bytes`; the fact `stopped` gives the reason. With `section`, the pages are those
     of the bookmark of that name. With `whole`, the file itself is the only blob, after it was opened successfully.
+    Two jobs may decode one file at the same time, with a `share` of 0 and 1: each decodes a half of the pages, the
+    first alone all of them if they are few.
 
     Raises: Unreadable.
     """
@@ -73,11 +77,15 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
             return {**facts, "sections": [title for _, title, _ in entries[:MAX_LISTED]]}, []
         facts["section"] = list(section)
         _, first, wanted_last = section
-    elif params.get("layout") and first == 1 and params["last"] is None:
+    elif params.get("layout") and first == 1 and params["last"] is None and not params.get("share"):
         facts["bookmarks"] = pdf_extras.bookmarks(document)[:MAX_LISTED]
         facts["attachments"] = pdf_extras.attachments(document)
         facts["signatures"] = pdf_extras.signatures(document)
     last = min(total, wanted_last, first + params["max_pages"] - 1)
+    share = params.get("share")
+    if share is not None:
+        last_of_first = (first + last) // 2 if last - first + 1 >= LEAST_SHARED_PAGES else last
+        first, last = (last_of_first + 1, last) if share else (first, last_of_first)
     blobs: list[bytes] = []
     used, end = 0, time.monotonic() + params["seconds"] / 2
     if params["images"] or params.get("layout"):
@@ -97,11 +105,13 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
 
 
 def _open(file: BinaryIO) -> pypdfium2.PdfDocument:
-    # pdfium reads a file in many small pieces, and each of them is a call of this process.
-    held = read_up_to(file, MAX_HELD_BYTES + 1)
-    file.seek(0)
+    # Another job may move the position of the same descriptor. pdfium reads a file in many small pieces, and each of
+    # them is a call of this process.
+    own = PositionedFile(file)
+    held = read_up_to(own, MAX_HELD_BYTES + 1)
+    own.seek(0)
     try:
-        return pypdfium2.PdfDocument(held if len(held) <= MAX_HELD_BYTES else file)
+        return pypdfium2.PdfDocument(held if len(held) <= MAX_HELD_BYTES else own)
     except pypdfium2.PdfiumError as error:
         raise _unreadable(_REASONS.get(error.err_code, "it cannot be opened")) from None
 
