@@ -17,7 +17,10 @@ from pathlib import Path
 
 from proof import REPOSITORY
 
-TESTS = ("tests/_native", "tests/test_tokens.py", "tests/guard/test_guard.py", "tests/guard/test_openat.py")
+TESTS = (
+    *("tests/_native", "tests/test_tokens.py", "tests/guard/test_guard.py", "tests/guard/test_openat.py"),
+    *("tests/guard/test_small.py", "tests/dialects/test_answer_small.py"),
+)
 FLAGS = (
     *("-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fno-omit-frame-pointer", "-fPIC", "-shared"),
     *("-pthread", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"),

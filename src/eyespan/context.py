@@ -197,6 +197,12 @@ class CallContext:
         return time.monotonic() > end + _LATE_SECONDS
 
 
+def finish_small() -> None:
+    """End a call that had no context because it took next to no memory."""
+    if _has_unreleased:
+        _release_memory(will_free_more=False)
+
+
 class WouldBlock(BaseException):
     """The read may wait for a file system, and `CallContext.may_block` is False. Control flow, never an answer."""
 

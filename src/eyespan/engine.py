@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
     from typing import TypeVar
 
+    from eyespan._native._fast import SmallText, Style
     from eyespan.guard import Guard
     from eyespan.guard.listing import Listing
     from eyespan.guard.names import Names
@@ -149,6 +150,18 @@ class Engine:
         if "\\" in request.path and _is_escaped(request.path):
             return _by_either_name(request.path, lambda name: self._read_one(replace(request, path=name), context))
         return self._read_one(request, context)
+
+    def read_small(
+        self,
+        path: str,
+        first: int,
+        count: int,
+        style: Style | None,
+        max_bytes: int | None = None,
+        wants_data: bool = False,
+    ) -> SmallText | None:
+        """Read lines of a small text in one step: see `Guard.read_small`. None if `read` has to do it."""
+        return self.guard.read_small(path, first, count, style, max_bytes, wants_data)
 
     def _read_one(self, request: ReadRequest, context: CallContext) -> Document:
         # A revision is spread over files that no backend can promise to open without blocking.

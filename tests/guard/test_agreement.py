@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from eyespan import _native
 from eyespan.errors import ReadError
 from eyespan.guard import Guard, Root
 from eyespan.policy import Policy
@@ -196,7 +197,7 @@ def outcome(guard: Guard, path: str, follow: bool) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("part", range(4))
 def test_backends_agree_on_random_paths_over_hostile_trees(part, tmp_path, capsys):
-    read = refused = weakly = 0
+    read = refused = weakly = in_one_step = 0
     start = time.monotonic()
     reasons: set[object] = set()
     for number in range(part, TREES, 4):
@@ -205,12 +206,17 @@ def test_backends_agree_on_random_paths_over_hostile_trees(part, tmp_path, capsy
         tree = Tree(base, dice)
         roots = (Root(f"{tree.base}/alias"), Root(tree.second))
         openat2, *others, portable = (Guard(roots, Policy(), name) for name in (*STRONG, "portable"))
+        alone = Guard(roots[:1], Policy(), "openat2")
         for _ in range(PATHS // TREES):
             path, follow = tree.path(), dice.random() < 0.8
             first = outcome(openat2, path, follow)
             context = f"seed {SEED}, tree {number}, path {path!r}, follow {follow}"
             for other in others:
                 assert outcome(other, path, follow) == first, (context, other.backend)
+            small = alone.read_small(path, 1, 100, None)
+            if small is not None:
+                in_one_step += 1
+                assert (first[0], first[2:]) == ("read", (small[7], os.fsencode(small[0]))), context
             asked_weak = dice.random() < WEAK_SHARE
             weakly += asked_weak
             weak = outcome(portable, path, follow) if asked_weak else first
@@ -231,8 +237,9 @@ def test_backends_agree_on_random_paths_over_hostile_trees(part, tmp_path, capsy
             print(
                 f"\nagreement, part {part + 1} of 4, seed {SEED}: {read + refused} paths ({read} read, {refused} "
                 f"refused), {len(STRONG)} backends agree on all, portable asked for {weakly}, "
-                f"{time.monotonic() - start:.1f} s"
+                f"{in_one_step} in one step, {time.monotonic() - start:.1f} s"
             )
 
     assert read > refused // 5  # the paths are not all nonsense
+    assert in_one_step > read // 10 or _native.read_small is None
     assert {reason[0] for reason in reasons} >= {"OutsideRoot", "NotFound", "NotRegular", "SystemFailure"}

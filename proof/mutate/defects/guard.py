@@ -7,7 +7,69 @@ GUARD = "tests/guard/test_guard.py"
 OPENAT = "tests/guard/test_openat.py"
 FAULTS = "tests/faults/test_faults.py::test_a_fault_is_reported_or_overcome_and_nothing_stays_open[openat2]"
 
+SMALL = "tests/guard/test_small.py"
+ANSWER_SMALL = "tests/dialects/test_answer_small.py"
+SMALL_C = f"{SRC}/_native/small_files.c"
+
 DEFECTS = (
+    Defect(
+        name="a small text is read through links",
+        file=SMALL_C,
+        old="BENEATH | NO_MAGICLINKS | NO_SYMLINKS | NO_XDEV}",
+        new="NO_MAGICLINKS}",
+        tests=f"{SMALL} -k 'nothing_but_regular or swapped'",
+    ),
+    Defect(
+        name="a small text is read from another mount",
+        file=SMALL_C,
+        old=" | NO_XDEV}",
+        new="}",
+        tests=f"{SMALL} -k other_mounts",
+        equivalent="the device is compared too",
+    ),
+    Defect(
+        name="a small text may be a pipe",
+        file=SMALL_C,
+        old="fstat(handle, &found) == 0 && S_ISREG(found.st_mode) && ",
+        new="fstat(handle, &found) == 0 && ",
+        tests=f"{SMALL} -k 'nothing_but_regular or pipe'",
+        equivalent="a pipe has no size, and only a file with a size is opened",
+    ),
+    Defect(
+        name="a small text is not compared with the file that was checked",
+        file=SMALL_C,
+        old="after.st_ino == found->st_ino && ",
+        new="",
+        tests=f"{SMALL} -k foreign_directory",
+    ),
+    Defect(
+        name="a small text is read without asking the rules",
+        file=f"{SRC}/guard/__init__.py",
+        old="if self.policy.rule_against(path, root.canonical) is not None:\n            return None",
+        new="if False:\n            return None",
+        tests=f"{SMALL} -k rules",
+    ),
+    Defect(
+        name="a small text stays open",
+        file=SMALL_C,
+        old="    close(fd);\n    return loaded;",
+        new="    return loaded;",
+        tests=f"{SMALL} -k 'opened_once'",
+    ),
+    Defect(
+        name="a small text with a byte order mark is shown with it",
+        file=SMALL_C,
+        old=' || (size >= 3 && memcmp(data, "\\xef\\xbb\\xbf", 3) == 0)',
+        new="",
+        tests=f"{SMALL} -k left_to_the_ordinary",
+    ),
+    Defect(
+        name="an image that looks like a small text is shown as text",
+        file=f"{SRC}/dialects/claude.py",
+        old='if kinds.detect(data or b"", rest, wanted) is not None:',
+        new="if False:",
+        tests=f"{ANSWER_SMALL} -k claude",
+    ),
     Defect(
         name="openat2 in C may leave the root",
         file=f"{SRC}/_native/fast.c",

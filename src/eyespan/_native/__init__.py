@@ -11,10 +11,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eyespan._native._fast import Opened
+    from eyespan._native._fast import Opened, SmallText, Style
 
 open_beneath: Callable[[int, str | bytes, bool, bytes, bool, int, int, int], Opened] | None = None
 """Opens a file beneath an open directory (guard/openat.py); None if the system has no such call."""
+
+read_small: Callable[[int, str, int, int, int, int, int, Style | None, bool], SmallText | None] | None = None
+"""Reads lines of a small text beneath an open directory (`Guard.read_small`); None where `open_beneath` is None."""
 
 has_changed: Callable[[int, int, int], bool] | None = None
 """Compares size and modification time of an open file with those before; None where `open_beneath` is None."""
@@ -35,11 +38,12 @@ try:
     from eyespan._native._fast import REVISION, count, gutter, is_plain, longer, nth, number, number_counting, scan
 
     # The number in fast.c changes with the contract: an editable install may have an older build.
-    if REVISION != 12:
+    if REVISION != 14:
         raise ImportError("built from other sources")
     BACKEND = "c"
     open_beneath = getattr(_fast, "open_beneath", None)  # Linux only
     has_changed = getattr(_fast, "has_changed", None)
+    read_small = getattr(_fast, "read_small", None)
     quote = _fast.quote
     scale, weigh = _fast.scale, _fast.weigh
 except Exception:  # a build for another platform can fail in any way, and the twin always works
@@ -59,6 +63,7 @@ __all__ = [
     "number_counting",
     "open_beneath",
     "quote",
+    "read_small",
     "scale",
     "scan",
     "weigh",

@@ -2,6 +2,12 @@ from collections.abc import Mapping
 
 REVISION: int
 
+Style = tuple[str, int, str, bool, int, int]
+"""lead, width (-1: that of the last number), mark, keep_ends, max_chars and max_bytes of `number`."""
+
+SmallText = tuple[str, int, int, int, int, int, bool, str, bytes | None]
+"""Text, size_bytes, mtime_ns, total_lines, line_count, cut_lines, ends_open, path, and all bytes if wanted."""
+
 class Opened:
     """A file or directory found beneath a directory; fast.c describes the fields."""
 
@@ -52,6 +58,18 @@ def has_changed(fd: int, size_bytes: int, modified_ns: int, /) -> bool: ...
 def open_beneath(
     folder: int, path: str | bytes, follow: bool, types: bytes, stay: bool, most: int, device: int, handles: int, /
 ) -> Opened: ...
+def read_small(
+    folder: int,
+    path: str,
+    device: int,
+    handles: int,
+    most: int,
+    first: int,
+    lines: int,
+    style: Style | None,
+    wants_data: bool,
+    /,
+) -> SmallText | None: ...
 def quote(text: str, /) -> bytes | None: ...
 def scale(classes: bytes, weights: bytes, /) -> bytes: ...
 def weigh(text: str | bytes, scale: bytes, /) -> int: ...

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-__all__ = ["BadArguments", "as_whole", "is_integer", "path_in", "shown"]
+__all__ = ["BadArguments", "as_whole", "is_integer", "is_small_number", "path_in", "shown"]
 
 MAX_BITS = 1024
 """No line number is longer, and Python formats no number of more than 4,300 digits."""
@@ -19,6 +19,11 @@ MAX_BITS = 1024
 def is_integer(value: Any) -> bool:
     """Return True for a JSON integer; `true` is not one."""
     return type(value) is int and value.bit_length() <= MAX_BITS
+
+
+def is_small_number(value: Any) -> bool:
+    """Return True for an integer from 1 on that every step can hold."""
+    return type(value) is int and 0 < value < 2**31
 
 
 def as_whole(value: Any) -> int | None:

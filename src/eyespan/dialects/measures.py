@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from eyespan._native._fast import SmallText
     from eyespan.model import Document, ReadRequest
 
 
@@ -50,6 +51,15 @@ def measure(
     if "left_out" in document.extra:
         first, last = document.extra["left_out"]
         facts["left_out"] = [f"{_as_asked(request.path)}:p{first}-{last}"]
+    return facts
+
+
+def measure_small(path: str, first: int, found: SmallText) -> dict[str, Any]:
+    """Return the same facts about lines of a small text, from line `first` on, but not about shortened lines."""
+    total, shown = found[3], found[4]
+    facts: dict[str, Any] = {"file_bytes": found[1], "lines": shown, "total_lines": total}
+    if first + shown <= total:
+        facts["left_out"] = [f"{path}:{first + shown}-"]
     return facts
 
 
