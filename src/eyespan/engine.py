@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
+KEYS_AT_ONCE = 1000
+"""The keys of a bucket that are taken at a time: those of one request."""
 NAMES_SECONDS = 0.2
 """The processor time that one call spends on looking for the file that a wrong path may mean."""
 
@@ -57,8 +59,8 @@ class Engine:
         """
         return self.guard.admit(named_path(path), lexical=lexical)[1]
 
-    def list(self, path: str, context: CallContext | None = None) -> Listing:
-        """Return the names in a directory, without those that the policy denies.
+    def list(self, path: str, context: CallContext | None = None, *, after: str | None = None) -> Listing:
+        """Return the names in a directory, without those that the policy denies; with `after`, a page of them.
 
         Raises: ReadError; NotRegular(what="file") if it is not a directory.
         """
@@ -67,9 +69,30 @@ class Engine:
         def list_now(name: str) -> Listing:
             # Always in a thread: no backend can promise that a directory answers.
             with _Loading(name):
-                return self._wait(name, context, lambda guard, _: guard.list_beneath(name))
+                return self._wait(name, context, lambda guard, _: guard.list_beneath(name, after))
 
         return _by_either_name(path, list_now)
+
+    def keys(self, path: str, context: CallContext) -> Iterator[str]:
+        """Yield the paths of all objects below a directory of a remote root, in order; none for a local one.
+
+        The deadline starts again with each page. Raises: ReadError.
+        """
+        from itertools import islice
+
+        found = self._wait(path, context, lambda guard, _: guard.keys_beneath(path))
+        while found is not None:
+            context.renew()
+            page = self._wait(path, context, lambda *_: list(islice(found, KEYS_AT_ONCE)))
+            yield from page
+            if len(page) < KEYS_AT_ONCE:
+                return
+
+    def is_remote(self, path: str) -> bool:
+        """Return True if a path leads to a remote root. Raises: ReadError for a path outside the workspace."""
+        from eyespan.guard import paths
+
+        return paths.locate(path, self.guard.roots)[0].is_remote
 
     def describe(self, path: str, context: CallContext | None = None) -> os.stat_result | RemoteStatus:
         """Return the status of a file or directory, links followed.

@@ -69,10 +69,10 @@ class Recorder(_Engine):
             self._denied(error)
             raise
 
-    def list(self, path: str, context: CallContext | None = None) -> Listing:
+    def list(self, path: str, context: CallContext | None = None, *, after: str | None = None) -> Listing:
         self.asked = self.asked or path
         try:
-            listing = self._engine.list(path, context)
+            listing = self._engine.list(path, context, after=after)
         except ReadError as error:
             if isinstance(error, PolicyDenied):
                 self._denied(error)

@@ -16,6 +16,7 @@ from eyespan.bulk import SCHEMA, Record, pool, read_many
 from eyespan.bulk.export import export_lines, export_table
 from eyespan.bulk.walk import find_files
 from eyespan.errors import Cancelled
+from eyespan.guard import listing
 
 
 @pytest.fixture
@@ -47,9 +48,9 @@ def paths(workspace, *targets):
 
 def test_a_directory_gives_everything_below_it_in_one_order(workspace):
     assert paths(workspace, ".") == [
+        "a.txt",
         "a/deep/two.md",
         "a/one.py",
-        "a.txt",
         "b[1].txt",
         "bad.pdf",
         "data.bin",
@@ -57,6 +58,28 @@ def test_a_directory_gives_everything_below_it_in_one_order(workspace):
         "pipe",
     ]
     assert paths(workspace, "a") == ["a/deep/two.md", "a/one.py"]
+
+
+def test_a_directory_of_many_pages_is_walked_to_its_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(listing, "PAGE_NAMES", 7)
+    monkeypatch.setattr(listing, "MAX_SCANNED", 3)
+    expected = sorted([f"{number:03}.txt" for number in range(50)] + ["020/x", "a-b/y", "a/z", "a.txt"])
+    for path in [*expected, ".env"]:
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text("x")
+    with Workspace(tmp_path) as workspace:
+        assert paths(workspace, ".") == expected
+        assert paths(workspace, "**") == expected
+    with Workspace(tmp_path, backend="portable") as workspace:
+        assert paths(workspace, ".") == expected
+
+
+def test_a_page_of_denied_names_does_not_end_the_walk(tmp_path, monkeypatch):
+    monkeypatch.setattr(listing, "PAGE_NAMES", 2)
+    for name in ("a.key", "b.key", "c.key", "d.key", "z.txt"):
+        (tmp_path / name).write_text("x")
+    with Workspace(tmp_path, policy=Policy(deny=["*.key"])) as workspace:
+        assert paths(workspace, ".") == ["z.txt"]
 
 
 @pytest.mark.parametrize(

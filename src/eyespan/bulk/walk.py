@@ -1,4 +1,8 @@
-"""Paths, directories and patterns to files, in one fixed order: by the names in each directory."""
+"""Paths, directories and patterns to files, in one fixed order: that of their paths, character by character.
+
+Directories of any size are walked to their end, a page of names at a time. A bucket is listed by its keys, which stores
+send in that order.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from eyespan.guard.listing import Entry
     from eyespan.workspace import Workspace
 
 MAX_DEPTH = 64
@@ -52,29 +57,44 @@ def _below(
     workspace: Workspace, directory: str, prefix: str | None, depth: int
 ) -> Iterator[tuple[str, ReadError | None]]:
     """Yield the files below a directory; `prefix` replaces its name in their paths."""
-    try:
-        listing = workspace.engine.list(directory, CallContext(workspace.deadline_seconds))
-    except ReadError as error:
-        yield directory, error
-        return
     name = directory if prefix is None else prefix
     base = "" if not name else name.rstrip("/") + "/"
-    for entry in listing.entries:
-        path = as_relative(base + entry.name)
-        if entry.what == "directory":
-            if depth >= MAX_DEPTH:
-                yield path, NotRegular(path, what="directory")
-            else:
-                yield from _below(workspace, path, None, depth + 1)
-        elif entry.what == "file":
-            yield path, None
-        elif entry.what == "other":
-            yield path, NotRegular(path, what="other")
+    try:
+        if workspace.engine.is_remote(directory):
+            for key in workspace.engine.keys(directory, CallContext(workspace.deadline_seconds)):
+                yield as_relative(base + key), None
+            return
+        for entry in _entries(workspace, directory):
+            path = as_relative(base + entry.name)
+            if entry.what == "directory":
+                if depth >= MAX_DEPTH:
+                    yield path, NotRegular(path, what="directory")
+                else:
+                    yield from _below(workspace, path, None, depth + 1)
+            elif entry.what == "file":
+                yield path, None
+            elif entry.what == "other":
+                yield path, NotRegular(path, what="other")
+    except ReadError as error:
+        yield directory, error
 
 
-def order(path: str) -> tuple[str, ...]:
+def _entries(workspace: Workspace, directory: str) -> Iterator[Entry]:
+    """Yield the entries of a local directory, in the order of paths. Raises: ReadError."""
+    after = ""
+    while True:
+        context = CallContext(workspace.deadline_seconds)
+        listing = workspace.engine.list(directory, context, after=after)
+        context.finish()
+        yield from listing.entries
+        if not listing.partial:
+            return
+        after = listing.last
+
+
+def order(path: str) -> str:
     """Return the key by which `find_files` sorts the files of a directory and everything below it."""
-    return tuple(path.removeprefix("./").split("/"))
+    return path.removeprefix("./")
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:

@@ -33,7 +33,7 @@ from eyespan.source import close_fd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from eyespan._native._fast import SmallText, Style
     from eyespan.guard.listing import Listing
@@ -262,8 +262,8 @@ class Guard:
         """Return the path that leads to `rest` of a root: relative to the first root, absolute below any other."""
         return rest if root is self.roots[0] else os.path.join(root.path, rest)
 
-    def list_beneath(self, path: str) -> Listing:
-        """List the names in the directory `path`, without those that a rule forbids.
+    def list_beneath(self, path: str, after: str | None = None) -> Listing:
+        """List the names in the directory `path`, without those that a rule forbids; with `after`, a page of them.
 
         Raises: ReadError; NotRegular(what="file") if it is not a directory.
         """
@@ -275,7 +275,20 @@ class Guard:
         try:
             if root.is_remote:
                 return self._remote(root, rest, path).list(rest, path, self.policy, self.context or CallContext())
-            return list_directory(self, root, rest, path)
+            return list_directory(self, root, rest, path, after)
+        except (OSError, ReadError) as error:
+            raise _with_paths(error, path, self.address(root, rest)) from None
+
+    def keys_beneath(self, path: str) -> Iterator[str] | None:
+        """Return the paths of all objects below a directory of a remote root, in order; None for a local one.
+
+        Raises: ReadError, also while they are taken.
+        """
+        if self._never_blocks:
+            raise WouldBlock
+        root, rest = self.admit(path)
+        try:
+            return self._remote(root, rest, path).keys(rest, path, self.policy) if root.is_remote else None
         except (OSError, ReadError) as error:
             raise _with_paths(error, path, self.address(root, rest)) from None
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from eyespan import Workspace
+from eyespan.bulk.walk import find_files
 from eyespan.guard.remote import relay
 from eyespan.guard.remote.store import MAX_NAMES
 
@@ -52,3 +55,28 @@ def test_a_listing_that_does_not_end_is_an_error(huge, monkeypatch):
 
     assert reply.is_error
     assert len(huge.requests) < 30
+
+
+def test_a_walk_reaches_the_last_object_a_page_at_a_time(huge, monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "COUNT", 25_500)
+    with Workspace(huge.root, deadline_seconds=60) as workspace:
+        found = (path for path, error in find_files(workspace, ["many"]) if error is None)
+        assert next(found) == "many/0000000"
+        assert len(huge.requests) < 16, "of the first page, after a look at the directory"
+        assert sum(1 for _ in found) == 25_499
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_keys_that_no_path_can_name_do_not_spoil_a_listing(scheme, monkeypatch):
+    server = BucketServer(scheme)
+    odd = ["p/d//c", "p//x", "p/../y", "p/./z", "p/..", "p/hollow/", "/p/q"]
+    server.files = dict.fromkeys([*odd, "p/a-b/c", "p/a.txt", "p/a/b", "p/d/b.txt"], b"x\n")
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
+    with Workspace(f"{server.root}/p", deadline_seconds=60) as workspace:
+        names = [entry.name for entry in workspace.engine.list(".").entries]
+        records = [(record.source, record.error_code) for record in workspace.read_many(".", ordered=True)]
+    server.close()
+
+    assert names == ["a", "a-b", "a.txt", "d", "hollow"]
+    assert records == [("a-b/c", ""), ("a.txt", ""), ("a/b", ""), ("d/b.txt", "")]

@@ -4,7 +4,8 @@ obstore follows redirects to any host and has no option against that. Its reques
 HTTP proxy, and the relay sends them on:
 
 - to the host of the store, over TLS where the store has it. An answer that redirects loses its address, so nothing can
-  follow it. A listing with a delimiter ends after `MAX_NAMES` names, so a huge directory is not listed whole.
+  follow it. A listing with a delimiter ends after `MAX_NAMES` names, so a huge directory is not listed whole. Keys
+  that no path can name are left out of listings: with one of them, obstore would refuse the page.
 - to the services that give credentials to this host. Those without TLS are passed on in the same way; those with TLS
   are tunnels to a fixed set of names.
 - every other address is refused.
@@ -17,6 +18,7 @@ from __future__ import annotations
 import base64
 import http.client
 import os
+import re
 import socket
 from _thread import allocate_lock, start_new_thread
 from urllib.parse import parse_qs, urlsplit
@@ -145,7 +147,7 @@ class Relay:
             answer, data = server.exchange(method, "/" + path, passed, body)
             kept = {name.lower(): value for name, value in answer.headers.items()}
             if is_store and answer.status == 200:
-                data = self._pages.bounded(parse_qs(parts.query), data)
+                data = self._pages.passed(parse_qs(parts.query), data)
         except (OSError, ValueError, http.client.HTTPException):
             return 502, {}, b"the store cannot be reached, or its answer breaks off"
         except StoreFailure:
@@ -172,19 +174,26 @@ class Relay:
 
 
 class Pages:
-    """Ends listings with a delimiter after `MAX_NAMES` names: the pages before a page are known by its token."""
+    """Removes odd keys from the pages of listings, and ends those with a delimiter after `MAX_NAMES` names.
+
+    The number of names before a page is known by the token that asks for it.
+    """
 
     def __init__(self) -> None:
         self._before: dict[str, tuple[int, int]] = {}
         """Names and pages before the page that a token asks for."""
         self._lock = allocate_lock()
 
-    def bounded(self, query: dict[str, list[str]], page: bytes) -> bytes:
+    def passed(self, query: dict[str, list[str]], page: bytes) -> bytes:
         """Return a page of a listing, without its token for the next one if there are enough names.
 
         Raises: StoreFailure, for a listing that does not end.
         """
-        if "delimiter" not in query or ("list-type" not in query and "comp" not in query):
+        if "list-type" not in query and "comp" not in query:
+            return page
+        has_delimiter = "delimiter" in query
+        page = _ROW.sub(lambda row: b"" if _is_odd(row, has_delimiter) else row[0], page)
+        if not has_delimiter:
             return page
         token = (query.get("continuation-token") or query.get("marker") or [""])[0]
         with self._lock:
@@ -206,6 +215,22 @@ class Pages:
                     self._before.pop(next(iter(self._before)))
                 self._before[_text(page[start + len(name) + 2 : end])] = (names, pages)
         return page
+
+
+_ROW = re.compile(
+    rb"<(Contents|CommonPrefixes|Blob|BlobPrefix)>.*?<(?:Key|Prefix|Name)>(.*?)</(?:Key|Prefix|Name)>.*?</\1>",
+    re.DOTALL,
+)
+"""An object or a directory in a listing."""
+_ODD = re.compile(rb"//|(?:^|/)\.{0,2}/|^$|(?:^|/)\.{1,2}$")
+"""Keys with an empty name, `.` or `..` between slashes."""
+
+
+def _is_odd(row: re.Match[bytes], has_delimiter: bool) -> bool:
+    """Return True for a key that no path can name. Without a delimiter, the marker of a directory is one as well."""
+    if not has_delimiter and row[1] in (b"Contents", b"Blob") and row[2].endswith(b"/"):
+        return True
+    return _ODD.search(row[2]) is not None
 
 
 def _serve(listener: socket.socket, relay: ref[Relay]) -> None:

@@ -6,6 +6,7 @@ import errno
 import os
 from _thread import allocate_lock
 
+from eyespan.context import CallContext
 from eyespan.errors import InvalidPath, NotFound, NotRegular, OutsideRoot, StoreFailure
 from eyespan.guard.listing import Entry, Listing
 from eyespan.guard.remote.address import split_address
@@ -16,7 +17,8 @@ from eyespan.guard.tree import FILE_BYTES, MAX_FILES, SKIPPED, Files, Survey, ke
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from eyespan.context import CallContext
+    from collections.abc import Iterator
+
     from eyespan.guard.remote.endpoints import Endpoints
     from eyespan.guard.remote.relay import Relay
     from eyespan.guard.remote.store import Store
@@ -188,6 +190,18 @@ class RemoteRoot(Root):
             if not is_denied:
                 entries.append(entry)
         return Listing(key or ".", tuple(entries), names.is_cut)
+
+    def keys(self, rest: str, asked: str, policy: Policy) -> Iterator[str]:
+        """Yield the paths, below `rest`, of all objects that no rule forbids, in the order of their keys.
+
+        A page is in memory at a time. Raises: ReadError, OSError.
+        """
+        key = self.key(rest, asked)
+        prefix = f"{key}/" if key else ""
+        for name, _ in self.store(asked).below(key, CallContext(), asked):
+            path = name.removeprefix(prefix)
+            if path and policy.rule_against(name, self.canonical) is None:
+                yield path
 
     def explore(
         self, rest: str, asked: str, policy: Policy, choose: Choose, take: Take, max_bytes: int, context: CallContext
