@@ -7,6 +7,7 @@ import io
 import os
 import tarfile
 import threading
+import time
 import zipfile
 
 import pytest
@@ -348,3 +349,29 @@ def test_an_engine_without_a_context_ends_its_turn(tmp_path):
     document = Workspace(tmp_path).engine.read(ReadRequest("large.txt"))
 
     assert document.parts[0].line_count == 50_000
+
+
+def test_a_server_learns_when_calls_hold_much_memory_and_when_none_does(monkeypatch):
+    reports = []
+    monkeypatch.setattr(context, "on_much_memory", reports.append)
+    small, medium, large = CallContext(), CallContext(), CallContext()
+    small.charge(FREE_BYTES)
+    assert reports == []
+
+    large.charge(LARGE)
+    assert set(reports) == {True}
+    reports.clear()
+    medium.charge(MEDIUM)
+    assert set(reports) == {True}
+
+    large.finish()
+    medium.finish()
+    small.finish()
+    assert set(reports) == {True}  # the answers of these calls are still to be sent
+
+    monkeypatch.setattr(context, "_much_memory_end", time.monotonic())
+    small.finish()
+    assert reports[-1] is False
+    count = len(reports)
+    small.finish()
+    assert len(reports) == count

@@ -69,6 +69,20 @@ def test_a_long_text_costs_as_much_as_its_parts():
     assert abs(count(part * times) - times * count(part)) <= 2 * times
 
 
+def test_the_costs_of_few_pieces_are_remembered():
+    """One answer of short pieces fills the memory for all of them, and a long one leaves nothing there."""
+    tokens_by_word._remembered.clear()
+    short = " ".join(f"{chr(97 + n % 26)}{chr(97 + n // 26 % 26)}{chr(97 + n // 676)}" for n in range(15_000))
+    assert len(short) < tokens_by_word._LONG_CHARS
+    count(short)
+    assert len(tokens_by_word._remembered) == tokens_by_word._MAX_REMEMBERED
+
+    count(short)
+    tokens_by_word._remembered.clear()
+    count(short * 2)
+    assert tokens_by_word._remembered == {}
+
+
 @pytest.mark.parametrize("piece", ["a", "Z", "\u4e2d", " ", "=", "\u200b"])
 def test_a_piece_of_any_length_is_judged_by_samples(piece, monkeypatch):
     """Only a few samples are weighed; the cost grows with the length."""

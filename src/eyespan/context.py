@@ -34,6 +34,8 @@ COLLECT_BYTES = 4 << 20
 """After a call that took more, garbage is collected: an error holds the frames it passed, and they hold buffers."""
 _TURN_SECONDS = 0.01
 """The time between two checks of the deadline while a call waits for its turn."""
+_MUCH_MEMORY_SECONDS = 2.0
+"""The time after a call that held much memory, in which its answer is sent and freed."""
 _LATE_SECONDS = 5.0
 """A call that is so late loses its turn: it waits for a file system that never answers, or was never finished."""
 
@@ -164,6 +166,9 @@ class CallContext:
             most_bytes = max(self._most_charged_bytes, most_bytes)
             self._most_charged_bytes = self._charged_bytes = 0
         self._return_unused()
+        if _much_memory_end:
+            with _lock:
+                _report_much_memory()
         if most_bytes > COLLECT_BYTES:
             import gc
 
@@ -214,6 +219,11 @@ _turn: ref[CallContext] | None = None
 """The context of the one call that may take `MAX_BYTES`. A context that is dropped ends its turn."""
 _sharers: list[ref[CallContext]] = []
 """The contexts that have a part of `SHARED_BYTES`. A context that is dropped returns it."""
+on_much_memory: Callable[[bool], None] | None = None
+"""Called with True before a call holds more than `FREE_BYTES`, and with False some time after the last one that did.
+A server sets it."""
+_much_memory_end = 0.0
+"""The end of that time; 0.0: False was reported."""
 _has_unreleased = False
 """The answer of an earlier call was not yet free when memory was returned to the system."""
 
@@ -232,6 +242,7 @@ def _take_memory(context: CallContext, size_bytes: int) -> bool:
             context._turn_start = time.monotonic()
         context._shared_bytes = size_bytes
         _sharers = [one for one, _ in others] + [ref(context)]
+        _report_much_memory()
         return True
 
 
@@ -242,6 +253,7 @@ def _return_memory(context: CallContext, size_bytes: int) -> None:
         context._shared_bytes = min(context._shared_bytes, size_bytes)
         if not context._shared_bytes:
             _sharers = [one for one in _sharers if (holder := one()) is not None and holder is not context]
+            _report_much_memory()
 
 
 def _take_turn(context: CallContext) -> bool:
@@ -252,6 +264,7 @@ def _take_turn(context: CallContext) -> bool:
         if holder is not None and holder is not context and not holder._is_late():
             return False
         _turn = ref(context)
+        _report_much_memory()
     _return_memory(context, 0)
     return True
 
@@ -261,6 +274,21 @@ def _end_turn(context: CallContext) -> None:
     with _lock:
         if _turn is not None and _turn() in (context, None):
             _turn = None
+        _report_much_memory()
+
+
+def _report_much_memory() -> None:
+    """Report if calls hold more than `FREE_BYTES`, or did so a moment ago. Called with the lock held."""
+    global _much_memory_end
+    if on_much_memory is None:
+        return
+    now = time.monotonic()
+    if _turn is not None or _sharers:
+        _much_memory_end = now + _MUCH_MEMORY_SECONDS
+        on_much_memory(True)
+    elif now > _much_memory_end:
+        _much_memory_end = 0.0
+        on_much_memory(False)
 
 
 def _forget_calls() -> None:

@@ -22,10 +22,13 @@ SAFETY = 1.022
 UNIT = 32
 """The weights of one token."""
 _MAX_REMEMBERED = 8192
-"""The pieces whose cost is remembered: most pieces of an answer occur in the next answer too."""
+"""The pieces whose cost is remembered, 1 MB at most: most pieces of an answer occur in the next answer too."""
+_MAX_REMEMBERED_CHARS = 24
 
 _LONG_CHARS = 65536
 """The pieces of a longer text are never all in memory: a short one takes fifty times the text."""
+_BATCH = 8192
+"""The pieces of a longer text that are in memory at once."""
 _LONG_PIECE_CHARS = 1024
 """A longer piece costs as much as the dearest of a few samples of this length, as often as it is longer."""
 
@@ -126,29 +129,30 @@ def _groups(data: bytes) -> list[int]:
 def count(text: str) -> int:
     """Return about how many tokens a text is, rather too many than too few."""
     if len(text) <= _LONG_CHARS:
-        return -(-int(_count_pieces(PIECES.findall(text)) * SAFETY) // UNIT)
+        return -(-int(_count_pieces(PIECES.findall(text), _remembered) * SAFETY) // UNIT)
+    # Strings that stay, between so many that are freed, would keep the memory of the others from being returned.
+    remembered: dict[str, int] = {}
     total = 0
     pieces: list[str] = []
     for match in PIECES.finditer(text):
         pieces.append(match.group())
-        if len(pieces) == _MAX_REMEMBERED:
-            total += _count_pieces(pieces)
+        if len(pieces) == _BATCH:
+            total += _count_pieces(pieces, remembered)
             pieces.clear()
-    return -(-int((total + _count_pieces(pieces)) * SAFETY) // UNIT)
+    return -(-int((total + _count_pieces(pieces, remembered)) * SAFETY) // UNIT)
 
 
-def _count_pieces(pieces: list[str]) -> int:
+def _count_pieces(pieces: list[str], remembered: dict[str, int]) -> int:
     """Return the cost of some pieces, in parts of a token."""
     times_of: Counter[str] = Counter(pieces)
-    remembered = _remembered
-    if len(remembered) > _MAX_REMEMBERED:
+    if len(remembered) >= _MAX_REMEMBERED:
         remembered.clear()
     total = 0
     for piece, times in times_of.items():
         cost = remembered.get(piece)
         if cost is None:
             cost = _cost(piece)
-            if len(piece) <= 24:
+            if len(piece) <= _MAX_REMEMBERED_CHARS and len(remembered) < _MAX_REMEMBERED:
                 remembered[piece] = cost
         total += cost * times
     return total

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import weakref
 
 import pytest
 
@@ -404,3 +405,24 @@ def test_a_thread_that_was_at_work_until_the_deadline_is_slow_and_does_not_hang(
 
     assert not raised.value.hangs
     settle()  # the thread ends by itself, because its caller's deadline has passed
+
+
+def test_a_thread_that_waits_for_work_holds_nothing_of_its_last_job(monkeypatch):
+    monkeypatch.setattr(blocking, "IDLE_SECONDS", 4 * HANG_SECONDS)
+    blocking.retire_threads()
+
+    class Result:
+        pass
+
+    class Work:
+        def __call__(self, _context):
+            return Result()
+
+    for _ in range(2):  # in a new thread, and in an idle one
+        work = Work()
+        result = blocking.within(CallContext(), work)
+        held = [weakref.ref(work), weakref.ref(result)]
+        del work, result
+        until(lambda held=held: [one() for one in held] == [None, None])
+        until(lambda: len(blocking._pool.idle) == 1)
+    blocking.retire_threads()

@@ -93,14 +93,14 @@ class Relay(CallContext):
 
 
 class _Slot:
-    """An idle thread: `wake` is released once `job` is set."""
+    """A thread: while it is idle, `wake` is released once `job` is set."""
 
     __slots__ = ("job", "wake")
 
-    def __init__(self) -> None:
+    def __init__(self, job: _Job | None) -> None:
         self.wake = allocate_lock()
         self.wake.acquire()
-        self.job: _Job | None = None
+        self.job = job
 
 
 class _Pool:
@@ -136,7 +136,7 @@ class _Pool:
             slot.wake.release()
         elif self.threads < MAX_THREADS:
             try:
-                start_new_thread(self._serve, (job,))
+                start_new_thread(self._serve, (_Slot(job),))
             except RuntimeError:  # the system has no more threads
                 if not self.threads:
                     self._forget_unused_mount(job.key)
@@ -154,9 +154,11 @@ class _Pool:
         if mount is not None and not mount.running:
             del self.mounts[key]
 
-    def _serve(self, job: _Job) -> None:
+    def _serve(self, slot: _Slot) -> None:
         """Run one job after another in a thread, until there was none for `IDLE_SECONDS`."""
-        slot = _Slot()
+        # Python holds the arguments of a thread until it ends, so the first job is not one of them.
+        job, slot.job = slot.job, None
+        assert job is not None
         while True:
             self._run(job)
             next_job = self._next_job(job, slot)

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from eyespan.source import Source
 
-MEMORY_BYTES = 16 << 20
+MEMORY_BYTES = 4 << 20
+"""The indexes of 64 GB of files. Those of large files are on disk, too."""
 MEMORY_ENTRIES = 256
 DISK_MIN_BYTES = 64 << 20
 """Scanning a smaller file again is faster than opening, checking and updating a cache file."""

@@ -61,10 +61,14 @@ def keep_memory() -> None:
 def return_memory() -> None:
     """Configure malloc to return freed memory, for a process that runs for weeks.
 
-    Threads share two arenas: each takes 64 MB of address space and keeps what was freed. Blocks of half a megabyte and
-    more are returned at once; by default glibc raises that size with the first large block that is freed.
+    Threads share two arenas: each takes 64 MB of address space and keeps what was freed. Blocks of 128 KB and more are
+    returned at once; by default glibc raises that size with the first large block that is freed. Python's small objects
+    come from malloc, too, while calls hold much memory.
     """
     if LINUX and hasattr(libc, "mallopt"):
+        from eyespan.sandbox.allocator import return_objects
+
+        return_objects()
         trim_threshold, mmap_threshold, arena_max = -1, -3, -8
         libc.mallopt(arena_max, 2)
         libc.mallopt(mmap_threshold, 128 << 10)
