@@ -94,8 +94,8 @@ DEFECTS = (
     Defect(
         name="listings do not know the name of the root",
         file=f"{SRC}/guard/listing.py",
-        old="guard.policy.rule_against(name, root) is None and (",
-        new="guard.policy.rule_against(name) is None and (",
+        old="    if guard.policy.rule_against(name, root) is not None:\n",
+        new="    if guard.policy.rule_against(name) is not None:\n",
         tests=f"{EVERYWHERE} -k root",
     ),
     Defect(
