@@ -747,8 +747,11 @@ def is_binary(first_bytes: bytes, rule: TextRule, encoding_rule: str, *, whole: 
     sample = first_bytes[:SNIFF_BYTES]
     if b"\0" in sample:
         return True
-    if encoding_rule == "auto" and not sample.isascii() and not _is_guessable(sample, ask):
-        return True
+    if encoding_rule == "auto" and not sample.isascii():
+        # The reader guesses from the same bytes, so that they are judged once.
+        judged = sample if b"\0" in first_bytes else first_bytes
+        if not _is_guessable(judged, ask):
+            return True
     if rule == NUL_OR_BAD_UTF8_IS_BINARY:
         try:
             sample.decode("utf-8")

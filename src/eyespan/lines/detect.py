@@ -59,7 +59,17 @@ def detect(
             sample = _sample_beyond_ascii(len(first_bytes), read_more)
     if sample.isascii() or _is_utf8(sample):
         return VALID_UTF8
-    return _by_declaration(first_bytes, _whole_lines(sample)) or _guess_or_damaged_utf8(sample, ask)
+    global _last
+    judged, found = _last
+    if judged is not first_bytes or sample is not first_bytes:
+        found = _by_declaration(first_bytes, _whole_lines(sample)) or _guess_or_damaged_utf8(sample, ask)
+        if sample is first_bytes:
+            _last = first_bytes, found
+    return found
+
+
+_last: tuple[bytes, Encoding | None] = (b"", None)
+"""The bytes judged last, and their encoding: the kind and the text of an opened file are read from the same object."""
 
 
 def _guess_or_damaged_utf8(sample: bytes, ask: Ask | None) -> Encoding | None:
@@ -282,9 +292,12 @@ WINDOWS = {
 def _reads_like_text(sample: bytes, name: str) -> bool:
     """Return True if the decoded text has nearly no control characters."""
     text = sample.decode(name, "replace")
-    strange = sum([(char < " " and char not in "\t\n\r\f\x1b") or "\x7f" <= char <= "\x9f" for char in text])
-    # The new line of EBCDIC is none of them.
-    return (strange - text.count("\x85") + text.count("\ufffd")) * STRANGE_ONE_IN <= len(text)
+    strange = sum([text.count(char) for char in _STRANGE.intersection(set(text))])
+    return strange * STRANGE_ONE_IN <= len(text)
+
+
+# The new line of EBCDIC, U+0085, is none of them.
+_STRANGE = frozenset(map(chr, {*range(0x20), *range(0x7F, 0xA0), 0xFFFD} - {*b"\t\n\r\f\x1b", 0x85}))
 
 
 STRANGE_ONE_IN = 100

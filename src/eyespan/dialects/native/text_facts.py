@@ -31,11 +31,13 @@ _HIDDEN = frozenset(
     ]
 )  # fmt: skip
 _JOINERS = "\u200c\u200d"
+_SUSPECT = frozenset(map(chr, {*_HIDDEN, *range(0x20), *range(0x7F, 0xA0)} - {9, 10}))
+"""All hidden characters: those above, and control characters other than tabs and line feeds."""
 
 
 def may_hide(text: str) -> bool:
     """Return False if a text has no hidden character; True if `hidden` has to look for one."""
-    return not (text.isascii() and _native.is_plain(text))
+    return not _native.is_plain(text) if text.isascii() else not _SUSPECT.isdisjoint(set(text))
 
 
 def may_mix_indentation(text: str) -> bool:
@@ -47,7 +49,7 @@ def hidden(lines: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, in
     """Yield code point, line and column of each hidden character. `lines`: number, first column and text of each."""
     for number, column, text in lines:
         if text.isprintable():  # of the hidden characters only fillers and selectors are
-            if text.isascii() or not any(ord(c) in _HIDDEN for c in text):
+            if text.isascii() or _SUSPECT.isdisjoint(text):
                 continue
         elif text.isascii() and text.replace("\t", "").isprintable():
             continue
