@@ -17,6 +17,8 @@ recall, precision, ends
 left out        definitions of the reference that the corrections leave out, because their line defines nothing
 accepted        symbols that the reference lacks, and that the form of their line confirms
 unnoted         wrong last lines, after the corrections, that the outline does not mark as doubtful
+extents         symbols of languages with braces whose extents were compared with the tokens of Pygments
+unbalanced      extents whose braces do not match by these tokens, or that overlap another one in part, without a note
 
 The corrections were written while reading the differences on the repositories of OUTLINE.md. They favour the outline,
 so the raw figures and a run on other repositories (OUTLINE-HELD-OUT.md) are the ones to compare with.
@@ -41,10 +43,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from eyespan import __version__
 from eyespan.decoders.grammars import load_parser
-from eyespan.outline import language_of, outline_here
+from eyespan.outline import language_in, language_of, outline_here
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from eyespan.outline import Symbol
 
 HERE = Path(__file__).resolve().parent
 MIN_BYTES, MAX_BYTES = 200, 600_000
@@ -163,6 +167,22 @@ COUNTED_KINDS = frozenset(("field", "constant", "key"))
 """Kinds of symbols that references often leave out; they do not count for precision."""
 
 
+BODIES = frozenset(("function", "method", "class", "struct", "interface", "enum", "trait", "impl", "namespace"))
+LEXERS = {
+    # The name for Pygments of each language whose blocks are braces.
+    **{
+        one: one
+        for one in ("c", "cpp", "csharp", "css", "dart", "go", "groovy", "java", "javascript", "kotlin", "perl")
+    },
+    **{one: one for one in ("php", "powershell", "protobuf", "r", "rust", "scala", "swift", "typescript", "zig")},
+    "tsx": "typescript",
+    "objc": "objective-c",
+    "hcl": "terraform",
+    "nginx": "nginx",
+    "graphql": "graphql",
+}
+
+
 class Tag(NamedTuple):
     """A definition by a reference."""
 
@@ -197,7 +217,7 @@ def by_ctags(paths: Sequence[str], language: str) -> Tags | None:
             continue
         if tag.get("_type") != "tag" or tag["path"] not in tags or tag["name"].startswith(("__anon", "anonymous")):
             continue
-        name = tag["name"].strip("`" if language == "r" else "")
+        name = tag["name"].strip("`\"'" if language == "r" else "")
         if language == "cpp":
             name = re.sub(r"\boperator (?=\W)", "operator", name)  # ctags writes `operator ==` for `operator==`
         tags[tag["path"]].append(Tag(name, tag["line"], tag.get("end"), tag["kind"] in wanted))
@@ -216,7 +236,7 @@ def has_form(language: str, name: str, line: str) -> bool:
     """Return True if a line has the form of a definition of this name."""
     if (
         name in KEYWORDS
-        or name in ("family", "instance", "deriving", "class", "open", "()")
+        or name in ("family", "instance", "deriving", "class", "open", "()", "infix", "infixl", "infixr", "nonrec")
         or (language == "bash" and not re.fullmatch(r"[\w.-]+", name))
     ):
         return False
@@ -352,6 +372,7 @@ class Counts:
         self.raw_tags = self.raw_hits = self.raw_confirmed = self.raw_exact = 0
         self.symbols = self.confirmed = 0
         self.ended = self.exact = self.unnoted = 0
+        self.checked = self.unbalanced = 0
         self.seconds = 0.0
         self.differences: list[list[object]] = []
 
@@ -367,6 +388,7 @@ class Counts:
         lines = text.split("\n")
         self.files += 1
         self.doubtful_files += not found.is_complete
+        self._check_extents(path, language, text, found.symbols)
         symbols = collections.defaultdict(list)
         for symbol in found.symbols:
             symbols[symbol.name].append(symbol)
@@ -399,7 +421,8 @@ class Counts:
             if any(one.last == tag.last or _closes(lines, one.line, one.last, tag.last) for one in near):
                 self.exact += 1
             else:
-                is_noted = all(one.doubt for one in near)
+                closest = min([abs(one.line - tag.line) for one in near])
+                is_noted = all(one.doubt for one in near if abs(one.line - tag.line) == closest)
                 self.unnoted += not is_noted
                 self.differences.append(["end", path, tag.line, tag.name, tag.last, near[0].last, is_noted])
         for symbol in found.symbols if language not in PATTERNS else ():
@@ -412,6 +435,21 @@ class Counts:
                 self.confirmed += 1
             else:
                 self.differences.append(["extra", path, symbol.line, symbol.name, symbol.kind])
+
+    def _check_extents(self, path: str, language: str, text: str, symbols: Sequence[Symbol]) -> None:
+        """Count the extents whose brackets do not balance by the tokens of Pygments, or that overlap others."""
+        balance = Balance.of(text, language)
+        before = None
+        for symbol in symbols:
+            is_wrong = before is not None and before.last >= symbol.first and before.last < symbol.last
+            while_inside = before is not None and before.last >= symbol.last
+            before = before if while_inside else symbol
+            if balance is not None and symbol.kind in BODIES:
+                self.checked += 1
+                is_wrong = is_wrong or not balance.is_closed(symbol)
+            if is_wrong and not symbol.doubt:
+                self.unbalanced += 1
+                self.differences.append(["extent", path, symbol.line, symbol.name, symbol.first, symbol.last])
 
     def row(self, language: str, name: str) -> dict[str, object]:
         """Return the figures as a row of the table."""
@@ -433,9 +471,64 @@ class Counts:
             "precision": ratio(self.confirmed, self.symbols),
             "ends": ratio(self.exact, self.ended),
             "unnoted": self.unnoted,
+            "extents": self.checked or None,
+            "unbalanced": self.unbalanced,
             "broken": self.doubtful_files,
             "ms_per_file": round(1000 * self.seconds / max(1, self.files), 1),
         }
+
+
+class Balance:
+    """The braces of a text by the tokens of Pygments: those in strings and comments do not count."""
+
+    def __init__(self, text: str, language: str) -> None:
+        from pygments.lexers import get_lexer_by_name
+        from pygments.token import Comment, String
+
+        self._lines = text.split("\n")
+        self._braces: dict[int, list[tuple[int, int]]] = {}
+        """By line: the column of each brace, and 1 or -1."""
+        line = column = 0
+        for kind, value in get_lexer_by_name(LEXERS[language], stripnl=False, ensurenl=False).get_tokens(text):
+            is_code = kind not in Comment and (kind not in String or kind in String.Interpol)
+            for char in value:
+                if char == "\n":
+                    line, column = line + 1, 0
+                    continue
+                if is_code and char in "{}":
+                    self._braces.setdefault(line + 1, []).append((column, 1 if char == "{" else -1))
+                column += 1
+        self.is_whole = sum([one for several in self._braces.values() for _, one in several]) == 0
+
+    @staticmethod
+    def of(text: str, language: str) -> Balance | None:
+        """Return the braces of a text; None without Pygments, or if they do not match by its tokens either."""
+        if language not in LEXERS:
+            return None
+        try:
+            found = Balance(text.replace("\r\n", "\n"), language)
+        except ImportError:
+            return None
+        return found if found.is_whole else None
+
+    def is_closed(self, symbol: Symbol) -> bool:
+        """Return True if the braces of a symbol match, and close once on its last line."""
+        start = max(0, self._lines[symbol.line - 1].find(symbol.name))
+        if any(column < start for column, _ in self._braces.get(symbol.line, ())):
+            return True  # several definitions on one line
+        depth = opened = closed = 0
+        for number in range(symbol.line, symbol.last + 1):
+            for _, step in self._braces.get(number, ()):
+                if not depth and step < 0:
+                    return number == symbol.last  # the brace of what is around it
+                if not depth:
+                    if closed and number > closed:
+                        return False  # another block after the first one
+                    opened = number
+                depth += step
+                if not depth and number > opened:
+                    closed = number
+        return depth == 0
 
 
 def _closes(lines: Sequence[str], line: int, last: int, other: int) -> bool:
@@ -468,6 +561,7 @@ def chosen_files(repositories: Iterable[str], per_language: int) -> dict[str, li
             if path.is_symlink() or not path.is_file() or not MIN_BYTES <= path.stat().st_size <= MAX_BYTES:
                 continue
             language = language_of(path.name)
+            language = language_in(path.name, path.read_bytes()) if path.suffix == ".h" else language
             if language and (language != "json"):
                 here.setdefault(language, []).append(str(path))
         for language, paths in here.items():
@@ -562,8 +656,9 @@ and ends are corrected for that: "left out" counts definitions of the reference 
 definition, "accepted" counts symbols that only the form of their line confirms. These corrections were written while
 reading the differences on the repositories of OUTLINE.md, and they favour the outline; OUTLINE-HELD-OUT.md is one run
 on repositories that were not looked at before. unnoted: wrong last lines that the outline does not mark as doubtful.
-broken: files that the outline does not claim to cover completely. Swift and Scala are compared with regular
-expressions only.
+extents: symbols whose braces were counted by the tokens of Pygments. unbalanced: those whose braces do not match by
+these tokens, or whose lines overlap those of another symbol in part, without a note. broken: files that the outline
+does not claim to cover completely. Swift and Scala are compared with regular expressions only.
 
 {listed}
 """

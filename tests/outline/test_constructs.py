@@ -55,6 +55,15 @@ ROWS = [
         ["A 1-11", "A.F 2-6", "A.H 10-10"],
     ),
     ("a.c", "static my_inline int f(int a) {\n}\n", ["f 1-2"]),
+    ("a.c", "my_noinline\nstatic stamp\nfloor_of (stamp v)\n{\n}\n", ["floor_of 2-5"]),
+    ("a.c", "typedef BOOL (WINAPI *Is)(HANDLE, USHORT *);\n", ["Is 1-1"]),
+    ("a.c", "typedef STATUS (WINAPI Make)\n  (OUT HANDLE a, IN OUT VOID *b,\n  IN HANDLE c OPTIONAL);\n", ["Make 1-3"]),
+    (
+        "a.cc",
+        "struct A : B {\n  LIB_CONSTEXPR A(int v, int s) : v_(v), s_(s) {}\n};\nvoid f() {\n}\n",
+        ["A 1-3", "A.A 2-2", "f 4-5"],
+    ),
+    ("a.cc", "class A {\n  void f() {\n  }\n\n  LIB_WARNINGS_POP_()\n};\n", ["A 1-6", "A.f 2-3"]),
 ]
 
 
@@ -64,6 +73,46 @@ def test_every_construct_is_a_symbol(name, source, wanted):
     found = outline(source.encode(), name)
 
     assert [f"{one.qualified} {one.first}-{one.last}" for one in found.symbols if one.kind != "field"] == wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "wanted"),
+    [
+        (
+            "a.h",
+            "#import <X/X.h>\n\ntypedef void (^Done)(int a);\ntypedef NSString * Key NS_STRING_ENUM;\n@interface A\n"
+            '- (void)go:(int)a API_DEPRECATED("Use go:to: instead", ios(1, 2));\n@end\nFOO_EXPORT id<B> make(int a);\n'
+            "#define TWO(a) \\\n  a\n",
+            ["Done 3-3", "Key 4-4", "A 5-7", "A.go: 6-6", "make 8-8", "TWO 9-10"],
+        ),
+        ("a.m", "static NSArray<X *> * _Nonnull f(void) CF_RETAINED {\n}\n", ["f 1-2"]),
+        ("a.r", '"%||%" <- function(a, b) {\n}\n', ["%||% 1-2"]),
+        (
+            "a.ml",
+            "module rec A : sig\n  type t\nend = struct\n  type t\nend\n\nand B : sig\n  type t\nend\n",
+            ["A 1-5", "B 7-9"],
+        ),
+        ("a.ml", "type r += T of t\n", ["r 1-1"]),
+        ("a.ml", "type s =\n| A\n| B\n\nlet f = function\n| A -> 1\n| B -> 2\n", ["s 1-3", "f 5-7"]),
+        ("a.adoc", "= A\n\n```ruby\ndef f\n```\n\n== B\n\ntext\n", ["A 1-9", "A.B 7-9"]),
+        ("a.asm", "run PROC\n@@:\n  nop\nlater:\n  ret\n", ["run 1-3", "later 4-5"]),
+    ],
+    ids=lambda value: value if isinstance(value, str) and len(value) < 7 else "",
+)
+def test_every_construct_is_a_symbol_without_a_grammar(name, source, wanted):
+    found = outline(source.encode(), name)
+
+    assert [f"{one.qualified} {one.first}-{one.last}" for one in found.symbols if one.name != "t"] == wanted
+    assert not any(one.doubt for one in found.symbols)
+
+
+@pytest.mark.parametrize("count", [1, 20, 60, 120])
+def test_a_long_header_never_cuts_a_name(count):
+    pytest.importorskip("tree_sitter", reason="the extra `outline` is not installed")
+    parameters = ",\n".join([f"                    value parameter_{index}" for index in range(count)])
+    found = outline(f"PREFIX_prim value spawn_unix({parameters})\n{{\n  a();\n}}\n".encode(), "a.c")
+
+    assert [one.name for one in found.symbols] == ["spawn_unix"]
 
 
 def test_a_call_in_a_broken_function_is_no_symbol():

@@ -6,8 +6,9 @@ from random import Random
 
 import pytest
 
-from eyespan.outline.merge import merged
+from eyespan.outline.merge import merged, nested
 from eyespan.outline.model import Definition, build_outline
+from eyespan.record import replace
 
 from .symbol_checks import SOURCE, check_shape, mutated, outline
 
@@ -65,3 +66,9 @@ def test_definitions_of_any_ranges_become_a_tree():
         errors = [(line, line + dice.randrange(5)) for line in dice.sample(range(1, 40), 3)]
         found = merged(several[:4], several[4:], sorted(errors), is_balanced=dice.random() < 0.5)
         check_shape(build_outline(found, "shape"), b"\n" * 60)
+
+
+def test_a_definition_begins_after_the_one_before_it():
+    found = nested([_function("f", 2, 9), replace(_function("g", 12, 15), first=3)])
+
+    assert [(one.name, one.first, one.last) for one in found] == [("f", 2, 9), ("g", 10, 15)]

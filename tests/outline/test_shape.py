@@ -51,3 +51,22 @@ def test_a_macro_with_a_block_in_a_function_is_no_definition():
     found = scan_shape('TEST_CASE("a") {\n  SECTION("b") {\n  }\n}\n', "cpp")
 
     assert [(one.name, one.last) for one in found.definitions] == [("a", 4)]
+
+
+@pytest.mark.parametrize(
+    ("header", "name"),
+    [
+        ("void operator()(U value)", "operator()"),
+        ("operator Action<R(Args...)>() const", "operator Action<R(Args...)>"),
+        ("bool operator==(const A& a) const", "operator=="),
+        ("T& operator[](int i)", "operator[]"),
+        ("A::operator bool() const", "operator bool"),
+        ("void* operator new(size_t n)", "operator new"),
+        ("int myoperator(int x)", "myoperator"),
+        ("auto f(int operator_id)", "f"),
+    ],
+)
+def test_operators_have_their_signs_as_names(header, name):
+    found = scan_shape(f"struct S {{\n  {header} {{\n  }}\n}};\n", "cpp")
+
+    assert [one.name for one in found.definitions] == ["S", name]

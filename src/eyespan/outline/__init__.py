@@ -39,6 +39,7 @@ __all__ = [
     "Symbol",
     "find",
     "has_grammar",
+    "language_in",
     "language_of",
     "look_up",
     "nearest",
@@ -162,6 +163,7 @@ _BY_INTERPRETER = {
     "pwsh": "powershell",
 }
 _SHELLS = ("sh", "dash", "ash")
+_OBJECTIVE_C = (b"@interface ", b"@protocol ", b"@class ", b"@import ", b"#import ", b"NS_ASSUME_NONNULL_BEGIN")
 _SCANNERS = {
     "python": "python",
     "markdown": "markdown",
@@ -223,6 +225,14 @@ def language_of(name: str, first_bytes: bytes = b"") -> str:
     return _language_of_script(first_bytes) if first_bytes.startswith(b"#!") else ""
 
 
+def language_in(name: str, data: bytes) -> str:
+    """Return the language of a file by its name and its text: a header (`.h`) may be one of Objective-C."""
+    language = language_of(name, data[:200])
+    if language == "cpp" and name.lower().endswith(".h") and any(b"\n" + word in data for word in _OBJECTIVE_C):
+        return "objc"
+    return language
+
+
 def _language_of_script(first_bytes: bytes) -> str:
     """Return the language of the last interpreter that the first line names, or ""."""
     line = first_bytes[2:200].split(b"\n", 1)[0].decode("ascii", "replace")
@@ -257,7 +267,7 @@ def outline(
     if context is not None:
         context.check()
     part, is_whole = parsed_part(data)
-    language = language_of(name, data[:200])
+    language = language_in(name, part)
     if not language:
         return Outline(symbols=(), how="shape", language="", is_complete=False)
     tasks = [f"outline-{language}", *(["outline-shape"] if has_grammar(language) else [])]
@@ -271,7 +281,7 @@ def outline_here(data: bytes, name: str, load_parser: LoadParser | None = None) 
     `load_parser(language)` loads a grammar; without it source code is outlined by its shape.
     """
     part, is_whole = parsed_part(data)
-    language = language_of(name, data[:200])
+    language = language_in(name, part)
     if not language:
         return Outline(symbols=(), how="shape", language="", is_complete=False)
     return named(scan(part, language, load_parser), name, language, is_whole)

@@ -104,10 +104,11 @@ def nested(definitions: list[Definition]) -> list[Definition]:
     order = sorted(range(len(definitions)), key=lambda at: (definitions[at].line, -definitions[at].last, at))
     result: list[Definition] = []
     open_ones: list[int] = []
+    floor = 0  # the last line of the definitions that end before this one
     for at in order:
         one = definitions[at]
         while open_ones and result[open_ones[-1]].last < one.line:
-            open_ones.pop()
+            floor = max(floor, result[open_ones.pop()].last)
         parent = open_ones[-1] if open_ones else -1
         first, last, doubt = one.first, one.last, one.doubt
         if parent >= 0:
@@ -117,7 +118,7 @@ def nested(definitions: list[Definition]) -> list[Definition]:
                 last = around.last
                 doubt = doubt or around.doubt or last
         if result:
-            first = max(first, result[-1].first)
+            first = max(first, result[-1].first, floor + 1)
         first = min(first, one.line)
         result.append(replace(one, first=first, last=max(last, one.line), parent=parent, doubt=doubt))
         open_ones.append(len(result) - 1)

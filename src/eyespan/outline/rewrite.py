@@ -61,6 +61,21 @@ _ATTRIBUTE_WORDS = re.compile(
     rb"__vectorcall|__user|__iomem|__init|__exit|__rcu|__percpu|__force|__must_check|__maybe_unused|\w+_inline|"
     rb"__always_inline|__forceinline)\b"
 )
+_BEFORE_STORAGE = re.compile(rb"^[ \t]*([A-Za-z_]\w*)\s+(?=(?:static|extern|inline)\s)", re.MULTILINE)
+_BEFORE_CONSTRUCTOR = re.compile(
+    rb"^[ \t]*((?:"
+    + _UPPER
+    + rb"(?:\s*"
+    + _ARGUMENTS
+    + rb")?\s+)+)(?=(?:explicit\s+)?[A-Za-z_]\w*\s*"
+    + _ARGUMENTS
+    + rb"\s*(?:noexcept\s*)?:\s*[A-Za-z_])",
+    re.MULTILINE,
+)
+_CALLING_CONVENTION = re.compile(rb"\btypedef\b[^;{}()]{0,200}\(\s*(" + _UPPER + rb")\s*(?=\*|[A-Za-z_]\w*\s*\)\s*\()")
+_DIRECTION = re.compile(
+    rb"(?<=[(,])\s*((?:IN\s+OUT|IN|OUT|INOUT|_In\w*_|_Out\w*_)\s)(?=\s*\w+[\s*]+\w)|\s(OPTIONAL)(?=\s*[,)])"
+)
 _NO_TYPES = frozenset(
     rb"const static extern inline virtual friend typedef struct class union enum return else case goto throw new "
     rb"delete constexpr typename volatile register sizeof if while for switch do".split()
@@ -68,6 +83,10 @@ _NO_TYPES = frozenset(
 _TYPE_WORDS = frozenset(b"void int char short long float double bool unsigned signed auto size_t".split()) | _NO_TYPES
 _LONE = re.compile(
     rb"^(" + _UPPER + rb"(?:[ \t]*" + _ARGUMENTS + rb")?)[ \t]*$(?!\s*(?:\{|[a-z_]\w*\s*\())", re.MULTILINE
+)
+_LONE_IN_CLASS = re.compile(
+    rb"^[ \t]+(" + _UPPER + rb"[ \t]*" + _ARGUMENTS + rb")[ \t]*$(?!\s*(?:[{:]|const\b|noexcept\b|[a-z_]\w*\s*\())",
+    re.MULTILINE,
 )
 _MACRO_FUNCTION = re.compile(
     rb"^((?:static[ \t]+)?)([A-Z_][A-Z0-9_]{2,}+)[ \t]*(" + _ARGUMENTS + rb")(?=\s*\{)", re.MULTILINE
@@ -111,6 +130,7 @@ def rewrite(source: bytes) -> Rewritten:
     for pattern, group in (
         (_TYPE_MACRO, 1),
         (_LONE, 1),
+        (_LONE_IN_CLASS, 1),
         (_LEADING, 1),
         (_MIDDLE, 2),
         (_AFTER_PARAMETERS, 1),
@@ -118,6 +138,10 @@ def rewrite(source: bytes) -> Rewritten:
         (_AFTER_PARAMETER, 2),
         (_ATTRIBUTE_WORDS, 1),
         (_TYPEDEF_MACRO, 1),
+        (_BEFORE_STORAGE, 1),
+        (_BEFORE_CONSTRUCTOR, 1),
+        (_CALLING_CONVENTION, 1),
+        (_DIRECTION, 0),
     ):
         spans = []
         for found in pattern.finditer(bytes(masked)):
@@ -127,6 +151,8 @@ def rewrite(source: bytes) -> Rewritten:
                 continue  # a function with a name in upper case
             if pattern is _AFTER_PARAMETER and found[1] in _TYPE_WORDS:
                 continue  # a type in upper case
+            if pattern is _BEFORE_STORAGE and found[1] in _TYPE_WORDS:
+                continue
             if found.start(group) not in taken:
                 spans.append(found.span(group))
         for start, end in spans:

@@ -33,6 +33,11 @@ _ARROW = re.compile(
     r"(?:[^=]*=>|\s*(?:async\s+)?function\b[^=]*)\s*$"
 )
 _CALLED = re.compile(r"((?:[A-Za-z_]\w*::)*~?[A-Za-z_$#][\w$]*)$")
+_OPERATOR = re.compile(
+    r"\boperator\s*(\(\s*\)|\[\s*\]|[^\w\s()]{1,3}|(?:new|delete)\b(?:\s*\[\s*\])?|[A-Za-z_][^;{}=]{0,200}?"
+    r"(?=\s*\(\s*\)\s*(?:const|noexcept|&|override|$)))\s*\("
+)
+_SIGNS = '()[]+-*/%^&|~!=<>,"'
 _NO_NAMES = frozenset(
     re.findall(
         r"\w+",
@@ -54,7 +59,7 @@ _CLASSES = frozenset(("class", "struct", "interface", "enum", "trait", "impl"))
 _BY_LINES = frozenset(("bash", "go", "swift", "kotlin", "scala", "javascript", "typescript", "tsx"))
 _FLAT = frozenset(("c", "cpp", "java"))
 _HEADER_LINES = 12
-_HEADER_CHARS = 600
+_HEADER_CHARS = 2000
 """The text before a brace that is searched for its definition."""
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _ATTRIBUTE = re.compile(
@@ -129,6 +134,9 @@ def _parse_call(header: str) -> _Header | None:
     """Return a definition without a keyword, like `int main(void)`, or None."""
     before, parenthesis, after = header.partition("(")
     before = before.rstrip()
+    operator = _OPERATOR.search(header) if "operator" in before else None
+    if operator is not None:
+        return _Header(f"operator{operator[1] if operator[1][0] in _SIGNS else f' {operator[1]}'}", "function")
     match = _CALLED.search(before[-200:])
     if not parenthesis or match is None or match[1] in _NO_NAMES or "=" in before:
         return None
@@ -289,7 +297,9 @@ class _BraceScanner:
     def _definition_before(self, brace: int) -> Definition | None:
         """Return the definition whose body starts at a brace. Its header begins at `_start` or on a later line."""
         language = self._language
-        start = max(self._start, brace - _HEADER_CHARS)
+        start = self._start
+        if brace - start > _HEADER_CHARS:  # from a line start on, because a name must not be cut
+            start = self._text.find("\n", brace - _HEADER_CHARS, brace) + 1 or brace
         text = _COMMENT.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), self._text[start:brace])
         at = _header_start(text, language)
         header = None

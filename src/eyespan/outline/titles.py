@@ -81,7 +81,7 @@ def _level(styles: list[str], style: str) -> int:
 # --- AsciiDoc ---------------------------------------------------------------------------------------------------------
 
 _ASCIIDOC = re.compile(r"(={1,6}|#{1,6})[ \t]+(\S.*?)(?:[ \t]+\1)?[ \t]*$")
-_FENCE = re.compile(r"(-{4,}|\.{4,}|={4,}|\*{4,}|_{4,}|\+{4,}|/{4,}|\|===|```+)[ \t]*$")
+_FENCE = re.compile(r"(-{4,}|\.{4,}|={4,}|\*{4,}|_{4,}|\+{4,}|/{4,}|\|===|```+(?=\w*[ \t]*$))\w*[ \t]*$")
 _UNDERLINES = "=-~^+"
 
 
@@ -201,7 +201,7 @@ def _labels(lines: list[str]) -> Iterator[Definition]:
             starts.append((number, found[1], "function"))
         elif found := _DEFINE.match(line):
             starts.append((number, found[1] or found[2], f"macro {number}" if found[1] else "function"))
-        elif (found := _LABEL.match(line)) and not found[1].startswith((".L", "L_", "$")):
+        elif (found := _LABEL.match(line)) and not found[1].startswith((".L", "L_", "$", "@@")):
             starts.append((number, found[1], "function"))
     for index, (number, name, kind) in enumerate(starts):
         first = comment_start(lines, number, starts[index - 1][0] if index else 0, _ASM_COMMENTS)
