@@ -110,6 +110,7 @@ def _places_of_lines(lines: Sequence[str]) -> list[tuple[Target, ...]]:
     for line in dict.fromkeys(lines) if not is_diff else lines:
         if is_diff and not line.startswith(marks):
             continue
+        line = _FRAME_HEADING.sub(r"\1", line)
         table = _TABLE_HEADING.match(line) or _BRACKET_HEADING.match(line)
         if table is not None:
             line, is_table = table[1], True
@@ -163,7 +164,7 @@ def _numbered(line: str, heading: Sequence[Target], *, is_table: bool = False) -
     match = _NUMBERED.match(line) or (_TABLE_ROW.match(line) if is_table else None)
     if match is None or not heading:
         return []
-    digits, column = (match[1], None) if match.re is _TABLE_ROW else (match[1] or match[3], match[2])
+    digits, column = (match[1], None) if match.re is _TABLE_ROW else (match[1] or match[3] or match[4], match[2])
     line_number = number(digits)
     piece = Ranges((Place(line_number, number(column)) if column else Lines(line_number, 1),))
     return [Target(target.path, piece, target.member, target.revision) for target in heading]
@@ -188,6 +189,8 @@ def _line_readings(line: str, *, is_alone: bool) -> Iterator[Target]:
     """Yield the readings of one line, in the order of the documentation. `is_alone`: no other line surrounds it."""
     if " => " in line:
         line = _RENAMED.sub(r"\2", line).replace("//", "/")
+    if "?" in line:
+        line = _BUNDLED.sub("", line)
     bare = strip(line)
     for text in dict.fromkeys([bare, strip(_PREFIX.sub("", bare, count=1))]):
         yield from _decorated(text, is_exact=text == line)
@@ -202,8 +205,10 @@ def _line_readings(line: str, *, is_alone: bool) -> Iterator[Target]:
     yield from _diff_header(bare)
     if is_alone or "::" in line:
         yield from _tested(bare)
-    yield from _located(line)
     yield from _keyed(line)
+    yield from _located(line)
+    if is_alone:
+        yield from _of_class(line)
     anchor = _ANCHOR.match(bare)
     if anchor is not None:
         for name in dict.fromkeys([anchor[2], anchor[2].replace("-", " ")]):
@@ -241,8 +246,12 @@ def _linked(text: str) -> Iterator[Target]:
     query = parse_qs(url.query, max_num_fields=32) if len(url.query) < MAX_LINE_CHARS else {}
     piece = _fragment(url.fragment) or _query_lines(url.query, query)
     if at_end is not None:
-        piece = piece_of(at_end[1])
+        piece = piece_of(at_end[1].rstrip(":-"))
     path = unquote(url.path)
+    parameter = _PATH_PARAMETER.search(path)
+    if parameter is not None:  # Gerrit and code search: `/+/main:src/a.c;l=3`
+        path, piece = path[: parameter.start()], piece_of(parameter[1]) or piece
+        path = _BRANCH_OF_PATH.sub(r"\1/", path)
     named = [value for name in ("path", "file", "filename", "url") for value in query.get(name, ())]
     for given in named:
         yield from _respelled(Target(given, piece))
@@ -332,17 +341,39 @@ def _tagged(line: str) -> Iterator[Target]:
     if match is not None:
         yield from _respelled(Target(match[1], Symbol(match[2].rpartition(".")[2])))
         yield from _respelled(Target(match[1]))
-    match = _EXAMPLE_ID.search(line)
+    match = _EXAMPLE_ID.search(line) or _SECTION.search(line)
     if match is not None:
         yield from _respelled(Target(match[1]))
 
 
 def _keyed(line: str) -> Iterator[Target]:
-    """Yield the place of a record that has a path and a line under their names: JSON, XML, `key=value`."""
-    line_number = _LINE_KEY.search(line)
-    if line_number is not None:
-        for path in _PATH_KEY.findall(line)[:MAX_LOCATIONS]:
-            yield from _respelled(Target(path, Ranges((Lines(number(line_number[1]), 1),))))
+    """Yield the place of a record that has a path and a line under their names: JSON, XML, `key=value`, a call."""
+    piece = _keyed_lines(line)
+    if piece is not None:
+        for path in [*_PATH_KEY.findall(line), *_FIRST_ARGUMENT.findall(line)][:MAX_LOCATIONS]:
+            yield from _respelled(Target(path, piece))
+
+
+def _keyed_lines(line: str) -> Piece | None:
+    """Return the lines of a record: a range, a first and a last line, an offset and a limit, or a line and a column."""
+    fields: dict[str, str] = {}
+    for found in _FIELD.finditer(line):
+        name = found[1].lower().replace("_", "").replace("-", "")
+        fields.setdefault(name, found[2])
+    if "lines" in fields and piece_of(fields["lines"]) is not None:
+        return piece_of(fields["lines"])
+    first = next((fields[name] for name in _FIRST_LINE if fields.get(name, "").isdecimal()), "")
+    if not first and "limit" in fields and fields.get("offset", "").isdecimal():
+        first = fields["offset"]
+    if not first:
+        return None
+    last = next((fields[name] for name in _LAST_LINE if fields.get(name, "").isdecimal()), "")
+    if last and int(last) > int(first):
+        return Ranges((sorted_lines(number(first), number(last)),))
+    if fields.get("limit", "").isdecimal():
+        return Ranges((Lines(number(first), number(fields["limit"])),))
+    column = next((fields[name] for name in _FIRST_COLUMN if fields.get(name, "").isdecimal()), "")
+    return Ranges((Place(number(first), number(column)) if column else Lines(number(first), 1),))
 
 
 def _diff_header(text: str) -> Iterator[Target]:
@@ -382,7 +413,8 @@ def _location(line: str, match: re.Match[str]) -> tuple[Piece | None, int]:
         return (None, end) if digits is None else (piece_of(digits[0]), match.start("run") + digits.end())
     in_brackets = match["open"] or (match["colon"] or "").rstrip()[-1:] in ("(", "[", "{")
     if in_brackets:
-        if line[end:].lstrip()[:1] not in (")", "]", "}"):
+        total = _OF_TOTAL.match(line, end)
+        if (line[end:] if total is None else line[total.end() :]).lstrip()[:1] not in (")", "]", "}"):
             return None, end
         piece = _bracketed(run, line, end)
     else:
@@ -496,6 +528,18 @@ def _dotted(text: str) -> Iterator[Target]:
             yield Target("/".join(names[:count]) + suffix, symbol)
 
 
+def _of_class(line: str) -> Iterator[Target]:
+    """Yield the file of a test that is named by its class: `AppTest.adds:12` of Maven, `a.b.AppTest.adds -- Time`."""
+    for match in _CLASS_AND_LINE.finditer(line):
+        piece = Ranges((Lines(number(match[2]), 1),))
+        for suffix in _CLASS_SUFFIXES:
+            yield Target(f"{match[1]}{suffix}", piece)
+    named = _CLASS_IN_PACKAGE.search(line)
+    if named is not None:
+        for suffix in _CLASS_SUFFIXES:
+            yield Target(named[1].replace(".", "/") + suffix, Symbol(named[2]) if named[2] else None)
+
+
 def _in_words(text: str) -> Iterator[Target]:
     """Yield the paths among the words of a sentence or a command."""
     words = text.split()
@@ -504,7 +548,7 @@ def _in_words(text: str) -> Iterator[Target]:
     piece = _command_lines(text)
     has_verb = piece is not None or (bool(words) and f" {words[0].lower().rstrip(':')} " in _VERBS)
     for word in words[-MAX_LOCATIONS:] + words[:MAX_LOCATIONS]:
-        path = strip(word)
+        path = strip(_RANGE_BEFORE.sub("", word) if piece is not None else word)
         if ("/" in path and "." in path) or (has_verb and ("." in path or path == words[-1])):
             if piece is not None:
                 yield from _respelled(Target(path, piece))
@@ -520,7 +564,19 @@ def _command_lines(text: str) -> Piece | None:
     match = _HEAD_OR_TAIL.match(text)
     if match is not None:
         return piece_of(f"1-{match[2]}" if match[1] == "head" else f"-{match[2]}")
-    match = _EDITOR_LINE.search(text) or _LINES_OF.match(text)
+    match = _RECORDS.search(text)
+    if match is not None:
+        return piece_of(f"{match[1]}-{match[2]}")
+    match = _OPTION.search(text)
+    if match is not None:
+        first, sign, last = match.groups()
+        if not last:
+            return Ranges((Lines(number(first), 1),))
+        return Ranges((Lines(number(first), number(last)) if sign else sorted_lines(number(first), number(last)),))
+    match = _EDITOR_LINE.search(text)
+    if match is not None:
+        return Ranges((Place(number(match[1]), number(match[2])) if match[2] else Lines(number(match[1]), 1),))
+    match = _LINES_OF.match(text)
     piece = None if match is None else piece_of(match[1])
     if piece is not None:
         return piece
@@ -577,7 +633,7 @@ _LOCATION = re.compile(
     rf"""(?P<close>["'`”’»)\]>}}*]{{0,3}})
     (?:(?P<colon>\s?:\s?[(\[{{]?\s?(?:{_WORD}\s?\.?\s?)?)
     |(?P<hash>[#?](?:L|l|lines?[-=]|n|:L)?)
-    |(?P<open>\s?[(\[]\s?(?:{_WORD}\s?\.?\s?)?)
+    |(?P<open>\s?[(\[{{]\s?(?:{_WORD}\s?[.:]?\s?)?)
     |(?P<word>[,:;]?\s{{1,4}}(?:(?:on|at|in|around|from|@)\s)?(?:[Ll]ines?|LINES?|ln|L|l\.)[\s:#.=]{{0,2}})
     |(?P<pipe>\s?\|\s?)
     |(?P<comma>[,;@]\s?)
@@ -588,8 +644,9 @@ _LOCATION = re.compile(
     re.VERBOSE,
 )
 _COLUMN = re.compile(
-    r",?\s?(?:,|and|at)?\s?[\"']?(?:col(?:umn)?|char(?:acter)?|pos(?:ition)?)[\"']?[\s:=.]{0,2}([0-9]{1,9})"
+    r",?\s?(?:,|and|at)?\s?[\"']?(?:[Cc]ol(?:umn)?|char(?:acter)?|pos(?:ition)?)[\"']?[\s:=.]{0,2}([0-9]{1,9})"
 )
+_OF_TOTAL = re.compile(r"\sof\s[0-9]{1,12}|,?\s?[Cc]ol(?:umn)?\.?:?\s?[0-9]{1,9}")
 _TO_BRACKET = re.compile(r"\)\s?-\s?\(\s?([0-9]{1,15})")
 _NUMBERS = re.compile(r"[0-9]{1,20}")
 _BEFORE_TOKEN = " \t\"'`“”‘’«»([{<>=|,;"
@@ -598,8 +655,10 @@ _HUNK = re.compile(r"@@ -[0-9]{1,15}(?:,[0-9]{1,15})? \+([0-9]{1,15})(?:,([0-9]{
 _NUMBERED = re.compile(
     r"\s{0,20}([0-9]{1,9})(?::([0-9]{1,6})(?=[\s:])|[:\-|](?![0-9:])|:(?=[0-9]+:)|\s{0,4}[|\u2502\u2506\u250a](?=\s))"
     r"|\s{0,8}[Ll](?:ine)?[:.]\s{0,20}([0-9]{1,9})(?=[\s|]|$)"
+    r"|-{2,6}>\s{1,4}([0-9]{1,9})(?=\s)"
 )
 _TABLE_HEADING = re.compile(r"\s{0,8}Line\s{2,8}(\S{1,500}[./]\S{1,200})\s{0,200}$")
+_FRAME_HEADING = re.compile(r"^(\S{1,500}[./]\w{1,60}) in [\w.<>]{1,200}(?:\(.{0,300}\))?$")  # IPython
 _TABLE_ROW = re.compile(r"\s{0,8}([0-9]{1,9})\s{2,12}[^\s/.]{1,100}(?:\s|$)")
 _BRACKET_HEADING = re.compile(r"==\s\[(.{1,500})\]\s")
 _HEADERS = (
@@ -643,6 +702,10 @@ _TAGS = (
         r"(?P<path>\S{1,500})\s{1,200}(?:[0-9]{1,9}\s{1,20}){2,4}[0-9.]{1,6}%\s{1,20}"
         r"(?P<line>[0-9][0-9, \t>exit-]{0,200})$"
     ),
+    re.compile(  # coverage of JavaScript: columns between bars
+        r"\s{0,20}(?P<path>[^\s|]{1,500}\.\w{1,8})\s{0,200}\|(?:\s{1,20}[0-9.]{1,6}\s{1,20}\|){2,4}\s{1,20}"
+        r"(?P<line>[0-9][0-9,-]{0,200})\s{0,20}\|?$"
+    ),
     # sass: a column after a blank
     re.compile(r"\s{0,20}(?P<path>[^\s:]{1,500}[./]\S{1,200})\s{1,4}(?P<line>[0-9]{1,9}:[0-9]{1,6})\s{2}"),
 )
@@ -651,15 +714,21 @@ _IN_FUNCTION = re.compile(  # a function between path and line, as loguru prints
 )
 _BRANCH = re.compile(r"->(?:-?[0-9]{1,9}|exit)")
 _DOCSTRING = re.compile(r"(\S{1,500}\.\w{1,8}):docstring of ([\w.]{1,300}):")
+_SECTION = re.compile(r"([^\s'\"`(]{1,500}\.\w{1,8}):\(\.\w{1,20}")
 _EXAMPLE_ID = re.compile(r"([^\s'\"]{1,500}\.\w{1,8})\[[0-9:,]{1,60}\]")
 _RENAMED = re.compile(r"\{([^{}]{0,300}) => ([^{}]{0,300})\}")
-_LINE_KEY = re.compile(
-    r"""(?:^|[\s"'{,;<(\[])(?:start_?|begin_?)?line_?(?:number|no|num|start)?["']?\s?[:=]\s?["']?([0-9]{1,9})""",
+_FIELD = re.compile(
+    r"""(?:^|[\s"'{,;<(\[])((?:start|begin|end|last)?_?(?:line|column|col|limit|offset)s?_?(?:number|no|num|start|end)?)["']?"""
+    r"""\s?[:=]\s?["']?([0-9][0-9-]{0,30})""",
     re.IGNORECASE,
 )
+_FIRST_LINE = ("line", "startline", "beginline", "linenumber", "lineno", "linenum", "linestart")
+_LAST_LINE = ("endline", "lastline", "lineend", "endlinenumber")
+_FIRST_COLUMN = ("column", "col", "startcolumn", "begincolumn", "columnnumber", "startcol")
+_FIRST_ARGUMENT = re.compile(r"^\s{0,8}\w{1,60}\([\"']?([^\s\"',;<>|()]{1,500}[./][^\s\"',;<>|()]{1,200})")
 _PATH_KEY = re.compile(
     r"""(?:^|[\s"'{,;<(\[])(?:source|abs|absolute|relative)?_?(?:file|path|filename|file_?path|uri|name)["']?\s?[:=]\s?"""
-    r"""["']?([^\s"',;<>|]{1,500}[./][^\s"',;<>|]{1,200})""",
+    r"""(?:\{\s?["']text["']\s?:\s?)?["']?([^\s"',;<>|]{1,500}[./][^\s"',;<>|]{1,200})""",
     re.IGNORECASE,
 )
 _PAGES = re.compile(
@@ -674,8 +743,11 @@ _LINE_BEFORE = re.compile(
 )
 _HEAD_OR_TAIL = re.compile(r"(head|tail)\s{1,4}-n?\s{0,4}([0-9]{1,12})\s")
 _RANGE_GONE_WRONG = re.compile(r"[\s0-9.,:;+>~\u221e*$-]{0,40}[0-9+>~\u221e*$-][\s.,:;)]{0,8}")
+_PATH_PARAMETER = re.compile(r";(?:drc=\w{1,60};)?l=([0-9][0-9-]{0,40})")
+_BRANCH_OF_PATH = re.compile(r"(/\+/[^:]{1,200}):")
 _HEXADECIMAL = re.compile(r"[0-9a-f]{7,40}")
-_LINES_AT_END = re.compile(r":([0-9][0-9:\-]{0,40})$")
+_LINES_AT_END = re.compile(r"(?:\?[\w=&.%+-]{0,200})?:([0-9][0-9:\-]{0,40})(?:\([0-9]{1,9})?:?$")
+_BUNDLED = re.compile(r"(?<=\w)\?(?!L[0-9])[\w=&.%+-]{1,200}(?=:[0-9])")
 _FRAGMENT = re.compile(r"(?:L|l|lines?[-=]|n|line|.{0,80}-)?([0-9][0-9LlCc:,.\-]{0,60})$")
 _QUERY_LINES = re.compile(r"(?:.{0,200}&)?L([0-9][0-9LlCc:,.\-]{0,60})")
 _TEST_NAME = re.compile(r"([^\s\[\"'`]{1,300})(?:\[[^\n]{0,300}?\](?=\s|$))?")
@@ -683,9 +755,20 @@ _RUST_TEST = re.compile(
     r"(?:test |-{3,5} )?((?:\w{1,100}::){1,12}\w{1,100})(?: \.\.\. .{0,100}| stdout -{3,5}| - .{0,200})?$"
 )
 _UNITTEST = re.compile(r"(?:(?:FAIL|ERROR|ok): )?(\w{1,200}) \(([\w.]{3,400})\)")
+_CLASS_SUFFIXES = (".java", ".kt", ".scala", ".groovy")
+_CLASS_AND_LINE = re.compile(r"(?:^|\s)([A-Z]\w{1,100})(?:[.>$-]{1,2}\w{1,100}){1,3}:([0-9]{1,9})(?=\s|$)")
+_CLASS_IN_PACKAGE = re.compile(
+    r"(?:^|[\s(\[])((?:[a-z_]\w{0,60}\.){2,12}[A-Z]\w{0,100})(?:[.#](\w{1,100}))?(?=[\s(\[\]),:]|$)"
+)
 _IDENTIFIER = re.compile(r"[^\W\d]\w{0,200}")
 _SED = re.compile(r"(?:^|\s|['\"])([0-9]{1,12})(?:,([0-9]{1,12}|\$))?p['\"]?(?:\s|$)")
-_EDITOR_LINE = re.compile(r"\s\+([0-9]{1,12}(?::[0-9]{1,6})?)(?:\s|$)")
+_EDITOR_LINE = re.compile(r"(?:^|\s)\+([0-9]{1,12})(?:[:,]([0-9]{1,6}))?(?:\s|$)")
+_OPTION = re.compile(  # of editors, pagers and git: `-l 3`, `--line=3`, `-r 3:9`, `-L 3,+5`, `-L 3,9:a.c`
+    r"(?:^|\s)(?:-[lnrL]\s?|--(?:line|line-range|range|lines|goto-line|line-number)[\s=])"
+    r"([0-9]{1,12})(?:[:,-](\+?)([0-9]{1,12}))?(?=[\s:]|$)"
+)
+_RANGE_BEFORE = re.compile(r"^[0-9]{1,12},\+?[0-9]{1,12}:(?=\S)")
+_RECORDS = re.compile(r"\bNR\s?>=?\s?([0-9]{1,12})\s?&&\s?NR\s?<=?\s?([0-9]{1,12})")
 _REVISION = re.compile(r"[\w./~^@{}-]{2,200}")
 _ANCHOR = re.compile(r"([^\s#]{1,1000})#([^\W\d][^\s#]{0,200})$")
 _COLUMNS = re.compile(r"([0-9]{1,15}):([0-9]{1,15})-[0-9]{1,15}")
