@@ -244,6 +244,8 @@ def has_form(language: str, name: str, line: str) -> bool:
         return False  # an implementation for a tuple, a slice or `!`
     if language in ("c", "cpp") and name.isupper() and re.match(rf"{re.escape(name)}\s*\(", line):
         return False  # a macro that begins a function, which has the name of an argument
+    if language == "objc" and re.fullmatch(r"(?:NS|API|CF)_[A-Z_]+", name):
+        return False  # an attribute
     form = FORMS.get(language)
     return form is None or re.search(form.replace("NAME", re.escape(name)), line) is not None
 
@@ -444,7 +446,7 @@ class Counts:
             is_wrong = before is not None and before.last >= symbol.first and before.last < symbol.last
             while_inside = before is not None and before.last >= symbol.last
             before = before if while_inside else symbol
-            if balance is not None and symbol.kind in BODIES:
+            if balance is not None and symbol.kind in (BODIES if language != "objc" else ("function", "method")):
                 self.checked += 1
                 is_wrong = is_wrong or not balance.is_closed(symbol)
             if is_wrong and not symbol.doubt:

@@ -70,3 +70,9 @@ def test_operators_have_their_signs_as_names(header, name):
     found = scan_shape(f"struct S {{\n  {header} {{\n  }}\n}};\n", "cpp")
 
     assert [one.name for one in found.definitions] == ["S", name]
+
+
+def test_a_condition_of_swift_is_no_definition():
+    source = "class A {\n  #if !os(X)\n  func f() {\n  }\n  #elseif canImport(Y)\n  func g() {\n  }\n  #endif\n}\n"
+
+    assert [one.name for one in scan_shape(source, "swift").definitions] == ["A", "f", "g"]

@@ -189,6 +189,8 @@ def _piece_pattern(language: str) -> re.Pattern[str]:
         parts.append(r"#(?!\[)[^\n]*")
     if language in ("c", "cpp", "csharp"):
         parts.append(r"^[ \t]*#(?:\\.|[^\n\\])*")
+    if language == "swift":
+        parts.append(r"^[ \t]*#(?:if|elseif|else|endif|warning|error|sourceLocation)\b[^\n]*")
     parts.append(r"[{}();]")
     return re.compile("|".join(parts), re.DOTALL | re.MULTILINE)
 
