@@ -147,7 +147,7 @@ CONFIRMING = {
     "protobuf": r"extend\s+NAME\b",  # a block that adds fields to a message of another file
     # The forms above also match uses of a name in these languages, so only these lines confirm a symbol.
     **dict.fromkeys(("c", "cpp"), r"^[A-Z][A-Z0-9_]*\s*\("),
-    "objc": r"^[-+]|^@",
+    "objc": r"^[-+]|^@|^typedef\b.*\bNAME\b|^static\b.*\bNAME\s*\(",
     "rst": r"^\.\. ",
     "markdown": r"^\s{0,3}#{1,6}\s",
     "julia": r"\b(?:function|macro|module|struct|type)\b.*NAME",
