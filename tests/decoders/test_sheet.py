@@ -433,7 +433,7 @@ def test_numbers_of_a_chart_in_a_sheet_are_not_cells():
     answer = sheet.decode(made, {})[1][0].decode()
 
     assert rows_of(answer) == ["| 1 | 7 |"]
-    assert "[1 charts are left out: charts of xls files are not read]" in answer
+    assert "[chart: unknown kind]" in answer
 
 
 # --- xlsb and ods -----------------------------------------------------------------------------------------------------
@@ -448,6 +448,11 @@ def wide(text):
     return len(text).to_bytes(4, "little") + text.encode("utf-16-le")
 
 
+def formula(tokens, extra=b""):
+    """Return the end of a cell with a formula: flags, tokens, and what follows them."""
+    return struct.pack("<HI", 0, len(tokens)) + tokens + struct.pack("<I", len(extra)) + extra
+
+
 def test_a_binary_workbook_has_errors_formats_hidden_and_merged_cells_and_comments():
     numbers = struct.Struct("<IIII")
     cells_of_sheet = (
@@ -455,7 +460,16 @@ def test_a_binary_workbook_has_errors_formats_hidden_and_merged_cells_and_commen
         + record(0, struct.pack("<IIHBB", 4, 0, 0, 0, 0x10))
         + record(3, struct.pack("<IIB", 0, 0, 0x2A))
         + record(5, struct.pack("<IId", 1, 1, 0.5))
-        + record(11, struct.pack("<IIB", 2, 0, 0x07))
+        + record(11, struct.pack("<IIB", 2, 0, 0x07) + formula(b"\xff"))
+        + record(9, struct.pack("<IId", 3, 0, 2) + formula(b"\x1e\1\0\x1e\1\0\3"))
+        + record(8, struct.pack("<II", 4, 0) + wide("x") + formula(b"\1\4\0\0\0", b"\4\0\0\0"))
+        + record(427, numbers.pack(4, 5, 4, 4) + formula(b"\x4c\1\0\0\0\0\xc0")[2:])
+        + record(10, struct.pack("<IIB", 5, 0, 1) + formula(b"\1\4\0\0\0", b"\5\0\0\0"))
+        + record(426, numbers.pack(4, 4, 5, 5) + b"\0" + formula(b"\x23\1\0\0\0")[2:])
+        + record(10, struct.pack("<IIB", 6, 0, 1) + formula(b""))
+        + record(427, numbers.pack(9, 9, 9, 9) + bytes(4))
+        + record(494, numbers.pack(0, 0, 1, 1) + wide("h") + wide("Page!A1"))
+        + record(494, numbers.pack(0, 0, 1, 1) + wide("") + wide(""))
         + record(176, numbers.pack(0, 1, 0, 2))
     )
     package = ooxml.Package(
@@ -463,10 +477,17 @@ def test_a_binary_workbook_has_errors_formats_hidden_and_merged_cells_and_commen
             **{
                 "_rels/.rels": relations(a=("officeDocument", "xl/workbook.bin")),
                 "xl/_rels/workbook.bin.rels": relations(s=("worksheet", "s.bin"), t=("styles", "styles.bin")),
-                "xl/workbook.bin": record(156, b"\1\0\0\0\1\0\0\0" + wide("s") + wide("Page")),
+                "xl/workbook.bin": record(156, b"\1\0\0\0\1\0\0\0" + wide("s") + wide("Page"))
+                + record(357)
+                + record(355)
+                + record(362, struct.pack("<IIii", 1, 0, 0, 0))
+                + record(39, struct.pack("<IBi", 0, 0, -1) + wide("Tax") + formula(b"\x3a\0\0\0\0\0\0\0\0")[2:])
+                + record(39, struct.pack("<IBi", 0, 0, 0) + wide("Own") + formula(b"\x1e\7\0")[2:])
+                + record(39, struct.pack("<IBi", 1, 0, 0) + wide("Hidden") + formula(b"\x1e\7\0")[2:])
+                + record(39, struct.pack("<IBi", 0, 0, 0) + wide("Cut")),
                 "xl/styles.bin": record(617) + record(47, bytes(16)) + record(47, b"\0\0\x09\0") + record(618),
                 "xl/s.bin": cells_of_sheet,
-                "xl/_rels/s.bin.rels": relations(c=("comments", "c.bin")),
+                "xl/_rels/s.bin.rels": relations(c=("comments", "c.bin"), h=("hyperlink", "a.html")),
                 "xl/c.bin": record(632, wide("Ada"))
                 + record(635, struct.pack("<IIIII", 0, 4, 4, 1, 1))
                 + record(637, b"\0" + wide("so what")),
@@ -475,17 +496,20 @@ def test_a_binary_workbook_has_errors_formats_hidden_and_merged_cells_and_commen
         "sheet",
     )
 
-    extras = xlsb.Workbook(package, Images(package, {})).extras("Page")
+    workbook = xlsb.Workbook(package, Images(package, {}))
+    extras = workbook.extras("Page")
 
+    assert workbook.names == ["- Tax = Page!$A$1", "- Own (in Page) = 7"]
     assert extras.is_hidden
+    assert extras.formulas == {(4, 3): "1+1", (4, 4): "E6", (4, 5): "Tax"}
     assert extras.texts == {(4, 0): "#N/A", (4, 2): "#DIV/0!"}
     assert extras.formats == {(4, 1): "0%"}
     assert extras.header_lines() == [
-        "[1 formulas are left out: formulas of xlsb files are not decoded]",
+        "[2 formulas cannot be shown]",
         "[hidden: rows 5; columns B-C]",
         "[merged: A1:C2]",
     ]
-    assert extras.blocks == ["Comments:", "- B5 (Ada): so what"]
+    assert extras.blocks == ["Links:", "- B1: xl/a.html#Page!A1", "Comments:", "- B5 (Ada): so what"]
 
 
 OPENDOCUMENT = "urn:oasis:names:tc:opendocument:xmlns"
@@ -515,3 +539,32 @@ def test_an_opendocument_sheet_has_errors_formulas_units_hidden_and_merged_cells
     assert extras.formulas == {(2, 0): "NA()", (2, 3): "SUM(A1:B2;$Other.C3)"}
     assert extras.header_lines() == ["[hidden: rows 3; columns C]", "[merged: C3:D3]"]
     assert extras.blocks == ["Comments:", "- D3 (Ada): so what"]
+
+
+def test_charts_of_an_opendocument_sheet_are_tables_or_ranges():
+    spaces = (("t", "table"), ("o", "office"), ("x", "text"), ("c", "chart"), ("w", "drawing"))
+    names = " ".join(f'xmlns:{key}="{OPENDOCUMENT}:{name}:1.0"' for key, name in spaces)
+    names += ' xmlns:l="http://www.w3.org/1999/xlink"'
+    table = (
+        '<t:table t:name="Page"><t:shapes><w:draw:frame xmlns:draw="x"/></t:shapes><t:table-row><t:table-cell>'
+        '<w:frame><w:object l:href="./Object 1"/></w:frame><w:frame><w:object l:href="./Object 2/"/></w:frame>'
+        "</t:table-cell></t:table-row></t:table>"
+    ).replace("<w:draw:frame", "<draw:frame")
+    content = f"<o:document {names}><o:body><o:spreadsheet>{table}</o:spreadsheet></o:body></o:document>"
+    series = '<c:series c:values-cell-range-address="Page.$A$1:.$A$3"/>'
+    numbers = "<t:table><t:table-row><t:table-cell><x:p>7</x:p></t:table-cell></t:table-row></t:table>"
+    part = f'<o:document {names}><o:body><c:chart c:class="c:bar">{{}}</c:chart></o:body></o:document>'
+    package = ooxml.Package(
+        packed(
+            **{
+                "content.xml": content,
+                "Object 1/content.xml": part.format(series + numbers),
+                "Object 2/content.xml": part.format(series),
+            }
+        ),
+        "sheet",
+    )
+
+    extras = ods.extras_by_sheet(package, Images(package, {}))["Page"]
+
+    assert extras.blocks == ["[chart: bar]", "| 7 |\n| --- |", "[chart: bar]", "[values: Page.$A$1:.$A$3]"]

@@ -79,6 +79,16 @@ def joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return made
 
 
+_HEADER_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d+|[A-Za-z&])')
+
+
+def margin_line(text: str, noun: str) -> str:
+    """Return a header or footer of the printed sheet without its codes; "" if it has hardly more than page numbers."""
+    has_page = "&P" in text
+    text = " ".join(_HEADER_CODE.sub(lambda code: "&" if code[0] == "&&" else " ", text).split())
+    return f"[{noun}: {text}]" if text and not (has_page and len(text.split()) < 3) else ""
+
+
 # --- names -----------------------------------------------------------------------------------------------------------
 
 

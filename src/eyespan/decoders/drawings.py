@@ -32,12 +32,16 @@ PART_KINDS = ("chart", "chartEx")
 
 def chart_blocks(root: Element) -> list[str]:
     """Return a chart as blocks: its kind, title and axes on one line, then its numbers as a table."""
-    series = _Series(root)
-    kinds = " and ".join(series.kinds) or "unknown kind"
-    header = f"[chart: {kinds}"
-    if title := _title(root):
-        header += f', "{title}"'
+    series = _ChartPart(root)
     axes = [title for axis in root.iter() if LOCAL_NAMES[axis.tag].endswith(("Ax", "axis")) and (title := _title(axis))]
+    return table_blocks(series.kinds, _title(root), axes, series)
+
+
+def table_blocks(kinds: list[str], title: str, axes: list[str], series: Series) -> list[str]:
+    """Return a chart as blocks, of any format."""
+    header = f"[chart: {' and '.join(kinds) or 'unknown kind'}"
+    if title:
+        header += f', "{title}"'
     if axes:
         header += f"; axes: {', '.join(axes)}"
     rows = series.rows()
@@ -50,54 +54,17 @@ def chart_blocks(root: Element) -> list[str]:
     return blocks
 
 
-class _Series:
+class Series:
     """The series of a chart: name, categories or x, and values of each."""
 
-    def __init__(self, root: Element) -> None:
-        self.kinds: list[str] = []
+    def __init__(self) -> None:
         self._names: list[str] = []
         self._keys: list[dict[int, str]] = []
         self._values: list[dict[int, str]] = []
         self._sizes: list[dict[int, str]] = []
-        elements = [(LOCAL_NAMES[element.tag], element) for element in root.iter()]
-        data = [element for name, element in elements if name == "data"]
-        for name, element in elements:
-            if name == "series":
-                self._add_newer(data, element)
-            elif name.endswith("Chart") and name != "Chart":
-                kind = name.removesuffix("Chart").removesuffix("3D")
-                series = [child for child in element if local_name(child) == "ser"]
-                if kind not in self.kinds:
-                    self.kinds.append(kind)
-                for one in series:
-                    self._add(one)
 
-    def _add(self, series: Element) -> None:
-        parts = {local_name(child): child for child in series}
-        name = " ".join(_points(parts.get("tx")).values()) or _text_in(parts.get("tx"))
-        keys = parts.get("cat") if "cat" in parts else parts.get("xVal")
-        values = parts.get("val") if "val" in parts else parts.get("yVal")
-        self._append(name, _points(keys), _points(values), _points(parts.get("bubbleSize")))
-
-    def _add_newer(self, data: list[Element], series: Element) -> None:
-        """Add a series of a chart in the format of 2014 (waterfall, treemap, box ...), whose data stand elsewhere."""
-        kind = series.get("layoutId", "")
-        if kind and kind not in self.kinds:
-            self.kinds.append(kind)
-        name = _text_in(next((child for child in series if local_name(child) == "tx"), None))
-        wanted = {child.get("val") for child in series.iter() if local_name(child) == "dataId"}
-        keys: dict[int, str] = {}
-        values: dict[int, str] = {}
-        found = next((element for element in data if element.get("id") in wanted), None)
-        for dimension in () if found is None else found:
-            points = _levels([child for child in dimension if local_name(child) == "lvl"])
-            if local_name(dimension) == "strDim":
-                keys = keys or points
-            else:
-                values = values or points
-        self._append(name, keys, values, {})
-
-    def _append(self, name: str, keys: dict[int, str], values: dict[int, str], sizes: dict[int, str]) -> None:
+    def append(self, name: str, keys: dict[int, str], values: dict[int, str], sizes: dict[int, str]) -> None:
+        """Add a series; points are by number from 0."""
         self._names.append(" ".join(name.split()) or f"series {len(self._names) + 1}")
         self._keys.append(keys)
         self._values.append(values)
@@ -123,6 +90,51 @@ class _Series:
                 size = [sizes.get(place, "")] if has_sizes else []
                 rows.append([name, own.get(place, ""), values.get(place, ""), *size])
         return rows
+
+
+class _ChartPart(Series):
+    """The series of a chart in XML."""
+
+    def __init__(self, root: Element) -> None:
+        super().__init__()
+        self.kinds: list[str] = []
+        elements = [(LOCAL_NAMES[element.tag], element) for element in root.iter()]
+        data = [element for name, element in elements if name == "data"]
+        for name, element in elements:
+            if name == "series":
+                self._add_newer(data, element)
+            elif name.endswith("Chart") and name != "Chart":
+                kind = name.removesuffix("Chart").removesuffix("3D")
+                series = [child for child in element if local_name(child) == "ser"]
+                if kind not in self.kinds:
+                    self.kinds.append(kind)
+                for one in series:
+                    self._add(one)
+
+    def _add(self, series: Element) -> None:
+        parts = {local_name(child): child for child in series}
+        name = " ".join(_points(parts.get("tx")).values()) or _text_in(parts.get("tx"))
+        keys = parts.get("cat") if "cat" in parts else parts.get("xVal")
+        values = parts.get("val") if "val" in parts else parts.get("yVal")
+        self.append(name, _points(keys), _points(values), _points(parts.get("bubbleSize")))
+
+    def _add_newer(self, data: list[Element], series: Element) -> None:
+        """Add a series of a chart in the format of 2014 (waterfall, treemap, box ...), whose data stand elsewhere."""
+        kind = series.get("layoutId", "")
+        if kind and kind not in self.kinds:
+            self.kinds.append(kind)
+        name = _text_in(next((child for child in series if local_name(child) == "tx"), None))
+        wanted = {child.get("val") for child in series.iter() if local_name(child) == "dataId"}
+        keys: dict[int, str] = {}
+        values: dict[int, str] = {}
+        found = next((element for element in data if element.get("id") in wanted), None)
+        for dimension in () if found is None else found:
+            points = _levels([child for child in dimension if local_name(child) == "lvl"])
+            if local_name(dimension) == "strDim":
+                keys = keys or points
+            else:
+                values = values or points
+        self.append(name, keys, values, {})
 
 
 def _title(element: Element) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from eyespan.decoders import markdown, ods
+from eyespan.decoders import markdown
 from eyespan.decoders.media import Images
 from eyespan.decoders.ooxml import ENCRYPTED, Package
 from eyespan.decoders.xml_tree import local_name, text_of
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 KIND = "odf"
+CONTENT = "content.xml"
+MANIFEST = "META-INF/manifest.xml"
 MAX_REPEATED = 1000
 _DOCTYPE = re.compile(
     rb'\A(?:<\?xml[^<>?]*\?>)?\s*<!DOCTYPE (?:office|math):[a-z-]+ PUBLIC "[^"<>\[]*" "(?:office|math)\.dtd">'
@@ -36,19 +38,24 @@ _LEFT_OUT = frozenset(
 _FRAMES = frozenset(("frame", "custom-shape", "rect", "ellipse", "line", "connector", "polygon", "path", "g"))
 
 
+def is_encrypted(package: Package) -> bool:
+    """Return True if parts of the package are encrypted."""
+    return MANIFEST in package and b"encryption-data" in package.read(MANIFEST)
+
+
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     """Convert the document to Markdown. Raises: Unreadable."""
     package = Package(file, KIND, _DOCTYPE)
-    if ods.is_encrypted(package):
+    if is_encrypted(package):
         raise package.unreadable(ENCRYPTED)
     images = Images(package, params)
     story = Story(package, images)
-    root = package.parse_optional(ods.CONTENT)
+    root = package.parse_optional(CONTENT)
     if root is not None:
         story.add_lists(root)
     blocks: list[str] = []
     try:
-        story.add_blocks(package.stream(ods.CONTENT, _CONTAINERS), blocks)
+        story.add_blocks(package.stream(CONTENT, _CONTAINERS), blocks)
     except Unreadable as error:
         if not blocks:
             raise
@@ -326,7 +333,7 @@ class Story:
         for child in frame:
             name, target = local_name(child), _facts(child).get("href", "").removeprefix("./")
             if name == "object" and target:
-                blocks += self._object(target)
+                blocks += self.object_blocks(target)
             elif name == "object-ole":
                 blocks.append(f"[embedded file: {self._images.selector(target)}]")
             elif name == "image" and target and not is_shown:
@@ -338,8 +345,9 @@ class Story:
                 self._add_blocks([child], blocks)
         return blocks if blocks or not description else [f"![{description}]"]
 
-    def _object(self, target: str) -> list[str]:
+    def object_blocks(self, target: str) -> list[str]:
         """Return an equation or a chart, which is a document of its own."""
+        target = target.strip("/")
         part = f"{target}/content.xml"
         if part not in self._package:
             return [f"[embedded object: {self._images.selector(target)}]"]
@@ -367,6 +375,9 @@ class Story:
         for child in chart.iter():
             if local_name(child) == "table":
                 self._add_table(child, blocks)
+        if len(blocks) == 1:  # the numbers are those of cells
+            ranges = [_facts(child).get("values-cell-range-address", "") for child in chart.iter()]
+            blocks += [f"[values: {', '.join(filter(None, ranges))}]"] if any(ranges) else []
         return blocks
 
 

@@ -1,5 +1,5 @@
 """What OpenDocument spreadsheets hold beside values: errors, formulas, percentages and currencies, hidden and merged
-cells, comments and images.
+cells, comments, images and charts.
 """
 
 from __future__ import annotations
@@ -7,7 +7,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from eyespan.decoders import cells, number_formats
+from eyespan.decoders import cells, number_formats, odf
+from eyespan.decoders.odf import CONTENT
 from eyespan.decoders.xml_tree import local_name, text_of
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from eyespan.decoders.media import Images
     from eyespan.decoders.ooxml import Package
 
-CONTENT = "content.xml"
-MANIFEST = "META-INF/manifest.xml"
 _GROUPS = frozenset(
     (
         *("table-row-group", "table-rows", "table-header-rows"),
@@ -36,18 +35,13 @@ _MAX_REPEATED = 1000
 """A cell that is repeated more often than this is a rest of the sheet, not contents."""
 
 
-def is_encrypted(package: Package) -> bool:
-    """Return True if parts of the package are encrypted."""
-    return MANIFEST in package and b"encryption-data" in package.read(MANIFEST)
-
-
 def extras_by_sheet(package: Package, images: Images) -> dict[str, cells.Extras]:
     """Return what each sheet has beside its values, by name. Raises: Unreadable."""
     found: dict[str, cells.Extras] = {}
     if CONTENT not in package or not _OF_INTEREST.search(package.read(CONTENT)):
         return found
     for table in _tables(package.stream(CONTENT, _CONTAINERS)):
-        sheet = _Sheet(images)
+        sheet = _Sheet(package, images)
         sheet.add_rows(table)
         found[sheet.name] = sheet.extras()
     return found
@@ -64,8 +58,9 @@ def _tables(elements: Iterable[Any]) -> Iterator[Any]:
 class _Sheet:
     """One sheet while its rows are read."""
 
-    def __init__(self, images: Images) -> None:
+    def __init__(self, package: Package, images: Images) -> None:
         self.name = ""
+        self._package = package
         self._images = images
         self._extras = cells.Extras()
         self._comments: list[str] = []
@@ -157,7 +152,8 @@ class _Sheet:
             if local_name(child) == "image" and target:
                 self._extras.blocks.append(self._images.line(target))
             elif local_name(child) == "object" and target:
-                self._extras.notes.append(f"[an embedded object is left out: {target.removeprefix('./')}]")
+                story = odf.Story(self._package, self._images)
+                self._extras.blocks += story.object_blocks(target.removeprefix("./"))
 
 
 def _facts(element: Any) -> dict[str, str]:

@@ -2,8 +2,8 @@
 
 A cell shows its value; a formula without a value is shown in its place. All formulas stand below the table. Numbers
 have the sign, unit or zeros that their format gives them. `params["sheet"]` selects a sheet by name or number,
-`params["range"]` an area ("B2:D20", "Sheet1!A1", "C:E", "5:9"). calamine reads the values of xlsx, xlsb and ods, xlrd
-those of xls; the modules `xlsx`, `xlsb`, `ods` and `xls` add the rest.
+`params["range"]` an area ("B2:D20", "Sheet1!A1", "C:E", "5:9"). calamine reads the values of xlsx, xlsb and ods; the
+modules `xlsx`, `xlsb` and `ods` add the rest. The module `xls` reads workbooks from before 2007.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eyespan.decoders import cells, drawings, markdown, number_formats, ods, xls, xlsb, xlsx
+from eyespan.decoders import biff, cells, drawings, markdown, number_formats, odf, ods, xls, xlsb, xlsx
 from eyespan.decoders.files import read_whole
 from eyespan.decoders.media import Images
 from eyespan.decoders.ooxml import ENCRYPTED, OLE, Package, is_encrypted_ole
@@ -128,7 +128,7 @@ class _PackageBook:
             package = self._package = Package(io.BytesIO(data), KIND)
             images = self._images = Images(package, params)
             package.check_all()
-            if ods.is_encrypted(package):
+            if odf.is_encrypted(package):
                 raise _unreadable(ENCRYPTED)
             data = package.repaired(data)
         self._book = _library_book(data)
@@ -142,7 +142,8 @@ class _PackageBook:
             return
         if self._package.names("xl/workbook.bin"):
             self._xlsb = xlsb.Workbook(self._package, images)
-        elif ods.CONTENT in self._package:
+            self.names = self._xlsb.names
+        elif odf.CONTENT in self._package:
             self._ods = ods.extras_by_sheet(self._package, images)
         else:
             self._xlsx = xlsx.Workbook(self._package, images)
@@ -456,7 +457,7 @@ def _date(value: datetime.datetime) -> str:
 
 
 def _duration(value: datetime.timedelta) -> str:
-    return xls.elapsed(value.total_seconds() / 86_400)
+    return biff.elapsed(value.total_seconds() / 86_400)
 
 
 _SHOWN: dict[type, Callable[[Any], str]] = {

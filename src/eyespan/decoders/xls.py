@@ -1,23 +1,21 @@
-"""Workbooks of Excel 2 to 2003 (xls), read by xlrd: values, errors, formats, formulas, hidden and merged cells, and
-comments.
+"""Workbooks of Excel 2 to 2003 (xls). The module `biff` reads those of Excel 97 and later, xlrd the older ones.
 
-Charts, images and defined names of functions are left out.
+Images and defined names of functions are left out; of older workbooks also formulas and charts.
 """
 
 from __future__ import annotations
 
 import datetime
 import io
-import re
 import struct
 from typing import TYPE_CHECKING, Any
 
-from eyespan.decoders import cells, number_formats
+from eyespan.decoders import biff, cells, number_formats
 from eyespan.errors import Missing, Unreadable
 
 try:
     import xlrd
-    from xlrd import formula as xlrd_formula
+    import xlrd.compdoc
 except ImportError:  # reported by `Book`
     xlrd = None
 
@@ -26,16 +24,109 @@ if TYPE_CHECKING:
 
 KIND = "sheet"
 MAX_CELLS = 4_000_000
-_FORMULA, _SHARED, _ARRAY, _TABLE, _STRING, _END = 0x06, 0x04BC, 0x0221, 0x0236, 0x0207, 0x0A
-_START_OF_SHEET = (0x0809, 0x0409, 0x0209, 0x09)
-_MAX_FORMULA_CHARS = 8192
-_TIDY = re.compile(r'"[^"]*"|(?<![\w.])(\d+)\.0(?![\d.])|(\$?[A-Z]{1,3}\$?\d+):\2(?![\w])')
-"""Parts of a formula that the library writes longer than they are: 1.0 for 1, A1:A1 for A1."""
+_END = 0x0A
+_FORMULA, _FORMULAS = 0x06, (0x06, 0x0206, 0x0406)
+_START, _STARTS = 0x0809, (0x0809, 0x0409, 0x0209, 0x09)
+_WORKBOOK = "workbook\0".encode("utf-16-le")
+_END_OF_CHAIN, _DAMAGED = 0xFFFFFFFE, 0xFFFFFFFF
 _EPOCHS = (datetime.datetime(1899, 12, 30), datetime.datetime(1904, 1, 1))
 
 
 def _unreadable(reason: str) -> Unreadable:
     return Unreadable("", kind=KIND, reason=reason)
+
+
+def _newer_book(data: bytes) -> biff.Workbook | None:
+    """Return a workbook of Excel 97 or later; None if it is an older one, or its container is damaged.
+
+    Raises: Unreadable.
+    """
+    try:
+        stream = _stream(data) if data.startswith(xlrd.compdoc.SIGNATURE) else data
+        book = biff.Workbook(stream)
+        book.sheets = [sheet for sheet in book.sheets if sheet[3] in biff.SHOWN_KINDS]
+    except biff.Encrypted:
+        raise _unreadable("it is encrypted; its password is needed to read it") from None
+    except MemoryError:
+        raise
+    except Exception:  # of any class: the library does not check what it reads
+        return None
+    return book if book.sheets else None
+
+
+def _stream(data: bytes) -> bytes:
+    """Return the stream of the workbook in its container. Raises: errors of any class."""
+    found = _plain_stream(data)
+    if found is not None:
+        return found
+    container = xlrd.compdoc.CompDoc(data, logfile=io.StringIO(), ignore_workbook_corruption=True)
+    for name in ("Workbook", "Book"):
+        memory, start, size = container.locate_named_stream(name)
+        if memory:
+            return bytes(memory[start : start + size])
+    raise ValueError
+
+
+def _plain_stream(data: bytes) -> bytes | None:
+    """Return the stream of a workbook from a sound container of usual form; None for any other.
+
+    The library checks the use of each sector, which takes longer than reading a small workbook.
+    """
+    if len(data) < 512 or data[0x1E] != 9:
+        return None
+    fat_count, directory = struct.unpack_from("<II", data, 0x2C)
+    if not 0 < fat_count <= 109:
+        return None
+    fat: list[int] = []
+    for sector in struct.unpack_from(f"<{fat_count}I", data, 0x4C):
+        fat += struct.unpack_from("<128I", data, 512 + 512 * sector)
+    directory_data = _chain(data, fat, directory)
+    entries = [directory_data[at : at + 128] for at in range(0, len(directory_data), 128)]
+    found = [entry for entry in entries if entry[:18].lower() == _WORKBOOK]
+    if len(found) != 1:  # others are embedded workbooks
+        return None
+    start, size = struct.unpack_from("<II", found[0], 0x74)
+    stream = _chain(data, fat, start) if size >= 4096 else b""
+    return stream[:size] if 0 < size <= len(stream) else None
+
+
+def _chain(data: bytes, fat: list[int], sector: int) -> bytes:
+    """Return the contents of a chain of sectors; b"" if it is damaged."""
+    pieces: list[bytes] = []
+    count = 0
+    while sector < len(fat):
+        start = sector
+        while sector < len(fat) and fat[sector] == sector + 1:
+            sector += 1
+        pieces.append(data[512 + 512 * start : 1024 + 512 * sector])
+        count += sector - start + 1
+        if count > len(fat):
+            return b""
+        sector = fat[sector] if sector < len(fat) else _DAMAGED
+    return b"".join(pieces) if sector == _END_OF_CHAIN else b""
+
+
+def _newer_sheet(book: biff.Workbook, number: int) -> tuple[list[list[Any]], tuple[int, int], cells.Extras]:
+    """Return the values of a sheet, the place of the first of them, and the rest. Raises: Unreadable."""
+    try:
+        sheet = book.sheet(number)
+    except biff.Corrupt:
+        raise _unreadable("this sheet is corrupt") from None
+    except biff.TooLarge:
+        raise _unreadable(f"its cells are too far apart, the limit is {MAX_CELLS} cells") from None
+    for values in sheet.rows.values():
+        while values and values[-1] == "":
+            values.pop()
+    rows = {row: values for row, values in sheet.rows.items() if values}
+    if not rows:
+        return [], (0, 0), sheet.extras
+    first_row, last_row = min(rows), max(rows)
+    first_column = min([next(at for at, value in enumerate(row) if value != "") for row in rows.values()])
+    width = max(map(len, rows.values())) - first_column
+    if (last_row - first_row + 1) * width > MAX_CELLS:
+        raise _unreadable(f"its cells are too far apart, the limit is {MAX_CELLS} cells")
+    table = [rows.get(row, [])[first_column:] for row in range(first_row, last_row + 1)]
+    return table, (first_row, first_column), sheet.extras
 
 
 class Book:
@@ -45,8 +136,13 @@ class Book:
         """Read the workbook. Raises: Missing, Unreadable."""
         if xlrd is None:
             raise Missing("", what="reading xls spreadsheets", install="pip install 'eyespan[docs]'")
+        self._newer = _newer_book(data)
+        if self._newer is not None:
+            self.sheet_names: list[str] = [name for name, *_ in self._newer.sheets]
+            self.names = self._newer.names
+            return
         self._book = self._open(data)
-        self.sheet_names: list[str] = list(self._book.sheet_names())
+        self.sheet_names = list(self._book.sheet_names())
         self.names = self._defined_names()
 
     @staticmethod
@@ -87,6 +183,8 @@ class Book:
         Raises: Unreadable.
         """
         number = self.sheet_names.index(name)
+        if self._newer is not None:
+            return _newer_sheet(self._newer, number)
         try:
             sheet = self._book.sheet_by_index(number)
         except MemoryError:
@@ -99,7 +197,7 @@ class Book:
         extras = cells.Extras()
         extras.is_hidden = sheet.visibility != 0
         rows = [self._row(sheet, row, extras) for row in range(sheet.nrows)]
-        self._add_formulas(sheet, number, extras)
+        self._add_left_out(number, extras)
         _add_layout(sheet, extras)
         self._book.unload_sheet(number)
         first_row = next((at for at, row in enumerate(rows) if any(value != "" for value in row)), len(rows))
@@ -137,55 +235,24 @@ class Book:
     def _date(self, value: float, code: str) -> Any:
         meaning = number_formats.meaning(code) if code else "datetime"
         if meaning == "elapsed":
-            return elapsed(value)
+            return biff.elapsed(value)
         try:
             moment = _EPOCHS[self._book.datemode] + datetime.timedelta(milliseconds=round(value * 86_400_000))
         except (OverflowError, ValueError):
             return value
         return moment.time() if meaning == "time" and 0 <= value < 1 else moment
 
-    # --- formulas ----------------------------------------------------------------------------------------------------
+    def _add_left_out(self, number: int, extras: cells.Extras) -> None:
+        """Add a note about formulas and charts, which the library skips."""
+        counts = {_FORMULA: 0, _START: 0}
+        for code in self._records(number):
+            counts[code] += 1
+        for code, noun in ((_FORMULA, "formulas"), (_START, "charts")):
+            if counts[code]:
+                extras.notes.append(f"[{counts[code]} {noun} are left out: those of this version are not decoded]")
 
-    def _add_formulas(self, sheet: Any, number: int, extras: cells.Extras) -> None:
-        """Add the formulas, which the library skips, from the records of the sheet. One that is damaged is left out."""
-        book = self._book
-        if book.biff_version < 80:
-            count = sum(code == _FORMULA for code, _ in self._records(number))
-            if count:
-                extras.notes.append(f"[{count} formulas are left out: those of this version of Excel are not decoded]")
-            return
-        shared: dict[tuple[int, int], bytes] = {}
-        copies: list[tuple[int, int, tuple[int, int]]] = []
-        failed = 0
-        last = (0, 0)
-        charts = 0
-        for code, data in self._records(number):
-            charts += code in _START_OF_SHEET
-            if code in (_SHARED, _ARRAY):
-                start = 8 if code == _SHARED else 12
-                shared[struct.unpack_from("<H", data)[0], data[4]] = data[start:]
-                if code == _ARRAY:
-                    copies = [copy for copy in copies if copy[:2] != last]
-                    failed += not self._add_formula(extras, last, data[start:])
-                continue
-            if len(data) < 22:
-                continue
-            last = struct.unpack_from("<HH", data)
-            if data[22:23] == b"\x01" and len(data) >= 27:  # a reference to a shared formula
-                copies.append((*last, struct.unpack_from("<HH", data, 23)))
-            else:
-                failed += not self._add_formula(extras, last, data[20:])
-        for row, column, master in copies:
-            tokens = shared.get(master)
-            is_shared = xlrd_formula.FMLA_TYPE_SHARED
-            failed += tokens is not None and not self._add_formula(extras, (row, column), tokens, is_shared)
-        if charts:
-            extras.notes.append(f"[{charts} charts are left out: charts of xls files are not read]")
-        if failed:
-            extras.notes.append(f"[{failed} formulas cannot be shown]")
-
-    def _records(self, number: int) -> Iterator[tuple[int, bytes]]:
-        """Yield the records of formulas of a sheet, and the first record of each chart in it."""
+    def _records(self, number: int) -> Iterator[int]:
+        """Yield `_FORMULA` for each formula of a sheet, and `_START` for each chart in it."""
         memory, end = self._book.mem, self._book.base + self._book.stream_len
         if memory is None:  # the library has read all sheets of an old version at once
             return
@@ -193,40 +260,17 @@ class Book:
         depth = 0
         while at + 4 <= end:
             code, size = struct.unpack_from("<HH", memory, at)
-            if code in _START_OF_SHEET:
+            if code in _STARTS:
                 depth += 1
                 if depth == 2:
-                    yield code, b""
+                    yield _START
             elif code == _END:
                 depth -= 1
                 if depth <= 0:
                     return
-            elif depth == 1 and code in (_FORMULA, _SHARED, _ARRAY) and size >= 10:
-                yield code, bytes(memory[at + 4 : at + 4 + size])
+            elif depth == 1 and code in _FORMULAS:
+                yield _FORMULA
             at += 4 + size
-
-    def _add_formula(self, extras: cells.Extras, place: tuple[int, int], data: bytes, kind: int | None = None) -> bool:
-        """Add the formula whose size and tokens these are; return False if it cannot be written as text."""
-        kind = xlrd_formula.FMLA_TYPE_CELL if kind is None else kind
-        size = int.from_bytes(data[:2], "little")
-        try:
-            text = xlrd_formula.decompile_formula(
-                self._book, data[2:], size, kind, browx=place[0], bcolx=place[1], blah=0
-            )
-        except MemoryError:
-            raise
-        except Exception:  # as above
-            return False
-        if not text or len(text) > _MAX_FORMULA_CHARS or "unknown" in text.lower():
-            return False
-        extras.formulas[place] = _TIDY.sub(lambda found: found[1] or found[2] or found[0], text.removeprefix("="))
-        return True
-
-
-def elapsed(days: float) -> str:
-    """Return a duration as hours, minutes and seconds."""
-    seconds = round(abs(days) * 86_400)
-    return f"{'-' if days < 0 else ''}{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
 def _add_layout(sheet: Any, extras: cells.Extras) -> None:

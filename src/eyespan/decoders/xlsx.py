@@ -47,7 +47,6 @@ _PREFIXED_ROOT = re.compile(rb"<\w{1,40}:worksheet\b")
 _PERHAPS_UNNAMED = re.compile(rb"<c(?! r=)(?=[\s/>])")
 """A cell whose name is not its first attribute; found in a tenth of the time of the pattern above."""
 _HEADERS = re.compile(rb"<" + _PREFIX + rb"(odd|even|first)(Header|Footer)\b[^<>]*>([^<]+)<")
-_HEADER_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d+|[A-Za-z&])')
 _CELL_STYLES = re.compile(rb"<cellXfs(?: [^<>]*)?>([^'&]*?)</cellXfs>")
 _NUMBER_FORMAT = re.compile(rb"""<numFmt((?:[^<>"']|"[^"<]*"|'[^'<]*')*)>""")
 _FORMAT_NUMBER = re.compile(rb'\bnumFmtId="(\d{1,9})"')
@@ -373,12 +372,9 @@ def _header_lines(xml: bytes) -> list[str]:
     at = max(0, xml.rfind(b"headerFooter") - 20_000)
     for match in _HEADERS.finditer(xml, at):
         text = unescape(match[3].decode("utf-8", "replace"))
-        has_page = "&P" in text
-        text = " ".join(_HEADER_CODE.sub(lambda code: "&" if code[0] == "&&" else " ", text).split())
         page = {b"odd": "", b"even": " of even pages", b"first": " of the first page"}[match[1]]
-        if text and not (has_page and len(text.split()) < 3):  # more than "page 1 of 3"
-            lines.append(f"[{match[2].decode().lower()}{page}: {text}]")
-    return lines
+        lines.append(cells.margin_line(text, match[2].decode().lower() + page))
+    return [line for line in lines if line]
 
 
 def _links(xml: bytes, relations: dict[str, tuple[str, str]]) -> list[str]:
