@@ -11,7 +11,7 @@ import tempfile
 from importlib import import_module
 
 from proof.fuzz import damage
-from proof.fuzz.target import Broken, FileTarget, Hang, Target, dice_of, error_outcome, fixtures
+from proof.fuzz.target import Broken, FileTarget, Hang, Target, dice_of, error_outcome, fixtures, image_faults
 
 DEADLINE_SECONDS = 60  # 10 for a job, and the start of the worker on a busy machine
 
@@ -391,6 +391,18 @@ class Subtitles(Text):
     source = b"WEBVTT\n\n00:11.000 --> 00:13.000\n<v Ada>here\n\n1\n00:00:14,5 --> 00:00:15,5\n{\\an8}two\n"
 
 
+class Eps(Text):
+    name, task = "eps", "drawing"
+    source = (
+        b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 90 90\n/M {moveto} bind def\n/d 9 dict def d begin "
+        b"[1 2] 0 setdash\n"
+        b"9 9 M 1 1 5 {dup mul 20 exch lineto} for closepath gsave 1 0 0 setrgbcolor fill grestore stroke\n"
+        b"/Helvetica findfont 9 scalefont setfont 5 70 M (Tide \\(low\\)) dup stringwidth pop 2 div 0 rmoveto show\n"
+        b"gsave 20 20 translate 20 20 scale /s 4 string def 2 2 8 [2 0 0 2 0 0]\n{currentfile s readhexstring pop} "
+        b"image\n00ff80ff00 grestore 3 copy pop 45 rotate 30 30 9 0 360 arc eofill end showpage\n"
+    )
+
+
 class Decoder(Target):
     """A decoder in Python, called in this process: faster, and coverage can guide the inputs."""
 
@@ -439,6 +451,75 @@ class Decoder(Target):
         return "text"
 
 
+class ShownDecoder(Decoder):
+    """The decoder of pages or images in this process. Its libraries are in C, so a crash ends the run."""
+
+    invariant = (
+        "Text in UTF-8 and images that can be decoded, or a reason that helps a person; the process lives. "
+        "The worker ends a job that takes long."
+    )
+    params = {
+        "media_type": None,
+        "max_px": 400,
+        "max_side_px": 800,
+        "max_bytes": 1 << 20,
+        "crop": None,
+        "frame": None,
+        "first": 1,
+        "last": None,
+        "max_pages": 4,
+        "max_text_chars": 200_000,
+        "layout": True,
+        "textless": 1,
+        "images": False,
+        "seconds": 10.0,
+    }
+
+    def open(self) -> None:
+        import resource
+
+        super().open()
+        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_DECODER_BYTES, hard))
+
+    def check(self, data: bytes) -> str:
+        from eyespan import kinds
+        from eyespan.errors import Missing, Unreadable
+
+        media_type = kinds.drawing_type(data[:4096]) if self.task == "drawing" else kinds.image_type(data[:4096])
+        if self.task != "pdf" and media_type is None:
+            return "no image"
+        try:
+            facts, blobs = self.decode(_File(data), {**self.params, "media_type": media_type})
+        except (Unreadable, Missing) as error:
+            return error_outcome(error.code, str(error))
+        except (MemoryError, RecursionError) as error:
+            return type(error).__name__
+        except Hang:
+            return "ended by the deadline"
+        damage.dumps(facts)
+        if self.task != "pdf":
+            _check_image(blobs[0], facts["media_type"])
+            return "image"
+        left = list(blobs)
+        for page in facts["pages"]:
+            left.pop(0).decode("utf-8")
+            if "media_type" in page:
+                _check_image(left.pop(0), page["media_type"])
+        return "pages"
+
+
+MAX_DECODER_BYTES = 2 << 30
+
+
+def _check_image(data: bytes, media_type: str) -> None:
+    from eyespan.model import ImageContent
+
+    found = image_faults(ImageContent(data, media_type))
+    if found:
+        raise Broken("; ".join(found))
+
+
 class _File(io.BytesIO):
     """Bytes as a file without a name and without a descriptor."""
 
@@ -450,3 +531,4 @@ _CONVERTED = (Docx, Pptx, Sheet, Odf, Xls, Rtf, Doc, Ppt, Msg, Epub, Html, Eml)
 _SMALL = (Npy, Avro, Plist, Mbox, Calendar, Subtitles)
 TARGETS = (Image(), Pdf(), *(kind() for kind in (*_CONVERTED, *_SMALL)), Sqlite(), SqliteLog(), Parquet())
 DECODERS = tuple(Decoder(kind) for kind in (*_CONVERTED, *_SMALL) if kind is not Sheet)  # calamine is not Python
+DECODERS += (ShownDecoder(Pdf), ShownDecoder(Image), ShownDecoder(Eps))

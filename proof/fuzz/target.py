@@ -175,7 +175,7 @@ def faults(reply) -> list[str]:
         if block.type == "image":
             if size > MAX_IMAGE_BASE64_BYTES:
                 found.append(f"an image of {size} bytes as base64")
-            found += _image_faults(block)
+            found += image_faults(block)
     if reply.structured is not None:
         total += len(json.dumps(reply.structured, ensure_ascii=False, allow_nan=False).encode("utf-8"))
     if total > MAX_REPLY_BYTES:
@@ -189,7 +189,8 @@ def faults(reply) -> list[str]:
     return found
 
 
-def _image_faults(block) -> list[str]:
+def image_faults(block) -> list[str]:
+    """Describe what no image of a reply may have."""
     from PIL import Image
 
     try:

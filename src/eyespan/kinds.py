@@ -142,8 +142,8 @@ def _rarer_image_type(first_bytes: bytes) -> str | None:
         return "image/x-cursor"
     if start == b"\1\0\0\0" and first_bytes[40:44] == b" EMF":
         return "image/emf"
-    if start == b"\xc5\xd0\xd3\xc6" and any(first_bytes[16:20] + first_bytes[24:28]):
-        return "image/x-eps"  # one of the two previews has a size
+    if start == b"\xc5\xd0\xd3\xc6":
+        return "image/x-eps"
     return "image/x-tga" if _is_tga(first_bytes) else None
 
 
@@ -172,7 +172,17 @@ def drawing_type(first_bytes: bytes) -> str | None:
         return "image/x-xbitmap"
     if start.startswith(b"/* XPM */"):
         return "image/x-xpixmap"
+    if start.startswith(b"%!PS"):
+        return "application/postscript" if _is_eps(start) else None
     return "image/svg+xml" if start[:1] == b"<" and _is_svg(start) else None
+
+
+def _is_eps(start: bytes) -> bool:
+    """Return True if the comments of a PostScript program are those of a drawing, not of a document of pages."""
+    first_line = start.partition(b"\n")[0].partition(b"\r")[0]
+    pages = start.partition(b"%%Pages:")[2].split(None, 1)
+    is_one_page = not pages or pages[0] in (b"0", b"1")
+    return b"%%BoundingBox:" in start and (b"EPSF" in first_line or is_one_page)
 
 
 def _is_svg(start: bytes) -> bool:
@@ -385,7 +395,7 @@ KINDS: tuple[Kind, ...] = (
         "eyespan.readers.drawing",
         "a drawing",
         matches=_is_drawing,
-        starts=b"<P#/\xef \t\r\n",
+        starts=b"<P#/%\xef \t\r\n",
         decoder="eyespan.decoders.drawing:decode",
         layout="drawing",
         is_text=True,

@@ -113,9 +113,9 @@ class TestWmf:
             metafile.draw(wmf(is_placeable=False), "WMF", 1568)
 
 
-def eps(preview: bytes, is_tiff: bool) -> bytes:
+def eps(preview: bytes, is_tiff: bool, program: bytes = b"") -> bytes:
     """Return an EPS file with a preview."""
-    source = b"%!PS-Adobe-3.0 EPSF-3.0\n"
+    source = b"%!PS-Adobe-3.0 EPSF-3.0\n" + program
     places = (0, 0, 32 + len(source), len(preview)) if is_tiff else (32 + len(source), len(preview), 0, 0)
     return struct.pack("<7IHH", 0xC6D3D0C5, 32, len(source), *places, 0xFFFF, 0) + source + preview
 
@@ -155,10 +155,14 @@ def test_a_file_that_cannot_be_drawn_states_the_reason(tmp_path):
     assert "LibreOffice or inkscape opens it" in reply.text
 
 
-def test_an_eps_file_without_a_preview_is_described(tmp_path):
-    (tmp_path / "a.eps").write_bytes(eps(b"", is_tiff=True))
+@pytest.mark.parametrize("program", [b"9 9 99 99 rectfill", b""])
+def test_an_eps_file_without_a_preview_is_drawn_if_it_draws(tmp_path, program):
+    (tmp_path / "a.eps").write_bytes(eps(b"", is_tiff=True, program=program))
 
-    assert "EPS with a preview" in Workspace(tmp_path).tool("native").call({"files": "a.eps"}).text
+    reply = Workspace(tmp_path).tool("native").call({"files": "a.eps"})
+
+    is_drawn = any(block.type == "image" for block in reply.content)
+    assert (is_drawn, "it has no preview; ghostscript opens it" in reply.text) == (bool(program), not program)
 
 
 DRAWINGS = {

@@ -48,6 +48,11 @@ class Canvas:
         self.lacks_letters = False
         """Some letters are not in the typeface."""
 
+    @property
+    def size(self) -> tuple[int, int]:
+        """Return the width and the height in pixels of the result."""
+        return self._image.width // ZOOM, self._image.height // ZOOM
+
     def finish(self) -> Image.Image:
         """Return the drawing."""
         return self._image.reduce(ZOOM)

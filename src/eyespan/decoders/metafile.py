@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
+from eyespan.decoders import postscript
 from eyespan.decoders.canvas import Canvas, TooMuchWork, curve
 from eyespan.decoders.font_charsets import FONT_CHARSETS
+from eyespan.decoders.postscript_machine import Failed
 from eyespan.record import record, replace
 
 if TYPE_CHECKING:
@@ -112,7 +114,10 @@ def draw(data: bytes, kind: str, max_px: int) -> tuple[Image.Image, dict[str, An
 
 
 def _preview(data: bytes, max_px: int) -> tuple[Image.Image, dict[str, Any]]:
-    """Return the image of an EPS file for programs that do not execute PostScript: a TIFF or a WMF."""
+    """Return the image of an EPS file for programs that do not execute PostScript: a TIFF or a WMF.
+
+    A file without one is drawn. Raises: NoDrawing.
+    """
     _, _, _, wmf_at, wmf_size, tiff_at, tiff_size = struct.unpack_from("<7I", data.ljust(32, b"\0"))
     if tiff_size:
         try:
@@ -128,7 +133,11 @@ def _preview(data: bytes, max_px: int) -> tuple[Image.Image, dict[str, Any]]:
     if wmf_size:
         drawn, facts = draw(data[wmf_at : wmf_at + wmf_size], "WMF", max_px)
         return drawn, {**facts, "is_preview": True}
-    raise NoDrawing("it has no preview; ghostscript opens it")
+    start, size = struct.unpack_from("<2I", data.ljust(32, b"\0"), 4)
+    try:
+        return postscript.draw(data[start : start + size], max_px)
+    except Failed:
+        raise NoDrawing("it has no preview; ghostscript opens it") from None
 
 
 def rehearse() -> None:

@@ -29,6 +29,10 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
     facts, blobs = opened.decode(params, context)
     image = image_part(blobs, facts.get("media_type"), source.asked, "drawing")
     note = f"drawn from {facts['width']} x {facts['height']}"
+    if facts.get("format") == "EPS":
+        note += " points, letters in another typeface"
     if facts.get("lacks_letters"):
-        note += ", without its letters"
+        note += ", some of them left out" if facts.get("format") == "EPS" else ", without its letters"
+    if facts.get("damaged"):
+        note += "; incomplete, its program uses what is not drawn here"
     return opened.document((image, NotePart(note)), facts)
