@@ -418,7 +418,7 @@ def test_reads_that_bring_less_than_was_asked_for_change_nothing(dialect, most, 
             calls.append({"file_path": str(file), "mode": "indentation", "offset": 90})
         whole = [tool.call(arguments) for arguments in calls]
         monkeypatch.setattr(Source, "max_first_bytes", 100)
-        monkeypatch.setattr("eyespan.kinds.SNIFF_BYTES", 100)
+        monkeypatch.setattr("eyespan.lines.binary.SNIFF_BYTES", 100)
         monkeypatch.setattr(os, "pread", lambda fd, size, offset: real(fd, min(size, most), offset))
 
         assert [tool.call(arguments) for arguments in calls] == whole

@@ -14,6 +14,7 @@ from eyespan import kinds
 from eyespan.context import DEADLINE_SECONDS, CallContext, WouldBlock
 from eyespan.errors import UNLOADED, Binary, NotFound, OutsideRoot, ReadError, TooLarge, short_of
 from eyespan.escape import named_path
+from eyespan.lines.binary import is_binary
 from eyespan.opened import Opened, Thread, ask_encoding
 from eyespan.record import replace
 
@@ -391,7 +392,6 @@ def _kind(source: Source, request: ReadRequest, context: CallContext) -> Kind:
                 return kind
     is_whole = len(first_bytes) >= source.size_bytes
     ask = None if request.encoding != "auto" else lambda sample: ask_encoding(sample, context)
-    is_binary = kinds.is_binary(first_bytes, request.text_rule, request.encoding, whole=is_whole, ask=ask)
-    if not is_binary:
+    if not is_binary(first_bytes, request.text_rule, request.encoding, whole=is_whole, ask=ask):
         return kinds.TEXT
     return kinds.by_name("data") if "data" in request.documents else kinds.BINARY

@@ -6,17 +6,12 @@ one decoder module if its files are decoded in the worker.
 
 from __future__ import annotations
 
-from eyespan.lines.encodings import by_bom, choose, is_text_after_bom, wide_without_bom
-from eyespan.model import ANY_IS_TEXT, NUL_OR_BAD_UTF8_IS_BINARY, SNIFF_BYTES
 from eyespan.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Literal
-
-    from eyespan.lines.detect import Ask
-    from eyespan.model import TextRule
 
     Layout = Literal["text", "notes", "image", "drawing", "pages", "cells"]
     Parts = Literal["", "frames", "pages", "cells", "sheets", "tables", "table"]
@@ -245,6 +240,8 @@ def _is_pdf_file(first_bytes: bytes) -> bool:
 
 
 def _is_plain_text(first_bytes: bytes) -> bool:
+    from eyespan.model import SNIFF_BYTES
+
     sample = first_bytes[:SNIFF_BYTES]
     if b"\0" in sample:
         return False
@@ -717,6 +714,12 @@ def detect(first_bytes: bytes, name: str, wanted: frozenset[str] | None = None) 
     return None
 
 
+def is_document(first_bytes: bytes, name: str) -> bool:
+    """Return True if a file is of a kind that `eyespan read` shows as a document."""
+    kind = detect(first_bytes, name)
+    return kind is not None and "terminal" in kind.shown_in
+
+
 class _Tables:
     """The rows of `KINDS` arranged for detection: ordinary kinds first, then the fallbacks."""
 
@@ -741,65 +744,3 @@ def _tables() -> _Tables:
     if _made is None or _made.rows is not KINDS:
         _made = _Tables(KINDS)
     return _made
-
-
-def is_binary(first_bytes: bytes, rule: TextRule, encoding_rule: str, *, whole: bool, ask: Ask | None = None) -> bool:
-    """Return True if these first bytes are binary by a dialect's rule.
-
-    `whole`: the file has no other bytes. `ask` passes a sample to the detector of encodings.
-    """
-    if rule == ANY_IS_TEXT:
-        return False
-    if encoding_rule not in ("utf-8", "utf-8-sig"):
-        wide = _reads_wide(first_bytes, encoding_rule)
-        if wide is not None:
-            return not wide
-    sample = first_bytes[:SNIFF_BYTES]
-    if b"\0" in sample:
-        return True
-    if encoding_rule == "auto" and not sample.isascii():
-        # The reader guesses from the same bytes, so that they are judged once.
-        judged = sample if b"\0" in first_bytes else first_bytes
-        if not _is_guessable(judged, ask):
-            return True
-    if rule == NUL_OR_BAD_UTF8_IS_BINARY:
-        try:
-            sample.decode("utf-8")
-        except UnicodeDecodeError as error:
-            # A character cut by the end of the sample is valid; one cut by the end of the file is not.
-            cut_by_us = error.reason == "unexpected end of data" and error.end == len(sample)
-            if cut_by_us and not (whole and len(first_bytes) <= SNIFF_BYTES):
-                return False
-            return encoding_rule != "auto" or not _is_guessable(sample, ask)
-    return False
-
-
-def _reads_wide(first_bytes: bytes, encoding_rule: str) -> bool | None:
-    """Return True if the bytes are text in a wide encoding; None if the rule gives no wide encoding."""
-    with_bom = by_bom(first_bytes)
-    if with_bom is not None and encoding_rule in ("bom", "auto", "utf-16", "utf-32"):
-        return encoding_rule != "auto" or is_text_after_bom(first_bytes, with_bom)
-    if encoding_rule == "auto":
-        return True if wide_without_bom(first_bytes[:SNIFF_BYTES]) is not None else None
-    if not encoding_rule.startswith(("utf-16", "utf-32")):
-        return None
-    # The host names the encoding, but text holds no NUL characters in any encoding.
-    encoding = choose(encoding_rule, first_bytes)
-    sample = first_bytes[: SNIFF_BYTES * encoding.unit_bytes]
-    return "\0" not in sample.decode(encoding.name, "replace")
-
-
-def _is_guessable(sample: bytes, ask: Ask | None) -> bool:
-    from eyespan.errors import Missing
-    from eyespan.lines.detect import detect
-
-    if sample.startswith(_COMPRESSED_DATA):
-        return False
-    try:
-        return detect(sample, None, ask) is not None
-    except Missing:
-        return True  # shown as UTF-8, with marks for the rest
-
-
-_COMPRESSED_DATA = (b"\x1f\x9d", b"\x1f\xa0", b"\x04\x22\x4d\x18")
-"""Signatures of compressed data, of which a short file may look like text."""

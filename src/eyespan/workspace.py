@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from eyespan.context import DEADLINE_SECONDS, CallContext
-from eyespan.engine import Engine
 from eyespan.guard import Guard
 from eyespan.guard.opening import open_roots
 from eyespan.policy import NarrowedPolicy, Policy
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
     from eyespan.bulk import Record
     from eyespan.config import Config
+    from eyespan.engine import Engine
     from eyespan.guard import Root
     from eyespan.tool import Tool, Toolset
 
@@ -71,7 +71,17 @@ class Workspace:
         self.settings = settings
         """Settings by dialect, from a configuration file; those given to `tool` take precedence."""
         self.roots = roots
-        self.engine = Engine(Guard(roots, policy, backend), deadline_seconds)
+        self.guard = Guard(roots, policy, backend)
+        self._engines: list[Engine] = []
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of all tools, made on first use."""
+        if not self._engines:
+            from eyespan.engine import Engine
+
+            self._engines.append(Engine(self.guard, self.deadline_seconds))
+        return self._engines[0]
 
     @classmethod
     def from_config(

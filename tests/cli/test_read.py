@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from eyespan import _native
-from eyespan.cli import read
+from eyespan.cli import read, reader
 from eyespan.context import CallContext
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -133,8 +133,55 @@ def test_a_terminal_gets_long_lines_shortened(directory):
     assert seen == f"     1\t{'x' * 2000}... [line of 300000 characters]\n     2\tend\n"
 
 
-MAX_MODULES = 37
+MAX_MODULES = 23
 """Modules of the package that a plain read imports. Each takes 80 us, and they are half of the time of a start."""
+
+
+CONTENTS = {
+    "text": b"one\ntwo\n",
+    "open": b"one\ntwo",
+    "one": b"\n",
+    "empty": b"",
+    "crlf": b"one\r\ntwo\rthree\r\n",
+    "wide": "z\u00e4hlen \u2028 \U0001f600\x0c\x1b[1m\n".encode() * 3,
+    "bom": b"\xef\xbb\xbfone\n",
+    "utf16": "one\ntwo\n".encode("utf-16"),
+    "nul": b"a\0b\n",
+    "long": b"x" * 70_000 + b"\n",
+    "declared": b"# -*- coding: latin-1 -*-\nx = 1\n",
+    "xml": b"<?xml version='1.0' encoding='iso-8859-1'?>\n<a/>\n",
+    "svg": b"<svg xmlns='http://www.w3.org/2000/svg'/>\n",
+    "pdf": b"%PDF-1.4\nnothing\n",
+    "rtf": b"{\\rtf1 hello}\n",
+    "a.ipynb": b"{}\n",
+    "a.csv": b"a,b\n1,2\n",
+    "a.html": b"<p>hello</p>\n",
+    "a.eml": b"From: a@b.c\nSubject: x\n\nhello\n",
+    "a.xpm": b"/* XPM */\n",
+    ".env": b"KEY=1\n",
+    "id_rsa": b"secret\n",
+    "a:3": b"a name like a selector\n",
+    " space": b"a name with a space\n",
+}
+
+
+@pytest.mark.parametrize("name", CONTENTS)
+def test_a_small_text_is_shown_in_one_step_as_in_the_usual_way(name, directory, eyespan, monkeypatch):
+    (directory / name).write_bytes(CONTENTS[name])
+    calls = [["read", name], ["read", "-N", name], ["read", "--root", ".", name], ["read", str(directory / name)]]
+    in_one_step = [eyespan(*words) for words in calls]
+    monkeypatch.setattr(read, "_show_small", lambda *_: False)
+
+    assert in_one_step == [eyespan(*words) for words in calls]
+
+
+def test_a_small_text_is_shown_in_one_step(directory, monkeypatch, eyespan):
+    if _native.open_beneath is None:
+        pytest.skip("needs the accelerator")
+    monkeypatch.setattr(reader, "show", lambda *_, **__: pytest.fail("the readers are used"))
+
+    assert eyespan("read", "poem.txt")[1].startswith("     1\tone\n")
+    assert eyespan("read", "-N", str(directory / "poem.txt"))[1].startswith("one\n")
 
 
 def test_reading_imports_no_slow_module(directory):
@@ -147,7 +194,7 @@ def test_reading_imports_no_slow_module(directory):
     banned |= {"logging", "pathlib", "re", "threading", "tomllib", "typing", "PIL", "pypdfium2", "chardet"}
     assert banned & imported == set()
     outside = [name for name in imported if name.partition(".")[0] not in {*sys.stdlib_module_names, "eyespan"}]
-    assert "eyespan.engine" in imported
+    assert "eyespan.workspace" in imported
     assert outside == []
     assert {"eyespan.cli.selected", "eyespan.selectors", "eyespan.cli.pager"} & imported == set()
     if _native.open_beneath is not None:  # without the accelerator its Python twin and others are imported too
@@ -178,14 +225,14 @@ def test_documents_can_be_shown_raw_and_pages_as_documents(eyespan):
 
 
 def test_progress_renews_the_deadline():
-    watch = read.Progress("big.log")
+    watch = reader.Progress("big.log")
     watch.context = CallContext(0.05)
     end = watch.context.left()
 
     time.sleep(0.03)
-    watch(read.RENEWING_BYTES - 1, 1 << 40)
+    watch(reader.RENEWING_BYTES - 1, 1 << 40)
     before = watch.context.left()
-    watch(read.RENEWING_BYTES, 1 << 40)
+    watch(reader.RENEWING_BYTES, 1 << 40)
 
     assert before is not None
     assert end is not None

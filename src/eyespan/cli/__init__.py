@@ -5,7 +5,8 @@
     detach    ends the process, even while a file system does not answer
 
 Start-up time is most of the time of `eyespan read`. `main`, `options`, `detach` and `read` therefore import neither
-argparse nor typing nor re.
+argparse nor typing nor re, and `read` shows a small text in a pipe without the readers: `reader` shows everything else,
+and `selected` what selectors name.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-    from eyespan.cli.read import Progress, Reader
+    from eyespan.cli.reader import Progress, Reader
     from eyespan.model import CharRange, Part
     from eyespan.opened import Opened
     from eyespan.selectors import Range, Ranges, Target
