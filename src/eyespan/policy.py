@@ -444,6 +444,7 @@ class _QuickLook:
         is_quick = len(self._directories) <= 8 and all(rules.last_names is not None for rules in groups)
         # A path that ends in a slash has another last name.
         last_names = [name for rules in groups for name in (*rules.names, *(rules.last_names or ()))]
+        last_names += self._directories
         self._suspicious_names = frozenset(["", *last_names]) if is_quick else None
         """Last names by which some rule may match; None: the last name does not decide."""
 
@@ -451,13 +452,15 @@ class _QuickLook:
         """Return True if it is obvious that no rule matches a folded path."""
         if self._suspicious_names is None or "\\" in path:
             return False
-        name = path[path.rfind("/") + 1 :]
+        slash = path.rfind("/")
+        name = path[slash + 1 :]
         if name in self._suspicious_names or name.endswith(self._suffixes) or name.startswith(self._prefixes):
             return False
-        found = False
-        for directory in self._directories:
-            found = found or directory in path
-        return not found
+        if slash > 0:
+            for directory in self._directories:
+                if directory in path:
+                    return False
+        return True
 
 
 def _built_in_groups() -> tuple[tuple[_Rules, _Rules | None], ...]:

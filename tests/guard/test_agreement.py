@@ -16,7 +16,7 @@ import pytest
 
 from eyespan import _native
 from eyespan.errors import ReadError
-from eyespan.guard import Guard, Root
+from eyespan.guard import Guard, Root, walk
 from eyespan.policy import Policy
 from tests.sizes import size
 
@@ -206,6 +206,9 @@ def test_backends_agree_on_random_paths_over_hostile_trees(part, tmp_path, capsy
         tree = Tree(base, dice)
         roots = (Root(f"{tree.base}/alias"), Root(tree.second))
         openat2, *others, portable = (Guard(roots, Policy(), name) for name in (*STRONG, "portable"))
+        walk_in_python = Guard(roots, Policy(), "walk")
+        walk_in_python._find, walk_in_python._returns_sources = walk.find, False
+        others.append(walk_in_python)
         alone = Guard(roots[:1], Policy(), "openat2")
         for _ in range(PATHS // TREES):
             path, follow = tree.path(), dice.random() < 0.8

@@ -6,7 +6,7 @@ import os
 import pytest
 
 import eyespan.guard as guards
-from eyespan import Workspace
+from eyespan import Workspace, _native
 from eyespan.context import CallContext, WouldBlock
 from eyespan.errors import PolicyDenied
 from eyespan.guard import openat
@@ -142,5 +142,6 @@ def test_a_file_that_vanishes_between_finding_and_opening_is_not_found(make_guar
         return os.open(path, flags, **where)
 
     monkeypatch.setattr(guards, "os", FakeOs(open=no_handle))
+    monkeypatch.setattr(_native, "open_beneath", None)
 
     assert answer(make_guard(tmp_path, backend="walk"), "file") == "NotFound"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from eyespan import Workspace
+from eyespan import Workspace, _native
 from eyespan.errors import (
     Busy,
     NotFound,
@@ -629,6 +629,7 @@ def test_another_file_than_the_one_that_was_checked_is_not_returned(make_guard, 
     (tmp_path / "file").write_bytes(b"text")
     (tmp_path / "other").write_bytes(b"another")
     monkeypatch.setattr(eyespan.guard, "_open_handle", lambda found: os.open(tmp_path / "other", os.O_RDONLY))
+    monkeypatch.setattr(_native, "open_beneath", None)
 
     assert answer(make_guard(tmp_path, backend="walk"), "file") == "NotFound"
 
@@ -846,5 +847,6 @@ def test_a_file_system_of_unknown_type_is_not_read(make_guard, tmp_path, monkeyp
     guard.roots[0].device = -1  # as if the file belonged to another file system than the root
     monkeypatch.setattr(syscalls, "_fstatfs", lambda fd, buffer: -1)
     monkeypatch.setattr(syscalls.ctypes, "get_errno", lambda: errno.EIO)
+    monkeypatch.setattr(_native, "open_beneath", None)
 
     assert answer(guard, "file") == "SystemFailure"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from eyespan._native._fast import Opened, SmallText, Style
 
-open_beneath: Callable[[int, str | bytes, bool, bytes, bool, int, int, int], Opened] | None = None
+open_beneath: Callable[..., Opened] | None = None
 """Opens a file beneath an open directory (guard/openat.py); None if the system has no such call."""
 
 read_small: Callable[[int, str, int, int, int, int, int, Style | None, bool], SmallText | None] | None = None
@@ -38,7 +38,7 @@ try:
     from eyespan._native._fast import REVISION, count, gutter, is_plain, longer, nth, number, number_counting, scan
 
     # The number in fast.c changes with the contract: an editable install may have an older build.
-    if REVISION != 14:
+    if REVISION != 15:
         raise ImportError("built from other sources")
     BACKEND = "c"
     open_beneath = getattr(_fast, "open_beneath", None)  # Linux only

@@ -56,7 +56,16 @@ def number_counting(
 ) -> tuple[str, int]: ...
 def has_changed(fd: int, size_bytes: int, modified_ns: int, /) -> bool: ...
 def open_beneath(
-    folder: int, path: str | bytes, follow: bool, types: bytes, stay: bool, most: int, device: int, handles: int, /
+    folder: int,
+    path: str | bytes,
+    follow: bool,
+    types: bytes,
+    stay: bool,
+    most: int,
+    device: int,
+    handles: int,
+    walks: bool = False,
+    /,
 ) -> Opened: ...
 def read_small(
     folder: int,

@@ -79,6 +79,7 @@ class Guard:
     __slots__ = (
         "_find",
         "_never_blocks",
+        "_prefix",
         "_read_small",
         "_returns_sources",
         "backend",
@@ -106,11 +107,13 @@ class Guard:
         if self.backend in ("openat2", "walk"):
             openat.hold_handles()
         self._never_blocks = never_blocks
+        self._prefix = self.roots[0].prefix if len(self.roots) == 1 else ""
         self.context = context
-        self._returns_sources = self.backend == "openat2" and context is None
+        self._returns_sources = self.backend in ("openat2", "walk") and context is None
         """The backend may return an opened source that needs no further check."""
         self._read_small = None
-        if self._returns_sources and len(self.roots) == len(self.local_roots) == 1 and self.roots[0].never_hangs:
+        is_one_step = self._returns_sources and self.backend == "openat2"
+        if is_one_step and len(self.roots) == len(self.local_roots) == 1 and self.roots[0].never_hangs:
             self._read_small = _native.read_small
 
     def non_blocking(self) -> Guard:
@@ -127,7 +130,13 @@ class Guard:
         Raises: PolicyDenied, OutsideRoot, InvalidPath, SystemFailure, Closed.
         """
         try:
-            root, rest = paths.locate(path, self.roots, lexical=lexical)
+            if not lexical and self._prefix and path.startswith(self._prefix) and paths.is_ordinary(path):
+                root, rest = (
+                    self.roots[0],
+                    path[len(self._prefix) :].lstrip("/"),
+                )  # as by `locate`, for nearly all paths
+            else:
+                root, rest = paths.locate(path, self.roots, lexical=lexical)
         except ReadError as error:
             if len(path) <= paths.MAX_PATH_BYTES:  # no file has a longer name, and rules take time by its length
                 self.policy.admit(path, path)
@@ -409,11 +418,11 @@ def _find_of(backend: str) -> Find:
         return openat.find
     if backend == "openat2-by-ctypes":
         return openat.find_by_ctypes
-    if backend in ("walk", "walk-by-name"):
+    if backend == "walk":
+        return openat.find_by_walk
+    if backend == "walk-by-name":
         from eyespan.guard import walk  # the others seldom need it
 
-        if backend == "walk":
-            return walk.find
         return lambda *where, **how: walk.find(*where, by_handle=False, **how)
     if backend == "portable":
         from eyespan.guard import portable
