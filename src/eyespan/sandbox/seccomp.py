@@ -88,7 +88,10 @@ _TABLE = {
         recvfrom 45 207, recvmsg 47 212
     """,
     "new sockets": """
-        socket 41 198, connect 42 203, bind 49 200
+        socket 41 198, connect 42 203
+    """,
+    "named sockets": """
+        bind 49 200
     """,
     "threads by structure": """
         clone3 435 435

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from eyespan.guard import Root
+    from eyespan.guard.remote import RemoteRoot
     from eyespan.server.audit import Audit
     from eyespan.server.options import ServeOptions
 
@@ -71,8 +72,8 @@ def needs_of(options: ServeOptions, roots: Iterable[Root]) -> Needs:
         cache = None
     else:
         close_fd(fd)
-    stores = [root for root in roots if isinstance(root, RemoteRoot)]
-    reached = [address for root in stores for address in root.addresses()]
+    relays = _start_connector([root for root in roots if isinstance(root, RemoteRoot)])
+    reached: list[str] = []
     if options.oauth_issuer is not None:
         reached += [options.oauth_issuer, os.environ.get("EYESPAN_OAUTH_JWKS", options.oauth_issuer)]
     if options.otel:
@@ -90,7 +91,30 @@ def needs_of(options: ServeOptions, roots: Iterable[Root]) -> Needs:
         append=append,
         cache=(cache,) if cache is not None else (),
         ports=ports,
+        relays=relays,
     )
+
+
+def _start_connector(stores: list[RemoteRoot]) -> tuple[int, ...] | None:
+    """Start the process that connects to these stores; return the ports of its relays, or None without stores."""
+    if not stores or not process.LINUX:
+        return None
+    from eyespan.errors import StoreFailure
+    from eyespan.guard.remote.web import use_connector
+    from eyespan.sandbox import connector
+
+    servers, relays = [], []
+    for store in stores:
+        try:
+            asked, relay = store.prepare()
+        except StoreFailure:
+            continue  # reported when it is read
+        servers += asked
+        if relay is not None:
+            relays.append(relay)
+    ports = tuple([relay.open() for relay in relays])
+    use_connector(connector.start(servers, relays))
+    return ports
 
 
 def ports_of(addresses: Iterable[str]) -> tuple[int, ...]:

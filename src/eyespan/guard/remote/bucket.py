@@ -45,8 +45,8 @@ PAGE_NAMES = 1000
 class BucketStore(Store):
     """A bucket and a prefix. The prefix is part of the store, so no key can name anything above it."""
 
-    def __init__(self, url: str, asked: str = "", opened: tuple[Relay, Endpoints] | None = None) -> None:
-        """`opened` is a relay that was opened before a sandbox was entered. Raises: Missing, StoreFailure."""
+    def __init__(self, url: str, asked: str = "", running: tuple[str, Endpoints] | None = None) -> None:
+        """`running` is the address of a relay in another process. Raises: Missing, StoreFailure."""
         self._requests = self._received_bytes = 0
         self._servers: dict[str, Server] = {}
         self._is_signed = url.startswith("s3:") and os.environ.get("AWS_SKIP_SIGNATURE", "").lower() not in _TRUE
@@ -56,8 +56,12 @@ class BucketStore(Store):
         except ImportError:
             raise Missing(asked, what="a bucket", install="pip install 'eyespan[remote]'") from None
         self.name = url.partition("://")[0] + "://" + url.partition("://")[2].partition("/")[0]
-        relay, endpoints = open_relay(url, asked) if opened is None else opened
-        self._relay = relay
+        self._relay: Relay | None = None
+        if running is None:
+            self._relay, endpoints = open_relay(url, asked)
+            address = self._relay.start()
+        else:
+            address, endpoints = running
         self._is_secure = endpoints.store.startswith("https:")
         limits = {
             **endpoints.options,
@@ -65,7 +69,7 @@ class BucketStore(Store):
                 "timeout": timedelta(seconds=MAX_ANSWER_SECONDS),  # the relay waits for a byte as long as it may
                 "connect_timeout": timedelta(seconds=REQUEST_SECONDS),
                 "allow_http": True,  # the way to the relay
-                "proxy_url": relay.start(),
+                "proxy_url": address,
                 "user_agent": "eyespan",
             },
             "retry_config": {
@@ -146,7 +150,8 @@ class BucketStore(Store):
     def close(self) -> None:
         for server in self._servers.values():
             server.close()
-        self._relay.close()
+        if self._relay is not None:
+            self._relay.close()
 
     def names(self, prefix: str, context: CallContext, asked: str) -> Names:
         import obstore
@@ -219,7 +224,10 @@ def open_relay(url: str, asked: str = "") -> tuple[Relay, Endpoints]:
     services = {each: Server(f"http://{each}", each, asked, may_be_metadata=True) for each in found.services}
     tunnels = {each: Server(f"http://{each}", each, asked) for each in found.tunnels}
     relay = Relay(store, found.authority, services, tunnels)
-    relay.open()
+    try:
+        relay.open()
+    except OSError as error:
+        raise StoreFailure(asked, f"{name} cannot be used: no port can be opened ({error.strerror})") from None
     return relay, found
 
 

@@ -76,14 +76,35 @@ class Relay:
                 self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
             return int(self._listener.getsockname()[1])
 
+    @property
+    def address(self) -> str:
+        """Return the address for a client."""
+        return f"http://eyespan:{self._password}@127.0.0.1:{self.open()}"
+
+    @property
+    def servers(self) -> list[Server]:
+        """Return the servers to which it sends requests."""
+        return [self._store, *self._services.values(), *self._tunnels.values()]
+
+    def fileno(self) -> int:
+        """Return the descriptor of the open port; -1 if it is not open."""
+        return -1 if self._listener is None else self._listener.fileno()
+
     def start(self) -> str:
         """Start to answer, with threads of this process, and return the address for a client."""
-        port = self.open()
+        address = self.address
         with self._lock:
             if not self._is_running and self._listener is not None:
                 self._is_running = True
                 start_new_thread(_serve, (self._listener, ref(self)))
-        return f"http://eyespan:{self._password}@127.0.0.1:{port}"
+        return address
+
+    def leave(self) -> None:
+        """Leave the port to another process, which has it open too."""
+        with self._lock:
+            listener, self._listener = self._listener, None
+            if listener is not None:
+                listener.close()
 
     def close(self) -> None:
         with self._lock:

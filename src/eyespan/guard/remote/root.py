@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from eyespan.guard.remote.endpoints import Endpoints
     from eyespan.guard.remote.relay import Relay
     from eyespan.guard.remote.store import Store
+    from eyespan.guard.remote.web import Server
     from eyespan.guard.tree import Choose, Key, Take
     from eyespan.policy import Policy
 
@@ -39,7 +40,7 @@ class RemoteRoot(Root):
     The client is made at the first read, in the process that reads: it has threads, which do not survive a fork.
     """
 
-    __slots__ = ("_lock", "_opened", "_pid", "_store", "text", "url")
+    __slots__ = ("_lock", "_pid", "_running", "_store", "text", "url")
 
     is_remote = True
 
@@ -54,8 +55,8 @@ class RemoteRoot(Root):
         self.prefix = f"{self.path}/"
         self.is_closed = False
         self._store: Store | None = None
-        self._opened: tuple[Relay, Endpoints] | None = None
-        """The relay of a bucket, if its port was opened before the client was made."""
+        self._running: tuple[str, Endpoints] | None = None
+        """The address of the relay of a bucket, if it runs in another process."""
         self._pid = 0
         self._lock = allocate_lock()
 
@@ -74,24 +75,25 @@ class RemoteRoot(Root):
                 else:
                     from eyespan.guard.remote.bucket import BucketStore
 
-                    opened, self._opened = self._opened, None
-                    self._store = BucketStore(self.url, asked, opened)
+                    self._store = BucketStore(self.url, asked, self._running)
                 self._pid = os.getpid()
             return self._store
 
-    def addresses(self) -> list[str]:
-        """Return the URLs of the servers that this root may ask, as far as the host's environment names them.
+    def prepare(self) -> tuple[list[Server], Relay | None]:
+        """Return the servers that this root asks and the relay of a bucket, for a process that connects to them.
 
-        The relay of a bucket is among them: its port is opened here, because no port can be opened in a sandbox.
-        Raises: StoreFailure.
+        The port of the relay is open, and it is not run in this process from here on.
+        Raises: StoreFailure for an address that is invalid.
         """
         if self.url.startswith("http"):
-            return [self.url]
+            from eyespan.guard.remote.web import Server
+
+            return [Server(self.url, self.url)], None
         from eyespan.guard.remote.bucket import open_relay
 
-        relay, endpoints = self._opened = open_relay(self.url)
-        services = [*[f"http://{each}" for each in endpoints.services], *[f"https://{e}" for e in endpoints.tunnels]]
-        return [f"http://127.0.0.1:{relay.open()}", endpoints.store, *services]
+        relay, endpoints = open_relay(self.url)
+        self._running = relay.address, endpoints
+        return relay.servers, relay
 
     def key(self, rest: str, asked: str) -> str:
         """Return the key of a path below the root, with `.` and `..` resolved in the text: a bucket has no links.

@@ -5,6 +5,7 @@ Only the host of the root is ever asked: a redirect is an error, and so is an ad
 
 from __future__ import annotations
 
+import errno
 import http.client
 import ipaddress
 import socket
@@ -41,6 +42,36 @@ MAX_IDLE = 4
 """The idle connections to one server."""
 MAX_ADDRESSES = 4
 """The addresses of a host that are tried."""
+
+
+MAX_PLACE_BYTES = 1024
+METADATA_ANSWER = b"metadata"
+"""The answer of a connector for a host that is one of cloud metadata."""
+_connector: socket.socket | None = None
+"""The socket of the process that connects for this one, in a sandbox without a network."""
+
+
+def use_connector(connector: socket.socket | None) -> None:
+    """Have another process connect for this one, for good (`sandbox.connector`)."""
+    global _connector
+    _connector = connector
+
+
+def _connected_by(connector: socket.socket, host: str, port: int, name: str, asked: str) -> socket.socket:
+    """Return a connection that another process has made. Raises: OSError, StoreFailure."""
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            socket.send_fds(connector, [f"{host}\n{port}".encode()], [theirs.fileno()])
+        ours.settimeout((MAX_ADDRESSES + 1) * REQUEST_SECONDS)
+        answer, fds, _, _ = socket.recv_fds(ours, MAX_PLACE_BYTES, 1)
+    if answer == METADATA_ANSWER:
+        raise StoreFailure(asked, f"{name} is an address of cloud metadata, which is never read")
+    if not fds:
+        raise ConnectionRefusedError(errno.ECONNREFUSED, answer.decode("utf-8", "replace"))
+    connected = socket.socket(fileno=fds[0])
+    connected.settimeout(REQUEST_SECONDS)
+    return connected
 
 
 class Server:
@@ -190,11 +221,40 @@ class Server:
         connection.sock = self.connect(asked)
         return connection
 
-    def connect(self, asked: str = "") -> socket.socket:
-        """Connect to an address that was checked, so that a second lookup cannot give another one.
+    @property
+    def place(self) -> tuple[str, int]:
+        """Return the host, in lower case, and the port."""
+        return self._host, self._port
 
-        Raises: OSError, StoreFailure.
+    def connect(self, asked: str = "") -> socket.socket:
+        """Connect, with TLS if the server has it. Raises: OSError, StoreFailure."""
+        if not self._is_secure:
+            return self.connect_plain(asked)
+        failure: OSError | None = None
+        for connected in self._connections(asked):
+            try:
+                return self._ssl_context().wrap_socket(connected, server_hostname=self._host)
+            except OSError as error:
+                connected.close()
+                failure = error
+            except BaseException:
+                connected.close()
+                raise
+        raise failure or OSError("the host has no address")
+
+    def connect_plain(self, asked: str = "") -> socket.socket:
+        """Connect without TLS. Raises: OSError, StoreFailure."""
+        return next(self._connections(asked))
+
+    def _connections(self, asked: str) -> Iterator[socket.socket]:
+        """Yield connections to the addresses of the host: to those that were checked, not to those of a second lookup.
+
+        In a sandbox, another process looks the host up, checks its addresses and connects.
+        Raises: OSError if no address is left, StoreFailure.
         """
+        if _connector is not None:
+            yield _connected_by(_connector, self._host, self._port, self.name, asked)
+            return
         found = socket.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
         if not self._may_be_metadata and any(is_metadata(str(address[0])) for *_, address in found):
             raise StoreFailure(asked, f"{self.name} is an address of cloud metadata, which is never read")
@@ -204,8 +264,6 @@ class Server:
             connected.settimeout(REQUEST_SECONDS)
             try:
                 connected.connect(address)
-                if self._is_secure:
-                    connected = self._ssl_context().wrap_socket(connected, server_hostname=self._host)
             except OSError as error:
                 connected.close()
                 failure = error
@@ -213,7 +271,7 @@ class Server:
             except BaseException:
                 connected.close()
                 raise
-            return connected
+            yield connected
         raise failure or OSError("the host has no address")
 
     def close(self) -> None:
