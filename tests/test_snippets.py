@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from types import ModuleType, SimpleNamespace
 
@@ -21,6 +22,7 @@ from eyespan import Workspace
 from eyespan.cli.main import main
 from eyespan.cli.serve import parse_words
 from eyespan.server.auth.tokens import read_callers
+from eyespan.server.log import Log
 from tests.hosts.fakes import Call, FakeAnthropic, FakeOpenAI
 from tests.snippets import PAGES, ROOT, Block, blocks, commands
 from tools import native_transcript
@@ -39,26 +41,8 @@ NOT_RUN = {
     ("docs/architecture.md", "from eyespan.model import NotePart"): "tests/test_docs.py runs it as a kind",
     ("docs/architecture.md", 'Kind("agenda"'): "tests/test_docs.py runs it as a kind",
     ("docs/architecture.md", "from eyespan.dialects.base"): "tests/test_docs.py runs it as a dialect",
-    ("docs/benchmarks.md", "SLOWER"): "two lines of a check that takes minutes",
-    ("docs/bulk.md", "from eyespan.bulk.ray"): "needs a cluster of Ray, which is not in the development environment",
-    ("docs/hosts.md", '{\n  "permissions"'): "a setting of Claude Code, without a command",
     ("docs/native.md", "answer    ="): "a grammar; tests/dialects/native/test_own_lines.py parses answers by it",
     ("docs/selectors.md", "target    ="): "a grammar; tests/test_selectors.py runs the examples of the page",
-    ("docs/operating.md", "systemctl"): "needs systemd as the first process of the machine",
-    ("docs/operating.md", ":8444"): "Caddy is in no package of the development environment",
-    ("docs/operating.md", "podman build"): "needs a container engine",
-    ("docs/operating.md", "podman run"): "needs a container engine",
-    ("docs/operating.md", '{"time"'): "a message with a time; tests/server/test_log.py has its form",
-    (
-        "docs/server.md",
-        "eyespan serve: 421",
-    ): "a message of a running server; tests/server/test_log.py has its form",
-    (
-        "docs/server.md",
-        "eyespan serve: standard",
-    ): "a message that depends on the kernel; tests/server/test_sandboxing.py",
-    ("docs/server.md", "$ eyespan audit"): "an example of two hours of calls; tests/cli/test_audit.py has its form",
-    ("docs/start.md", "git clone"): "needs the network",
 }
 
 
@@ -82,14 +66,15 @@ def test_every_block_is_run_or_has_a_reason(capsys):
     }
     counts = Counter(block.language for block in RUN)
     with capsys.disabled():
-        print(f"\n{len(BLOCKS)} blocks, {len(RUN)} run: {dict(counts)}", end=" ")
+        compared = sum(block.page in GENERATED for block in BLOCKS)
+        print(f"\n{len(BLOCKS)} blocks, {len(RUN)} run: {dict(counts)}; {compared} compared", end=" ")
 
     assert set(NOT_RUN) - used == set(), "reasons for blocks that do not exist"
     assert {block.page for block in BLOCKS} >= set(GENERATED)
     reasons = [*NOT_RUN.values(), *GENERATED.values()]
     named = [name for why in reasons for name in re.findall(r"(?:tests|tools)/[\w/]+\.py", why)]
     assert [name for name in named if not (ROOT / name).is_file()] == []
-    assert len(RUN) >= 35
+    assert len(RUN) >= 56
 
 
 def test_the_transcript_shows_what_the_server_answers():
@@ -129,6 +114,29 @@ def test_a_block_works(block, project, monkeypatch, capfdbinary):
     if block.page != "docs/start.md":  # a page with the files that it uses
         fill(project)
     match block.language, block.text.split(maxsplit=1)[0]:
+        case "text", "SLOWER":
+            check_comparison(block, monkeypatch)
+        case "text", "from":
+            run_on_ray(block, project, monkeypatch)
+        case "json", _ if "permissions" in block.text:
+            check_permissions(block)
+        case "caddy", _:
+            check_caddy(block, project)
+        case "indented", "eyespan" if block.text.startswith("eyespan serve: 421"):
+            check_message(block, is_json=False, capture=capfdbinary)
+        case "indented", '{"time":"2026-11-16T03:00:00.000Z","event":"refused","message":"421:':
+            check_message(block, is_json=True, capture=capfdbinary)
+        case "indented", "eyespan" if block.text.startswith("eyespan serve: standard"):
+            check_first_message(block, project)
+        case "indented", "$" if "eyespan audit" in block.text:
+            check_audit(block, project, capfdbinary)
+        case "indented", "systemctl":
+            check_systemctl(block)
+        case "indented", "podman":
+            for command in commands(block):
+                check_container(list(command.words), project)
+        case "indented", "git":
+            check_installation(block)
         case "python", _:
             run_python(block, project, monkeypatch)
         case "toml", _:
@@ -284,6 +292,193 @@ def check_nginx(block, project):
     )
 
     assert done.returncode == 0, done.stderr
+
+
+def check_caddy(block, project):
+    caddy = shutil.which("caddy")
+    if caddy is None:
+        pytest.skip("caddy is not installed")
+    (project / "Caddyfile").write_text(block.text)
+    words = [caddy, "adapt", "--config", str(project / "Caddyfile"), "--adapter", "caddyfile"]
+    done = subprocess.run(words, capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stderr
+    assert "127.0.0.1:8765" in done.stdout
+
+
+def check_systemctl(block):
+    """Check that the unit of the page has the name that the commands use, and can be reloaded."""
+    units = [unit.text for unit in blocks(block.page) if unit.language == "ini" and "[Service]" in unit.text]
+
+    assert [list(command.words) for command in commands(block)] == [
+        ["systemctl", "reload", "eyespan"],
+        ["systemctl", "restart", "eyespan"],
+    ]
+    assert "/etc/systemd/system/eyespan.service" in (ROOT / block.page).read_text()
+    assert any("ExecReload=" in unit or "Type=notify-reload" in unit for unit in units)
+
+
+def check_container(words, project):
+    """Check the files that a command for containers names, and start the server that the container would start."""
+    recipe = (ROOT / "packaging/Containerfile").read_text()
+    if words[1] == "build":
+        assert words[-1] == "."
+        assert words[words.index("-f") + 1] == "packaging/Containerfile"
+        copied = re.findall(r"^COPY (?!--)(.*) \S+$", recipe, re.MULTILINE)
+        assert all((ROOT / name).exists() for line in copied for name in line.split())
+        return
+    assert words[1] == "run"
+    entry, default = (
+        json.loads(re.search(f"^{word} (.*)$", recipe, re.MULTILINE)[1]) for word in ("ENTRYPOINT", "CMD")
+    )
+    given = words[words.index("eyespan") + 1 :]
+    assert [word for word in entry if word == "/work"] == ["/work"]
+    start_server(
+        ["eyespan", *[word.replace("/work", str(project)) for word in entry[1:]], *(given or default)], project
+    )
+
+
+def check_installation(block):
+    """Check the address and the extras of the commands for a clone; `make run` and the wheels install the same."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    clone, enter, install = [list(command.words) for command in commands(block)]
+
+    assert clone == ["git", "clone", project["urls"]["Source"]]
+    assert enter == ["cd", project["urls"]["Source"].rpartition("/")[2]]
+    assert install[:2] == ["pip", "install"]
+    check_requirement(install[2])
+
+
+def check_permissions(block):
+    """Check that the permission names the server as the page before it adds it."""
+    added = [command.words for other in blocks(block.page) for command in add_commands(other)]
+
+    assert json.loads(block.text) == {"permissions": {"allow": [f"mcp__{added[0][3]}"]}}
+
+
+def add_commands(block):
+    return [one for one in commands(block) if one.words[:3] == ("claude", "mcp", "add")] if is_shell(block) else []
+
+
+def is_shell(block):
+    return block.language == "indented" and block.text.startswith("claude mcp add")
+
+
+def check_message(block, *, is_json, capture):
+    """Write the message of the page again, and compare everything but the time."""
+    log = Log(is_json=is_json)
+    capture.readouterr()
+    log.refused(421, "host", "Host reader.example is not allowed; start with --allow-host reader.example", "10.0.0.7")
+    written = capture.readouterr().err.decode()
+    if not is_json:
+        assert written == block.text
+        return
+    shown, made = json.loads(block.text), json.loads(written)
+
+    assert re.sub(r"\d", "0", shown.pop("time")) == re.sub(r"\d", "0", made.pop("time"))
+    assert made == shown
+    assert list(made) == list(shown)
+
+
+def check_first_message(block, project):
+    """Start a server; a kernel without a layer leaves it out of the message."""
+    done = subprocess.run(
+        [sys.executable, "-m", "eyespan", "serve"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        cwd=project,
+    )
+    layers = re.compile(r"(?<=sandboxed: )[^;]*|; not sandboxed: [^;]*")
+
+    assert done.returncode == 0
+    assert layers.sub("", done.stderr) == layers.sub("", block.text)
+    assert set(layers.search(done.stderr)[0].split(", ")) <= set(layers.search(block.text)[0].split(", "))
+
+
+def check_audit(block, project, capture):
+    """Summarize a log of two hours, of which the page shows the first lines."""
+    (project / "reads.jsonl").write_text("".join(json.dumps(line) + "\n" for line in two_hours()))
+    (command,) = commands(Block(block.page, block.line, "console", block.text))
+    capture.readouterr()
+
+    assert main(list(command.words[1:])) == 0
+    sys.stdout.flush()
+    assert capture.readouterr().out.decode().startswith(command.output)
+
+
+def two_hours():
+    """Yield the lines of a log: bursts of reads, with a refusal now and then."""
+    start = datetime(2026, 11, 15, 9, 2, 11, tzinfo=UTC)
+    for number in range(1284):
+        minute = (number * 53 % 158) * (number % 3 + 1) // 3
+        verdict = "cancelled" if number % 400 == 399 else "refused" if number % 41 == 7 else "read"
+        yield {
+            "time": (start + timedelta(minutes=minute, seconds=number % 59)).isoformat().replace("+00:00", "Z"),
+            "caller": "codex/0.166",
+            "dialect": "codex",
+            "path": f"src/part_{number % 37}.py",
+            "canonical": f"src/part_{number % 37}.py",
+            "range": "1-200",
+            "rule": None,
+            "bytes": 0 if verdict == "refused" else 20_000 + number * 20,
+            "verdict": verdict,
+            "code": None if verdict == "read" else "not_found",
+            "ms": 0.2 + number % 97 / 8,
+        }
+
+
+def check_comparison(block, monkeypatch):
+    """Compare two measurements as `make bench-check` does."""
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    report = runpy.run_path(str(ROOT / "bench/check.py"))["report"]
+    found = [("W1", "eyespan", 1.61), ("W10", "eyespan read", 1.02)]
+    monkeypatch.setitem(report.__globals__, "compare", lambda *_: found)
+    monkeypatch.setitem(report.__globals__, "broken", lambda *_: [])
+    lines, is_good = report({}, {}, 0.5)
+
+    assert "".join(f"{line}\n" for line in lines) == block.text
+    assert not is_good
+
+
+def vars_of(record):
+    return {name: getattr(record, name) for name in record.__slots__}
+
+
+def run_on_ray(block, project, monkeypatch):
+    """Run a block with a data set of Ray in its place, which maps and writes the same way."""
+    written = []
+
+    class Paths(list):
+        def tolist(self):
+            return list(self)
+
+    class Dataset:
+        def __init__(self, rows):
+            self.rows = rows
+
+        def map_batches(self, actor, *, fn_constructor_args, **_):
+            paths = Paths(row["path"] for row in self.rows)
+            return Dataset(actor(*fn_constructor_args)({"path": paths}).to_pylist())
+
+        def write_parquet(self, path):
+            written.append((path, self.rows))
+
+    data = ModuleType("ray.data")
+    data.from_items = lambda items, **_: Dataset(items)
+    data.ActorPoolStrategy = dict
+    ray = ModuleType("ray")
+    ray.data = data
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setitem(sys.modules, "ray.data", data)
+    rows_of = "eyespan.bulk.ray._table"  # a table of pyarrow
+    monkeypatch.setattr(rows_of, lambda records: SimpleNamespace(to_pylist=lambda: [vars_of(one) for one in records]))
+    text = block.text.replace('"s3://bucket/docs"', repr(str(project)))
+    exec(compile(f"from eyespan import Workspace\n{text}", str(block), "exec"), {})
+
+    ((path, rows),) = written
+    assert path == "out"
+    assert {"app.py", "src/app.py", "docs/page.md", "build.log"} <= {row["source"] for row in rows}
 
 
 # --- Python -----------------------------------------------------------------------------------------------------------

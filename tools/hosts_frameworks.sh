@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Test the adapters with the frameworks themselves: installs the frameworks into a cache directory (once, half a minute,
-# 360 MB), checks the types of the adapters against theirs and runs all of tests/hosts.
+# 360 MB), checks the types of the adapters against theirs, runs all of tests/hosts and the snippets of the pages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,10 +19,12 @@ if [ "$(cat "$venv/.packages" 2>/dev/null)" != "${packages[*]}" ]; then
     echo "${packages[*]}" > "$venv/.packages"
 fi
 
-export PYTHONPATH=src PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH="$PWD/src" PYTHONDONTWRITEBYTECODE=1
 "$venv/bin/mypy" --cache-dir "$cache/mypy" src/eyespan/hosts
 # A skipped test means an untested framework, which is a failure. tools/hosts.sh tests real hosts.
 "$venv/bin/python" -m pytest tests/hosts --ignore-glob '*_real_hosts.py' --ignore-glob '*_installation.py' --ignore-glob '*_replacement.py' -rs --junitxml "$cache/frameworks.xml" "$@"
 skipped="$("$venv/bin/python" -c 'import sys, xml.etree.ElementTree as t; print(next(t.parse(sys.argv[1]).iter("testsuite")).get("skipped"))' "$cache/frameworks.xml")"
 [ "$skipped" = 0 ] || { echo "hosts: $skipped tests were skipped" >&2; exit 1; }
+# The snippets of the pages with the real SDKs of the model APIs, against a fake of each API.
+"$venv/bin/python" -m pytest tests/test_snippets.py -k 'a_block_works and (README or docs/hosts or text-editor)'
 echo "hosts: frameworks ok"
