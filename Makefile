@@ -58,7 +58,7 @@ coverage: $(READY)  ## lines and branches of guard, lines and readers that the t
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check coverage
 	@$(BIN)/python -m proof coverage
 
-bench: $(READY)  ## measure every figure of the README, compared with other tools; installs them, some 40 minutes
+bench: $(READY)  ## measure every figure of the README, compared with other tools; installs them, some 35 minutes
 	@$(BIN)/python bench/run.py && $(BIN)/python bench/readme.py
 	@$(BIN)/python bench/documents.py
 

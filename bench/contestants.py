@@ -1,7 +1,8 @@
 """The contestants and the commands that start them.
 
 A request is {"op": "window", "path", "start", "count"}, {"op": "tail", "path", "count"}, {"op": "count", "path"},
-{"op": "many", "paths"} or {"op": "start"}; lines count from 1. To add a tool, add one entry here and its source in
+{"op": "many", "paths"} or {"op": "start"}; lines count from 1. `workloads.py` has others, for rows that only the
+contestants take part in that name them. To add a tool, add one entry here and its source in
 peers.py. A contestant that lacks a request is reported as such. One that has only a coarser request (the whole file for
 a window) gets that request, and its answer is checked as usual.
 """
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import drive
 import peers
+from workloads import STRUCTURED
 
 HERE = Path(__file__).resolve().parent
 WORKERS = HERE / "workers"
@@ -49,6 +51,8 @@ class Contestant:
         return None if argv is None else [*self.prefix, *map(str, argv)]
 
     def takes_part(self, workload):
+        if workload in STRUCTURED and not self.only:
+            return False
         return workload not in self.never and (not self.only or workload in self.only)
 
 
@@ -90,6 +94,7 @@ def ours(python, script, data, settings):
         in_process("eyespan, forge dialect", "forge", only=("W1",)),
         in_process("eyespan, without numbers", "engine", only=("W3", "W3b", "W7", "W8")),
         in_process("eyespan without C", "codex", env={"EYESPAN_PURE": "1"}, never=("W7", "W9", "W10", "W4n")),
+        in_process("eyespan, structured", "structured", only=STRUCTURED),
         in_process("eyespan, new process", "codex", env=settings["cached"], only=("W4n",)),
         Contestant("eyespan read", OURS, drive.Command, read, env=settings["cached"], only=("W4n",)),
         Contestant("eyespan read", OURS, drive.Command, read, env=off, never=("W0", "W4n", "W7", "W9")),
@@ -156,6 +161,10 @@ def floors(python, floor, data, offsets):
             "bare read, numbered in C (forge)": bare("floor-forge", ("W1",)),
             "bare read of the last 64 KB": bare("floor-codex", ("W3", "W8")),
             "bare read of the first 8 KB": bare("floor-line", ("W7",)),
+            "bare read, numbered in C (native)": bare("floor-structured", ("W11",)),
+            "ast.parse": bare("floor-structured", ("W12",)),
+            "bare reads in Python": bare("floor-structured", ("W13", "W14", "W15")),
+            "bare body over HTTP": bare("floor-structured", ("W16", "W17")),
         }.items()
     ]
     if floor is not None:
@@ -208,7 +217,11 @@ def commands():
             return ["awk", show, request["path"]]
         return ["awk", "END{print NR}", request["path"]] if request["op"] == "count" else None
 
+    def grep(request):
+        return ["grep", "-rn", "searched_word", request["path"]] if request["op"] == "search" else None
+
     return [
+        Contestant("grep -rn", COMMAND, drive.Command, grep, only=("W14",)),
         Contestant("coreutils", COMMAND, drive.Command, coreutils, version="head, tail, wc, cat"),
         Contestant("sed -n", COMMAND, drive.Command, sed, never=("W9",)),
         Contestant("awk", COMMAND, drive.Command, awk, never=("W9",)),

@@ -34,6 +34,10 @@ class Data(NamedTuple):
     one_line: Path
     small: tuple[Path, ...]
     grow: Path
+    module: Path
+    """A Python module of 90 KB."""
+    modules: tuple[Path, ...]
+    """Small Python modules in a directory of their own; each has a line with `SEARCHED`."""
 
 
 def make(folder: Path, quick: bool) -> Data:
@@ -58,6 +62,31 @@ def make(folder: Path, quick: bool) -> Data:
         one_line=_once(folder / f"oneline_{one_line}.txt", lambda path: write_one_line(path, _bytes(one_line))),
         small=tuple(sorted(small.glob("*.py"))),
         grow=folder / "grow.log",
+        module=_once(folder / "module_90k.py", lambda path: path.write_text(module_text(0, 1250))),
+        modules=_make_modules(folder / "modules"),
+    )
+
+
+MODULES = 100
+SEARCHED = "searched_word"
+
+
+def _make_modules(folder: Path) -> tuple[Path, ...]:
+    if len(list(folder.glob("*.py"))) != MODULES:
+        folder.mkdir(exist_ok=True)
+        for k in range(MODULES):
+            text = module_text(k, 16) + f"\n\n{SEARCHED} = {k}\n"
+            (folder / f"m{k:03d}.py").write_text(text)
+    return tuple(sorted(folder.glob("*.py")))
+
+
+def module_text(number: int, functions: int) -> str:
+    """Return a Python module; the name of each function has the number of the module and its own."""
+    return "\n\n".join(
+        [
+            f"def call_{number}_{k}(value, other=None):\n    total = value + {k}\n    return total\n"
+            for k in range(functions)
+        ]
     )
 
 

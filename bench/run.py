@@ -131,7 +131,7 @@ class Run:
             if not self.data.grow.exists():
                 shutil.copyfile(self.data.log, self.data.grow)
             _warm(self.data.grow)
-        elif "path" in row.request:
+        elif Path(row.request.get("path", "/")).is_file():
             _warm(Path(row.request["path"]))
         if row.name == "W4n":
             for contestant in self.everyone:

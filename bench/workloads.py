@@ -91,9 +91,43 @@ def workloads(data):
         request = window_request(path, line)
         rows.append(Workload(name, title, request, check, first=True, then=f"{name}/again", rounds=3))
         rows.append(Workload(f"{name}/again", f"the same again, {_size(path)}", None))
+    rows += _structured(data)
     cold = {"op": "cold", "path": str(data.source)}
     rows.append(Workload("W10", "a 50 KB file from a cold shell", cold, whole_file(data.source), rounds=10, most=4))
     return rows
+
+
+STRUCTURED = ("W11", "W12", "W12b", "W13", "W14", "W15", "W16", "W17")
+"""Rows that only eyespan, its floors and single commands take part in."""
+
+
+def _structured(data):
+    """Return the rows about structure, many files and networks."""
+    module, directory = str(data.module), str(data.modules[0].parent)
+    names = [path.name for path in data.modules]
+    first = f"{_kilobytes(data.small[0])} source file"
+    return [
+        Workload("W11", f"a {first} in the native dialect", {"op": "native", "path": str(data.small[0])},
+                 whole_file(data.small[0])),
+        Workload("W12", f"outline of a {_kilobytes(data.module)} Python module, first time",
+                 {"op": "outline", "path": module}, has_all(["call_0_0", "call_0_1249"]), first=True, then="W12b",
+                 rounds=3, most=20),
+        Workload("W12b", "W12 again, in the same process", None),
+        Workload("W13", f"map of a directory of {len(names)} modules", {"op": "map", "path": directory},
+                 has_all(names), most=10),
+        Workload("W14", f"search of {len(names)} modules", {"op": "search", "path": directory},
+                 has_all(names), most=20),
+        Workload("W15", f"{len(data.small):,} small files into records",
+                 {"op": "records", "paths": [str(path) for path in data.small]}, all_files(data.small), most=5),
+        Workload("W16", "a 50 KB source file over HTTP", {"op": "http", "path": str(data.source)},
+                 whole_file(data.source)),
+        Workload("W17", "a 50 KB source file of a remote root", {"op": "remote", "path": str(data.source)},
+                 whole_file(data.source), most=50),
+    ]  # fmt: skip
+
+
+def _kilobytes(path):
+    return f"{path.stat().st_size / 1e3:.0f} KB"
 
 
 def window_request(path, line):
@@ -176,6 +210,16 @@ def all_files(paths):
         if missing:
             return Verdict(f"wrong: {missing:,} of {len(probes):,} files are not all there")
         return Verdict("ok" if len(text) >= total * 0.95 else f"wrong: {len(text):,} of {total:,} characters")
+
+    return check
+
+
+def has_all(words):
+    """Check for all of these words."""
+
+    def check(text):
+        missing = [word for word in words if word not in text]
+        return Verdict("ok" if not missing else f"wrong: {len(missing):,} of {len(words):,} names are not there")
 
     return check
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
 
 from common import Reader, serve
@@ -141,6 +143,144 @@ class LineFloor(Floor):
             os.close(fd)
 
 
+class Structured(Reader):
+    """The library where more than lines is read: outlines, maps, searches, records, a server, a remote root."""
+
+    def __init__(self):
+        from eyespan import Workspace
+
+        self.workspace = Workspace(FOLDER)
+        self.tool = self.workspace.tool("native", budget=200_000)
+        self._url = self._far = None
+
+    def native(self, request):
+        return _text(self.tool.call({"files": request["path"]}))
+
+    def outline(self, request):
+        return _text(self.tool.call({"files": request["path"], "outline": True}))
+
+    map = outline
+
+    def search(self, request):
+        return _text(self.tool.call({"files": f"{request['path']}?searched_word"}))
+
+    def records(self, request):
+        return [record.text for record in self.workspace.read_many(request["paths"], workers=1)]
+
+    def http(self, request):
+        if self._url is None:
+            self._url = _serve()
+        arguments = {"file_path": request["path"], "offset": 1, "limit": 2000}
+        call = {"name": "read_file", "arguments": arguments}
+        reply = json.loads(_post(self._url, {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}))
+        return reply["result"]["content"][0]["text"]
+
+    def remote(self, request):
+        from eyespan import Workspace
+
+        if self._far is None:
+            self._far = Workspace(f"http://127.0.0.1:{_store()}").tool("workspace")
+        name = os.path.basename(request["path"])
+        pieces, start = [], 1
+        while start is not None:
+            found = self._far.call({"path": name, "start_line": start, "max_lines": 500})
+            _text(found)
+            pieces.append(found.structured["content"])
+            start = found.structured["next_start_line"]
+        return "\n".join(pieces)
+
+
+class StructuredFloor(Floor):
+    """The same bytes without eyespan: read and numbered in C, parsed by Python's own parser, sent by a bare server."""
+
+    def __init__(self):
+        super().__init__()
+        self._connection = None
+
+    def native(self, request):
+        return self.window(request["path"], 1, 0)
+
+    def outline(self, request):
+        import ast
+
+        with open(request["path"], "rb") as file:
+            tree = ast.parse(file.read())
+        return "\n".join([node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)])
+
+    def map(self, request):
+        return "\n".join([name for name, data in _files_below(request["path"]) if data])
+
+    def search(self, request):
+        return "\n".join([name for name, data in _files_below(request["path"]) if b"searched_word" in data])
+
+    def records(self, request):
+        found = []
+        for path in request["paths"]:
+            with open(path, "rb") as file:
+                found.append(file.read().decode())
+        return found
+
+    def remote(self, request):
+        import http.client
+
+        if self._connection is None:
+            self._connection = http.client.HTTPConnection("127.0.0.1", _store())
+        self._connection.request("GET", "/" + os.path.basename(request["path"]))
+        return self._connection.getresponse().read().decode()
+
+    http = remote
+
+
+def _files_below(path):
+    for name in sorted(os.listdir(path)):
+        with open(os.path.join(path, name), "rb") as file:
+            yield name, file.read()
+
+
+def _child(argv):
+    """Start a process that ends with this one, whose standard input it reads or whose session it shares."""
+    return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def _store():
+    store = os.path.join(os.path.dirname(os.path.abspath(__file__)), "store.py")
+    return int(_child([sys.executable, store, FOLDER]).stdout.readline())
+
+
+def _serve():
+    """Start `eyespan serve --http` and return a kept connection to it."""
+    import atexit
+    import http.client
+    import socket
+    import time
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    argv = [sys.executable, "-m", "eyespan", "--root", FOLDER, "serve", "--dialect", "codex", "--no-token"]
+    server = _child([*argv, "--http", f"127.0.0.1:{port}", "--rate", "1000000000"])
+    atexit.register(server.kill)
+    for _ in range(200):
+        try:
+            connection = http.client.HTTPConnection("127.0.0.1", port)
+            connection.connect()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return connection
+    raise RuntimeError("the server does not start")
+
+
+def _post(connection, message):
+    headers = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": "2025-06-18",
+    }
+    connection.request("POST", "/mcp", json.dumps(message), headers)
+    return connection.getresponse().read()
+
+
 def _text(reply):
     if reply.is_error:
         raise RuntimeError(reply.text[:200])
@@ -152,10 +292,13 @@ READERS = {
     "claude": Claude,
     "forge": Forge,
     "engine": Engine,
+    "structured": Structured,
+    "floor-structured": StructuredFloor,
     "floor-codex": Floor,
     "floor-claude": ClaudeFloor,
     "floor-forge": ForgeFloor,
     "floor-line": LineFloor,
 }
 
-serve(READERS[NAME])
+if __name__ == "__main__":  # the processes of bulk reading import this module
+    serve(READERS[NAME])

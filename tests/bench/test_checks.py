@@ -1,5 +1,6 @@
 """The checks of the benchmark reject wrong answers."""
 
+import contestants
 import data
 import pytest
 import workloads
@@ -98,3 +99,26 @@ def test_an_append_continues_the_numbers_of_the_log(tmp_path):
     last = data.append_log(path, data.log_pool(), data.last_line(path))
 
     assert last == data.last_line(path) == path.read_bytes().count(b"\n")
+
+
+def test_names_that_are_missing_are_counted():
+    check = workloads.has_all(["a.py", "b.py"])
+
+    assert [check(text).outcome for text in ("a.py b.py", "a.py")] == ["ok", "wrong: 1 of 2 names are not there"]
+
+
+def test_only_contestants_that_name_them_take_part_in_rows_about_structure():
+    peer = contestants.Contestant("peer", contestants.PEER, None, [])
+    own = contestants.Contestant("own", contestants.OURS, None, [], only=workloads.STRUCTURED)
+
+    assert [one.takes_part(row) for one in (peer, own) for row in ("W1", "W13")] == [True, False, False, True]
+
+
+def test_modules_have_the_searched_word_and_numbered_functions(tmp_path):
+    text = data.module_text(3, 2)
+
+    assert [line for line in text.split("\n") if line.startswith("def")] == [
+        "def call_3_0(value, other=None):",
+        "def call_3_1(value, other=None):",
+    ]
+    compile(text, "module", "exec")
