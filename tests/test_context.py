@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import io
+import json
 import os
 import tarfile
 import threading
@@ -18,6 +19,7 @@ from eyespan import Workspace, context
 from eyespan.context import FREE_BYTES, MAX_BYTES, SHARED_BYTES, CallContext
 from eyespan.errors import Cancelled, TimedOut, TooMuchMemory
 from eyespan.model import ReadRequest
+from eyespan.sources.git.revisions import Refs
 
 LARGE = FREE_BYTES + SHARED_BYTES + 1
 """More than the shared memory, so the call needs the turn."""
@@ -375,3 +377,43 @@ def test_a_server_learns_when_calls_hold_much_memory_and_when_none_does(monkeypa
     count = len(reports)
     small.finish()
     assert len(reports) == count
+
+
+def test_text_that_is_made_from_a_document_is_paid_for_with_its_copies(tmp_path, monkeypatch):
+    emoji = "\U0001f600" * 50_000
+    cell = {"cell_type": "code", "source": emoji, "outputs": [], "metadata": {}, "execution_count": None}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (tmp_path / "a.ipynb").write_text(json.dumps(notebook), "utf-8")
+    call = CallContext()
+    paid = []
+    charge = call.charge
+    monkeypatch.setattr(call, "charge", lambda size_bytes: charge(size_bytes) or paid.append(call.charged_bytes))
+    text = Workspace(str(tmp_path)).tool("native").call({"files": "a.ipynb", "budget": 200_000}, context=call).text
+
+    assert emoji[:1000] in text
+    assert max(paid) > 6 * 4 * len(emoji)  # the response, the text and its three copies, and the text of all cells
+
+
+def test_packed_refs_are_split_in_small_blocks():
+    sizes = []
+    lines = b"".join(b"%040d refs/heads/b%d\n" % (0, number) for number in range(5000))
+
+    class Packed:
+        size_bytes = len(lines)
+
+        def read_at(self, offset, size_bytes):
+            sizes.append(size_bytes)
+            return lines[offset : offset + size_bytes]
+
+        def close(self):
+            pass
+
+    class Repository:
+        hash_bytes = 20
+        is_hash = staticmethod(lambda word: len(word) == 40)
+        open_packed_refs = staticmethod(Packed)
+        read_ref = staticmethod(lambda name: None)
+
+    with Refs(Repository(), CallContext()) as refs:
+        assert refs.find("refs/heads/b4999") == "0" * 40
+    assert max(sizes) <= 1 << 16

@@ -7,6 +7,7 @@ like an image file and in a job of its own. For any file the result is valid UTF
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from eyespan import escape
@@ -29,6 +30,8 @@ MAX_OUTPUTS_CHARS = 100_000
 MAX_LONG_OUTPUTS_CHARS = 2_000_000
 """The limit for the outputs of cells that were selected."""
 MAX_LANGUAGE_CHARS = 40
+MAX_CHAR_BYTES = 4
+"""The memory of a character, which can be one byte of the response."""
 MAX_IMAGES = 20
 MAX_IMAGES_BYTES = 15 * MIB
 
@@ -94,7 +97,10 @@ class _CellReader:
         def note(size: int) -> str:
             nonlocal at
             at += size
-            return str(text[at - size : at], "utf-8", "surrogatepass")
+            self._context.charge(MAX_CHAR_BYTES * size)
+            made = str(text[at - size : at], "utf-8", "surrogatepass")
+            self._context.refund(MAX_CHAR_BYTES * size - sys.getsizeof(made))
+            return made
 
         for number, piece in enumerate(pieces, 1):
             self._context.advance(number, len(pieces))

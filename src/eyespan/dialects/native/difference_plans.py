@@ -31,7 +31,7 @@ def plan_difference(target: Target, view: View, open_file: Callable[[Target], Op
     text, opened = differences.difference(target, open_file)
     if not text:
         return NoDifference(target)
-    held = HeldText(opened.document(()), text)
+    held = HeldText(opened.document(()), text, opened.context)
     style = replace(view.style, every=NO_NUMBERS) if view.style.every else view.style
     if isinstance(target.piece, Ranges):
         return TextPlan(replace(target, piece=None), held, want_ranges(held, target.piece.ranges), style)

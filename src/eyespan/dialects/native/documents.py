@@ -6,6 +6,8 @@ whole; the rest of what does not fit is offered as a selector that names the par
 
 from __future__ import annotations
 
+import sys
+
 from eyespan import tokens
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.gutter import Style
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from eyespan.context import CallContext
     from eyespan.dialects.native.items import Item, View
     from eyespan.dialects.native.searches import Search
     from eyespan.model import Content, Document
@@ -79,10 +82,10 @@ def plan_document(opened: Opened, target: Target, view: View, note: str) -> Item
         if "section" in document.extra:
             _, first, last = document.extra["section"]
             target = replace(target, piece=Pages(first, last))
-        return PagesItem(document, target, view)
+        return PagesItem(document, target, view, opened.context)
     if choice.base is None and kind.parts == "table":
         bare = replace(bare, piece=Named("table"))
-    return _held_plan(document, bare, choice, view)
+    return _held_plan(document, bare, choice, view, opened.context)
 
 
 def _drawn(opened: Opened) -> tuple[tuple[Content, ...], str]:
@@ -110,9 +113,10 @@ def _check_range(target: Target, choice: Choice, document: Document) -> None:
         raise PastEnd(target.path, part="page", wanted=str(first), document="the PDF", total=extra["total_pages"])
 
 
-def _held_plan(document: Document, bare: Target, choice: Choice, view: View) -> TextPlan:
+def _held_plan(document: Document, bare: Target, choice: Choice, view: View, context: CallContext) -> TextPlan:
+    context.charge(sum([sys.getsizeof(part.text) for part in document.parts if isinstance(part, NotePart)]))
     whole, images = joined(document, bare)
-    text = HeldText(document, whole)
+    text = HeldText(document, whole, context)
     style = replace(view.style, every=NO_NUMBERS) if view.style.every else view.style
     piece = bare.piece
     is_one_part = isinstance(piece, (Cells, Pages)) and piece.first == piece.last
@@ -146,7 +150,7 @@ def search_pages(opened: Opened, target: Target, search: Search, view: View) -> 
     items = []
     numbers = list(document.extra["pages_returned"])
     for number, text in zip(numbers, texts, strict=False):
-        held = HeldText(replace(document, parts=()), f"{text}\n")
+        held = HeldText(replace(document, parts=()), f"{text}\n", opened.context)
         page = TextPlan(replace(target, piece=Pages(number, number)), held, Wanted(is_whole=True), style)
         found = search_text(page, replace(search, note=""), view)
         if isinstance(found, TextPlan):
@@ -216,10 +220,11 @@ def _image_notes(facts: Mapping[str, Any], path: str) -> list[str]:
 class PagesItem:
     """Pages of a document: as many whole ones as fit, or the start of the first."""
 
-    def __init__(self, document: Document, target: Target, view: View) -> None:
+    def __init__(self, document: Document, target: Target, view: View, context: CallContext) -> None:
         self._document = document
         self._target = target
         self._view = view
+        self._context = context
         self.selector = write_target(target)
         total = document.extra["total_pages"]
         wanted_last = target.piece.last if isinstance(target.piece, Pages) else None
@@ -313,7 +318,7 @@ class PagesItem:
     def _first_page(self, max_tokens: int) -> Shown:
         """Return the start of a page that does not fit; the rest of it by lines, then the pages after it."""
         number = self._numbers[0]
-        text = HeldText(replace(self._document, parts=()), self._texts[0] + "\n")
+        text = HeldText(replace(self._document, parts=()), self._texts[0] + "\n", self._context)
         style = self._view.style
         plan = TextPlan(
             target=replace(self._target, piece=Pages(number, number)),

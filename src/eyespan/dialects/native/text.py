@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from eyespan import errors
 from eyespan.dialects.pieces import cut_out
 from eyespan.model import CHEAP_TOTAL, CharRange, Tail, TextPart
@@ -11,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from eyespan.context import CallContext
     from eyespan.model import Document, DocumentOptions, Facts, TotalRule
     from eyespan.opened import Opened
     from eyespan.outline import Outline
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 
 ROW_BYTES = 200
 """The memory of a row that is made of a line, beside its text."""
+READ_COPIES = 3
+"""The copies of a text that a read of it makes: its bytes, its rows and its lines in the answer."""
 
 
 class FileText:
@@ -65,15 +70,25 @@ class FileText:
 
 
 class HeldText:
-    """Text that was made from a document and is held whole; its lines are not those of a file."""
+    """Text that was made from a document and is held whole; its lines are not those of a file.
 
-    def __init__(self, document: Document, text: str) -> None:
+    The call pays for every read of it.
+    """
+
+    def __init__(self, document: Document, text: str, context: CallContext) -> None:
         self.facts = document.facts
         self._document = document
         self._text = text
+        self._context = context
 
     def read(self, selection: CharRange | Tail, total: TotalRule = CHEAP_TOTAL) -> tuple[TextPart, Document]:
-        return cut_out(self._text, selection), self._document
+        text = self._text
+        most_chars = selection.max_bytes if isinstance(selection, Tail) else selection.max_chars
+        share = 1.0 if most_chars is None or not text else min(1.0, most_chars / len(text))
+        self._context.charge(int(READ_COPIES * share * sys.getsizeof(text)))
+        part = cut_out(text, selection)
+        self._context.charge(ROW_BYTES * part.line_count)
+        return part, self._document
 
     def outline(self) -> Outline | None:
         return None

@@ -25,6 +25,8 @@ MAX_TAGS = 16
 MAX_SYMBOLIC_REFS = 5
 MAX_PACKED_REFS_BYTES = 64 << 20
 MAX_REF_LINE_BYTES = 1 << 16
+REFS_BLOCK_BYTES = 1 << 16
+"""A block of packed refs is split into lines, which take some three times its size."""
 MIN_PREFIX_CHARS = 4
 _FORBIDDEN = ("..", "@{", "//", "\\", ":", "?", "*", "[", " ", "~", "^")
 
@@ -186,7 +188,7 @@ class Refs:
             self._packed = self._repository.open_packed_refs()
         source = self._packed
         position, rest = 0, b""
-        while source and position < MAX_PACKED_REFS_BYTES and (block := source.read_at(position, 1 << 20)):
+        while source and position < MAX_PACKED_REFS_BYTES and (block := source.read_at(position, REFS_BLOCK_BYTES)):
             position += len(block)
             self._context.advance(position, source.size_bytes)
             *lines, rest = (rest + block).split(b"\n")
