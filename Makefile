@@ -87,10 +87,10 @@ docs: $(READY)  ## build the site of docs/ into build/site, with strict links; o
 	@test -x build/docs-venv/bin/mkdocs || { $(PYTHON) -m venv build/docs-venv && build/docs-venv/bin/pip install --quiet --disable-pip-version-check mkdocs; }
 	@build/docs-venv/bin/mkdocs build --quiet && echo "build/site/index.html"
 
-remote: $(READY)  ## the tests of remote roots with real S3 servers, which it installs, and with sshd; three minutes
+remote: $(READY)  ## the tests of remote roots with real servers of S3 and Azure, which it installs, and with sshd; ten minutes
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt 'moto[server]'
-	@if command -v npm >/dev/null; then mkdir -p build/servers && npm install --silent --prefix build/servers s3rver@3.7.1; \
-		else echo "no npm: only moto is tested"; fi
+	@if command -v npm >/dev/null; then mkdir -p build/servers && npm install --silent --prefix build/servers s3rver@3.7.1 azurite@3.37.0; \
+		else echo "no npm: s3rver and azurite are not tested"; fi
 	@$(BIN)/python -m pytest tests/guard/remote
 
 dist: $(READY)  ## build and check the source archive and the wheels; installs its tools in build/dist-venv, three minutes

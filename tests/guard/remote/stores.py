@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import hmac
+import http.client
 import importlib.util
 import logging
+import os
 import socket
 import subprocess
 import tempfile
 import time
+from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
@@ -82,10 +87,88 @@ class Moto:
         self.url = f"s3://{BUCKET}"
 
     def put(self, key: str, body: bytes) -> None:
-        self._client.put_object(Bucket=BUCKET, Key=key, Body=body)
+        self._client.put_object(Bucket=BUCKET, Key=key, Body=body, ACL="public-read")
 
     def close(self) -> None:
         self._server.stop()
+
+
+class MotoGoogle(Moto):
+    """The XML interface of Google by moto: it is that of S3, without signatures."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.environment = {"GOOGLE_BASE_URL": self.environment["AWS_ENDPOINT"], "GOOGLE_SKIP_SIGNATURE": "true"}
+        self.url = f"gs://{BUCKET}"
+
+
+class Program:
+    """A server of buckets in a process of its own."""
+
+    def __init__(self, command: list[str], port: int, **environment: str) -> None:
+        variables = {**os.environ, **environment}
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=variables)
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.05)
+
+    def close(self) -> None:
+        self._process.terminate()
+        self._process.wait()
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def put_by_obstore(url: str, key: str, body: bytes) -> None:
+    from obstore.store import from_url
+
+    if key.endswith("/"):
+        pytest.skip("obstore writes no key that ends with a slash")
+    from_url(url, client_options={"allow_http": True}).put(key, body)
+
+
+class Azurite:
+    """Azure by azurite, a server for Node."""
+
+    def __init__(self) -> None:
+        self._directory = tempfile.TemporaryDirectory()
+        port = free_port()
+        key = base64.b64encode(b"word-of-the-host").decode()
+        command = [str(AZURITE), "--blobHost", "127.0.0.1", "--blobPort", str(port), "--silent"]
+        command += ["--location", self._directory.name, "--skipApiVersionCheck"]
+        self._program = Program(command, port, AZURITE_ACCOUNTS=f"account:{key}")
+        self.environment = {
+            "AZURE_STORAGE_ENDPOINT": f"http://127.0.0.1:{port}/account",
+            "AZURE_STORAGE_ACCOUNT_NAME": "account",
+            "AZURE_STORAGE_ACCOUNT_KEY": key,
+        }
+        self.url = f"az://{BUCKET}"
+        self._make_container(port)
+
+    def _make_container(self, port: int) -> None:
+        date = formatdate(usegmt=True)
+        lines = ["PUT", *[""] * 11, f"x-ms-date:{date}", "x-ms-version:2021-08-06", f"/account/account/{BUCKET}"]
+        text = "\n".join([*lines, "restype:container"]).encode()
+        signature = base64.b64encode(hmac.new(b"word-of-the-host", text, "sha256").digest()).decode()
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        headers = {"x-ms-date": date, "x-ms-version": "2021-08-06", "Authorization": f"SharedKey account:{signature}"}
+        connection.request("PUT", f"/account/{BUCKET}?restype=container", headers=headers)
+        assert connection.getresponse().status == 201
+        connection.close()
+
+    def put(self, key: str, body: bytes) -> None:
+        put_by_obstore(self.url, key, body)
+
+    def close(self) -> None:
+        self._program.close()
+        self._directory.cleanup()
 
 
 class S3rver:
@@ -93,17 +176,9 @@ class S3rver:
 
     def __init__(self) -> None:
         self._directory = tempfile.TemporaryDirectory()
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         command = [str(S3RVER), "-d", self._directory.name, "-a", "127.0.0.1", "-p", str(port), "--silent"]
-        self._process = subprocess.Popen([*command, "--configure-bucket", BUCKET], stdout=subprocess.DEVNULL)
-        until = time.monotonic() + 60
-        while time.monotonic() < until:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.05)
+        self._program = Program([*command, "--configure-bucket", BUCKET], port)
         self.environment = {
             "AWS_ENDPOINT": f"http://127.0.0.1:{port}",
             "AWS_ACCESS_KEY_ID": "S3RVER",
@@ -113,26 +188,28 @@ class S3rver:
         self.url = f"s3://{BUCKET}"
 
     def put(self, key: str, body: bytes) -> None:
-        from obstore.store import from_url
-
-        if key.endswith("/"):
-            pytest.skip("obstore writes no key that ends with a slash")
-        from_url(self.url, client_options={"allow_http": True}).put(key, body)
+        put_by_obstore(self.url, key, body)
 
     def close(self) -> None:
-        self._process.terminate()
-        self._process.wait()
+        self._program.close()
         self._directory.cleanup()
 
 
-S3RVER = Path(__file__).resolve().parents[3] / "build" / "servers" / "node_modules" / ".bin" / "s3rver"
+_PROGRAMS = Path(__file__).resolve().parents[3] / "build" / "servers" / "node_modules" / ".bin"
+S3RVER = _PROGRAMS / "s3rver"
+AZURITE = _PROGRAMS / "azurite-blob"
 
 
 def _has_module(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
 
 
-_ALL: list[tuple[str, Any, bool]] = [("moto", Moto, _has_module("moto")), ("s3rver", S3rver, S3RVER.exists())]
+_ALL: list[tuple[str, Any, bool]] = [
+    ("moto", Moto, _has_module("moto")),
+    ("moto-google", MotoGoogle, _has_module("moto")),
+    ("s3rver", S3rver, S3RVER.exists()),
+    ("azurite", Azurite, AZURITE.exists()),
+]
 REAL = {name: store for name, store, is_there in _ALL if is_there}
 """The real servers of this machine."""
 STORES = {"own": Own, "own-google": OwnGoogle, "own-azure": OwnAzure, **REAL}

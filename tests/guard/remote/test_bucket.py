@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from eyespan import Workspace
+from eyespan.guard.remote import bucket as bucket_module
+from eyespan.guard.remote import web
 
 pytest.importorskip("obstore", reason="obstore is not installed")
 
@@ -156,6 +158,35 @@ def test_a_directory_of_many_pages_is_listed(own_store):
     with Workspace(f"{own_store.url}/many") as workspace:
         assert "8 names" in workspace.tool("native").call({"files": ["."]}).text
     own_store.page(1000)
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (400, "answered with status 400"),
+        (403, "the credentials of this host do not allow it"),
+        (404, "no such file"),
+        (429, "is busy (429)"),
+        (500, "answered with status 500"),
+        (501, "answered with status 501"),
+        (503, "is busy (503)"),
+    ],
+)
+@pytest.mark.parametrize("scheme", ["s3", "gs", "az"])
+def test_a_failure_is_explained_by_its_status(scheme, number, words, monkeypatch):
+    from .bucket_server import BucketServer
+    from .range_server import status as answers
+
+    for module in (web, bucket_module):
+        monkeypatch.setattr(module, "FIRST_PAUSE_SECONDS", 0.001)
+    server = BucketServer(scheme)
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
+    for path in ("a.txt", "."):
+        server.faults = [answers(number)] * 30
+        with Workspace(server.root) as workspace:
+            assert words in workspace.tool("native").call({"files": [path]}).text
+    server.close()
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

@@ -102,7 +102,7 @@ def places():
 
 
 def check(places, store, name, case, dialect, tmp_path):
-    place = places.setdefault(store.url + store.environment.get("AWS_ENDPOINT", ""), Place(store))
+    place = places.setdefault(id(store), Place(store))
     prefix = f"{name}/{case['id']}" if case.get("setup") else name
     if name == "codex":
         place.put(name, local.SETS / "codex" / "files")

@@ -9,12 +9,13 @@ saves the way over the relay.
 from __future__ import annotations
 
 import os
+import re
 from datetime import timedelta
 from urllib.parse import urlsplit
 
 from eyespan.errors import Changed, Missing, NotFound, PermissionRefused, ReadError, StoreFailure
 from eyespan.guard.remote.endpoints import endpoints_of
-from eyespan.guard.remote.relay import Relay
+from eyespan.guard.remote.relay import UNREACHED, UNUSED, Relay
 from eyespan.guard.remote.store import (
     FIRST_PAUSE_SECONDS,
     MAX_NAMES,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 SIGNED_FOR = timedelta(minutes=10)
 """The time for which an address of an object is signed; a read with its repetitions takes seconds."""
 _TRUE = ("1", "true", "yes", "on")
+_STATUS = re.compile(r"status code: ([0-9]{3})")
 PAGE_NAMES = 1000
 """The number of names that stores send in one answer."""
 
@@ -202,11 +204,15 @@ class BucketStore(Store):
                 text = str(error)
                 if "redirect" in text.lower():
                     return refused(301, asked, self.name)
-                for status in (301, 307, 403, 429, 503):
-                    if f"status {status}" in text or f"status: {status}" in text or f" {status} " in text:
-                        return refused(status, asked, self.name)
-                if "timed out" in text or "timeout" in text.lower():
-                    return StoreFailure(asked, f"{self.name} did not answer in {REQUEST_SECONDS:g} s, several times")
+                if found := _STATUS.search(text):
+                    status = int(found[1])
+                    if status == UNREACHED:
+                        return StoreFailure(asked, f"{self.name} cannot be reached, or its answers break off")
+                    if status == UNUSED:
+                        return StoreFailure(asked, f"{self.name} sent an answer that is too large, too slow or endless")
+                    return refused(status, asked, self.name)
+                if "timed out" in text:
+                    return StoreFailure(asked, f"{self.name} did not answer in time, several times")
                 if "credential" in text.lower():
                     reason = f"{self.name}: this host has no credentials for it"
                     return PermissionRefused(asked, 13, reason)

@@ -42,6 +42,11 @@ HOP_HEADERS = frozenset(
 """Headers of one connection, which are not passed on."""
 DROPPED_HEADERS = HOP_HEADERS | {"location", "refresh", "alt-svc", "content-length", "content-location"}
 """Headers of an answer that are not passed on: an address in one of them could be followed."""
+FORBIDDEN = 403
+UNREACHED = 502
+"""The status for a store that cannot be reached or whose answer breaks off; obstore repeats the request."""
+UNUSED = 421
+"""The status for an answer that is not passed on; obstore does not repeat the request."""
 MAX_BODY_BYTES = 1 << 20
 MAX_LINE_BYTES = 1 << 16
 MAX_PAGES = 1000
@@ -161,7 +166,7 @@ class Relay:
         is_store = authority == self._authority
         server = self._store if is_store else self._services.get(authority)
         if server is None or parts.scheme != "http":
-            return 403, {}, b"the relay sends nothing to this host"
+            return FORBIDDEN, {}, b"the relay sends nothing to this host"
         path = target.partition("://")[2].partition("/")[2]
         passed = {name: value for name, value in headers.items() if name not in HOP_HEADERS}
         try:
@@ -170,9 +175,9 @@ class Relay:
             if is_store and answer.status == 200:
                 data = self._pages.passed(parse_qs(parts.query), data)
         except (OSError, ValueError, http.client.HTTPException):
-            return 502, {}, b"the store cannot be reached, or its answer breaks off"
+            return UNREACHED, {}, b""
         except StoreFailure:
-            return 403, {}, b"the answer of the store is not passed on"
+            return UNUSED, {}, b""
         return answer.status, {name: value for name, value in kept.items() if name not in DROPPED_HEADERS}, data
 
     def _tunnel(self, connection: socket.socket, target: str) -> None:
@@ -182,7 +187,7 @@ class Relay:
         except (OSError, StoreFailure):
             other = None
         if other is None:
-            _send(connection, 403, {}, b"")
+            _send(connection, FORBIDDEN, {}, b"")
             return
         with other:
             other.settimeout(IDLE_SECONDS)
