@@ -6,7 +6,7 @@ import base64
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eyespan import tokens_by_word
@@ -53,6 +53,28 @@ def test_the_pieces_are_the_text_and_each_costs_at_least_one(text):
     assert all(0 <= place < tokens_by_word.SIZE for piece in pieces for place in tokens_by_word.places(piece))
 
 
+_SIGNS = "aAbBzZ09 \t\n\r\x0b\x1c\0/'sStTlLrReEvVmMdD^.,()[]{}_-é中\xa0"
+
+
+@pytest.mark.skipif(tokens_by_word.weigh_words is None, reason="the C accelerator is not built")
+@given(st.one_of(TEXTS, st.text(_SIGNS, max_size=60), st.text("aA' \n/=", min_size=1020, max_size=1100)))
+@example("a" * 1024 + " " + "b" * 1025)
+@example("\n" * 1024)
+@example("/" * 1025)
+def test_the_accelerator_counts_what_python_counts(text):
+    assert sum([tokens_by_word._total_of_block(block) for block in tokens_by_word._blocks(text)]) == (
+        tokens_by_word._total(text)
+    )
+
+
+@given(st.text(_SIGNS, max_size=60))
+def test_blocks_are_the_text_and_no_piece_is_in_two(text):
+    blocks = tokens_by_word._blocks(text)
+
+    assert "".join(blocks) == text
+    assert [piece for block in blocks for piece in PIECES.findall(block)] == PIECES.findall(text)
+
+
 @given(st.lists(st.sampled_from("ab "), max_size=30), st.integers(0, 2000))
 def test_the_estimate_of_a_text_does_not_depend_on_texts_before(letters, number):
     text = "".join(letters) + str(number)
@@ -69,8 +91,9 @@ def test_a_long_text_costs_as_much_as_its_parts():
     assert abs(count(part * times) - times * count(part)) <= 2 * times
 
 
-def test_the_costs_of_few_pieces_are_remembered():
+def test_the_costs_of_few_pieces_are_remembered(monkeypatch):
     """One answer of short pieces fills the memory for all of them, and a long one leaves nothing there."""
+    monkeypatch.setattr(tokens_by_word, "weigh_words", None)
     tokens_by_word._remembered.clear()
     short = " ".join(f"{chr(97 + n % 26)}{chr(97 + n // 26 % 26)}{chr(97 + n // 676)}" for n in range(15_000))
     assert len(short) < tokens_by_word._LONG_CHARS

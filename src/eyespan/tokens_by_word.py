@@ -17,6 +17,8 @@ import re
 import zlib
 from collections import Counter
 
+from eyespan._native import weigh_words
+
 SAFETY = 1.022
 """The factor above the fitted cost."""
 UNIT = 32
@@ -128,8 +130,45 @@ def _groups(data: bytes) -> list[int]:
 
 def count(text: str) -> int:
     """Return about how many tokens a text is, rather too many than too few."""
+    total = _total(text) if weigh_words is None else sum([_total_of_block(block) for block in _blocks(text)])
+    return -(-int(total * SAFETY) // UNIT)
+
+
+def _total_of_block(text: str) -> int:
+    """Return the cost of a block of lines in parts of a token, by the accelerator if it can."""
+    if text.isascii():
+        assert weigh_words is not None
+        total = weigh_words(text, _loaded_weights()[1])
+        if total >= 0:
+            return total
+    return _total(text)
+
+
+def _blocks(text: str) -> list[str]:
+    """Return a text in blocks of lines, each of them of ASCII or not. No piece is in two blocks."""
+    if text.isascii():
+        return [text]
+    found: list[str] = []
+    start = at = 0
+    is_ascii = True
+    while at < len(text):
+        end = text.find("\n", at) + 1 or len(text)
+        is_same = text[at:end].isascii() == is_ascii
+        # After a line end, only blanks and slashes belong to the piece before it.
+        if not is_same and (at == 0 or not (text[at].isspace() or text[at] == "/")):
+            if at:
+                found.append(text[start:at])
+            start, is_ascii = at, not is_ascii
+        elif not is_same:
+            is_ascii = False  # both in one block
+        at = end
+    return [*found, text[start:]]
+
+
+def _total(text: str) -> int:
+    """Return the cost of a text in parts of a token."""
     if len(text) <= _LONG_CHARS:
-        return -(-int(_count_pieces(PIECES.findall(text), _remembered) * SAFETY) // UNIT)
+        return _count_pieces(PIECES.findall(text), _remembered)
     # Strings that stay, between so many that are freed, would keep the memory of the others from being returned.
     remembered: dict[str, int] = {}
     total = 0
@@ -139,7 +178,7 @@ def count(text: str) -> int:
         if len(pieces) == _BATCH:
             total += _count_pieces(pieces, remembered)
             pieces.clear()
-    return -(-int((total + _count_pieces(pieces, remembered)) * SAFETY) // UNIT)
+    return total + _count_pieces(pieces, remembered)
 
 
 def _count_pieces(pieces: list[str], remembered: dict[str, int]) -> int:
@@ -160,10 +199,7 @@ def _count_pieces(pieces: list[str], remembered: dict[str, int]) -> int:
 
 def _cost(piece: str) -> int:
     """Return the cost of one piece in parts of a token: no less than one token."""
-    global _weights
-    if _weights is None:
-        _weights = load_weights()
-    weights = _weights
+    weights, _ = _loaded_weights()
     if len(piece) > _LONG_PIECE_CHARS:
         last = len(piece) - _LONG_PIECE_CHARS
         samples = {piece[at : at + _LONG_PIECE_CHARS] for at in (0, last // 3, last * 2 // 3, last)}
@@ -180,5 +216,14 @@ def load_weights() -> memoryview:
     return memoryview(data).cast("b")
 
 
-_weights: memoryview | None = None
+def _loaded_weights() -> tuple[memoryview, bytes]:
+    """Return the weights as numbers and as bytes."""
+    global _weights
+    if _weights is None:
+        weights = load_weights()
+        _weights = weights, bytes(weights)
+    return _weights
+
+
+_weights: tuple[memoryview, bytes] | None = None
 _remembered: dict[str, int] = {}

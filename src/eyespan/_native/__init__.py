@@ -31,6 +31,9 @@ scale: Callable[[bytes, bytes], bytes] | None = None
 weigh: Callable[[str | bytes, bytes], int] | None = None
 """Returns the cost of a text for tokens.py, which has a slower way of its own; None without the accelerator."""
 
+weigh_words: Callable[[str, bytes], int] | None = None
+"""Returns the cost of an ASCII text for tokens_by_word.py, or -1; None without the accelerator."""
+
 try:
     if environ.get("EYESPAN_PURE") == "1":
         raise ImportError("EYESPAN_PURE")
@@ -38,14 +41,14 @@ try:
     from eyespan._native._fast import REVISION, count, gutter, is_plain, longer, nth, number, number_counting, scan
 
     # The number in fast.c changes with the contract: an editable install may have an older build.
-    if REVISION != 15:
+    if REVISION != 16:
         raise ImportError("built from other sources")
     BACKEND = "c"
     open_beneath = getattr(_fast, "open_beneath", None)  # Linux only
     has_changed = getattr(_fast, "has_changed", None)
     read_small = getattr(_fast, "read_small", None)
     quote = _fast.quote
-    scale, weigh = _fast.scale, _fast.weigh
+    scale, weigh, weigh_words = _fast.scale, _fast.weigh, _fast.weigh_words
 except Exception:  # a build for another platform can fail in any way, and the twin always works
     from eyespan._native.pure import count, gutter, is_plain, longer, nth, number, number_counting, scan
 
@@ -67,4 +70,5 @@ __all__ = [
     "scale",
     "scan",
     "weigh",
+    "weigh_words",
 ]

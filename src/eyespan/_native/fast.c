@@ -36,7 +36,7 @@
 #endif
 
 enum {
-    REVISION = 15,          /* _native/__init__.py refuses a build of another contract */
+    REVISION = 16,          /* _native/__init__.py refuses a build of another contract */
     BLOCK = 1 << 20,        /* smaller reads pay for system calls, larger ones exceed the processor's cache */
     PAGE = 4096,
     SMALL = 32 << 20,       /* below this, fresh pages for whole blocks cost more than the system calls they save */
@@ -1450,6 +1450,7 @@ static PyObject *py_weigh(PyObject *self, PyObject *const *args, Py_ssize_t coun
 }
 
 #include "small_files.c"
+#include "words.c"
 
 static PyMethodDef functions[] = {
 #ifdef __linux__
@@ -1467,6 +1468,7 @@ static PyMethodDef functions[] = {
     {"longer", (PyCFunction)(void (*)(void))py_longer, METH_FASTCALL, NULL},
     {"scale", py_scale, METH_VARARGS, NULL},
     {"weigh", (PyCFunction)(void (*)(void))py_weigh, METH_FASTCALL, NULL},
+    {"weigh_words", (PyCFunction)(void (*)(void))py_weigh_words, METH_FASTCALL, NULL},
     {"scan", (PyCFunction)(void (*)(void))py_scan, METH_VARARGS | METH_KEYWORDS, NULL},
     {NULL, NULL, 0, NULL},
 };
