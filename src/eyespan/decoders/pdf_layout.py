@@ -3,7 +3,7 @@
 The order of the text layer is the best order on real files, so it is kept. Only words that form a table are taken out
 of it and shown as rows, at the place of the first of them. A page whose text layer jumps between columns of running
 text from line to line is put in order by its columns. Pages with much right-to-left or rotated text stay as they are.
-`pdf_words`, `pdf_columns` and `pdf_tables` find the parts.
+`pdf_words`, `pdf_columns` and `pdf_tables` find the parts, `pdf_tags` the tables that the author has tagged.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyespan.decoders.pdf_columns import in_columns
 from eyespan.decoders.pdf_tables import Rules, Table, blocks_of
+from eyespan.decoders.pdf_tags import tagged_tables
 from eyespan.decoders.pdf_words import (
     characters,
     clean,
@@ -47,16 +48,22 @@ def _laid_out(page: pypdfium2.PdfPage, layer: Any, text: str, plain: str) -> str
     words, odd = read_words(page, layer, text)
     if not words or len(words) > MAX_WORDS or odd * 4 > len(words) or is_right_to_left(plain):
         return plain
-    if is_one_column(words):
+    tagged = tagged_tables(page, layer, words, text)
+    if tagged:
+        taken = {word[4] for table in tagged for word in table.words}
+        words = [word for word in words if word[4] not in taken]
+    elif is_one_column(words):
         return plain
     rows = rows_of(words, text)
-    if sum([len(row) > 1 for row in rows]) < 3:
+    if not tagged and sum([len(row) > 1 for row in rows]) < 3:
         return plain
     rules = Rules(page)
     jumps: list[float] = []
     runs = in_columns(rows, jumps)
     found = [block for run in runs for block in blocks_of(run, rules)]
     tables = [block for block in found if isinstance(block, Table)]
+    if tagged:
+        return _with_tables(text, tagged if jumps else [*tagged, *tables])
     if jumps:
         return joined_pairs("\n".join([line for block in found for line in _block_lines(block)]))
     return _with_tables(text, tables) if tables else plain
