@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
 from errno import ENOSYS, EPERM
+from pathlib import Path
 
 import pytest
 
@@ -77,6 +79,28 @@ def outcomes(program: bytes, machine: str, number: int) -> set[int]:
     values = [0, 1, 2, 4, 0x1000, 0x10000, 0x5401, 1 << 32]
     tries = [(0,) * 6, ANY, *[(value,) * 6 for value in values], *[(3, value, 0, 0, 0, 0) for value in values]]
     return {answer(program, architecture, number, arguments) for arguments in tries}
+
+
+HEADERS = {
+    "x86_64": ("/usr/include/x86_64-linux-gnu/asm/unistd_64.h", "/usr/include/asm/unistd_64.h"),
+    "aarch64": ("/usr/include/asm-generic/unistd.h",),
+}
+"""The kernel's own list of call numbers. That of ARM64 is the generic one, so every machine can check it."""
+
+
+@pytest.mark.parametrize("machine", seccomp.ARCHITECTURES)
+def test_the_call_numbers_are_those_of_the_kernel(machine):
+    found = [Path(name) for name in HEADERS[machine] if Path(name).exists()]
+    if not found:
+        pytest.skip("needs the headers of the kernel: the package linux-libc-dev")
+    defined = dict(re.findall(r"^#define (__NR\w+) (\w+)", found[0].read_text(), re.MULTILINE))
+    known = {name: defined.get(value, value) for name, value in defined.items()}
+    written = seccomp.numbers(seccomp._TABLE, machine)
+
+    # Headers that are older than the kernel lack its newest calls.
+    compared = {name for name in written if f"__NR_{name}" in known}
+    assert {name: int(known[f"__NR_{name}"]) for name in compared} == {name: written[name] for name in compared}
+    assert len(compared) > 100
 
 
 @pytest.mark.parametrize("machine", seccomp.ARCHITECTURES)
