@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eyespan.outline import find
+from eyespan.outline import find, language_in
 
 from .symbol_checks import outline
 
@@ -104,6 +104,19 @@ def test_every_construct_is_a_symbol_without_a_grammar(name, source, wanted):
 
     assert [f"{one.qualified} {one.first}-{one.last}" for one in found.symbols if one.name != "t"] == wanted
     assert not any(one.doubt for one in found.symbols)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "language"),
+    [
+        ("a.h", "#import <X.h>\n@interface A\n@end\n", "objc"),
+        ("a.h", "int f(void);\n", "cpp"),
+        ("a.h", "#ifdef X\n#import <X.h>\n@interface A\n@end\n#endif\nnamespace n {\n}\n", "cpp"),
+        ("a.hpp", "\n@interface A\n@end\n", "cpp"),
+    ],
+)
+def test_a_header_is_read_in_its_language(name, text, language):
+    assert language_in(name, text.encode()) == language
 
 
 @pytest.mark.parametrize("count", [1, 20, 60, 120])

@@ -164,6 +164,7 @@ _BY_INTERPRETER = {
 }
 _SHELLS = ("sh", "dash", "ash")
 _OBJECTIVE_C = (b"@interface ", b"@protocol ", b"@class ", b"@import ", b"#import ", b"NS_ASSUME_NONNULL_BEGIN")
+_CPP = (b"namespace ", b"template ", b"template<", b"class ", b"    class ", b"    template", b"using ")
 _SCANNERS = {
     "python": "python",
     "markdown": "markdown",
@@ -229,7 +230,8 @@ def language_in(name: str, data: bytes) -> str:
     """Return the language of a file by its name and its text: a header (`.h`) may be one of Objective-C."""
     language = language_of(name, data[:200])
     if language == "cpp" and name.lower().endswith(".h") and any(b"\n" + word in data for word in _OBJECTIVE_C):
-        return "objc"
+        # A header of C++ may contain some Objective-C under a condition.
+        return language if any(b"\n" + word in data for word in _CPP) else "objc"
     return language
 
 
