@@ -459,6 +459,7 @@ class ShownDecoder(Decoder):
         "Text in UTF-8 and images that can be decoded, or a reason that helps a person; the process lives. "
         "The worker ends a job that takes long."
     )
+    deadline_seconds = DEADLINE_SECONDS
     params = {
         "media_type": None,
         "max_px": 400,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eyespan import Workspace
+from eyespan.decoders import pdf_extras
 from eyespan.decoders.pdf_extras import section_pages
 from tests.readers.pdf_files import pages, stream, words
 
@@ -156,3 +157,37 @@ def test_other_dialects_show_the_text_alone(tmp_path, dialect):
     reply = Workspace(tmp_path).tool(dialect).call({"file_path": f"{tmp_path}/a.pdf"})
 
     assert reply.content[0].text == "Page 1 of 1:\n\nwords"
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("D:20080424150217+09'00'", "2008-04-24 15:02:17 +09:00"),
+        ("D:20080424150217Z", "2008-04-24 15:02:17 UTC"),
+        ("D:20080424150217-05", "2008-04-24 15:02:17 -05:00"),
+        ("D:20080424150217", "2008-04-24 15:02:17"),
+        ("yesterday", "yesterday"),
+        ("", ""),
+    ],
+)
+def test_the_time_of_a_signature_is_readable(written, shown):
+    assert pdf_extras._time(written) == shown
+
+
+def test_a_signature_has_a_line_with_time_reason_and_method(tmp_path):
+    signature = "/Type /Sig /Filter /Adobe.PPKLite /SubFilter /adbe.pkcs7.detached /M (D:20240102030405Z) /Reason (ok)"
+    data = pages(
+        words((72, 700, "text")),
+        catalog="/AcroForm << /Fields [60 0 R] /SigFlags 3 >>",
+        annotations="60 0 R",
+        more={
+            60: "<< /Type /Annot /Subtype /Widget /FT /Sig /T (sign) /Rect [0 0 9 9] /V 61 0 R >>",
+            61: f"<< {signature} /ByteRange [0 1 2 3] /Contents <00> >>",
+        },
+    )
+    (tmp_path / "a.pdf").write_bytes(data)
+
+    text = Workspace(tmp_path).tool("native").call({"files": "a.pdf"}).text
+
+    assert "- 2024-01-02 03:04:05 UTC, ok, adbe.pkcs7.detached" in text
+    assert "- sign: (field of a signature)" in text

@@ -6,6 +6,7 @@ All numbers of entries and lengths of strings are bounded. A file that is damage
 from __future__ import annotations
 
 import ctypes
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -223,12 +224,25 @@ def signatures(document: pypdfium2.PdfDocument) -> list[str]:
         signature = pdfium.FPDF_GetSignatureObject(document.raw, index)
         if signature:
             parts = (
-                _narrow(partial(pdfium.FPDFSignatureObj_GetTime, signature)),
+                _time(_narrow(partial(pdfium.FPDFSignatureObj_GetTime, signature))),
                 _wide(partial(pdfium.FPDFSignatureObj_GetReason, signature)),
                 _narrow(partial(pdfium.FPDFSignatureObj_GetSubFilter, signature)),
             )
             found.append(", ".join([part for part in parts if part]) or "without details")
     return found
+
+
+_TIME = re.compile(r"D:(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:Z|([+-]\d\d)'?(\d\d)?'?)?.*")
+
+
+def _time(text: str) -> str:
+    """Return a time of a PDF as people write it; other text as it is."""
+    found = _TIME.fullmatch(text)
+    if found is None:
+        return text
+    year, month, day, hour, minute, second, zone, minutes = found.groups()
+    shown = f"{year}-{month}-{day} {hour}:{minute}:{second}"
+    return f"{shown} {zone}:{minutes or '00'}" if zone else f"{shown} UTC" if "Z" in text else shown
 
 
 # --- strings ---------------------------------------------------------------------------------------------------------
