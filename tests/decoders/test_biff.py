@@ -123,6 +123,24 @@ def test_numbers_have_the_meaning_of_their_format():
     ]
 
 
+@pytest.mark.parametrize(
+    ("days", "shown"),
+    [(0, "1899-12-31"), (1, "1900-01-01"), (59, "1900-02-28"), (61, "1900-03-01"), (40_000, "2009-07-06")],
+)
+def test_dates_before_march_1900_are_those_of_excel(days, shown):
+    """Excel counts a 29 February 1900, and so does the reader of the newer formats."""
+    style = (0xE0, struct.pack("<HH", 0, 14) + bytes(16))
+
+    assert f"| {shown} |" in one(number(0, 0, days, 0), more=[style])
+
+
+@pytest.mark.parametrize("code", biff.FORMULAS)
+def test_formulas_have_the_code_of_any_version(code):
+    result = struct.pack("<d", 7) + bytes(6) + struct.pack("<H", 3) + b"\x1e\7\0"
+
+    assert "7" in one(cell(code, 0, 0, result)).split("\n")[4]
+
+
 def test_formulas_have_their_results():
     shared = struct.pack("<HHBBH", 1, 2, 0, 0, 0) + struct.pack("<H", 5) + b"\x4c\0\0\1\xc0"
     array = struct.pack("<HHBBHI", 5, 5, 0, 0, 0, 0) + struct.pack("<H", 3) + b"\x1e\7\0"
@@ -325,6 +343,11 @@ def test_an_encrypted_workbook_is_called_encrypted():
 
 
 SOUND = book((0xFC, struct.pack("<II", 1, 1) + long("one")), Page=(page(cell(0xFD, 0, 0, bytes(4))), 0, 0))
+
+
+def test_a_workbook_without_sheets_is_called_corrupt():
+    with pytest.raises(Unreadable, match="no sheet is found in it"):
+        decoded(book())
 
 
 @given(st.lists(st.tuples(st.integers(0, len(SOUND) - 1), st.integers(0, 255)), max_size=6), st.integers(0, len(SOUND)))

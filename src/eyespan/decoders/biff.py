@@ -21,7 +21,9 @@ VERSION = 0x0600
 MAX_LINKS = 1000
 MAX_CELLS = 4_000_000
 _BOF, _EOF, _CONTINUE = 0x0809, 0x0A, 0x3C
-_FORMULA, _NUMBER, _LABEL, _BOOL_OR_ERROR, _STRING, _RK = 0x06, 0x0203, 0x0204, 0x0205, 0x0207, 0x027E
+FORMULAS = (0x06, 0x0206, 0x0406)
+"""The codes of formulas; some programs write those of older versions."""
+_NUMBER, _LABEL, _BOOL_OR_ERROR, _STRING, _RK = 0x0203, 0x0204, 0x0205, 0x0207, 0x027E
 _MANY_RK, _SHARED_LABEL, _RICH_LABEL = 0xBD, 0xFD, 0xD6
 _SHARED, _ARRAY, _TABLE = 0x04BC, 0x0221, 0x0236
 _ROW, _COLUMNS, _MERGED, _LINK, _NOTE, _OBJECT, _TEXT = 0x0208, 0x7D, 0xE5, 0x01B8, 0x1C, 0x5D, 0x01B6
@@ -33,6 +35,8 @@ _CHART_KIND = b"\x20\0"
 SHOWN_KINDS = (0, 2)
 """Kinds of sheets: worksheets and charts. Macros and modules are left out."""
 _EPOCHS = (datetime.datetime(1899, 12, 30), datetime.datetime(1904, 1, 1))
+_FALSE_LEAP_DAY = 60
+"""Day 60 is 29 February 1900 in Excel, which never was; the days before it count from the day after the epoch."""
 _EAST_ASIAN_DATES = (*range(27, 37), *range(50, 59))
 _URL_KIND = bytes.fromhex("e0c9ea79f9bace118c8200aa004ba90b")
 _FILE_KIND = bytes.fromhex("0303000000000000c000000000000046")
@@ -70,7 +74,7 @@ class Workbook:
         self.sheets: list[tuple[str, int, int, int]] = []
         """Name, position, state and kind of each sheet."""
         self.names: list[str] = []
-        self._epoch = _EPOCHS[0]
+        self._is_1904 = False
         self._strings: list[str] = []
         codes = dict(number_formats.BUILT_IN)
         codes.update(dict.fromkeys(_EAST_ASIAN_DATES, "yyyy-mm-dd"))
@@ -94,7 +98,7 @@ class Workbook:
             elif code == _STYLE and len(record) > 4:
                 styles.append(int.from_bytes(record[2:4], "little"))
             elif code == _DATES and record[:1] == b"\1":
-                self._epoch = _EPOCHS[1]
+                self._is_1904 = True
             elif code == _NAME and len(record) > 14:
                 names.append((int.from_bytes(record[:2], "little"), b"".join(blocks)))
             elif code == _BOOK:
@@ -171,13 +175,19 @@ class Workbook:
         if kind == "number":
             extras.formats[place] = self._codes[style]
             return value
-        if kind == "elapsed":
-            return elapsed(value)
-        try:
-            moment = self._epoch + datetime.timedelta(milliseconds=round(value * 86_400_000))
-        except (OverflowError, ValueError):
-            return value
-        return moment.time() if kind == "time" and 0 <= value < 1 else moment
+        return moment(value, kind, self._is_1904)
+
+
+def moment(days: float, kind: str, is_1904: bool) -> Any:
+    """Return a number of days as its format means it: an elapsed time, a time or a date; a number that is none."""
+    if kind == "elapsed":
+        return elapsed(days)
+    shift = 1 if not is_1904 and 0 <= days < _FALSE_LEAP_DAY else 0
+    try:
+        found = _EPOCHS[is_1904] + datetime.timedelta(days=shift, milliseconds=round(days * 86_400_000))
+    except (OverflowError, ValueError):
+        return days
+    return found.time() if kind == "time" and 0 <= days < 1 else found
 
 
 def elapsed(days: float) -> str:
@@ -423,7 +433,7 @@ class _Sheet:
 
 
 _HANDLERS = {
-    _FORMULA: _Sheet._add_formula,
+    **dict.fromkeys(FORMULAS, _Sheet._add_formula),
     _MANY_RK: _Sheet._add_many,
     **dict.fromkeys((_LABEL, _RICH_LABEL), _Sheet._add_label),
     _BOOL_OR_ERROR: _Sheet._add_bool,

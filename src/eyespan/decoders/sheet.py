@@ -55,6 +55,8 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
         raise Missing("", what="reading spreadsheets", install="pip install 'eyespan[docs]'")
     data = read_whole(file, MAX_FILE_BYTES, kind=KIND)
     book = _open(data, params)
+    if not book.sheet_names:
+        raise _unreadable("no sheet is found in it: it is corrupt or cut off")
     chosen, area = _choice(book.sheet_names, params)
     blocks: list[str] = []
     for name in chosen:

@@ -5,7 +5,6 @@ Images and defined names of functions are left out; of older workbooks also form
 
 from __future__ import annotations
 
-import datetime
 import io
 import struct
 from typing import TYPE_CHECKING, Any
@@ -25,11 +24,10 @@ if TYPE_CHECKING:
 KIND = "sheet"
 MAX_CELLS = 4_000_000
 _END = 0x0A
-_FORMULA, _FORMULAS = 0x06, (0x06, 0x0206, 0x0406)
+_FORMULA = 0x06
 _START, _STARTS = 0x0809, (0x0809, 0x0409, 0x0209, 0x09)
 _WORKBOOK = "workbook\0".encode("utf-16-le")
 _END_OF_CHAIN, _DAMAGED = 0xFFFFFFFE, 0xFFFFFFFF
-_EPOCHS = (datetime.datetime(1899, 12, 30), datetime.datetime(1904, 1, 1))
 
 
 def _unreadable(reason: str) -> Unreadable:
@@ -233,14 +231,7 @@ class Book:
             return ""
 
     def _date(self, value: float, code: str) -> Any:
-        meaning = number_formats.meaning(code) if code else "datetime"
-        if meaning == "elapsed":
-            return biff.elapsed(value)
-        try:
-            moment = _EPOCHS[self._book.datemode] + datetime.timedelta(milliseconds=round(value * 86_400_000))
-        except (OverflowError, ValueError):
-            return value
-        return moment.time() if meaning == "time" and 0 <= value < 1 else moment
+        return biff.moment(value, number_formats.meaning(code) if code else "datetime", self._book.datemode == 1)
 
     def _add_left_out(self, number: int, extras: cells.Extras) -> None:
         """Add a note about formulas and charts, which the library skips."""
@@ -268,7 +259,7 @@ class Book:
                 depth -= 1
                 if depth <= 0:
                     return
-            elif depth == 1 and code in _FORMULAS:
+            elif depth == 1 and code in biff.FORMULAS:
                 yield _FORMULA
             at += 4 + size
 
