@@ -125,7 +125,14 @@ def test_numbers_have_the_meaning_of_their_format():
 
 @pytest.mark.parametrize(
     ("days", "shown"),
-    [(0, "1899-12-31"), (1, "1900-01-01"), (59, "1900-02-28"), (61, "1900-03-01"), (40_000, "2009-07-06")],
+    [
+        (0, "00:00:00"),
+        (0.26, "06:14:24"),
+        (1, "1900-01-01"),
+        (59, "1900-02-28"),
+        (61, "1900-03-01"),
+        (40_000, "2009-07-06"),
+    ],
 )
 def test_dates_before_march_1900_are_those_of_excel(days, shown):
     """Excel counts a 29 February 1900, and so does the reader of the newer formats."""

@@ -187,7 +187,8 @@ def moment(days: float, kind: str, is_1904: bool) -> Any:
         found = _EPOCHS[is_1904] + datetime.timedelta(days=shift, milliseconds=round(days * 86_400_000))
     except (OverflowError, ValueError):
         return days
-    return found.time() if kind == "time" and 0 <= days < 1 else found
+    # Day 0 of 1900 is no date: such a number is a time, whatever its format.
+    return found.time() if 0 <= days < 1 and (kind == "time" or not is_1904) else found
 
 
 def elapsed(days: float) -> str:
