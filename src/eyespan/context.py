@@ -60,6 +60,8 @@ class CallContext:
     """
 
     cancelled = False
+    is_brief = False
+    """Only a call that is answered in one step is made; any other raises `WouldBlock`, and the caller repeats it."""
     _outer: CallContext | None = None
     """The context of the whole call, for a context of a part of it; it pays for the memory."""
     _charged_bytes = 0

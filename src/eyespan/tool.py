@@ -44,7 +44,8 @@ class Tool:
 
         `context` lets another thread cancel the read or watch its progress; its deadline replaces the workspace's.
 
-        Raises: WouldBlock, if `context.may_block` is False and the read may wait for a file system.
+        Raises: WouldBlock, if `context.may_block` is False and the read may wait for a file system, or if
+        `context.is_brief` and the read takes more than one step.
         """
         dialect = self.dialect
         if dialect.allowed:
@@ -57,6 +58,8 @@ class Tool:
                 return small
         if context is None:
             context = CallContext(self.engine.deadline_seconds)
+        elif context.is_brief:
+            raise WouldBlock
         try:
             if not dialect.allowed:
                 raise PolicyDenied("")

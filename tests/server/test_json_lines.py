@@ -31,6 +31,30 @@ def test_written_values_are_read_back_by_any_parser(value):
     assert b"\n" not in line
 
 
+@given(VALUES, st.text(st.characters(exclude_categories=["Cs"])), st.integers() | st.text('",:\\text', max_size=20))
+def test_an_answer_of_one_long_text_is_written_as_any_other_value(value, text, request_id):
+    block = {"type": "text", "text": text + "x" * json_lines.BIG_CHARS}
+    result = {"content": [block], "isError": False, "_meta": {"text": "", "more": value}}
+    answer = {"jsonrpc": "2.0", "id": request_id, "result": result}
+    small, pieces = [], []
+    json_lines._dump(answer, small, pieces)
+    json_lines._flush(small, pieces)
+
+    assert b"".join(json_lines.dumps(answer)) == b"".join(pieces)
+
+
+@pytest.mark.parametrize("odd", [b"bytes", float("nan"), float("inf"), "\ud800"])
+def test_an_answer_of_one_long_text_with_values_that_json_lacks_is_written_all_the_same(odd):
+    block = {"type": "text", "text": "x" * json_lines.BIG_CHARS}
+    answer = {"jsonrpc": "2.0", "id": 1, "result": {"content": [block], "_meta": {"odd": odd}}}
+
+    read = json.loads(b"".join(json_lines.dumps(answer)))
+
+    expected = {b"bytes": "Ynl0ZXM=", "\ud800": "\\ud800"}
+    assert read["result"]["_meta"]["odd"] == expected.get(odd)
+    assert read["result"]["content"] == [block]
+
+
 @given(VALUES)
 def test_output_of_the_json_module_is_read(value):
     assert json_lines.loads(json.dumps(value).encode()) == value

@@ -8,11 +8,12 @@ import logging
 import os
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
-from eyespan import Workspace
+from eyespan import Workspace, _native
 from eyespan.sandbox import landlock
 from eyespan.server import stdio
 from eyespan.server.service import Service
@@ -416,3 +417,43 @@ def test_a_server_that_cannot_start_another_thread_answers_all_the_same(tree, mo
 
     assert [answer["id"] for answer in found] == ["start", *range(20)]
     assert {answer["result"]["content"][0]["text"] for answer in found[1:]} == {"     1\thello\n     2\tworld"}
+
+
+def one_by_one(tree, messages):
+    """Return the answers to messages that are each sent after the answer to the one before, and the server."""
+    in_end, in_start = os.pipe()
+    out_end, out_start = os.pipe()
+    server = stdio.StdioServer(Service(Workspace(tree), ("claude",)), in_end, out_start)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    found = []
+    with os.fdopen(in_start, "wb", buffering=0) as requests, os.fdopen(out_end, "rb") as answers:
+        for message in messages:
+            requests.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+            found.append(json.loads(answers.readline()))
+        requests.close()
+        thread.join()
+        os.close(out_start)
+    os.close(in_end)
+    return found, server
+
+
+def test_calls_for_small_texts_on_which_the_host_waits_need_no_second_thread(tree):
+    (tree / "small.txt").write_text("hello\nworld\n")
+    (tree / "invalid.txt").write_bytes(b"\xff\n")
+    start = {"id": "start", "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}}}
+
+    def call(number, name):
+        params = {"name": "Read", "arguments": {"file_path": str(tree / name)}}
+        return {"id": number, "method": "tools/call", "params": params}
+
+    small, server = one_by_one(tree, [start, call(1, "small.txt"), call(2, "small.txt")])
+    other, other_server = one_by_one(tree, [start, call(1, "small.txt"), call(2, "invalid.txt"), call(3, "none")])
+
+    assert [answer["result"]["content"][0]["text"] for answer in small[1:]] == ["     1\thello\n     2\tworld"] * 2
+    assert server._threads == (1 if _native.read_small is not None else 2)
+    assert other[1] == small[1]
+    assert other[2]["result"]["content"][0]["text"] == "     1\t\ufffd"
+    assert other[3]["result"]["isError"]
+    assert other_server._threads == 2
+    assert server._running == other_server._running == {}

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-BIG_CHARS = 4096
-"""A string of this length becomes a separate piece, which saves one copy."""
+BIG_CHARS = 4096 if _native.quote is None else 256
+"""A string of this length becomes a separate piece: it saves a copy, and the accelerator quotes it much faster."""
 _BLANKS = " \t\r\n"
 
 
@@ -56,6 +56,26 @@ def _json_functions() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[
 _scan, _quote = _json_functions()
 
 
+def _whole_encoder() -> Callable[[Any, int], tuple[str, ...]] | None:
+    """Return the C function that writes a whole value, but none with bytes, NaN or Infinity; None if there is none."""
+    try:
+        from _json import encode_basestring, make_encoder
+
+        found: Callable[[Any, int], tuple[str, ...]] = make_encoder(
+            None, _not_for_c, encode_basestring, None, ":", ",", False, False, False
+        )
+    except (ImportError, TypeError):  # an interpreter without the C parts, or with others
+        return None
+    return found
+
+
+def _not_for_c(value: Any) -> Any:
+    raise TypeError(type(value).__name__)
+
+
+_write_whole = _whole_encoder()
+
+
 def loads(data: bytes) -> Any:
     """Return the value of one line of UTF-8. Raises: Malformed."""
     try:
@@ -81,11 +101,42 @@ def loads(data: bytes) -> Any:
 
 def dumps(value: Any) -> list[bytes]:
     """Return the value as one line of JSON, in pieces."""
+    found = _dump_text_answer(value)
+    if found is not None:
+        return found
     pieces: list[bytes] = []
     small: list[str] = []
     _dump(value, small, pieces)
     _flush(small, pieces)
     return pieces
+
+
+_NO_TEXT = '"text":""'
+
+
+def _dump_text_answer(value: Any) -> list[bytes] | None:
+    """Return the pieces of an answer whose content is one long text, the most frequent one; None for any other value.
+
+    The C encoder writes the answer without the text, and the accelerator quotes the text.
+    """
+    if _write_whole is None or _native.quote is None or type(value) is not dict:
+        return None
+    result: Any = value.get("result")
+    content = result.get("content") if type(result) is dict else None
+    if type(content) is not list or len(content) != 1 or type(content[0]) is not dict:
+        return None
+    text = content[0].get("text")
+    quoted = _native.quote(text) if type(text) is str and len(text) >= BIG_CHARS else None
+    if quoted is None or next(iter(result)) != "content" or list(value) != ["jsonrpc", "id", "result"]:
+        return None
+    rest = {**value, "result": {**result, "content": [{**content[0], "text": ""}]}}
+    try:
+        line = "".join(_write_whole(rest, 0))
+        # Nothing but the text stands before it in this form: within a string every quote has a backslash before it.
+        at = line.index(_NO_TEXT) + len(_NO_TEXT) - 2
+        return [line[:at].encode(), quoted, line[at + 2 :].encode()]
+    except (TypeError, ValueError, RecursionError):
+        return None
 
 
 def base64(data: bytes | bytearray) -> bytes:

@@ -10,6 +10,7 @@ MAX_LINE_BYTES = 4 * 1024 * 1024
 """The longest line accepted. The official SDK has the same limit for the body of a request."""
 _READ_BYTES = 65536
 _MAX_VECTORS = 512
+_SMALL_BYTES = 65536
 _PIPE_BYTES = 1 << 20
 _F_SETPIPE_SZ = 1031
 
@@ -33,6 +34,11 @@ class LineStream:
     def is_broken(self) -> bool:
         """True after a write failed: the peer has closed its end."""
         return self._out < 0
+
+    @property
+    def has_more(self) -> bool:
+        """True if bytes after the last line have been received."""
+        return bool(self._buffer)
 
     def read_line(self) -> bytes | None:
         """Return the next line that is not blank, or None at the end. Raises: LineTooLong."""
@@ -127,8 +133,16 @@ def _private_copy(fd: int) -> int:
 
 
 def _write_all(fd: int, pieces: list[bytes]) -> None:
-    if not hasattr(os, "writev"):
-        pieces = [b"".join(pieces)]
+    # To copy a small answer takes less time than to make views of its pieces.
+    if not hasattr(os, "writev") or sum(map(len, pieces)) <= _SMALL_BYTES:
+        data = b"".join(pieces)
+        try:
+            done = os.write(fd, data)
+        except BlockingIOError:
+            done = 0
+        if done == len(data):
+            return
+        pieces = [data[done:]]
     views = [memoryview(piece) for piece in pieces]
     while views:
         try:

@@ -115,9 +115,10 @@ class Service:
         """
         if self.refusal is not None and method in READING_METHODS:
             return self._refuse
+        if method == "tools/call":
+            return self._call_tool
         return {
             "tools/list": self._list_tools,
-            "tools/call": self._call_tool,
             "resources/list": lambda params, caller, context: {"resources": []},
             "resources/templates/list": self._list_templates,
             "resources/read": self._read_resource,

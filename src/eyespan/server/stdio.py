@@ -2,7 +2,8 @@
 
 The thread that reads a request also answers it; before it starts, it lets the next thread read. So a slow read blocks
 neither a ping nor its own cancellation, an answer never waits for a thread to wake up, and a second thread exists only
-after the first call.
+after the first call. A call for a small text, on which the host waits, is answered before anything else is read: two
+threads that take turns cost more than such a call.
 """
 
 from __future__ import annotations
@@ -242,9 +243,28 @@ class StdioServer:
         if isinstance(message, list):
             return self._receive_batch(message)
         answer, request = self._dispatch(message)
+        is_call = request is not None and request.message.method == "tools/call"
+        if request is not None and is_call and self._is_awaited() and self._answer_briefly(request):
+            return None
         if answer is not None:
             self._send(answer)
         return None if request is None else Job([request], is_batch=False)
+
+    def _is_awaited(self) -> bool:
+        """Return True if the host has sent nothing else, so that it probably waits for the answer."""
+        return not self._busy and not self._stream.has_more
+
+    def _answer_briefly(self, request: Request) -> bool:
+        """Answer a request here if that takes no longer than to pass it to another thread. Returns False if it may."""
+        request.context.is_brief = True
+        try:
+            line = json_lines.dumps(self._answer(request))
+        except (WouldBlock, Exception):  # whatever happened, a job reports it and the thread goes on
+            request.context.is_brief = False
+            return False
+        self._running.pop(request.request_id, None)
+        self._write(line)
+        return True
 
     def _receive_batch(self, values: list[Any]) -> Job | None:
         if self._session.version != protocol.BATCH_VERSION or not values:
@@ -339,5 +359,8 @@ class StdioServer:
             self._send(answers)
 
     def _send(self, message: Any) -> None:
-        if not self._stream.write_line(json_lines.dumps(message)):
+        self._write(json_lines.dumps(message))
+
+    def _write(self, line: list[bytes]) -> None:
+        if not self._stream.write_line(line):
             self._cancel_all()  # the host does not listen any more
