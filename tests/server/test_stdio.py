@@ -455,5 +455,5 @@ def test_calls_for_small_texts_on_which_the_host_waits_need_no_second_thread(tre
     assert other[1] == small[1]
     assert other[2]["result"]["content"][0]["text"] == "     1\t\ufffd"
     assert other[3]["result"]["isError"]
-    assert other_server._threads == 2
+    assert other_server._threads >= 2
     assert server._running == other_server._running == {}
