@@ -169,13 +169,12 @@ COUNTED_KINDS = frozenset(("field", "constant", "key"))
 
 BODIES = frozenset(("function", "method", "class", "struct", "interface", "enum", "trait", "impl", "namespace"))
 LEXERS = {
-    # The name for Pygments of each language whose blocks are braces.
+    # The name for Pygments of each language whose blocks are braces, without those that a compiler compares.
     **{
         one: one
-        for one in ("c", "cpp", "csharp", "css", "dart", "go", "groovy", "java", "javascript", "kotlin", "perl")
+        for one in ("c", "cpp", "csharp", "dart", "go", "groovy", "java", "kotlin", "perl", "php", "powershell")
     },
-    **{one: one for one in ("php", "powershell", "protobuf", "r", "rust", "scala", "swift", "typescript", "zig")},
-    "tsx": "typescript",
+    **{one: one for one in ("protobuf", "r", "rust", "scala", "swift", "zig")},
     "objc": "objective-c",
     "hcl": "terraform",
     "nginx": "nginx",
