@@ -50,6 +50,29 @@ class Forge(Codex):
         return _text(self.forge.call({"path": path, "start_line": start, "limit": count}))
 
 
+class Batches(Reader):
+    """Many files in calls of 100 targets each."""
+
+    def __init__(self):
+        from eyespan import Workspace
+
+        self.tool = Workspace(FOLDER).tool("native", budget=200_000)
+
+    def many(self, paths):
+        return [_text(self.tool.call({"files": paths[at : at + 100]})) for at in range(0, len(paths), 100)]
+
+
+class Naive(Reader):
+    """The few lines of Python that number a file."""
+
+    def many(self, paths):
+        found = []
+        for path in paths:
+            with open(path, encoding="utf-8") as file:
+                found.append("".join([f"L{number}: {line}" for number, line in enumerate(file, 1)]))
+        return found
+
+
 class Engine(Codex):
     """The engine without a dialect: lines without numbers, long ones cut to 2,000 characters."""
 
@@ -292,6 +315,8 @@ READERS = {
     "claude": Claude,
     "forge": Forge,
     "engine": Engine,
+    "batches": Batches,
+    "naive": Naive,
     "structured": Structured,
     "floor-structured": StructuredFloor,
     "floor-codex": Floor,

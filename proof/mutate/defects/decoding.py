@@ -91,7 +91,7 @@ DEFECTS = (
     ),
     Defect(
         name="NULs are text",
-        file=f"{SRC}/kinds.py",
+        file=f"{SRC}/lines/binary.py",
         old='    if b"\\0" in sample:\n        return True\n',
         new="",
         tests="tests/test_conformance.py tests/dialects/test_reference.py",
