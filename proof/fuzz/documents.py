@@ -202,6 +202,13 @@ class Xls(DocumentTarget):
     name, patterns = "xls", ("office/*.xls",)
     task = "sheet"
 
+    def seeds(self) -> list[bytes]:
+        from tests.decoders.office_files import ole
+        from tests.decoders.test_biff import samples
+
+        # Damage of a container rarely reaches the records in it, so most seeds have none.
+        return [*super().seeds(), *samples(), *samples(), *[ole(Workbook=made).getvalue() for made in samples()]]
+
 
 class Rtf(DocumentTarget):
     name, how = "rtf", (*damage.WEB, damage.swell)

@@ -68,26 +68,127 @@ def formula(row, column, result, tokens=b"\x1e\1\0", size=None):
 TEXT, EMPTY = b"\0\0\0\0\0\0\xff\xff", b"\3\0\0\0\0\0\xff\xff"
 
 
-def test_values_of_every_record():
-    strings = struct.pack("<II", 2, 2) + long("one") + b"\1\0\x0d" + struct.pack("<HI", 1, 3) + b"\x11\x04" + bytes(7)
-    made = one(
-        number(0, 0, 2.5),
-        cell(0x027E, 0, 1, struct.pack("<I", 7 << 2 | 2)),
-        cell(0x027E, 0, 2, struct.pack("<I", 0xFFFFFFFC | 3)),
-        cell(0x027E, 0, 3, struct.pack("<I", 0x3FF00000)),
-        (0xBD, struct.pack("<HH", 1, 0) + struct.pack("<HI", 0, 1 << 2 | 2) * 2 + b"\1\0"),
-        cell(0xFD, 1, 2, b"\0\0\0\0"),
-        cell(0xFD, 1, 3, b"\1\0\0\0"),
-        cell(0xFD, 1, 4, b"\2\0\0\0"),
-        cell(0x0204, 2, 0, long("label")),
-        cell(0x0205, 2, 1, b"\1\0"),
-        cell(0x0205, 2, 2, b"\x2a\1"),
-        cell(0x0205, 2, 3, b"\x99\1"),
-        number(2, 3, 4),
-        number(2, 3, 5),
+STRINGS = (
+    0xFC,
+    struct.pack("<II", 2, 2) + long("one") + b"\1\0\x0d" + struct.pack("<HI", 1, 3) + b"\x11\x04" + bytes(7),
+)
+VALUES = (
+    number(0, 0, 2.5),
+    cell(0x027E, 0, 1, struct.pack("<I", 7 << 2 | 2)),
+    cell(0x027E, 0, 2, struct.pack("<I", 0xFFFFFFFC | 3)),
+    cell(0x027E, 0, 3, struct.pack("<I", 0x3FF00000)),
+    (0xBD, struct.pack("<HH", 1, 0) + struct.pack("<HI", 0, 1 << 2 | 2) * 2 + b"\1\0"),
+    cell(0xFD, 1, 2, b"\0\0\0\0"),
+    cell(0xFD, 1, 3, b"\1\0\0\0"),
+    cell(0xFD, 1, 4, b"\2\0\0\0"),
+    cell(0x0204, 2, 0, long("label")),
+    cell(0x0205, 2, 1, b"\1\0"),
+    cell(0x0205, 2, 2, b"\x2a\1"),
+    cell(0x0205, 2, 3, b"\x99\1"),
+    number(2, 3, 4),
+    number(2, 3, 5),
+    number(0, 0, 1),
+)
+SHARED = struct.pack("<HHBBH", 1, 2, 0, 0, 0) + struct.pack("<H", 5) + b"\x4c\0\0\1\xc0"
+ARRAY = struct.pack("<HHBBHI", 5, 5, 0, 0, 0, 0) + struct.pack("<H", 3) + b"\x1e\7\0"
+COPY = b"\1\1\0\0\0"
+FORMULAS = (
+    formula(0, 0, struct.pack("<d", 2), b"\x1e\1\0\x1e\1\0\3"),
+    formula(0, 1, TEXT),
+    (0x0207, long("text")),
+    formula(0, 2, b"\1\0\1\0\0\0\xff\xff"),
+    formula(0, 3, b"\2\0\7\0\0\0\xff\xff"),
+    formula(0, 4, EMPTY),
+    formula(1, 0, TEXT, COPY),
+    (0x04BC, SHARED),
+    (0x0207, long("first")),
+    formula(2, 0, struct.pack("<d", 3), COPY),
+    formula(3, 0, TEXT, b"\2\0\0\0\0"),
+    formula(4, 0, TEXT, b"\xff"),
+    (0x0208, bytes(16)),
+    formula(5, 0, struct.pack("<d", 7), b"\1\5\0\0\0"),
+    (0x0221, ARRAY),
+    formula(6, 0, TEXT),
+    (0x0207, b"\0\0"),
+    formula(7, 0, TEXT),
+    *[(0x0236, b"")] * 3,
+    (0x06, b"\0" * 9),
+)
+
+
+def notes():
+    """Return the records of margins, hidden and merged cells, comments, text boxes and links."""
+    head = struct.pack("<HHHH", 1, 1, 2, 2) + bytes(16) + struct.pack("<I", 2)
+    url = biff._URL_KIND + struct.pack("<I", 12) + "a://b\0".encode("utf-16-le")
+    path = biff._FILE_KIND + struct.pack("<HI", 0, 4) + b"a.x\0" + bytes(24)
+    wide_path = struct.pack("<IIH", 10, 4, 3) + "\u0411b".encode("utf-16-le")
+    string = struct.pack("<I", 3) + "xy\0".encode("utf-16-le")
+
+    def link(flags, data):
+        return 0x01B8, head + struct.pack("<I", flags) + data
+
+    return (
+        (0x14, long("&LTop && more")),
+        (0x15, long("&CPage &P")),
+        (0x14, b""),
+        (0x0208, struct.pack("<H", 4) + bytes(10) + b"\x20" + bytes(3)),
+        (0x7D, struct.pack("<HHHHH", 1, 2, 0, 0, 1)),
+        (0x7D, struct.pack("<HHHHH", 5, 4, 0, 0, 1)),
+        (0xE5, struct.pack("<HHHHH", 1, 0, 1, 0, 2)),
         number(0, 0, 1),
-        more=[(0xFC, strings)],
+        (0x5D, struct.pack("<HHHH", 0x15, 18, 0x19, 7)),
+        (0x01B6, bytes(10) + struct.pack("<H", 7) + bytes(4)),
+        (0x3C, b"\0so "),
+        (0x3C, b"\1" + "what".encode("utf-16-le")),
+        (0x3C, bytes(8)),
+        (0x5D, struct.pack("<HHHH", 0x15, 18, 6, 8)),
+        (0x01B6, bytes(10) + struct.pack("<H", 3) + bytes(4)),
+        (0x3C, b"\0box"),
+        (0x01B6, bytes(10) + struct.pack("<H", 4) + bytes(4)),
+        (0x3C, b"\0 two"),
+        (0x01B6, bytes(10) + struct.pack("<H", 4) + bytes(4)),
+        (0x3C, b""),
+        (0x1C, struct.pack("<HHHH", 3, 1, 0, 7) + long("Ada")),
+        (0x1C, struct.pack("<HHHH", 2, 1, 0, 9) + long("")),
+        link(0x11, string + url),
+        link(1, path + bytes(4)),
+        link(0x81, string + path + wide_path),
+        link(0x108, string + string),
+        link(1, b"?" * 16),
     )
+
+
+def references():
+    """Return the records of workbooks, sheets and names that formulas refer to."""
+
+    def name(text, tokens, flags=0, owner=0):
+        facts = struct.pack("<HBBHHH", flags, 0, len(text), len(tokens), 0, owner)
+        return 0x18, facts + bytes(4) + b"\0" + text.encode() + tokens
+
+    return [
+        (0x01AE, b"\2\0\1\4"),
+        (0x01AE, struct.pack("<H", 1) + long("\1C\3d\3other.xls") + long("There")),
+        (0x01AE, b"\1\0\1\x3a"),
+        (0x23, bytes(6) + b"\5\0EDATE"),
+        (0x17, struct.pack("<H", 3) + struct.pack("<HHHHHHHhh", 0, 1, 1, 1, 0, 0, 2, -2, -2)),
+        name("Tax", b"\x1e\7\0"),
+        name("Local", b"\x3a\0\0\0\0\0\0", owner=1),
+        name("Secret", b"\x1e\7\0", flags=1),
+        name("Broken", b"\xff"),
+    ]
+
+
+def samples():
+    """Return workbooks with every kind of record, for proofs that damage them."""
+    start, end = page(number(0, 0, 7), *notes()), records((0x0A, b""))
+    return [
+        book(STRINGS, *references(), Page=(page(*VALUES, *FORMULAS), 0, 0), Other=(page(), 1, 0)),
+        book(Page=(start[: -len(end)] + chart() + end, 0, 0), Chart=(chart(), 0, 2)),
+    ]
+
+
+def test_values_of_every_record():
+    made = one(*VALUES, more=[STRINGS])
 
     assert made == (
         "## Page (A1:D3)\n\n|   | A | B | C | D |\n|---| --- | --- | --- | --- |\n| 1 | 1 | 7 | -0.01 | 1 |\n"
@@ -149,31 +250,7 @@ def test_formulas_have_the_code_of_any_version(code):
 
 
 def test_formulas_have_their_results():
-    shared = struct.pack("<HHBBH", 1, 2, 0, 0, 0) + struct.pack("<H", 5) + b"\x4c\0\0\1\xc0"
-    array = struct.pack("<HHBBHI", 5, 5, 0, 0, 0, 0) + struct.pack("<H", 3) + b"\x1e\7\0"
-    copy = b"\1\1\0\0\0"
-    made = one(
-        formula(0, 0, struct.pack("<d", 2), b"\x1e\1\0\x1e\1\0\3"),
-        formula(0, 1, TEXT),
-        (0x0207, long("text")),
-        formula(0, 2, b"\1\0\1\0\0\0\xff\xff"),
-        formula(0, 3, b"\2\0\7\0\0\0\xff\xff"),
-        formula(0, 4, EMPTY),
-        formula(1, 0, TEXT, copy),
-        (0x04BC, shared),
-        (0x0207, long("first")),
-        formula(2, 0, struct.pack("<d", 3), copy),
-        formula(3, 0, TEXT, b"\2\0\0\0\0"),
-        formula(4, 0, TEXT, b"\xff"),
-        (0x0208, bytes(16)),
-        formula(5, 0, struct.pack("<d", 7), b"\1\5\0\0\0"),
-        (0x0221, array),
-        formula(6, 0, TEXT),
-        (0x0207, b"\0\0"),
-        formula(7, 0, TEXT),
-        *[(0x0236, b"")] * 3,
-        (0x06, b"\0" * 9),
-    )
+    made = one(*FORMULAS)
 
     assert made.split("\n")[2:] == [
         "[2 formulas cannot be shown]",
@@ -200,44 +277,7 @@ def test_formulas_have_their_results():
 
 
 def test_layout_comments_links_text_boxes_and_margins():
-    head = struct.pack("<HHHH", 1, 1, 2, 2) + bytes(16) + struct.pack("<I", 2)
-    url = biff._URL_KIND + struct.pack("<I", 12) + "a://b\0".encode("utf-16-le")
-    path = biff._FILE_KIND + struct.pack("<HI", 0, 4) + b"a.x\0" + bytes(24)
-    wide_path = struct.pack("<IIH", 10, 4, 3) + "\u0411b".encode("utf-16-le")
-    string = struct.pack("<I", 3) + "xy\0".encode("utf-16-le")
-
-    def link(flags, data):
-        return 0x01B8, head + struct.pack("<I", flags) + data
-
-    made = one(
-        (0x14, long("&LTop && more")),
-        (0x15, long("&CPage &P")),
-        (0x14, b""),
-        (0x0208, struct.pack("<H", 4) + bytes(10) + b"\x20" + bytes(3)),
-        (0x7D, struct.pack("<HHHHH", 1, 2, 0, 0, 1)),
-        (0x7D, struct.pack("<HHHHH", 5, 4, 0, 0, 1)),
-        (0xE5, struct.pack("<HHHHH", 1, 0, 1, 0, 2)),
-        number(0, 0, 1),
-        (0x5D, struct.pack("<HHHH", 0x15, 18, 0x19, 7)),
-        (0x01B6, bytes(10) + struct.pack("<H", 7) + bytes(4)),
-        (0x3C, b"\0so "),
-        (0x3C, b"\1" + "what".encode("utf-16-le")),
-        (0x3C, bytes(8)),
-        (0x5D, struct.pack("<HHHH", 0x15, 18, 6, 8)),
-        (0x01B6, bytes(10) + struct.pack("<H", 3) + bytes(4)),
-        (0x3C, b"\0box"),
-        (0x01B6, bytes(10) + struct.pack("<H", 4) + bytes(4)),
-        (0x3C, b"\0 two"),
-        (0x01B6, bytes(10) + struct.pack("<H", 4) + bytes(4)),
-        (0x3C, b""),
-        (0x1C, struct.pack("<HHHH", 3, 1, 0, 7) + long("Ada")),
-        (0x1C, struct.pack("<HHHH", 2, 1, 0, 9) + long("")),
-        link(0x11, string + url),
-        link(1, path + bytes(4)),
-        link(0x81, string + path + wide_path),
-        link(0x108, string + string),
-        link(1, b"?" * 16),
-    )
+    made = one(*notes())
 
     assert made.split("\n")[2:] == [
         "[header: Top & more]",
@@ -268,25 +308,10 @@ def test_layout_comments_links_text_boxes_and_margins():
 
 
 def test_defined_names_and_references_to_sheets():
-    def name(text, tokens, flags=0, owner=0):
-        facts = struct.pack("<HBBHHH", flags, 0, len(text), len(tokens), 0, owner)
-        return 0x18, facts + bytes(4) + b"\0" + text.encode() + tokens
-
-    more = [
-        (0x01AE, b"\2\0\1\4"),
-        (0x01AE, struct.pack("<H", 1) + long("\1C\3d\3other.xls") + long("There")),
-        (0x01AE, b"\1\0\1\x3a"),
-        (0x23, bytes(6) + b"\5\0EDATE"),
-        (0x17, struct.pack("<H", 3) + struct.pack("<HHHHHHHhh", 0, 1, 1, 1, 0, 0, 2, -2, -2)),
-        name("Tax", b"\x1e\7\0"),
-        name("Local", b"\x3a\0\0\0\0\0\0", owner=1),
-        name("Secret", b"\x1e\7\0", flags=1),
-        name("Broken", b"\xff"),
-    ]
     tokens = b"\x3a\1\0\0\0\0\xc0" + b"\x39\2\0\1\0\0\0" + b"\x23\1\0\0\0" + b"\x42\2\xff\0" + b"\3"
     sheets = {"Page": (page(formula(0, 0, EMPTY, tokens)), 0, 0), "Other one": (page(), 1, 0)}
 
-    made = decoded(book(*more, **sheets))
+    made = decoded(book(*references(), **sheets))
 
     assert "- A1: ='[other.xls]There'!A1+EDATE(Tax)\n" in made
     assert "## Other one (hidden)\n" in made

@@ -168,6 +168,17 @@ def test_rtf_is_text_with_its_structure(body, wanted):
     assert text_of(rtf, io.BytesIO(b"{\\rtf1\\ansi " + body + b"}")) == wanted
 
 
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        (b"a" + b" " * 300_000 + b"b", "a" + " " * 300_000 + "b\n"),
+        (b"{" * 150 + b"a" * 30_000 + b"}" * 150, "a" * 30_000 + "\n"),
+    ],
+)
+def test_long_runs_and_deep_groups_of_rtf_are_read(body, wanted):
+    assert text_of(rtf, io.BytesIO(b"{\\rtf1 " + body + b"}")) == wanted
+
+
 def test_what_is_no_rtf_is_refused():
     with pytest.raises(Unreadable, match="not RTF, despite its name"):
         text_of(rtf, io.BytesIO(b"plain"))

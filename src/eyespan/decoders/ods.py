@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from eyespan.decoders import cells, number_formats, odf
 from eyespan.decoders.odf import CONTENT
-from eyespan.decoders.xml_tree import local_name, text_of
+from eyespan.decoders.xml_tree import LOCAL_NAMES, local_name, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -104,6 +104,9 @@ class _Sheet:
         self._row += count
 
     def _add_cell(self, cell: Element, rows: int) -> None:
+        if not cell.attrib and not len(cell):
+            self._column += 1
+            return
         facts = _facts(cell)
         columns = _count(facts, "number-columns-repeated")
         text = "\n".join([text_of(child) for child in cell if local_name(child) == "p"])
@@ -157,7 +160,7 @@ class _Sheet:
 
 
 def _facts(element: Any) -> dict[str, str]:
-    return {name.rpartition("}")[2]: value for name, value in element.attrib.items()}
+    return {LOCAL_NAMES[name]: value for name, value in element.attrib.items()}
 
 
 def _count(facts: dict[str, str], name: str) -> int:

@@ -62,7 +62,7 @@ _SIGNS = {
 }
 _PAGES = {10000: "mac-roman", 65001: "utf-8", 20127: "ascii", 28591: "latin-1"}
 _LINK = re.compile(r'\s*HYPERLINK\s+(?:\\l\s+)?"?([^"\s]*)"?', re.IGNORECASE)
-_BLANKS = re.compile(r"[ \t]+\n|\n[ \t]+(?=\n)")
+_BLANKS = re.compile(r"(?<![ \t])[ \t]++\n|\n[ \t]++(?=\n)")  # possessive: one attempt for each run of blanks
 
 # In the sandbox no module can be imported.
 for _name in {*_PAGES.values(), "cp850", "cp1250", "cp949", "cp950", "cp936"}:
@@ -175,7 +175,7 @@ class _Reader:
         if not self._stack:
             return
         self._group = self._stack.pop()
-        if group.is_dropped and group.kind != b"fldinst":
+        if not group.kind or (group.is_dropped and group.kind != b"fldinst"):
             return
         text = "".join(self._out[group.start :])
         if group.kind == b"fldinst":

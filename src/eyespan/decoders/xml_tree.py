@@ -75,7 +75,7 @@ class Handlers(dict[str, "Any"]):
 
 
 class _LocalNames(dict[str, str]):
-    """Names of elements without their namespaces by qualified name."""
+    """Names of elements and attributes without their namespaces by qualified name."""
 
     def __missing__(self, tag: str) -> str:
         self[tag] = name = tag.rpartition("}")[2]
