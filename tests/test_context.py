@@ -417,3 +417,32 @@ def test_packed_refs_are_split_in_small_blocks():
     with Refs(Repository(), CallContext()) as refs:
         assert refs.find("refs/heads/b4999") == "0" * 40
     assert max(sizes) <= 1 << 16
+
+
+def test_a_call_whose_answer_is_still_to_be_sent_keeps_the_turn():
+    call, other = CallContext(), CallContext(0.05)
+    call.is_held = True
+    call.charge(LARGE)
+    call.finish()
+    with pytest.raises(TimedOut):
+        other.charge(LARGE)
+
+    call.release()
+    waiting = CallContext()
+    waiting.charge(LARGE)
+    waiting.finish()
+
+
+def test_control_characters_are_paid_for_as_the_escapes_that_they_become(tmp_path, monkeypatch):
+    (tmp_path / "control.txt").write_bytes(b"\x15" * 100_000)
+    (tmp_path / "plain.txt").write_bytes(b"a" * 100_000)
+    paid = {}
+    for name in ("control.txt", "plain.txt"):
+        call = CallContext()
+        charge = call.charge
+        sizes = []
+        monkeypatch.setattr(call, "charge", lambda size, charge=charge, to=sizes: charge(size) or to.append(size))
+        assert not Workspace(str(tmp_path)).tool("workspace").call({"path": name}, context=call).is_error
+        paid[name] = sum(sizes)
+
+    assert paid["control.txt"] - paid["plain.txt"] == 32 * 100_000

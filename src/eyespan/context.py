@@ -62,6 +62,8 @@ class CallContext:
     cancelled = False
     is_brief = False
     """Only a call that is answered in one step is made; any other raises `WouldBlock`, and the caller repeats it."""
+    is_held = False
+    """The answer is still to be sent: the call keeps its part of the memory until `release`."""
     _outer: CallContext | None = None
     """The context of the whole call, for a context of a part of it; it pays for the memory."""
     _charged_bytes = 0
@@ -166,7 +168,9 @@ class CallContext:
         most_bytes = self._charged_bytes
         if most_bytes or self._most_charged_bytes:
             most_bytes = max(self._most_charged_bytes, most_bytes)
-            self._most_charged_bytes = self._charged_bytes = 0
+            self._most_charged_bytes = 0
+            if not self.is_held:
+                self._charged_bytes = 0
         self._return_unused()
         if _much_memory_end:
             with _lock:
@@ -177,6 +181,12 @@ class CallContext:
             gc.collect()
         if most_bytes > RELEASE_BYTES or _has_unreleased:
             _release_memory(will_free_more=most_bytes > RELEASE_BYTES)
+
+    def release(self) -> None:
+        """Return the memory of a call that was held: its answer was sent."""
+        self.is_held = False
+        self._charged_bytes = 0
+        self._return_unused()
 
     def _return_unused(self) -> None:
         """Return the turn, or the part of the shared memory, that this call does not need for what it holds."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eyespan.dialects.measures import measure
-from eyespan.model import Reply, TextContent
+from eyespan.model import Reply, TextContent, TextPart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from eyespan.context import CallContext
     from eyespan.engine import Engine
     from eyespan.errors import ReadError
-    from eyespan.model import Document, ReadRequest, ReplyError, TextPart, ToolSpec
+    from eyespan.model import Document, ReadRequest, ReplyError, ToolSpec
 
     Admit = Callable[[str, bool], str]
 
@@ -148,6 +148,8 @@ class FileDialect(Dialect):
         args = self.parse(arguments, engine.admit)
         request = self.plan(args)
         document = engine.read(request, context)
+        if context is not None:
+            _charge_escapes(document, context)
         measures = measure(
             request, document, self.max_line_bytes, self.max_line_chars, counts_lines=not self.counts_cut_lines
         )
@@ -164,6 +166,19 @@ class FileDialect(Dialect):
     def render(self, args: Any, document: Document) -> Reply:
         """Return the answer. Raises: BadArguments, if only the file's contents show that the arguments are wrong."""
         raise NotImplementedError  # abstract
+
+
+_FEW_BYTES = 64 << 10
+_CONTROLS = bytes([*range(9), 11, *range(14, 32), 127])
+ESCAPE_BYTES = 32
+"""The memory of a control character in the JSON of an answer: six characters for one, twice, with their copies."""
+
+
+def _charge_escapes(document: Document, context: CallContext) -> None:
+    """Pay for the control characters of a text. Raises: TooMuchMemory, Cancelled, TimedOut."""
+    for part in document.parts:
+        if isinstance(part, TextPart) and len(part.data) > _FEW_BYTES:
+            context.charge(ESCAPE_BYTES * (len(part.data) - len(part.data.translate(None, _CONTROLS))))
 
 
 def _with_settings(dialect: type[Dialect], settings: dict[str, Any]) -> Dialect:

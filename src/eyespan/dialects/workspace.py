@@ -218,12 +218,14 @@ def _as_json(result: dict[str, Any]) -> str:
         import json
 
         _encode = json.JSONEncoder(ensure_ascii=False).encode
-    content = None if _native.quote is None else _native.quote(result["content"])
-    if content is None:
+    quoted = None if _native.quote is None else _native.quote(result["content"])
+    if quoted is None:
         return _encode(result)
+    content = quoted.decode()
+    del quoted  # six bytes for every control character
     # The accelerator quotes a text in a tenth of the time; the other values take none to speak of.
     before, after = {"path": result["path"]}, {name: result[name] for name in _AFTER_CONTENT}
-    return f'{_encode(before)[:-1]}, "content": {content.decode()}, {_encode(after)[1:]}'
+    return f'{_encode(before)[:-1]}, "content": {content}, {_encode(after)[1:]}'
 
 
 _AFTER_CONTENT = ("truncated", "next_start_line", "meta")

@@ -58,6 +58,7 @@ class Call:
         self.message = message
         self.session = session
         self.context = context
+        context.is_held = True
         self.done = done
         self.answer: dict[str, Any] | None = None
         """The answer; None after a run means that the call would block, or was cancelled before it ran."""
@@ -202,6 +203,8 @@ class Calls:
         if call.message.method in protocol.READING_METHODS:
             self._count(call, call.answer)
         call.done(call.answer, call.pieces)
+        call.answer, call.pieces = None, []
+        call.context.release()
 
     def _count(self, call: Call, answer: dict[str, Any]) -> None:
         verdict, size = _verdict(answer, call.context)
