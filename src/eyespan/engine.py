@@ -183,9 +183,10 @@ class Engine:
         style: Style | None,
         max_bytes: int | None = None,
         wants_data: bool = False,
+        has_one_link: bool = False,
     ) -> SmallText | None:
         """Read lines of a small text in one step: see `Guard.read_small`. None if `read` has to do it."""
-        return self.guard.read_small(path, first, count, style, max_bytes, wants_data)
+        return self.guard.read_small(path, first, count, style, max_bytes, wants_data, has_one_link)
 
     def _read_one(self, request: ReadRequest, context: CallContext) -> Document:
         # A revision is spread over files that no backend can promise to open without blocking.

@@ -31,12 +31,14 @@ SETTINGS = (
     ("claude", {"can_read_pdf": False}),
     ("claude-upstream", {}),
     ("claude-upstream", {"max_tokens": 800, "max_bytes": 1000}),
+    ("native", {}),
 )
 FIELDS = {
     "codex": ("file_path", ("offset", "limit", "mode", "indentation")),
     "workspace": ("path", ("start_line", "max_lines")),
     "forge": ("path", ("start_line", "limit", "end_line", "head", "tail", "show_line_numbers")),
     "claude": ("file_path", ("offset", "limit", "pages")),
+    "native": ("files", ("budget", "outline")),
 }
 VALUES = (None, 0, 1, 1, 2, 3, 7, 100, 500, 501, 2**31, 2**70, -1, 2.0, 1.5, True, False, "2", "slice", [], {})
 PIECES = (
@@ -121,7 +123,9 @@ def test_both_ways_give_the_same_answer(tmp_path, dialect, settings):
             assert list(reply.measures) == list(expected.measures)
             assert list(reply.structured or ()) == list(expected.structured or ())
 
-    assert answered if "encoding" not in settings else not answered
+    # These texts nearly always have something that native notes; native/test_small.py has others.
+    if dialect != "native":
+        assert answered if "encoding" not in settings else not answered
 
 
 @pytest.mark.parametrize("dialect", ["codex", "claude", "workspace", "forge"])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 open_beneath: Callable[..., Opened] | None = None
 """Opens a file beneath an open directory (guard/openat.py); None if the system has no such call."""
 
-read_small: Callable[[int, str, int, int, int, int, int, Style | None, bool], SmallText | None] | None = None
+read_small: Callable[[int, str, int, int, int, int, int, Style | None, bool, bool], SmallText | None] | None = None
 """Reads lines of a small text beneath an open directory (`Guard.read_small`); None where `open_beneath` is None."""
 
 has_changed: Callable[[int, int, int], bool] | None = None
@@ -41,7 +41,7 @@ try:
     from eyespan._native._fast import REVISION, count, gutter, is_plain, longer, nth, number, number_counting, scan
 
     # The number in fast.c changes with the contract: an editable install may have an older build.
-    if REVISION != 16:
+    if REVISION != 17:
         raise ImportError("built from other sources")
     BACKEND = "c"
     open_beneath = getattr(_fast, "open_beneath", None)  # Linux only

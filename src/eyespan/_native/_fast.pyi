@@ -77,6 +77,7 @@ def read_small(
     lines: int,
     style: Style | None,
     wants_data: bool,
+    has_one_link: bool = False,
     /,
 ) -> SmallText | None: ...
 def quote(text: str, /) -> bytes | None: ...

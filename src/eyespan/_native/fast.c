@@ -36,7 +36,7 @@
 #endif
 
 enum {
-    REVISION = 16,          /* _native/__init__.py refuses a build of another contract */
+    REVISION = 17,          /* _native/__init__.py refuses a build of another contract */
     BLOCK = 1 << 20,        /* smaller reads pay for system calls, larger ones exceed the processor's cache */
     PAGE = 4096,
     SMALL = 32 << 20,       /* below this, fresh pages for whole blocks cost more than the system calls they save */

@@ -14,7 +14,7 @@ enum {
 
 /* The arguments of a call, and its result. */
 struct small {
-    int folder, handles;
+    int folder, handles, has_one_link; /* of the file, if it must have no others */
     const char *path;
     int64_t device;
     size_t most;
@@ -65,7 +65,7 @@ static int load_small(struct small *file) {
     if (handle < 0)
         return 0;
     int loaded = fstat(handle, &found) == 0 && S_ISREG(found.st_mode) && (int64_t)found.st_dev == file->device &&
-                 found.st_size > 0 && (uint64_t)found.st_size <= file->most &&
+                 (!file->has_one_link || found.st_nlink == 1) && found.st_size > 0 && (uint64_t)found.st_size <= file->most &&
                  count_nanoseconds(&found.st_mtim, &file->modified_ns) && load_handle(file, handle, &found);
     close(handle);
     return loaded;
@@ -165,13 +165,13 @@ static PyObject *show_small(const struct small *file, Py_ssize_t first, Py_ssize
 }
 
 /* Reads lines of a small text beneath a directory: read_small(folder, path, device, handles, most, first, lines, style,
- * wants_data). Returns the text of the lines, the size of the file, the time of its modification, the number of all
+ * wants_data[, has_one_link]). Returns the text of the lines, the size of the file, the time of its modification, the number of all
  * lines and of those shown, how many of them were shortened, whether the last line of the file has no end, the path,
  * and all of its bytes or None; or None alone if the ordinary steps are needed. */
 static PyObject *py_read_small(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     (void)module;
-    if (count != 9 || !PyUnicode_Check(args[1])) {
-        PyErr_SetString(PyExc_TypeError, "read_small takes nine arguments, the second of them a str");
+    if (count < 9 || count > 10 || !PyUnicode_Check(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "read_small takes nine or ten arguments, the second of them a str");
         return NULL;
     }
     struct small file;
@@ -179,6 +179,7 @@ static PyObject *py_read_small(PyObject *module, PyObject *const *args, Py_ssize
     long folder = PyLong_AsLong(args[0]), handles = PyLong_AsLong(args[3]);
     Py_ssize_t first = PyLong_AsSsize_t(args[5]), lines = PyLong_AsSsize_t(args[6]);
     int wants_data = PyObject_IsTrue(args[8]);
+    file.has_one_link = count > 9 ? PyObject_IsTrue(args[9]) : 0;
     file.device = PyLong_AsLongLong(args[2]);
     if (PyErr_Occurred())
         return NULL;

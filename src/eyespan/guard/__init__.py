@@ -174,12 +174,13 @@ class Guard:
         style: Style | None,
         max_bytes: int | None = None,
         wants_data: bool = False,
+        has_one_link: bool = False,
     ) -> SmallText | None:
         """Read lines of a small text in one step, numbered in a style; None if `open` and the readers have to do it.
 
-        `max_bytes` is the largest file that is taken. The rules judge the name first. The rest is one call of the
-        accelerator, which makes the checks of `open`, and of the readers for plain UTF-8. It never blocks. Any doubt
-        and any failure is None, never an error.
+        `max_bytes` is the largest file that is taken; with `has_one_link`, none with other hard links. The rules judge
+        the name first. The rest is one call of the accelerator, which makes the checks of `open`, and of the readers
+        for plain UTF-8. It never blocks. Any doubt and any failure is None, never an error.
         """
         read = self._read_small
         if read is None:
@@ -193,7 +194,7 @@ class Guard:
         most = LocalFile.max_first_bytes - 1  # the first bytes of such a file are all of it
         if max_bytes is not None and max_bytes < most:
             most = max_bytes
-        return read(root.fd, path, root.device, openat.handles, most, first, count, style, wants_data)
+        return read(root.fd, path, root.device, openat.handles, most, first, count, style, wants_data, has_one_link)
 
     def _open_zip(self, path: str, lexical: bool, follow: bool, denied: PolicyDenied) -> Source:
         """Open a file that a rule denies unless it is a zip archive. Every failure is the same denial.

@@ -13,9 +13,10 @@ from eyespan.context import CallContext
 from eyespan.dialects.base import Dialect
 from eyespan.dialects.native import exact_tokens, gutter, own_lines, versions
 from eyespan.dialects.native.arguments import HIGHEST_BUDGET, LEAST_BUDGET, NativeArgs, parse_arguments
-from eyespan.dialects.native.call import answer
+from eyespan.dialects.native.call import CHARS_PER_TOKEN, LEAST_CHARS, SURE, answer
 from eyespan.dialects.native.gutter import SEPARATORS, Style
 from eyespan.dialects.native.items import describe
+from eyespan.dialects.native.small import answer_small
 from eyespan.model import ReplyError, ToolSpec
 
 TYPE_CHECKING = False
@@ -64,6 +65,8 @@ class Native(Dialect):
         self._tokenizer = settings["tokenizer"]
         if self._tokenizer != "estimate":
             exact_tokens.check_setting(self._tokenizer)
+        self._is_plain = not self.redact and bool(every) and self._tokenizer == "estimate" and self.encoding is None
+        """Answers are written as by default, so that small files need no second look."""
         self.versions = versions.Versions()
         self.documents = kinds.shown_in("native")
         self.all_documents = self.documents | kinds.sources()
@@ -75,6 +78,16 @@ class Native(Dialect):
 
     def _spec(self) -> ToolSpec:
         return ToolSpec("read", _description(self.style), _schema(self.budget))
+
+    def answer_small(self, arguments: Any, engine: Engine) -> Reply | None:
+        if not self._is_plain or type(arguments) is not dict or len(arguments) != 1:
+            return None
+        files = arguments.get("files")
+        if type(files) is list and len(files) == 1:
+            files = files[0]
+        if type(files) is not str or not files:
+            return None
+        return answer_small(self, files, max(LEAST_CHARS, self.budget * CHARS_PER_TOKEN), SURE, engine)
 
     def run(self, arguments: Any, engine: Engine, context: CallContext | None) -> Reply:
         args = self.parse(arguments, engine.admit)
