@@ -195,6 +195,8 @@ def test_a_foreign_directory_in_place_of_proc_leads_to_no_other_file(tmp_path):
     (tmp_path / "root/f").write_bytes(PLAIN)
     for number in range(200):
         (tmp_path / str(number)).write_bytes(SECRET.ljust(len(PLAIN)))
+        os.utime(tmp_path / str(number), ns=(0, 1_000_000_000))
+    os.utime(tmp_path / "root/f", ns=(0, 1_000_000_000))  # nothing but the identity of the file is different
     foreign = os.open(tmp_path, os.O_PATH)
     root = Root(tmp_path / "root")
 

@@ -42,12 +42,11 @@ DEFECTS = (
         equivalent="the device is compared too",
     ),
     Defect(
-        name="a small text may be a pipe",
+        name="a small text may be a directory",
         file=SMALL_C,
         old="fstat(handle, &found) == 0 && S_ISREG(found.st_mode) && ",
         new="fstat(handle, &found) == 0 && ",
         tests=f"{SMALL} -k 'nothing_but_regular or pipe'",
-        equivalent="a pipe has no size, and only a file with a size is opened",
     ),
     Defect(
         name="a small text is not compared with the file that was checked",
