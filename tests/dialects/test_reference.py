@@ -19,9 +19,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from eyespan import Workspace, kinds
+from eyespan import Workspace, kinds, model
 from eyespan.dialects import codex, workspace
-from eyespan.lines import cache, index
+from eyespan.lines import binary, cache, index
 from eyespan.lines.finder import CachedIndex, LineFinder
 from eyespan.lines.reader import LineReader
 from eyespan.model import Limits
@@ -101,7 +101,8 @@ def shrunk(sizes):
         mock.patch.object(CachedIndex, "min_bytes", 2 * sizes["stride"]),
         mock.patch.multiple(index, STRIDE=sizes["stride"], FIRST_SCAN_BYTES=2 * sizes["stride"]),
         mock.patch.object(cache, "STRIDE", sizes["stride"]),
-        mock.patch.object(kinds, "SNIFF_BYTES", SNIFF),
+        mock.patch.object(model, "SNIFF_BYTES", SNIFF),
+        mock.patch.object(binary, "SNIFF_BYTES", SNIFF),
         mock.patch.multiple(
             codex, MAX_LINE_BYTES=CODEX_LINE_BYTES, _LIMITS=Limits(max_line_bytes=CODEX_LINE_BYTES + 12)
         ),

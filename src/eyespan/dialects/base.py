@@ -178,7 +178,9 @@ def _charge_escapes(document: Document, context: CallContext) -> None:
     """Pay for the control characters of a text. Raises: TooMuchMemory, Cancelled, TimedOut."""
     for part in document.parts:
         if isinstance(part, TextPart) and len(part.data) > _FEW_BYTES:
-            context.charge(ESCAPE_BYTES * (len(part.data) - len(part.data.translate(None, _CONTROLS))))
+            for at in range(0, len(part.data), _FEW_BYTES):  # at once it would be a copy of the text
+                block = part.data[at : at + _FEW_BYTES]
+                context.charge(ESCAPE_BYTES * (len(block) - len(block.translate(None, _CONTROLS))))
 
 
 def _with_settings(dialect: type[Dialect], settings: dict[str, Any]) -> Dialect:
