@@ -42,7 +42,7 @@ print(json.dumps([status("VmHWM") - idle, len(reply.text), reply.is_error]))
 def peak(directory: Path, dialect: str, arguments: dict, settings: dict) -> tuple[int, int, bool]:
     """Return the bytes that one call took, the characters of its answer, and True for an error.
 
-    The small file begins with a byte order mark: without it, the steps that the measured call takes would not be loaded.
+    The small file begins with a byte order mark: else the steps that the measured call takes would not be loaded.
     """
     (directory / "small").write_bytes(b"\xef\xbb\xbfdef f():\n    # note\n    return 1\n" * 3)
     command = [sys.executable, "-c", MEASURE, str(directory), dialect, json.dumps(settings), json.dumps(arguments)]

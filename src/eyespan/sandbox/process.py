@@ -49,6 +49,11 @@ def drop_capabilities() -> bool:
     return bool(_capset(header, bytes(24)) == 0)
 
 
+MAX_ARENAS = 1
+"""The arenas of malloc in a server. Where a limit of memory leaves no space for another, glibc takes a page of its own
+for each small object of the thread that wanted it. Threads take turns anyway, so one arena is enough."""
+
+
 def keep_memory() -> None:
     """Configure malloc to keep freed memory. A process of a second saves the page faults."""
     if LINUX and hasattr(libc, "mallopt"):
@@ -61,7 +66,7 @@ def keep_memory() -> None:
 def return_memory() -> None:
     """Configure malloc to return freed memory, for a process that runs for weeks.
 
-    Threads share two arenas: each takes 64 MB of address space and keeps what was freed. Blocks of 128 KB and more are
+    Threads share one arena: another takes 64 MB of address space and keeps what was freed. Blocks from 128 KB on are
     returned at once; by default glibc raises that size with the first large block that is freed. Python's small objects
     come from malloc, too, while calls hold much memory.
     """
@@ -70,7 +75,7 @@ def return_memory() -> None:
 
         return_objects()
         trim_threshold, mmap_threshold, arena_max = -1, -3, -8
-        libc.mallopt(arena_max, 2)
+        libc.mallopt(arena_max, MAX_ARENAS)
         libc.mallopt(mmap_threshold, 128 << 10)
         libc.mallopt(trim_threshold, 1 << 20)
 

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from eyespan.sandbox.process import MAX_ARENAS
 from eyespan.server.http import memory
 
 
@@ -37,7 +38,7 @@ def test_arenas_are_few_and_trimmed_regularly(monkeypatch):
 
     asyncio.run(run())
 
-    assert library.calls[0] == (-8, memory.MAX_ARENAS)
+    assert library.calls[0] == (-8, MAX_ARENAS)
 
 
 def test_a_library_without_these_calls_is_left_alone(monkeypatch):

@@ -1,8 +1,8 @@
 """Memory of a server that runs for weeks: free memory is returned to the system.
 
 glibc gives every thread an arena of its own and keeps the memory that was freed there. After a hundred thousand answers
-a server would hold half as much again as after the first thousand, though Python itself holds no more. Two arenas
-suffice, since threads take turns anyway, and trimming returns their free memory. Other C libraries are left alone.
+a server would hold half as much again as after the first thousand, though Python itself holds no more. One arena
+suffices, since threads take turns anyway, and trimming returns its free memory. Other C libraries are left alone.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 import ctypes
 import sys
 
+from eyespan.sandbox.process import MAX_ARENAS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
 
-MAX_ARENAS = 2
 TRIM_SECONDS = 10.0
 _M_ARENA_MAX = -8
 
