@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import gzip
 import io
 import json
 import os
@@ -20,6 +21,7 @@ from eyespan.context import FREE_BYTES, MAX_BYTES, SHARED_BYTES, CallContext
 from eyespan.errors import Cancelled, TimedOut, TooMuchMemory
 from eyespan.model import ReadRequest
 from eyespan.sources.git.revisions import Refs
+from eyespan.sources.nested import STEP_BYTES
 
 LARGE = FREE_BYTES + SHARED_BYTES + 1
 """More than the shared memory, so the call needs the turn."""
@@ -55,6 +57,36 @@ def test_memory_that_is_free_again_can_be_taken_again():
     call.finish()
 
     assert call.charged_bytes == 0
+
+
+def test_memory_of_a_source_is_refunded_by_the_source_only():
+    call = CallContext()
+    part = eyespan.guard.blocking.Relay(call)
+    part.charge_source(MAX_BYTES // 2)
+    part.charge(MAX_BYTES // 2)
+    call.refund(call.refundable_bytes)
+    call.renew()
+
+    with pytest.raises(TooMuchMemory):
+        call.charge(MAX_BYTES // 2 + 1)
+    call.refund(MAX_BYTES // 2 + 1)
+    part.refund_source(MAX_BYTES // 2)
+    call.charge(MAX_BYTES)
+    assert call.charged_bytes == MAX_BYTES
+    call.finish()
+
+
+def test_an_outline_leaves_the_memory_of_a_compressed_file_charged(tmp_path):
+    (tmp_path / "a.py.gz").write_bytes(gzip.compress(b"def f(): pass\n" * 1000))
+    call = CallContext()
+    opened = Workspace(tmp_path).engine.open(ReadRequest("a.py.gz", documents=frozenset({"compressed"})), call)
+    opened.outline()
+
+    assert call.charged_bytes - call.refundable_bytes >= STEP_BYTES
+    assert call.refundable_bytes > 0
+    opened.close()
+    assert call.charged_bytes == call.refundable_bytes > 0
+    call.finish()
 
 
 def test_a_delivered_part_is_free():

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import random
 import re
+import sys
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from eyespan.linear_regex import Pattern, PatternError
+from eyespan.linear_regex import CHARGED_BYTES, MAX_TABLE_BYTES, Pattern, PatternError
 from tests.sizes import examples
 
 atoms = st.sampled_from(
@@ -67,6 +68,24 @@ def test_many_states_do_not_fill_the_memory():
 
     assert pattern.matches(text) is False
     assert len(pattern._states) <= 1000
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ("[^x][yz]", "".join(map(chr, range(0x4E00, 0x4E00 + 20_000)))),
+        ("a[ab]{300}c", "".join(random.Random(2).choices("ab", k=3000))),
+    ],
+)
+def test_states_and_their_tables_are_charged_and_bounded(expression, text):
+    charged: list[int] = []
+    pattern = Pattern(expression)
+    pattern.charge = charged.append
+
+    assert pattern.matches(text) is False
+    states = [pattern._first, *pattern._states.values()]
+    held_bytes = sum(sys.getsizeof(one.nodes) + sys.getsizeof(one.table) for one in states)
+    assert held_bytes <= sum(charged) <= MAX_TABLE_BYTES + CHARGED_BYTES
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,8 @@ class CallContext:
     """The context of the whole call, for a context of a part of it; it pays for the memory."""
     _charged_bytes = 0
     _most_charged_bytes = 0
+    _source_bytes = 0
+    """The part of the charged memory that sources hold until they are closed."""
     _shared_bytes = 0
     """The part of `SHARED_BYTES` that this call has."""
     _has_turn = False
@@ -100,9 +102,7 @@ class CallContext:
 
     def count_store(self, requests: int, size_bytes: int) -> None:
         """Count requests to a store and the bytes received, for the whole call."""
-        whole = self
-        while whole._outer is not None:
-            whole = whole._outer
+        whole = self._whole()
         whole.store_requests += requests
         whole.store_bytes += size_bytes
 
@@ -121,7 +121,7 @@ class CallContext:
         """Start the deadline again, because part of the answer was delivered."""
         if self.seconds is not None:
             self._end = time.monotonic() + self.seconds
-        self._charged_bytes = 0
+        self._charged_bytes = self._source_bytes
         self._return_unused()
 
     # --- memory ---
@@ -153,10 +153,38 @@ class CallContext:
             self._charged_bytes -= size_bytes
             self._return_unused()
 
+    def charge_source(self, size_bytes: int) -> None:
+        """Count memory that a source holds until it is closed; `refundable_bytes` leaves it out.
+
+        Raises: TooMuchMemory, Cancelled, TimedOut.
+        """
+        self._whole()._source_bytes += size_bytes
+        self.charge(size_bytes)
+
+    def refund_source(self, size_bytes: int) -> None:
+        """Count memory of a source that is closed."""
+        self._whole()._source_bytes -= size_bytes
+        self.refund(size_bytes)
+
+    def _whole(self) -> CallContext:
+        whole = self
+        while whole._outer is not None:
+            whole = whole._outer
+        return whole
+
     @property
     def charged_bytes(self) -> int:
         """Return the memory that the call has been charged for and that is not free yet."""
-        return self._charged_bytes if self._outer is None else self._outer.charged_bytes
+        return self._whole()._charged_bytes
+
+    @property
+    def refundable_bytes(self) -> int:
+        """Return the same without the memory of sources.
+
+        What it grew by during a step is what the step can refund: a source refunds its own part when it is closed.
+        """
+        whole = self._whole()
+        return whole._charged_bytes - whole._source_bytes
 
     @property
     def has_turn(self) -> bool:

@@ -8,6 +8,8 @@ match. Only whether a line contains a match is computed, not where.
 
 from __future__ import annotations
 
+import sys
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +22,14 @@ MAX_REPEAT = 1000
 MAX_DEPTH = 50
 MAX_STATES = 1000
 """States that are kept; with more of them the table is started again."""
+MAX_TABLE_BYTES = 2 << 20
+"""The memory of the states and of their tables; with more of it they are started again."""
+STATE_BYTES = 500
+"""The memory of a state, beside its set of nodes."""
+STEP_BYTES = 200
+"""The memory of a character in the table of a state."""
+CHARGED_BYTES = 64 << 10
+"""The memory that is charged at a time."""
 CHECK_STEPS = 256
 
 _START, _WORD, _OTHER, _END = range(4)
@@ -43,10 +53,14 @@ class Pattern:
         """A text that every match contains, or ""."""
         self._program = _Program(tree)
         self._states: dict[tuple[frozenset[int], int], _State] = {}
-        self._first = self._state(frozenset(), _START)
+        self._table_bytes = 0
+        self._charged_bytes = 0
         self._steps = 0
         self.check: Callable[[], None] | None = None
         """Called now and then during long work, to interrupt it by an exception."""
+        self.charge: Callable[[int], None] | None = None
+        """Called with the memory of states before they are made, up to `MAX_TABLE_BYTES`."""
+        self._first = self._state(frozenset(), _START)
 
     def matches(self, line: str) -> bool:
         """Return True if the line contains a match. A line has no line feed."""
@@ -74,6 +88,7 @@ class Pattern:
             following = _MATCH
         else:
             following = self._state(self._program.move(nodes, character), kind)
+        self._take(STEP_BYTES)
         state.table[character] = following
         return following
 
@@ -82,11 +97,25 @@ class Pattern:
         found = self._states.get(key)
         if found is None:
             if len(self._states) >= MAX_STATES:
-                for one in self._states.values():
-                    one.table.clear()
-                self._states.clear()
+                self._clear()
+            self._take(STATE_BYTES + sys.getsizeof(nodes))
             found = self._states[key] = _State(nodes, before)
         return found
+
+    def _take(self, size_bytes: int) -> None:
+        """Count memory for states or tables, and start them again if it is too much."""
+        if self._table_bytes + size_bytes > MAX_TABLE_BYTES:
+            self._clear()
+        self._table_bytes += size_bytes
+        if self.charge is not None and self._table_bytes > self._charged_bytes:
+            self._charged_bytes += CHARGED_BYTES
+            self.charge(CHARGED_BYTES)
+
+    def _clear(self) -> None:
+        for one in (self._first, *self._states.values()):
+            one.table.clear()
+        self._states.clear()
+        self._table_bytes = 0
 
 
 class _State:

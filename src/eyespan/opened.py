@@ -183,11 +183,11 @@ class Opened:
         return found
 
     def _outline_now(self, context: CallContext, is_courtesy: bool) -> Outline:
-        charged_bytes = context.charged_bytes
+        before_bytes = context.refundable_bytes
         try:
             found = self._find_outline(context, is_courtesy)
         finally:
-            context.refund(context.charged_bytes - charged_bytes)  # the text and the response are free again
+            context.refund(context.refundable_bytes - before_bytes)  # the text and the response are free again
         context.charge(SYMBOL_BYTES * len(found.symbols))
         return found
 

@@ -71,8 +71,8 @@ DEFECTS = (
     Defect(
         name="a delivered part is never free",
         file=f"{SRC}/context.py",
-        old="            self._end = time.monotonic() + self.seconds\n        self._charged_bytes = 0\n",
-        new="            self._end = time.monotonic() + self.seconds\n",
+        old="        self._charged_bytes = self._source_bytes\n",
+        new="",
         tests=f"{CONTEXT} -k delivered",
     ),
     Defect(
@@ -288,14 +288,14 @@ DEFECTS = (
     Defect(
         name="decoded bytes and codecs are free",
         file=f"{SRC}/sources/nested.py",
-        old="            self._context.charge(more)\n",
+        old="            self._context.charge_source(more)\n",
         new="            pass\n",
         tests="tests/sources/test_archives.py -k pays",
     ),
     Defect(
         name="a codec is paid for after it is closed",
         file=f"{SRC}/sources/nested.py",
-        old="        self._context.refund(charged)\n",
+        old="        self._context.refund_source(charged)\n",
         new="",
         tests="tests/sources/test_archives.py -k pays",
     ),

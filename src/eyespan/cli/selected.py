@@ -329,7 +329,7 @@ def _matching_parts(opened: Opened, target: Target) -> Iterator[tuple[str, Part]
             _print_notes(target, notes)
         case piece:
             raise pieces.no_such_part(target.path, opened.kind, piece)
-    search = compile_search(target.pattern, CallContext())
+    search = compile_search(target.pattern, opened.context)
     stopped: list[int] = []
     matches = [number for number, _ in matching_lines(text, ranges, search, [], stopped)]
     if stopped:

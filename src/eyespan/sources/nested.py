@@ -236,7 +236,7 @@ class DecodedSource(NestedSource):
         self._recent = bytearray()
         self._stream = None
         charged, self._charged_bytes = self._charged_bytes, 0
-        self._context.refund(charged)
+        self._context.refund_source(charged)
         super().close()
 
     # --- decoding ----------------------------------------------------------------------------------------------------
@@ -314,7 +314,7 @@ class DecodedSource(NestedSource):
         needed += CHECKPOINT_STATE_BYTES * len(self._cached.checkpoints)
         if needed > self._charged_bytes:
             more, self._charged_bytes = needed - self._charged_bytes, needed
-            self._context.charge(more)
+            self._context.charge_source(more)
 
     def _advance(self, position: int, stream: Stream) -> None:
         """Check the ratio, guess the size and add a checkpoint at a position reached for the first time."""

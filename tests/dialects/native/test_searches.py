@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import gzip
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from eyespan import Workspace
+from eyespan import Workspace, context
 from eyespan.dialects.native import searches
 
 from .answers import line_numbers, read_back, shown
@@ -141,7 +142,7 @@ def test_the_sources_of_drawings_and_tables_are_searched_too(tmp_path):
 
 def test_a_search_that_takes_too_long_states_where_it_stopped(root, call, monkeypatch):
     monkeypatch.setattr("eyespan.dialects.native.searches.MAX_SECONDS", -1.0)
-    monkeypatch.setattr("eyespan.dialects.native.searches.CHUNK_CHARS", 1000)
+    monkeypatch.setattr("eyespan.dialects.native.searches.BLOCK_CHARS", 1000)
     (root / "long.txt").write_text("".join(f"line {n}\n" for n in range(1, 1001)))
 
     reply = call("long.txt?line 9..$")
@@ -157,15 +158,47 @@ def test_a_search_that_takes_too_long_states_where_it_stopped(root, call, monkey
 
 def test_a_large_file_in_a_directory_is_noted_if_it_is_not_searched_to_its_end(root, call, monkeypatch):
     (root / "src" / "long.txt").write_text("".join(f"line {n}\n" for n in range(1, 1001)))
-    real = searches._lines
 
-    def stop_early(text, ranges, notes, stopped):
-        for at, line in enumerate(real(text, ranges, notes, stopped)):
-            if at == 100:
-                stopped.append(101)
-                return
-            yield line
+    def stop_early(text, ranges, search, notes, stopped):
+        stopped.append(101)
+        return iter(())
 
-    monkeypatch.setattr(searches, "_lines", stop_early)
+    monkeypatch.setattr(searches, "matching_lines", stop_early)
 
     assert "src/long.txt is too large to be searched to its end" in call("src?nothing like this").text
+
+
+@pytest.mark.parametrize("name", ["long.txt", "long.txt.gz"])
+def test_text_that_was_searched_is_free_again(name, root, call, monkeypatch):
+    """All blocks together would take more than the limit."""
+    monkeypatch.setattr(searches, "BLOCK_CHARS", 100_000)
+    monkeypatch.setattr(context, "MAX_BYTES", 5 << 20)
+    data = b"a line of text\n" * 60_000
+    (root / name).write_bytes(gzip.compress(data, 9) if name.endswith("gz") else data)
+
+    assert call(f"{name}?none of these$").text == f"> {name}?none of these$: no line matches"
+
+
+def test_a_block_is_charged_while_it_is_searched(root, call, monkeypatch):
+    charged = []
+    (root / "wide.txt").write_text("aaaa\n" * 40_000 + "\U0001f600\n")
+    real = searches.Pattern.matches
+
+    def note_charged(pattern, line):
+        charged.append(pattern.charge.__self__.charged_bytes)
+        return real(pattern, line)
+
+    monkeypatch.setattr(searches.Pattern, "matches", note_charged)
+    call("wide.txt?(b|c)")
+
+    assert min(charged) >= searches.WIDE_COPIES * 5 * 40_000
+
+
+def test_a_long_line_is_searched_up_to_the_limit(root, call, monkeypatch):
+    monkeypatch.setattr(searches, "BLOCK_CHARS", 100)
+    monkeypatch.setattr(searches, "CHUNK_CHARS", 1000)
+    (root / "long.txt").write_text("short\n" + "a" * 998 + "bc" + "d" * 1000 + "\nlast\n")
+
+    assert "match: 2" in call("long.txt?bc").text
+    assert "no line matches" in call("long.txt?cd").text
+    assert "match: 3" in call("long.txt?last").text

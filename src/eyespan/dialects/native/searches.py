@@ -28,14 +28,20 @@ if TYPE_CHECKING:
 
     from eyespan.context import CallContext
     from eyespan.dialects.native.call import Files
+    from eyespan.dialects.native.gutter import Run
     from eyespan.dialects.native.items import Item, View
     from eyespan.dialects.native.text import Text
     from eyespan.engine import Engine
 
 AROUND_MATCH = 2
 """The lines shown before and after a line that matches."""
+BLOCK_CHARS = 1 << 18
+"""The text that is read at a time."""
 CHUNK_CHARS = 1 << 20
-"""The text that is read at a time; of a longer line only so much is searched."""
+"""The text that is read of a line that is longer; no more of it is searched."""
+ASCII_COPIES = 2
+WIDE_COPIES = 5
+"""The copies of the bytes of lines that a search makes: their text, of up to four bytes for each, and each line."""
 MAX_FILES = 5000
 MAX_MATCHING_FILES = 100
 MAX_SECONDS = 5.0
@@ -50,6 +56,8 @@ class Search:
 
     text: str
     matches: Callable[[str], bool]
+    context: CallContext
+    """The context of the call, which pays for the text that is searched."""
     note: str = ""
     """Why the text is searched as it is."""
 
@@ -59,9 +67,10 @@ def compile_search(text: str, context: CallContext) -> Search:
     try:
         pattern = Pattern(text)
     except PatternError as error:
-        return Search(text, lambda line: text in line, f"searched as plain text: as an expression, {error}")
-    pattern.check = context.check
-    return Search(text, pattern.matches)
+        note = f"searched as plain text: as an expression, {error}"
+        return Search(text=text, matches=lambda line: text in line, context=context, note=note)
+    pattern.check, pattern.charge = context.check, context.charge
+    return Search(text, pattern.matches, context)
 
 
 # --- one text --------------------------------------------------------------------------------------------------------
@@ -109,9 +118,29 @@ def matching_lines(
 
     Raises: ReadError.
     """
-    for line, number in _lines(text, ranges, notes, stopped):
-        if search.matches(line):
-            yield number, len(line)
+    context = search.context
+    end = time.monotonic() + MAX_SECONDS
+    for one in ranges:
+        at = one.first
+        while one.last is None or at <= one.last:
+            before_bytes = context.refundable_bytes
+            rows, has_more = _rows(text, at, one.last, context)
+            block_bytes = context.refundable_bytes - before_bytes
+            if rows.is_cut:
+                notes.append(f"only the first {CHUNK_CHARS} characters of line {rows.first} were searched")
+            at += rows.count
+            try:
+                for number, line in enumerate(rows.texts, rows.first):
+                    if search.matches(line):
+                        yield number, len(line)
+            finally:
+                del rows
+                context.refund(block_bytes)
+            if not has_more:
+                break
+            if time.monotonic() > end:
+                stopped.append(at)
+                return
 
 
 def windows(matches: Sequence[int], ranges: Sequence[CharRange]) -> list[CharRange]:
@@ -131,28 +160,24 @@ def _ranges(text: Text, wanted: Wanted) -> Sequence[CharRange]:
     return line_ranges(text, (Tail(wanted.tail),)) if wanted.tail is not None else wanted.ranges
 
 
-def _lines(text: Text, ranges: Sequence[CharRange], notes: list[str], stopped: list[int]) -> Iterator[tuple[str, int]]:
-    """Yield the lines of these ranges with their numbers. Raises: ReadError."""
-    end = time.monotonic() + MAX_SECONDS
-    for one in ranges:
-        at = one.first
-        while one.last is None or at <= one.last:
-            part, _ = text.read(CharRange(at, 1, one.last, CHUNK_CHARS))
-            rows = rows_of(part)
-            if not rows:
-                break
-            if rows[-1].is_cut and len(rows) > 1:
-                rows = rows[:-1]
-            elif rows[-1].is_cut:
-                notes.append(f"only the first {CHUNK_CHARS} characters of line {rows[-1].number} were searched")
-            for row in rows:
-                yield row.text, row.number
-            at = rows[-1].number + 1
-            if not part.cut_short:
-                break
-            if time.monotonic() > end:
-                stopped.append(at)
-                return
+def _rows(text: Text, first: int, last: int | None, context: CallContext) -> tuple[Run, bool]:
+    """Return whole lines from `first` on, or the start of a line of more than `CHUNK_CHARS`; True if more follow.
+
+    Raises: ReadError.
+    """
+    for max_chars in (BLOCK_CHARS, CHUNK_CHARS):
+        before_bytes = context.refundable_bytes
+        part, _ = text.read(CharRange(first, 1, last, max_chars))
+        rows = rows_of(part)
+        if rows.is_cut and rows.count > 1:
+            rows = rows[:-1]
+        if not rows.is_cut:
+            break
+        if max_chars < CHUNK_CHARS:
+            del part, rows
+            context.refund(context.refundable_bytes - before_bytes)
+    context.charge(len(rows.data) * (ASCII_COPIES if rows.data.isascii() else WIDE_COPIES))
+    return rows, part.cut_short and rows.count > 0
 
 
 class NoMatch:
