@@ -206,7 +206,7 @@ class Opened:
             max_chars = self.source.max_first_bytes  # nothing is requested of a store that was not asked for
         part: Any = opened.read_now(CharRange(max_chars=max_chars), context).parts[0]
         data = bytes(part.data)
-        found = cached.load(data, name)
+        found = cached.load(data, name, context)
         is_whole = not part.more
         if found is None:
             found = outline(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from eyespan import Workspace, __version__
+from eyespan.context import CallContext
 from eyespan.outline import cache, isolated
 from eyespan.outline.cache import OutlineCache
+from eyespan.outline.model import Outline, Symbol
 
 SOURCE = "".join(f"def secret_name_{n}():\n    return {n}\n\n\n" for n in range(100))
 OLD_NS = 1_000_000_000
@@ -106,3 +109,25 @@ def test_the_memory_is_bounded(stored, call, tmp_path, monkeypatch):
 
     assert len(stored._by_file) == 3
     assert stored._symbol_count == 300
+
+
+def test_the_memory_of_an_outline_from_disk_is_charged(stored, tmp_path):
+    """The values of the JSON take several times its size."""
+    data = b"# heading\n" * 4000
+    rows = tuple(
+        Symbol(name="heading", qualified="heading", kind="h1", line=n, first=n, last=n, depth=0, signature="heading")
+        for n in range(1, 4001)
+    )
+    found = Outline(symbols=rows, how="shape", language="markdown", is_complete=True)
+    stored.save(data, "a.md", found)
+    context = CallContext()
+    tracemalloc.start()
+    loaded = stored.load(data, "a.md", context)
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    charged_bytes = context.charged_bytes
+    context.finish()
+
+    assert loaded is not None
+    assert len(loaded.symbols) == 4000
+    assert peak_bytes < charged_bytes < 4 * peak_bytes

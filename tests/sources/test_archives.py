@@ -1081,3 +1081,17 @@ def test_an_error_frees_the_codec(tmp_path):
 
     assert "of memory; ask for a smaller part" in reply.text
     assert (bool(made), alive) == (True, [])
+
+
+def test_a_closed_source_frees_its_codec_even_if_an_error_holds_the_stream(tmp_path):
+    (tmp_path / "a").write_bytes(lzma.compress(bytes(MIB)))
+    call = CallContext()
+    with Workspace(tmp_path) as workspace:
+        source = workspace.engine._source(workspace.engine.guard, request("a"), call)
+        with source:
+            source.read_at(0, 1000)
+            stream = source._stream
+            had_codec = stream._codec is not None
+    call.finish()
+
+    assert (had_codec, stream._codec) == (True, None)

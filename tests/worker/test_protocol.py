@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import json
+import tracemalloc
+
 import pytest
 
 from eyespan.errors import Unreadable
@@ -68,3 +71,24 @@ def test_commas_and_brackets_in_strings_are_no_values(worker, file):
 )
 def test_the_size_of_a_response_is_known_with_its_header(start, size):
     assert protocol.response_size(bytearray(start)) == size
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["heading", "heading", "h1", n, n, n, 0, "heading", 0] for n in range(1000, 5000)],
+        [[] for _ in range(20_000)],
+        ["\U0001f600" + "a" * 10_000 for _ in range(10)],
+    ],
+    ids=["symbols", "lists", "wide"],
+)
+def test_a_parsed_header_takes_no_more_than_is_charged(rows):
+    text = json.dumps({"facts": {"symbols": rows}, "blobs": []}).encode()
+    data = bytearray(len(text).to_bytes(4, "big") + text)
+    tracemalloc.start()
+    made = json.loads(text)
+    size_bytes, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert made["blobs"] == []
+    assert size_bytes <= protocol.header_memory(data)

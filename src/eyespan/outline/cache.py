@@ -22,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from eyespan.context import CallContext
     from eyespan.outline.model import Outline
     from eyespan.source import Source
 
@@ -34,6 +35,8 @@ DISK_MIN_BYTES = 2048
 """A smaller text is parsed faster than a file of the cache is written."""
 WRITES_PER_CLEANING = 64
 MAX_UNPACKED_BYTES = 64 << 20
+VALUE_BYTES = 75
+"""The memory of a value in the JSON of a symbol, and of its part of the symbol, beside its text."""
 FORMAT = b"2 " + __version__.encode()
 """Part of every key, so that outlines of other scanners and grammars are not found: a number and the release."""
 _SUFFIX = ".outline"
@@ -76,8 +79,8 @@ class OutlineCache:
             while len(self._by_file) > 1 and (self._symbol_count > MAX_SYMBOLS or len(self._by_file) > MAX_ENTRIES):
                 self._symbol_count -= len(self._by_file.pop(next(iter(self._by_file))).symbols)
 
-    def load(self, data: bytes, name: str) -> Outline | None:
-        """Return the outline of this text from disk."""
+    def load(self, data: bytes, name: str, context: CallContext | None = None) -> Outline | None:
+        """Return the outline of this text from disk. Raises: TooMuchMemory, Cancelled, TimedOut."""
         if self.directory is None or len(data) < DISK_MIN_BYTES:
             return None
         file_name, secret = _keys(data, name)
@@ -85,7 +88,7 @@ class OutlineCache:
         if stored is None or len(stored) < 16:
             return None
         packed = _encrypted(stored[:-16], secret)
-        return _unpacked(packed, data, name) if _tag(packed, secret) == stored[-16:] else None
+        return _unpacked(packed, data, name, context) if _tag(packed, secret) == stored[-16:] else None
 
     def save(self, data: bytes, name: str, found: Outline) -> None:
         """Write the outline of this text to disk."""
@@ -106,10 +109,13 @@ def _packed(found: Outline) -> bytes:
     return zlib.compress(json.dumps(isolated.response(found), separators=(",", ":")).encode(), 1)
 
 
-def _unpacked(packed: bytes, data: bytes, name: str) -> Outline | None:
+def _unpacked(packed: bytes, data: bytes, name: str, context: CallContext | None) -> Outline | None:
     """Return the outline of this text that `_packed` wrote; None if it is damaged."""
     try:
-        facts = json.loads(zlib.decompressobj().decompress(packed, MAX_UNPACKED_BYTES))
+        text = zlib.decompressobj().decompress(packed, MAX_UNPACKED_BYTES)
+        if context is not None:
+            context.charge((4 if b"\\u" in text else 2) * len(text) + VALUE_BYTES * text.count(b","))
+        facts = json.loads(text)
     except (ValueError, zlib.error):
         return None
     part, is_whole = parsed_part(data)

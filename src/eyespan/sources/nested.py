@@ -234,7 +234,9 @@ class DecodedSource(NestedSource):
             self._cached.end = self._end
             cache.store_stream(self, self._cached)
         self._recent = bytearray()
-        self._stream = None
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
         charged, self._charged_bytes = self._charged_bytes, 0
         self._context.refund_source(charged)
         super().close()

@@ -85,6 +85,9 @@ class Stream:
         """Return a state from which a new stream continues here, or None if this position has none."""
         raise NotImplementedError  # abstract
 
+    def close(self) -> None:  # most codecs are small
+        """Free the memory of a large codec; an error may hold the stream for longer."""
+
     def codec_bytes(self, more_bytes: int) -> int:
         """Return the memory that the codec has once it has decoded `more_bytes` more."""
         return _CODEC_BYTES
@@ -179,6 +182,9 @@ class PartwiseStream(Stream):
         """The output of the present part."""
         if checkpoint is None:
             self._codec = self._start_part()
+
+    def close(self) -> None:
+        self._codec = None
 
     def codec_bytes(self, more_bytes: int) -> int:
         return _CODEC_BYTES + min(self._window_bytes, self._part_bytes + more_bytes)

@@ -123,7 +123,11 @@ class ForkClient:
                 raise Unreadable(asked, kind=task, reason="the decoded content is too large")
             context.charge(len(chunk))
             data += chunk
-            size = size or protocol.response_size(data)
+            if not size and protocol.has_header(data):
+                header_bytes = protocol.header_memory(data)
+                context.charge(header_bytes)
+                size = protocol.response_size(data)
+                context.refund(header_bytes)  # only the size is kept
             if size and len(data) == size:  # complete; the end of the child, which takes a while, does not matter
                 return data
         if not has_started:

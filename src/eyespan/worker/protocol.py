@@ -33,7 +33,8 @@ MAX_HEADER_BYTES = 8 * MIB
 MAX_HEADER_VALUES = 300_000
 """The size alone does not bound the memory of this process: an empty list takes 2 bytes in a header and 64 in memory.
 The outline of 20,000 symbols has 180,000 values."""
-_HEADER_FACTOR = 4
+_VALUE_BYTES = 56
+"""The memory of a value of a header, beside its text."""
 # An unclosed string reaches to the end, so that no input makes the search start over at every quote.
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)', re.DOTALL)
 
@@ -97,7 +98,14 @@ def pack(header: Mapping[str, Any], blobs: Sequence[bytes] = ()) -> bytes:
 
 def header_memory(data: bytearray) -> int:
     """Return the memory that the parsed header of a response takes, roughly; headers of outlines take most."""
-    return _HEADER_FACTOR * min(int.from_bytes(data[:4], "big"), len(data))
+    end = min(4 + int.from_bytes(data[:4], "big"), len(data))
+    values = sum([data.count(sign, 4, end) for sign in (b",", b"[", b"{")])
+    return 4 * (end - 4) + _VALUE_BYTES * values
+
+
+def has_header(data: bytearray) -> bool:
+    """Return True if the header of a response is complete."""
+    return len(data) >= 4 + int.from_bytes(data[:4], "big")
 
 
 def parse(data: bytearray, asked: str, task: str) -> tuple[dict[str, Any], list[bytes]]:

@@ -107,3 +107,11 @@ def test_many_symbols_on_one_line_are_listed_by_name_and_counted(root, call):
     assert rows[0] == whole[0]
     assert whole[1].startswith(rows[1])
     assert rows[-1] == whole[2]
+
+
+def test_the_rows_of_an_outline_are_charged(root, call, monkeypatch):
+    (root / "many.md").write_text("# heading\n" * 50)
+    assert not call("many.md", outline=True).is_error
+
+    monkeypatch.setattr("eyespan.dialects.native.outline_items.ROW_BYTES", 1 << 20)
+    assert call("many.md", outline=True).error.code == "too_large"

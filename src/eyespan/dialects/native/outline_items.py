@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from eyespan.selectors import Target
 
 MAX_DOCUMENTED_CHARS = 1 << 20
+ROW_BYTES = 400
+"""The memory of the rows of a symbol."""
 CROWDED = 3
 """More symbols than this within one line are listed by their names alone: the line is minified."""
 
@@ -66,6 +68,7 @@ class OutlineItem:
         docs: dict[int, str] = {}
         if isinstance(target.piece, (Symbol, Named, Enclosing)):
             docs = _docs(text, symbols, self._outline.language)
+        opened.context.charge(ROW_BYTES * len(symbols))
         self._groups = _groups(symbols, docs)
 
     def _within(self, symbols: Sequence[OutlineSymbol], ranges: Sequence[CharRange]) -> tuple[OutlineSymbol, ...]:
