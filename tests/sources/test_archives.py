@@ -1095,3 +1095,19 @@ def test_a_closed_source_frees_its_codec_even_if_an_error_holds_the_stream(tmp_p
     call.finish()
 
     assert (had_codec, stream._codec) == (True, None)
+
+
+def test_going_back_frees_the_codec_before_another_is_made(tmp_path):
+    (tmp_path / "a").write_bytes(lzma.compress(bytes(6 * MIB)))
+    call = CallContext()
+    with Workspace(tmp_path) as workspace:
+        source = workspace.engine._source(workspace.engine.guard, request("a"), call)
+        with source:
+            source.read_at(5 * MIB, 1000)
+            stream = source._stream
+            had_codec = stream._codec is not None
+            source.read_at(0, 1000)
+            has_codec = source._stream._codec is not None
+    call.finish()
+
+    assert (had_codec, stream._codec, has_codec) == (True, None, True)

@@ -257,6 +257,8 @@ class DecodedSource(NestedSource):
         self._recent = bytearray()
         self._recent_at, state, self._crc = best
         self._failure = None
+        if self._stream is not None:
+            self._stream.close()
         self._stream = self._open_stream(state)
 
     def _open_stream(self, state: Any | None) -> Stream:
