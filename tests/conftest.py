@@ -21,6 +21,19 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.fixture(autouse=True)
+def unchanged_limits():
+    """Fail a test that leaves a limit of memory behind: a later one could start no threads, far from the cause."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        yield
+        return
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    yield
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+
+
 @pytest.fixture
 def full_device() -> str:
     """Return the path of a device to which every write fails because it is full."""

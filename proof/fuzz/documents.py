@@ -467,6 +467,8 @@ class ShownDecoder(Decoder):
         "The worker ends a job that takes long."
     )
     deadline_seconds = DEADLINE_SECONDS
+    limits = (-1, -1)
+    """The memory limits of this process before `open`."""
     params = {
         "media_type": None,
         "max_px": 400,
@@ -488,8 +490,14 @@ class ShownDecoder(Decoder):
         import resource
 
         super().open()
-        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-        resource.setrlimit(resource.RLIMIT_AS, (MAX_DECODER_BYTES, hard))
+        self.limits = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_DECODER_BYTES, self.limits[1]))
+
+    def close(self) -> None:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, self.limits)
+        super().close()
 
     def check(self, data: bytes) -> str:
         from eyespan import kinds
