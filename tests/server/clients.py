@@ -109,6 +109,7 @@ class HttpServer:
         max_descriptors: int | None = None,
         **environment: str,
     ) -> None:
+        self.lines: list[str] = []
         argv = [*SERVE, "--root", str(root), "--http", "127.0.0.1:0", *arguments]
         env = {**os.environ, **environment}
         if token is not None:
@@ -187,12 +188,20 @@ class HttpServer:
     def metrics(self) -> str:
         return self.request(method="GET", path="/metrics")[2].decode()
 
+    def wait_for_line(self, text: str) -> None:
+        """Read messages of the server up to one with this text."""
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.lines.append(line)
+            if text in line:
+                return
+
     def end(self, number: int = signal.SIGTERM) -> int:
         if self.process.poll() is None:
             self.process.send_signal(number)
         status = self.process.wait(60)
         assert self.process.stderr is not None
-        self.errors = self.process.stderr.read()
+        self.errors = "".join(self.lines) + self.process.stderr.read()
         self.process.stderr.close()
         return status
 

@@ -85,6 +85,7 @@ def test_a_token_is_added_and_revoked_while_the_server_runs(place, tmp_path, wor
     added = wait_for((200, 200))
     table.write_text("[ann")
     server.process.send_signal(signal.SIGHUP)
+    server.wait_for_line("not reloaded, the old tokens and certificates stay in force")
     broken = wait_for((200, 200))
     replacement = tmp_path / "new.toml"
     replacement.write_text(row("bob", BOB))
