@@ -471,6 +471,7 @@ def test_control_characters_are_paid_for_as_the_escapes_that_they_become(tmp_pat
     paid = {}
     for name in ("control.txt", "plain.txt"):
         call = CallContext()
+        call.is_held = True  # as in a server
         charge = call.charge
         sizes = []
         monkeypatch.setattr(call, "charge", lambda size, charge=charge, to=sizes: charge(size) or to.append(size))

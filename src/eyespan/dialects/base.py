@@ -148,7 +148,7 @@ class FileDialect(Dialect):
         args = self.parse(arguments, engine.admit)
         request = self.plan(args)
         document = engine.read(request, context)
-        if context is not None:
+        if context is not None and context.is_held:
             _charge_escapes(document, context)
         measures = measure(
             request, document, self.max_line_bytes, self.max_line_chars, counts_lines=not self.counts_cut_lines
@@ -175,7 +175,7 @@ ESCAPE_BYTES = 32
 
 
 def _charge_escapes(document: Document, context: CallContext) -> None:
-    """Pay for the control characters of a text. Raises: TooMuchMemory, Cancelled, TimedOut."""
+    """Pay for the control characters of a text that a server sends. Raises: TooMuchMemory, Cancelled, TimedOut."""
     for part in document.parts:
         if isinstance(part, TextPart) and len(part.data) > _FEW_BYTES:
             for at in range(0, len(part.data), _FEW_BYTES):  # at once it would be a copy of the text
