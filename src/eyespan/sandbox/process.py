@@ -68,8 +68,8 @@ def return_memory() -> None:
 
     Threads share one arena: another takes 64 MB of address space and keeps what was freed. Blocks of more than a
     megabyte are returned at once; by default glibc raises that size with the first large block that is freed. Files are
-    read by blocks of a megabyte: were these returned too, a scan would take five times as long. Python's small objects
-    come from malloc, too, while calls hold much memory.
+    read by blocks of a megabyte: if these were returned too, a scan would take five times as long. Small objects
+    of Python come from malloc, too, while calls hold much memory.
     """
     if LINUX and hasattr(libc, "mallopt"):
         from eyespan.sandbox.allocator import return_objects
@@ -78,7 +78,7 @@ def return_memory() -> None:
         trim_threshold, mmap_threshold, arena_max = -1, -3, -8
         libc.mallopt(arena_max, MAX_ARENAS)
         libc.mallopt(mmap_threshold, 5 << 18)
-        libc.mallopt(trim_threshold, 4 << 20)
+        libc.mallopt(trim_threshold, 2 << 20)
 
 
 def lower_limit(name: str, most: int) -> bool:

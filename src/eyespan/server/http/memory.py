@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import asyncio
 
 TRIM_SECONDS = 10.0
-_M_ARENA_MAX = -8
+_M_ARENA_MAX, _M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD = -8, -3, -1
 
 
 def import_asyncio_without_tls() -> None:
@@ -36,13 +36,16 @@ def import_asyncio_without_tls() -> None:
 
 
 def return_free_memory(loop: asyncio.AbstractEventLoop) -> bool:
-    """Limit the arenas, and trim them regularly while the loop runs. Returns False if the C library cannot."""
+    """Limit what malloc keeps, and trim it while the loop runs. Returns False if the C library cannot."""
     try:
         library = ctypes.CDLL(None)
         mallopt, malloc_trim = library.mallopt, library.malloc_trim
     except (OSError, AttributeError, TypeError):
         return False
     mallopt(_M_ARENA_MAX, MAX_ARENAS)
+    # Eight calls at once hold 3 to 5 MB less if blocks of files are returned too. A scan then takes longer.
+    mallopt(_M_MMAP_THRESHOLD, 128 << 10)
+    mallopt(_M_TRIM_THRESHOLD, 1 << 20)
 
     def trim() -> None:
         malloc_trim(ctypes.c_size_t(0))
