@@ -271,18 +271,14 @@ def _text_parts(opened: Opened, target: Target, pieces: Any) -> Iterator[tuple[s
                 for selection in _selections(one, lambda wanted: _one(opened, wanted), pieces):
                     for part in opened.stream(selection):
                         yield write_range(one), part
-        case Symbol(name) | Named(name, ()):
+        case Symbol() | Named(_, ()) | Enclosing():
             base = write_target(Target(target.path, None, target.member, target.revision))
-            symbols, _, notes = pieces.symbol_ranges(opened, name, base)
+            if isinstance(target.piece, Enclosing):
+                symbols, _, notes = pieces.enclosing_ranges(opened, target.piece.ranges, base)
+            else:
+                symbols, _, notes = pieces.symbol_ranges(opened, target.piece.name, base)
             _print_notes(target, notes)
             for found in symbols:
-                for part in opened.stream(Lines(found.first, found.last - found.first + 1)):
-                    yield f"{found.first}-{found.last}", part
-        case Enclosing(ranges):
-            base = write_target(Target(target.path, None, target.member, target.revision))
-            around, _, notes = pieces.enclosing_ranges(opened, ranges, base)
-            _print_notes(target, notes)
-            for found in around:
                 for part in opened.stream(Lines(found.first, found.last - found.first + 1)):
                     yield f"{found.first}-{found.last}", part
         case piece:
