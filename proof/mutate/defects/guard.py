@@ -29,7 +29,7 @@ DEFECTS = (
     Defect(
         name="the walk in C leaves directories open",
         file=f"{SRC}/_native/fast.c",
-        old="        int error = errno;\n        if (here != folder)\n            close(here);",
+        old="        int error = errno;\n        if (here != directory)\n            close(here);",
         new="        int error = errno;",
         tests="tests/guard/test_walk.py -k in_c",
     ),

@@ -56,7 +56,7 @@ def number_counting(
 ) -> tuple[str, int]: ...
 def has_changed(fd: int, size_bytes: int, modified_ns: int, /) -> bool: ...
 def open_beneath(
-    folder: int,
+    directory: int,
     path: str | bytes,
     follow: bool,
     types: bytes,
@@ -68,7 +68,7 @@ def open_beneath(
     /,
 ) -> Opened: ...
 def read_small(
-    folder: int,
+    directory: int,
     path: str,
     device: int,
     handles: int,

@@ -321,6 +321,14 @@ static inline void copy(byte *to, const byte *from, size_t n) {
         memcpy(to + i, from + i, 16);
 }
 
+/* Copies a line of the text that goes to `end`. */
+static inline void copy_line(byte *to, const byte *line, size_t size, const byte *end) {
+    if (size <= 256 && (size_t)(end - line) >= size + SLACK)
+        copy(to, line, size);
+    else
+        memcpy(to, line, size);
+}
+
 struct style {
     int keep_ends;
     size_t max_chars, max_bytes; /* SIZE_MAX: no limit */
@@ -401,10 +409,7 @@ static __attribute__((noinline)) enum outcome number_lines(const byte *p, const 
         at += label->size;
         /* Here and not after the line: the processor waits if bytes are read as a word soon after they are written. */
         advance_label(label);
-        if (size <= 256 && (size_t)(end - p) >= size + SLACK)
-            copy(out->at + at, p, size);
-        else
-            memcpy(out->at + at, p, size);
+        copy_line(out->at + at, p, size, end);
         at += size;
         memcpy(out->at + at, note, note_size);
         at += note_size;
@@ -446,10 +451,7 @@ static __attribute__((noinline)) int mark_lines(const byte *p, const byte *end, 
         }
         until_number--;
         advance_label(label);
-        if (size <= 256 && (size_t)(end - p) >= size + SLACK)
-            copy(out->at + at, p, size);
-        else
-            memcpy(out->at + at, p, size);
+        copy_line(out->at + at, p, size, end);
         at += size;
         if (next < end)
             out->at[at++] = '\n';
@@ -643,7 +645,7 @@ static int spells_plainly(const char *path) {
 
 /* The arguments of a call. */
 struct wanted {
-    int folder, follow;
+    int directory, follow;
     int stay;  /* EXDEV for anything on another mount than the directory's */
     int walks; /* name by name, for kernels without openat2; any link or dot in the path is an error */
     const char *path;
@@ -682,10 +684,10 @@ static int open_again(int handles, const char *link) {
 
 /* Returns an O_PATH descriptor of what a path names, or -1. Opens one name after the other, each in the directory that
  * was opened before it, and none through a link: guard/walk.py does the same in Python. */
-static int walk_down(int folder, const char *path) {
+static int walk_down(int directory, const char *path) {
     const int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
     char name[NAME_MAX + 1];
-    int here = folder;
+    int here = directory;
     for (const char *slash; (slash = strchr(path, '/')) != NULL; path = slash + 1) {
         size_t size = (size_t)(slash - path);
         int next = -1;
@@ -697,7 +699,7 @@ static int walk_down(int folder, const char *path) {
             errno = ENAMETOOLONG;
         }
         int error = errno;
-        if (here != folder)
+        if (here != directory)
             close(here);
         if (next < 0) {
             errno = error;
@@ -706,7 +708,7 @@ static int walk_down(int folder, const char *path) {
         here = next;
     }
     int found = openat(here, path, flags), error = errno;
-    if (here != folder)
+    if (here != directory)
         close(here);
     errno = error;
     return found;
@@ -724,10 +726,10 @@ static int open_beneath(const struct wanted *wanted, struct opened *out, struct 
     int handle = -1, error = 0;
     if (wanted->walks && !spells_plainly(wanted->path))
         return EINVAL;
-    if (wanted->walks && (handle = walk_down(wanted->folder, wanted->path)) < 0)
+    if (wanted->walks && (handle = walk_down(wanted->directory, wanted->path)) < 0)
         return errno;
     for (int i = 0; i < RACE_RETRIES && handle < 0; i++) {
-        handle = (int)syscall(SYS_OPENAT2, wanted->folder, wanted->path, &how, sizeof how);
+        handle = (int)syscall(SYS_OPENAT2, wanted->directory, wanted->path, &how, sizeof how);
         if (handle < 0 && errno == ELOOP && how.resolve & NO_SYMLINKS)
             how.resolve &= ~(uint64_t)NO_SYMLINKS; /* reading a name from /proc takes longer than this attempt */
         else if (handle < 0 && errno != EAGAIN && errno != EINTR)
@@ -1236,13 +1238,13 @@ static PyObject *py_open_beneath(PyObject *module, PyObject *const *args, Py_ssi
     const char *path;
     char *types;
     Py_ssize_t types_size, most = PyLong_AsSsize_t(args[5]);
-    long folder = PyLong_AsLong(args[0]), handles = PyLong_AsLong(args[7]);
+    long directory = PyLong_AsLong(args[0]), handles = PyLong_AsLong(args[7]);
     struct wanted wanted = {.follow = PyObject_IsTrue(args[2]), .stay = PyObject_IsTrue(args[4])};
     wanted.device = PyLong_AsLongLong(args[6]);
     wanted.walks = count == 9 && PyObject_IsTrue(args[8]);
     if (PyErr_Occurred() || !spell_path(args[1], &path) || PyBytes_AsStringAndSize(args[3], &types, &types_size))
         return NULL;
-    wanted.folder = folder >= 0 && folder <= INT_MAX ? (int)folder : -1;
+    wanted.directory = directory >= 0 && directory <= INT_MAX ? (int)directory : -1;
     wanted.handles = handles >= 0 && handles <= INT_MAX ? (int)handles : -1;
     wanted.path = path;
     wanted.types = (const void *)types;

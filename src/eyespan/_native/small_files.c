@@ -14,7 +14,7 @@ enum {
 
 /* The arguments of a call, and its result. */
 struct small {
-    int folder, handles, has_one_link; /* of the file, if it must have no others */
+    int directory, handles, has_one_link; /* of the file, if it must have no others */
     const char *path;
     int64_t device;
     size_t most;
@@ -61,7 +61,7 @@ static int load_small(struct small *file) {
         uint64_t flags, mode, resolve;
     } how = {O_PATH | O_CLOEXEC, 0, BENEATH | NO_MAGICLINKS | NO_SYMLINKS | NO_XDEV};
     struct stat found;
-    int handle = (int)syscall(SYS_OPENAT2, file->folder, file->path, &how, sizeof how);
+    int handle = (int)syscall(SYS_OPENAT2, file->directory, file->path, &how, sizeof how);
     if (handle < 0)
         return 0;
     int loaded = fstat(handle, &found) == 0 && S_ISREG(found.st_mode) && (int64_t)found.st_dev == file->device &&
@@ -164,7 +164,7 @@ static PyObject *show_small(const struct small *file, Py_ssize_t first, Py_ssize
     return answer;
 }
 
-/* Reads lines of a small text beneath a directory: read_small(folder, path, device, handles, most, first, lines, style,
+/* Reads lines of a small text beneath a directory: read_small(directory, path, device, handles, most, first, lines, style,
  * wants_data[, has_one_link]). Returns the text of the lines, the size of the file, the time of its modification, the number of all
  * lines and of those shown, how many of them were shortened, whether the last line of the file has no end, the path,
  * and all of its bytes or None; or None alone if the ordinary steps are needed. */
@@ -176,7 +176,7 @@ static PyObject *py_read_small(PyObject *module, PyObject *const *args, Py_ssize
     }
     struct small file;
     Py_ssize_t path_size, most = PyLong_AsSsize_t(args[4]);
-    long folder = PyLong_AsLong(args[0]), handles = PyLong_AsLong(args[3]);
+    long directory = PyLong_AsLong(args[0]), handles = PyLong_AsLong(args[3]);
     Py_ssize_t first = PyLong_AsSsize_t(args[5]), lines = PyLong_AsSsize_t(args[6]);
     int wants_data = PyObject_IsTrue(args[8]);
     file.has_one_link = count > 9 ? PyObject_IsTrue(args[9]) : 0;
@@ -188,9 +188,9 @@ static PyObject *py_read_small(PyObject *module, PyObject *const *args, Py_ssize
         PyErr_Clear(); /* lone surrogates */
         Py_RETURN_NONE;
     }
-    if (first < 1 || lines < 1 || most < 1 || folder < 0 || folder > INT_MAX || !is_ordinary(file.path, path_size))
+    if (first < 1 || lines < 1 || most < 1 || directory < 0 || directory > INT_MAX || !is_ordinary(file.path, path_size))
         Py_RETURN_NONE;
-    file.folder = (int)folder;
+    file.directory = (int)directory;
     file.handles = handles >= 0 && handles <= INT_MAX ? (int)handles : -1;
     file.most = (size_t)(most < SMALL_TEXT ? most : SMALL_TEXT);
     file.data = file.room;
