@@ -70,12 +70,12 @@ NO_NETWORK = _no_network()
 def ours(python, script, data, settings):
     """Return eyespan in process, from the command line and over MCP."""
     worker = [python, WORKERS / "own.py"]
-    folder = data.folder
+    directory = data.directory
     off = {"EYESPAN_CACHE": "off"}
 
     def in_process(name, which, **more):
         env = {**off, **more.pop("env", {})}
-        return Contestant(name, OURS, drive.Worker, [*worker, which, folder], env=env, **more)
+        return Contestant(name, OURS, drive.Worker, [*worker, which, directory], env=env, **more)
 
     def read(request):
         if request["op"] == "window":
@@ -99,7 +99,7 @@ def ours(python, script, data, settings):
         in_process("eyespan, new process", "codex", env=settings["cached"], only=("W4n",)),
         Contestant("eyespan read", OURS, drive.Command, read, env=settings["cached"], only=("W4n",)),
         Contestant("eyespan read", OURS, drive.Command, read, env=off, never=("W0", "W4n", "W7", "W9")),
-        Contestant("eyespan serve (MCP)", OURS, drive.Mcp, _serve(script, folder, settings), calls=_own_calls,
+        Contestant("eyespan serve (MCP)", OURS, drive.Mcp, _serve(script, directory, settings), calls=_own_calls,
                    env=off, never=("W9", "W10", "W4n")),
     ]  # fmt: skip
 
@@ -128,9 +128,9 @@ def _own_calls(request):
     return None
 
 
-def _serve(script, folder, settings):
+def _serve(script, directory, settings):
     return lambda request: [
-        script, "--root", folder, "--config", settings["config"], "serve", "--dialect", _dialect(request)
+        script, "--root", directory, "--config", settings["config"], "serve", "--dialect", _dialect(request)
     ]  # fmt: skip
 
 
@@ -145,7 +145,7 @@ def floors(python, floor, data, offsets):
     worker = [python, WORKERS / "own.py"]
 
     def bare(which, only):
-        return [*worker, which, data.folder], only
+        return [*worker, which, data.directory], only
 
     def pread(request):
         if request["op"] == "many":
@@ -239,7 +239,7 @@ def rivals(cache, data, home):
         place = peers.place(cache, peer)
         more = {"version": peer.version, "isolated": True, "never": ("W9", "W10", "W4n")}
         if peer.name == "server-filesystem":
-            argv = ["node", place / peer.probe, data.folder]
+            argv = ["node", place / peer.probe, data.directory]
             contestant = Contestant(f"{peer.name} (MCP)", PEER, drive.Mcp, argv, calls=_server_filesystem, **more)
         elif peer.name == "desktop-commander":
             _quiet_commander(home, data)
@@ -247,10 +247,10 @@ def rivals(cache, data, home):
             contestant = Contestant(f"{peer.name} (MCP)", PEER, drive.Mcp, argv, calls=_desktop_commander, **more)
         elif peer.source == "npm":
             package = place / peer.probe.partition("/dist/")[0]
-            argv = ["node", WORKERS / "peer.mjs", peer.name, data.folder, package]
+            argv = ["node", WORKERS / "peer.mjs", peer.name, data.directory, package]
             contestant = Contestant(f"{peer.name} (node)", PEER, drive.Worker, argv, **more)
         else:
-            argv = [place / "bin" / "python", WORKERS / "peer.py", peer.name, data.folder]
+            argv = [place / "bin" / "python", WORKERS / "peer.py", peer.name, data.directory]
             contestant = Contestant(f"{peer.name} (python)", PEER, drive.Worker, argv, **more)
         found.append(contestant)
     return found
@@ -286,16 +286,16 @@ def _desktop_commander(request):
 
 def _quiet_commander(home, data):
     """Turn its telemetry off and raise its limit on lines to the largest request."""
-    folder = home / ".claude-server-commander"
-    folder.mkdir(parents=True, exist_ok=True)
+    directory = home / ".claude-server-commander"
+    directory.mkdir(parents=True, exist_ok=True)
     config = {
         "telemetryEnabled": False,
-        "allowedDirectories": [str(data.folder)],
+        "allowedDirectories": [str(data.directory)],
         "fileReadLineLimit": 400_000,
         "blockedCommands": [],
         "clientId": "bench",
     }
-    (folder / "config.json").write_text(json.dumps(config))
+    (directory / "config.json").write_text(json.dumps(config))
 
 
 def build_floor(work):

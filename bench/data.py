@@ -26,7 +26,7 @@ MARK = re.compile(r"#(\d{10}) ")
 class Data(NamedTuple):
     """The paths of the files and their properties."""
 
-    folder: Path
+    directory: Path
     source: Path
     log: Path
     deep_line: int
@@ -40,30 +40,30 @@ class Data(NamedTuple):
     """Small Python modules in a directory of their own; each has a line with `SEARCHED`."""
 
 
-def make(folder: Path, quick: bool) -> Data:
+def make(directory: Path, quick: bool) -> Data:
     """Make the files that are missing."""
-    folder.mkdir(parents=True, exist_ok=True)
-    source = _once(folder / "w1_source_50k.py", lambda path: write_source(path, 50_000))
+    directory.mkdir(parents=True, exist_ok=True)
+    source = _once(directory / "w1_source_50k.py", lambda path: write_source(path, 50_000))
     sizes = ("10m", "100m") if quick else ("10m", "100m", "1g", "4g")
-    logs = {size: _once(folder / f"log_{size}.log", lambda p, s=size: write_log(p, _bytes(s))) for size in sizes}
+    logs = {size: _once(directory / f"log_{size}.log", lambda p, s=size: write_log(p, _bytes(s))) for size in sizes}
     one_line = "20m" if quick else "200m"
-    small = folder / "small"
+    small = directory / "small"
     if len(list(small.glob("*.py"))) != SMALL_FILES:
         small.mkdir(exist_ok=True)
         chance, pool = random.Random(5), phrases(4096, 2, 75, seed=4)
         for k in range(SMALL_FILES):
             (small / f"f{k:04d}.py").write_bytes(source_lines(chance.randint(20, 180), chance, pool))
     return Data(
-        folder=folder,
+        directory=directory,
         source=source,
         log=logs["100m" if quick else "1g"],
         deep_line=900_000 if quick else 9_000_000,
         growth=tuple(logs.values()),
-        one_line=_once(folder / f"oneline_{one_line}.txt", lambda path: write_one_line(path, _bytes(one_line))),
+        one_line=_once(directory / f"oneline_{one_line}.txt", lambda path: write_one_line(path, _bytes(one_line))),
         small=tuple(sorted(small.glob("*.py"))),
-        grow=folder / "grow.log",
-        module=_once(folder / "module_90k.py", lambda path: path.write_text(module_text(0, 1250))),
-        modules=_make_modules(folder / "modules"),
+        grow=directory / "grow.log",
+        module=_once(directory / "module_90k.py", lambda path: path.write_text(module_text(0, 1250))),
+        modules=_make_modules(directory / "modules"),
     )
 
 
@@ -71,13 +71,13 @@ MODULES = 100
 SEARCHED = "searched_word"
 
 
-def _make_modules(folder: Path) -> tuple[Path, ...]:
-    if len(list(folder.glob("*.py"))) != MODULES:
-        folder.mkdir(exist_ok=True)
+def _make_modules(directory: Path) -> tuple[Path, ...]:
+    if len(list(directory.glob("*.py"))) != MODULES:
+        directory.mkdir(exist_ok=True)
         for k in range(MODULES):
             text = module_text(k, 16) + f"\n\n{SEARCHED} = {k}\n"
-            (folder / f"m{k:03d}.py").write_text(text)
-    return tuple(sorted(folder.glob("*.py")))
+            (directory / f"m{k:03d}.py").write_text(text)
+    return tuple(sorted(directory.glob("*.py")))
 
 
 def module_text(number: int, functions: int) -> str:

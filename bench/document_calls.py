@@ -104,8 +104,8 @@ def _read(path, kind, **options):
     from eyespan import Workspace
     from eyespan.model import DocumentOptions, ReadRequest
 
-    if _kept.get("folder") != path.parent:
-        _kept["workspace"], _kept["folder"] = Workspace(path.parent), path.parent
+    if _kept.get("directory") != path.parent:
+        _kept["workspace"], _kept["directory"] = Workspace(path.parent), path.parent
     request = ReadRequest(path.name, documents=frozenset([kind]), options=DocumentOptions(**options))
     return _kept["workspace"].engine.read(request)
 

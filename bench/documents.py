@@ -284,17 +284,17 @@ class Run:
         tell(f"[{seconds:4.0f} s] {row:10} {contender.name:28} {shown:>14} {peak}  {found['outcome']}")
 
     def _process(self, case, contender, cold):
-        folder = self.cache / "documents"
+        directory = self.cache / "documents"
         size = "small" if self.options.quick else "full"
-        small = "-" if cold else str(folder / "small" / case.file)
+        small = "-" if cold else str(directory / "small" / case.file)
         calls = ("1", "0") if cold else (str(self.options.calls), str(self.options.seconds))
         python, script = sys.executable, HERE / "document_calls.py"
         if contender.peer == BASELINE:
             python, script = (self.options.baseline / part for part in (".venv/bin/python", "bench/document_calls.py"))
-        command = [str(python), str(script), contender.call, str(folder / size / case.file)]
+        command = [str(python), str(script), contender.call, str(directory / size / case.file)]
         env = dict(os.environ)
         if contender.peer in PEERS:
-            env["PYTHONPATH"] = str(folder / "peers" / f"{contender.peer}-{PEERS[contender.peer][1]}")
+            env["PYTHONPATH"] = str(directory / "peers" / f"{contender.peer}-{PEERS[contender.peer][1]}")
         try:
             done = subprocess.run(
                 [*command, small, case.check, *calls],
@@ -308,7 +308,7 @@ class Run:
             return {"outcome": f"not there within {self.options.limit:.0f} s"}
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["no answer"])[-1]
-            return {"outcome": f"failed: {last.replace(str(folder), '...')[:110]}"}
+            return {"outcome": f"failed: {last.replace(str(directory), '...')[:110]}"}
         return json.loads(done.stdout.splitlines()[-1])
 
     def as_json(self):

@@ -47,7 +47,7 @@ class Answer:
 class Process:
     """A contestant that lives through many requests; lines in, lines out."""
 
-    def __init__(self, argv, env, limit, folder, work):
+    def __init__(self, argv, env, limit, directory, work):
         self.limit = limit
         self.work = work
         self._rest = b""
@@ -57,7 +57,7 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=env,
-            cwd=folder,
+            cwd=directory,
             bufsize=0,
             start_new_session=True,
         )
@@ -143,8 +143,8 @@ class Process:
 class Worker(Process):
     """A process that speaks the protocol of workers/common.py."""
 
-    def __init__(self, contestant, request, env, limit, folder, work):
-        super().__init__(contestant.argv(request), env, limit, folder, work)
+    def __init__(self, contestant, request, env, limit, directory, work):
+        super().__init__(contestant.argv(request), env, limit, directory, work)
         try:
             json.loads(self.line())
         except (Failure, ValueError):
@@ -182,8 +182,8 @@ class Worker(Process):
 class Mcp(Process):
     """An MCP server over standard input and output."""
 
-    def __init__(self, contestant, request, env, limit, folder, work):
-        super().__init__(contestant.argv(request), env, limit, folder, work)
+    def __init__(self, contestant, request, env, limit, directory, work):
+        super().__init__(contestant.argv(request), env, limit, directory, work)
         self._calls = contestant.calls
         self._id = 0
         try:
@@ -255,11 +255,11 @@ class Mcp(Process):
 class Command:
     """A fresh process for each request."""
 
-    def __init__(self, contestant, request, env, limit, folder, work):
+    def __init__(self, contestant, request, env, limit, directory, work):
         self._contestant = contestant
         self._env = env
         self.limit = limit
-        self._folder = folder
+        self._folder = directory
         self._work = work
         self._peak = 0.0
 
@@ -349,7 +349,7 @@ class Command:
 class Floor:
     """The compiled floor: it times itself and returns no text."""
 
-    def __init__(self, contestant, request, env, limit, folder, work):
+    def __init__(self, contestant, request, env, limit, directory, work):
         self._contestant = contestant
         self.limit = limit
 

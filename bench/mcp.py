@@ -87,12 +87,12 @@ def fetch_peer() -> Path | None:
     cache = os.environ.get("EYESPAN_JUDGES") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "eyespan", "judges"
     )
-    folder = Path(cache) / "filesystem"
-    entry = folder / "node_modules" / "@modelcontextprotocol" / "server-filesystem" / "dist" / "index.js"
+    directory = Path(cache) / "filesystem"
+    entry = directory / "node_modules" / "@modelcontextprotocol" / "server-filesystem" / "dist" / "index.js"
     if not entry.exists():
-        folder.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(parents=True, exist_ok=True)
         npm = shutil.which("npm")
-        if npm is None or subprocess.run([npm, "install", "--silent", "--prefix", folder, PEER]).returncode:
+        if npm is None or subprocess.run([npm, "install", "--silent", "--prefix", directory, PEER]).returncode:
             return None
     return entry
 
@@ -104,8 +104,8 @@ def main() -> int:
     parser.add_argument("--json", help="also write the figures here")
     options = parser.parse_args()
     peer, node = fetch_peer(), shutil.which("node")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder).resolve() / "file.py"
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory).resolve() / "file.py"
         path.write_text(
             "".join(f"    return self.rows[key]  # line {n:05d} of the file\n" for n in range(1, LINES + 1))
         )

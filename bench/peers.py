@@ -86,44 +86,44 @@ def install(cache: Path, peer: Peer) -> str:
     """Install one peer and return the reason if that fails, else ""."""
     if installed(cache, peer):
         return ""
-    folder = place(cache, peer)
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    directory = place(cache, peer)
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
     try:
-        problem = _npm(folder, peer) if peer.source == "npm" else _pip(folder, peer)
+        problem = _npm(directory, peer) if peer.source == "npm" else _pip(directory, peer)
     except subprocess.TimeoutExpired:
         problem = f"the install took longer than {INSTALL_SECONDS} s"
     except OSError as error:
         problem = str(error)
-    if not problem and not (folder / peer.probe).exists():
+    if not problem and not (directory / peer.probe).exists():
         problem = f"the package has no {peer.probe}"
     if problem:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(directory, ignore_errors=True)
         return problem
-    (folder / ".done").write_text("\n".join(peer.packages) + "\n")
+    (directory / ".done").write_text("\n".join(peer.packages) + "\n")
     return ""
 
 
-def _npm(folder: Path, peer: Peer) -> str:
+def _npm(directory: Path, peer: Peer) -> str:
     if shutil.which("npm") is None:
         return "npm is not installed"
-    (folder / "package.json").write_text(json.dumps({"private": True, "overrides": peer.overrides}))
+    (directory / "package.json").write_text(json.dumps({"private": True, "overrides": peer.overrides}))
     # No install scripts: they download binaries and run code, and none of these readers needs them.
-    return _run(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", *peer.packages], folder)
+    return _run(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", *peer.packages], directory)
 
 
-def _pip(folder: Path, peer: Peer) -> str:
+def _pip(directory: Path, peer: Peer) -> str:
     python = find_python(peer.needs)
     if python is None:
         return f"needs Python {peer.needs[0]}.{peer.needs[1]} or later"
-    return _run([python, "-m", "venv", "."], folder) or _run(
-        ["bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *peer.packages], folder
+    return _run([python, "-m", "venv", "."], directory) or _run(
+        ["bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *peer.packages], directory
     )
 
 
-def _run(command: list[str], folder: Path) -> str:
+def _run(command: list[str], directory: Path) -> str:
     done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=INSTALL_SECONDS
+        command, cwd=directory, capture_output=True, text=True, errors="replace", timeout=INSTALL_SECONDS
     )
     if done.returncode == 0:
         return ""

@@ -146,7 +146,7 @@ class Run:
         env.update(HOME=str(self.home), NO_COLOR="1", DO_NOT_TRACK="1", **contestant.env)
         self.work.mkdir(parents=True, exist_ok=True)
         try:
-            driver = contestant.kind(contestant, request, env, START_SECONDS, self.data.folder, self.work)
+            driver = contestant.kind(contestant, request, env, START_SECONDS, self.data.directory, self.work)
             driver.limit = self.limit
         except (drive.Failure, OSError, ValueError) as error:
             self._broken[contestant.name] = f"does not start: {self._plain(str(error))}"
@@ -209,7 +209,7 @@ class Run:
 
     def _plain(self, error):
         """Shorten an error for a table and remove the paths of this machine."""
-        text = " ".join(error.split()).replace(str(self.data.folder), "...").replace(str(self.work.parent), "...")
+        text = " ".join(error.split()).replace(str(self.data.directory), "...").replace(str(self.work.parent), "...")
         return text if len(text) <= 110 else f"{text[:107]}..."
 
     def _goes_on(self, row, contestant):
@@ -341,7 +341,7 @@ def main() -> int:
     parser.add_argument("--passes", type=int, help="3, or 1 with --quick")
     parser.add_argument("--limit", type=float, help="seconds one answer may take: 60, or 20 with --quick")
     parser.add_argument("--cache", type=Path, default=peers.cache_folder(), help="where peers and files are kept")
-    parser.add_argument("--data", type=Path, help="where the files are, if not in the cache folder")
+    parser.add_argument("--data", type=Path, help="where the files are, if not in the cache directory")
     parser.add_argument("--out", type=Path, help="where the results go")
     arguments = parser.parse_args()
     if sys.platform != "linux":

@@ -9,7 +9,7 @@ import sys
 
 from common import Reader, serve
 
-NAME, FOLDER = sys.argv[1], sys.argv[2]
+NAME, DIRECTORY = sys.argv[1], sys.argv[2]
 NO_SCAN_LIMIT = 1 << 60
 
 
@@ -19,7 +19,7 @@ class Codex(Reader):
     def __init__(self):
         from eyespan import Workspace
 
-        self.workspace = Workspace(FOLDER)
+        self.workspace = Workspace(DIRECTORY)
         self.tool = self.workspace.tool("codex")
         # The default stops a scan for lines at 2 MB.
         self.forge = self.workspace.tool("forge", max_scan_bytes=NO_SCAN_LIMIT)
@@ -56,7 +56,7 @@ class Batches(Reader):
     def __init__(self):
         from eyespan import Workspace
 
-        self.tool = Workspace(FOLDER).tool("native", budget=200_000)
+        self.tool = Workspace(DIRECTORY).tool("native", budget=200_000)
 
     def many(self, paths):
         return [_text(self.tool.call({"files": paths[at : at + 100]})) for at in range(0, len(paths), 100)]
@@ -172,7 +172,7 @@ class Structured(Reader):
     def __init__(self):
         from eyespan import Workspace
 
-        self.workspace = Workspace(FOLDER)
+        self.workspace = Workspace(DIRECTORY)
         self.tool = self.workspace.tool("native", budget=200_000)
         self._url = self._far = None
 
@@ -267,7 +267,7 @@ def _child(argv):
 
 def _store():
     store = os.path.join(os.path.dirname(os.path.abspath(__file__)), "store.py")
-    return int(_child([sys.executable, store, FOLDER]).stdout.readline())
+    return int(_child([sys.executable, store, DIRECTORY]).stdout.readline())
 
 
 def _serve():
@@ -280,7 +280,7 @@ def _serve():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    argv = [sys.executable, "-m", "eyespan", "--root", FOLDER, "serve", "--dialect", "codex", "--no-token"]
+    argv = [sys.executable, "-m", "eyespan", "--root", DIRECTORY, "serve", "--dialect", "codex", "--no-token"]
     server = _child([*argv, "--http", f"127.0.0.1:{port}", "--rate", "1000000000"])
     atexit.register(server.kill)
     for _ in range(200):

@@ -1,10 +1,10 @@
-// The Node peers as workers, by the protocol of common.py:  node peer.mjs NAME FOLDER PACKAGE_FOLDER
+// The Node peers as workers, by the protocol of common.py:  node peer.mjs NAME DIRECTORY PACKAGE_DIRECTORY
 import fs from 'node:fs';
 import path from 'node:path';
 import readline from 'node:readline';
 import { pathToFileURL } from 'node:url';
 
-const [name, folder, home] = process.argv.slice(2);
+const [name, directory, home] = process.argv.slice(2);
 const load = (file) => import(pathToFileURL(path.join(home, file)).href);
 const log = console.log;
 console.log = console.info = console.debug = () => {};
@@ -12,7 +12,7 @@ console.log = console.info = console.debug = () => {};
 async function gemini() {
   const { ReadFileTool } = await load('dist/src/tools/read-file.js');
   const known = {
-    getTargetDir: () => folder,
+    getTargetDir: () => directory,
     validatePathAccess: () => null,
     isJitContextEnabled: () => false,
     getUsageStatisticsEnabled: () => false,
@@ -35,7 +35,7 @@ async function gemini() {
 
 async function pi() {
   const { createReadToolDefinition } = await load('dist/core/tools/read.js');
-  const tool = createReadToolDefinition(folder);
+  const tool = createReadToolDefinition(directory);
   const run = async (args) => (await tool.execute('1', args)).content.map((piece) => piece.text ?? '').join('');
   return {
     window: (file, start, count) => run({ path: file, offset: start, limit: count }),

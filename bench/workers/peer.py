@@ -10,7 +10,7 @@ import sys
 
 from common import Reader, serve
 
-NAME, FOLDER = sys.argv[1], sys.argv[2]
+NAME, DIRECTORY = sys.argv[1], sys.argv[2]
 
 
 class OpenHands(Reader):
@@ -44,7 +44,7 @@ class Kimi(Reader):
         from kimi_cli.tools.file.read import Params, ReadFile
 
         self.params = Params
-        arguments = SimpleNamespace(KIMI_WORK_DIR=KaosPath(FOLDER))
+        arguments = SimpleNamespace(KIMI_WORK_DIR=KaosPath(DIRECTORY))
         self.tool = ReadFile(SimpleNamespace(builtin_args=arguments, additional_dirs=[]))
         self.loop = asyncio.new_event_loop()
 
@@ -69,7 +69,7 @@ class DeepAgents(Reader):
         from deepagents.backends.filesystem import FilesystemBackend
         from deepagents.backends.utils import format_content_with_line_numbers
 
-        self.backend = FilesystemBackend(root_dir=FOLDER, virtual_mode=False)
+        self.backend = FilesystemBackend(root_dir=DIRECTORY, virtual_mode=False)
         self.number = format_content_with_line_numbers
 
     def window(self, path, start, count):
