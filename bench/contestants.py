@@ -101,6 +101,8 @@ def ours(python, script, data, settings):
         Contestant("eyespan read", OURS, drive.Command, read, env=off, never=("W0", "W4n", "W7", "W9")),
         Contestant("eyespan serve (MCP)", OURS, drive.Mcp, _serve(script, directory, settings), calls=_own_calls,
                    env=off, never=("W9", "W10", "W4n")),
+        Contestant("eyespan serve (MCP), sent at once", OURS, drive.McpAtOnce, _serve(script, directory, settings),
+                   calls=_own_calls, env=off, only=("W5",)),
     ]  # fmt: skip
 
 
@@ -154,6 +156,12 @@ def floors(python, floor, data, offsets):
             return [floor, "pread", request["path"], Path(request["path"]).stat().st_size]
         return [floor, "pread", request["path"], offsets(request)]
 
+    def echo(request):
+        names = request.get("paths", ())
+        # The numbers of lines add an eighth to these files, the rest of an answer 250 bytes.
+        sizes = [Path(path).stat().st_size * 9 // 8 + 250 for path in names]
+        return [python, WORKERS / "echo.py", sum(sizes) // max(1, len(sizes))]
+
     found = [
         Contestant(name, FLOOR, drive.Worker, argv, only=only)
         for name, (argv, only) in {
@@ -169,6 +177,7 @@ def floors(python, floor, data, offsets):
             "bare body over HTTP": bare("floor-structured", ("W16", "W17")),
         }.items()
     ]
+    found.append(Contestant("bare echo over pipes", FLOOR, drive.Echo, echo, calls=_own_calls, only=("W5",)))
     if floor is not None:
         found += [
             Contestant("bare pread, two threads", FLOOR, drive.Floor, pread, only=("W2", "W6", "W9")),

@@ -64,7 +64,9 @@ class Process:
         self._out = self._process.stdout.fileno()
 
     def send(self, message):
-        data = json.dumps(message).encode() + b"\n"
+        self._send_bytes(json.dumps(message).encode() + b"\n")
+
+    def _send_bytes(self, data):
         try:
             while data:
                 data = data[self._process.stdin.write(data) :]
@@ -215,17 +217,19 @@ class Mcp(Process):
             result = {"roots": []} if message["method"] == "roots/list" else {}
             self.send({"jsonrpc": "2.0", "id": message["id"], "result": result})
 
+    def _all(self, calls):
+        """Return the answers to calls, of which each is sent after the answer to the one before."""
+        return [self._request("tools/call", {"name": tool, "arguments": arguments}) for tool, arguments in calls]
+
     def ask(self, request, repeats=1):
         calls = self._calls(request)
         if calls is None:
             return Answer([], offered=False)
         times, lines, lengths = [], [], set()
         for _ in range(repeats):
-            lines = []
             start = time.perf_counter_ns()
             try:
-                for tool, arguments in calls:
-                    lines.append(self._request("tools/call", {"name": tool, "arguments": arguments}))
+                lines = self._all(calls)
             except Failure as error:
                 return Answer([time.perf_counter_ns() - start], error=str(error), fatal=True)
             times.append(time.perf_counter_ns() - start)
@@ -250,6 +254,79 @@ class Mcp(Process):
 
     def text(self, answer):
         return answer.text
+
+
+class McpAtOnce(Mcp):
+    """An MCP server that gets the calls of a request one after the other, whether or not an answer has come."""
+
+    def _all(self, calls):
+        first = self._id + 1
+        self._id += len(calls)
+        waiting = list(enumerate(calls, first))[::-1]
+        data, pieces, left, length = b"", [], len(calls), 0
+        end = time.monotonic() + self.limit
+        into = self._process.stdin.fileno()
+        os.set_blocking(into, False)
+        try:
+            while left > 0:
+                writing = [into] if data or waiting else []
+                can_read, can_write, _ = select.select([self._out], writing, [], max(0.0, end - time.monotonic()))
+                if not can_read and not can_write:
+                    raise Failure(f"no answer in {self.limit:g} s")
+                if can_write:
+                    data = data or b"".join([_as_line(*waiting.pop()) for _ in range(min(64, len(waiting)))])
+                    data = data[os.write(into, data) :]
+                if can_read:
+                    pieces.append(os.read(self._out, 1 << 20))
+                    if not pieces[-1]:
+                        raise Failure("died")
+                    left -= pieces[-1].count(b"\n")
+                    length += len(pieces[-1])
+                if length > 2 * MOST_CHARS:
+                    raise Failure(f"unbounded answer, over {length // 1_000_000} MB")
+        except OSError as error:
+            raise Failure(f"died ({error.strerror})") from None
+        finally:
+            os.set_blocking(into, True)
+        found = {}
+        for line in b"".join(pieces).splitlines():
+            number = re.search(rb'"id": ?(\d+)', line[:300]) or re.search(rb'"id": ?(\d+)', line[-300:])
+            found[int(number[1]) if number else None] = line
+        if found.keys() != set(range(first, self._id + 1)):
+            raise Failure("answers are missing")
+        return [found[number] for number in range(first, self._id + 1)]
+
+
+def _as_line(number, call):
+    """Return a call as the line of a message."""
+    params = {"name": call[0], "arguments": call[1]}
+    message = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+    return json.dumps(message).encode() + b"\n"
+
+
+class Echo(Process):
+    """Two processes that pass the bytes of MCP calls over the same pipes, one at a time, and do nothing else."""
+
+    def __init__(self, contestant, request, env, limit, directory, work):
+        super().__init__(contestant.argv(request), env, limit, directory, work)
+        self._calls = contestant.calls
+
+    def ask(self, request, repeats=1):
+        calls = list(enumerate(self._calls(request)))
+        times = []
+        for _ in range(repeats):
+            start = time.perf_counter_ns()
+            try:
+                for number, call in calls:
+                    self._send_bytes(_as_line(number, call))
+                    self.line()
+            except Failure as error:
+                return Answer([time.perf_counter_ns() - start], error=str(error), fatal=True)
+            times.append(time.perf_counter_ns() - start)
+        return Answer(times, "")
+
+    def text(self, answer):
+        return None
 
 
 class Command:

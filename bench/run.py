@@ -425,7 +425,7 @@ def gather(cache, place, data, floor, arguments):
     found = who.ours(python, script, data, settings)
     missing = {}
     if problem := who.servers_missing(python):
-        found = [contestant for contestant in found if contestant.kind is not drive.Mcp]
+        found = [contestant for contestant in found if not issubclass(contestant.kind, drive.Mcp)]
         missing["eyespan serve (MCP)"] = problem
     if floor is None:
         missing["bare pread, bare system calls"] = "no C compiler"

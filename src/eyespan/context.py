@@ -60,8 +60,6 @@ class CallContext:
     """
 
     cancelled = False
-    is_brief = False
-    """Only a call that is answered in one step is made; any other raises `WouldBlock`, and the caller repeats it."""
     is_held = False
     """The answer is still to be sent: the call keeps its part of the memory until `release`."""
     _outer: CallContext | None = None

@@ -44,22 +44,14 @@ class Tool:
 
         `context` lets another thread cancel the read or watch its progress; its deadline replaces the workspace's.
 
-        Raises: WouldBlock, if `context.may_block` is False and the read may wait for a file system, or if
-        `context.is_brief` and the read takes more than one step.
+        Raises: WouldBlock, if `context.may_block` is False and the read may wait for a file system.
         """
+        small = self.answer_small(arguments)
+        if small is not None:
+            return small
         dialect = self.dialect
-        if dialect.allowed:
-            try:
-                small = dialect.answer_small(arguments, self.engine)
-            except Exception:  # no memory, or a bug: the ordinary steps report it
-                small = None
-            if small is not None:
-                finish_small()
-                return small
         if context is None:
             context = CallContext(self.engine.deadline_seconds)
-        elif context.is_brief:
-            raise WouldBlock
         try:
             if not dialect.allowed:
                 raise PolicyDenied("")
@@ -76,6 +68,19 @@ class Tool:
             counts = {"store_requests": context.store_requests, "store_bytes": context.store_bytes}
             reply = replace(reply, measures={**reply.measures, **counts})
         return _with_valid_text(reply)
+
+    def answer_small(self, arguments: Any) -> Reply | None:
+        """Answer a call for lines of a small text in one step; None if `call` has to answer. Never raises or blocks."""
+        dialect = self.dialect
+        if not dialect.allowed:
+            return None
+        try:
+            small = dialect.answer_small(arguments, self.engine)
+        except Exception:  # no memory, or a bug: the ordinary steps report it
+            return None
+        if small is not None:
+            finish_small()
+        return small
 
     def _reply_to_unexpected(self, error: BaseException) -> Reply:
         """Return the reply to an error that no read raises: a module that cannot be loaded, or a bug of eyespan."""

@@ -14,9 +14,11 @@ import time
 import pytest
 
 from eyespan import Workspace, _native
+from eyespan.context import CallContext
 from eyespan.sandbox import landlock
 from eyespan.server import stdio
 from eyespan.server.service import Service
+from eyespan.server.session import Session
 from tests.hung_fuse import hung_mount, why_not
 
 from .clients import ENVELOPE, SERVE, VERSIONS
@@ -438,17 +440,23 @@ def one_by_one(tree, messages):
     return found, server
 
 
+def read_call(number, path):
+    params = {"name": "Read", "arguments": {"file_path": str(path)}}
+    return {"id": number, "method": "tools/call", "params": params}
+
+
+START = {"id": "start", "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}}}
+
+
 def test_calls_for_small_texts_on_which_the_host_waits_need_no_second_thread(tree):
     (tree / "small.txt").write_text("hello\nworld\n")
     (tree / "invalid.txt").write_bytes(b"\xff\n")
-    start = {"id": "start", "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}}}
+    calls = [read_call(1, tree / "small.txt"), read_call(2, tree / "small.txt")]
 
-    def call(number, name):
-        params = {"name": "Read", "arguments": {"file_path": str(tree / name)}}
-        return {"id": number, "method": "tools/call", "params": params}
-
-    small, server = one_by_one(tree, [start, call(1, "small.txt"), call(2, "small.txt")])
-    other, other_server = one_by_one(tree, [start, call(1, "small.txt"), call(2, "invalid.txt"), call(3, "none")])
+    small, server = one_by_one(tree, [START, *calls])
+    other, other_server = one_by_one(
+        tree, [START, calls[0], read_call(2, tree / "invalid.txt"), read_call(3, tree / "none")]
+    )
 
     assert [answer["result"]["content"][0]["text"] for answer in small[1:]] == ["     1\thello\n     2\tworld"] * 2
     assert server._threads == (1 if _native.read_small is not None else 2)
@@ -457,3 +465,172 @@ def test_calls_for_small_texts_on_which_the_host_waits_need_no_second_thread(tre
     assert other[3]["result"]["isError"]
     assert other_server._threads >= 2
     assert server._running == other_server._running == {}
+
+
+def all_at_once(tree, sent):
+    """Return the answers to bytes that are all sent before an answer is read, grouped by write, and the server."""
+    in_end, in_start = os.pipe()
+    out_end, out_start = os.pipe()
+    os.write(in_start, sent)
+    os.close(in_start)
+    server = stdio.StdioServer(Service(Workspace(tree), ("claude",)), in_end, out_start)
+    found = []
+    write = server._stream.write
+
+    def noted(pieces):
+        found.append([json.loads(line) for line in b"".join(pieces).splitlines()])
+        return write(pieces)
+
+    server._stream.write = noted
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    with os.fdopen(out_end, "rb") as answers:
+        for line in answers:
+            if json.loads(line)["id"] == "last":
+                break
+        thread.join()
+    os.close(out_start)
+    os.close(in_end)
+    return found, server
+
+
+def as_lines(*messages):
+    return b"".join([json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n" for message in messages])
+
+
+@pytest.mark.skipif(_native.read_small is None, reason="without the accelerator every call has a thread")
+def test_calls_for_small_texts_that_are_sent_at_once_are_answered_in_order_by_one_thread(tree):
+    (tree / "small.txt").write_text("hello\n" * 500)
+    calls = [read_call(number, tree / "small.txt") for number in range(99)]
+
+    writes, server = all_at_once(tree, as_lines(START, *calls, read_call("last", tree / "small.txt")) + b"\n \n")
+    answers = [answer for written in writes for answer in written]
+
+    assert [answer["id"] for answer in answers] == ["start", *range(99), "last"]
+    assert len({json.dumps(answer["result"]) for answer in answers[1:]}) == 1
+    assert server._threads == 1
+    assert len(writes) < len(answers) / 4
+    assert all(len(json.dumps(written)) < 2 * stdio.MAX_UNSENT_BYTES for written in writes)
+
+
+@pytest.mark.skipif(_native.read_small is None, reason="without the accelerator every call has a thread")
+def test_an_answer_does_not_wait_for_what_comes_after_blank_lines_half_lines_and_other_calls(tree):
+    (tree / "small.txt").write_text("hello\n")
+    (tree / "invalid.txt").write_bytes(b"\xff\n")
+    first = read_call(1, tree / "small.txt")
+    for rest in (
+        b"\n\n  \n",
+        as_lines(read_call(2, tree / "small.txt"))[:-10],
+        as_lines({"method": "notifications/initialized"}),
+    ):
+        in_end, in_start = os.pipe()
+        out_end, out_start = os.pipe()
+        server = stdio.StdioServer(Service(Workspace(tree), ("claude",)), in_end, out_start)
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        os.write(in_start, as_lines(START, first) + rest)
+        with os.fdopen(out_end, "rb") as answers:
+            assert [json.loads(answers.readline())["id"] for _ in range(2)] == ["start", 1]  # hangs otherwise
+            os.close(in_start)
+            thread.join()
+            os.close(out_start)
+        os.close(in_end)
+
+    calls = [first, read_call(2, tree / "invalid.txt"), read_call("last", tree / "small.txt")]
+    writes, _ = all_at_once(tree, as_lines(START, *calls))
+    assert sorted([str(answer["id"]) for written in writes for answer in written]) == ["1", "2", "last", "start"]
+
+
+@pytest.mark.skipif(_native.read_small is None, reason="without the accelerator every call has a thread")
+def test_no_call_is_answered_by_the_reading_thread_while_another_runs(tree):
+    """The reading thread could wait there for a host that does not read, and could not cancel the other call."""
+    (tree / "small.txt").write_text("hello\n")
+    server = stdio.StdioServer(Service(Workspace(tree), ("claude",)), -1, -1)
+    server._session.version = "2025-06-18"
+    line = as_lines(read_call(1, tree / "small.txt"))
+
+    assert server._receive(line) is None
+    assert len(server._unsent) > 0
+    server._unsent.clear()
+    for name in ("_busy", "_blocked"):
+        setattr(server, name, 1)
+        assert [request.request_id for request in server._receive(line).requests] == [1]
+        assert server._unsent == []
+        setattr(server, name, 0)
+
+
+@pytest.mark.parametrize("version", [None, *VERSIONS])
+@pytest.mark.parametrize("dialect", ["codex", "workspace", "forge", "claude", "native"])
+def test_an_answer_in_one_step_is_the_ordinary_answer(tree, dialect, version):
+    (tree / "small.txt").write_text("hello\nworld\n" * 50)
+    service = Service(Workspace(tree), (dialect,))
+    name, schema = service._listed[0][0], service._listed[0][1].spec.input_schema["properties"]
+    key = next(key for key in ("file_path", "path", "files") if key in schema)
+    quick, ordinary = Session(service), Session(service)
+    for wanted in ("small.txt", "blob.bin", "none"):
+        params = {"name": name, "arguments": {key: str(tree / wanted)}}
+        if version == VERSIONS[-1]:
+            params["_meta"] = ENVELOPE
+        elif version is not None:
+            quick.version = ordinary.version = version
+            params["_meta"] = {"progressToken": 1}
+        found = quick.answer_small(params)
+
+        if version is None or wanted != "small.txt" or _native.read_small is None:
+            assert found is None
+        else:
+            assert found == ordinary.answer("tools/call", params, CallContext())
+
+
+def test_a_call_keeps_its_memory_until_its_answer_is_sent(tree):
+    (tree / "control.txt").write_bytes(b"\x15" * 100_000)
+    in_end, in_start = os.pipe()
+    out_end, out_start = os.pipe()
+    call = {"name": "read_file", "arguments": {"path": "control.txt"}}
+    os.write(in_start, as_lines(START, {"id": "last", "method": "tools/call", "params": call}))
+    os.close(in_start)
+    server = stdio.StdioServer(Service(Workspace(tree), ("workspace",)), in_end, out_start)
+    sizes, contexts = [], []
+    dispatch, write = server._dispatch, server._stream.write
+
+    def noted(value):
+        answer, request = dispatch(value)
+        if request is not None:
+            contexts.append(request.context)
+        return answer, request
+
+    def weighed(pieces):
+        sizes.append(sum([context.charged_bytes for context in contexts]))
+        return write(pieces)
+
+    server._dispatch, server._stream.write = noted, weighed
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    with os.fdopen(out_end, "rb") as answers:
+        found = [json.loads(answers.readline()) for _ in range(2)]
+        thread.join()
+    os.close(out_start)
+    os.close(in_end)
+
+    assert not found[1]["result"]["isError"]
+    assert sizes[0] == 0
+    assert sizes[1] > 32 * 100_000  # the escapes are paid for, as over HTTP
+    assert [context.charged_bytes for context in contexts] == [0]
+
+
+def test_the_answers_to_a_batch_have_a_limit_together(tree, monkeypatch):
+    monkeypatch.setattr(stdio, "MAX_BATCH_BYTES", 3000)
+    (tree / "lines.txt").write_bytes(b"\xff" + b"x" * 998 + b"\n")
+    server = stdio.StdioServer(Service(Workspace(tree), ("claude",)), -1, -1)
+    server._session.version = "2025-03-26"
+    written = []
+    server._stream.write = lambda pieces: written.append(b"".join(pieces)) or True
+    batch = [{"jsonrpc": "2.0", **read_call(number, tree / "lines.txt")} for number in range(6)]
+
+    server._run_safely(server._receive(json.dumps(batch).encode()), server._run_job)
+    (answers,) = [json.loads(line) for line in written]
+
+    assert [answer["id"] for answer in answers] == list(range(6))
+    assert ["result" in answer for answer in answers] == [True] * 3 + [False] * 3
+    assert "send this request again" in answers[-1]["error"]["message"]
+    assert server._running == {}

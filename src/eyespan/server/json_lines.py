@@ -111,32 +111,43 @@ def dumps(value: Any) -> list[bytes]:
     return pieces
 
 
-_NO_TEXT = '"text":""'
-
-
 def _dump_text_answer(value: Any) -> list[bytes] | None:
     """Return the pieces of an answer whose content is one long text, the most frequent one; None for any other value.
 
-    The C encoder writes the answer without the text, and the accelerator quotes the text.
+    The accelerator quotes the text, and the C encoder writes what follows it.
     """
     if _write_whole is None or _native.quote is None or type(value) is not dict:
         return None
     result: Any = value.get("result")
-    content = result.get("content") if type(result) is dict else None
-    if type(content) is not list or len(content) != 1 or type(content[0]) is not dict:
+    if type(result) is not dict or next(iter(result), None) != "content" or list(value) != _ANSWER_KEYS:
         return None
-    text = content[0].get("text")
+    content, request_id = result["content"], value["id"]
+    if type(content) is not list or len(content) != 1 or type(content[0]) is not dict or len(result) < 2:
+        return None
+    if list(content[0]) != _TEXT_KEYS or content[0]["type"] != "text" or value["jsonrpc"] != "2.0":
+        return None
+    text = content[0]["text"]
     quoted = _native.quote(text) if type(text) is str and len(text) >= BIG_CHARS else None
-    if quoted is None or next(iter(result)) != "content" or list(value) != ["jsonrpc", "id", "result"]:
+    if quoted is None:
         return None
-    rest = {**value, "result": {**result, "content": [{**content[0], "text": ""}]}}
+    if type(request_id) is int:
+        shown = int.__repr__(request_id)
+    elif type(request_id) is str:
+        shown = _quote(request_id)
+    else:
+        return None
+    rest = result.copy()
+    del rest["content"]
     try:
         line = "".join(_write_whole(rest, 0))
-        # Nothing but the text stands before it in this form: within a string every quote has a backslash before it.
-        at = line.index(_NO_TEXT) + len(_NO_TEXT) - 2
-        return [line[:at].encode(), quoted, line[at + 2 :].encode()]
+        start = f'{{"jsonrpc":"2.0","id":{shown},"result":{{"content":[{{"type":"text","text":'
+        return [start.encode(), quoted, f"}}],{line[1:]}}}".encode()]
     except (TypeError, ValueError, RecursionError):
         return None
+
+
+_ANSWER_KEYS = ["jsonrpc", "id", "result"]
+_TEXT_KEYS = ["type", "text"]
 
 
 def base64(data: bytes | bytearray) -> bytes:

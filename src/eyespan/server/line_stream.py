@@ -26,9 +26,10 @@ class LineStream:
         self._in = fd_in
         self._out = fd_out
         self._writing = allocate_lock()
-        self._buffer = bytearray()
-        self._searched = 0
-        """The bytes at the start of the buffer that hold no line end."""
+        self._lines: list[bytes] = []
+        """The lines that have been received, the last one first; none of them is blank."""
+        self._start = bytearray()
+        """The start of the line after them."""
 
     @property
     def is_broken(self) -> bool:
@@ -36,53 +37,57 @@ class LineStream:
         return self._out < 0
 
     @property
-    def has_more(self) -> bool:
-        """True if bytes after the last line have been received."""
-        return bool(self._buffer)
+    def has_line(self) -> bool:
+        """True if `read_line` returns a line that has been received, without waiting."""
+        return bool(self._lines)
 
     def read_line(self) -> bytes | None:
         """Return the next line that is not blank, or None at the end. Raises: LineTooLong."""
-        buffer = self._buffer
-        while True:
-            end = buffer.find(b"\n", self._searched)
-            if end >= 0:
-                line = bytes(buffer[:end])
-                del buffer[: end + 1]
-                self._searched = 0
-                if line.strip():
-                    return line
-                continue
-            self._searched = len(buffer)
-            if len(buffer) > MAX_LINE_BYTES:
-                self._skip_line()
-                raise LineTooLong
+        while not self._lines:
             block = self._read_block()
-            if block:
-                buffer += block
-                continue
-            line = bytes(buffer)
-            buffer.clear()
-            self._searched = 0
-            return line if line.strip() else None
+            if not block:
+                line = bytes(self._start)
+                self._start.clear()
+                return line if line.strip() else None
+            self._take_block(block)
+        return self._lines.pop()
+
+    def _take_block(self, block: bytes) -> None:
+        """Divide a block, and what has been received before it, into lines. Raises: LineTooLong."""
+        if self._start or not block.endswith(b"\n"):
+            self._start += block
+            if b"\n" not in block:
+                if len(self._start) > MAX_LINE_BYTES:
+                    self._skip_line()
+                    raise LineTooLong
+                return
+            end = self._start.rindex(b"\n") + 1
+            block = bytes(self._start[:end])
+            del self._start[:end]
+        self._lines = [line for line in block.split(b"\n") if line and not line.isspace()]
+        self._lines.reverse()
 
     def write_line(self, pieces: list[bytes]) -> bool:
         """Write the pieces and a line end. Returns False if this write found the stream broken."""
+        return self.write([*pieces, b"\n"])
+
+    def write(self, pieces: list[bytes]) -> bool:
+        """Write pieces of whole lines. Returns False if this write found the stream broken."""
         with self._writing:
             if not self.is_broken:
                 try:
-                    _write_all(self._out, [*pieces, b"\n"])
+                    _write_all(self._out, pieces)
                 except OSError:
                     self._out = -1
                     return False
         return True
 
     def _skip_line(self) -> None:
-        self._buffer.clear()
-        self._searched = 0
+        self._start.clear()
         while block := self._read_block():
             end = block.find(b"\n")
             if end >= 0:
-                self._buffer += block[end + 1 :]
+                self._take_block(block[end:])
                 break
 
     def _read_block(self) -> bytes:

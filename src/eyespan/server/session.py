@@ -68,6 +68,16 @@ class Session:
             raise RpcError(INVALID_PARAMS, f"send initialize first, or {VERSION_KEY} in params._meta")
         return self.service.handler(method)(params, self.caller, context)
 
+    def answer_small(self, params: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the result of a `tools/call` that never blocks, see `Service.answer_small`; None for `answer`."""
+        meta = params.get("_meta")
+        if not isinstance(meta, dict) or VERSION_KEY not in meta:
+            return None if self.version is None else self.service.answer_small(params)
+        if CAPABILITIES_KEY not in meta or meta[VERSION_KEY] not in MODERN_VERSIONS:
+            return None
+        result = self.service.answer_small(params)
+        return None if result is None else _as_modern(result, "tools/call")
+
     def named(self, text: str) -> str:
         """Return the name of a client of this session's holder. Transports with several holders replace this."""
         return text
@@ -120,8 +130,13 @@ class Session:
                 raise
         else:
             raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
-        result["resultType"] = "complete"
-        if method in TTL_MS:
-            result |= {"ttlMs": TTL_MS[method], "cacheScope": "private"}
-        result["_meta"] = {**result.get("_meta", {}), SERVER_KEY: server_info()}
-        return result
+        return _as_modern(result, method)
+
+
+def _as_modern(result: dict[str, Any], method: str) -> dict[str, Any]:
+    """Add to a result what the revisions without a handshake have."""
+    result["resultType"] = "complete"
+    if method in TTL_MS:
+        result |= {"ttlMs": TTL_MS[method], "cacheScope": "private"}
+    result["_meta"] = {**result.get("_meta", {}), SERVER_KEY: server_info()}
+    return result

@@ -2,8 +2,9 @@
 
 The thread that reads a request also answers it; before it starts, it lets the next thread read. So a slow read blocks
 neither a ping nor its own cancellation, an answer never waits for a thread to wake up, and a second thread exists only
-after the first call. A call for a small text, on which the host waits, is answered before anything else is read: two
-threads that take turns cost more than such a call.
+after the first call. A call for a small text is answered by the thread that reads, before anything else is read: two
+threads that take turns cost more than such a call. Only a step that never blocks is taken there (`Guard.read_small`),
+and only while no other call runs. Answers to requests that were received together are written together.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ MAX_THREADS = 9
 """One that reads messages and eight that read files."""
 MAX_WAITING = 256
 """Calls that wait for one of the threads; further calls are refused."""
+MAX_BATCH_BYTES = 16 << 20
+"""The size of all answers to a batch after which its other requests are refused."""
+MAX_UNSENT_BYTES = 64 << 10
+"""Answers of this size are written, though more requests have been received."""
 
 
 def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
@@ -91,6 +96,11 @@ class Job:
         self.requests = requests
         self.is_batch = is_batch
 
+    def release(self) -> None:
+        """Return the memory of the answers: they were sent, or there are none."""
+        for request in self.requests:
+            request.context.release()
+
 
 class StdioServer:
     """One connection over two descriptors."""
@@ -117,6 +127,9 @@ class StdioServer:
         self._narrow = narrow
         self._roots_asked = 0
         """Requests for the client's directories. The last one counts."""
+        self._unsent: list[bytes] = []
+        """Answers to requests after which others had been received. Only the thread that reads has access."""
+        self._unsent_bytes = 0
         self._waiting: list[Job] = []
         self._running: dict[str | int, CallContext] = {}
         self._ended = False
@@ -173,6 +186,10 @@ class StdioServer:
                 self._ended = True
                 break
             job = self._receive(line)
+            if self._unsent and (
+                job is not None or not self._stream.has_line or self._unsent_bytes >= MAX_UNSENT_BYTES
+            ):
+                self._send_unsent()
             if job is None:
                 continue
             with self._counting:
@@ -197,7 +214,9 @@ class StdioServer:
         except WouldBlock:
             # A thread of its own: reads that wait for a file system must not keep other reads waiting. The guard
             # limits their number (`guard.blocking`).
+            job.release()
             for request in job.requests:
+                request.context.is_held = True
                 request.context.may_block = True
             with self._counting:
                 self._blocked += 1
@@ -226,6 +245,7 @@ class StdioServer:
             self._running.pop(request.request_id, None)
             if not request.context.cancelled:
                 answers.append(error_answer(request.request_id, failure))
+        job.release()
         try:
             self._send_answers(answers, job.is_batch)
         except Exception as error:
@@ -242,29 +262,36 @@ class StdioServer:
             return None
         if isinstance(message, list):
             return self._receive_batch(message)
-        answer, request = self._dispatch(message)
-        is_call = request is not None and request.message.method == "tools/call"
-        if request is not None and is_call and self._is_awaited() and self._answer_briefly(request):
+        if not self._busy and not self._blocked and self._answer_small(message):
             return None
+        answer, request = self._dispatch(message)
         if answer is not None:
             self._send(answer)
         return None if request is None else Job([request], is_batch=False)
 
-    def _is_awaited(self) -> bool:
-        """Return True if the host has sent nothing else, so that it probably waits for the answer."""
-        return not self._busy and not self._stream.has_more
-
-    def _answer_briefly(self, request: Request) -> bool:
-        """Answer a request here if that takes no longer than to pass it to another thread. Returns False if it may."""
-        request.context.is_brief = True
-        try:
-            line = json_lines.dumps(self._answer(request))
-        except (WouldBlock, Exception):  # whatever happened, a job reports it and the thread goes on
-            request.context.is_brief = False
+    def _answer_small(self, message: Any) -> bool:
+        """Answer a call for a small text. Returns False for any other message; the ordinary steps then start over."""
+        if type(message) is not dict or message.get("method") != "tools/call" or message.get("jsonrpc") != "2.0":
             return False
-        self._running.pop(request.request_id, None)
-        self._write(line)
+        request_id, params = message.get("id"), message.get("params")
+        if type(params) is not dict or not protocol.is_request_id(request_id):
+            return False
+        try:
+            result = self._session.answer_small(params)
+            if result is None:
+                return False
+            pieces = json_lines.dumps({"jsonrpc": "2.0", "id": request_id, "result": result})
+        except Exception:  # no memory, or a bug: a job reports it and the thread goes on
+            return False
+        pieces.append(b"\n")
+        self._unsent += pieces
+        self._unsent_bytes += sum(map(len, pieces))
         return True
+
+    def _send_unsent(self) -> None:
+        pieces, self._unsent, self._unsent_bytes = self._unsent, [], 0
+        if not self._stream.write(pieces):
+            self._cancel_all()
 
     def _receive_batch(self, values: list[Any]) -> Job | None:
         if self._session.version != protocol.BATCH_VERSION or not values:
@@ -301,6 +328,7 @@ class StdioServer:
         context = CallContext(self._timeout_seconds, self._on_progress(params), may_block=False)
         request = Request(request_id, message, context)
         if message.method in protocol.READING_METHODS:
+            context.is_held = True  # until the answer is sent
             self._running[request_id] = context
             return None, request
         return self._answer(request), None
@@ -328,14 +356,44 @@ class StdioServer:
 
     def _answer_job(self, job: Job) -> None:
         """Answer the requests of a job, except those that were cancelled. Raises: WouldBlock."""
-        answers = []
+        if job.is_batch:
+            self._answer_batch(job)
+            return
+        (request,) = job.requests
+        answer = self._answer_unless_cancelled(request)
+        if answer is not None:
+            self._send(answer)
+        job.release()
+
+    def _answer_batch(self, job: Job) -> None:
+        """Answer a batch. Each answer is written as JSON before the next is made, which may need the same memory."""
+        pieces: list[bytes] = []
+        size_bytes = 0
         for request in job.requests:
-            answer = None if request.context.cancelled else self._answer(request)
-            if self._running.get(request.request_id) is request.context:
+            if size_bytes < MAX_BATCH_BYTES:
+                answer = self._answer_unless_cancelled(request)
+            else:
                 self._running.pop(request.request_id, None)
-            if answer is not None and not request.context.cancelled:
-                answers.append(answer)
-        self._send_answers(answers, job.is_batch)
+                text = f"The answers to this batch have more than {MAX_BATCH_BYTES >> 20} MB; send this request again"
+                answer = error_answer(request.request_id, RpcError(protocol.BUSY, text))
+            if answer is not None:
+                pieces.append(b"," if pieces else b"[")
+                written = json_lines.dumps(answer)
+                size_bytes += sum(map(len, written))
+                pieces += written
+            answer = None
+            request.context.release()
+        if pieces:
+            pieces.append(b"]")
+            self._write(pieces)
+
+    def _answer_unless_cancelled(self, request: Request) -> dict[str, Any] | None:
+        """Return the answer to a request, or None if it was cancelled. Raises: WouldBlock."""
+        context = request.context
+        answer = None if context.cancelled else self._answer(request)
+        if self._running.get(request.request_id) is context:
+            self._running.pop(request.request_id, None)
+        return None if context.cancelled else answer
 
     def _answer(self, request: Request) -> dict[str, Any]:
         return messages.answer(self._session, request.message, request.context)
