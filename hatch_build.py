@@ -21,7 +21,9 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOM = Path("src", "eyespan", "_native")
-MODULE = "_fast.abi3.so"
+IS_FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+MODULE = f"_fast{sysconfig.get_config_var('EXT_SUFFIX')}" if IS_FREE_THREADED else "_fast.abi3.so"
+"""A free-threaded Python before 3.15 loads only modules that were compiled for its own version."""
 
 
 class AcceleratorHook(BuildHookInterface):  # type: ignore[type-arg]
@@ -34,7 +36,7 @@ class AcceleratorHook(BuildHookInterface):  # type: ignore[type-arg]
             return
         build_data["artifacts"].append((ROOM / MODULE).as_posix())
         build_data["pure_python"] = False
-        build_data["tag"] = f"cp311-abi3-{platform_tag()}"
+        build_data["tag"] = f"{abi_tag()}-{platform_tag()}"
 
 
 def compile_module(room: Path) -> str:
@@ -46,7 +48,7 @@ def compile_module(room: Path) -> str:
     target.unlink(missing_ok=True)
     if os.environ.get("EYESPAN_PURE") == "1":
         return "EYESPAN_PURE is set"
-    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+    if sys.implementation.name != "cpython":
         return "this Python does not load abi3 modules"
     compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
     if shutil.which(compiler[0]) is None:
@@ -67,6 +69,14 @@ def compile_module(room: Path) -> str:
     finally:
         made.unlink(missing_ok=True)
     return ""
+
+
+def abi_tag() -> str:
+    """The versions of Python that load the module, as wheel tags spell them."""
+    if not IS_FREE_THREADED:
+        return "cp311-abi3"
+    version = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    return f"{version}-{version}t"
 
 
 def platform_tag() -> str:

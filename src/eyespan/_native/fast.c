@@ -5,7 +5,10 @@
  * that is not a dict) are passed to the Python twin.
  */
 #define PY_SSIZE_T_CLEAN
+#include <pyconfig.h>
+#ifndef Py_GIL_DISABLED /* free-threaded Python has no stable ABI before 3.15 */
 #define Py_LIMITED_API 0x030b0000
+#endif
 #ifndef _FILE_OFFSET_BITS
 #define _FILE_OFFSET_BITS 64
 #endif
@@ -54,26 +57,34 @@ static const int64_t TWO_THREADS_ABOVE = 4 << 20; /* starting a thread takes as 
 typedef unsigned char byte;
 
 /* ---- Scratch memory. Fresh pages cost more than the work done in them, so one buffer stays allocated. A call takes it
- * out of `kept`: a second thread, or Python code called in between, finds `kept` empty and allocates its own. `kept` is
- * used under the interpreter lock only. */
+ * out of `kept`: a second thread, or Python code called in between, finds `kept` empty and allocates its own. Threads of
+ * a Python without an interpreter lock may come at the same moment: the second one does not wait, it does without. */
 
 static struct scratch {
     byte *at;
     size_t size;
 } kept;
+static atomic_flag kept_is_busy = ATOMIC_FLAG_INIT;
 
 static struct scratch take_scratch(void) {
-    struct scratch mine = kept;
-    kept.at = NULL;
-    kept.size = 0;
+    struct scratch mine = {NULL, 0};
+    if (!atomic_flag_test_and_set_explicit(&kept_is_busy, memory_order_acquire)) {
+        mine = kept;
+        kept.at = NULL;
+        kept.size = 0;
+        atomic_flag_clear_explicit(&kept_is_busy, memory_order_release);
+    }
     return mine;
 }
 
 static void give_scratch(struct scratch mine) {
-    if (kept.at == NULL && mine.size <= KEEP_AT_MOST)
+    if (mine.size <= KEEP_AT_MOST && !atomic_flag_test_and_set_explicit(&kept_is_busy, memory_order_acquire)) {
+        struct scratch former = kept;
         kept = mine;
-    else
-        free(mine.at);
+        mine = former; /* of a call in between, or nothing */
+        atomic_flag_clear_explicit(&kept_is_busy, memory_order_release);
+    }
+    free(mine.at);
 }
 
 static int grow_scratch(struct scratch *mine, size_t size) {
@@ -344,14 +355,19 @@ static enum outcome tell_total(char *note, size_t size, PyObject *totals, long l
         PyObject *key = PyLong_FromLongLong(number);
         if (key == NULL)
             return FAILED;
-        PyObject *value = PyDict_GetItemWithError(totals, key);
+        PyObject *value = PyObject_GetItem(totals, key); /* a reference of our own: another thread may change the dict */
         Py_DECREF(key);
-        if (value == NULL && PyErr_Occurred())
-            return FAILED;
-        if (value != NULL) {
-            if (!PyLong_CheckExact(value))
+        if (value == NULL) {
+            if (!PyErr_ExceptionMatches(PyExc_KeyError))
+                return FAILED;
+            PyErr_Clear();
+        } else {
+            int is_mine = PyLong_CheckExact(value);
+            if (is_mine)
+                total = PyLong_AsSsize_t(value);
+            Py_DECREF(value);
+            if (!is_mine)
                 return NOT_MINE;
-            total = PyLong_AsSsize_t(value);
             if (total == -1 && PyErr_Occurred()) {
                 PyErr_Clear();
                 return NOT_MINE;
@@ -1503,6 +1519,9 @@ static void free_module(void *module) { clear_module(module); }
 
 static PyModuleDef_Slot slots[] = {
     {Py_mod_exec, (void *)fill_module},
+#ifdef Py_GIL_DISABLED /* nothing but `kept` is shared, and what is borrowed is immutable */
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
     {0, NULL},
 };
 

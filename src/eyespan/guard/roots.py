@@ -81,8 +81,8 @@ class Root:
     def __del__(self) -> None:
         try:
             self._release()
-        except (AttributeError, OSError):
-            pass  # never opened, or the interpreter is shutting down
+        except (AttributeError, OSError, TypeError):
+            pass  # never opened, or the interpreter is shutting down and the names of this module are None
 
     def __copy__(self, _memo: object = None) -> Root:
         """Return the same root. Frameworks copy their arguments; a second owner would close the descriptor twice."""
