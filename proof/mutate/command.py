@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 
 from proof.mutate.checkout import Checkout
+from proof.mutate.defect import Defect
 from proof.mutate.defects import DEFECTS
 
 
@@ -17,6 +21,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--only", nargs="*", help="words of the names of the defects to insert")
     parser.add_argument("--whole", action="store_true", help="run the whole suite where the expected tests pass")
     parser.add_argument("--list", action="store_true", help="only check that every text is found exactly once")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="copies of the checkout, one per core")
     given = parser.parse_args(argv)
     problems = [problem for defect in DEFECTS if (problem := defect.problem())]
     for problem in problems:
@@ -25,17 +30,37 @@ def main(argv: list[str] | None = None) -> int:
         print(f"{len(DEFECTS)} defects")
         return 1 if problems else 0
     chosen = [defect for defect in DEFECTS if not given.only or any(word in defect.name for word in given.only)]
-    survivors = 0
-    print("| defect | file | verdict | by |\n|---|---|---|---|")
     with tempfile.TemporaryDirectory(prefix="eyespan-mutate-") as made:
-        checkout = Checkout(Path(made).resolve())
-        for defect in chosen:
-            started = time.monotonic()
+        checkouts = [Checkout(Path(made).resolve() / str(number)) for number in range(given.jobs)]
+        return _report(chosen, checkouts, is_whole=given.whole)
+
+
+def _report(chosen: list[Defect], checkouts: list[Checkout], *, is_whole: bool) -> int:
+    """Insert the defects, print the table, and return the exit status."""
+    free: SimpleQueue[Checkout] = SimpleQueue()
+    for checkout in checkouts:
+        free.put(checkout)
+
+    def first_failure(defect: Defect) -> str | None:
+        started = time.monotonic()
+        checkout = free.get()
+        try:
             by = checkout.first_failure(defect)
-            if by is None and given.whole and not defect.equivalent:
+            if by is None and is_whole and not defect.equivalent:
                 by = checkout.first_failure(defect._replace(tests="tests"))
+            return by
+        finally:
+            free.put(checkout)
+            print(f"{time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+
+    survivors = 0
+    failed: set[str] = set()
+    print("| defect | file | verdict | by |\n|---|---|---|---|")
+    with ThreadPoolExecutor(len(checkouts)) as threads:
+        for defect, by in zip(chosen, threads.map(first_failure, chosen), strict=True):
             if by is not None:
                 verdict = "caught"
+                failed.update([by] if by.startswith("tests/") else ())
             elif defect.equivalent:
                 verdict, by = "changes nothing", defect.equivalent
             else:
@@ -43,6 +68,8 @@ def main(argv: list[str] | None = None) -> int:
                 survivors += 1
             by = by.replace("|", "\\|").replace("\n", " ")
             print(f"| {defect.name} | {defect.file.removeprefix('src/eyespan/')} | {verdict} | {by} |", flush=True)
-            print(f"{time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
     print(f"\n{len(chosen)} defects, {survivors} survived")
-    return 1 if survivors else 0
+    without_defect = checkouts[0].failures(sorted(failed)) if failed else []
+    for test in without_defect:
+        print(f"fails without a defect too: {test}")
+    return 1 if survivors or without_defect else 0
