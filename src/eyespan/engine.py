@@ -266,12 +266,8 @@ class Engine:
             if opened.kind.log_suffix and source.is_file:
                 opened.beside = lambda suffix: guard.open(request.path + suffix, lexical=request.lexical, follow=False)
             return opened
-        except ReadError as error:
-            error.path, error.relative = source.asked, source.path
-            source.close()
-            raise
-        except BaseException:
-            source.close()
+        except BaseException as error:
+            _close_failed(source, error)
             raise
 
     def _source(self, guard: Guard, request: ReadRequest, context: CallContext) -> Source:
@@ -302,12 +298,8 @@ class Engine:
                 decode="compressed" in documents,
                 decode_archives="archive" in documents,
             )
-        except ReadError as error:
-            error.path, error.relative = source.asked, source.path
-            source.close()
-            raise
-        except BaseException:
-            source.close()
+        except BaseException as error:
+            _close_failed(source, error)
             raise
 
     def _wait(self, path: str, context: CallContext, work: Callable[[Guard, CallContext], T]) -> T:
@@ -359,6 +351,13 @@ def _by_either_name(path: str, act: Callable[[str], T]) -> T:
             return act(path)
         except (NotFound, OutsideRoot):
             raise error from None
+
+
+def _close_failed(source: Source, error: BaseException) -> None:
+    """Close a source that cannot be used, and add its file to the error."""
+    if isinstance(error, ReadError):
+        error.path, error.relative = source.asked, source.path
+    source.close()
 
 
 class _Loading:
