@@ -6,6 +6,7 @@ import pytest
 
 from eyespan import Workspace
 
+from .bucket_server import BucketServer
 from .range_server import RangeServer
 from .stores import REAL, STORES
 
@@ -61,3 +62,16 @@ def store(servers, request):
 @pytest.fixture(params=REAL)
 def real_store(servers, request):
     yield from in_environment(servers, request.param)
+
+
+@pytest.fixture(scope="module", params=["web", "s3", "gs", "az"])
+def place(request):
+    """Our own server of one scheme and the root that leads to it, while the environment names it."""
+    server = RangeServer() if request.param == "web" else BucketServer(request.param)
+    with pytest.MonkeyPatch.context() as patch:
+        if isinstance(server, BucketServer):
+            pytest.importorskip("obstore", reason="obstore is not installed")
+            for name, value in server.environment.items():
+                patch.setenv(name, value)
+        yield server, server.root if isinstance(server, BucketServer) else server.url
+    server.close()

@@ -12,9 +12,6 @@ from eyespan import Workspace
 from eyespan.guard.remote import bucket, web
 from tests.sizes import examples
 
-from .bucket_server import BucketServer
-from .range_server import RangeServer
-
 pytest.importorskip("obstore", reason="obstore is not installed")
 
 SECONDS = 0.25
@@ -150,19 +147,6 @@ def short_waits(monkeypatch):
     for module in (web, bucket):
         monkeypatch.setattr(module, "REQUEST_SECONDS", SECONDS)
         monkeypatch.setattr(module, "FIRST_PAUSE_SECONDS", 0.001)
-
-
-@pytest.fixture(scope="module", params=["web", "s3", "gs", "az"])
-def place(request):
-    """A server and the root that leads to it."""
-    server = RangeServer() if request.param == "web" else BucketServer(request.param)
-    patch = pytest.MonkeyPatch()
-    if isinstance(server, BucketServer):
-        for name, value in server.environment.items():
-            patch.setenv(name, value)
-    yield server, server.root if isinstance(server, BucketServer) else server.url
-    server.close()
-    patch.undo()
 
 
 def read(place, schedule):

@@ -15,6 +15,7 @@ import pytest
 from eyespan import Workspace
 from eyespan.guard.remote import bucket, web
 from eyespan.guard.remote.endpoints import endpoints_of
+from eyespan.guard.remote.relay import MAX_BODY_BYTES
 
 from .bucket_server import BUCKET, BucketServer
 from .range_server import RangeServer, status
@@ -37,7 +38,7 @@ OPERATIONS = {
     "describe": lambda workspace: tool_named(workspace, "get_file_info").call({"path": "/data/a.txt"}),
     "export": lambda workspace: list(workspace.read_many(["."])),
 }
-PLACES = ("s3", "gs", "az", "web")
+FILES = {"a.txt": b"mine\n", "d/b.txt": b"x\n", "big.txt": b"a line of a large file\n" * 40_000}
 
 
 @pytest.fixture(autouse=True)
@@ -54,22 +55,10 @@ def other():
     server.close()
 
 
-@pytest.fixture(scope="module", params=PLACES)
-def place(request):
-    """A server, and the address of the root that leads to it."""
-    server = RangeServer() if request.param == "web" else BucketServer(request.param)
-    server.files = {"a.txt": b"mine\n", "d/b.txt": b"x\n", "big.txt": b"a line of a large file\n" * 40_000}
-    patch = pytest.MonkeyPatch()
-    if isinstance(server, BucketServer):
-        for name, value in server.environment.items():
-            patch.setenv(name, value)
-    yield server, server.root if isinstance(server, BucketServer) else server.url
-    server.close()
-    patch.undo()
-
-
 def run(place, operation):
-    with Workspace(f"/data={place[1]}", deadline_seconds=10) as workspace:
+    server, root = place
+    server.files = FILES
+    with Workspace(f"/data={root}", deadline_seconds=10) as workspace:
         return OPERATIONS[operation](workspace)
 
 
@@ -174,6 +163,32 @@ def test_a_relay_serves_one_store_and_only_who_knows_its_password(relay, other):
     assert ask(relay, "169.254.169.254:80", "CONNECT") == 403
     assert ask(relay, "/a.txt") == 403
     assert other.connections == before
+
+
+def test_a_relay_passes_its_password_on_to_no_store(relay):
+    relay, store = relay
+    seen = []
+    store.faults = [lambda handler: (seen.append(dict(handler.headers)), store.answer(handler))]
+
+    assert ask(relay, f"{store.environment['GOOGLE_BASE_URL']}/{BUCKET}/a.txt") == 200
+    assert [name for headers in seen for name in headers if name.lower().startswith("proxy")] == []
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize(("size_bytes", "answer"), [(MAX_BODY_BYTES, b"HTTP/1.1 200"), (MAX_BODY_BYTES + 1, b"")])
+def test_a_relay_takes_no_large_body(relay, size_bytes, answer):
+    relay, store = relay
+    word = base64.b64encode(relay.start().partition("//")[2].partition("@")[0].encode()).decode()
+    lines = [
+        f"GET {store.environment['GOOGLE_BASE_URL']}/{BUCKET}/a.txt HTTP/1.1",
+        f"Proxy-Authorization: Basic {word}",
+        f"Content-Length: {size_bytes}",
+    ]
+    with socket.create_connection(("127.0.0.1", relay.open()), 30) as link:
+        link.sendall("\r\n".join([*lines, "", ""]).encode())
+        link.shutdown(socket.SHUT_WR)  # the end of the body
+
+        assert link.recv(12) == answer
 
 
 def test_a_relay_ends_with_its_workspace(monkeypatch):
