@@ -23,7 +23,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def unchanged_limits():
-    """Fail a test that leaves a limit of memory behind: a later one could start no threads, far from the cause."""
+    """Fail a test that does not lift its limit of memory: a later one could start no threads, far from the cause."""
     try:
         import resource
     except ImportError:  # not on Windows

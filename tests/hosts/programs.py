@@ -25,3 +25,19 @@ def run(arguments, project, home, **environment):
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     return done.stdout
+
+
+def run_claude_code(options, project, home, model):
+    """Ask Claude Code to read files, with a fake model and the servers of `home`/mcp.json alone."""
+    ours = ["--mcp-config", f"{home}/mcp.json", "--strict-mcp-config"]
+    out = run(
+        ["claude", "-p", "read them", *ours, *options],
+        project,
+        home,
+        CLAUDE_CONFIG_DIR=f"{home}/config",
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
+        ANTHROPIC_BASE_URL=model.url,
+        ANTHROPIC_API_KEY="dummy",
+        IS_SANDBOX="1",
+    )
+    assert out.strip() == "done"

@@ -22,7 +22,7 @@ from eyespan import ImageContent, TextContent, Workspace
 from eyespan.hosts import to_mcp
 
 from .fakes import Call, FakeAnthropic, FakeOpenAI
-from .programs import BIN, run
+from .programs import BIN, run, run_claude_code
 
 if not BIN:
     pytest.skip("hundreds of megabytes from npm; tools/hosts.sh installs them", allow_module_level=True)
@@ -117,19 +117,8 @@ def claude_code(address, project, tmp_path_factory):
     if address:
         server = {"type": "http", "url": address, "headers": {"Authorization": f"Bearer {TOKEN}"}}
     (home / "mcp.json").write_text(json.dumps({"mcpServers": {"eyespan": server}}))
-    ours = ["--mcp-config", f"{home}/mcp.json", "--strict-mcp-config", "--allowedTools", IN_CLAUDE_CODE]
     with FakeAnthropic([Call(IN_CLAUDE_CODE, {"file_path": f"{project}/{name}"}) for name in FILES]) as model:
-        out = run(
-            ["claude", "-p", "read them", *ours],
-            project,
-            home,
-            CLAUDE_CONFIG_DIR=f"{home}/config",
-            CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
-            ANTHROPIC_BASE_URL=model.url,
-            ANTHROPIC_API_KEY="dummy",
-            IS_SANDBOX="1",
-        )
-    assert out.strip() == "done"
+        run_claude_code(["--allowedTools", IN_CLAUDE_CODE], project, home, model)
     return model
 
 

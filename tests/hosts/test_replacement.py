@@ -15,7 +15,7 @@ from proof.originals.command import install
 from proof.originals.tree import png
 
 from .fakes import Call, FakeAnthropic
-from .programs import BIN, run
+from .programs import BIN, run_claude_code
 
 if not BIN:
     pytest.skip("hundreds of megabytes from npm; tools/hosts.sh installs them", allow_module_level=True)
@@ -69,19 +69,8 @@ def models(servers, project, tmp_path_factory):
             Call(PREFIX + tool, json.loads(json.dumps(arguments).replace("{root}", str(project))))
             for tool, arguments in CALLS
         ]
-        ours = ["--mcp-config", f"{home}/mcp.json", "--strict-mcp-config", "--allowedTools", PREFIX.removesuffix("__")]
         with FakeAnthropic(script) as model:
-            out = run(
-                ["claude", "-p", "read them", *ours],
-                project,
-                home,
-                CLAUDE_CONFIG_DIR=f"{home}/config",
-                CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
-                ANTHROPIC_BASE_URL=model.url,
-                ANTHROPIC_API_KEY="dummy",
-                IS_SANDBOX="1",
-            )
-        assert out.strip() == "done"
+            run_claude_code(["--allowedTools", PREFIX.removesuffix("__")], project, home, model)
         found[name] = model
     return found
 
