@@ -48,11 +48,11 @@ def test_slides_and_paragraphs_must_all_be_there():
 def test_an_image_must_have_its_content_and_size(tmp_path):
     path = tmp_path / "a.png"
     whole = files.photo((1600, 1200))
-    whole.save(path)
+    whole.save(path, compress_level=0)
 
     def shown(picture):
         out = io.BytesIO()
-        picture.save(out, "PNG")
+        picture.save(out, "PNG", compress_level=0)
         return files.picture(out.getvalue(), path, True)
 
     assert shown(whole.resize((1568, 1176))) == "ok"

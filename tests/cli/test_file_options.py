@@ -50,10 +50,11 @@ def stop(*_):
 
 sandboxing.confine = stop
 eyespan.view.server.ViewServer.serve_forever = stop
-for words in json.loads(sys.argv[1]):
+for directory, words in json.loads(sys.argv[1]):
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
+        os.chdir(directory)
         os.dup2(writer, 2)
         os.dup2(os.open(os.devnull, os.O_RDWR), 0)
         os.dup2(0, 1)
@@ -83,33 +84,52 @@ def test_every_option_that_names_a_file_is_tried():
     assert named <= set(WORDS)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="runs the commands in forked processes")
-@pytest.mark.parametrize("option", WORDS, ids=" ".join)
-def test_a_file_that_cannot_be_used_is_one_plain_line(option, tmp_path):
-    (tmp_path / "a.txt").write_text("text\n")
-    (tmp_path / "directory").mkdir()
-    (tmp_path / "directory.jsonl").mkdir()
-    (tmp_path / "not-utf-8.jsonl").write_bytes(b"\xff\n")
-    (tmp_path / "loop.jsonl").symlink_to("loop.jsonl")
-    (tmp_path / "not-utf-8").write_bytes(b"\xff\xfe\x80 = \xe9\n")
-    (tmp_path / "empty").touch()
-    (tmp_path / "loop").symlink_to("loop")
-    (tmp_path / "unreadable").write_text("text\n")
+def make_files(directory):
+    """Make a file for each of `STATES` that is one."""
+    (directory / "a.txt").write_text("text\n")
+    (directory / "directory").mkdir()
+    (directory / "directory.jsonl").mkdir()
+    (directory / "not-utf-8.jsonl").write_bytes(b"\xff\n")
+    (directory / "loop.jsonl").symlink_to("loop.jsonl")
+    (directory / "not-utf-8").write_bytes(b"\xff\xfe\x80 = \xe9\n")
+    (directory / "empty").touch()
+    (directory / "loop").symlink_to("loop")
+    (directory / "unreadable").write_text("text\n")
     for name in ("unreadable", "not-utf-8", "empty"):
-        (tmp_path / name).chmod(0o000 if name == "unreadable" else 0o600)
+        (directory / name).chmod(0o000 if name == "unreadable" else 0o600)
+
+
+def command_lines(option):
+    """Return the command line for each of `STATES`."""
     name = option[1]
     suffix = ".jsonl" if name == "--to" else ""
     prefix = "unix:" if name == "unix:" else ""
     given = [[name, state + suffix] if name.startswith("--") else [prefix + state] for state in STATES]
-    lines = [[*WORDS[option], *more] for more in given]
+    return [[*WORDS[option], *more] for more in given]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """The status and the messages for each option and state, all from one process, in a directory for each option."""
+    if not hasattr(os, "fork"):
+        pytest.skip("runs the commands in forked processes")
+    jobs = []
+    for option in WORDS:
+        directory = tmp_path_factory.mktemp("option")
+        make_files(directory)
+        jobs += [(str(directory), words) for words in command_lines(option)]
     environment = {name: value for name, value in os.environ.items() if name != "EYESPAN_TOKEN"}
-
-    done = subprocess.run(
-        [sys.executable, "-c", RUN, json.dumps(lines)], cwd=tmp_path, capture_output=True, text=True, env=environment
-    )
-
+    command = [sys.executable, "-c", RUN, json.dumps(jobs)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.stderr == ""
-    found = dict(zip(STATES, [json.loads(line) for line in done.stdout.splitlines()], strict=True))
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return dict(zip([(option, state) for option in WORDS for state in STATES], lines, strict=True))
+
+
+@pytest.mark.parametrize("option", WORDS, ids=" ".join)
+def test_a_file_that_cannot_be_used_is_one_plain_line(option, results):
+    found = {state: results[option, state] for state in STATES}
+
     assert {state: text for state, (_, text) in found.items() if ugly(text)} == {}
     assert {status for status, _ in found.values()} <= {0, 1, 2}
     silent = {state for state, (status, text) in found.items() if status and not text.startswith("eyespan")}

@@ -7,6 +7,7 @@ import pytest
 from eyespan import Policy, Workspace
 from eyespan.dialects.native.suggestions import MAX_LOOKUPS
 from eyespan.guard import Guard
+from tests.sizes import size
 
 from .answers import shown
 
@@ -153,7 +154,7 @@ def test_a_hundred_wrong_names_are_answered_with_a_bounded_number_of_lookups(too
 
 def test_nothing_is_listed_for_a_name_that_no_file_can_have(tool, monkeypatch):
     monkeypatch.setattr(Guard, "list_beneath", lambda guard, path: pytest.fail(f"listed {path[:50]}"))
-    reply = tool.call({"files": "é/" * 800_000})
+    reply = tool.call({"files": "é/" * size(short=50_000, long=800_000)})
 
     assert "File name too long" in reply.text
 
