@@ -85,7 +85,7 @@ def lie(file, params):
 
 
 def environment(file, params):
-    return {"names": sorted(os.environ), "files": sorted(_open_files())}, []
+    return {"names": sorted(os.environ), "files": sorted(_open_files()), "directory": os.getcwd()}, []
 
 
 def _open_files():

@@ -61,11 +61,13 @@ def test_a_wrong_configuration_is_refused_with_a_message(text, message, tmp_path
         ("[policy]\nallow = ['*.pem']", "policy.allow works only in a file outside the roots"),
         ("roots = ['/']", "is not inside the workspace"),
         ("roots = ['..']", "is not inside the workspace"),
+        ("roots = ['link']", "is not inside the workspace"),
         ("[tools.read_file]\nmax_file_read_bytes = 204801", "max_file_read_bytes can only be lowered from 204800"),
         ("[tools.read_file]\nmax_scan_bytes = 2097153", "max_scan_bytes can only be lowered from 2097152"),
     ],
 )
 def test_a_configuration_inside_the_workspace_cannot_widen_access(text, message, tmp_path):
+    (tmp_path / "link").symlink_to("/")
     (tmp_path / "eyespan.toml").write_text(text)
 
     with pytest.raises(BadConfig, match=message):

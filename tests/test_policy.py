@@ -304,6 +304,15 @@ def test_the_built_in_rules_see_the_name_of_the_root(root, path, rule):
     assert Policy(deny=["secret/"]).rule_against(path, root) == rule
 
 
+def test_a_verdict_about_a_name_holds_in_its_root_only():
+    policy = Policy()
+    roots = ("/home/u/.aws", "/home/u/.kube", "/home/u/.aws", "/home/u/.ssh")
+
+    found = [policy.rule_against("credentials", root) for root in roots]
+
+    assert found == ["**/.aws/credentials", None, "**/.aws/credentials", "**/.ssh/**"]
+
+
 def test_a_host_can_lift_the_rules_in_a_root():
     assert Policy(allow=["**"]).rule_against("config", "/home/u/.ssh") is None
 

@@ -6,12 +6,15 @@ import platform
 import struct
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from eyespan import worker as shared
+from eyespan.context import CallContext
+from eyespan.errors import Cancelled
 from eyespan.sandbox import decoder, landlock, seccomp
-from tests.bad_worker import DECODERS, bad_worker
+from tests.bad_worker import DECODERS, bad_worker, fork_server_pid
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the layers are Linux system calls")
 known_machine = pytest.mark.skipif(platform.machine() not in seccomp.ARCHITECTURES, reason="unknown call numbers")
@@ -30,6 +33,34 @@ def test_every_layer_of_this_kernel_is_up():
         "landlock": has_landlock,
         "seccomp": platform.machine() in seccomp.ARCHITECTURES,
     }
+
+
+@linux
+@known_machine
+def test_the_kernel_confirms_the_layers_of_a_job(tmp_path):
+    (tmp_path / "data").write_bytes(b"some bytes")
+    worker, call = bad_worker(), CallContext()
+    found = {}
+
+    def look(*_):
+        server = fork_server_pid(worker)
+        children = Path(f"/proc/{server}/task/{server}/children").read_text().split() if server else []
+        for child in children:
+            lines = Path(f"/proc/{child}/status").read_text().splitlines()
+            status = dict(line.split(":\t", 1) for line in lines)
+            if status["Seccomp"] == "2":  # the last layer is up
+                found.update(status)
+                call.cancelled = True
+
+    call.advance = lambda *_: (look(), call.check())
+    try:
+        with (tmp_path / "data").open("rb") as file, pytest.raises(Cancelled):
+            worker.run("sleep", file.fileno(), {}, asked="data", context=call)
+    finally:
+        worker.stop()
+
+    capabilities = {found[name] for name in ("CapInh", "CapPrm", "CapEff")}
+    assert (capabilities, found["NoNewPrivs"]) == ({"0" * 16}, "1")
 
 
 @linux

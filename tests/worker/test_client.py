@@ -34,6 +34,20 @@ def test_the_file_is_read_from_its_start(worker, file):
 
 
 @pytest.mark.parametrize("backend", client.BACKENDS)
+def test_a_response_is_paid_for(backend, tmp_path):
+    (tmp_path / "large").write_bytes(bytes(100_000))
+    worker = bad_worker(backend)
+    call = CallContext()
+    try:
+        with (tmp_path / "large").open("rb") as large:
+            worker.run("echo", large.fileno(), {}, asked="large", context=call)
+    finally:
+        worker.stop()
+
+    assert 100_000 <= call.charged_bytes < 200_000
+
+
+@pytest.mark.parametrize("backend", client.BACKENDS)
 @pytest.mark.parametrize(
     ("task", "error", "words"),
     [
@@ -153,7 +167,7 @@ def test_threads_that_start_at_once_share_one_worker(monkeypatch):
     assert made == [shared._worker]
 
 
-def test_a_call_that_has_the_turn_for_memory_never_waits_for_jobs(tmp_path):
+def test_a_call_that_has_the_turn_for_memory_never_waits_for_jobs(tmp_path, monkeypatch):
     """The jobs that it would wait for may wait for that turn."""
     busy = Worker(JobLimits(jobs=1))
     call = CallContext(30)
@@ -161,8 +175,10 @@ def test_a_call_that_has_the_turn_for_memory_never_waits_for_jobs(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"text")
     try:
         with busy._turn, (tmp_path / "a.txt").open("rb") as file:
-            with pytest.raises(TimedOut):
-                busy.run("html", file.fileno(), {}, asked="a", context=CallContext(0.2))
+            with monkeypatch.context() as patch:
+                patch.setattr(busy._client, "run", lambda *_, **__: pytest.fail("more jobs than may run at once"))
+                with pytest.raises(TimedOut):
+                    busy.run("html", file.fileno(), {}, asked="a", context=CallContext(0.2))
             facts, _ = busy.run("html", file.fileno(), {}, asked="a", context=call)
     finally:
         call.finish()

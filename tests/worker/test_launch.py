@@ -22,6 +22,7 @@ def test_a_job_has_two_descriptors_closed_streams_and_no_environment(worker, fil
     facts, _ = worker.run("environment", file, {}, asked="data")
 
     assert facts["files"] == [0, 1, 2, 3, 4]
+    assert facts["directory"] == "/"
     assert not {"SECRET_TOKEN", "HOME", "PATH"} & set(facts["names"])
 
 

@@ -55,6 +55,14 @@ def test_hidden_characters_are_counted_up_to_a_limit():
     assert described(most + 1).endswith(f" and more than {most - text_facts.MAX_PLACES} more")
 
 
+def test_no_more_hidden_characters_are_looked_for_than_are_counted():
+    most = text_facts.MAX_COUNTED
+    found = iter([(0x200B, 1, 1)] * (2 * most))
+    text_facts.describe_hidden(found)
+
+    assert len(list(found)) == most - 1
+
+
 def test_hidden_characters_are_those_of_the_table():
     every = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
     expected = {c for c in every if (c < " " and c != "\t") or "\x7f" <= c < "\xa0" or ord(c) in text_facts._HIDDEN}
