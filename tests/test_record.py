@@ -11,7 +11,13 @@ import pytest
 
 import eyespan
 from eyespan.model import CharRange, Reply, ReplyError, TextContent
-from eyespan.record import FEW, public_record, record, replace
+from eyespan.record import FEW, make_constructors, public_record, record, replace
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    """Start each test as a process does; a tool of an earlier test makes constructors at once."""
+    monkeypatch.setattr("eyespan.record._few", FEW)
 
 
 def make(decorator=record):
@@ -70,6 +76,18 @@ def test_a_record_has_any_number_of_fields(count):
     for _ in range(FEW + 3):
         made = wide(*values)
         assert [getattr(made, name) for name in wide.__slots__] == [*values, 7]
+
+
+def test_constructors_are_made_when_many_objects_are_expected():
+    point, other = make(), make()
+    before = point(1)
+
+    make_constructors(point, point)
+
+    assert list(inspect.signature(point).parameters) == ["x", "y", "name"]
+    assert point(1) == before
+    assert [other(1), other(1)] == [other(1, 2, "p")] * 2
+    assert list(inspect.signature(other).parameters) == ["x", "y", "name"]
 
 
 def test_every_field_is_a_slot():

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from eyespan.guard import Root
     from eyespan.tool import Tool, Toolset
 
+_WARM_BYTES = 256 << 10
+"""The memory that a usual first call takes: less than malloc returns to the system."""
+
 
 class Workspace:
     """One or several directories that may be read, and the tools that read them.
@@ -179,11 +182,18 @@ class Workspace:
 
         Raises: ValueError, TypeError, as `tool` does.
         """
-        import eyespan.readers.text  # noqa: F401 - nearly every call needs it, and the first should not wait
+        # Nearly every call needs these, and the first should not wait.
+        from eyespan import model
         from eyespan.dialects import dialect_class
         from eyespan.dialects.base import ToolsetDialect
+        from eyespan.lines.finder import Place
+        from eyespan.record import make_constructors
         from eyespan.tool import Tool, Toolset
 
+        b"\n" * _WARM_BYTES  # leaves pages that the first call would have to wait for
+        for root in self.roots:
+            self.policy.rule_against("a", root.canonical)  # what it remembers about the root
+        make_constructors(model.Document, model.Facts, model.Lines, model.ReadRequest, model.TextPart, Place)
         made = dialect_class(dialect)(**{**self.settings.get(dialect, {}), **settings})
         members = made.members if isinstance(made, ToolsetDialect) else (made,)
         for member in members:

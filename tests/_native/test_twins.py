@@ -237,6 +237,22 @@ def test_numbers_grow_across_every_power_of_ten(backend):
 
 
 @both
+def test_numbering_is_the_same_in_memory_of_any_size(backend, scratch):
+    """A short text, one that takes a huge page, one that is too long for it, and the same again after a scan."""
+    pieces = [b"x" * 99 + b"\n", b"y" * 99 + b"\n"]
+    for count in (10, 4_000, 30_000, 4_000, 10):
+        data = b"".join([pieces[number % 2] for number in range(count)])
+
+        numbered = backend.number(data, 1, mark=":")
+
+        assert numbered == "\n".join([f"{number}:{'yx'[number % 2] * 99}" for number in range(1, count + 1)])
+        scratch.seek(0)
+        scratch.write(data)
+        counts, end = backend.scan(scratch.fileno(), 0, len(data), len(data))
+        assert (array("I", counts).tolist(), end) == ([count], len(data))
+
+
+@both
 def test_a_total_of_another_line_is_not_used(backend):
     assert backend.number(b"abc\nabc", 1, max_chars=2, totals={2: 900}) == (
         "1\tab... [line truncated, 3 chars total]\n2\tab... [line truncated, 900 chars total]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from unittest import mock
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from eyespan import Workspace
@@ -53,6 +53,7 @@ PIECES = st.sampled_from([b"a", "é".encode(), b"\n", b"\r\n", b"\xff", b"\xe2\x
     st.none() | st.integers(0, 5),
     st.none() | st.integers(1, 60),
 )
+@example(b"\n\xff", 1, 0, None)
 def test_a_small_file_is_read_in_memory_as_it_is_read_in_blocks(directory, data, first, extra, limit):
     selection = CharRange(first, 1, None if extra is None else first + extra, limit)
     in_memory = read(directory, data, selection)

@@ -56,11 +56,22 @@ def test_every_line_is_found(small_index, find_in, text, rule, number, count):
 
     # An open last line is the line of the end; with its number, the end would be its start.
     assert finder.find(number) == (Place(lines[number - 1], number) if number <= len(lines) else last)
+    assert finder.find(number, count) == finder.find(number)
     assert finder.end() == finder.end(finder.find(number)) == last
     assert finder.end().line_count == len(lines)
     assert finder.go_back(end, count) == (
         [*lines, end][-count - 1] if count < len(lines) else lines[0] if lines else end
     )
+
+
+def test_lines_that_the_index_knows_are_read_in_one_piece(small_index, find_in):
+    finder, _ = find_in("line\n" * 2000)
+    finder.end()
+    place = finder.find(1000, 500)
+
+    block, start = finder.scan.block_with(place.offset)
+
+    assert block[start:].count(b"\n") >= 500 > 40
 
 
 def test_a_limit_hides_the_end(find_in):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +17,7 @@ from eyespan.lines.encodings import UTF8
 from eyespan.lines.finder import LineFinder
 from eyespan.lines.reader import LineReader
 from eyespan.model import ANY_IS_TEXT, EXACT_TOTAL, CharRange, Limits, Lines, ReadRequest, Tail
+from eyespan.record import replace
 from eyespan.source import Source
 from tests.sizes import examples
 
@@ -297,6 +299,23 @@ def test_a_tail_without_numbers_reports_an_open_last_line(data, ends_open):
 
     assert (bytes(part.data).rstrip(), part.first_line, part.total_lines) == (b"one", 0, None)
     assert part.ends_open is ends_open
+
+
+@settings(max_examples=examples(80))
+@given(st.text(st.sampled_from("ab\n\n\r\ufffd"), max_size=60), st.integers(0, 20), st.sampled_from([1, 20, 10_000]))
+def test_a_tail_in_memory_is_that_collected_from_blocks(text, count, max_window_bytes):
+    made = reader(text.encode(), selection=Tail(count), limits=Limits(max_window_bytes=max_window_bytes))
+
+    def outcome():
+        try:
+            part = made.tail(count, numbered=False)
+            return bytes(part.data), replace(part, data=b"")
+        except WindowTooLarge as error:
+            return str(error)
+
+    in_memory = outcome()
+    with mock.patch.object(made, "_end_in_block", return_value=None):
+        assert in_memory == outcome()
 
 
 def test_one_reader_answers_any_number_of_questions():

@@ -166,7 +166,9 @@ def _read_from(
         column=wanted.column,
         cut_short=cut_short,
     )
-    return CharRangeText(part, replaced=decoded.replaced, line_chars=column.line_chars)
+    # A block holds more than the range, and only what is returned counts.
+    replaced = min(decoded.replaced, text.count("\ufffd"))
+    return CharRangeText(part, replaced=replaced, line_chars=column.line_chars)
 
 
 class _Decoded:

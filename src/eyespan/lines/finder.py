@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from eyespan.source import Source
 
 TAIL_BYTES = 65536
-"""The first step back from the end of a file: most tails are shorter."""
+"""The largest first step back from the end of a file: most tails are shorter."""
+LEAST_TAIL_BYTES = 8192
+MAX_WINDOW_BYTES = 1 * MIB
+"""The largest window that is read in one piece."""
 
 
 @record
@@ -92,8 +95,10 @@ class LineFinder:
         """Return a finder that ignores everything from `end` on."""
         return LineFinder(self.scan.up_to(end), self._index)
 
-    def find(self, number: int) -> Place:
+    def find(self, number: int, count: int | None = None) -> Place:
         """Return the start of a line; if the file ends before it, the end of the file.
+
+        With `count`, so many lines are read from there on, and the block in memory has all of them if possible.
 
         Raises: the error of the scan's limit, and what reading raises.
         """
@@ -101,9 +106,11 @@ class LineFinder:
         offset, line, is_inside = scan.start, 1, False
         while line < number:
             jump = self._jump(offset, number)
+            size_bytes = None
             if jump is not None:
                 offset, line = jump
-            block = scan.block(offset)
+                size_bytes = self._window_bytes(offset, number, count)
+            block = scan.block(offset, size_bytes)
             if not block:
                 is_inside = scan.is_inside_line(offset)
                 break
@@ -124,6 +131,15 @@ class LineFinder:
             return None  # with no index yet, the bytes in memory are searched before the file is scanned
         block = indexer.block_of(number, self.scan.last_offset)
         return block if block[0] > offset else None
+
+    def _window_bytes(self, offset: int, number: int, count: int | None) -> int | None:
+        """Return the bytes of the indexed blocks from `offset` to the end of the lines; None for the usual size."""
+        indexer = self._index.indexer()
+        found = None if indexer is None or count is None else indexer.index.locate(number + count - 1)
+        if indexer is None or found is None:
+            return None
+        size_bytes = found[0] + indexer.index.stride - offset
+        return size_bytes if 0 < size_bytes <= MAX_WINDOW_BYTES else None
 
     def end(self, place: Place | None = None) -> Place:
         """Return the end of the file, counting lines on from `place`.
@@ -163,6 +179,12 @@ class LineFinder:
         left_bytes = size_bytes - indexer.index.covered
         return left_bytes <= self.cheap_bytes or left_bytes < indexer.index.stride
 
+    def _tail_bytes(self, count: int) -> int:
+        """Return how much to read first for the last lines, judging by the first bytes. Affects speed only."""
+        first_bytes = self.scan.source.first_bytes
+        line_bytes = len(first_bytes) / max(1, self.scan.encoding.count(first_bytes))
+        return min(max(LEAST_TAIL_BYTES, int(count * line_bytes * 1.25)), TAIL_BYTES)
+
     def go_back(self, end: int, count: int, *, least: int = 0) -> int:
         """Return the offset of the last `count` lines before the offset `end`, or of the text if it has fewer.
 
@@ -172,10 +194,11 @@ class LineFinder:
         if count <= 0:
             return end
         offset, unit_bytes = end, encoding.unit_bytes
-        step_bytes = min(scan.block_bytes, TAIL_BYTES)
+        step_bytes = min(scan.block_bytes, self._tail_bytes(count))
         while offset > start and offset >= least:
             most = max(unit_bytes, step_bytes - step_bytes % unit_bytes)
-            size = (offset - start) % most or most  # blocks counted from the start are aligned to whole units
+            # Blocks are aligned to whole units from the start on; the last one has the rest of a unit, too.
+            size = min(offset - start, most + (offset - start) % unit_bytes)
             offset -= size
             block = scan.read_fully(offset, size)
             if offset + size == end and encoding.ends_line(block):

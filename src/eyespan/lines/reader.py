@@ -10,7 +10,7 @@ from eyespan.errors import ScanLimit, TooLarge
 from eyespan.lines.encodings import Transcoder
 from eyespan.lines.finder import CachedIndex, LineFinder, Place
 from eyespan.lines.scan import Scan
-from eyespan.lines.window import Window
+from eyespan.lines.window import LINE_BYTES, OPEN_LINE_BYTES, Window
 from eyespan.model import MIB, TextPart
 
 TYPE_CHECKING = False
@@ -67,7 +67,7 @@ class LineReader:
             finder = self.finder(end=limit_bytes, error=error)
         else:
             finder = self._limited_finder()
-        place = finder.find(first)
+        place = finder.find(first, count)
         if place.line < first:
             return self._part(b"", first=first, line_count=0, end=place)
         return self._collect(finder, place.offset, first, count)[0]
@@ -114,7 +114,20 @@ class LineReader:
         offset = finder.go_back(size_bytes, count, least=0 if limit_bytes is None else size_bytes - limit_bytes)
         if limit_bytes is not None and size_bytes - offset > limit_bytes:
             raise ScanLimit(self._source.asked, limit_bytes=limit_bytes)
-        return self._collect(finder, offset, 0, None)[0]
+        return self._end_in_block(finder, offset, size_bytes) or self._collect(finder, offset, 0, None)[0]
+
+    def _end_in_block(self, finder: LineFinder, offset: int, end: int) -> TextPart | None:
+        """Return the lines from `offset` to the end of the file without numbers, if the block in memory has them."""
+        block, start = finder.scan.block_with(offset)
+        size_bytes = len(block) - start
+        if self._transcoder is not None or offset + size_bytes != end or not 0 < size_bytes <= OPEN_LINE_BYTES:
+            return None
+        data = block[start:]
+        is_inside = not self._encoding.ends_line(data)
+        lines = self._encoding.count(data) + is_inside
+        if size_bytes + LINE_BYTES * lines > self._request.limits.max_window_bytes:
+            return None  # the usual way raises the error
+        return self._part(data, first=0, line_count=lines, end=Place(end, lines + 1 - is_inside, is_inside))
 
     def uncounted_bytes(self) -> int:
         """Return how many bytes would be read to count all lines."""

@@ -53,12 +53,12 @@ class Scan:
         size_bytes = self.source.size_bytes
         return size_bytes if self.end is None else min(self.end, size_bytes)
 
-    def block(self, offset: int) -> bytes:
+    def block(self, offset: int, size_bytes: int | None = None) -> bytes:
         """Return the next bytes in file order, in whole units; b"" at the end. A last unit may be incomplete.
 
         Raises: the error of the limit, if the source goes on there, and what reading raises.
         """
-        size = self.block_bytes
+        size = self.block_bytes if size_bytes is None else size_bytes
         if self.end is not None and offset + size > self.end:
             size = self.end - offset
             if size <= 0:
