@@ -5,8 +5,8 @@
     detach    ends the process, even while a file system does not answer
 
 Start-up time is most of the time of `eyespan read`. `main`, `options`, `detach` and `read` therefore import neither
-argparse nor typing nor re, and `read` shows a small text in a pipe without the readers: `reader` shows everything else,
-and `selected` what selectors name.
+argparse nor typing nor re, and `read` shows a small text in a pipe without the readers, `window` lines of it. `reader`
+shows everything else, and `selected` what other selectors name.
 """
 
 from __future__ import annotations

@@ -82,22 +82,31 @@ def main(arguments: Arguments) -> int:
     is_colored = color == "always" or (color == "auto" and is_terminal and not os.environ.get("NO_COLOR"))
     workspace = arguments.workspace(is_confined=False)
     is_plain = not (is_terminal or is_colored or len(paths) > 1 or "json" in values or "documents" in values)
-    if is_plain and _show_small(workspace, paths[0], values.get("numbers", True)):
+    if is_plain and _show_at_once(workspace, paths[0], values.get("numbers", True)):
         return 0
     from eyespan.cli.reader import show
 
     return show(paths, values, workspace, is_terminal=is_terminal, is_colored=is_colored)
 
 
-def _show_small(workspace: Workspace, path: str, has_numbers: bool) -> bool:
-    """Show a small text in one step, as a pipe gets it; return False if the usual way has to do it.
+def _show_at_once(workspace: Workspace, path: str, has_numbers: bool) -> bool:
+    """Show a small text, or lines of a text, as a pipe gets them; return False if the usual way has to do it.
 
-    This is the usual call of a script, and start-up time is most of its time: none of the readers is imported.
+    These are the usual calls of a script, and start-up time is most of their time: none of the readers is imported.
     """
     root = next((root for root in workspace.roots if _may_contain(root, path)), None)
     if root is None or root.is_remote:
         return False
-    guard = workspace.guard if len(workspace.roots) == 1 else Guard((root,), workspace.policy, workspace.backend)
+    guard = Guard((root,), workspace.policy, workspace.backend, never_blocks=True)
+    if ":" not in path:
+        return _show_small(guard, path, has_numbers)
+    from eyespan.cli.window import show_window
+
+    return show_window(guard, path, has_numbers)
+
+
+def _show_small(guard: Guard, path: str, has_numbers: bool) -> bool:
+    """Show a small text in one step."""
     found = guard.read_small(path, 1, sys.maxsize, _NUMBERED if has_numbers else None, wants_data=True)
     if found is None:
         return False
