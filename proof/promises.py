@@ -29,7 +29,7 @@ import zlib
 from pathlib import Path
 
 from eyespan import Workspace, worker
-from eyespan.guard import BACKENDS, Guard, choose_backend
+from eyespan.guard import BACKENDS, Guard, blocking, choose_backend
 from eyespan.guard.roots import Root
 from eyespan.policy import Policy
 from tests.hung_fuse import hung_mount, why_not
@@ -222,7 +222,10 @@ def _timed(tool, ask) -> float:
 
 
 def measure_hung(table: Table, directory: Path) -> None:
-    """Make 64 calls at once on a mount that never answers, plain reads meanwhile, and one command on the same mount."""
+    """Make 64 calls at once on a mount that never answers, plain reads meanwhile, and one command on the same mount.
+
+    Then make eight calls on files of the same mount that answer slowly: their threads end, so the mount can be read.
+    """
     if reason := why_not():
         print(f"| a mount that hangs | not measured: {reason} | | |")
         return
@@ -236,14 +239,14 @@ def measure_hung(table: Table, directory: Path) -> None:
             took: list[float] = []
             codes: list[str] = []
 
-            def hostile(number: int) -> None:
+            def hostile(name: str) -> None:
                 start = time.perf_counter()
-                name = ("open", "read", "lookup", "drip")[number % 4]
                 reply = tool.call({"file_path": str(point / f"{name}-1")})
                 took.append(time.perf_counter() - start)
                 codes.append(reply.error.code if reply.error else "answered")
 
-            threads = [threading.Thread(target=hostile, args=(number,)) for number in range(64)]
+            names = [("open", "read", "lookup")[number % 3] for number in range(64)]
+            threads = [threading.Thread(target=hostile, args=(name,)) for name in names]
             for thread in threads:
                 thread.start()
             plain = []
@@ -255,18 +258,33 @@ def measure_hung(table: Table, directory: Path) -> None:
             command = [sys.executable, "-m", "eyespan", "read", "mount/read-1"]
             done = subprocess.run(command, cwd=directory, capture_output=True, timeout=60, check=False)
             shell = time.perf_counter() - start
+            counted = ", ".join([f"{codes.count(code)} {code}" for code in sorted(set(codes))])
+            longest = max(took)
             mount.answer()
+            took.clear()
+            threads = [threading.Thread(target=hostile, args=("drip",)) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            slow = max(took)
+            give_up = time.monotonic() + 30
+            while blocking.stuck() and time.monotonic() < give_up:
+                time.sleep(0.01)
+            after = tool.call({"file_path": str(point / "plain.txt")})
     except (OSError, subprocess.SubprocessError) as error:
         print(f"| a mount that hangs | not measured: {error} | | |")
         return
-    counted = ", ".join([f"{codes.count(code)} {code}" for code in sorted(set(codes))])
     promise = "64 calls at once on a hung mount, the longest"
-    table.add(promise, f"{max(took):.2f} s ({counted})", "10.5 s", max(took) <= 10.5)
+    table.add(promise, f"{longest:.2f} s ({counted})", "10.5 s", longest <= 10.5 and counted == "56 busy, 8 timeout")
     table.add("the next call on it", f"{busy * 1000:.1f} ms", "at once", busy < 0.1)
     promise = f"{len(plain)} plain reads meanwhile, the longest"
     table.add(promise, f"{max(plain) * 1000:.0f} ms", "1 s", max(plain) < 1)
     promise = "`eyespan read` of a file on it, start to end"
     table.add(promise, f"{shell:.2f} s, exit {done.returncode}", "10.5 s", shell <= 10.5 and done.returncode == 1)
+    table.add("8 calls at once on a slow mount, the longest", f"{slow:.2f} s", "10.5 s", slow <= 10.5)
+    answered = after.error.code if after.error else "answered"
+    table.add("the next call on it, for a file that is not slow", answered, "answered", after.error is None)
 
 
 def measure_guard(table: Table, directory: Path) -> None:

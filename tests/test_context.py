@@ -18,7 +18,7 @@ import eyespan.guard.blocking
 import eyespan.outline.isolated
 from eyespan import Workspace, context
 from eyespan.context import FREE_BYTES, MAX_BYTES, SHARED_BYTES, CallContext
-from eyespan.errors import Cancelled, TimedOut, TooMuchMemory
+from eyespan.errors import Cancelled, NoTurn, TimedOut, TooMuchMemory
 from eyespan.model import ReadRequest
 from eyespan.sources.git.revisions import Refs
 from eyespan.sources.nested import STEP_BYTES
@@ -177,6 +177,75 @@ def test_a_large_call_waits_for_another_and_at_most_until_its_deadline():
     with pytest.raises(TimedOut):
         second.charge(LARGE)
     first.finish()
+
+
+class Clock:
+    """The time as the test sets it: nothing passes but what calls sleep."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.naps: list[float] = []
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.naps.append(seconds)
+        self.now += seconds
+
+
+@pytest.mark.parametrize("worked_seconds", [0.0, 3.0, 9.995])
+def test_the_deadline_of_a_call_covers_its_wait_for_memory(worked_seconds, monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(context, "time", clock)
+    first, second = CallContext(), CallContext(10)
+    first.charge(LARGE)
+    clock.now += worked_seconds
+
+    with pytest.raises(NoTurn) as caught:
+        second.charge(LARGE)
+    first.finish()
+
+    assert clock.now == pytest.approx(1010.0)
+    assert sum(clock.naps) == pytest.approx(10 - worked_seconds)
+    assert (caught.value.code, str(caught.value)) == (
+        "timeout",
+        "no answer within 10 s, because other calls used the memory for it; try again later",
+    )
+
+
+def test_a_call_gets_memory_that_is_free_again_before_its_deadline(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(context, "time", clock)
+    first, second = CallContext(), CallContext(10)
+    first.charge(LARGE)
+    monkeypatch.setattr(clock, "sleep", lambda seconds: first.finish())
+
+    second.charge(LARGE)
+
+    assert (second.has_turn, clock.now) == (True, 1000.0)
+    second.finish()
+
+
+@pytest.mark.parametrize("dialect", ["native", "codex", "forge", "claude"])
+def test_a_call_that_waited_for_memory_in_vain_is_answered_with_advice(tmp_path, monkeypatch, dialect):
+    (tmp_path / "a.txt").write_bytes((b"x" * 99 + b"\n") * 9000)
+    arguments = {"native": {"files": "a.txt"}, "codex": {"file_path": f"{tmp_path}/a.txt"}}
+    arguments |= {"claude": arguments["codex"], "forge": {"path": f"{tmp_path}/a.txt"}}
+    settings = {"max_file_read_bytes": 10**6} if dialect == "forge" else {}
+    tool = Workspace(tmp_path).tool(dialect, **settings)
+    monkeypatch.setattr(type(tool.dialect), "answer_small", lambda *_: None)
+    others = [CallContext() for _ in range(3)]
+    for other, size_bytes in zip(others, (MEDIUM, MEDIUM, LARGE), strict=True):
+        other.charge(size_bytes)
+    monkeypatch.setattr(context, "FREE_BYTES", 10)
+    monkeypatch.setattr(context, "time", Clock())
+
+    reply = tool.call(arguments[dialect])
+    for other in others:
+        other.finish()
+
+    assert "because other calls used the memory for it; try again later" in reply.error.message
 
 
 def test_a_large_call_that_waits_can_be_cancelled():

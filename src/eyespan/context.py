@@ -13,7 +13,7 @@ import time
 from _thread import allocate_lock
 from _weakref import ref
 
-from eyespan.errors import Cancelled, TimedOut, TooMuchMemory
+from eyespan.errors import Cancelled, NoTurn, TimedOut, TooMuchMemory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,9 +128,10 @@ class CallContext:
         """Count memory for something built from the contents of files, before it is built.
 
         A call that needs more than is free waits here until other calls have returned enough, or its turn has come.
-        That wait is no longer than the deadline of the other calls, so it does not count as blocking.
+        That wait is no longer than the deadline of the other calls, so it does not count as blocking. The deadline of
+        the call covers it.
 
-        Raises: TooMuchMemory, Cancelled, TimedOut.
+        Raises: TooMuchMemory, Cancelled, TimedOut; NoTurn if the deadline passes while the call waits.
         """
         if self._outer is not None:
             self._outer.charge(size_bytes)
@@ -231,8 +232,12 @@ class CallContext:
                 return
             if _take_memory(self, self._charged_bytes - FREE_BYTES):
                 return
-            self.check()
-            time.sleep(_TURN_SECONDS)
+            if self.cancelled:
+                raise Cancelled("")
+            left = self.left()
+            if left is not None and left <= 0:
+                raise NoTurn("", seconds=self.seconds or 0)
+            time.sleep(_TURN_SECONDS if left is None else min(_TURN_SECONDS, left))
 
     def _is_late(self) -> bool:
         """Return True if what this call holds goes to others: it ended without `finish`, or hangs in a system call."""

@@ -27,6 +27,7 @@
     ├── NoMatch               no line matches the pattern: `pattern`
     ├── Missing               an optional package is not installed: `what`, `install`
     ├── TimedOut              the deadline passed: `seconds`, `hangs`
+    │   └── NoTurn            it passed while the call waited for memory that other calls used
     ├── Cancelled             the caller cancelled the call
     ├── Closed                the workspace was closed
     └── Internal              a bug in eyespan
@@ -334,6 +335,14 @@ class TimedOut(ReadError):
             self.reason += ": the file system does not respond; read files in other directories, or try again later"
         else:
             self.reason += "; ask for less of the file at once"
+
+
+class NoTurn(TimedOut):
+    """The deadline passed while the call waited for memory that other calls used."""
+
+    def __init__(self, path: str, *, seconds: float) -> None:
+        super().__init__(path, seconds=seconds)
+        self.reason = f"no answer within {seconds:g} s, because other calls used the memory for it; try again later"
 
 
 class Cancelled(ReadError):

@@ -40,6 +40,8 @@ COURTESY_SECONDS = 0.3
 """The same, and the time, for an outline that was not asked for: it must not delay the text."""
 JOIN_SECONDS = 0.05
 """The time between two checks of the deadline while a second job is awaited."""
+CLOSE_SECONDS = 0.25
+"""The time that a call waits, beyond its deadline too, until a file is closed whose file system may block."""
 SYMBOL_BYTES = 400
 """The memory of a symbol with its names."""
 
@@ -383,10 +385,7 @@ class Thread:
             return
         from eyespan.guard import blocking
 
-        try:
-            blocking.within(CallContext(1.0), lambda _: self._close_source(opened), key=self._key)
-        except ReadError:
-            pass  # the thread closes the file when the file system answers
+        blocking.close_within(CLOSE_SECONDS, lambda: self._close_source(opened), key=self._key)
 
     def _close_source(self, opened: Opened) -> None:
         if self._closed.acquire(False):

@@ -60,6 +60,10 @@ def until(true) -> None:
         time.sleep(0.005)
 
 
+def _no_thread(*_):
+    raise RuntimeError("can't start new thread")
+
+
 def threads() -> int:
     return len(os.listdir("/proc/self/task"))
 
@@ -227,10 +231,7 @@ def test_after_retiring_work_runs_in_new_threads():
 
 
 def test_a_system_without_threads_is_reported(pool, monkeypatch):
-    def no_thread(*_):
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(blocking, "start_new_thread", no_thread)
+    monkeypatch.setattr(blocking, "start_new_thread", _no_thread)
 
     with pytest.raises(Stuck, match="no thread"):
         blocking.within(CallContext(HANG_SECONDS), lambda _: None)
@@ -294,12 +295,9 @@ def test_when_every_thread_is_busy_the_next_job_waits_for_one(silent, pool, monk
 
 
 def test_without_new_threads_jobs_wait_for_the_running_ones(silent, pool, monkeypatch):
-    def no_thread(*_):
-        raise RuntimeError("can't start new thread")
-
     first = Asking(silent.wait("first"), "one")
     until(lambda: silent.ends)
-    monkeypatch.setattr(blocking, "start_new_thread", no_thread)
+    monkeypatch.setattr(blocking, "start_new_thread", _no_thread)
     second = Asking(lambda _: "second", "another")
     until(lambda: pool.waiting)
     silent.answer()
@@ -360,6 +358,121 @@ def test_work_that_finishes_just_before_it_is_abandoned_is_returned(monkeypatch)
 
     assert blocking.within(CallContext(HANG_SECONDS), lambda _: "an open file") == "an open file"
     assert blocking.stuck() == 0
+
+
+class Ended(CallContext):
+    """The context of a call whose deadline passes when the test sets `has_passed`."""
+
+    has_passed = False
+
+    def left(self):
+        return 0.0 if self.has_passed else None
+
+    def check(self):
+        if self.has_passed:
+            raise TimedOut("", seconds=1)
+
+
+def test_a_thread_that_becomes_free_does_not_start_work_for_a_call_that_has_ended(silent, pool, monkeypatch):
+    """The caller of the second read has not yet noticed its deadline when the first one ends.
+
+    Started all the same, the second read would be one more thread that hangs, and one more call that timed out.
+    """
+    monkeypatch.setattr(blocking, "MAX_RUNNING", 1)
+    ran, context = [], Ended()
+    first = Asking(silent.wait("slow"), "mount")
+    until(lambda: silent.ends)
+    second = blocking._Job("mount", lambda: ran.append("second"), context=context)
+    third = blocking._Job("mount", lambda: ran.append("third"), context=CallContext(HANG_SECONDS))
+    for job in (second, third):
+        pool.submit(job, "")
+
+    context.has_passed = True
+    silent.answer()
+
+    assert (first.ended(), third.done.acquire(timeout=HANG_SECONDS), ran) == ("slow", True, ["third"])
+    assert (pool.abandon(second), pool.stuck, pool.mounts) == ("waiting", 0, {})
+
+
+@pytest.mark.parametrize("gives_up", ["the caller", "the deadline"])
+def test_a_thread_that_the_system_starts_late_does_not_work_for_a_call_that_has_ended(gives_up, pool, monkeypatch):
+    started, ran, released, context = [], [], [], Ended()
+    monkeypatch.setattr(blocking, "start_new_thread", lambda *call: started.append(call))
+    job = blocking._Job("mount", lambda: ran.append("work"), context=context, late=released.append)
+    pool.submit(job, "")
+    if gives_up == "the caller":
+        assert (pool.abandon(job), pool.stuck) == ("stuck", 1)
+    else:
+        context.has_passed = True
+
+    (late_thread, arguments) = started[0]
+    late_thread(*arguments)
+
+    assert (ran, pool.stuck, pool.mounts) == ([], 0, {})
+    assert released == ([None] if gives_up == "the caller" else [])
+
+
+def test_every_order_of_ends_leaves_the_exact_count_of_threads_that_hang(silent, pool, monkeypatch):
+    """Of eight reads two are slow and end by themselves: before or after their callers gave up, or one of each."""
+    for before, after in ((2, 0), (1, 1), (0, 2)):
+        slow = [threading.Event() for _ in range(2)]
+        jobs = [blocking._Job("mount", lambda: silent.wait()(None), context=Ended()) for _ in range(6)]
+        ends = [blocking._Job("mount", event.wait, context=Ended()) for event in slow]
+        for job in (*jobs, *ends):
+            pool.submit(job, "")
+        until(lambda: len(silent.ends) == 6)
+        queued = [blocking._Job("mount", lambda: None, context=Ended()) for _ in range(4)]
+        for job in queued:
+            pool.submit(job, "")
+        for job in queued:
+            job.context.has_passed = True
+
+        for event, job in zip(slow[:before], ends[:before], strict=True):
+            event.set()
+            assert job.done.acquire(timeout=HANG_SECONDS)
+        states = [pool.abandon(job) for job in (*jobs, *ends, *queued)]
+        for event in slow[before:]:
+            event.set()
+        until(lambda: pool.mounts["mount"].running == 6)
+
+        assert states == [*["stuck"] * 6, *["done"] * before, *["stuck"] * after, *["waiting"] * 4]
+        assert (pool.stuck, pool.mounts["mount"].stuck, pool.waiting) == (6, 6, [])
+        silent.answer()
+
+
+def test_a_file_is_closed_although_its_mount_accepts_no_more_reads(silent, pool, monkeypatch):
+    monkeypatch.setattr(blocking, "MAX_RUNNING", 1)
+    monkeypatch.setattr(blocking, "MAX_STUCK", 1)
+    closed = []
+    with pytest.raises(TimedOut):
+        blocking.within(CallContext(0.05), silent.wait(), key="mount")
+
+    blocking.close_within(HANG_SECONDS, lambda: closed.append("a file"), key="mount")
+
+    assert (closed, len(pool.closing)) == ([], 1)
+    silent.answer()
+    assert (closed, pool.closing) == (["a file"], [])
+
+
+def test_a_file_whose_closing_hangs_counts_as_stuck_until_it_is_closed(silent, pool):
+    blocking.close_within(0.05, lambda: silent.wait()(None), key="mount")
+
+    assert pool.mounts["mount"].stuck == 1
+    silent.answer()
+    assert pool.mounts == {}
+
+
+def test_a_file_is_closed_when_the_system_has_threads_again(pool, monkeypatch):
+    closed = []
+    with monkeypatch.context() as patch:
+        patch.setattr(blocking, "start_new_thread", _no_thread)
+        blocking.close_within(HANG_SECONDS, lambda: closed.append("a file"), key="mount")
+    assert (closed, pool.mounts) == ([], {})
+
+    blocking.within(CallContext(HANG_SECONDS), lambda _: None, key="mount")
+    settle()
+
+    assert closed == ["a file"]
 
 
 def test_an_interrupt_is_raised_even_if_the_work_is_done(monkeypatch):

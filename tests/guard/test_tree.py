@@ -139,3 +139,20 @@ def test_the_memory_of_a_survey_is_charged(root):
     Workspace(str(root)).engine.explore(".", lambda survey: {}, lambda *found: None, 100, context)
 
     assert context.charged_bytes == 3 * tree.FILE_BYTES
+
+
+def test_the_deadline_is_checked_where_no_name_is_a_file_that_may_be_read(root, monkeypatch):
+    monkeypatch.setattr(tree, "_CHARGED_FILES", 10)
+    checks = []
+    monkeypatch.setattr(CallContext, "check", lambda self: checks.append(1))
+    _explore(root)
+    before = len(checks)
+    checks.clear()
+    for number in range(60):
+        (root / f"{number}.pem").touch()
+    for number in range(60):
+        (root / f"link-{number}").symlink_to("a.py")
+
+    survey, _ = _explore(root)
+
+    assert (len(survey.directories[""]), len(checks) >= before + 11) == (1, True)

@@ -259,3 +259,35 @@ def test_a_running_process_serves_a_client_that_entered_a_sandbox():
     """)
 
     assert out in ("no file opens True\n", "False True\n")  # the second on a kernel without Landlock
+
+
+def test_a_job_waits_for_another_that_is_passed_on_and_at_most_until_its_deadline(worker, file):
+    echo(worker, file)
+    with worker._client._lock, pytest.raises(TimedOut):
+        worker.run("echo", file, {}, asked="data", context=CallContext(0.05))
+
+    assert echo(worker, file) == ECHOED
+
+
+def test_a_job_for_a_fork_server_that_takes_none_ends_at_its_deadline(worker, file):
+    """The jobs of others go on: nothing of this one was sent."""
+    echo(worker, file)
+    before = fork_server_pid(worker)
+    client = worker._client
+    here, there = socket.socketpair()
+    here.setblocking(False)
+    try:
+        while True:
+            here.send(bytes(1 << 16))
+    except BlockingIOError:
+        pass
+    control, client._control = client._control, here
+    try:
+        with pytest.raises(TimedOut):
+            worker.run("echo", file, {}, asked="data", context=CallContext(0.1))
+    finally:
+        client._control = control
+        here.close()
+        there.close()
+
+    assert (echo(worker, file), fork_server_pid(worker)) == (ECHOED, before)

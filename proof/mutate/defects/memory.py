@@ -29,8 +29,8 @@ DEFECTS = (
     Defect(
         name="a large call that waits cannot be cancelled",
         file=f"{SRC}/context.py",
-        old="            self.check()\n            time.sleep(_TURN_SECONDS)\n",
-        new="            time.sleep(_TURN_SECONDS)\n            break\n",
+        old='            if self.cancelled:\n                raise Cancelled("")\n            left = self.left()\n',
+        new="            left = self.left()\n            if self.cancelled:\n                return\n",
         tests=f"{CONTEXT} -k waits",
     ),
     Defect(
@@ -452,5 +452,19 @@ DEFECTS = (
         old="            gc.collect()\n",
         new="            pass\n",
         tests="tests/sources/test_archives.py -k error_frees",
+    ),
+    Defect(
+        name="a call waits for memory beyond its deadline",
+        file=f"{SRC}/context.py",
+        old="            if left is not None and left <= 0:\n",
+        new="            if left is not None and left <= -3:\n",
+        tests=f"{CONTEXT} -k covers",
+    ),
+    Defect(
+        name="a call sleeps beyond its deadline while it waits for memory",
+        file=f"{SRC}/context.py",
+        old="_TURN_SECONDS if left is None else min(_TURN_SECONDS, left)",
+        new="_TURN_SECONDS",
+        tests=f"{CONTEXT} -k covers",
     ),
 )

@@ -209,4 +209,25 @@ DEFECTS = (
         new="            link.close()\n            return True",
         tests="tests/server/http/test_tls.py -k proceed",
     ),
+    Defect(
+        name="a call over HTTP waits beyond its deadline",
+        file=f"{SRC}/server/http/calls.py",
+        old="(BUSY_SECONDS if seconds is None else min(BUSY_SECONDS, seconds))",
+        new="BUSY_SECONDS",
+        tests="tests/server/http/test_calls.py -k own_deadline",
+    ),
+    Defect(
+        name="a call is read although its deadline passed while it waited",
+        file=f"{SRC}/server/messages.py",
+        old="    if left is not None and left <= 0:\n",
+        new="    if False:\n",
+        tests="tests/server/http/test_calls.py -k without_a_read",
+    ),
+    Defect(
+        name="a job waits for others beyond its deadline",
+        file=f"{SRC}/worker/fork_client.py",
+        old="min(START_SECONDS, left))",
+        new="START_SECONDS)",
+        tests="tests/worker/test_fork_client.py -k takes_none",
+    ),
 )

@@ -2,12 +2,15 @@
 
 A system call on a dead network mount or a hung FUSE mount does not return, and nothing can cancel it. So everything
 that may touch one runs in a thread while the caller waits, at most until its deadline. An abandoned thread counts as
-stuck until its call returns; then it closes what it opened and drops its result.
+stuck until its call returns; then it closes what it opened and drops its result. Work is never started for a call that
+has ended: neither in a thread that the system starts late, nor in one that becomes free after the deadline.
 
     `MAX_STUCK` threads stuck on one mount    the next call raises `Stuck` at once; other mounts are not affected
     `MAX_RUNNING` threads on one mount        the next call waits for its turn, or its deadline
     `MAX_THREADS` threads in all              the same; if all of them are stuck, `Stuck` at once
     `MAX_WAITING` calls waiting               `Stuck` at once
+
+Closing a file is never refused (`close_within`): it waits for a thread without its caller.
 
 The mount is guessed from the path (`mounts.mount_of`).
 
@@ -56,17 +59,35 @@ class _Mount:
 class _Job:
     """One piece of work, its state and its result."""
 
-    __slots__ = ("done", "error", "is_abandoned", "is_finished", "is_started", "key", "late", "value", "work")
+    __slots__ = (
+        *("context", "done", "error", "is_abandoned", "is_finished", "is_started", "key", "late", "value"),
+        "work",
+    )
 
-    def __init__(self, key: Hashable, work: Callable[[], Any], late: Callable[[Any], None] | None) -> None:
+    def __init__(
+        self,
+        key: Hashable,
+        work: Callable[[], Any],
+        *,
+        context: CallContext | None = None,
+        late: Callable[[Any], None] | None = None,
+    ) -> None:
         self.key = key
         self.work: Callable[[], Any] | None = work
+        self.context = context
         self.late = late
         self.value: Any = None
         self.error: BaseException | None = None
         self.is_started = self.is_finished = self.is_abandoned = False
         self.done = allocate_lock()
         self.done.acquire()
+
+    def has_ended(self) -> bool:
+        """Return True if no caller waits for the result: its deadline has passed, it was cancelled, or it gave up."""
+        if self.is_abandoned:
+            return True
+        context = self.context
+        return context is not None and (context.cancelled or ((left := context.left()) is not None and left <= 0))
 
 
 class Relay(CallContext):
@@ -110,6 +131,8 @@ class _Pool:
         self.lock = allocate_lock()
         self.mounts: dict[Hashable, _Mount] = {}
         self.waiting: list[_Job] = []
+        self.closing: list[_Job] = []
+        """The files to close for which no caller waits."""
         self.idle: list[_Slot] = []
         self.threads = 0
         self.stuck = 0
@@ -124,6 +147,17 @@ class _Pool:
                 raise Stuck(path, count=self.stuck or len(self.waiting), of="the file systems of this workspace")
             if not self._start(job):
                 self.waiting.append(job)
+
+    def submit_closing(self, job: _Job) -> bool:
+        """Start a job that closes a file, or queue it. Return True if it was started."""
+        with self.lock:
+            try:
+                if self._start(job):
+                    return True
+            except Stuck:
+                pass  # the system has no thread; the next one that it has closes the file
+            self.closing.append(job)
+            return False
 
     def _start(self, job: _Job) -> bool:
         """Give a job to a thread, if it may run now. Called with the lock held."""
@@ -177,7 +211,10 @@ class _Pool:
         work, job.work = job.work, None
         try:
             assert work is not None
-            job.value = work()
+            if job.context is not None:
+                job.context.check()
+            if not job.is_abandoned:  # else the caller gave up before the system started this thread
+                job.value = work()
         except BaseException as error:
             job.error = error
         with self.lock:
@@ -198,12 +235,15 @@ class _Pool:
                 mount.stuck -= 1
                 self.stuck -= 1
             self._forget_unused_mount(finished.key)
-            for at, job in enumerate(self.waiting):
-                mount = self.mounts.setdefault(job.key, _Mount())
-                if mount.running < MAX_RUNNING:
-                    mount.running += 1
-                    job.is_started = True
-                    return self.waiting.pop(at)
+            for queue in (self.closing, self.waiting):
+                for at, job in enumerate(queue):
+                    mount = self.mounts.setdefault(job.key, _Mount())
+                    # The caller of a job that has ended takes it off the queue.
+                    if mount.running < MAX_RUNNING and not job.has_ended():
+                        mount.running += 1
+                        job.is_started = True
+                        return queue.pop(at)
+                    self._forget_unused_mount(job.key)
             self.idle.append(slot)
             return None
 
@@ -280,7 +320,7 @@ def within(
         act()
     pool = _pool
     inner = relay or Relay(context)
-    job = _Job(key, lambda: work(inner), late)
+    job = _Job(key, lambda: work(inner), context=context, late=late)
     pool.submit(job, path)
     try:
         _wait(pool, job, context, inner, path)
@@ -299,6 +339,17 @@ def within(
             del error  # its traceback holds this frame, which would hold it in turn
     value: T = job.value
     return value
+
+
+def close_within(seconds: float, work: Callable[[], None], *, key: Hashable) -> None:
+    """Close a file in a thread of its mount. Return after that, or after `seconds`, or at once if no thread is free.
+
+    The file is closed in any case, when its mount responds: `work` raises nothing and is never refused.
+    """
+    pool = _pool
+    job = _Job(key, work)
+    if pool.submit_closing(job) and not job.done.acquire(timeout=max(0.0, seconds)):
+        pool.abandon(job)
 
 
 def _wait(pool: _Pool, job: _Job, context: CallContext, relay: Relay, path: str) -> None:

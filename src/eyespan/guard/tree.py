@@ -157,7 +157,9 @@ class _Explorer:
         files: list[tuple[str, Key]] = []
         below: list[str] = []
         with os.scandir(directory) as scanned:
-            for entry in scanned:
+            for number, entry in enumerate(scanned):
+                if context is not None and not number % _CHARGED_FILES:
+                    context.check()  # also where no name is a file that may be read
                 name = entry.name
                 try:
                     if entry.is_dir(follow_symlinks=False):
@@ -217,9 +219,10 @@ class _Explorer:
         take: Take,
         max_bytes: int,
     ) -> None:
-        if self._guard.context is not None:
-            self._guard.context.check()
+        context = self._guard.context
         for name in chosen.get(path, ()):
+            if context is not None:
+                context.check()
             try:
                 fd = os.open(name, _OPEN_FILE, dir_fd=directory)
             except OSError:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from eyespan.policy import Policy
     from eyespan.sources.members import Entry
 
+_CHECKED_ENTRIES = 1024
+"""The entries between two checks of the deadline."""
+
 
 def read(opened: Opened, selection: Selection, context: CallContext) -> Document:
     """Return one note: a line for each member, with its size in bytes.
@@ -33,11 +36,12 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
     contents = read_contents(source, context)
     prefix = canonical_name(directory) + "/" if directory and canonical_name(directory) else ""
     archive_path = source.path.removesuffix(f"!/{directory}")
-    entries = [
-        entry
-        for entry in contents.entries
-        if canonical_name(entry.name).startswith(prefix) and not is_denied(entry, archive_path, policy)
-    ]
+    entries = []
+    for number, entry in enumerate(contents.entries):
+        if not number % _CHECKED_ENTRIES:
+            context.check()
+        if canonical_name(entry.name).startswith(prefix) and not is_denied(entry, archive_path, policy):
+            entries.append(entry)
     listed = entries[: opened.request.options.archive.max_members]
     location = f" in {short_name(directory)}" if prefix and directory else ""
     purpose = _purpose(contents.entries) if contents.format == "zip" else ""

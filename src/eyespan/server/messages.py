@@ -65,7 +65,14 @@ def parse(value: Any) -> Message:
 
 
 def answer(session: Answering, request: Message, context: CallContext) -> dict[str, Any]:
-    """Return the answer to a request; every failure is an answer with an error. Raises: WouldBlock."""
+    """Return the answer to a request; every failure is an answer with an error. Raises: WouldBlock.
+
+    A request that waited for others until its deadline is answered at once: it would take longer than it may.
+    """
+    left = context.left()
+    if left is not None and left <= 0:
+        busy = f"not answered within {context.seconds:g} s, because other calls were running; try again later"
+        return error_answer(request.request_id, RpcError(protocol.BUSY, busy))
     try:
         result = session.answer(request.method, request.params, context)
     except RpcError as error:

@@ -58,9 +58,15 @@ class ForkClient:
             ends: tuple[socket.socket, ...] = ()
             try:
                 ends = here, there = socket.socketpair()
-                with self._lock:
+                while not self._lock.acquire(timeout=_POLL_SECONDS):
+                    context.advance(0, 0)  # another call starts the fork server, or passes a job to it
+                try:
                     control, process = self._connect(), self.process
+                    left = context.left()
+                    control.settimeout(START_SECONDS if left is None else max(_POLL_SECONDS, min(START_SECONDS, left)))
                     protocol.send(control, message, (fd, there.fileno()))
+                finally:
+                    self._lock.release()
                 _close_socket(there)  # else this process would keep the socket of the child open
                 return self._response(here, asked, task, context)
             except (_NotStarted, BrokenPipeError, ConnectionResetError):
@@ -69,9 +75,13 @@ class ForkClient:
                         self._disconnect()
                 if is_last_try:
                     raise Internal(asked, "the decoding process cannot be started") from None
+            except TimeoutError:  # the fork server takes no jobs at present, and this one was not sent
+                self._kill_if_silent()
+                context.advance(0, 0)
+                raise TimedOut(asked, seconds=START_SECONDS) from None
             except (OSError, subprocess.SubprocessError) as error:
                 # The fork server works and runs the jobs of others. Closing the socket of this job ends only this one.
-                if isinstance(error, (protocol.PartlySent, TimeoutError)):
+                if isinstance(error, protocol.PartlySent):
                     self._kill()
                 raise launch.unusable(asked, error) from None
             finally:

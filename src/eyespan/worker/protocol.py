@@ -49,7 +49,7 @@ class PartlySent(OSError):
 def send(control: socket.socket, message: Mapping[str, Any], fds: tuple[int, ...]) -> None:
     """Send one message with its descriptors.
 
-    Raises: OSError. Nothing was sent then, except for PartlySent and TimeoutError.
+    Raises: OSError. Nothing was sent then, except for PartlySent.
     """
     data = json.dumps(message).encode("ascii")
     data = len(data).to_bytes(4, "big") + data

@@ -132,6 +132,46 @@ def test_a_call_that_waits_for_too_long_is_refused_and_never_runs():
     assert 'eyespan_turned_away_total{reason="busy"} 1' in metrics
 
 
+def test_no_call_waits_beyond_its_own_deadline():
+    """Here that is earlier than the time that any call may wait."""
+
+    async def talk():
+        desk = Desk(1)
+        _, first = desk.start("first", "wait")
+        await until(lambda: desk.session.ran)
+        context, second = desk.start("second")
+        context.seconds = calls.BUSY_SECONDS / 5
+        now = asyncio.get_running_loop().time()
+        desk.calls.expire(now + calls.BUSY_SECONDS / 5 + 1)
+        refused = await ended(second)
+        desk.session.gate.set()
+        await ended(first)
+        return refused["error"], desk.session.ran
+
+    error, ran = asyncio.run(talk())
+
+    assert (error["code"], ran) == (protocol.BUSY, ["first"])
+    assert error["message"].endswith("; try again later")
+
+
+def test_a_call_whose_deadline_passed_while_it_waited_is_answered_without_a_read():
+    async def talk():
+        desk = Desk(1)
+        _, first = desk.start("first", "wait")
+        await until(lambda: desk.session.ran)
+        context, second = desk.start("second")
+        context._end = 0.0
+        desk.session.gate.set()
+        refused = await ended(second)
+        await ended(first)
+        return refused["error"], desk.session.ran
+
+    error, ran = asyncio.run(talk())
+
+    text = "not answered within 10 s, because other calls were running; try again later"
+    assert (error, ran) == ({"code": protocol.BUSY, "message": text}, ["first"])
+
+
 def test_a_call_that_is_cancelled_while_it_waits_never_runs():
     async def talk():
         desk = Desk(1)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Done = Callable[[dict[str, Any], list[bytes]], None]
 
 BUSY_SECONDS = 5.0
-"""The longest time a call waits while `--calls` others run."""
+"""The longest time a call waits while `--calls` others run, if its deadline is not earlier."""
 JOIN_SECONDS = 0.003
 """The time after which another thread takes a call that waits."""
 
@@ -65,6 +65,11 @@ class Call:
         self.pieces: list[bytes] = []
         self.start = 0.0
         self.waits_since = 0.0
+
+    def has_waited_too_long(self, now: float) -> bool:
+        """Return True if a call that still waits at this time of the event loop is to be refused."""
+        seconds = self.context.seconds
+        return now - self.waits_since > (BUSY_SECONDS if seconds is None else min(BUSY_SECONDS, seconds))
 
 
 class Calls:
@@ -110,7 +115,7 @@ class Calls:
         """Answer the calls that have waited for too long."""
         while True:
             with self._lock:
-                if not self._waiting or now - self._waiting[0].waits_since <= BUSY_SECONDS:
+                if not self._waiting or not self._waiting[0].has_waited_too_long(now):
                     return
                 call = self._waiting.popleft()
             self._metrics.add("running", -1)
