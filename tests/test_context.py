@@ -190,6 +190,8 @@ class Clock:
         return self.now
 
     def sleep(self, seconds: float) -> None:
+        if seconds <= 0:
+            raise ValueError("no time would pass")
         self.naps.append(seconds)
         self.now += seconds
 
