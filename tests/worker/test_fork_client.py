@@ -285,9 +285,10 @@ def test_a_job_for_a_fork_server_that_takes_none_ends_at_its_deadline(worker, fi
     try:
         with pytest.raises(TimedOut):
             worker.run("echo", file, {}, asked="data", context=CallContext(0.1))
+        waited_seconds = here.gettimeout()
     finally:
         client._control = control
         here.close()
         there.close()
 
-    assert (echo(worker, file), fork_server_pid(worker)) == (ECHOED, before)
+    assert (waited_seconds <= 0.1, echo(worker, file), fork_server_pid(worker)) == (True, ECHOED, before)

@@ -143,14 +143,14 @@ def test_no_call_waits_beyond_its_own_deadline():
         context.seconds = calls.BUSY_SECONDS / 5
         now = asyncio.get_running_loop().time()
         desk.calls.expire(now + calls.BUSY_SECONDS / 5 + 1)
-        refused = await ended(second)
+        is_refused = second.done()
         desk.session.gate.set()
         await ended(first)
-        return refused["error"], desk.session.ran
+        return is_refused, (await ended(second))["error"], desk.session.ran
 
-    error, ran = asyncio.run(talk())
+    is_refused, error, ran = asyncio.run(talk())
 
-    assert (error["code"], ran) == (protocol.BUSY, ["first"])
+    assert (is_refused, error["code"], ran) == (True, protocol.BUSY, ["first"])
     assert error["message"].endswith("; try again later")
 
 
