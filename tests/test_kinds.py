@@ -1,6 +1,10 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from eyespan import kinds
+from eyespan.dialects import claude
+from eyespan.model import SNIFF_BYTES
 
 
 def name_of(kind):
@@ -91,3 +95,36 @@ def test_contents_decide_before_the_name(first_bytes, name, kind):
 )
 def test_a_drawing_is_known_by_its_first_bytes(first_bytes, media_type):
     assert kinds.drawing_type(first_bytes) == media_type
+
+
+STARTS = (
+    b"",
+    b"GIF89a",
+    b"BM",
+    b"P5 1 1 9\n",
+    b"P4\n# x\n1 1\n",
+    b"%PDF-1",
+    b"icns",
+    b"qoif",
+    b"BLP1",
+    b"8BPS",
+    b"RIFF1234WEBP",
+)
+STARTS += (b"1234ftypheic", b"{", b"<svg", b"1234\xc2\xaf")
+
+
+@given(
+    st.sampled_from(STARTS),
+    st.sampled_from([0, 1, 900, 1010, 1024, 8000, 8180, 8190]),
+    st.sampled_from([b"", b"%PDF-1.7", b"\xe2\x82\xac" * 4, b"RIFF", b"}"]),
+    st.sampled_from(["a", "a.py", "a.pdf", "a.ipynb", "a.png", "a.tga"]),
+)
+def test_the_bytes_that_decide_on_text_are_enough_to_find_what_claude_shows(start, gap, later, name):
+    """A text of which `answer_small` sees only the first bytes is judged as by the engine, which sees more of them."""
+    text = (start + b"x" * gap + later).ljust(SNIFF_BYTES + 9000, b"y")
+    shown = claude._SHOWN_KINDS
+
+    whole, part = kinds.detect(text, name, shown), kinds.detect(text[:SNIFF_BYTES], name, shown)
+
+    assert name_of(whole) in shown or name_of(part) not in shown
+    assert name_of(whole) not in shown or name_of(part) == name_of(whole)

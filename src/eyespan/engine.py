@@ -182,7 +182,7 @@ class Engine:
         count: int,
         style: Style | None,
         max_bytes: int | None = None,
-        wants_data: bool = False,
+        wants_data: bool | int = False,
         has_one_link: bool = False,
     ) -> SmallText | None:
         """Read lines of a small text in one step: see `Guard.read_small`. None if `read` has to do it."""

@@ -38,6 +38,24 @@ def test_lines_are_numbered_and_counted(tmp_path, make_guard):
     assert found == (text, len(data), 1_234_567_891, 4, 2, 1, True, "a/b.txt", data)
 
 
+@pytest.mark.parametrize("size_bytes", [10, 20_000, 60_000])
+@pytest.mark.parametrize("wanted", [0, 1, 9, 10, 11, 8192, 1 << 62, False, True])
+def test_so_many_of_the_first_bytes_are_returned_as_are_wanted(tmp_path, make_guard, size_bytes, wanted):
+    data = bytes([97 + number % 26 for number in range(size_bytes)])
+    (tmp_path / "f").write_bytes(data)
+
+    found = read(make_guard(tmp_path), "f", style=CODEX, wants_data=wanted)
+
+    assert found[1] == size_bytes
+    assert found[8] == (data if wanted is True else data[:wanted] if wanted else None)
+
+
+def test_a_negative_number_of_bytes_is_left_to_the_ordinary_steps(tmp_path, make_guard):
+    (tmp_path / "f").write_bytes(b"plain\n")
+
+    assert read(make_guard(tmp_path), "f", wants_data=-1) is None
+
+
 def test_an_absolute_path_below_the_root_is_the_same_file(tmp_path, make_guard):
     (tmp_path / "b.txt").write_bytes(b"one\n")
 

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 open_beneath: Callable[..., Opened] | None = None
 """Opens a file beneath an open directory (guard/openat.py); None if the system has no such call."""
 
-read_small: Callable[[int, str, int, int, int, int, int, Style | None, bool, bool], SmallText | None] | None = None
+read_small: Callable[[int, str, int, int, int, int, int, Style | None, bool | int, bool], SmallText | None] | None = (
+    None
+)
 """Reads lines of a small text beneath an open directory (`Guard.read_small`); None where `open_beneath` is None."""
 
 has_changed: Callable[[int, int, int], bool] | None = None

@@ -76,7 +76,7 @@ def read_small(
     first: int,
     lines: int,
     style: Style | None,
-    wants_data: bool,
+    wants_data: bool | int,
     has_one_link: bool = False,
     /,
 ) -> SmallText | None: ...

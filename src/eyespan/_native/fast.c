@@ -61,7 +61,7 @@ static const int64_t TWO_THREADS_ABOVE = 4 << 20; /* starting a thread takes as 
 
 typedef unsigned char byte;
 
-/* ---- Scratch memory. Fresh pages cost more than the work done in them, so one buffer stays allocated. A call takes it
+/* ---- Scratch memory. Fresh pages cost more than the work done in them, so two buffers stay allocated. A call takes one
  * out of `kept`: a second thread, or Python code called in between, finds `kept` empty and allocates its own. Threads of
  * a Python without an interpreter lock may come at the same moment: the second one does not wait, it does without.
  *
@@ -72,16 +72,15 @@ static struct scratch {
     byte *at;
     size_t size;
     int is_mapped;
-} kept;
+} kept[2]; /* for a file and for its numbered lines */
 static atomic_flag kept_is_busy = ATOMIC_FLAG_INIT;
 
 static struct scratch take_scratch(void) {
     struct scratch mine = {NULL, 0, 0};
     if (!atomic_flag_test_and_set_explicit(&kept_is_busy, memory_order_acquire)) {
-        mine = kept;
-        kept.at = NULL;
-        kept.size = 0;
-        kept.is_mapped = 0;
+        struct scratch *from = &kept[kept[0].at == NULL], none = {NULL, 0, 0};
+        mine = *from;
+        *from = none;
         atomic_flag_clear_explicit(&kept_is_busy, memory_order_release);
     }
     return mine;
@@ -95,9 +94,9 @@ static void free_scratch(struct scratch mine) {
 }
 
 static void give_scratch(struct scratch mine) {
-    if (mine.size <= KEEP_AT_MOST && !atomic_flag_test_and_set_explicit(&kept_is_busy, memory_order_acquire)) {
-        struct scratch former = kept;
-        kept = mine;
+    if (mine.size && mine.size <= KEEP_AT_MOST && !atomic_flag_test_and_set_explicit(&kept_is_busy, memory_order_acquire)) {
+        struct scratch *to = &kept[kept[0].at != NULL], former = *to;
+        *to = mine;
         mine = former; /* of a call in between, or nothing */
         atomic_flag_clear_explicit(&kept_is_busy, memory_order_release);
     }

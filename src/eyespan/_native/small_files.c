@@ -18,9 +18,10 @@ struct small {
     const char *path;
     int64_t device;
     size_t most;
-    byte *data; /* `room`, or allocated for a larger file */
+    byte *data; /* `room`, or `more` for a larger file */
     size_t size;
     long long modified_ns;
+    struct scratch more; /* kept between calls: memory that is freed and allocated again may have to be cleared again */
     byte room[ON_STACK];
 };
 
@@ -44,7 +45,8 @@ static int load_handle(struct small *file, int handle, const struct stat *found)
     if (fd < 0)
         return 0;
     file->size = (size_t)found->st_size;
-    file->data = file->size + 1 + SLACK <= sizeof file->room ? file->room : malloc(file->size + 1 + SLACK);
+    if (file->size + 1 + SLACK > sizeof file->room)
+        file->data = grow_scratch(&file->more, file->size + 1 + SLACK) ? file->more.at : NULL;
     /* One byte more is requested, to check the size. */
     int loaded = file->data != NULL && pread(fd, file->data, file->size + 1, 0) == (ssize_t)file->size &&
                  fstat(fd, &after) == 0 && S_ISREG(after.st_mode) && after.st_dev == found->st_dev &&
@@ -128,7 +130,7 @@ static PyObject *number_small(const byte *data, size_t size, Py_ssize_t first, P
 
 /* Returns a window of a loaded file with its facts, or NULL; without an exception that means None. */
 static PyObject *show_small(const struct small *file, Py_ssize_t first, Py_ssize_t lines, PyObject *style,
-                            int wants_data, PyObject *path) {
+                            size_t wanted, PyObject *path) {
     const byte *data = file->data;
     size_t size = file->size, cut = 0;
     if (!is_plain_utf8(data, size))
@@ -145,7 +147,8 @@ static PyObject *show_small(const struct small *file, Py_ssize_t first, Py_ssize
                          : number_small(data + start, end - start, first, first + shown - 1, style, &cut);
     if (text == NULL)
         return NULL;
-    PyObject *all = wants_data ? PyBytes_FromStringAndSize((const char *)data, (Py_ssize_t)size) : Py_NewRef(Py_None);
+    PyObject *all = !wanted ? Py_NewRef(Py_None)
+                            : PyBytes_FromStringAndSize((const char *)data, (Py_ssize_t)(wanted < size ? wanted : size));
     PyObject *values[] = {
         text, PyLong_FromSize_t(size), PyLong_FromLongLong(file->modified_ns), PyLong_FromSsize_t(total),
         PyLong_FromSsize_t(shown), PyLong_FromSize_t(cut), PyBool_FromLong(ends_open), Py_NewRef(path), all,
@@ -167,7 +170,8 @@ static PyObject *show_small(const struct small *file, Py_ssize_t first, Py_ssize
 /* Reads lines of a small text beneath a directory: read_small(directory, path, device, handles, most, first, lines, style,
  * wants_data[, has_one_link]). Returns the text of the lines, the size of the file, the time of its modification, the number of all
  * lines and of those shown, how many of them were shortened, whether the last line of the file has no end, the path,
- * and all of its bytes or None; or None alone if the ordinary steps are needed. */
+ * and all of its bytes or None; or None alone if the ordinary steps are needed. If `wants_data` is a number, only so many
+ * of its first bytes are returned. */
 static PyObject *py_read_small(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     (void)module;
     if (count < 9 || count > 10 || !PyUnicode_Check(args[1])) {
@@ -178,7 +182,7 @@ static PyObject *py_read_small(PyObject *module, PyObject *const *args, Py_ssize
     Py_ssize_t path_size, most = PyLong_AsSsize_t(args[4]);
     long directory = PyLong_AsLong(args[0]), handles = PyLong_AsLong(args[3]);
     Py_ssize_t first = PyLong_AsSsize_t(args[5]), lines = PyLong_AsSsize_t(args[6]);
-    int wants_data = PyObject_IsTrue(args[8]);
+    Py_ssize_t wanted = PyBool_Check(args[8]) ? (args[8] == Py_True ? PY_SSIZE_T_MAX : 0) : PyLong_AsSsize_t(args[8]);
     file.has_one_link = count > 9 ? PyObject_IsTrue(args[9]) : 0;
     file.device = PyLong_AsLongLong(args[2]);
     if (PyErr_Occurred())
@@ -188,19 +192,19 @@ static PyObject *py_read_small(PyObject *module, PyObject *const *args, Py_ssize
         PyErr_Clear(); /* lone surrogates */
         Py_RETURN_NONE;
     }
-    if (first < 1 || lines < 1 || most < 1 || directory < 0 || directory > INT_MAX || !is_ordinary(file.path, path_size))
+    if (first < 1 || lines < 1 || most < 1 || wanted < 0 || directory < 0 || directory > INT_MAX || !is_ordinary(file.path, path_size))
         Py_RETURN_NONE;
     file.directory = (int)directory;
     file.handles = handles >= 0 && handles <= INT_MAX ? (int)handles : -1;
     file.most = (size_t)(most < SMALL_TEXT ? most : SMALL_TEXT);
     file.data = file.room;
+    file.more = take_scratch();
     int loaded;
     Py_BEGIN_ALLOW_THREADS
     loaded = load_small(&file);
     Py_END_ALLOW_THREADS
-    PyObject *shown = loaded ? show_small(&file, first, lines, args[7], wants_data, args[1]) : NULL;
-    if (file.data != file.room)
-        free(file.data);
+    PyObject *shown = loaded ? show_small(&file, first, lines, args[7], (size_t)wanted, args[1]) : NULL;
+    give_scratch(file.more);
     if (shown == NULL && !PyErr_Occurred())
         Py_RETURN_NONE;
     return shown;

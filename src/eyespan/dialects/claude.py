@@ -23,6 +23,7 @@ from eyespan.dialects.rendering import numbered_counting
 from eyespan.escape import visible
 from eyespan.model import (
     NUL_IS_BINARY,
+    SNIFF_BYTES,
     BytesPart,
     DocumentContent,
     DocumentOptions,
@@ -151,7 +152,8 @@ class Claude(FileDialect):
         first = offset - self.first_offset + 1
         if not is_small_number(first):
             return None
-        found = engine.read_small(path, first, limit, self._small_style, wants_data=True)
+        # No format that is shown here is recognised by later bytes of a text.
+        found = engine.read_small(path, first, limit, self._small_style, wants_data=SNIFF_BYTES)
         if found is None:
             return None
         text, size_bytes, _, total, line_count, cut_lines, _, rest, data = found

@@ -173,14 +173,15 @@ class Guard:
         count: int,
         style: Style | None,
         max_bytes: int | None = None,
-        wants_data: bool = False,
+        wants_data: bool | int = False,
         has_one_link: bool = False,
     ) -> SmallText | None:
         """Read lines of a small text in one step, numbered in a style; None if `open` and the readers have to do it.
 
-        `max_bytes` is the largest file that is taken; with `has_one_link`, none with other hard links. The rules judge
-        the name first. The rest is one call of the accelerator, which makes the checks of `open`, and of the readers
-        for plain UTF-8. It never blocks. Any doubt and any failure is None, never an error.
+        `max_bytes` is the largest file that is taken; with `has_one_link`, none with other hard links. `wants_data`
+        adds its bytes, or so many of the first ones. The rules judge the name first. The rest is one call of the
+        accelerator, which makes the checks of `open`, and of the readers for plain UTF-8. It never blocks. Any doubt
+        and any failure is None, never an error.
         """
         read = self._read_small
         if read is None:
