@@ -419,13 +419,14 @@ def _reduce_on_load(image: Any, target: tuple[int, int]) -> None:
     image.reduce = steps
 
 
-_SRGB = ImageCms.createProfile("sRGB")
+_SRGB = ImageCms.createProfile("sRGB") if features.check("littlecms2") else None
+"""None where Pillow was built without colour management; images are then converted without their profile."""
 
 
 def _as_rgb(image: Image.Image) -> Image.Image:
     """Return an image of another colour space in RGB, by its own profile if it has a valid one."""
     profile = image.info.get("icc_profile")
-    if profile and image.mode in ("CMYK", "LAB") and len(profile) < 4_000_000:
+    if _SRGB is not None and profile and image.mode in ("CMYK", "LAB") and len(profile) < 4_000_000:
         try:
             converted = ImageCms.profileToProfile(image, io.BytesIO(profile), _SRGB, outputMode="RGB")
             if converted is not None:

@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 
 from eyespan.sandbox import landlock, process, seccomp
 from eyespan.sandbox.process import LINUX
 from eyespan.sandbox.seccomp import Check
 
+_RESERVED_BYTES = 1 << 30 if "t" in getattr(sys, "abiflags", "") else 0
+"""Address space that the allocator of a free-threaded Python reserves at its start, whatever it uses."""
 _CLONE_THREAD = 0x00010000
 _AT_EMPTY_PATH = 0x1000
 _F_DUPFD, _F_GETFD, _F_SETFD, _F_GETFL, _F_DUPFD_CLOEXEC = 0, 1, 2, 3, 1030
@@ -87,7 +90,7 @@ class DecoderSandbox:
             process.limit("CPU", seconds, seconds + 1),
             process.limit("FSIZE", 0),
             process.limit("CORE", 0),
-            process.limit("AS", self._memory_bytes),  # macOS accepts this one and ignores it
+            process.limit("AS", self._memory_bytes + _RESERVED_BYTES),  # macOS accepts this one and ignores it
         ]
         # A second clock: the default action of SIGALRM ends the job, and the filter keeps it from stopping the timer.
         signal.signal(signal.SIGALRM, signal.SIG_DFL)

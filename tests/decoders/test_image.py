@@ -1,0 +1,38 @@
+"""Colours of images: by their own profile, by no profile, and where Pillow cannot read profiles."""
+
+import pytest
+from PIL import Image, ImageCms, features
+
+from eyespan.decoders import image as decoder
+
+needs_profiles = pytest.mark.skipif(not features.check("littlecms2"), reason="this Pillow has no colour management")
+
+
+def lab_image(profile: bytes) -> Image.Image:
+    image = Image.new("LAB", (2, 2), (200, 160, 90))
+    image.info["icc_profile"] = profile
+    return image
+
+
+@needs_profiles
+def test_a_profile_decides_the_colours():
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("LAB", 9000)).tobytes()
+
+    by_profile = decoder._as_rgb(lab_image(profile))
+
+    assert by_profile.mode == "RGB"
+    assert by_profile.tobytes() != Image.new("LAB", (2, 2), (200, 160, 90)).convert("RGB").tobytes()
+
+
+@needs_profiles
+@pytest.mark.parametrize("profile", [b"", b"no profile"])
+def test_an_image_without_a_valid_profile_is_converted(profile):
+    assert decoder._as_rgb(lab_image(profile)).mode == "RGB"
+
+
+def test_a_pillow_without_colour_management_converts_images(monkeypatch):
+    monkeypatch.setattr(decoder, "_SRGB", None)
+    image = Image.new("CMYK", (2, 2), (0, 255, 255, 0))
+    image.info["icc_profile"] = b"a profile"
+
+    assert decoder._as_rgb(image).getpixel((0, 0)) == (255, 0, 0)
