@@ -128,3 +128,89 @@ def test_the_bytes_that_decide_on_text_are_enough_to_find_what_claude_shows(star
 
     assert name_of(whole) in shown or name_of(part) not in shown
     assert name_of(whole) not in shown or name_of(part) == name_of(whole)
+
+
+PIECES_OF_TEXT = (
+    *(
+        "",
+        " ",
+        "\n",
+        "\t",
+        "a",
+        "P",
+        "1",
+        "0",
+        "x" * 26,
+        "x" * 117,
+        "<",
+        "<svg",
+        "<?xml?>",
+        "<!-- -->",
+        "%PDF-",
+        "RIFF",
+        "WEBP",
+    ),
+    *(
+        "ftyp",
+        "avif",
+        "heic",
+        "P1",
+        "P4 8 8 ",
+        "P6 1 1 255 ",
+        "P3 1 1 255 ",
+        "#define a_width 1\n",
+        "_bits[]",
+        "/* XPM */",
+    ),
+    *(
+        "%!PS EPSF",
+        "%%BoundingBox:",
+        "{\\rtf1",
+        "PK",
+        "mimetypeapplication/epub+zip",
+        "BZh9",
+        "1AY&SY",
+        "SQLite format 3",
+    ),
+    *(
+        "mimetypeapplication/vnd.oasis.opendocument.text",
+        "Obj",
+        "ARROW1",
+        "FEA1",
+        "bplist0",
+        "PAR1",
+        "GIF89a",
+        "BM",
+        "II*",
+    ),
+    *("icns", "qoif", "BLP1", "8BPS", "DDS ", "From ", "é", "日本"),
+)
+
+
+@given(
+    st.lists(st.sampled_from(PIECES_OF_TEXT), max_size=8).map("".join),
+    st.sampled_from(["a.txt", "a.pdf", "a", "a.csv"]),
+)
+def test_plain_text_that_may_be_a_document_has_a_signature_or_a_suffix(text, name):
+    wanted = kinds.shown_in("native")
+    signatures, suffixes = kinds.text_rules(wanted)
+    data = text.encode()
+    blanks = len(data) - len(data.lstrip(b" \t\n"))
+
+    kind = kinds.detect(data, name, wanted)
+
+    if kind is not None and kind.name in wanted:
+        places = [(blanks if place < 0 else place, start, rest) for place, start, rest in signatures]
+        assert name.endswith(suffixes) or any(
+            data[place:].startswith(start) and rest in data[:2048] for place, start, rest in places
+        )
+
+
+def test_a_kind_without_text_signatures_may_begin_in_any_of_its_ways(monkeypatch):
+    rows = (
+        kinds.Kind("toy", "reader", matches=lambda _: True, starts=b"ab", suffixes=(".toy",)),
+        kinds.Kind("any", "reader", matches=lambda _: True),
+    )
+    monkeypatch.setattr(kinds, "KINDS", rows)
+
+    assert kinds.text_rules(frozenset(["toy"])) == (((0, b"a", b""), (0, b"b", b""), (0, b"", b"")), (".toy",))

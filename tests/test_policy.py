@@ -176,6 +176,31 @@ def test_the_quick_look_never_contradicts_the_rules(path, rules, directories):
     assert policy.rule_against(path) == quickly
 
 
+MORE_NAMES = NAMES | st.sampled_from(
+    ["server.key", "k.tar.gz", "~", "b~", "x.", "bak", "a.b.c", "A.PEM", "n\n", "b\\c"]
+)
+
+
+@given(
+    st.lists(st.lists(MORE_NAMES, max_size=3).map("/".join), max_size=4),
+    st.lists(st.sampled_from(["secret/", "*.é", "a", "b*", "x/**/a", "[ab]", "*.b.c", "*c"]), max_size=3),
+    st.sampled_from(["", "/home/u/.aws", "/srv"]),
+)
+@example(["a.b.c"], ["*.b.c"], "")
+@example(["credentials"], [], "/home/u/.aws")
+@example(["x", "n\n.env"], [], "")
+def test_many_paths_are_admitted_at_once_only_if_each_is(paths, rules, root):
+    policy = Policy(deny=rules)
+
+    if policy.admits_all(paths, root):
+        assert [policy.rule_against(path, root) for path in paths] == [None] * len(paths)
+
+
+def test_ordinary_paths_are_admitted_at_once():
+    assert Policy(deny=["secret/", "b*"]).admits_all(["src/app.py", "README", "docs/a.b.md"], "/srv")
+    assert not Policy(deny=["secret/", "b*"]).admits_all(["src/app.py", "src/b.py"], "/srv")
+
+
 @given(st.text(st.sampled_from("eEé\u0301\u200b\u0345\u0391\u1fb3ßſK\u00ad")) | st.text())
 @example("e\u200b\u0301")
 def test_folding_is_done_once_and_for_all(text):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
     from typing import TypeVar
 
-    from eyespan._native._fast import SmallText, Style
+    from eyespan._native._fast import BatchForm, BatchLimits, SmallBatch, SmallText, Style
     from eyespan.guard import Guard
     from eyespan.guard.listing import Listing
     from eyespan.guard.names import Names
@@ -187,6 +187,12 @@ class Engine:
     ) -> SmallText | None:
         """Read lines of a small text in one step: see `Guard.read_small`. None if `read` has to do it."""
         return self.guard.read_small(path, first, count, style, max_bytes, wants_data, has_one_link)
+
+    def read_batch(
+        self, paths: Sequence[str | None], limits: BatchLimits, form: BatchForm
+    ) -> tuple[Sequence[str | None], SmallBatch] | None:
+        """Read many small texts in one step: see `Guard.read_batch`. None if `open` has to be used for all."""
+        return self.guard.read_batch(paths, limits, form)
 
     def _read_one(self, request: ReadRequest, context: CallContext) -> Document:
         # A revision is spread over files that no backend can promise to open without blocking.

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     Layout = Literal["text", "notes", "image", "drawing", "pages", "cells"]
     Parts = Literal["", "frames", "pages", "cells", "sheets", "tables", "table"]
     Surface = Literal["native", "terminal", "claude"]
+    Signature = tuple[int, bytes, bytes]
+    """A place (-1: after blanks and line ends), the bytes there, and others among the first 2,048 of the file."""
 
 
 @record
@@ -31,6 +33,9 @@ class Kind:
     """A function that returns True if the first bytes are of this kind."""
     starts: bytes | None = None
     """All bytes that a file of this kind can begin with, so that `matches` is not called for others; None: any."""
+    text_signatures: tuple[Signature, ...] | None = None
+    """All ways in which a file of this kind can begin that is plain text: UTF-8 without control characters other than
+    tabs and line feeds; `archive` may also have the checksum of a tar archive. None: with any byte of `starts`."""
     suffixes: tuple[str, ...] = ()
     """Names that make a file of this kind when no row matches its bytes."""
     signature: bytes = b""
@@ -381,6 +386,7 @@ KINDS: tuple[Kind, ...] = (
         "eyespan.readers.image",
         "an image",
         matches=_is_image,
+        text_signatures=((0, b"RIFF", b""), (4, b"ftyp", b""), (0, b"P4", b""), (0, b"P5", b""), (0, b"P6", b"")),
         decoder="eyespan.decoders.image:decode",
         needs="PIL",
         layout="image",
@@ -392,6 +398,10 @@ KINDS: tuple[Kind, ...] = (
         "eyespan.readers.drawing",
         "a drawing",
         matches=_is_drawing,
+        text_signatures=(
+            *((0, b"P1", b""), (0, b"P2", b""), (0, b"P3", b""), (-1, b"#define ", b"_bits")),
+            *((-1, b"/* XPM */", b""), (-1, b"%!PS", b""), (-1, b"<", b"svg")),
+        ),
         starts=b"<P#/%\xef \t\r\n",
         decoder="eyespan.decoders.drawing:decode",
         layout="drawing",
@@ -403,6 +413,7 @@ KINDS: tuple[Kind, ...] = (
         "eyespan.readers.pdf",
         "a PDF",
         matches=_is_pdf_file,
+        text_signatures=((0, b"%PDF-", b""),),
         suffixes=(".pdf",),
         decoder="eyespan.decoders.pdf:decode",
         needs="pypdfium2",
@@ -425,6 +436,7 @@ KINDS: tuple[Kind, ...] = (
         "eyespan.readers.converted",
         "a text document",
         matches=_is_docx,
+        text_signatures=(),
         starts=b"P",
         suffixes=(".docx", ".docm", ".dotx"),
         decoder="eyespan.decoders.docx:decode",
@@ -435,6 +447,7 @@ KINDS: tuple[Kind, ...] = (
         "eyespan.readers.converted",
         "a presentation",
         matches=_is_pptx,
+        text_signatures=(),
         starts=b"P",
         suffixes=(".pptx", ".pptm", ".ppsx"),
         decoder="eyespan.decoders.pptx:decode",
@@ -445,6 +458,7 @@ KINDS: tuple[Kind, ...] = (
         "eyespan.readers.converted",
         "a spreadsheet",
         matches=_is_sheet,
+        text_signatures=((30, b"mimetypeapplication", b""),),
         starts=b"P",
         suffixes=(".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
         decoder="eyespan.decoders.sheet:decode",
@@ -458,6 +472,7 @@ KINDS: tuple[Kind, ...] = (
         "eyespan.readers.converted",
         "an OpenDocument file",
         matches=_is_odf,
+        text_signatures=((30, b"mimetypeapplication", b""),),
         starts=b"P",
         suffixes=(".odt", ".ott", ".odp", ".otp", ".odg", ".otg"),
         decoder="eyespan.decoders.odf:decode",
@@ -468,6 +483,7 @@ KINDS: tuple[Kind, ...] = (
         "eyespan.readers.converted",
         "a rich text",
         matches=_is_rtf,
+        text_signatures=((0, b"{\\rtf", b""),),
         starts=b"{",
         decoder="eyespan.decoders.rtf:decode",
         layout="text",
@@ -511,6 +527,7 @@ KINDS: tuple[Kind, ...] = (
         "eyespan.readers.converted",
         "a book",
         matches=_is_epub,
+        text_signatures=((30, b"mimetypeapplication", b""),),
         starts=b"P",
         suffixes=(".epub",),
         decoder="eyespan.decoders.epub:decode",
@@ -590,6 +607,7 @@ KINDS: tuple[Kind, ...] = (
         "eyespan.readers.tables",
         "a database",
         matches=_is_sqlite,
+        text_signatures=(),
         starts=b"S",
         decoder="eyespan.decoders.sqlite:decode",
         parts="tables",
@@ -600,6 +618,7 @@ KINDS: tuple[Kind, ...] = (
         "eyespan.readers.tables",
         "an array",
         matches=_is_npy,
+        text_signatures=(),
         starts=b"\x93",
         decoder="eyespan.decoders.numpy_arrays:decode",
         parts="table",
@@ -618,6 +637,7 @@ KINDS: tuple[Kind, ...] = (
         "eyespan.readers.tables",
         "a table",
         matches=_is_avro,
+        text_signatures=(),
         starts=b"O",
         decoder="eyespan.decoders.avro:decode",
         parts="table",
@@ -627,6 +647,7 @@ KINDS: tuple[Kind, ...] = (
         "eyespan.readers.tables",
         "a table",
         matches=_is_arrow,
+        text_signatures=(),
         starts=b"AF\xff",
         decoder="eyespan.decoders.arrow:decode",
         parts="table",
@@ -636,6 +657,7 @@ KINDS: tuple[Kind, ...] = (
         "eyespan.readers.converted",
         "a property list",
         matches=_is_binary_plist,
+        text_signatures=(),
         starts=b"b",
         decoder="eyespan.decoders.plist:decode",
         layout="text",
@@ -645,18 +667,20 @@ KINDS: tuple[Kind, ...] = (
         "eyespan.readers.tables",
         "a table",
         matches=_is_parquet,
+        text_signatures=(),
         starts=b"P",
         parts="table",
         decoder="eyespan.decoders.parquet:decode",
         needs="duckdb",
         extra="tables",
     ),
-    Kind("archive", "eyespan.readers.archive", "an archive", matches=_is_archive, is_fallback=True),
+    Kind("archive", "eyespan.readers.archive", "an archive", matches=_is_archive, text_signatures=(), is_fallback=True),
     Kind(
         "compressed",
         "eyespan.readers.binary",
         "a compressed file",
         matches=_is_compressed,
+        text_signatures=((0, b"BZh", b""),),
         starts=b"\x1fB\xfd\x28",
         is_fallback=True,
     ),
@@ -714,6 +738,25 @@ def detect(first_bytes: bytes, name: str, wanted: frozenset[str] | None = None) 
     return None
 
 
+def text_rules(wanted: frozenset[str]) -> tuple[tuple[Signature, ...], tuple[str, ...]]:
+    """Return how plain text begins that may be of another kind, and the suffixes of the wanted kinds.
+
+    `detect` returns none of the wanted kinds for plain text that has neither, nor the checksum of a tar archive.
+    """
+    tables = _tables()
+    if wanted not in tables.text_rules:
+        signatures: dict[Signature, None] = {}
+        for kind in tables.rows:
+            if kind.text_signatures is not None:
+                signatures.update(dict.fromkeys(kind.text_signatures))
+            elif kind.matches is not None:
+                starts = (b"",) if kind.starts is None else [bytes([byte]) for byte in kind.starts]
+                signatures.update(dict.fromkeys([(0, start, b"") for start in starts]))
+        suffixes = [suffix for kind in tables.rows if kind.name in wanted for suffix in kind.suffixes]
+        tables.text_rules[wanted] = tuple(signatures), tuple(suffixes)
+    return tables.text_rules[wanted]
+
+
 def is_document(first_bytes: bytes, name: str) -> bool:
     """Return True if a file is of a kind that `eyespan read` shows as a document."""
     kind = detect(first_bytes, name)
@@ -727,6 +770,7 @@ class _Tables:
         self.rows = rows
         self.names = {kind.name: kind for kind in (*rows, TEXT, BINARY)}
         self.fallbacks = frozenset([kind.name for kind in rows if kind.is_fallback])
+        self.text_rules: dict[frozenset[str], tuple[tuple[Signature, ...], tuple[str, ...]]] = {}
         self.passes = []
         for is_fallback in (False, True):
             group = [kind for kind in rows if kind.is_fallback is is_fallback]

@@ -17,7 +17,7 @@ from eyespan.errors import PolicyDenied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
 _NAMES = (
@@ -166,6 +166,13 @@ class Policy:
         verdicts[key] = verdict = self._judge(path, above)
         return verdict
 
+    def admits_all(self, paths: Sequence[str], root: str = "") -> bool:
+        """Return True if it is obvious that `rule_against` is None for all of these paths; False: judge each."""
+        above = self._roots.get(root)
+        if above is None:
+            above = self._names_of_root(root)
+        return not above and self._quick_look.cannot_match_any(paths)
+
     def rule_against_member(self, container: str, member: str) -> str | None:
         """Return the rule that forbids a member of an archive, or None.
 
@@ -253,6 +260,9 @@ class NarrowedPolicy(Policy):
 
     def unless_zip(self) -> Policy:
         return NarrowedPolicy(self._outer.unless_zip(), self._places)
+
+    def admits_all(self, paths: Sequence[str], root: str = "") -> bool:
+        return False  # each is judged from both roots
 
     def rule_against(self, path: str, root: str = "") -> str | None:
         rule = self._outer.rule_against(path, root)
@@ -434,12 +444,14 @@ class _Rules:
 class _QuickLook:
     """A quick check that finds nearly all harmless names; `Policy` judges the rest."""
 
-    __slots__ = ("_directories", "_prefixes", "_suffixes", "_suspicious_names")
+    __slots__ = ("_directories", "_has_plain_suffixes", "_prefixes", "_suffixes", "_suspicious_names")
 
     def __init__(self, groups: list[_Rules]) -> None:
         self._directories = tuple([name for rules in groups for name in rules.directories])
         self._prefixes = tuple([prefix for rules in groups for prefix, _ in rules.prefixes])
         self._suffixes = (*[suffix for rules in groups for suffix, _ in rules.suffixes], *_ODD_ENDS)
+        self._has_plain_suffixes = all("." not in suffix[1:] for suffix in self._suffixes)
+        """Only the last part of a name, from its last dot on, decides if it has one of the suffixes."""
         # More directories are found faster by their names than by a search in the path.
         is_quick = len(self._directories) <= 8 and all(rules.last_names is not None for rules in groups)
         # A path that ends in a slash has another last name.
@@ -461,6 +473,27 @@ class _QuickLook:
                 if directory in path:
                     return False
         return True
+
+    def cannot_match_any(self, paths: Sequence[str]) -> bool:
+        """Return True if it is obvious that no rule matches any of these paths. Some others are not obvious here."""
+        text = "\n".join(paths)
+        if self._suspicious_names is None or not self._has_plain_suffixes or not text.isascii() or "\\" in text:
+            return False
+        text = text.lower()
+        folded = text.split("\n")
+        if len(folded) != len(paths):
+            return False
+        for directory in self._directories:
+            if directory in text:
+                return False
+        names = [path[path.rfind("/") + 1 :] for path in folded]
+        if not self._suspicious_names.isdisjoint(names):
+            return False
+        for end in {name[name.rfind(".") :] if "." in name else name for name in names}:
+            if end.endswith(self._suffixes):
+                return False
+        text = "\n" + "\n".join(names)
+        return all("\n" + prefix not in text for prefix in self._prefixes)
 
 
 def _built_in_groups() -> tuple[tuple[_Rules, _Rules | None], ...]:

@@ -84,6 +84,9 @@ class Recorder(_Engine):
     def read_small(self, *_: Any, **__: Any) -> None:
         """Leave every read to `read`, which is recorded."""
 
+    def read_batch(self, *_: Any, **__: Any) -> None:
+        """Leave every read to `open`, which is recorded."""
+
     def read(self, request: ReadRequest, context: CallContext | None = None) -> Document:
         document = self._tried(request, lambda: self._engine.read(request, context))
         self._read(request, document)

@@ -89,6 +89,34 @@ def with_gutter(data, first, every, mark):
     return "\n".join(lines)
 
 
+# hash_lines
+
+
+@both
+@untimed
+@given(
+    lines=st.lists(st.one_of(st.sampled_from([b"", b"a", b"a" * 16, b"a" * 17]), st.binary(max_size=70)), max_size=20)
+)
+def test_lines_have_the_same_hash_if_they_are_the_same(backend, lines):
+    lines = [line.replace(b"\n", b"") for line in lines]
+
+    found = array("Q", backend.hash_lines(b"".join([line + b"\n" for line in lines])))
+
+    assert len(found) == len(lines)
+    assert [[a == b for b in found] for a in found] == [[a == b for b in lines] for a in lines]
+    if lines and lines[-1]:
+        assert array("Q", backend.hash_lines(b"\n".join(lines))) == found
+
+
+@both
+def test_a_change_of_any_byte_of_a_line_changes_its_hash(backend):
+    for length in range(1, 50):
+        line = bytes(range(100, 100 + length))
+        changed = [line[:at] + b"-" + line[at + 1 :] for at in range(length)]
+        others = [line, *changed, line + b"\0", line[:-1], b"\0" + line]
+        assert len({*array("Q", backend.hash_lines(b"\n".join(others) + b"\n"))}) == len(others)
+
+
 # count and nth
 
 

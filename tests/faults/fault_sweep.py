@@ -141,6 +141,8 @@ def scenarios(directory: Path, backend: str, full: bool):
         yield one("git revision in a pack", "native", "repository/packed.txt@v1", quick=("EMFILE",))
     several = ["directory/small.txt", "directory/medium.txt:1990-1995", "way/code.py:6-9", "wide.txt:7-9"]
     yield Scenario("several, native", tools["native"], {"files": several}, pieces=several, quick=("EIO",))
+    small = ["directory/small.txt", "directory/code.py", "directory/code.c"]
+    yield Scenario("small files, native", tools["native"], {"files": small}, pieces=small, quick=("EIO", "EMFILE"))
     yield one("notebook", "claude", "book.ipynb")
     yield one("image", "claude", "image.png", quick=("EIO",))
     if full:

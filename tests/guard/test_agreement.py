@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from eyespan import _native
+from eyespan import _native, tokens
 from eyespan.errors import ReadError
 from eyespan.guard import Guard, Root, walk
 from eyespan.policy import Policy
@@ -25,6 +25,7 @@ PATHS = int(os.environ.get("EYESPAN_AGREEMENT_PATHS", size(short=4_000, long=100
 TREES = max(40, PATHS // 2500)
 WEAK_SHARE = 0.25
 """Of the paths that the weaker backend is asked for too: it is slower than all others together."""
+FORM = ("\t", 1, tokens.weighing_scale() if _native.read_batch else b"", ())
 STRONG = ("openat2", "openat2-by-ctypes", "walk", "walk-by-name")
 
 NAMES = [
@@ -87,7 +88,7 @@ class Tree:
             elif self.dice.random() < 0.06:
                 os.mkfifo(path)
             else:
-                self._write(path, f"inside: {path}")
+                self._write(path, f"inside: {path}\n")
 
     def _link(self) -> None:
         dice = self.dice
@@ -197,7 +198,7 @@ def outcome(guard: Guard, path: str, follow: bool) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("part", range(4))
 def test_backends_agree_on_random_paths_over_hostile_trees(part, tmp_path, capsys):
-    read = refused = weakly = in_one_step = 0
+    read = refused = weakly = in_one_step = in_batches = 0
     start = time.monotonic()
     reasons: set[object] = set()
     for number in range(part, TREES, 4):
@@ -220,6 +221,11 @@ def test_backends_agree_on_random_paths_over_hostile_trees(part, tmp_path, capsy
             if small is not None:
                 in_one_step += 1
                 assert (first[0], first[2:]) == ("read", (small[7], os.fsencode(small[0]))), context
+            batch = alone.read_batch([path], (10_000, 100, 10_000, 10**9), FORM)
+            if batch is not None and batch[1][2][0] is not None:
+                in_batches += 1
+                text = batch[1][0].partition("\n")[2].removeprefix("1\t") + "\n"
+                assert (first[0], first[2:]) == ("read", (batch[0][0], os.fsencode(text))), context
             asked_weak = dice.random() < WEAK_SHARE
             weakly += asked_weak
             weak = outcome(portable, path, follow) if asked_weak else first
@@ -240,9 +246,10 @@ def test_backends_agree_on_random_paths_over_hostile_trees(part, tmp_path, capsy
             print(
                 f"\nagreement, part {part + 1} of 4, seed {SEED}: {read + refused} paths ({read} read, {refused} "
                 f"refused), {len(STRONG)} backends agree on all, portable asked for {weakly}, "
-                f"{in_one_step} in one step, {time.monotonic() - start:.1f} s"
+                f"{in_one_step} in one step, {in_batches} in batches, {time.monotonic() - start:.1f} s"
             )
 
     assert read > refused // 5  # the paths are not all nonsense
     assert in_one_step > read // 10 or _native.read_small is None
+    assert in_batches > read // 10 or _native.read_batch is None
     assert {reason[0] for reason in reasons} >= {"OutsideRoot", "NotFound", "NotRegular", "SystemFailure"}

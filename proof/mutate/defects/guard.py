@@ -9,6 +9,7 @@ FAULTS = "tests/faults/test_faults.py::test_a_fault_is_reported_or_overcome_and_
 
 BLOCKING = "tests/guard/test_blocking.py"
 SMALL = "tests/guard/test_small.py"
+BATCH = "tests/guard/test_batch.py"
 ANSWER_SMALL = "tests/dialects/test_answer_small.py"
 SMALL_C = f"{SRC}/_native/small_files.c"
 
@@ -19,6 +20,34 @@ DEFECTS = (
         old="BENEATH | NO_MAGICLINKS | NO_SYMLINKS | NO_XDEV}",
         new="NO_MAGICLINKS}",
         tests=f"{SMALL} -k 'nothing_but_regular or swapped'",
+    ),
+    Defect(
+        name="small texts of a batch are read without asking the rules",
+        file=f"{SRC}/guard/__init__.py",
+        old="if not self.policy.admits_all(named, root.canonical):",
+        new="if False:",
+        tests=f"{BATCH} -k rules",
+    ),
+    Defect(
+        name="a batch takes a file under two of its names",
+        file=f"{SRC}/_native/small_batch.c",
+        old="file.has_one_link = 1;",
+        new="file.has_one_link = 0;",
+        tests=f"{BATCH} -k nothing_but_regular",
+    ),
+    Defect(
+        name="a batch takes hidden characters",
+        file=f"{SRC}/_native/small_batch.c",
+        old="        if (!is_usual(code))\n            return 0;\n",
+        new="",
+        tests=f"{BATCH} -k to_note",
+    ),
+    Defect(
+        name="a batch takes documents that are text",
+        file=f"{SRC}/_native/small_batch.c",
+        old=" || may_be_document(data, size, batch))",
+        new=")",
+        tests=f"{BATCH} -k 'to_note or like_a_document'",
     ),
     Defect(
         name="the walk in C follows links blindly",

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eyespan._native._fast import Opened, SmallText, Style
+    from eyespan._native._fast import BatchForm, BatchLimits, Opened, SmallBatch, SmallText, Style
 
 open_beneath: Callable[..., Opened] | None = None
 """Opens a file beneath an open directory (guard/openat.py); None if the system has no such call."""
@@ -20,6 +20,15 @@ read_small: Callable[[int, str, int, int, int, int, int, Style | None, bool | in
     None
 )
 """Reads lines of a small text beneath an open directory (`Guard.read_small`); None where `open_beneath` is None."""
+
+read_batch: (
+    Callable[
+        [int, int, int, tuple[str | None, ...], tuple[str, ...], BatchLimits, BatchForm],
+        SmallBatch | None,
+    ]
+    | None
+) = None
+"""Reads many small texts as parts of a native answer (`Guard.read_batch`); None where `read_small` is."""
 
 has_changed: Callable[[int, int, int], bool] | None = None
 """Compares size and modification time of an open file with those before; None where `open_beneath` is None."""
@@ -40,19 +49,31 @@ try:
     if environ.get("EYESPAN_PURE") == "1":
         raise ImportError("EYESPAN_PURE")
     from eyespan._native import _fast
-    from eyespan._native._fast import REVISION, count, gutter, is_plain, longer, nth, number, number_counting, scan
+    from eyespan._native._fast import (
+        REVISION,
+        count,
+        gutter,
+        hash_lines,
+        is_plain,
+        longer,
+        nth,
+        number,
+        number_counting,
+        scan,
+    )
 
     # The number in fast.c changes with the contract: an editable install may have an older build.
-    if REVISION != 17:
+    if REVISION != 18:
         raise ImportError("built from other sources")
     BACKEND = "c"
     open_beneath = getattr(_fast, "open_beneath", None)  # Linux only
     has_changed = getattr(_fast, "has_changed", None)
     read_small = getattr(_fast, "read_small", None)
+    read_batch = getattr(_fast, "read_batch", None)
     quote = _fast.quote
     scale, weigh, weigh_words = _fast.scale, _fast.weigh, _fast.weigh_words
 except Exception:  # a build for another platform can fail in any way, and the twin always works
-    from eyespan._native.pure import count, gutter, is_plain, longer, nth, number, number_counting, scan
+    from eyespan._native.pure import count, gutter, hash_lines, is_plain, longer, nth, number, number_counting, scan
 
     BACKEND = "python"
 
@@ -61,6 +82,7 @@ __all__ = [
     "count",
     "gutter",
     "has_changed",
+    "hash_lines",
     "is_plain",
     "longer",
     "nth",
@@ -68,6 +90,7 @@ __all__ = [
     "number_counting",
     "open_beneath",
     "quote",
+    "read_batch",
     "read_small",
     "scale",
     "scan",

@@ -8,6 +8,18 @@ Style = tuple[str, int, str, bool, int, int]
 SmallText = tuple[str, int, int, int, int, int, bool, str, bytes | None]
 """Text, size_bytes, mtime_ns, total_lines, line_count, cut_lines, ends_open, path, and all bytes if wanted."""
 
+BatchLimits = tuple[int, int, int, int]
+"""The bytes and the lines of one file, the bytes and the cost of all parts, at most."""
+
+BatchForm = tuple[str, int, bytes, tuple[tuple[int, bytes, bytes], ...]]
+"""The separator and the distance of numbers of a gutter, the scale of `weigh`, and signatures of `kinds.text_rules`."""
+
+SmallPart = tuple[int, int, int, str, int, int, int, bytes]
+"""First character and end in the text, line_count, hash, cost, size_bytes, mtime_ns, and the hashes of the lines."""
+
+SmallBatch = tuple[str, int, list[SmallPart | None]]
+"""The text of all parts, its cost, and the part of each file."""
+
 class Opened:
     """A file or directory found beneath a directory; fast.c describes the fields."""
 
@@ -29,6 +41,7 @@ class Opened:
 def count(data: bytes | bytearray | memoryview, start: int = 0, end: int | None = None) -> int: ...
 def nth(data: bytes | bytearray | memoryview, n: int, start: int = 0) -> int: ...
 def gutter(data: bytes | bytearray | memoryview, first: int, every: int, mark: str, /) -> str: ...
+def hash_lines(data: bytes | bytearray | memoryview, /) -> bytes: ...
 def is_plain(text: str, /) -> bool: ...
 def longer(data: bytes | bytearray | memoryview, limit: int, in_chars: bool, /) -> int: ...
 def scan(fd: int, offset: int, end: int, stride: int = 65536) -> tuple[bytes, int]: ...
@@ -80,6 +93,16 @@ def read_small(
     has_one_link: bool = False,
     /,
 ) -> SmallText | None: ...
+def read_batch(
+    directory: int,
+    device: int,
+    handles: int,
+    paths: tuple[str | None, ...],
+    shown: tuple[str, ...],
+    limits: BatchLimits,
+    form: BatchForm,
+    /,
+) -> SmallBatch | None: ...
 def quote(text: str, /) -> bytes | None: ...
 def scale(classes: bytes, weights: bytes, /) -> bytes: ...
 def weigh(text: str | bytes, scale: bytes, /) -> int: ...

@@ -44,7 +44,7 @@
 #endif
 
 enum {
-    REVISION = 17,          /* _native/__init__.py refuses a build of another contract */
+    REVISION = 18,          /* _native/__init__.py refuses a build of another contract */
     BLOCK = 1 << 20,        /* smaller reads pay for system calls, larger ones exceed the processor's cache */
     HUGE_PAGE = 2 << 20,    /* two blocks */
     HUGE_ABOVE = 256 << 10, /* scratch memory that takes a huge page */
@@ -520,12 +520,58 @@ static __attribute__((noinline)) enum outcome number_lines(const byte *p, const 
     return DONE;
 }
 
+/* The hash of one line, for comparing versions of a file within one process. `seed` differs from process to process. */
+static uint64_t line_seed;
+
+static inline uint64_t fold_product(uint64_t a, uint64_t b) {
+#ifdef __SIZEOF_INT128__
+    unsigned __int128 product = (unsigned __int128)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+#else
+    uint64_t product = (a ^ a >> 29) * (b | 1);
+    return (product ^ product >> 32) * 0x9fb21c651e98df25u + b;
+#endif
+}
+
+static inline uint64_t load_eight(const byte *p) {
+    uint64_t found;
+    memcpy(&found, p, sizeof found);
+    return found;
+}
+
+static inline uint64_t load_four(const byte *p) {
+    uint32_t found;
+    memcpy(&found, p, sizeof found);
+    return found;
+}
+
+static inline uint64_t hash_line(const byte *p, size_t size) {
+    const uint64_t first = 0x9e3779b97f4a7c15u, second = 0xd6e8feb86659fd93u;
+    uint64_t state = line_seed ^ fold_product(size ^ first, second), a, b;
+    const byte *end = p + size;
+    for (; (size_t)(end - p) > 16; p += 16)
+        state = fold_product(load_eight(p) ^ first ^ state, load_eight(p + 8) ^ second) + state;
+    size_t left = (size_t)(end - p); /* the last words overlap */
+    if (left >= 8) {
+        a = load_eight(p);
+        b = load_eight(end - 8);
+    } else if (left >= 4) {
+        a = load_four(p);
+        b = load_four(end - 4);
+    } else {
+        a = left ? (uint64_t)p[0] << 16 | (uint64_t)p[left >> 1] << 8 | end[-1] : 0;
+        b = left;
+    }
+    return fold_product(fold_product(a ^ second ^ state, b ^ first) ^ line_seed, state ^ second);
+}
+
 /* Puts a gutter before the lines of [p, end): the number and the mark before the first line and before each whose number
- * `every` divides, the mark alone before the others, nothing before an empty one of them. */
+ * `every` divides, the mark alone before the others, nothing before an empty one of them. Writes from `*used` on, and the
+ * hashes of the lines to `hashes`, unless that is NULL. Returns 0 if there is no memory. */
 static __attribute__((noinline)) int mark_lines(const byte *p, const byte *end, struct label *label, size_t every,
-                                                struct scratch *out, size_t *used) {
+                                                struct scratch *out, size_t *used, uint64_t *hashes) {
     const byte *const start = p;
-    size_t at = 0, until_number = 0;
+    size_t at = *used, until_number = 0;
     const size_t mark_size = label->mark_size, first_until = every - (size_t)label->number % every;
     byte mark[LABEL_AT_MOST + SLACK] = {0};
     memcpy(mark, label->mark, mark_size);
@@ -536,10 +582,8 @@ static __attribute__((noinline)) int mark_lines(const byte *p, const byte *end, 
         if (feed < end && size && p[size - 1] == '\r')
             size--;
         size_t need = at + label->size + size + 1 + 2 * SLACK;
-        if (need > out->size && !grow_scratch(out, need + need / 2 + 4096)) {
-            PyErr_NoMemory();
+        if (need > out->size && !grow_scratch(out, need + need / 2 + 4096))
             return 0;
-        }
         if (until_number == 0) {
             copy(out->at + at, label->text, label->size);
             at += label->size;
@@ -554,6 +598,8 @@ static __attribute__((noinline)) int mark_lines(const byte *p, const byte *end, 
         at += size;
         if (next < end)
             out->at[at++] = '\n';
+        if (hashes != NULL)
+            *hashes++ = hash_line(p, size);
     }
     *used = at;
     return 1;
@@ -1126,9 +1172,33 @@ static PyObject *py_gutter(PyObject *module, PyObject *const *args, Py_ssize_t c
     const byte *p = data.buf;
     label.number = first;
     build_label(&label);
-    if (!data.len || mark_lines(p, p + data.len, &label, (size_t)every, &out, &used))
+    if (!data.len || mark_lines(p, p + data.len, &label, (size_t)every, &out, &used, NULL))
         answer = PyUnicode_DecodeUTF8(used ? (const char *)out.at : "", (Py_ssize_t)used, "replace");
+    else
+        PyErr_NoMemory();
     give_scratch(out);
+    PyBuffer_Release(&data);
+    return answer;
+}
+
+/* hash_lines(data): the hash of each line, without its line feed, in eight bytes. */
+static PyObject *py_hash_lines(PyObject *module, PyObject *argument) {
+    (void)module;
+    Py_buffer data;
+    if (PyObject_GetBuffer(argument, &data, PyBUF_SIMPLE))
+        return NULL;
+    const byte *p = data.buf, *end = p + data.len;
+    size_t count = data.len ? count_feeds(p, (size_t)data.len) + (end[-1] != '\n') : 0;
+    PyObject *answer = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(count * sizeof(uint64_t)));
+    if (answer != NULL) {
+        char *to = PyBytes_AsString(answer);
+        for (; p < end; to += sizeof(uint64_t)) {
+            const byte *feed = find_feed(p, end);
+            uint64_t found = hash_line(p, (size_t)(feed - p));
+            memcpy(to, &found, sizeof found);
+            p = feed < end ? feed + 1 : end;
+        }
+    }
     PyBuffer_Release(&data);
     return answer;
 }
@@ -1551,11 +1621,16 @@ static PyObject *py_weigh(PyObject *self, PyObject *const *args, Py_ssize_t coun
     return PyLong_FromUnsignedLongLong(total);
 }
 
+#ifdef __linux__
+#include "blake2b.c"
+#endif
 #include "small_files.c"
+#include "small_batch.c"
 #include "words.c"
 
 static PyMethodDef functions[] = {
 #ifdef __linux__
+    {"read_batch", (PyCFunction)(void (*)(void))py_read_batch, METH_FASTCALL, NULL},
     {"read_small", (PyCFunction)(void (*)(void))py_read_small, METH_FASTCALL, NULL},
     {"has_changed", (PyCFunction)(void (*)(void))py_has_changed, METH_FASTCALL, NULL},
     {"open_beneath", (PyCFunction)(void (*)(void))py_open_beneath, METH_FASTCALL, NULL},
@@ -1565,6 +1640,7 @@ static PyMethodDef functions[] = {
     {"number", (PyCFunction)(void (*)(void))py_number, METH_FASTCALL | METH_KEYWORDS, NULL},
     {"number_counting", (PyCFunction)(void (*)(void))py_number_counting, METH_FASTCALL | METH_KEYWORDS, NULL},
     {"gutter", (PyCFunction)(void (*)(void))py_gutter, METH_FASTCALL, NULL},
+    {"hash_lines", py_hash_lines, METH_O, NULL},
     {"quote", py_quote, METH_O, NULL},
     {"is_plain", py_is_plain, METH_O, NULL},
     {"longer", (PyCFunction)(void (*)(void))py_longer, METH_FASTCALL, NULL},
@@ -1580,6 +1656,12 @@ static int fill_module(PyObject *module) {
     __builtin_cpu_init();
     has_avx2 = __builtin_cpu_supports("avx2") != 0;
 #endif
+    /* The hash of a str differs from process to process. */
+    PyObject *word = PyUnicode_FromString("the seed of hash_lines");
+    if (word == NULL)
+        return -1;
+    line_seed = (uint64_t)PyObject_Hash(word) * 0x9e3779b97f4a7c15u;
+    Py_DECREF(word);
 #ifdef __linux__
     struct state *state = PyModule_GetState(module);
     state->opened = (PyTypeObject *)PyType_FromModuleAndSpec(module, &opened_spec, NULL);

@@ -59,6 +59,16 @@ def is_plain(text: str, /) -> bool:
     return text.isascii() and not text.encode().translate(None, _PLAIN)
 
 
+def hash_lines(data: bytes | bytearray | memoryview, /) -> bytes:
+    """Return a hash of each line without its line feed, eight bytes each. They are compared within one process only."""
+    from array import array
+
+    lines = bytes(data).split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    return array("q", map(hash, lines)).tobytes()
+
+
 def longer(data: bytes | bytearray | memoryview, limit: int, in_chars: bool, /) -> int:
     """Return how many lines have more than `limit` characters, or bytes of UTF-8, once decoded.
 

@@ -128,6 +128,20 @@ static PyObject *number_small(const byte *data, size_t size, Py_ssize_t first, P
     return text;
 }
 
+/* Returns a tuple of new references; NULL if one of them is. Py_BuildValue would take a quarter of a microsecond. */
+static PyObject *pack(PyObject **values, size_t count) {
+    PyObject *made = PyTuple_New((Py_ssize_t)count);
+    for (size_t i = 0; i < count; i++) {
+        if (values[i] == NULL)
+            Py_CLEAR(made);
+        if (made == NULL)
+            Py_XDECREF(values[i]);
+        else
+            PyTuple_SetItem(made, (Py_ssize_t)i, values[i]);
+    }
+    return made;
+}
+
 /* Returns a window of a loaded file with its facts, or NULL; without an exception that means None. */
 static PyObject *show_small(const struct small *file, Py_ssize_t first, Py_ssize_t lines, PyObject *style,
                             size_t wanted, PyObject *path) {
@@ -153,18 +167,7 @@ static PyObject *show_small(const struct small *file, Py_ssize_t first, Py_ssize
         text, PyLong_FromSize_t(size), PyLong_FromLongLong(file->modified_ns), PyLong_FromSsize_t(total),
         PyLong_FromSsize_t(shown), PyLong_FromSize_t(cut), PyBool_FromLong(ends_open), Py_NewRef(path), all,
     };
-    const int last = sizeof values / sizeof *values - 1;
-    /* Py_BuildValue would take a quarter of a microsecond. */
-    PyObject *answer = PyTuple_New(last + 1);
-    for (int i = 0; i <= last; i++) {
-        if (values[i] == NULL)
-            Py_CLEAR(answer);
-        if (answer == NULL)
-            Py_XDECREF(values[i]);
-        else
-            PyTuple_SetItem(answer, i, values[i]);
-    }
-    return answer;
+    return pack(values, sizeof values / sizeof *values);
 }
 
 /* Reads lines of a small text beneath a directory: read_small(directory, path, device, handles, most, first, lines, style,

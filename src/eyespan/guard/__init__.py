@@ -35,7 +35,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from eyespan._native._fast import SmallText, Style
+    from eyespan._native._fast import BatchForm, BatchLimits, SmallBatch, SmallText, Style
     from eyespan.guard.listing import Listing
     from eyespan.guard.remote import RemoteRoot
     from eyespan.guard.remote.source import RemoteStatus
@@ -80,6 +80,7 @@ class Guard:
         "_find",
         "_never_blocks",
         "_prefix",
+        "_read_batch",
         "_read_small",
         "_returns_sources",
         "backend",
@@ -111,10 +112,10 @@ class Guard:
         self.context = context
         self._returns_sources = self.backend in ("openat2", "walk") and context is None
         """The backend may return an opened source that needs no further check."""
-        self._read_small = None
+        self._read_small = self._read_batch = None
         is_one_step = self._returns_sources and self.backend == "openat2"
         if is_one_step and len(self.roots) == len(self.local_roots) == 1 and self.roots[0].never_hangs:
-            self._read_small = _native.read_small
+            self._read_small, self._read_batch = _native.read_small, _native.read_batch
 
     def non_blocking(self) -> Guard:
         """Return a guard with the same roots and rules that never blocks."""
@@ -196,6 +197,35 @@ class Guard:
         if max_bytes is not None and max_bytes < most:
             most = max_bytes
         return read(root.fd, path, root.device, openat.handles, most, first, count, style, wants_data, has_one_link)
+
+    def read_batch(
+        self, paths: Sequence[str | None], limits: BatchLimits, form: BatchForm
+    ) -> tuple[Sequence[str | None], SmallBatch] | None:
+        """Read all of many small texts in one step, as parts of a native answer; None if `open` has to be used.
+
+        Returns the paths below the root with the result of the accelerator, which makes the checks of `open` and of
+        the readers for each file: see `_native/small_batch.c`. A path is None, and its part too, if it was None before,
+        if a rule forbids it, or if another path is the same. Nothing blocks, and every failure is None.
+        """
+        read = self._read_batch
+        root = self.roots[0]
+        if read is None or self._read_small is None or root.is_closed:
+            return None
+        prefix = root.prefix if root.spellings[0] else "/"
+        size = len(prefix)
+        below = [path[size:] if path is not None and path.startswith(prefix) else path for path in paths]
+        named = [path for path in below if path is not None]
+        if len(set(named)) < len(named):
+            below = [None if path is None or named.count(path) > 1 else path for path in below]
+        if not self.policy.admits_all(named, root.canonical):
+            denies = self.policy.rule_against
+            below = [None if path is None or denies(path, root.canonical) is not None else path for path in below]
+        shown = ["" if path is None else path for path in paths]
+        most, max_rows, max_bytes, max_cost = limits
+        most = min(most, LocalFile.max_first_bytes - 1)  # the first bytes of such a file are all of it
+        limits = most, max_rows, max_bytes, max_cost
+        found = read(root.fd, root.device, openat.handles, tuple(below), tuple(shown), limits, form)
+        return None if found is None else (below, found)
 
     def _open_zip(self, path: str, lexical: bool, follow: bool, denied: PolicyDenied) -> Source:
         """Open a file that a rule denies unless it is a zip archive. Every failure is the same denial.

@@ -12,11 +12,17 @@ from eyespan import kinds
 from eyespan.context import CallContext
 from eyespan.dialects.base import Dialect
 from eyespan.dialects.native import exact_tokens, gutter, own_lines, versions
-from eyespan.dialects.native.arguments import HIGHEST_BUDGET, LEAST_BUDGET, NativeArgs, parse_arguments
-from eyespan.dialects.native.call import CHARS_PER_TOKEN, LEAST_CHARS, SURE, answer
+from eyespan.dialects.native.arguments import (
+    HIGHEST_BUDGET,
+    LEAST_BUDGET,
+    MAX_FILES,
+    NativeArgs,
+    parse_arguments,
+)
+from eyespan.dialects.native.call import CHARS_PER_TOKEN, LEAST_CHARS, SURE, answer, count_words
 from eyespan.dialects.native.gutter import SEPARATORS, Style
 from eyespan.dialects.native.items import describe
-from eyespan.dialects.native.small import answer_small
+from eyespan.dialects.native.small import read_batch
 from eyespan.model import ReplyError, ToolSpec
 
 TYPE_CHECKING = False
@@ -30,6 +36,9 @@ if TYPE_CHECKING:
     from eyespan.model import Reply
 
 DEFAULT_BUDGET = 10_000
+COPIES = 2
+"""The copies of the text of a batch: as it is made, and in the answer."""
+_BATCH_NAMES = frozenset(("files", "budget"))
 
 
 class Native(Dialect):
@@ -87,11 +96,24 @@ class Native(Dialect):
             files = files[0]
         if type(files) is not str or not files:
             return None
-        return answer_small(self, files, max(LEAST_CHARS, self.budget * CHARS_PER_TOKEN), SURE, engine)
+        batch = read_batch(self, [files], self.budget, max(LEAST_CHARS, self.budget * CHARS_PER_TOKEN), engine)
+        return None if batch is None else batch.reply(self.budget, SURE, None)
 
     def run(self, arguments: Any, engine: Engine, context: CallContext | None) -> Reply:
-        args = self.parse(arguments, engine.admit)
-        return answer(self, args, engine, context or CallContext(engine.deadline_seconds))
+        context = context or CallContext(engine.deadline_seconds)
+        batch = None
+        if self._is_plain and type(arguments) is dict and arguments.keys() <= _BATCH_NAMES:
+            files, budget = arguments.get("files"), arguments.get("budget", self.budget)
+            if type(files) is list and 1 < len(files) <= MAX_FILES and type(budget) is int and budget >= LEAST_BUDGET:
+                budget = min(budget, HIGHEST_BUDGET)
+                context.check()
+                batch = read_batch(self, files, budget, max(LEAST_CHARS, budget * CHARS_PER_TOKEN), engine)
+                if batch is not None:
+                    context.charge(COPIES * len(batch.text))
+                    reply = batch.reply(budget, SURE, count_words)
+                    if reply is not None:
+                        return reply
+        return answer(self, self.parse(arguments, engine.admit), engine, context, batch)
 
     def parse(self, arguments: Any, admit: Admit) -> NativeArgs:
         return parse_arguments(arguments, self.budget)

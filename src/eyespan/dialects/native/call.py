@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from eyespan.dialects.native import Native
     from eyespan.dialects.native.arguments import Ask, NativeArgs
     from eyespan.dialects.native.items import Item, Shown
+    from eyespan.dialects.native.small import Batch
     from eyespan.engine import Engine
     from eyespan.opened import Opened
 
@@ -47,8 +48,10 @@ LATER_SHARE = 4
 """The part of the budget, one in so many, that the names of targets may take that a call has no place for."""
 
 
-def answer(dialect: Native, args: NativeArgs, engine: Engine, context: CallContext) -> Reply:
-    """Answer one call. Raises: Cancelled, TimedOut."""
+def answer(
+    dialect: Native, args: NativeArgs, engine: Engine, context: CallContext, batch: Batch | None = None
+) -> Reply:
+    """Answer one call; `batch` holds small texts that were read already. Raises: Cancelled, TimedOut."""
     view = View(
         style=dialect.style,
         budget=MAX_SCALE * args.budget,
@@ -59,7 +62,7 @@ def answer(dialect: Native, args: NativeArgs, engine: Engine, context: CallConte
     )
     documents = dialect.all_documents if args.document else dialect.documents
     with Files(engine, context, dialect, documents) as files:
-        plans = [plan for ask in args.asks for plan in _with_note(ask, _plan_ask(ask, args, view, files))]
+        plans = _plan_asks(args, view, files, batch)
         items = _items(plans, view)
         needs = [item.need() for item in items]
         return _show_counted(items, needs, args, dialect.count, context)
@@ -109,9 +112,7 @@ def _show_counted(
         if count is None:
             if is_whole and _estimate(reply) * SURE <= budget:
                 return reply
-            from eyespan import tokens_by_word
-
-            count = tokens_by_word.count
+            count = count_words
         cost = count(reply.text)
         is_better = best_cost < cost <= budget or (best_cost > budget and cost < best_cost)
         if best is None or is_better:
@@ -123,6 +124,13 @@ def _show_counted(
     if best.structured is not None:
         best.structured["tokens"] = best_cost
     return best
+
+
+def count_words(text: str) -> int:
+    """Return the tokens of a text by the estimate for each word."""
+    from eyespan import tokens_by_word
+
+    return tokens_by_word.count(text)
 
 
 def _estimate(reply: Reply) -> int:
@@ -229,6 +237,28 @@ class Files:
 
 
 # --- from targets to items -------------------------------------------------------------------------------------------
+
+
+def _plan_asks(args: NativeArgs, view: View, files: Files, batch: Batch | None) -> Sequence[Item | TextPlan]:
+    """Return the items and plans of all targets; those in the batch are items already. Raises: Cancelled, TimedOut."""
+    if batch is None:
+        return [plan for ask in args.asks for plan in _with_note(ask, _plan_ask(ask, args, view, files))]
+
+    def ordinary(ask: Ask) -> Callable[[], Item]:
+        return lambda: _items(_plan_ask(ask, args, view, files), view)[0]
+
+    found: list[Item | TextPlan] = []
+    is_again = False
+    for place, ask in enumerate(args.asks):
+        item = batch.item(place, ordinary(ask))
+        if item is not None:
+            found.append(item)
+            continue
+        plans = _with_note(ask, _plan_ask(ask, args, view, files))
+        # A link may lead to a file of the batch: both are one item.
+        is_again = is_again or any(isinstance(one, TextPlan) and batch.holds(one.key[0]) for one in plans)
+        found += plans
+    return _plan_asks(args, view, files, None) if is_again else found
 
 
 def _plan_ask(ask: Ask, args: NativeArgs, view: View, files: Files) -> Sequence[Item | TextPlan]:

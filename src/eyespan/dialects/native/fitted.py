@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eyespan import tokens
+from eyespan import _native, tokens
 from eyespan.dialects.native import own_lines, redaction, text_facts
 from eyespan.dialects.native.gutter import Row, Run, count_fitting, starts_after_gap
 from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS
@@ -311,6 +311,8 @@ def _notes(frame: Frame, loaded: Loaded, rows: Sequence[Row] | Run, held_hash: s
 def version_of(rows: Sequence[Row] | Run) -> Version:
     """Return the version of a file that these rows are."""
     if isinstance(rows, Run):
+        if not rows.has_crlf:
+            return Version.of_lines(rows.first, _native.hash_lines(rows.data or b"\n" * rows.count))
         return Version.of(range(rows.first, rows.first + rows.count), rows.texts)
     return Version.of([row.number for row in rows], [row.text for row in rows])
 

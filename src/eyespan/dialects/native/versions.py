@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 
+from eyespan import _native
 from eyespan.hashes import blake2b
 from eyespan.record import record
 
@@ -83,10 +84,19 @@ class Version:
 
     @classmethod
     def of(cls, numbers: Sequence[int], texts: Sequence[str]) -> Version:
-        """Return the version of these lines."""
+        """Return the version of these lines, none of which has a line feed."""
         from array import array
 
-        return cls(numbers if isinstance(numbers, range) else array("q", numbers), array("q", [*map(hash, texts)]))
+        data = "\n".join([*texts, ""]).encode("utf-8", "surrogatepass")
+        return cls(numbers if isinstance(numbers, range) else array("q", numbers), array("q", _native.hash_lines(data)))
+
+    @classmethod
+    def of_lines(cls, first: int, hashes: bytes) -> Version:
+        """Return the version of lines without a gap, from the result of `hash_lines`."""
+        from array import array
+
+        found = array("q", hashes)
+        return cls(range(first, first + len(found)), found)
 
 
 class Versions:
