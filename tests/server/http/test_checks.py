@@ -46,6 +46,7 @@ def test_a_request_that_passes_has_a_route(start, route):
         (head(content_length=[b"2"], transfer_encoding=[b"chunked"]), 400, "given twice"),
         (head(content_length=[b"2", b"2"]), 400, "given twice"),
         (head(transfer_encoding=[b"gzip, chunked"]), 400, "only chunked"),
+        (head(version="1.0", transfer_encoding=[b"chunked"]), 400, "HTTP 1.0, which has none"),
         (head(host=[]), 400, "no Host"),
         (head(host=[b"a:1", b"a:1"]), 421, "two Host"),
         (head(host=[b"b"]), 421, "Host b is not allowed; start with --allow-host b"),
@@ -297,6 +298,11 @@ START = "POST /mcp HTTP/1.1\r\n"
         (400, "POST /mcp\r\n", [LENGTH], "\r\n", PING.decode()),
         (400, "POST /mcp HTTP/2.0\r\n", [LENGTH], "\r\n", PING.decode()),
         (400, "CONNECT 127.0.0.1:80 HTTP/1.1\r\n", [], "\r\n", ""),
+        (400, "POST /mcp HTTP/1.0\r\n", ["Transfer-Encoding: chunked"], "\r\n", CHUNKS),
+        (415, START, ["Content-Encoding: gzip", LENGTH], "\r\n", PING.decode()),
+        (200, START, ["Content-Encoding: identity", LENGTH], "\r\n", PING.decode()),
+        (200, START, ["Transfer-Encoding: chunked"], "\r\n", CHUNKS[:-2] + "X: y\r\n" * 100 + "\r\n"),
+        (431, START, ["Transfer-Encoding: chunked"], "\r\n", CHUNKS[:-2] + "X: y\r\n" * 4000 + "\r\n"),
     ],
 )  # fmt: skip
 def test_an_ambiguous_request_is_refused(server, status, start, more, end, data):

@@ -13,6 +13,7 @@ import time
 import pytest
 from mcp import types
 
+from eyespan.server import protocol
 from tests.server.clients import TEMPLATE, TOKEN, HttpServer, read_response
 
 from .sdk import connect
@@ -173,7 +174,12 @@ def test_more_calls_than_the_limit_wait(place, slow_call):
     server.end()
 
     assert listed == 200
-    assert [answer["result"]["isError"] for answer in answers] == [True] * 3
+    late = [answer["error"] for answer in answers if "error" in answer]
+    assert len(late) < 3
+    assert [(error["code"], error["message"].endswith("; try again later")) for error in late] == [
+        (protocol.BUSY, True)
+    ] * len(late)
+    assert all(answer["result"]["isError"] for answer in answers if "result" in answer)
 
 
 def test_plain_reads_are_answered_while_sixty_four_others_hang(tree, mount, hostile_paths):

@@ -139,6 +139,8 @@ def check_framing(head: Head) -> None:
         raise Rejected(400, "headers", "the length of the body is given twice (Content-Length, Transfer-Encoding)")
     if codings and codings[0].strip().lower() != b"chunked":
         raise Rejected(400, "headers", f"Transfer-Encoding {_shown(codings[0])}; only chunked is accepted")
+    if codings and head.version == "1.0":
+        raise Rejected(400, "headers", "Transfer-Encoding in a request of HTTP 1.0, which has none")
 
 
 def check_host(headers: Headers, rules: Rules) -> None:
@@ -210,6 +212,9 @@ def check_type(headers: Headers) -> None:
     if len(values) != 1 or values[0].partition(b";")[0].strip().lower() != b"application/json":
         found = _shown(values[0]) if values else "none"
         raise Rejected(415, "type", f"Content-Type {found}; application/json is needed")
+    codings = headers.get(b"content-encoding", ())
+    if any(coding.strip().lower() not in (b"", b"identity") for coding in codings):
+        raise Rejected(415, "type", f"Content-Encoding {_shown(codings[0])}; bodies are not compressed")
 
 
 def check_length(headers: Headers) -> None:

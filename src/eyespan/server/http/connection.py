@@ -50,7 +50,7 @@ class Incoming:
 
     __slots__ = (
         "body", "body_bytes", "caller", "has_headers", "header_bytes", "headers", "is_complete", "keeps_alive",
-        "method", "raw_bytes", "rejection", "route", "target", "unverified", "version",
+        "method", "raw_bytes", "rejection", "route", "target", "trailer_bytes", "unverified", "version",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -61,6 +61,7 @@ class Incoming:
         self.header_bytes = 0
         self.body: list[bytes] = []
         self.body_bytes = 0
+        self.trailer_bytes = 0
         self.raw_bytes = 0
         """Bytes that arrived after the first ones of the request."""
         self.keeps_alive = True
@@ -194,8 +195,13 @@ class Connection(asyncio.BufferedProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         incoming = self._incoming
-        if incoming is None or incoming.has_headers:
-            return  # the rest of a rejected request, or a trailer
+        if incoming is None or self._is_deaf:
+            return  # the rest of a rejected request
+        if incoming.has_headers:
+            incoming.trailer_bytes += len(name) + len(value) + 4
+            if incoming.trailer_bytes > checks.MAX_HEADER_BYTES:
+                self._fail(Rejected(431, "headers", f"more than {checks.MAX_HEADER_BYTES} bytes of trailers"))
+            return
         incoming.header_bytes += len(name) + len(value) + 4
         incoming.headers.setdefault(name.lower(), []).append(value)
 
