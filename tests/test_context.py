@@ -46,7 +46,7 @@ def test_memory_up_to_the_limit_is_granted_and_more_is_too_large():
     call.finish()
 
     assert (caught.value.code, caught.value.limit_bytes) == ("too_large", MAX_BYTES)
-    assert str(caught.value) == "reading it takes more than 40 MiB of memory; ask for a smaller part of it"
+    assert str(caught.value) == "reading it takes more than 36 MiB of memory; ask for a smaller part of it"
 
 
 def test_memory_that_is_free_again_can_be_taken_again():
@@ -536,17 +536,46 @@ def test_a_call_whose_answer_is_still_to_be_sent_keeps_the_turn():
     waiting.finish()
 
 
-def test_control_characters_are_paid_for_as_the_escapes_that_they_become(tmp_path, monkeypatch):
-    (tmp_path / "control.txt").write_bytes(b"\x15" * 100_000)
-    (tmp_path / "plain.txt").write_bytes(b"a" * 100_000)
-    paid = {}
-    for name in ("control.txt", "plain.txt"):
-        call = CallContext()
-        call.is_held = True  # as in a server
-        charge = call.charge
-        sizes = []
-        monkeypatch.setattr(call, "charge", lambda size, charge=charge, to=sizes: charge(size) or to.append(size))
-        assert not Workspace(str(tmp_path)).tool("workspace").call({"path": name}, context=call).is_error
-        paid[name] = sum(sizes)
+def test_an_answer_that_is_still_to_be_sent_leaves_the_turn_to_others():
+    call, other = CallContext(), CallContext(0.05)
+    call.is_held = True
+    call.charge(LARGE)
+    call.finish()
 
-    assert paid["control.txt"] - paid["plain.txt"] == 32 * 100_000
+    call.hold(2 << 20)
+    other.charge(LARGE)
+
+    assert (call.charged_bytes, other.has_turn) == (2 << 20, True)
+    other.finish()
+    call.release()
+    assert call.charged_bytes == 0
+
+
+def test_an_answer_that_others_leave_no_memory_for_keeps_the_turn_until_it_was_sent():
+    call, other = CallContext(), CallContext(0.05)
+    call.is_held = True
+    call.charge(LARGE)
+    call.finish()
+
+    call.hold(SHARED_BYTES + (1 << 20))
+    with pytest.raises(TimedOut):
+        other.charge(LARGE)
+    call.release()
+    waiting = CallContext()
+    waiting.charge(LARGE)
+
+    assert waiting.has_turn
+    waiting.finish()
+
+
+def test_the_memory_of_many_small_calls_is_returned_together(monkeypatch):
+    returned = []
+    monkeypatch.setattr(context, "_release_memory", lambda will_free_more: returned.append(will_free_more))
+    monkeypatch.setattr(context, "_unreleased_bytes", 0)
+    monkeypatch.setattr(context, "_has_unreleased", False)
+    for _ in range(4):
+        call = CallContext()
+        call.charge(FREE_BYTES)
+        call.finish()
+
+    assert returned == [False, False]

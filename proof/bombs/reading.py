@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from eyespan import Workspace
+from eyespan import Tool, Workspace
 from eyespan.sandbox.process import return_memory
-from proof.bombs.calls import DIALECTS, calls, plain_call
+from proof.bombs.calls import DIALECTS, TOOLS, calls, plain_call
 
 SETTLE_SECONDS = 0.2
 """The time for threads and processes of a call to end."""
@@ -36,7 +36,7 @@ class Reading:
     def __init__(self, root: str) -> None:
         self.root = root
         workspace = Workspace(root)
-        self.tools = {dialect: workspace.tool(dialect) for dialect in DIALECTS}
+        self.tools = {dialect: _tool(workspace, dialect) for dialect in DIALECTS}
         self.expected: dict[str, Any] = {}
 
     def warm_up(self) -> None:
@@ -72,6 +72,11 @@ class Reading:
         time.sleep(SETTLE_SECONDS)
         worst["after"] = memory("VmRSS") - self.idle
         return worst
+
+
+def _tool(workspace: Workspace, dialect: str) -> Tool:
+    toolset = workspace.toolset(dialect)
+    return toolset[0] if len(toolset) == 1 else toolset.named(TOOLS[dialect].removeprefix(f"{dialect}_"))
 
 
 def main(arguments: list[str]) -> None:

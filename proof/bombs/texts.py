@@ -10,6 +10,7 @@ from typing import Any
 from eyespan.outline import _BY_SUFFIX, LANGUAGES
 
 MB = 1_000_000
+MIB = 1 << 20
 SUFFIXES = {language: suffixes.split()[0].lstrip(".") for language, suffixes in _BY_SUFFIX.items()}
 
 DEFINITIONS = {
@@ -100,6 +101,11 @@ def _lines() -> Iterator[tuple[Any, ...]]:
     yield "accents.txt", "text", writer(b"a" + "\u0301".encode() * 3 * MB)
     yield "utf-16.txt", "text", writer(b"\xff\xfe" + b"\n\0" * 4 * MB)
     yield "blanks.txt", "text", writer(b" " * 8 * MB + b"\n\t" * 100_000)
+    for name, character in (("quotes", b'"'), ("controls", b"\x01")):  # JSON writes them as two and as six characters
+        yield f"{name}.txt", "text", writer(character * (MIB - 10))
+        # One wide character makes every other one take four bytes.
+        yield f"wide-{name}.txt", "text", writer(character * (MIB - 10) + "\U0001f600".encode())
+    yield "wide-lines.txt", "text", writer("\U0001f600".encode() + b"abc de\n" * 149_700)
     yield "hidden.txt", "text", writer("\u200b\u202e\n".encode() * MB)
 
     def make_holes(path: Path) -> None:

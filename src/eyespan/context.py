@@ -26,10 +26,12 @@ FREE_BYTES = 512 << 10
 """The memory that every call may take at any time."""
 SHARED_BYTES = 8 << 20
 """The memory that calls may take beyond that, all of them together."""
-MAX_BYTES = 40 << 20
-"""The memory that a call may take when its turn has come. With eight calls at once that is 55 MB."""
+MAX_BYTES = 36 << 20
+"""The memory that a call may take when its turn has come. With eight calls at once that is 50 MB."""
 RELEASE_BYTES = 1 << 20
-"""After a call that took more, freed memory is returned to the system."""
+"""After a call that took more, or several that took more together, freed memory is returned to the system."""
+CALL_BYTES = 32 << 10
+"""The memory that a call takes at least, for this sum."""
 COLLECT_BYTES = 4 << 20
 """After a call that took more, garbage is collected: an error holds the frames it passed, and they hold buffers."""
 _TURN_SECONDS = 0.01
@@ -206,8 +208,19 @@ class CallContext:
             import gc
 
             gc.collect()
-        if most_bytes > RELEASE_BYTES or _has_unreleased:
+        global _unreleased_bytes
+        _unreleased_bytes += most_bytes + CALL_BYTES
+        if _unreleased_bytes > RELEASE_BYTES or _has_unreleased:
+            _unreleased_bytes = 0
             _release_memory(will_free_more=most_bytes > RELEASE_BYTES)
+
+    def hold(self, size_bytes: int) -> None:
+        """Count only the answer, which is still to be sent; `release` follows. Another call may have the turn."""
+        self._charged_bytes = size_bytes
+        if self._has_turn and size_bytes > FREE_BYTES and _take_memory(self, size_bytes - FREE_BYTES):
+            self._has_turn = False
+            _end_turn(self)
+        self._return_unused()
 
     def release(self) -> None:
         """Return the memory of a call that was held: its answer was sent."""
@@ -267,6 +280,8 @@ on_much_memory: Callable[[bool], None] | None = None
 A server sets it."""
 _much_memory_end = 0.0
 """The end of that time; 0.0: False was reported."""
+_unreleased_bytes = 0
+"""The sum of what calls took since freed memory was returned to the system. Threads may lose a part of it."""
 _has_unreleased = False
 """The answer of an earlier call was not yet free when memory was returned to the system."""
 

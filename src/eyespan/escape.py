@@ -4,13 +4,16 @@ A name can hold anything but "/" and NUL: line feeds, control sequences of termi
 direction of a line or have no width. `visible` writes those out as escapes, so that a name stays on its line and shows
 all of its characters. A name can also hold bytes that are not Unicode; `valid_text` writes those out, so that every
 answer is valid UTF-8. `written_path` and `named_path` write and read such names, so that a path of an answer leads
-back to its file.
+back to its file. `quoted_pieces` writes a long text as a JSON string.
 """
 
 from __future__ import annotations
 
+from eyespan import _native
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 BLANKS = "\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
@@ -158,3 +161,44 @@ def in_plain_words(error: BaseException) -> str:
     if isinstance(error, ValueError) and "embedded null" in str(error):
         return "a name contains a NUL byte"
     return visible(str(error))
+
+
+QUOTED_CHARS = 1 << 16
+"""A text of more characters is quoted in pieces."""
+
+
+def quoted_pieces(text: str) -> Iterator[bytes]:
+    """Yield a text as a JSON string in UTF-8, piece by piece.
+
+    A str that has one wide character takes four bytes for every other one, and so do the escapes in it: six characters
+    for a control character. Pieces are bytes, so nothing of the whole text is that wide.
+    """
+    yield b'"'
+    for at in range(0, len(text), QUOTED_CHARS):
+        yield _quoted(text[at : at + QUOTED_CHARS])[1:-1]
+    yield b'"'
+
+
+def quoted_bytes(text: str) -> int:
+    """Return the size of a text as a JSON string."""
+    return sum([len(piece) for piece in quoted_pieces(text)])
+
+
+def _quoted(text: str) -> bytes:
+    quoted = None if _native.quote is None else _native.quote(text)
+    if quoted is not None:
+        return quoted
+    try:
+        from _json import encode_basestring
+    except ImportError:  # an interpreter without the C parts
+        from json.encoder import py_encode_basestring as encode_basestring
+    return encode_json(encode_basestring(text))
+
+
+def encode_json(quoted: str) -> bytes:
+    """Return JSON as UTF-8; a lone surrogate becomes the text of its escape."""
+    try:
+        return quoted.encode()
+    except UnicodeEncodeError:
+        # As a JSON escape it would break the reader. The backslash of that text is a JSON escape itself.
+        return "".join([f"\\\\u{ord(c):04x}" if "\ud800" <= c <= "\udfff" else c for c in quoted]).encode()

@@ -59,7 +59,7 @@ class Tool:
         except BadArguments as error:
             return _failed(ReplyError(error.code, error.message))
         except ReadError as error:
-            return _failed(dialect.render_error(error))
+            return self.error_reply(error)
         except (Exception, RecursionError) as error:
             return self._reply_to_unexpected(error)
         finally:
@@ -81,6 +81,10 @@ class Tool:
         if small is not None:
             finish_small()
         return small
+
+    def error_reply(self, error: ReadError) -> Reply:
+        """Return the reply to a read that failed."""
+        return _failed(self.dialect.render_error(error))
 
     def _reply_to_unexpected(self, error: BaseException) -> Reply:
         """Return the reply to an error that no read raises: a module that cannot be loaded, or a bug of eyespan."""

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eyespan.escape import QUOTED_CHARS
 from eyespan.server import json_lines
 
 VALUES = st.recursive(
@@ -82,7 +83,7 @@ def test_lone_surrogates_are_written_as_text(text, padding):
     assert "\\ud800" in read
 
 
-@pytest.mark.parametrize("size", [0, 1, 4095, 4096, 4097, 100_000])
+@pytest.mark.parametrize("size", [0, 1, 4095, 4096, 4097, 30_000])
 def test_long_strings_are_separate_pieces(size):
     value = {"a": "é\n" * size, "b": [1, "x" * size]}
 
@@ -90,6 +91,26 @@ def test_long_strings_are_separate_pieces(size):
 
     assert json.loads(b"".join(pieces)) == value
     assert len(pieces) <= 5
+
+
+@pytest.mark.parametrize("wide", ["", "\U0001f600", "\udc80"])
+def test_very_long_strings_are_pieces_of_bounded_size(wide):
+    text = wide + '\x01"é' * 50_000
+    value = {"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": text}], "again": text}}
+
+    pieces = json_lines.dumps(value)
+
+    assert json.loads(b"".join(pieces)) == json.loads(json.dumps(value).replace("\\udc80", "\\\\udc80"))
+    assert max(map(len, pieces)) <= 6 * QUOTED_CHARS
+    assert json_lines.large_bytes(value) == sum(map(len, pieces)) - len(b"".join(json_lines.dumps(without(value)))) + 4
+
+
+def without(value):
+    return {**value, "result": {"content": [{"type": "text", "text": ""}], "again": ""}}
+
+
+def test_the_size_of_bytes_is_that_of_their_base64():
+    assert json_lines.large_bytes([{"data": bytes(100_000)}, "a", b"b", None]) == len(json_lines.base64(bytes(100_000)))
 
 
 def test_bytes_are_base64():

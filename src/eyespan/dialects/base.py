@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from eyespan.dialects.measures import measure
+from eyespan.dialects.rendering import FEW_BYTES, text_memory
 from eyespan.model import Reply, TextContent, TextPart
 
 TYPE_CHECKING = False
@@ -148,8 +149,10 @@ class FileDialect(Dialect):
         args = self.parse(arguments, engine.admit)
         request = self.plan(args)
         document = engine.read(request, context)
-        if context is not None and context.is_held:
-            _charge_escapes(document, context)
+        if context is not None:
+            for part in document.parts:
+                if isinstance(part, TextPart) and len(part.data) > FEW_BYTES:
+                    context.charge(self.answer_bytes(part))  # before it is made
         measures = measure(
             request, document, self.max_line_bytes, self.max_line_chars, counts_lines=not self.counts_cut_lines
         )
@@ -159,6 +162,10 @@ class FileDialect(Dialect):
         object.__setattr__(reply, "measures", measures)  # the reply is not shared yet; a copy takes ten times as long
         return reply
 
+    def answer_bytes(self, part: TextPart) -> int:
+        """Return the memory that the answer for a large text takes, beside what the reader was charged for."""
+        return text_memory(part)
+
     def plan(self, args: Any) -> ReadRequest:
         """Return what to read for these arguments."""
         raise NotImplementedError  # abstract
@@ -166,21 +173,6 @@ class FileDialect(Dialect):
     def render(self, args: Any, document: Document) -> Reply:
         """Return the answer. Raises: BadArguments, if only the file's contents show that the arguments are wrong."""
         raise NotImplementedError  # abstract
-
-
-_FEW_BYTES = 64 << 10
-_CONTROLS = bytes([*range(9), 11, *range(14, 32), 127])
-ESCAPE_BYTES = 32
-"""The memory of a control character in the JSON of an answer: six characters for one, twice, with their copies."""
-
-
-def _charge_escapes(document: Document, context: CallContext) -> None:
-    """Pay for the control characters of a text that a server sends. Raises: TooMuchMemory, Cancelled, TimedOut."""
-    for part in document.parts:
-        if isinstance(part, TextPart) and len(part.data) > _FEW_BYTES:
-            for at in range(0, len(part.data), _FEW_BYTES):  # at once it would be a copy of the text
-                block = part.data[at : at + _FEW_BYTES]
-                context.charge(ESCAPE_BYTES * (len(block) - len(block.translate(None, _CONTROLS))))
 
 
 def _with_settings(dialect: type[Dialect], settings: dict[str, Any]) -> Dialect:

@@ -7,6 +7,7 @@ JSON list of results; images follow it.
 from __future__ import annotations
 
 import os
+from sys import getsizeof
 
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, as_whole, shown
@@ -42,6 +43,8 @@ MAX_CHARS = 48_000
 """The most characters of one file, numbers included."""
 MAX_FILES = 100
 MAX_ANSWER_CHARS = 2_000_000
+RESULT_COPIES = 4
+"""The copies of a result: itself, its lines, and in the JSON of the answer, where escapes make it longer."""
 _CUT = " [line truncated]"
 _LIMITS = line_limits(MAX_LINE_CHARS)
 _IMAGES = frozenset(("image",))
@@ -150,6 +153,7 @@ class Cline(Dialect):
                 failures.append(error.code)
             else:
                 size += len(row["result"])
+                context.charge(RESULT_COPIES * getsizeof(row["result"]))
                 images += image
                 notes += [f"{one.query}: {note}" for note in more_notes]
             row["success"] = "error" not in row

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 DEFAULT_LINES = 100
 MAX_ROW_CHARS = 5000
 MAX_CHARS = 80_000
+ROW_BYTES = 500
+"""The memory of a row that is made of a line, with its number and its piece of the text."""
 """An answer is shorter than this, its notices included."""
 _OPTIONS = DocumentOptions(pdf=PdfOptions(is_whole=True))
 _DOCUMENTS = frozenset(("image", "pdf"))
@@ -165,6 +167,7 @@ def _lines(args: DeepAgentsArgs, opened: Opened) -> Reply:
         document = opened.read(CharRange(first, 1, first + args.limit - 1, 2 * MAX_CHARS))  # a line end may take two
         part = only_text(document)
         is_cut = part.cut_short
+        opened.context.charge(ROW_BYTES * part.line_count)
         texts = part.data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
         lines = list(enumerate(texts if is_cut or texts[-1] else texts[:-1], first))
         notes = text_notes(document)

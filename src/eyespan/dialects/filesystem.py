@@ -13,7 +13,7 @@ from errno import ENOENT
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, shown
 from eyespan.dialects.base import CHANGED, Dialect, ToolsetDialect
-from eyespan.dialects.rendering import joined, unnumbered
+from eyespan.dialects.rendering import charge_text, joined, unnumbered
 from eyespan.escape import valid_text, written_path
 from eyespan.model import (
     ANY_IS_TEXT,
@@ -140,6 +140,7 @@ class _FilesystemTool(Dialect):
         )
         document = engine.read(request, context)
         part: Any = document.parts[0]
+        charge_text(part, context)
         measures: dict[str, Any] = {"lines": part.line_count, "file_bytes": document.facts.size_bytes}
         if document.facts.changed:
             measures["changed_during_read"] = True

@@ -13,6 +13,7 @@ from eyespan.dialects.arguments import BadArguments, as_whole, shown
 from eyespan.dialects.base import Dialect, ToolsetDialect, text_notes
 from eyespan.dialects.measures import measure
 from eyespan.dialects.media import image_blocks, media_block
+from eyespan.dialects.rendering import charge_text
 from eyespan.escape import valid_text, written_path
 from eyespan.model import (
     EXACT_TOTAL,
@@ -141,6 +142,9 @@ class _GeminiTool(Dialect):
             total=EXACT_TOTAL,
         )
         document = engine.read(request, context)
+        for part in document.parts:
+            if isinstance(part, TextPart):
+                charge_text(part, context)
         return document, measure(request, document, max_line_bytes=None, max_line_chars=MAX_LINE_CHARS)
 
     def render_error(self, error: ReadError) -> ReplyError:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from sys import getsizeof
-
 from eyespan import _native
 from eyespan.errors import WindowTooLarge
+from eyespan.lines.encodings import char_width
 from eyespan.model import MIB, drained
 
 TYPE_CHECKING = False
@@ -13,11 +12,51 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping
     from typing import Any
 
+    from eyespan.context import CallContext
     from eyespan.model import TextPart
 
 PIECE_BYTES = 65536
 MAX_TEXT_BYTES = 16 * MIB
 """The memory that the text of one answer may take; one wide character makes every other take four bytes."""
+
+
+FEW_BYTES = 64 << 10
+"""The memory of the answer for a text of this size is not counted."""
+READ_COPIES = 2
+"""The copies of a text that its reader was charged for: its bytes, and an answer as wide as they are."""
+GUTTER_CHARS = 12
+"""The number of a line and the separator after it."""
+
+
+def text_memory(part: TextPart, *, has_numbers: bool = True) -> int:
+    """Return the memory of the answer that is made of a text, beyond what its reader was charged for."""
+    chars = len(part.data) + (GUTTER_CHARS * part.line_count if has_numbers else 0)
+    answer_bytes = text_width(part.data) * chars
+    if isinstance(part.data, bytearray) and len(part.data) > MIB:
+        answer_bytes = min(answer_bytes, MAX_TEXT_BYTES)
+    else:
+        answer_bytes *= 2
+    return max(0, len(part.data) + answer_bytes - READ_COPIES * len(part.data))
+
+
+def charge_text(part: TextPart, context: CallContext) -> None:
+    """Pay for the answer that is made of a text, without numbers. Raises: TooMuchMemory, Cancelled, TimedOut."""
+    if len(part.data) > FEW_BYTES:
+        context.charge(text_memory(part, has_numbers=False))
+
+
+def text_width(data: bytes | bytearray) -> int:
+    """Return the bytes per character that Python needs for a text in UTF-8, or more than that."""
+    if data.isascii():
+        return 1
+    for at in range(0, len(data), PIECE_BYTES):  # at once it would be a copy of the text
+        piece = data[at : at + PIECE_BYTES]
+        if len(piece.translate(None, _WIDE_STARTS)) < len(piece):
+            return 4
+    return 2
+
+
+_WIDE_STARTS = bytes(range(0xF0, 0xF5))
 
 
 def numbered(part: TextPart, **style: Any) -> str:
@@ -55,19 +94,11 @@ def joined(pieces: Iterable[str]) -> str:
     text, width = "", 1
     for piece in pieces:
         if not piece.isascii():
-            width = max(width, _width(piece))
+            width = max(width, char_width(piece))
         if (len(text) + len(piece)) * width > MAX_TEXT_BYTES:
             raise WindowTooLarge("", limit_bytes=MAX_TEXT_BYTES)
         text += piece  # CPython appends in place to a string with one reference; join() would hold all of it twice
     return text
-
-
-def _width(text: str) -> int:
-    """Return the bytes per character that Python needs for a text: those of its widest character."""
-    if len(text) > 1000:
-        return getsizeof(text) // len(text)  # 1, 2 or 4, and a little for the object
-    widest = ord(max(text))
-    return 1 if widest < 0x100 else 2 if widest < 0x10000 else 4
 
 
 def _numbered_pieces(data: bytearray, part: TextPart, style: Mapping[str, Any], cut: list[int]) -> Iterator[str]:

@@ -6,6 +6,7 @@ import os
 from mimetypes import guess_type
 from urllib.parse import parse_qsl, quote_from_bytes, unquote_to_bytes
 
+from eyespan.dialects.rendering import charge_text
 from eyespan.errors import InvalidPath
 from eyespan.escape import valid_text
 from eyespan.guard import paths
@@ -76,6 +77,7 @@ def read(
     part = document.parts[0]
     guessed = guess_type(document.facts.canonical)[0]
     if isinstance(part, TextPart):
+        charge_text(part, context)
         media = guessed if guessed is not None and guessed.startswith("text/") else "text/plain"
         facts = {"first_line": part.first_line, "lines_returned": part.line_count, "truncated": part.more}
         if part.total_lines is not None:

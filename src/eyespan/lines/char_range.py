@@ -7,7 +7,7 @@ own line. Columns count code points of the decoded text.
 
 from __future__ import annotations
 
-from eyespan.lines.encodings import WIDE_BYTES, Transcoder
+from eyespan.lines.encodings import READ_BYTES, Transcoder, char_width
 from eyespan.lines.finder import CachedIndex, LineFinder, Place
 from eyespan.lines.scan import Scan
 from eyespan.model import MIB, CharRange, TextPart
@@ -135,8 +135,12 @@ def _read_from(
     lines_left = None if wanted.last is None else wanted.last - wanted.first + 1
     cut_short = is_at_end = False
     context = finder.scan.context
+    chars, width, charged = 0, 1, 0
     for text in decoded:
-        context.charge((2 if text.isascii() else WIDE_BYTES) * min(len(text), max(left, 0)))
+        chars += min(len(text), max(left, 0))
+        width = max(width, char_width(text))
+        context.charge(READ_BYTES[width] * chars - charged)
+        charged = READ_BYTES[width] * chars
         text = column.skip(text)
         if lines_left is not None:
             text, lines_left = _first_lines(text, lines_left)

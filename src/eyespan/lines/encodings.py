@@ -9,6 +9,7 @@ is decoded whole.
 from __future__ import annotations
 
 import codecs
+from sys import getsizeof
 
 from eyespan import _native
 from eyespan.record import record, replace
@@ -74,8 +75,20 @@ class Encoding:
         return block.endswith(self.newline) and len(block) % self.unit_bytes == 0
 
 
-WIDE_BYTES = 10
-"""The memory of a character beyond ASCII: as text, encoded, and in the rows made of it."""
+READ_BYTES = {1: 7, 2: 13, 4: 25}
+"""The memory of a character that is read by characters: as text, encoded, in rows, and in the answer made of them.
+The widest character of a text decides how many bytes every other one takes."""
+
+
+def char_width(text: str) -> int:
+    """Return the bytes that Python takes for each character of a text: those of its widest one."""
+    if text.isascii():
+        return 1
+    if len(text) > 1000:
+        return min(4, getsizeof(text) // len(text))  # 1, 2 or 4, and a little for the object
+    widest = ord(max(text))
+    return 1 if widest < 0x100 else 2 if widest < 0x10000 else 4
+
 
 UTF8 = Encoding("utf-8")
 _UTF8_WITH_BOM = Encoding("utf-8", bom=codecs.BOM_UTF8, how="bom")
@@ -318,6 +331,9 @@ class WholeTranscoder:
         return text.encode("utf-8", "replace")
 
 
+_COUNTED_BYTES = 1 << 16
+
+
 class CharCounter:
     """Counts the characters of a line of UTF-8 that arrives in pieces and is not stored."""
 
@@ -330,10 +346,11 @@ class CharCounter:
 
     def feed(self, piece: bytes, final: bool = False) -> None:
         """Count the characters of the next piece; `final` ends the line."""
-        text = self._decoder.decode(piece, final)
-        if text:
-            self.chars += len(text)
-            self._ends_in_cr = text[-1] == "\r"
+        for at in range(0, len(piece) or 1, _COUNTED_BYTES):  # a text takes up to four times the memory of its bytes
+            text = self._decoder.decode(piece[at : at + _COUNTED_BYTES], final)
+            if text:
+                self.chars += len(text)
+                self._ends_in_cr = text[-1] == "\r"
 
     def total(self, has_newline: bool) -> int:
         """End the line and return its characters, without its terminator."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eyespan import _native
-from eyespan.lines.encodings import UTF8, WIDE_BYTES, choose, transcode
+from eyespan.lines.encodings import READ_BYTES, UTF8, char_width, choose, transcode
 from eyespan.lines.reader import LineReader
 from eyespan.model import NO_TOTAL, Block, CharRange, Lines, RowsPart, Tail, TextPart
 
@@ -187,13 +187,13 @@ def _range_in_memory(source: Source, request: ReadRequest, wanted: CharRange, co
     if part is None or not part.line_count or (wanted.max_chars is not None and len(part.data) > wanted.max_chars):
         return None
     data = part.data
-    is_ascii = data.isascii()
-    if not is_ascii:
+    width = 1
+    if not data.isascii():
         try:
-            data.decode("utf-8")
+            width = char_width(data.decode("utf-8"))
         except UnicodeDecodeError:
             return None
-    context.charge((2 if is_ascii else WIDE_BYTES) * len(data))
+    context.charge(READ_BYTES[width] * len(data))
     return part
 
 

@@ -8,6 +8,7 @@ output is always valid UTF-8 on one line.
 from __future__ import annotations
 
 from eyespan import _native
+from eyespan.escape import QUOTED_CHARS, encode_json, quoted_bytes, quoted_pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,6 +128,8 @@ def _dump_text_answer(value: Any) -> list[bytes] | None:
     if list(content[0]) != _TEXT_KEYS or content[0]["type"] != "text" or value["jsonrpc"] != "2.0":
         return None
     text = content[0]["text"]
+    if type(text) is str and len(text) > QUOTED_CHARS:
+        return None  # the rest of the answer may repeat it
     quoted = _native.quote(text) if type(text) is str and len(text) >= BIG_CHARS else None
     if quoted is None:
         return None
@@ -150,6 +153,17 @@ _ANSWER_KEYS = ["jsonrpc", "id", "result"]
 _TEXT_KEYS = ["type", "text"]
 
 
+def large_bytes(value: Any) -> int:
+    """Return the size of the long strings and of the bytes of a value in its JSON."""
+    if isinstance(value, str):
+        return quoted_bytes(value) if len(value) > QUOTED_CHARS else 0
+    if isinstance(value, (bytes, bytearray)):
+        return (len(value) + 2) // 3 * 4 if len(value) > QUOTED_CHARS else 0
+    if isinstance(value, dict):
+        return sum([large_bytes(item) for item in value.values()])
+    return sum([large_bytes(item) for item in value]) if isinstance(value, (list, tuple)) else 0
+
+
 def base64(data: bytes | bytearray) -> bytes:
     """Return the base64 text of the data."""
     from binascii import b2a_base64
@@ -167,10 +181,13 @@ def _dump(value: Any, small: list[str], pieces: list[bytes]) -> None:
     elif isinstance(value, str):
         if len(value) < BIG_CHARS:
             small.append(_quote(value))
+        elif len(value) > QUOTED_CHARS:
+            _flush(small, pieces)
+            pieces += quoted_pieces(value)
         else:
             _flush(small, pieces)
             quoted = None if _native.quote is None else _native.quote(value)
-            pieces.append(_encode(_quote(value)) if quoted is None else quoted)
+            pieces.append(encode_json(_quote(value)) if quoted is None else quoted)
     elif isinstance(value, int):
         small.append(int.__repr__(value))
     elif isinstance(value, float):
@@ -197,14 +214,5 @@ def _dump(value: Any, small: list[str], pieces: list[bytes]) -> None:
 
 def _flush(small: list[str], pieces: list[bytes]) -> None:
     if small:
-        pieces.append(_encode("".join(small)))
+        pieces.append(encode_json("".join(small)))
         small.clear()
-
-
-def _encode(quoted: str) -> bytes:
-    try:
-        return quoted.encode()
-    except UnicodeEncodeError:
-        # Write a lone surrogate as the text of its escape, since as a JSON escape it would break the reader. The
-        # backslash of that text is a JSON escape itself.
-        return "".join([f"\\\\u{ord(c):04x}" if "\ud800" <= c <= "\udfff" else c for c in quoted]).encode()

@@ -12,6 +12,7 @@ from eyespan.context import WouldBlock
 from eyespan.errors import ReadError
 from eyespan.escape import valid_text
 from eyespan.model import DocumentContent, ImageContent, Reply, ReplyError, TextContent
+from eyespan.server import json_lines
 from eyespan.server.definitions import definition, output_schema
 from eyespan.server.options import DEFAULT_DIALECT
 from eyespan.server.protocol import (
@@ -149,7 +150,12 @@ class Service:
         if arguments is None:
             arguments = {}
         reply, recorder = self.reply(tool, arguments, caller, context)
-        return self._result(tool, reply, recorder)
+        result = self._result(tool, reply, recorder)
+        try:
+            _charge_json(result, context)
+        except ReadError as error:
+            return self._result(tool, tool.error_reply(error), recorder)
+        return result
 
     def answer_small(self, params: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the result of a `tools/call` for lines of a small text, in one step that never blocks.
@@ -323,6 +329,10 @@ class Service:
                 if not self._write_audit(line):
                     message = "the audit log cannot be written, so files cannot be read"
                     raise RpcError(INTERNAL_ERROR, message, {"uri": uri})
+        try:
+            _charge_json(contents, context)
+        except ReadError as error:
+            raise RpcError(RESOURCE_NOT_FOUND, valid_text(str(error)), {"uri": uri}) from None
         return {"contents": [contents]}
 
     def _complete(self, params: Mapping[str, Any], caller: str, context: CallContext) -> dict[str, Any]:
@@ -392,6 +402,12 @@ def _failed(text: str, code: str) -> Reply:
 
 def _error_result(text: str, code: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text}], "isError": True, "_meta": {"eyespan/error": {"code": code}}}
+
+
+def _charge_json(result: dict[str, Any], context: CallContext) -> None:
+    """Pay for the JSON of a result, until it was sent. Raises: TooMuchMemory, Cancelled, TimedOut."""
+    if context.is_held and (size_bytes := json_lines.large_bytes(result)):
+        context.charge(size_bytes)
 
 
 def _size_bytes(content: Sequence[Content]) -> int:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from eyespan.server.messages import Answering, Message
     from eyespan.server.telemetry import Telemetry
 
-    Done = Callable[[dict[str, Any], list[bytes]], None]
+    Done = Callable[[dict[str, Any], list[bytes]], bool]
 
 BUSY_SECONDS = 5.0
 """The longest time a call waits while `--calls` others run, if its deadline is not earlier."""
@@ -40,7 +40,11 @@ JOIN_SECONDS = 0.003
 
 
 class Call:
-    """One request that reads files. `done(answer, pieces)` is called in the event loop."""
+    """One request that reads files.
+
+    `done(answer, pieces)` is called in the event loop. It returns False if part of the answer waits for the client; the
+    memory of the call is then released when all of it was sent.
+    """
 
     __slots__ = ("answer", "context", "done", "encode", "message", "pieces", "session", "start", "waits_since")
 
@@ -207,9 +211,10 @@ class Calls:
         self._metrics.add("running", -1)
         if call.message.method in protocol.READING_METHODS:
             self._count(call, call.answer)
-        call.done(call.answer, call.pieces)
+        is_sent = call.done(call.answer, call.pieces)
         call.answer, call.pieces = None, []
-        call.context.release()
+        if is_sent:
+            call.context.release()
 
     def _count(self, call: Call, answer: dict[str, Any]) -> None:
         verdict, size = _verdict(answer, call.context)

@@ -34,6 +34,8 @@ MAX_RAW_BYTES = 8 * checks.MAX_BODY_BYTES
 """Bytes of one request after its headers: the body with the lines of its chunks, and trailers."""
 MAX_DROPPED_BYTES = 4 * 1024 * 1024
 """Bytes after a rejected request that are read and dropped."""
+SMALL_ANSWER_BYTES = 256 * 1024
+"""The pieces of a smaller answer are joined, which saves system calls."""
 PING_SECONDS = 15.0
 """The time between two comments on an event stream, which keep proxies from closing it."""
 _JSON = b"content-type: application/json\r\n"
@@ -89,8 +91,8 @@ class Connection(asyncio.BufferedProtocol):
 
     __slots__ = (
         "_answering", "_cannot_write", "_context", "_dropped_bytes", "_has_answered", "_has_events", "_has_token",
-        "_incoming", "_is_deaf", "_is_upgrade", "_parser", "_ping", "_received", "_server", "_transport", "address",
-        "is_refused", "phase", "since",
+        "_incoming", "_is_deaf", "_is_upgrade", "_parser", "_ping", "_received", "_sending", "_server", "_transport",
+        "address", "is_refused", "phase", "since",
     )  # fmt: skip
 
     def __init__(self, server: HttpServer) -> None:
@@ -104,6 +106,8 @@ class Connection(asyncio.BufferedProtocol):
         self._answering: Incoming | None = None
         self._context: CallContext | None = None
         """The context of the running call."""
+        self._sending: CallContext | None = None
+        """The context of a call whose answer the client has not received yet."""
         self._dropped_bytes = 0
         self._is_upgrade = False
         self._is_deaf = False
@@ -136,6 +140,7 @@ class Connection(asyncio.BufferedProtocol):
         self._parser = None  # it refers to this object
         if self._context is not None:
             self._context.cancelled = True
+        self._release_sent()
         self._stop_ping()
         self._server.forget(self)
 
@@ -179,6 +184,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def resume_writing(self) -> None:
         self._cannot_write = False
+        self._release_sent()
         if self.phase == "sending":
             self._finish_answer()
 
@@ -412,12 +418,12 @@ class Connection(asyncio.BufferedProtocol):
             server.cancellations.add(key, context)
         incoming.headers = {}  # they take more memory than all the rest of a call that waits
 
-        def done(answer: dict[str, Any], pieces: list[bytes]) -> None:
+        def done(answer: dict[str, Any], pieces: list[bytes]) -> bool:
             if key is not None:
                 server.cancellations.remove(key, context)
             if context.cancelled and received.accepts_events:
                 pieces = []  # a cancelled request gets no answer
-            self._finish_call(context, exchange.status_of(answer, is_modern), answer, pieces)
+            return self._finish_call(context, exchange.status_of(answer, is_modern), answer, pieces)
 
         server.calls.start(Call(message, session, context, done))
 
@@ -439,25 +445,44 @@ class Connection(asyncio.BufferedProtocol):
         context = CallContext(server.options.timeout_seconds, may_block=False)
         self._context = context
 
-        def done(answer: dict[str, Any], pieces: list[bytes]) -> None:
+        def done(answer: dict[str, Any], pieces: list[bytes]) -> bool:
             if self._context is context and not self._transport.is_closing():
                 self._context = None
                 self._send(view.status_of(answer), headers, pieces)
+            return self._is_sent(context)
 
         server.calls.start(Call(message, session, context, done, encode=view.body_of))
 
-    def _finish_call(self, context: CallContext, status: int, answer: dict[str, Any], pieces: list[bytes]) -> None:
+    def _finish_call(self, context: CallContext, status: int, answer: dict[str, Any], pieces: list[bytes]) -> bool:
+        """Send an answer. Returns False if part of it waits for the client; all of `pieces` is taken."""
         if self._context is not context or self._transport.is_closing():
-            return  # the client has disconnected
+            return True  # the client has disconnected
         self._context = None
         if not pieces:
             self._send_event([], is_last=True)
         elif self._has_events:
-            self._send_event([b"event: message\r\ndata: ", *pieces, b"\r\n\r\n"], is_last=True)
+            pieces.insert(0, b"event: message\r\ndata: ")
+            pieces.append(b"\r\n\r\n")
+            self._send_event(pieces, is_last=True)
         elif answer.get("error", {}).get("code") == protocol.BUSY:
             self._send(status, _JSON + b"retry-after: 1\r\n", pieces)
         else:
             self._send(status, _JSON, pieces)
+        return self._is_sent(context)
+
+    def _is_sent(self, context: CallContext) -> bool:
+        """Return True if nothing waits for the client; otherwise the call pays for it until the client has it."""
+        unsent_bytes = 0 if self._transport.is_closing() else self._transport.get_write_buffer_size()
+        if not unsent_bytes:
+            return True
+        context.hold(unsent_bytes)
+        self._sending = context
+        return False
+
+    def _release_sent(self) -> None:
+        if self._sending is not None:
+            self._sending.release()
+            self._sending = None
 
     def _on_progress(self, params: dict[str, Any]) -> Callable[[int, int], None] | None:
         token = protocol.progress_token(params)
@@ -491,7 +516,8 @@ class Connection(asyncio.BufferedProtocol):
             self._server.date,
             self._connection_header(incoming),
         )
-        self._write([header, *pieces])
+        pieces.insert(0, header)
+        self._write(pieces)
         self._finish_answer()
 
     def _connection_header(self, incoming: Incoming) -> bytes:
@@ -521,7 +547,8 @@ class Connection(asyncio.BufferedProtocol):
         if is_chunked:
             size = sum([len(piece) for piece in pieces])
             if size:
-                pieces = [b"%x\r\n" % size, *pieces, b"\r\n"]
+                pieces.insert(0, b"%x\r\n" % size)
+                pieces.append(b"\r\n")
             if is_last:
                 pieces.append(b"0\r\n\r\n")
         self._write(pieces)
@@ -531,7 +558,13 @@ class Connection(asyncio.BufferedProtocol):
             self._finish_answer()
 
     def _write(self, pieces: list[bytes]) -> None:
-        self._transport.writelines(pieces)
+        """Write pieces, and take long ones from the list: the transport may copy them, and two copies are too many."""
+        if sum([len(piece) for piece in pieces]) <= SMALL_ANSWER_BYTES:
+            self._transport.writelines(pieces)
+            return
+        pieces.reverse()
+        while pieces:
+            self._transport.write(pieces.pop())
 
     def _start_ping(self) -> None:
         self._ping = self._server.loop.call_later(PING_SECONDS, self._send_ping)

@@ -1,0 +1,104 @@
+"""The memory of answers: a call pays for what it makes of a text, whatever the characters are."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+
+import pytest
+
+from eyespan import Workspace
+from eyespan.context import FREE_BYTES, CallContext
+from eyespan.dialects.rendering import text_memory, text_width
+from eyespan.errors import TooMuchMemory
+from eyespan.model import TextPart
+from eyespan.server import json_lines
+
+SIZE = 500_000
+TEXTS = {
+    "quotes": b'"' * SIZE,
+    "controls": b"\x01" * SIZE,
+    "wide quotes": "\U0001f600".encode() + b'"' * SIZE,
+    "wide controls": b"\x01" * SIZE + "\U0001f600".encode(),
+    "wide lines": "\U0001f600".encode() + b"abc\\\n" * (SIZE // 5),
+    "two bytes": "\u4e00".encode() + b"a" * SIZE,
+}
+UNCOUNTED_BYTES = 1_500_000
+"""Modules, caches and texts too small to be counted, beside what every call may take."""
+
+
+def calls(path, name):
+    yield "native", "read", {"files": name, "budget": 200_000}
+    yield "codex", "read_file", {"file_path": path, "limit": 100_000}
+    yield "workspace", "read_file", {"path": name, "max_lines": 500}
+    yield "claude", "Read", {"file_path": path}
+    yield "filesystem", "read_text_file", {"path": path}
+    yield "filesystem", "read_multiple_files", {"paths": [path] * 4}
+    yield "text-editor", "str_replace_based_edit_tool", {"command": "view", "path": path}
+    yield "gemini", "read_file", {"file_path": path}
+    yield "kimi", "ReadFile", {"path": path}
+    yield "opencode", "read", {"filePath": path}
+    yield "cline", "read_files", {"files": [{"path": path}] * 4}
+    yield "deepagents", "read_file", {"file_path": path, "limit": 100_000}
+
+
+class Counting(CallContext):
+    """A context that notes the most that its call was charged for."""
+
+    most_bytes = 0
+
+    def charge(self, size_bytes):
+        super().charge(size_bytes)
+        self.most_bytes = max(self.most_bytes, self.charged_bytes)
+
+
+def most_memory(tool, arguments):
+    """Return the memory that a call and its JSON took, and what was charged for them."""
+    gc.collect()
+    context = Counting()
+    context.is_held = True
+    tracemalloc.start()
+    try:
+        reply = tool.call(arguments, context=context)
+        result = {"content": [{"text": block.text} for block in reply.content], "structured": reply.structured}
+        try:
+            context.charge(json_lines.large_bytes(result))
+        except TooMuchMemory:
+            pass  # a server sends this error instead
+        else:
+            assert json_lines.dumps(result)
+        return tracemalloc.get_traced_memory()[1], context.most_bytes
+    finally:
+        tracemalloc.stop()
+        context.release()
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_call_takes_no_more_than_it_pays_for(tmp_path, name):
+    file = f"{name.replace(' ', '-')}.txt"
+    (tmp_path / file).write_bytes(TEXTS[name])
+    workspace = Workspace(str(tmp_path))
+    unpaid = {}
+    for dialect, tool_name, arguments in calls(str(tmp_path / file), file):
+        tool = workspace.toolset(dialect).named(tool_name)
+        tool.call(arguments)  # loads modules
+        taken, charged = most_memory(tool, arguments)
+        if taken > charged + FREE_BYTES + UNCOUNTED_BYTES:
+            unpaid[f"{dialect} {tool_name}"] = (taken, charged)
+
+    assert unpaid == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "width"), [("", 1), ("plain", 1), ("\u00e9", 2), ("\u4e00a", 2), ("a" * 70_000 + "\U0001f600", 4)]
+)
+def test_the_width_of_a_text_is_that_of_its_widest_character(text, width):
+    assert text_width(text.encode()) == width
+
+
+def test_a_large_window_is_not_held_twice_and_a_small_one_is():
+    large = TextPart(data=bytearray(4 << 20), first_line=1, line_count=1, total_lines=1, more=False)
+    small = TextPart(data=bytes(1 << 20), first_line=1, line_count=1, total_lines=1, more=False)
+
+    assert text_memory(large) == 12
+    assert text_memory(small) == (1 << 20) + 24
