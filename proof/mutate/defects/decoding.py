@@ -135,8 +135,8 @@ DEFECTS = (
     Defect(
         name="a job may use any memory",
         file=f"{SRC}/sandbox/decoder.py",
-        old='            process.limit("AS", self._memory_bytes),  # macOS accepts this one and ignores it\n',
-        new="",
+        old='process.limit("AS", self._memory_bytes + _RESERVED_BYTES),',
+        new="True,",
         tests="tests/worker tests/readers/test_image.py -k 'memory or misbehaves'",
     ),
     Defect(
