@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from eyespan import tokens_by_word
 from eyespan.tokens_by_word import PIECES, count
+from tests.sizes import size
 from tests.test_tokens import CORPUS, COUNTS, FIXTURES, TEXTS, true_count
 from tests.token_counts.generated_texts import GENERATED
 
@@ -65,6 +66,21 @@ def test_the_accelerator_counts_what_python_counts(text):
     assert sum([tokens_by_word._total_of_block(block) for block in tokens_by_word._blocks(text)]) == (
         tokens_by_word._total(text)
     )
+
+
+@pytest.mark.skipif(tokens_by_word.weigh_words is None, reason="the C accelerator is not built")
+@pytest.mark.parametrize("seed", range(4))
+def test_the_accelerator_counts_long_texts_as_python_does(seed):
+    """Pieces of all lengths lie across the borders of what the accelerator looks at, and replace each other."""
+    dice = random.Random(seed)
+    words = [dice.choice("aAbz ._'/\n\t0") * dice.choice((1, 2, 3, 15, 16, 17, 31, 63, 64, 65, 130)) for _ in range(40)]
+    words += ["".join(dice.choices("abcdefgHIJ_ 0123'\n/=()", k=dice.randint(1, 20))) for _ in range(9000)]
+    text = "".join(
+        [f"{word}{dice.choice(('', ' ', '_'))}" for word in dice.choices(words, k=size(short=9000, long=90_000))]
+    )
+    assert len(text) > 70_000
+
+    assert tokens_by_word._total_of_block(text) == tokens_by_word._total(text)
 
 
 @given(st.text(_SIGNS, max_size=60))
