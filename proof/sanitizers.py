@@ -27,6 +27,7 @@ TESTS = (
     ),
     *("tests/guard/test_small.py", "tests/guard/test_batch.py", "tests/dialects/test_answer_small.py"),
     *("tests/dialects/native/test_small.py", "tests/dialects/native/test_versions.py"),
+    "tests/server/test_json_lines.py",
 )
 FLAGS = (
     *("-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fno-omit-frame-pointer", "-fPIC", "-shared"),

@@ -36,6 +36,9 @@ has_changed: Callable[[int, int, int], bool] | None = None
 quote: Callable[[str], bytes | None] | None = None
 """Returns a str as a JSON string in UTF-8, or None if it has lone surrogates; None without the accelerator."""
 
+dump: Callable[[object, int], bytes | None] | None = None
+"""Returns a plain value as JSON in UTF-8, or None for other values and long ones; None without the accelerator."""
+
 scale: Callable[[bytes, bytes], bytes] | None = None
 """Prepares the tables of `weigh`."""
 
@@ -71,6 +74,7 @@ try:
     read_small = getattr(_fast, "read_small", None)
     read_batch = getattr(_fast, "read_batch", None)
     quote = _fast.quote
+    dump = getattr(_fast, "dump", None)  # not in an older build, which writes the same values in more steps
     scale, weigh, weigh_words = _fast.scale, _fast.weigh, _fast.weigh_words
 except Exception:  # a build for another platform can fail in any way, and the twin always works
     from eyespan._native.pure import count, gutter, hash_lines, is_plain, longer, nth, number, number_counting, scan
@@ -80,6 +84,7 @@ except Exception:  # a build for another platform can fail in any way, and the t
 __all__ = [
     "BACKEND",
     "count",
+    "dump",
     "gutter",
     "has_changed",
     "hash_lines",

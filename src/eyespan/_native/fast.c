@@ -1203,67 +1203,6 @@ static PyObject *py_hash_lines(PyObject *module, PyObject *argument) {
     return answer;
 }
 
-/* Returns a str as a JSON string in UTF-8, like json.encoder.encode_basestring; None if it has lone surrogates. */
-static PyObject *py_quote(PyObject *module, PyObject *text) {
-    static const char hex[] = "0123456789abcdef", shorts[] = "btn\0fr";
-    Py_ssize_t length;
-    const char *from = PyUnicode_AsUTF8AndSize(text, &length);
-    (void)module;
-    if (from == NULL) {
-        if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
-            return NULL;
-        PyErr_Clear();
-        Py_RETURN_NONE;
-    }
-    struct scratch out = take_scratch();
-    size_t size = (size_t)length, i = 0, at = 0;
-    PyObject *answer = NULL;
-    while (1) {
-        /* Enough for the quotes, 16 bytes and one escape. */
-        if (at + 40 > out.size && !grow_scratch(&out, at + at / 2 + size - i + 4096)) {
-            give_scratch(out);
-            return PyErr_NoMemory();
-        }
-        if (at == 0)
-            out.at[at++] = '"';
-        if (i == size)
-            break;
-#ifdef USE_SSE2
-        if (size - i >= 16) {
-            __m128i row = _mm_loadu_si128((const __m128i *)(from + i));
-            __m128i odd = _mm_or_si128(_mm_cmpeq_epi8(row, _mm_set1_epi8('"')), _mm_cmpeq_epi8(row, _mm_set1_epi8('\\')));
-            odd = _mm_or_si128(odd, _mm_cmpeq_epi8(_mm_min_epu8(row, _mm_set1_epi8(0x1f)), row));
-            unsigned found = (unsigned)_mm_movemask_epi8(odd);
-            size_t plain = found ? (size_t)__builtin_ctz(found) : 16;
-            _mm_storeu_si128((__m128i *)(out.at + at), row);
-            at += plain, i += plain;
-            if (!found)
-                continue;
-        }
-#endif
-        byte c = (byte)from[i++];
-        if (c >= 0x20 && c != '"' && c != '\\') {
-            out.at[at++] = c;
-            continue;
-        }
-        out.at[at++] = '\\';
-        if (c >= 0x20)
-            out.at[at++] = c;
-        else if (c >= '\b' && c <= '\r' && shorts[c - '\b'])
-            out.at[at++] = (byte)shorts[c - '\b'];
-        else {
-            memcpy(out.at + at, "u00", 3);
-            out.at[at + 3] = (byte)hex[c >> 4];
-            out.at[at + 4] = (byte)hex[c & 15];
-            at += 5;
-        }
-    }
-    out.at[at++] = '"';
-    answer = PyBytes_FromStringAndSize((const char *)out.at, (Py_ssize_t)at);
-    give_scratch(out);
-    return answer;
-}
-
 static PyObject *py_scan(PyObject *module, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"fd", "offset", "end", "stride", NULL};
     int fd;
@@ -1624,6 +1563,7 @@ static PyObject *py_weigh(PyObject *self, PyObject *const *args, Py_ssize_t coun
 #ifdef __linux__
 #include "blake2b.c"
 #endif
+#include "json_values.c"
 #include "small_files.c"
 #include "small_batch.c"
 #include "words.c"
@@ -1642,6 +1582,7 @@ static PyMethodDef functions[] = {
     {"gutter", (PyCFunction)(void (*)(void))py_gutter, METH_FASTCALL, NULL},
     {"hash_lines", py_hash_lines, METH_O, NULL},
     {"quote", py_quote, METH_O, NULL},
+    {"dump", (PyCFunction)(void (*)(void))py_dump, METH_FASTCALL, NULL},
     {"is_plain", py_is_plain, METH_O, NULL},
     {"longer", (PyCFunction)(void (*)(void))py_longer, METH_FASTCALL, NULL},
     {"scale", py_scale, METH_VARARGS, NULL},

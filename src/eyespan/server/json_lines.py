@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 BIG_CHARS = 4096 if _native.quote is None else 256
 """A string of this length becomes a separate piece: it saves a copy, and the accelerator quotes it much faster."""
+WHOLE_BYTES = 64 << 10
+"""A shorter value is one piece: to copy its strings once more takes less time than to write them separately."""
 _BLANKS = " \t\r\n"
 
 
@@ -57,26 +59,6 @@ def _json_functions() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[
 _scan, _quote = _json_functions()
 
 
-def _whole_encoder() -> Callable[[Any, int], tuple[str, ...]] | None:
-    """Return the C function that writes a whole value, but none with bytes, NaN or Infinity; None if there is none."""
-    try:
-        from _json import encode_basestring, make_encoder
-
-        found: Callable[[Any, int], tuple[str, ...]] = make_encoder(
-            None, _not_for_c, encode_basestring, None, ":", ",", False, False, False
-        )
-    except (ImportError, TypeError):  # an interpreter without the C parts, or with others
-        return None
-    return found
-
-
-def _not_for_c(value: Any) -> Any:
-    raise TypeError(type(value).__name__)
-
-
-_write_whole = _whole_encoder()
-
-
 def loads(data: bytes) -> Any:
     """Return the value of one line of UTF-8. Raises: Malformed."""
     try:
@@ -102,55 +84,14 @@ def loads(data: bytes) -> Any:
 
 def dumps(value: Any) -> list[bytes]:
     """Return the value as one line of JSON, in pieces."""
-    found = _dump_text_answer(value)
-    if found is not None:
-        return found
+    whole = None if _native.dump is None else _native.dump(value, WHOLE_BYTES)
+    if whole is not None:
+        return [whole]
     pieces: list[bytes] = []
     small: list[str] = []
     _dump(value, small, pieces)
     _flush(small, pieces)
     return pieces
-
-
-def _dump_text_answer(value: Any) -> list[bytes] | None:
-    """Return the pieces of an answer whose content is one long text, the most frequent one; None for any other value.
-
-    The accelerator quotes the text, and the C encoder writes what follows it.
-    """
-    if _write_whole is None or _native.quote is None or type(value) is not dict:
-        return None
-    result: Any = value.get("result")
-    if type(result) is not dict or next(iter(result), None) != "content" or list(value) != _ANSWER_KEYS:
-        return None
-    content, request_id = result["content"], value["id"]
-    if type(content) is not list or len(content) != 1 or type(content[0]) is not dict or len(result) < 2:
-        return None
-    if list(content[0]) != _TEXT_KEYS or content[0]["type"] != "text" or value["jsonrpc"] != "2.0":
-        return None
-    text = content[0]["text"]
-    if type(text) is str and len(text) > QUOTED_CHARS:
-        return None  # the rest of the answer may repeat it
-    quoted = _native.quote(text) if type(text) is str and len(text) >= BIG_CHARS else None
-    if quoted is None:
-        return None
-    if type(request_id) is int:
-        shown = int.__repr__(request_id)
-    elif type(request_id) is str:
-        shown = _quote(request_id)
-    else:
-        return None
-    rest = result.copy()
-    del rest["content"]
-    try:
-        line = "".join(_write_whole(rest, 0))
-        start = f'{{"jsonrpc":"2.0","id":{shown},"result":{{"content":[{{"type":"text","text":'
-        return [start.encode(), quoted, f"}}],{line[1:]}}}".encode()]
-    except (TypeError, ValueError, RecursionError):
-        return None
-
-
-_ANSWER_KEYS = ["jsonrpc", "id", "result"]
-_TEXT_KEYS = ["type", "text"]
 
 
 def large_bytes(value: Any) -> int:
