@@ -110,6 +110,16 @@ def test_keys_and_credentials_are_denied(path, rule):
         ".aws/config",
         "credentials",
         ".gitignore",
+        "python3",
+        "report (1).md",
+        "notes.1",
+        "libkey.so.1",
+        "monkey-2",
+        "example.env.1",
+        "#todo#",
+        "Copy of notes",
+        "a:b",
+        "x.pem.txt.1",
     ],
 )
 def test_names_that_only_look_like_them_are_allowed(path):
@@ -155,13 +165,48 @@ def test_composed_and_decomposed_names_are_the_same(rule, path):
     assert Policy(deny=[rule]).rule_against(path) == rule
 
 
+ORIGINALS = (".env", "a.key", "a.pem", ".netrc", ".npmrc", "id_rsa", "credentials.json", ".aws/credentials", ".ssh/a")
+COPIES = (
+    *("{}~", "{}.~1~", "#{}#", ".#{}", "{}.1", "{}.bak2", "{}-bak", "{}_old", "{}.copy", "{} copy", "{} (copy)"),
+    *("{} (1)", "{} - Copy", "Copy of {}", "{}.tmp", "{}.lock", "{}.dpkg-old", "{}.rpmsave", "{}.2026-01-31"),
+    *(".{}.un~", ".{}.swn", ".{}.kate-swp", "{};1", "{}:Zone.Identifier", "{}::$INDEX_ALLOCATION", "{}.gz", "{}.lz4"),
+)
+
+
+@given(st.sampled_from(ORIGINALS), st.lists(st.sampled_from(COPIES), max_size=3), st.sampled_from(["", "x/"]))
+def test_copies_that_programs_make_of_a_denied_file_are_denied(original, marks, above):
+    directory, slash, name = original.rpartition("/")
+    for mark in marks:
+        name = mark.format(name)
+    path = f"{above}{directory}{slash}{name}"
+
+    assert Policy().rule_against(path) is not None
+    assert not Policy().admits_all([path, "readme.md"])
+
+
+@pytest.mark.parametrize("directory", [".ssh.1", ".ssh-backup", ".ssh (copy)", "Copy of .ssh", ".ssh.2026-01-31"])
+def test_a_copy_of_a_denied_directory_is_denied(directory):
+    assert Policy().rule_against(f"{directory}/x") is not None
+
+
+def test_a_rule_of_the_host_says_nothing_about_copies_by_number():
+    assert Policy(deny=["notes", "data/"]).rule_against("notes.1") is None
+    assert Policy(deny=["notes", "data/"]).rule_against("data-2/a") is None
+
+
+def test_an_exception_for_a_copy_lifts_the_rule():
+    assert Policy(allow=["ca.pem.1"]).rule_against("ca.pem.1") is None
+    assert Policy(allow=["ca.pem.1"]).rule_against("ca.pem.2") is not None
+    assert Policy(allow=["ca.pem"]).rule_against("ca.pem.2") is None
+
+
 NAMES = st.sampled_from(
     [".env", ".ENV.", "a.pem", ".ssh", "x.ssh", "secret", "a", ".", "..", "", "id_rsa2", "é", "b.é"]
 )
 
 
 @given(
-    st.lists(NAMES, max_size=5).map("/".join),
+    st.lists(NAMES | st.sampled_from(["a.key.1", "#.netrc#", ".#a", "b (2)", "a.pem:x"]), max_size=5).map("/".join),
     st.lists(st.sampled_from(["secret/", "*.é", "a", "b*", "x/**/a", "[ab]"]), max_size=3),
     st.integers(0, 10),
 )
@@ -177,7 +222,7 @@ def test_the_quick_look_never_contradicts_the_rules(path, rules, directories):
 
 
 MORE_NAMES = NAMES | st.sampled_from(
-    ["server.key", "k.tar.gz", "~", "b~", "x.", "bak", "a.b.c", "A.PEM", "n\n", "b\\c"]
+    ["server.key", "k.tar.gz", "~", "b~", "x.", "bak", "a.b.c", "A.PEM", "n\n", "b\\c", "a.key.1", "#.netrc#", "b 2"]
 )
 
 

@@ -7,8 +7,9 @@ for each member, git for the path inside the repository.
 A name has many spellings, and each is judged: as it is written, and in a normal form. The normal form folds case and
 Unicode (NFKC, without characters that show nothing), takes a backslash for a slash, drops dots and blanks at the end of
 each component, resolves `..`, and removes the suffixes of compressed files and of backups (`server.key.gz`, `.env~`). A
-name is denied if one of its spellings is. Limits: the same file under another name (a hard link, a copy) is another
-name, and rules do not see contents.
+name is denied if one of its spellings is. The built-in rules also see the names of copies that programs make: numbers,
+dates, the marks of editors, file managers and package managers (`server.key.1`, `#.netrc#`, `.npmrc (copy)`). Limits:
+the same file under another name (a hard link, a copy) is another name, and rules do not see contents.
 """
 
 from __future__ import annotations
@@ -75,6 +76,21 @@ BACKUP_SUFFIXES = ("~", ".bak", ".backup", ".old", ".orig", ".save", ".swp", ".s
 _SUFFIXES = (*COMPRESSION_SUFFIXES, *BACKUP_SUFFIXES, "::$data")  # the last: another spelling of a file on NTFS
 _TRAILING = " .\t\n\r\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029\0"
 _ODD_ENDS = (*_SUFFIXES, *_TRAILING)
+_COPY_WORDS = (
+    *("bak", "backup", "back", "bk", "bkp", "old", "orig", "save", "saved", "copy", "tmp", "temp", "new", "lock"),
+    *("prev", "previous", "disabled", "off", "part", "crdownload", "br", "lz", "lz4", "b64", "base64"),
+    *("dpkg-old", "dpkg-new", "dpkg-dist", "dpkg-bak", "dpkg-tmp", "rpmsave", "rpmnew", "rpmorig"),
+    *("ucf-old", "ucf-new", "ucf-dist", "kate-swp", "un~", "swn", "swx", "(copy)", "- copy"),
+)
+_COPY_SIGNS = ".-_ "
+"""The characters before a word or a number that marks a copy."""
+# The longest first: `.dpkg-old` before `-old`.
+_COPY_SUFFIXES = tuple([f"{sign}{word}" for word in sorted(_COPY_WORDS, key=len)[::-1] for sign in _COPY_SIGNS])
+_COPY_ENDS = frozenset([suffix[-3:] for suffix in _COPY_SUFFIXES])
+_COPY_LAST_SIGNS = frozenset("0123456789)#")
+"""The last three characters, or the last one, of a name with the mark of a copy."""
+_COPY_STARTS = (".#", "copy of ")
+MAX_NUMBER_DIGITS = 14
 MAX_SHORTER_NAMES = 8
 """Names between the written one and the one without any suffix that are judged too."""
 MAX_VERDICTS = 1024
@@ -122,7 +138,8 @@ class Policy:
         self._built_in = groups
         """Rules with their own exceptions."""
         self._directories = {name for rules, _ in groups for name in rules.directory_names()}
-        self._quick_look = _QuickLook([self._host, *[rules for rules, _ in groups]])
+        built_in = [rules for rules, _ in groups]
+        self._quick_look = _QuickLook([self._host, *built_in], built_in)
         self._roots: dict[str, tuple[str, ...]] = {}
         self._verdicts: dict[tuple[str, str], str | None] = {}
 
@@ -216,6 +233,11 @@ class Policy:
             rule = self._rule_against_parts(parts, above)
             if rule is not None:
                 return rule
+        if self._built_in:
+            for parts in _spellings_of_copies(path):
+                rule = self._rule_against_parts(parts, above, is_copy=True)
+                if rule is not None:
+                    return rule
         return None
 
     def _is_lifted(self, path: str) -> bool:
@@ -223,8 +245,8 @@ class Policy:
         parts = _resolved(_bare_parts(fold(path).replace("\\", "/").split("/")))
         return bool(parts) and self._allow.match(parts) is not None
 
-    def _rule_against_parts(self, parts: list[str], above: tuple[str, ...]) -> str | None:
-        rule = self._host.match(parts) if parts else None
+    def _rule_against_parts(self, parts: list[str], above: tuple[str, ...], *, is_copy: bool = False) -> str | None:
+        rule = self._host.match(parts) if parts and not is_copy else None
         whole = [*above, *parts]
         for rules, exceptions in self._built_in:
             if rule is None:
@@ -321,6 +343,58 @@ def names_without_suffixes(name: str) -> list[str]:
     if is_swap_file:  # vim writes `.notes.swp` for `notes`, and `.env.swp` for `.env`
         found += [shorter_name[1:] for shorter_name in found if shorter_name[0] == "." and len(shorter_name) > 1]
     return found
+
+
+def _spellings_of_copies(path: str) -> list[list[str]]:
+    """Return the paths of which a path may be a copy that some program made: each name without its marks of copies."""
+    parts = _bare_parts(fold(path).replace("\\", "/").split("/"))
+    if not parts:
+        return []
+    *directories, last = parts
+    originals = [names_of_originals(name)[-1] for name in directories]
+    found = [[*originals, name] for name in names_of_originals(last)]
+    found += [_resolved(one) for one in found if ".." in one]
+    return [one for one in found if one and one != parts]
+
+
+def names_of_originals(name: str) -> list[str]:
+    """Return a folded name, then what remains as the marks of copies are removed one by one.
+
+    Emacs writes `#a#`, `.#a` and `a.~1~`, vim `.a.un~`, file managers `a (copy)`, `a (1)` and `Copy of a`, others
+    numbers and dates. The part before a colon is the file on systems where files have named streams.
+    """
+    found = [name]
+    while len(found) < 2 * MAX_SHORTER_NAMES:
+        shorter = _without_copy_mark(found[-1]).lstrip(" ").rstrip(_TRAILING) if found[-1] not in ("..", ".") else ""
+        if not shorter or shorter == found[-1]:
+            break
+        if found[-1][0] == "." and shorter[0] == "." and found[-1].endswith((".un~", ".swn", ".swx", ".kate-swp")):
+            shorter = shorter[1:] or shorter
+        found.append(shorter)
+    return found
+
+
+def _without_copy_mark(name: str) -> str:
+    if ":" in name[1:]:
+        return name[: name.index(":", 1)]
+    if name[0] == "#" and name[-1] == "#":
+        return name[1:-1]
+    for start in _COPY_STARTS:
+        if name.startswith(start):
+            return name[len(start) :]
+    for suffix in (*_COPY_SUFFIXES, *_SUFFIXES):
+        if name.endswith(suffix):
+            return name[: -len(suffix)]
+    bare = name[:-1] if name[-1] == ")" else name
+    digits = len(bare) - len(bare.rstrip("0123456789"))
+    if not 0 < digits <= MAX_NUMBER_DIGITS:
+        return name
+    before = bare[:-digits]
+    if bare != name:
+        return before[:-1] if before.endswith("(") else name
+    if before.endswith((*_COPY_SUFFIXES, *BACKUP_SUFFIXES)):
+        return before
+    return before[:-1] if before[-1:] in (*_COPY_SIGNS, "~", ";") else name
 
 
 def _bare_parts(parts: list[str]) -> list[str]:
@@ -444,9 +518,14 @@ class _Rules:
 class _QuickLook:
     """A quick check that finds nearly all harmless names; `Policy` judges the rest."""
 
-    __slots__ = ("_directories", "_has_plain_suffixes", "_prefixes", "_suffixes", "_suspicious_names")
+    __slots__ = ("_directories", "_has_plain_suffixes", "_prefixes", "_stems", "_suffixes", "_suspicious_names")
 
-    def __init__(self, groups: list[_Rules]) -> None:
+    def __init__(self, groups: list[_Rules], built_in: list[_Rules]) -> None:
+        stems = {prefix for rules in built_in for prefix, _ in rules.prefixes}
+        stems |= {suffix for rules in built_in for suffix, _ in rules.suffixes}
+        stems |= {name for rules in built_in for name in (*rules.names, *rules.directories, *(rules.last_names or ()))}
+        self._stems = tuple([stem for stem in stems if not any(one in stem and one != stem for one in stems)])
+        """Texts of which the name of a copy contains one, if a built-in rule matches what it is a copy of."""
         self._directories = tuple([name for rules in groups for name in rules.directories])
         self._prefixes = tuple([prefix for rules in groups for prefix, _ in rules.prefixes])
         self._suffixes = (*[suffix for rules in groups for suffix, _ in rules.suffixes], *_ODD_ENDS)
@@ -472,6 +551,8 @@ class _QuickLook:
             for directory in self._directories:
                 if directory in path:
                     return False
+        if name[-3:] in _COPY_ENDS or name[-1] in _COPY_LAST_SIGNS or name.startswith(_COPY_STARTS) or ":" in name:
+            return not any(stem in name for stem in self._stems)
         return True
 
     def cannot_match_any(self, paths: Sequence[str]) -> bool:
@@ -489,10 +570,15 @@ class _QuickLook:
         names = [path[path.rfind("/") + 1 :] for path in folded]
         if not self._suspicious_names.isdisjoint(names):
             return False
+        may_be_copy = False
         for end in {name[name.rfind(".") :] if "." in name else name for name in names}:
             if end.endswith(self._suffixes):
                 return False
+            may_be_copy = may_be_copy or end[-3:] in _COPY_ENDS or end[-1] in _COPY_LAST_SIGNS
         text = "\n" + "\n".join(names)
+        may_be_copy = may_be_copy or ":" in text or any("\n" + start in text for start in _COPY_STARTS)
+        if may_be_copy and any(stem in text for stem in self._stems):
+            return False
         return all("\n" + prefix not in text for prefix in self._prefixes)
 
 

@@ -369,8 +369,8 @@ DEFECTS = (
     Defect(
         name="the quick check forbids no directory",
         file=f"{SRC}/policy.py",
-        old="                if directory in path:\n                    return False\n        return True",
-        new="                if directory in path:\n                    return True\n        return True",
+        old="                if directory in path:\n                    return False",
+        new="                if directory in path:\n                    return True",
         tests="tests/test_policy.py",
     ),
     Defect(
