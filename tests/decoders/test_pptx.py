@@ -278,3 +278,9 @@ def test_a_file_elsewhere_has_its_address_and_no_selector():
         "a.pptx!/ppt/media/a.mp3",
         "file:///b.mp3",
     ]
+
+
+def test_all_texts_of_a_run_are_shown():
+    body = "<a:p><a:r><a:t>one</a:t><a:t> and</a:t></a:r><a:r><a:rPr/><a:t> two</a:t></a:r></a:p>"
+
+    assert "one and two" in slides(f"<p:sp><p:txBody>{body}</p:txBody></p:sp>")

@@ -195,3 +195,29 @@ def test_elements_that_may_end_elsewhere_are_parsed(body):
 def test_a_part_that_is_corrupt_is_refused_with_its_own_line():
     with pytest.raises(Unreadable, match=r"line 3"):
         xml_tree.parse_without(UNNEEDED, part("<w:pPr>\n\n</w:pPr><w:t></w:q>"), kind="docx", part="a.xml")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        part("<w:p>one<w:r/>two</w:p>"),
+        part("<w:p>one</w:r>"),
+        part("<w:p>&unknown;</w:p>"),
+        part("<w:p>\ud800</w:p>".encode("utf-8", "surrogatepass").decode("latin-1")),
+        part("<w:p>" * 253 + "</w:p>" * 253),
+        part("<w:p>" * 254 + "</w:p>" * 254),
+        part("<w:p>" * 255 + "</w:p>" * 255),
+        part("<w:p>" * 300 + "</w:p>" * 300),
+    ],
+)
+def test_a_small_part_is_parsed_at_once_as_in_pieces(data, monkeypatch):
+    def outcome():
+        try:
+            return outline(parse(data))
+        except Unreadable as error:
+            return error.reason
+
+    at_once = outcome()
+    monkeypatch.setattr(xml_tree, "_parse_small", lambda _: None)
+
+    assert at_once == outcome()

@@ -57,16 +57,17 @@ class _FileSource(Source):
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._data: bytes | None = None
+        self.data: bytes | None = None
+        """All bytes of a small file."""
         self._first_bytes = None
         self.asked = self.path = self.canonical = ""
         self.size_bytes = file.seek(0, 2)
         if self.size_bytes <= MAX_HELD_BYTES:
-            self._data = self.read_fully(0, self.size_bytes)
+            self.data = self.read_fully(0, self.size_bytes)
 
     def read_at(self, offset: int, size_bytes: int) -> bytes:
-        if self._data is not None:
-            return self._data[offset : offset + size_bytes]
+        if self.data is not None:
+            return self.data[offset : offset + size_bytes]
         self._file.seek(offset)
         return self._file.read(size_bytes)
 
@@ -101,6 +102,9 @@ class Package:
         if self._index is not None and self._index.has_more:
             raise self.unreadable(f"it has more than {MAX_PARTS} parts")
         self._parts = {name.lower(): name for name in names}
+        self._places: dict[str, int] = (
+            {} if self._index is None else {name.lower(): at for name, at in self._index.places.items()}
+        )
         self._all_names = "\n".join(["", *self._parts])
 
     def _find_parts(self) -> Iterable[str]:
@@ -189,6 +193,9 @@ class Package:
 
     def read(self, name: str) -> bytes:
         """Return one part. Raises: Unreadable, if it is missing, corrupt or too large."""
+        data = self._read_small(name.lower())
+        if data is not None:
+            return data
         entry = self._entry(name.lower())
         if entry is None:
             raise self.unreadable(f"its part {name} is missing")
@@ -202,6 +209,16 @@ class Package:
             return zips.read_member(self._source, entry)
         except Unreadable:
             raise self.unreadable(f"its part {name} is corrupt") from None
+
+    def _read_small(self, key: str) -> bytes | None:
+        """Return an ordinary part of at most `MIB`; None if `read` has to look at it, or has to report something."""
+        whole, place = self._source.data, self._places.get(key)
+        if whole is None or place is None or self._index is None or self._left_bytes < MIB:
+            return None
+        data = self._index.read_small(place, whole, min(MIB, MAX_PART_BYTES))
+        if data is not None:
+            self._left_bytes -= len(data)
+        return data
 
     def read_sound(self, name: str) -> bytes:
         """Return a part, or its start if the rest is corrupt, with a complaint. Raises: Unreadable."""
@@ -332,5 +349,17 @@ def _resolve(directory: str, target: str) -> str:
     """Return the name of the part that a part in this directory refers to."""
     if not target:
         return ""
+    plain = _resolve_plain(directory, target)
+    if plain is not None:
+        return plain
     target = target.lstrip("/") if target.startswith("/") else posixpath.join(directory, target)
     return posixpath.normpath(unquote(target))
+
+
+def _resolve_plain(directory: str, target: str) -> str | None:
+    """Return the same for a target as nearly every program writes it (`../media/image1.png`); None for any other."""
+    while target.startswith("../") and directory:
+        directory, target = directory.rpartition("/")[0], target[3:]
+    if not target or target[0] in "/." or target[-1] in "/." or "%" in target or "/." in target or "//" in target:
+        return None
+    return f"{directory}/{target}" if directory else target

@@ -105,10 +105,30 @@ def text_of(element: Element) -> str:
 
 def parse(data: bytes, *, kind: str, part: str) -> Element:
     """Parse a part and return its root element. Raises: Unreadable."""
+    root = _parse_small(data) if len(data) <= _PIECE_BYTES else None
+    if root is not None:
+        return root
     feeder = _Feeder(data, kind, part)
     while not feeder.is_finished:
         feeder.feed()
     return feeder.tree[0]
+
+
+def _parse_small(data: bytes) -> Element | None:
+    """Return the root element of a sound part without a document type; None if `_Feeder` has to look at it."""
+    if not _STARTS_WITH_ELEMENT.match(data):
+        return None
+    parser = XMLParser()
+    try:
+        parser.feed(data)
+        element = root = parser.close()
+    except (ParseError, ValueError, LookupError):
+        return None
+    for _ in range(MAX_DEPTH - 1):
+        if not len(element):
+            return root
+        element = element[-1]
+    return None
 
 
 def parse_without(pattern: re.Pattern[bytes], data: bytes, *, kind: str, part: str) -> Element:
