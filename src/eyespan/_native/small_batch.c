@@ -19,7 +19,11 @@ enum {
     TAR_BLOCK = 512,
     SIGNATURES_AT_MOST = 64,
     AFTER_BLANKS = -1,
+    PENDING = 32, /* parts that are hashed together, and about their bytes */
+    PENDING_BYTES = 128 << 10,
 };
+static const uint64_t HASHES = 1000000000000u;
+static const char PLACE[] = "\0" "1:1\0"; /* the first character of the first line */
 
 /* The first bytes of a kind of file: `start` at a place, and `rest` anywhere in the first bytes. */
 struct signature {
@@ -46,7 +50,7 @@ struct part {
     const char *path, *shown;
     size_t path_size, shown_size;
     int is_done;
-    size_t from, to;             /* bytes of the text */
+    size_t from, hash_at;        /* its place in the text, and that of the hash in its header */
     size_t chars;                /* characters of the part */
     size_t rows, first_hash;     /* lines, and the place of the first one's hash */
     uint64_t weight, value;      /* the cost, and the hash of the contents */
@@ -56,8 +60,9 @@ struct part {
 
 /* The parts of a call as they are made. */
 struct answer {
-    struct scratch text, hashes, file;
-    size_t used, hash_count;
+    struct scratch text, hashes, file, pending;
+    size_t used, hash_count, pending_used, pending_count;
+    struct part *waiting[PENDING]; /* for their hashes; `pending` has what is hashed */
     uint64_t weight; /* of the whole text */
 };
 
@@ -186,7 +191,12 @@ static byte *write_text(byte *to, const char *text, size_t size) {
     return to + size;
 }
 
-/* Writes the line before the rows; returns its end. */
+static void write_hash(byte *to, uint64_t value) {
+    for (int i = HASH_DIGITS - 1; i >= 0; i--, value /= 10)
+        to[i] = (byte)('0' + value % 10);
+}
+
+/* Writes the line before the rows, with zeros for the hash; returns its end. Every hash costs the same tokens. */
 static byte *write_header(byte *to, const struct part *part) {
     to = write_text(to, "> ", 2);
     to = write_text(to, part->shown, part->shown_size);
@@ -198,22 +208,44 @@ static byte *write_header(byte *to, const struct part *part) {
     *to++ = '/';
     to = write_number(to, part->rows);
     to = write_text(to, " #", 2);
-    uint64_t value = part->value;
-    for (int i = HASH_DIGITS - 1; i >= 0; i--, value /= 10)
-        to[i] = (byte)('0' + value % 10);
-    to += HASH_DIGITS;
-    *to++ = '\n';
-    return to;
+    write_hash(to, 0);
+    to[HASH_DIGITS] = '\n';
+    return to + HASH_DIGITS + 1;
 }
 
-/* Returns the hash of all lines as native shows them: its digits as a number. */
-static uint64_t hash_part(const struct part *part, const byte *data, size_t size) {
-    struct blake blake;
-    blake_start(&blake, 8);
-    blake_add(&blake, (const byte *)part->path, part->path_size);
-    blake_add(&blake, (const byte *)"\0" "1:1\0", 5);
-    blake_add(&blake, data, size);
-    return blake_end(&blake) % 1000000000000u;
+/* Hashes the contents of the parts that wait for it, and writes the hashes into their headers. */
+static void hash_parts(struct answer *answer) {
+    struct message messages[PENDING];
+    const byte *at = answer->pending.at;
+    for (size_t i = 0; i < answer->pending_count; i++) {
+        const struct part *part = answer->waiting[i];
+        messages[i].at = at;
+        messages[i].size = part->path_size + sizeof PLACE - 1 + part->size;
+        at += count_blocks(messages[i].size) * BLAKE_BLOCK;
+    }
+    hash_messages(messages, answer->pending_count);
+    for (size_t i = 0; i < answer->pending_count; i++) {
+        struct part *part = answer->waiting[i];
+        part->value = messages[i].value % HASHES;
+        write_hash(answer->text.at + part->hash_at, part->value);
+    }
+    answer->pending_count = answer->pending_used = 0;
+}
+
+/* Adds what is hashed of a part: the path, the place and the lines, as in versions.py. Returns 0 without memory. */
+static int add_message(struct answer *answer, struct part *part, const byte *data, size_t size) {
+    size_t whole = part->path_size + sizeof PLACE - 1 + size, padded = count_blocks(whole) * BLAKE_BLOCK;
+    if (answer->pending.size < answer->pending_used + padded &&
+        !grow_scratch(&answer->pending, (answer->pending_used + padded) * 3 / 2))
+        return 0;
+    byte *to = answer->pending.at + answer->pending_used;
+    to = write_text(to, part->path, part->path_size);
+    to = write_text(to, PLACE, sizeof PLACE - 1);
+    to = write_text(to, (const char *)data, size);
+    memset(to, 0, padded - whole);
+    answer->waiting[answer->pending_count++] = part;
+    answer->pending_used += padded;
+    return 1;
 }
 
 /* Returns the cost that a line end between two texts adds to theirs. */
@@ -236,7 +268,6 @@ static int add_part(const struct batch *batch, const struct small *file, struct 
         return 0;
     part->size = size;
     part->modified_ns = file->modified_ns;
-    part->value = hash_part(part, data, size);
     part->first_hash = answer->hash_count;
     if (!grow_scratch(&answer->hashes, (answer->hash_count + part->rows) * sizeof(uint64_t) * 5 / 4 + 4096) ||
         !grow_scratch(&answer->text, (answer->used + part->shown_size + HEADER_AT_MOST + size) * 5 / 4 + 4096))
@@ -253,11 +284,13 @@ static int add_part(const struct batch *batch, const struct small *file, struct 
         answer->text.at[used++] = '\n';
     part->from = used;
     used = (size_t)(write_header(answer->text.at + used, part) - answer->text.at);
+    part->hash_at = used - HASH_DIGITS - 1;
     uint64_t *hashes = (uint64_t *)(void *)answer->hashes.at + answer->hash_count;
     if (!mark_lines(data, data + size, &label, batch->every, &answer->text, &used, hashes))
         return 0;
-    part->to = part->chars = used;
-    part->chars -= part->from;
+    if (!add_message(answer, part, data, size))
+        return 0;
+    part->chars = used - part->from;
     const byte *text = answer->text.at;
     if (!is_ascii)
         for (size_t at = part->from; at < used; at++)
@@ -286,7 +319,11 @@ static int make_parts(const struct batch *batch, struct part *parts, size_t coun
         file.data = file.room;
         parts[i].is_done = load_small(&file) && add_part(batch, &file, parts + i, answer);
         is_whole = answer->used <= batch->max_bytes && answer->weight <= batch->max_weight;
+        if (answer->pending_count == PENDING || answer->pending_used > PENDING_BYTES)
+            hash_parts(answer);
     }
+    if (is_whole)
+        hash_parts(answer);
     answer->file = file.more;
     return is_whole;
 }
@@ -346,15 +383,13 @@ static int take_signatures(PyObject *given, struct batch *batch) {
 
 /* Returns one part as (first, end, lines, hash, cost, size, mtime_ns, hashes), the first two in characters. */
 static PyObject *show_part(const struct part *part, size_t first, const struct answer *answer) {
-    char digits[HASH_DIGITS];
-    uint64_t value = part->value;
-    for (int i = HASH_DIGITS - 1; i >= 0; i--, value /= 10)
-        digits[i] = (char)('0' + value % 10);
+    byte digits[HASH_DIGITS];
+    write_hash(digits, part->value);
     PyObject *values[] = {
         PyLong_FromSize_t(first),
         PyLong_FromSize_t(first + part->chars),
         PyLong_FromSize_t(part->rows),
-        PyUnicode_DecodeUTF8(digits, sizeof digits, NULL),
+        PyUnicode_DecodeUTF8((const char *)digits, sizeof digits, NULL),
         PyLong_FromUnsignedLongLong(part->weight),
         PyLong_FromSize_t(part->size),
         PyLong_FromLongLong(part->modified_ns),
@@ -444,6 +479,7 @@ static PyObject *py_read_batch(PyObject *module, PyObject *const *args, Py_ssize
         shown = is_whole ? show_parts(parts, count, &answer) : Py_NewRef(Py_None);
         give_scratch(answer.file);
         give_scratch(answer.text);
+        free_scratch(answer.pending);
         free_scratch(answer.hashes);
     }
     free(parts);
