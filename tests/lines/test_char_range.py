@@ -46,6 +46,24 @@ def block_bytes(request, monkeypatch):
 PIECES = st.sampled_from([b"a", "é".encode(), b"\n", b"\r\n", b"\xff", b"\xe2\x82", b"word "])
 
 
+@pytest.mark.parametrize(
+    ("data", "selection", "replaced"),
+    [
+        (b"a\n\xff\n", CharRange(1, 1, 1), 0),
+        (b"a\n\xff\n", CharRange(1, 1, 2), 1),
+        (b"\xff\xffa\xff\n", CharRange(1, 3, 1), 1),
+        (b"\xffab\xff\n", CharRange(1, 1, None, 3), 1),
+        ("\ufffd\n".encode() + b"\xff", CharRange(1, 1), 1),
+        ("\ufffd\n".encode() + b"\xff", CharRange(1, 1, 1), 0),
+    ],
+)
+def test_only_undecodable_pieces_of_the_range_are_counted(directory, data, selection, replaced):
+    part, facts = read(directory, data, selection)
+
+    assert facts.get("replaced", 0) == replaced
+    assert "\udfff" not in bytes(part.data).decode()
+
+
 @settings(deadline=None, max_examples=examples(150))
 @given(
     st.lists(PIECES, max_size=40).map(b"".join),

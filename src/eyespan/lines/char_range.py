@@ -7,7 +7,7 @@ own line. Columns count code points of the decoded text.
 
 from __future__ import annotations
 
-from eyespan.lines.encodings import READ_BYTES, Transcoder, char_width
+from eyespan.lines.encodings import READ_BYTES, UNDECODED, Transcoder, char_width
 from eyespan.lines.finder import CachedIndex, LineFinder, Place
 from eyespan.lines.scan import Scan
 from eyespan.model import MIB, CharRange, TextPart
@@ -55,7 +55,7 @@ class CharRangeText:
 
     part: TextPart
     replaced: int = 0
-    """The number of pieces that could not be decoded."""
+    """The number of its pieces that could not be decoded."""
     line_chars: int | None = None
     """The length of the first line, if it ends before the requested column."""
 
@@ -157,10 +157,11 @@ def _read_from(
     if cut_short and text.endswith("\r") and len(text) > 1:
         text = text[:-1]  # it may be half of a line end
     lines = text.count("\n") + (not text.endswith("\n"))
+    replaced = text.count(UNDECODED)
     if end is None:
         end = decoded.place if is_at_end else finder.known_end(decoded.place, total_rule)
     part = TextPart(
-        data=text.encode("utf-8", "replace"),
+        data=text.replace(UNDECODED, "\ufffd").encode("utf-8", "replace"),
         first_line=wanted.first,
         line_count=lines,
         total_lines=None if end is None else end.line_count,
@@ -170,13 +171,11 @@ def _read_from(
         column=wanted.column,
         cut_short=cut_short,
     )
-    # A block holds more than the range, and only what is returned counts.
-    replaced = min(decoded.replaced, text.count("\ufffd"))
     return CharRangeText(part, replaced=replaced, line_chars=column.line_chars)
 
 
 class _Decoded:
-    """The text of a scan from one place on, decoded a block at a time; no character is cut in two."""
+    """The text of a scan from one place on, a block at a time, with `UNDECODED`; no character is cut in two."""
 
     def __init__(self, scan: Scan, place: Place) -> None:
         self._scan = scan
@@ -184,19 +183,14 @@ class _Decoded:
         self.place = place
         """The end of the blocks read so far."""
 
-    @property
-    def replaced(self) -> int:
-        """Return how many pieces could not be decoded so far."""
-        return self._transcoder.replaced
-
     def __iter__(self) -> Iterator[str]:
         encoding = self._scan.encoding
         while block := self._scan.block(self.place.offset):
             self.place = Place(
                 self.place.offset + len(block), self.place.line + encoding.count(block), not encoding.ends_line(block)
             )
-            yield self._transcoder.feed(block).decode("utf-8")
-        yield self._transcoder.feed(b"", final=True).decode("utf-8")
+            yield self._transcoder.decode(block)
+        yield self._transcoder.decode(b"", final=True)
 
 
 class _Column:

@@ -248,9 +248,9 @@ def canonical_name(name: object) -> str | None:
     return known
 
 
-_UNDECODED = "\udfff"
+UNDECODED = "\udfff"
 """Stands for bytes that are no character until they are counted; no decoder returns a lone surrogate itself."""
-codecs.register_error("eyespan-undecoded", lambda error: (_UNDECODED, error.end))  # type: ignore[attr-defined]  # typeshed has Exception
+codecs.register_error("eyespan-undecoded", lambda error: (UNDECODED, error.end))  # type: ignore[attr-defined]  # typeshed has Exception
 
 
 class Transcoder:
@@ -268,10 +268,18 @@ class Transcoder:
 
     def feed(self, block: bytes, final: bool = False) -> bytes:
         """Return the UTF-8 of an aligned block; `final` ends the text."""
+        text = self.decode(block, final)
+        if UNDECODED in text:
+            self.replaced += text.count(UNDECODED)
+            text = text.replace(UNDECODED, "\ufffd")
+        return text.encode("utf-8", "replace")
+
+    def decode(self, block: bytes, final: bool = False) -> str:
+        """Return the text of an aligned block with `UNDECODED` for each undecodable piece, which is not counted."""
         encoding, unit_bytes = self._encoding, self._encoding.unit_bytes
         first = encoding.find(block)
         if first < 0:
-            return self._encoded(self._decoder.decode(block, final))
+            return self._decoder.decode(block, final)
         last = encoding.rfind(block, len(block))
         pieces = [
             self._decoder.decode(block[:first], True),
@@ -280,7 +288,7 @@ class Transcoder:
         ]
         self._decoder.reset()
         pieces.append(self._decoder.decode(block[last + unit_bytes :], final))
-        return self._encoded("".join(pieces))
+        return "".join(pieces)
 
     def _lines(self, lines: bytes) -> str:
         """Decode whole lines."""
@@ -291,12 +299,6 @@ class Transcoder:
             if self._encoding.unit_bytes > 1:
                 return lines.decode(name, "eyespan-undecoded")
             return "\n".join([line.decode(name, "eyespan-undecoded") for line in lines.split(b"\n")])
-
-    def _encoded(self, text: str) -> bytes:
-        if _UNDECODED in text:
-            self.replaced += text.count(_UNDECODED)
-            text = text.replace(_UNDECODED, "\ufffd")
-        return text.encode("utf-8", "replace")
 
 
 def transcode(data: bytes, encoding: Encoding) -> tuple[bytes, int]:
@@ -325,9 +327,9 @@ class WholeTranscoder:
         self._held = ""
         if text.endswith("\r") and not final:
             text, self._held = text[:-1], "\r"
-        self.replaced += text.count(_UNDECODED)
+        self.replaced += text.count(UNDECODED)
         # EBCDIC has a new line character of its own, and some systems use it alone.
-        text = text.replace(_UNDECODED, "\ufffd").replace("\r\x85", "\n").replace("\x85", "\n")
+        text = text.replace(UNDECODED, "\ufffd").replace("\r\x85", "\n").replace("\x85", "\n")
         return text.encode("utf-8", "replace")
 
 
