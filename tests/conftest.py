@@ -15,8 +15,9 @@ hypothesis.settings.register_profile("eyespan", deadline=None, max_examples=exam
 hypothesis.settings.load_profile("eyespan")
 
 
-def pytest_collection_finish() -> None:
-    """Leave the collected tests out of garbage collection, which some tests start often."""
+@pytest.fixture(scope="module", autouse=True)
+def small_heap():
+    """Leave the collected tests and what earlier ones keep out of garbage collection, which large reads start."""
     gc.collect()
     gc.freeze()
 
