@@ -9,6 +9,7 @@ import pytest
 from eyespan.outline.merge import merged, nested
 from eyespan.outline.model import Definition, build_outline
 from eyespan.record import replace
+from tests.sizes import size
 
 from .symbol_checks import SOURCE, check_shape, mutated, outline
 
@@ -51,7 +52,7 @@ def test_both_agree_without_doubt():
 def test_any_merged_outline_is_a_tree(path):
     pytest.importorskip("tree_sitter", reason="the extra `outline` is not installed")
     dice = Random(path.name)
-    for _ in range(15):
+    for _ in range(size(short=4, long=15)):
         data = mutated(path.read_bytes(), dice, dice.randrange(1, 9))
         check_shape(outline(data, path.name), data)
 
