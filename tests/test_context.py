@@ -11,6 +11,7 @@ import tarfile
 import threading
 import time
 import zipfile
+from unittest import mock
 
 import pytest
 
@@ -95,6 +96,40 @@ def test_a_delivered_part_is_free():
     call.renew()
     call.charge(MAX_BYTES)
     call.finish()
+
+
+def test_a_delivered_part_starts_the_deadline_again():
+    call = CallContext(1000)
+    call._end -= 900
+    call.renew()
+
+    assert call.left() > 500
+
+
+def test_memory_is_returned_to_the_system_after_a_large_call_and_after_the_next(monkeypatch):
+    released = []
+    monkeypatch.setattr("ctypes.CDLL", lambda _: mock.Mock(malloc_trim=released.append))
+    monkeypatch.setattr(context, "_has_unreleased", False)
+    monkeypatch.setattr(context, "_unreleased_bytes", 0)
+    counts = []
+    for size_bytes in (0, context.RELEASE_BYTES + 1, 0, 0):
+        call = CallContext()
+        call.charge(size_bytes)
+        call.finish()
+        counts.append(len(released))
+
+    assert counts == [0, 1, 2, 2]
+
+
+def test_a_call_without_a_deadline_is_late_after_the_usual_one():
+    first, second = CallContext(), CallContext(5)
+    first.charge(LARGE)
+    first._turn_start -= context.DEADLINE_SECONDS + context._LATE_SECONDS + 1
+    second.charge(LARGE)
+
+    assert second.has_turn
+    first.finish()
+    second.finish()
 
 
 def test_small_calls_never_wait():

@@ -115,6 +115,11 @@ def test_line_ends_cost_the_same_in_both_conventions():
     assert estimate(text.replace("\n", "\r\n")) == estimate(text)
 
 
+@pytest.mark.parametrize("word", ["ሰላም", "ᏣᎳᎩ", "བོད", "ⲁⲃⲅ", "ꀀꀁ", "𐎠𐎡"])
+def test_a_script_that_no_vocabulary_holds_costs_more_than_a_token_for_each_character(word):
+    assert estimate(word * 100) > 1.1 * len(word * 100)
+
+
 def test_nothing_is_nothing_and_a_character_is_one():
     assert [estimate(text) for text in ("", "a", "\n", "字", "\U0001f600", "\ud800")] == [0, 1, 1, 1, 1, 1]
 
@@ -152,6 +157,16 @@ def test_fit_is_exact_over_many_blocks(pieces, budget, times):
     size = fit(text, budget)
 
     assert size == len(text) or estimate(text[:size]) <= budget < estimate(text[: size + 1])
+
+
+@pytest.mark.parametrize("budget", [3000, 4500, 6000])
+@pytest.mark.parametrize("piece", ["word, One 12 ", "x = 'é'\n", "字の "])
+def test_fit_is_exact_beyond_the_first_block(piece, budget):
+    text = piece * 4000
+    size = fit(text, budget)
+
+    assert size > 4096 or piece == "字の "
+    assert estimate(text[:size]) <= budget < estimate(text[: size + 1])
 
 
 def test_fit_of_nothing_or_for_nothing():

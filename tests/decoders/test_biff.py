@@ -406,6 +406,9 @@ def test_the_stream_of_a_sound_container_is_found_without_the_library():
     assert xls._plain_stream(ole(Book=SOUND).getvalue()) is None
     assert xls._plain_stream(ole(**{"Workbook": SOUND, "a/Workbook": SOUND}).getvalue()) is None
     assert xls._plain_stream(data[:100]) is None
+    size_at = data.index("Workbook\0".encode("utf-16-le")) + 0x78
+    longer = data[:size_at] + (1 << 20).to_bytes(4, "little") + data[size_at + 4 :]
+    assert xls._plain_stream(longer) is None
     assert xls._plain_stream(data[:0x1E] + b"\x0c" + data[0x1F:]) is None
     assert xls._plain_stream(data[:0x2C] + b"\0" + data[0x2D:]) is None
     assert decoded(ole(**{"Workbook": SOUND, "a/Workbook": b"?"}).getvalue()) == decoded(SOUND)

@@ -119,13 +119,15 @@ def test_a_passed_deadline_starts_nothing():
     assert ran == []
 
 
-def test_after_eight_stuck_reads_the_ninth_is_refused_until_they_return(silent):
+def test_after_eight_stuck_reads_the_ninth_is_refused_until_they_return(silent, monkeypatch):
     for _ in range(8):
         with pytest.raises(TimedOut):
             blocking.within(CallContext(0.02), silent.wait(), key="mount")
 
-    with pytest.raises(Stuck) as caught:
-        blocking.within(CallContext(HANG_SECONDS), lambda _: 1, key="mount")
+    with monkeypatch.context() as patch:
+        patch.setattr(blocking, "_wait", lambda *_: pytest.fail("it waits"))
+        with pytest.raises(Stuck) as caught:
+            blocking.within(CallContext(HANG_SECONDS), lambda _: 1, key="mount")
     other = blocking.within(CallContext(HANG_SECONDS), lambda _: "fine", key="another mount")
     silent.answer()
     after = blocking.within(CallContext(HANG_SECONDS), lambda _: "fine again", key="mount")

@@ -128,6 +128,28 @@ def test_the_cache_is_bounded(small_index, tmp_path, monkeypatch, forge):
     assert len(small_index._indexes) <= 3
 
 
+def test_the_indexes_in_memory_are_bounded_in_bytes(small_index, tmp_path, monkeypatch, forge):
+    for number in range(8):
+        (tmp_path / f"log{number}").write_bytes(b"x\n" * 2000)
+        forge(f"log{number}", tail=1)
+        if number == 0:
+            (first,) = small_index._indexes.values()
+            monkeypatch.setattr(cache, "MEMORY_BYTES", 3 * first.size_bytes)
+
+    assert len(small_index._indexes) == 3
+
+
+def test_a_link_in_the_cache_is_not_followed(indexed, tmp_path):
+    made, source, found = indexed
+    made.put(source, b"\n", found, MUCH_LATER)
+    key = cache._key(source, b"\n")
+    file = Path(made.directory, cache._name(key))
+    file.rename(tmp_path / "elsewhere")
+    file.symlink_to(tmp_path / "elsewhere")
+
+    assert made._load(key) is None
+
+
 def test_threads_share_one_cache(small_index, tmp_path, forge):
     (tmp_path / "log").write_bytes(b"".join(b"line %d\n" % n for n in range(5000)))
     wrong = []

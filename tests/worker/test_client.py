@@ -13,7 +13,7 @@ import pytest
 from eyespan import context
 from eyespan import worker as shared
 from eyespan.context import CallContext
-from eyespan.errors import Internal, Missing, TimedOut, Unreadable
+from eyespan.errors import Cancelled, Internal, Missing, TimedOut, Unreadable
 from eyespan.worker import client
 from eyespan.worker.client import JobLimits, Worker
 from tests.bad_worker import ECHOED, bad_worker, echo, fork_server_pid
@@ -31,6 +31,24 @@ def test_the_file_is_read_from_its_start(worker, file):
     os.lseek(file, 5, os.SEEK_SET)
 
     assert echo(worker, file) == ECHOED
+
+
+def test_a_job_that_fails_frees_its_place(worker, file, monkeypatch):
+    freed = []
+    monkeypatch.setattr(worker._turn, "release", lambda: freed.append(True))
+
+    with pytest.raises(Unreadable):
+        worker.run("refuse", file, {}, asked="data")
+    with pytest.raises(Cancelled):
+        worker.run("echo", file, {}, asked="data", context=cancelled_call())
+
+    assert freed == [True, True]
+
+
+def cancelled_call():
+    call = CallContext()
+    call.cancelled = True
+    return call
 
 
 @pytest.mark.parametrize("backend", client.BACKENDS)

@@ -12,6 +12,7 @@ import pytest
 
 from eyespan.context import CallContext
 from eyespan.errors import Cancelled, Internal, TimedOut, Unreadable
+from eyespan.record import replace
 from eyespan.worker import fork_client
 from tests.bad_worker import ECHOED, bad_worker, echo, fork_server_pid, script
 
@@ -28,6 +29,18 @@ def test_a_response_that_never_ends_times_out(file):
         assert echo(worker, file) == ECHOED
     finally:
         worker.stop()
+
+
+def test_a_job_that_ignores_its_own_limits_times_out(worker, file, monkeypatch):
+    """A job ends itself by its clock. The client does not depend on that, so its limit is lower here."""
+    echo(worker, file)
+    monkeypatch.setattr(fork_client, "START_SECONDS", 3600)
+    monkeypatch.setattr(worker._client, "_limits", replace(worker.limits, seconds=0.2))
+
+    with pytest.raises(TimedOut) as caught:
+        worker.run("drip", file, {}, asked="data", context=CallContext(25))
+
+    assert caught.value.seconds == 0.2
 
 
 def test_descriptors_above_1023_work(worker, file):
@@ -85,6 +98,22 @@ def test_a_process_that_stops_responding_is_replaced(worker, file, monkeypatch):
         echo(worker, file)
 
     monkeypatch.undo()
+    assert echo(worker, file) == ECHOED
+
+
+def test_a_process_that_stops_responding_is_replaced_although_no_call_waits_so_long(worker, file, monkeypatch):
+    echo(worker, file)
+    stopped = fork_server_pid(worker)
+    os.kill(stopped, signal.SIGSTOP)
+    with monkeypatch.context() as patch:
+        patch.setattr(fork_client, "START_SECONDS", 0.3)
+        for _ in range(100):
+            with pytest.raises(TimedOut, match=r"0\.05 s"):
+                worker.run("echo", file, {}, asked="data", context=CallContext(0.05))
+            if fork_server_pid(worker) != stopped:
+                break
+
+    assert fork_server_pid(worker) is None
     assert echo(worker, file) == ECHOED
 
 

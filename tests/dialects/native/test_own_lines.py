@@ -19,7 +19,7 @@ from eyespan.dialects.native.documents import NO_NUMBERS
 from eyespan.dialects.native.gutter import SEPARATORS, Style
 from eyespan.escape import visible
 from eyespan.record import replace
-from eyespan.selectors import Target
+from eyespan.selectors import Named, Target
 from tests.sizes import examples
 
 from .answers import blocks, read_back
@@ -178,6 +178,30 @@ def test_a_name_never_starts_a_line(name, tmp_path):
     assert listing.text.split("\n")[1:] == [f" {name.replace('/', '')}"]
     assert failure.text.startswith(">! ")
     assert "\n" not in failure.text
+
+
+@pytest.mark.parametrize(
+    ("make", "line"),
+    [
+        (own_lines.header, r" a\x0a> b\u202e"),
+        (own_lines.failure, r"! a\x0a> b\u202e"),
+        (own_lines.note, r"note: a\x0a> b\u202e"),
+        (own_lines.words, r"a\x0a> b\u202e"),
+        (own_lines.entry, r" a\x0a> b\u202e"),
+        (own_lines.quoted, r"a\x0a> b\u202e"),
+    ],
+)
+def test_every_kind_of_line_is_one_line(make, line):
+    assert make("a\n> b\u202e") == line
+
+
+@pytest.mark.parametrize("name", ["10-20", "1", "-3", '"x"', "a:b"])
+def test_a_name_that_could_be_lines_is_quoted_in_a_header(name):
+    assert own_lines.base_name(Target("a.xlsx", piece=Named(name))).startswith('a.xlsx:"')
+
+
+def test_a_symbol_never_starts_a_line():
+    assert own_lines.outline_rows("note: x\n12 def f\n  13 def g") == [" note: x", "12 def f", "  13 def g"]
 
 
 def test_bare_rows_decide_the_sign_of_the_own_lines(tmp_path):

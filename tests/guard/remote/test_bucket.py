@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from eyespan import Workspace
+from eyespan.errors import OutsideRoot
+from eyespan.guard.remote import RemoteRoot, web
 from eyespan.guard.remote import bucket as bucket_module
-from eyespan.guard.remote import web
 
 pytest.importorskip("obstore", reason="obstore is not installed")
 
@@ -56,6 +57,12 @@ def test_directories_are_listed_without_denied_names(workspace):
     assert ".env" not in text
     assert "app.py" in tool.call({"files": ["src"]}).text
     assert "app.py" in tool.call({"files": ["src/ap.py"]}).text, "a suggestion"
+
+
+@pytest.mark.parametrize("path", ["..", "../a", "src/../../a", "./../a"])
+def test_a_path_above_the_prefix_has_no_key(path):
+    with pytest.raises(OutsideRoot):
+        RemoteRoot("s3://bucket/prefix").key(path, path)
 
 
 @pytest.mark.parametrize("path", ["../secret.txt", "src/../../secret.txt", "src//app.py", "%2e%2e/secret.txt"])

@@ -187,6 +187,14 @@ def test_no_part_of_a_request_is_endless(server, name, start, more):
     assert sent < 64 << 20
 
 
+def test_headers_are_refused_as_soon_as_they_are_too_large(server):
+    with socket.create_connection(("127.0.0.1", server.port), 30) as link:
+        link.sendall(f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nX: ".encode())
+        link.sendall(b"x" * (256 << 10))  # more than is received at once
+
+        assert read_response(link)[0] == 431
+
+
 def test_slow_headers_and_bodies_hold_no_connection(server):
     post = (
         f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {TOKEN}\r\n"
