@@ -1,12 +1,15 @@
 """The list of defects."""
 
-from proof.mutate.defects import decoding, guard, memory, native, policy, serving
+from proof.mutate.defects import decoding, guard, memory, native, policy, remote, sandbox, serving, texts
 
 DEFECTS = (
     *guard.DEFECTS,
     *policy.DEFECTS,
     *decoding.DEFECTS,
+    *sandbox.DEFECTS,
     *memory.DEFECTS,
     *serving.DEFECTS,
+    *remote.DEFECTS,
     *native.DEFECTS,
+    *texts.DEFECTS,
 )

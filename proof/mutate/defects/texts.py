@@ -1,0 +1,167 @@
+"""Defects in the cache of line indexes, in the estimate of tokens and in old workbooks."""
+
+from proof.mutate.defect import SRC, Defect
+
+CACHE = "tests/lines/test_cache.py"
+TOKENS = "tests/test_tokens.py"
+BIFF = "tests/decoders/test_biff.py"
+
+DEFECTS = (
+    # --- the cache of line indexes ---
+    Defect(
+        name="files that the cache did not write are removed",
+        file=f"{SRC}/lines/cache.py",
+        old="        if not (is_own_name or _is_own_name)(name):\n",
+        new="        if False:\n",
+        tests=f"{CACHE} -k removed",
+    ),
+    Defect(
+        name="files of other users are removed from the cache",
+        file=f"{SRC}/lines/cache.py",
+        old="        if _is_own_file(status):\n            #",
+        new="        if True:\n            #",
+        tests=f"{CACHE} -k removed",
+    ),
+    Defect(
+        name="a directory that others may enter is used as cache",
+        file=f"{SRC}/lines/cache.py",
+        old="status.st_uid == os.getuid() and not status.st_mode & 0o077",
+        new="status.st_uid == os.getuid()",
+        tests=f"{CACHE} -k private",
+    ),
+    Defect(
+        name="a directory of another user is used as cache",
+        file=f"{SRC}/lines/cache.py",
+        old="        if status.st_uid == os.getuid() and not status.st_mode & 0o077:\n",
+        new="        if not status.st_mode & 0o077:\n",
+        tests=f"{CACHE} -k 'private or user'",
+    ),
+    Defect(
+        name="a link is used as directory of the cache",
+        file=f"{SRC}/lines/cache.py",
+        old="os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC",
+        new="os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC",
+        tests=f"{CACHE} -k private",
+    ),
+    Defect(
+        name="a link in the cache is followed",
+        file=f"{SRC}/lines/cache.py",
+        old="os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK",
+        new="os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK",
+        tests=f"{CACHE} -k not_followed",
+    ),
+    Defect(
+        name="the cache on disk has no limit",
+        file=f"{SRC}/lines/cache.py",
+        old="        if total <= DISK_TOTAL_BYTES:\n            break\n",
+        new="        break\n",
+        tests=f"{CACHE} -k 'bounded or removed'",
+    ),
+    Defect(
+        name="the cache in memory has no limit",
+        file=f"{SRC}/lines/cache.py",
+        old="(total > MEMORY_BYTES or len(self._indexes) > MEMORY_ENTRIES)",
+        new="len(self._indexes) > MEMORY_ENTRIES",
+        tests=f"{CACHE} -k in_memory",
+    ),
+    Defect(
+        name="an index of a file that changed during the scan is cached",
+        file=f"{SRC}/lines/cache.py",
+        old="        if not same and (now.st_size <= was.st_size or not source.is_file):\n",
+        new="        if False:\n",
+        tests=f"{CACHE} -k changed_during",
+    ),
+    Defect(
+        name="an index of another inode is used",
+        file=f"{SRC}/lines/cache.py",
+        old="    if (header[0] ^ device) & _MASK or (header[1] ^ inode) & _MASK:\n",
+        new="    if (header[0] ^ device) & _MASK:\n",
+        tests=f"{CACHE} -k damaged",
+    ),
+    Defect(
+        name="counts that do not add up are used",
+        file=f"{SRC}/lines/cache.py",
+        old=" or len(counts) * stride != header[5] * 4:\n",
+        new=":\n",
+        tests=f"{CACHE} -k add_up",
+    ),
+    # --- the estimate of tokens ---
+    Defect(
+        name="rare scripts cost as much as others",
+        file=f"{SRC}/tokens.py",
+        old="    return _base_cost(text) if text.isascii() else _base_cost(text) + _rare_cost(text)\n",
+        new="    return _base_cost(text)\n",
+        tests=f"{TOKENS} -k vocabulary",
+    ),
+    Defect(
+        name="fit counts the border of two blocks twice",
+        file=f"{SRC}/tokens.py",
+        old="        left += _cost(text[start:done])  # the patterns across the border need these characters again\n",
+        new="",
+        tests=f"{TOKENS} -k beyond_the",
+    ),
+    Defect(
+        name="fit takes one character more",
+        file=f"{SRC}/tokens.py",
+        old="_first_beyond(text, start, done + 1, end, left) - 1)",
+        new="_first_beyond(text, start, done + 1, end, left))",
+        tests=f"{TOKENS} -k fit",
+    ),
+    Defect(
+        name="C weighs pairs of classes without the first",
+        file=f"{SRC}/tokens.py",
+        old="weights[number[pattern[0]] * 32 + last] += weight",
+        new="weights[last * 32 + last] += weight",
+        tests=f"{TOKENS} -k accelerator",
+    ),
+    # --- old workbooks ---
+    Defect(
+        name="a chain of sectors that goes round is taken",
+        file=f"{SRC}/decoders/xls.py",
+        old='        if count > len(fat):\n            return b""\n',
+        new='        if count > len(fat):\n            return b"".join(pieces)\n',
+        tests=f"{BIFF} -k chain",
+    ),
+    Defect(
+        name="a chain of sectors may end anywhere",
+        file=f"{SRC}/decoders/xls.py",
+        old='b"".join(pieces) if sector == _END_OF_CHAIN else b""',
+        new='b"".join(pieces)',
+        tests=f"{BIFF} -k 'chain or container'",
+    ),
+    Defect(
+        name="the first of two workbooks is taken",
+        file=f"{SRC}/decoders/xls.py",
+        old="    if len(found) != 1:  # others are embedded workbooks\n",
+        new="    if not found:\n",
+        tests=f"{BIFF} -k container",
+    ),
+    Defect(
+        name="a stream shorter than announced is taken",
+        file=f"{SRC}/decoders/xls.py",
+        old="stream[:size] if 0 < size <= len(stream) else None",
+        new="stream[:size]",
+        tests=f"{BIFF} -k container",
+    ),
+    Defect(
+        name="cells of old workbooks may be any distance apart",
+        file=f"{SRC}/decoders/xls.py",
+        old="    if (last_row - first_row + 1) * width > MAX_CELLS:\n",
+        new="    if False:\n",
+        tests=f"{BIFF} -k far_apart",
+    ),
+    Defect(
+        name="an encrypted workbook is read",
+        file=f"{SRC}/decoders/biff.py",
+        old="                raise Encrypted\n",
+        new="                pass\n",
+        tests=f"{BIFF} -k encrypted",
+    ),
+    Defect(
+        name="29 February 1900 is no day",
+        file=f"{SRC}/decoders/biff.py",
+        old="    shift = 1 if not is_1904 and 0 <= days < _FALSE_LEAP_DAY else 0\n",
+        new="    shift = 0\n",
+        tests=f"{BIFF} -k 1900",
+    ),
+)
