@@ -223,8 +223,12 @@ def _office() -> Iterator[tuple[Any, ...]]:
     yield "cells.docx", "office", writer(lambda: _word(f"<w:tbl><w:tr>{cell * 300_000}</w:tr></w:tbl>"))
     yield "laughs.docx", "office", writer(lambda: _package("word/document.xml", f"{entities}]><a>&a8;</a>"))
     yield "zeros.docx", "office", writer(lambda: _package("word/document.xml", bytes(150 * MB)))
-    attribute = f'<w:document {_WORD} a="{"x" * 60 * MB}"/>'
-    yield "attribute.docx", "office", writer(lambda: _package("word/document.xml", attribute))
+    attribute = f'<w:document {_WORD} a="{{}}"/>'
+    yield (
+        "attribute.docx",
+        "office",
+        writer(lambda: _package("word/document.xml", attribute.format("x" * 60 * MB))),
+    )
     row = '<row r="1">' + '<c t="inlineStr"><is><t>a</t></is></c>' * 500_000 + "</row>"
     yield (
         "cells.xlsx",

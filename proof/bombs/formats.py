@@ -175,6 +175,11 @@ def _plist_of_references(depth: int) -> bytes:
     return data + bytes(6) + b"\2\1" + struct.pack(">QQQ", len(objects), 0, table)
 
 
+def _deflated_zeros(size_bytes: int) -> bytes:
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    return packer.compress(bytes(size_bytes)) + packer.flush()
+
+
 def _arrays() -> Iterator[tuple[Any, ...]]:
     yield "shape.npy", "array", writer(_npy("(9999999999, 9999999999)", data=bytes(1000)))
     yield "dimensions.npy", "array", writer(_npy("(" + "1, " * 8000 + ")", data=bytes(8)))
@@ -185,9 +190,7 @@ def _arrays() -> Iterator[tuple[Any, ...]]:
     yield "count.avro", "array", writer(_avro('"null"', b"", 1 << 60))
     yield "string.avro", "array", writer(_avro('"string"', _zigzag(1 << 40) + b"x", 1))
     yield "nested.avro", "array", writer(_avro('{"type":"array","items":' * 5000 + '"int"' + "}" * 5000, b"\0", 1))
-    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
-    zeros = packer.compress(bytes(200 * MB)) + packer.flush()
-    yield "deflated.avro", "array", writer(lambda: _avro('"null"', zeros, 200 * MB, b"deflate"))
+    yield "deflated.avro", "array", writer(lambda: _avro('"null"', _deflated_zeros(200 * MB), 200 * MB, b"deflate"))
     yield "references.plist", "array", writer(_plist_of_references(20))
     yield (
         "loop.plist",
