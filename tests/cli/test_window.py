@@ -15,7 +15,7 @@ from eyespan.cli import reader, window
 from eyespan.cli.main import main
 from eyespan.lines import cache, index
 from eyespan.lines.finder import CachedIndex
-from eyespan.model import Lines
+from eyespan.model import Lines, Tail
 from eyespan.source import Source
 from tests.cli.test_read import CONTENTS
 from tests.sizes import examples
@@ -119,7 +119,23 @@ def test_lines_of_an_indexed_file_are_those_of_the_usual_way(name, small_index, 
     (directory / name).write_bytes(LARGE[name])
     os.utime(directory / name, (1_000_000_000, 1_000_000_000))
 
-    for selector in ("390", "2-3", "100+50", "398-400", "399-401", "401", "402", "500", "1", "20", "3-90"):
+    for selector in (
+        "390",
+        "2-3",
+        "100+50",
+        "398-400",
+        "399-401",
+        "401",
+        "402",
+        "500",
+        "1",
+        "20",
+        "3-90",
+        "-3",
+        "-500",
+        "390-",
+        "1-",
+    ):
         for words in (["read", f"{name}:{selector}"], ["read", "-N", f"{name}:{selector}"]):
             shown, usual = both_ways(*words)
             assert shown == usual, words
@@ -133,6 +149,14 @@ def test_lines_of_an_indexed_file_are_shown_without_the_readers(small_index, dir
 
     assert eyespan("read", "log:101+2") == (0, "   101\tline 100\n   102\tline 101\n", "")
     assert eyespan("read", "-N", "log:1-2") == (0, "line 0\nline 1\n", "")
+
+
+def test_the_last_lines_of_a_small_file_are_shown_without_the_readers(directory, eyespan, monkeypatch):
+    monkeypatch.setattr(reader, "show", lambda *_, **__: pytest.fail("the readers are used"))
+
+    assert eyespan("read", "poem.txt:-2") == (0, "     3\tthree\n     4\tfour\n", "")
+    assert eyespan("read", "poem.txt:3-") == (0, "     3\tthree\n     4\tfour\n", "")
+    assert eyespan("read", "-N", "open.txt:-1") == (0, "omega", "")
 
 
 def test_lines_of_a_small_file_are_shown_without_slow_modules(directory):
@@ -152,6 +176,8 @@ def test_ranges_are_those_of_the_selectors(text):
 
     ranges = selectors.parse_ranges(text)
     if found is not None:
-        assert ranges == (Lines(*found),)
-    elif ranges is not None and len(ranges) == 1 and type(ranges[0]) is Lines and text[:1] != "0":
-        assert ranges[0].count is None or "+0" in text or "-0" in text
+        first, count = found
+        open_ended = Lines(first, None) if count == sys.maxsize - first else Lines(first, count)
+        assert ranges == (open_ended if first else Tail(count),)
+    elif ranges is not None and len(ranges) == 1 and type(ranges[0]) in (Lines, Tail):
+        assert "0" in text  # a number that begins with it

@@ -38,6 +38,8 @@ def show_window(guard: Guard, text: str, has_numbers: bool) -> bool:
     try:
         if not _is_missing(guard, text):
             return False  # the whole text names a file
+        if first == 0:
+            return _show_last(guard, path, count, has_numbers)
         small = guard.read_small(path, first, count, NUMBERED if has_numbers else None, wants_data=True)
         if small is not None:
             if kinds.is_document(small[8] or b"", small[7]):
@@ -51,21 +53,37 @@ def show_window(guard: Guard, text: str, has_numbers: bool) -> bool:
         data = _indexed_lines(source, first, count)
     if data is None:
         return False
-    _write(_native.number(data, first, width=6, keep_ends=True).encode() if has_numbers else data)
+    _write_lines(data, first, has_numbers)
+    return True
+
+
+def _show_last(guard: Guard, path: str, count: int, has_numbers: bool) -> bool:
+    """Show the last lines of a small text; return False for any other file."""
+    small = guard.read_small(path, 1, sys.maxsize, None, wants_data=True)
+    data = None if small is None else small[8]
+    if small is None or data is None or kinds.is_document(data, small[7]):
+        return False
+    first = max(1, small[3] - count + 1)
+    _write_lines(data[_native.nth(data, first - 1) :] if first > 1 else data, first, has_numbers)
     return True
 
 
 def parse_range(text: str) -> tuple[int, int] | None:
-    """Return the first line and the number of lines of `10`, `10-20` or `10+5`; None for anything else."""
+    """Return the first line and the number of lines of `10`, `10-20`, `10-` or `10+5`; None for anything else.
+
+    The first line of `-50`, the last 50 lines, is 0.
+    """
     left, plus, right = text.partition("+")
     dash = ""
     if not plus:
         left, dash, right = text.partition("-")
     first, last = _number(left), _number(right)
-    if first is None or ((plus or dash) and last is None):
+    if dash and not left and last is not None:
+        return 0, last
+    if first is None or (last is None and (plus or right)):
         return None
     if last is None:
-        return first, 1
+        return first, sys.maxsize - first if dash else 1
     count = last if plus else last - first + 1
     return (first, count) if count > 0 else None
 
@@ -103,6 +121,10 @@ def _indexed_lines(source: Source, first: int, count: int) -> bytes | None:
     begin = _native.nth(block, first - 1 - start[1]) if first > 1 else 0
     end = _native.nth(block, count, begin) if begin >= 0 else -1
     return block[begin:end] if end >= 0 else None
+
+
+def _write_lines(data: bytes, first: int, has_numbers: bool) -> None:
+    _write(_native.number(data, first, width=6, keep_ends=True).encode() if has_numbers else data)
 
 
 def _write(data: bytes) -> None:
