@@ -13,6 +13,7 @@ _MAX_VECTORS = 512
 _SMALL_BYTES = 65536
 _PIPE_BYTES = 1 << 20
 _F_SETPIPE_SZ = 1031
+_HAS_WRITEV = hasattr(os, "writev")
 
 
 class LineTooLong(Exception):
@@ -73,8 +74,11 @@ class LineStream:
 
     def write(self, pieces: list[bytes]) -> bool:
         """Write pieces of whole lines. Returns False if this write found the stream broken."""
+        # To copy a small answer takes less time than to make views of its pieces.
+        if not _HAS_WRITEV or sum(map(len, pieces)) <= _SMALL_BYTES:
+            pieces = [b"".join(pieces)]
         with self._writing:
-            if not self.is_broken:
+            if self._out >= 0:
                 try:
                     _write_all(self._out, pieces)
                 except OSError:
@@ -138,20 +142,18 @@ def _private_copy(fd: int) -> int:
 
 
 def _write_all(fd: int, pieces: list[bytes]) -> None:
-    # To copy a small answer takes less time than to make views of its pieces.
-    if not hasattr(os, "writev") or sum(map(len, pieces)) <= _SMALL_BYTES:
-        data = b"".join(pieces)
+    if len(pieces) == 1:
         try:
-            done = os.write(fd, data)
+            done = os.write(fd, pieces[0])
         except BlockingIOError:
             done = 0
-        if done == len(data):
+        if done == len(pieces[0]):
             return
-        pieces = [data[done:]]
+        pieces = [pieces[0][done:]]
     views = [memoryview(piece) for piece in pieces]
     while views:
         try:
-            done = os.writev(fd, views[:_MAX_VECTORS]) if hasattr(os, "writev") else os.write(fd, views[0])
+            done = os.writev(fd, views[:_MAX_VECTORS]) if _HAS_WRITEV else os.write(fd, views[0])
         except BlockingIOError:
             _wait_until_ready(fd, for_writing=True)
             continue
