@@ -14,7 +14,7 @@ from pathlib import Path
 from proof import REPOSITORY
 from proof.mutate.defect import SRC, Defect
 
-DEADLINE_SECONDS = 120
+DEADLINE_SECONDS = 300
 """A run that takes longer counts as failed: a defect that hangs is noticed."""
 
 _PYTEST = ("-m", "pytest", "-q", "-p", "no:randomly", "-p", "proof.mutate.first_example")
