@@ -184,6 +184,13 @@ def test_copies_that_programs_make_of_a_denied_file_are_denied(original, marks, 
     assert not Policy().admits_all([path, "readme.md"])
 
 
+@pytest.mark.parametrize("mark", COPIES)
+def test_each_mark_of_copies_is_removed(mark):
+    names = [(original.rpartition("/")[0], mark.format(original.rpartition("/")[2])) for original in ORIGINALS]
+
+    assert [name for directory, name in names if Policy().rule_against(f"{directory}/{name}") is None] == []
+
+
 @pytest.mark.parametrize("directory", [".ssh.1", ".ssh-backup", ".ssh (copy)", "Copy of .ssh", ".ssh.2026-01-31"])
 def test_a_copy_of_a_denied_directory_is_denied(directory):
     assert Policy().rule_against(f"{directory}/x") is not None

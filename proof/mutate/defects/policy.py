@@ -216,7 +216,7 @@ DEFECTS = (
         file=f"{SRC}/policy.py",
         old="sorted(_COPY_WORDS, key=len)[::-1]",
         new="sorted(_COPY_WORDS, key=len)",
-        tests="tests/test_policy.py -k copies",
+        tests="tests/test_policy.py -k each_mark",
     ),
     Defect(
         name="the quick look admits copies of denied names",
