@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
+from eyespan import Workspace, config, workspace
 from eyespan.config import _DEFAULT_LIMITS, WORKSPACE_LIMITS, BadConfig, Config, load
 from eyespan.dialects.forge import Forge
 from eyespan.errors import NotFound
@@ -36,6 +39,7 @@ from eyespan.errors import NotFound
         (b"[policy]\ndeny = " + b"[" * 5000, "policy.deny: nested too deeply"),
         (b"a = 2020-99-99", "eyespan.toml: "),
         (b"[policy]\ndeny = ['/']", "policy.deny: an empty pattern matches nothing"),
+        (b"[policy]\ndeny = ['[z-a]']", "policy.deny: a class of characters that matches nothing"),
         (b"[policy]\ndeny = [" + b"'a'," * 501 + b"]", "policy.deny has 501 rules; at most 500 are accepted"),
         (b"[policy]\ndeny = ['" + b"a" * 257 + b"']", "policy.deny: 'aaa.* is longer than 256 characters"),
         (b"[policy]\ndeny = ['" + b"a/" * 16 + b"']", "policy.deny: 'a/a/.*' has more than 16 components"),
@@ -77,7 +81,8 @@ def test_a_configuration_inside_the_workspace_cannot_widen_access(text, message,
 def test_a_configuration_inside_the_workspace_can_narrow_access(tmp_path):
     (tmp_path / "eyespan.toml").write_text('roots = ["src"]\n[policy]\ndeny = ["*.log"]\n')
 
-    assert load([str(tmp_path)]) == Config(roots=(f"{tmp_path}/src",), deny=("*.log",))
+    name = str(tmp_path / "eyespan.toml")
+    assert load([str(tmp_path)]) == Config(roots=(f"{tmp_path}/src",), deny=("*.log",), name=name, is_inside=True)
 
 
 def test_a_configuration_inside_the_workspace_can_lower_limits(tmp_path):
@@ -117,7 +122,66 @@ def test_a_configuration_outside_the_workspace_can_allow_names(tmp_path):
     (tmp_path / "work").mkdir()
     (tmp_path / "host.toml").write_text('[policy]\nallow = ["*.pem"]\n')
 
-    assert load([str(tmp_path / "work")], str(tmp_path / "host.toml")) == Config(allow=("*.pem",))
+    name = str(tmp_path / "host.toml")
+    assert load([str(tmp_path / "work")], name) == Config(allow=("*.pem",), name=name)
+
+
+@pytest.mark.parametrize("is_named", [False, True])
+def test_a_configuration_that_becomes_a_link_out_while_it_is_read_can_only_narrow_access(
+    tmp_path, monkeypatch, is_named
+):
+    file = tmp_path / "work/eyespan.toml"
+    file.parent.mkdir()
+    file.write_text('[policy]\nallow = ["*.pem"]\n')
+    (tmp_path / "elsewhere.toml").touch()
+    read = config._read
+
+    def read_and_swap(*given):
+        data = read(*given)
+        file.unlink()
+        file.symlink_to(tmp_path / "elsewhere.toml")
+        return data
+
+    monkeypatch.setattr(config, "_read", read_and_swap)
+
+    with pytest.raises(BadConfig, match=r"policy\.allow works only in a file outside the roots"):
+        load([str(file.parent)], str(file) if is_named else None)
+
+
+def test_a_root_of_a_configuration_that_becomes_a_link_out_is_not_opened(tmp_path, monkeypatch):
+    (tmp_path / "work/sub").mkdir(parents=True)
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "work/eyespan.toml").write_text('roots = ["sub"]\n')
+    monkeypatch.chdir(tmp_path / "work")
+    assert Workspace.from_config().roots[0].canonical == str(tmp_path / "work/sub")
+    load_config, loaded = workspace._load_config, []
+
+    def load_and_swap(*given):
+        found = load_config(*given)
+        loaded.append(found)
+        if len(loaded) == 2:  # the first is for the rules of the directory that was given
+            os.rmdir("sub")
+            os.symlink("../outside", "sub")
+        return found
+
+    monkeypatch.setattr(workspace, "_load_config", load_and_swap)
+
+    with pytest.raises(BadConfig, match="roots: a directory became a link out of the workspace"):
+        Workspace.from_config()
+
+
+def test_a_root_that_does_not_exist_is_an_error_of_its_key(tmp_path, monkeypatch):
+    (tmp_path / "eyespan.toml").write_text('roots = ["none"]\n')
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(BadConfig, match=r"eyespan\.toml: roots: .*none"):
+        Workspace.from_config()
+
+
+def test_a_configuration_may_begin_with_a_bom_and_have_long_words(tmp_path):
+    (tmp_path / "eyespan.toml").write_bytes(b"\xef\xbb\xbf# " + b"a" * 900 + b"\n[policy]\ndeny = ['x']\n")
+
+    assert load([str(tmp_path)]).deny == ("x",)
 
 
 def test_without_a_file_the_defaults_apply_unless_the_file_was_named(tmp_path):

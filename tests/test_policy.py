@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fnmatch
 import pickle
 import unicodedata
 
@@ -469,7 +470,18 @@ def test_a_refusal_names_the_rule_and_the_path_as_asked():
     assert (caught.value.path, caught.value.rule) == ("notes.txt", "**/.env")
 
 
-@pytest.mark.parametrize("rule", ["", "/", ".", "./", "//"])
+def test_patterns_are_compiled_once(monkeypatch):
+    policy = Policy(deny=[f"*{letter}*{number}?" for letter in "ab" for number in range(200)])
+    translated = []
+    monkeypatch.setattr(fnmatch, "translate", lambda piece: translated.append(piece) or "(?!)")
+    monkeypatch.setattr("eyespan.policy._matchers", {})
+    for name in ("a1b", "ab2c", "xa1b2c", "a7z"):
+        policy.rule_against(name)
+
+    assert len(translated) == len(set(translated)) <= 400
+
+
+@pytest.mark.parametrize("rule", ["", "/", ".", "./", "//", "[z-a]", "a/x[9-0]/b"])
 def test_a_rule_that_matches_nothing_is_an_error(rule):
     with pytest.raises(ValueError, match="matches nothing"):
         Policy(deny=[rule])

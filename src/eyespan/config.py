@@ -21,7 +21,7 @@ from eyespan.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from eyespan.dialects.base import Dialect
@@ -73,6 +73,20 @@ class Config:
     allow: tuple[str, ...] = ()
     settings: Mapping[str, Mapping[str, Any]] = {}
     """The settings of each dialect: `[dialects.NAME]`, and `[tools.read_file]` for `forge` (section 5 of seed 002)."""
+    name: str = ""
+    """The path of the file, for messages."""
+    is_inside: bool = False
+    """The file lies in the workspace, so it can only narrow access."""
+
+    def check_roots(self, opened: Iterable[str], outer: Iterable[str]) -> None:
+        """Check the directories that were opened for `roots`, by their canonical paths. Raises: BadConfig.
+
+        Their names were checked when the file was read, and a name may have become a link since.
+        """
+        outer = list(outer)
+        for root in opened if self.is_inside else ():
+            if not any(os.path.commonpath([root, one]) == one for one in outer):
+                raise BadConfig(f"{self.name}: roots: a directory became a link out of the workspace")
 
     def policy(self) -> Policy:
         """Return the rules of the file, on top of the built-in ones."""
@@ -86,12 +100,17 @@ def load(roots: Sequence[str], path: str | None = None) -> Config:
     """
     if path is None:
         try:
-            return _parse(_read(roots[0], FILE_NAME, WORKSPACE_LIMITS), os.path.join(roots[0], FILE_NAME), roots)
+            # The guard found it beneath the root. Its name is not asked again: it may have become a link out since.
+            data = _read(roots[0], FILE_NAME, WORKSPACE_LIMITS)
+            return _parse(data, os.path.join(roots[0], FILE_NAME), roots, is_inside=True)
         except NotFound:
             return Config()
-    directory, name = os.path.split(os.path.abspath(path))
+    whole = os.path.abspath(path)
+    directory, name = os.path.split(whole)
+    is_inside = _is_named_within(whole, roots)
     try:
-        return _parse(_read(directory, name, HOST_LIMITS), path, roots)
+        data = _read(directory, name, HOST_LIMITS)
+        return _parse(data, path, roots, is_inside=is_inside or _is_named_within(whole, roots))
     except NotADirectoryError:
         raise NotFound(path) from None
 
@@ -107,8 +126,13 @@ def _read(directory: str, name: str, limits: FileLimits) -> bytes:
         root.close()
 
 
-def _parse(data: bytes, name: str, roots: Sequence[str]) -> Config:
-    is_inside = any(_is_within(os.path.abspath(name), root) for root in roots)
+def _is_named_within(path: str, roots: Sequence[str]) -> bool:
+    """Return True if a path is within one of the roots, by its name or by where its links lead."""
+    named = [os.path.abspath(root) for root in roots]
+    return any(os.path.commonpath([path, root]) == root or _is_within(path, root) for root in named)
+
+
+def _parse(data: bytes, name: str, roots: Sequence[str], *, is_inside: bool) -> Config:
     limits = WORKSPACE_LIMITS if is_inside else HOST_LIMITS
     if len(data) > limits.max_bytes:
         raise BadConfig(f"{name}: larger than {limits.max_bytes} bytes{_where(is_inside)}")
@@ -145,7 +169,7 @@ def _parse(data: bytes, name: str, roots: Sequence[str]) -> Config:
     settings = _dialect_settings(table.get("dialects", {}), name, is_inside)
     if forge:
         settings["forge"] = {**forge, **settings.get("forge", {})}
-    return Config(roots=chosen, deny=deny, allow=allow, settings=settings)
+    return Config(roots=chosen, deny=deny, allow=allow, settings=settings, name=name, is_inside=is_inside)
 
 
 def _dialect_settings(table: Mapping[str, Any], name: str, is_inside: bool) -> dict[str, Mapping[str, Any]]:
@@ -186,7 +210,7 @@ def _parse_toml(data: bytes, name: str) -> dict[str, Any]:
     import tomllib
 
     try:
-        text = data.decode("utf-8")
+        text = data.decode("utf-8-sig")
         _check_cost(text, name)
         return tomllib.loads(text)
     except UnicodeDecodeError:
@@ -203,7 +227,7 @@ def _check_cost(text: str, name: str) -> None:
     """Refuse numbers, dotted keys and nesting that the parser would need long for. Raises: BadConfig."""
     import re
 
-    for digits in re.finditer(r"[0-9a-fA-F_]+", text):
+    for digits in re.finditer(r"\b[0-9][0-9a-fA-F_xob]*", text):
         if len(digits[0]) > MAX_DIGITS:
             raise BadConfig(f"{name}: {_last_key(text[: digits.end()])}: a number of more than {MAX_DIGITS} digits")
     for line in text.split("\n"):

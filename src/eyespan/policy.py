@@ -18,7 +18,7 @@ from eyespan.errors import PolicyDenied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
 _NAMES = (
@@ -91,6 +91,7 @@ _COPY_LAST_SIGNS = frozenset("0123456789)#")
 """The last three characters, or the last one, of a name with the mark of a copy."""
 _COPY_STARTS = (".#", "copy of ")
 MAX_NUMBER_DIGITS = 14
+MAX_MATCHERS = 4096
 MAX_SHORTER_NAMES = 8
 """Names between the written one and the one without any suffix that are judged too."""
 MAX_VERDICTS = 1024
@@ -451,6 +452,7 @@ class _Rules:
         "_all_prefixes",
         "_all_suffixes",
         "directories",
+        "globs",
         "last_names",
         "names",
         "others",
@@ -463,13 +465,15 @@ class _Rules:
         self.directories: dict[str, str] = {}
         self.prefixes: list[tuple[str, str]] = []
         self.suffixes: list[tuple[str, str]] = []
+        self.globs: list[tuple[str, str, str, str]] = []
+        """Patterns for one name: the text before the first sign and after the last one, the piece, the pattern."""
         self.others: list[tuple[list[str], str]] = []
         for pattern in patterns:
             self._add(pattern)
         self._all_prefixes = tuple([prefix for prefix, _ in self.prefixes])
         self._all_suffixes = tuple([suffix for suffix, _ in self.suffixes])
         ends = [glob[-1] for glob, _ in self.others]
-        self.last_names = frozenset(ends) if all(map(_is_literal, ends)) else None
+        self.last_names = frozenset(ends) if not self.globs and all(map(_is_literal, ends)) else None
         """The last names that the other patterns match, if each matches one alone."""
 
     def _add(self, pattern: str) -> None:
@@ -480,6 +484,9 @@ class _Rules:
             parts = ["**", *parts]
         if pattern.endswith("/"):
             parts.append("**")
+        for part in parts:
+            if "[" in part and _matches_nothing(part):
+                raise ValueError(f"a class of characters that matches nothing: {pattern!r}")
         match parts:
             case ["**", name] if _is_literal(name):
                 self.names[name] = pattern
@@ -489,6 +496,8 @@ class _Rules:
                 self.prefixes.append((name[:-1], pattern))
             case ["**", directory, "**"] if _is_literal(directory):
                 self.directories[directory] = pattern
+            case ["**", name] if name != "**":
+                self.globs.append((*_literal_ends(name), name, pattern))
             case _:
                 self.others.append((parts, pattern))
 
@@ -507,7 +516,10 @@ class _Rules:
             return next(pattern for prefix, pattern in self.prefixes if name.startswith(prefix))
         if not self.directories.keys().isdisjoint(parts):
             return next(self.directories[part] for part in parts if part in self.directories)
-        if self.last_names is None or name in self.last_names:
+        for head, tail, piece, pattern in self.globs:
+            if name.endswith(tail) and name.startswith(head) and _name_matches(name, piece):
+                return pattern
+        if self.others and (self.last_names is None or name in self.last_names):
             places = _Places(parts)
             for glob, pattern in self.others:
                 if (not _is_literal(glob[-1]) or glob[-1] == name) and _matches(glob, places):
@@ -640,6 +652,32 @@ def _matches(glob: list[str], places: _Places) -> bool:
 def _name_matches(name: str, piece: str) -> bool:
     if _is_literal(piece):
         return name == piece
-    from fnmatch import fnmatchcase
+    match = _matchers[piece] if piece in _matchers else _matcher(piece)
+    return match(name) is not None
 
-    return fnmatchcase(name, piece)
+
+_matchers: dict[str, Callable[[str], object]] = {}
+
+
+def _matcher(piece: str) -> Callable[[str], object]:
+    """Return the matcher of a piece, compiled once: a directory has many names, and each is compared."""
+    import re
+    from fnmatch import translate
+
+    if len(_matchers) >= MAX_MATCHERS:
+        _matchers.clear()
+    found = _matchers[piece] = re.compile(translate(piece)).match
+    return found
+
+
+def _literal_ends(piece: str) -> tuple[str, str]:
+    """Return the texts with which a name begins and ends if it matches a piece."""
+    signs = [at for at, char in enumerate(piece) if char in "*?[]"]
+    return piece[: signs[0]], piece[signs[-1] + 1 :]
+
+
+def _matches_nothing(piece: str) -> bool:
+    """Return True for a piece with an empty class of characters, such as `[z-a]`."""
+    from fnmatch import translate
+
+    return "(?!)" in translate(piece)

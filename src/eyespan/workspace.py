@@ -128,8 +128,18 @@ class Workspace:
         if config is None:
             return opened
         if config.roots and not roots:
+            from eyespan.config import BadConfig
+            from eyespan.escape import in_plain_words
+
+            outer = [root.canonical for root in opened.roots[: len(given)] if not root.is_remote]
             opened.close()
-            opened = cls(*config.roots, **how)
+            try:
+                opened = cls(*config.roots, **how)
+            except BadConfig:
+                raise
+            except OSError as error:
+                raise BadConfig(f"{config.name}: roots: {in_plain_words(error)}") from None
+            config.check_roots([root.canonical for root in opened.roots if not root.is_remote], outer)
         rules = opened.policy.with_rules(config.deny, config.allow)
         opened._set(opened.roots, rules, backend, deadline_seconds, config.settings)
         return opened

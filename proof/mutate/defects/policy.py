@@ -359,4 +359,32 @@ DEFECTS = (
         new="            if False:\n",
         tests="tests/server/test_client_roots.py -k outer_root",
     ),
+    Defect(
+        name="a configuration that becomes a link out belongs to the host",
+        file=f"{SRC}/config.py",
+        old="os.path.join(roots[0], FILE_NAME), roots, is_inside=True)",
+        new="(name := os.path.join(roots[0], FILE_NAME)), roots, is_inside=_is_within(name, roots[0]))",
+        tests="tests/test_config.py -k becomes",
+    ),
+    Defect(
+        name="a named configuration that becomes a link out belongs to the host",
+        file=f"{SRC}/config.py",
+        old="is_inside=is_inside or _is_named_within(whole, roots))",
+        new="is_inside=_is_within(whole, roots[0]))",
+        tests="tests/test_config.py -k becomes",
+    ),
+    Defect(
+        name="a root of a configuration may become a link out",
+        file=f"{SRC}/workspace.py",
+        old="            config.check_roots([root.canonical for root in opened.roots if not root.is_remote], outer)\n",
+        new="",
+        tests="tests/test_config.py -k becomes",
+    ),
+    Defect(
+        name="patterns are compiled for every name",
+        file=f"{SRC}/policy.py",
+        old="match = _matchers[piece] if piece in _matchers else _matcher(piece)",
+        new="match = _matcher(piece)",
+        tests="tests/test_policy.py -k compiled_once",
+    ),
 )
