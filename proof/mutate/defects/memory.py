@@ -412,6 +412,13 @@ DEFECTS = (
         tests=f"{CONTEXT} -k leaves_the_turn",
     ),
     Defect(
+        name="the cause of a large dictionary is not named",
+        file=f"{SRC}/sources/nested.py",
+        old="                if stream.window_bytes < error.limit_bytes // 2:\n",
+        new="                if True:\n",
+        tests="tests/sources/test_archives.py -k named_as_the_cause",
+    ),
+    Defect(
         name="small calls never return memory to the system",
         file=f"{SRC}/context.py",
         old="        _unreleased_bytes += most_bytes + CALL_BYTES\n",
