@@ -345,7 +345,7 @@ def _plan(target: Target, args: NativeArgs, view: View, files: Files, note: str 
             raise
         if args.outline:
             return _plan_map(target, view, files, error)
-        return DirectoryItem(target, files.engine.list(target.path, files.context))
+        return DirectoryItem(target, files.engine.list(target.path, files.context), files.context)
     except errors.NotFound as error:
         if not _is_glob(target.path) or target.member or target.revision:
             raise
