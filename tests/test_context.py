@@ -608,7 +608,7 @@ def test_the_memory_of_many_small_calls_is_returned_together(monkeypatch):
     monkeypatch.setattr(context, "_release_memory", lambda will_free_more: returned.append(will_free_more))
     monkeypatch.setattr(context, "_unreleased_bytes", 0)
     monkeypatch.setattr(context, "_has_unreleased", False)
-    for _ in range(4):
+    for _ in range(2 * context.RELEASE_SUM_BYTES // FREE_BYTES):
         call = CallContext()
         call.charge(FREE_BYTES)
         call.finish()

@@ -170,3 +170,16 @@ def test_the_first_read_of_a_text_loads_nothing(tmp_path):
     run = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True)
 
     assert (run.stdout, run.stderr) == ("[]\n", "")
+
+
+def test_the_first_call_of_a_tool_loads_no_module_for_lines(tmp_path):
+    (tmp_path / "log").write_bytes(b"line\n" * 1_000_000)
+    code = (
+        "import sys; from eyespan import Workspace; tool = Workspace('.').tool('codex'); old = set(sys.modules)\n"
+        "reply = tool.call({'file_path': sys.argv[1], 'offset': 900_000, 'limit': 1})\n"
+        "print(reply.text, sorted(name for name in set(sys.modules) - old if name.startswith('eyespan')))"
+    )
+    argv = [sys.executable, "-c", code, str(tmp_path / "log")]
+    done = subprocess.run(argv, capture_output=True, text=True, cwd=tmp_path)
+
+    assert done.stdout == "L900000: line []\n"

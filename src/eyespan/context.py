@@ -29,7 +29,10 @@ SHARED_BYTES = 8 << 20
 MAX_BYTES = 36 << 20
 """The memory that a call may take when its turn has come. With eight calls at once that is 50 MB."""
 RELEASE_BYTES = 1 << 20
-"""After a call that took more, or several that took more together, freed memory is returned to the system."""
+"""After a call that took more, freed memory is returned to the system."""
+RELEASE_SUM_BYTES = 8 << 20
+"""So it is after several calls that took more together. Its pages have to be touched again: a window of 2,000 lines
+takes twice as long after it."""
 CALL_BYTES = 32 << 10
 """The memory that a call takes at least, for this sum."""
 COLLECT_BYTES = 4 << 20
@@ -210,7 +213,7 @@ class CallContext:
             gc.collect()
         global _unreleased_bytes
         _unreleased_bytes += most_bytes + CALL_BYTES
-        if _unreleased_bytes > RELEASE_BYTES or _has_unreleased:
+        if most_bytes > RELEASE_BYTES or _unreleased_bytes > RELEASE_SUM_BYTES or _has_unreleased:
             _unreleased_bytes = 0
             _release_memory(will_free_more=most_bytes > RELEASE_BYTES)
 

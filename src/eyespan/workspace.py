@@ -193,6 +193,8 @@ class Workspace:
         Raises: ValueError, TypeError, as `tool` does.
         """
         # Nearly every call needs these, and the first should not wait.
+        import eyespan.lines.cache
+        import eyespan.readers.text  # noqa: F401
         from eyespan import model
         from eyespan.dialects import dialect_class
         from eyespan.dialects.base import ToolsetDialect
