@@ -14,6 +14,7 @@ from eyespan.policy import (
     BUILT_IN_DENY,
     COMPRESSION_SUFFIXES,
     MAX_VERDICTS,
+    TOO_LONG,
     Policy,
     _matches,
     _Places,
@@ -565,3 +566,12 @@ def test_the_built_in_rules_agree_too(rule, parts):
         found = Policy(deny=[rule], built_in=False).rule_against(path)
 
         assert (found is not None) == any(fits(rule.split("/"), spelling) for spelling in spellings(path))
+
+
+@pytest.mark.parametrize("path", ["n/" * 5000 + "x", "n\\" * 5000 + "x", "n" * 600_000])
+def test_a_path_that_no_file_can_have_is_denied_without_a_look_at_its_names(path):
+    policy = Policy()
+
+    assert policy.rule_against(path) == policy.rule_against_member("a.zip", path) == TOO_LONG
+    assert policy.rule_against("n/" * 4000 + "x") is None
+    assert policy.rule_against("n/" * 4000 + ".env") is not None

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from eyespan import tokens_by_word
+from eyespan import tokens, tokens_by_word
 from eyespan.tokens_by_word import PIECES, count
 from tests.sizes import size
 from tests.test_tokens import CORPUS, COUNTS, FIXTURES, TEXTS, true_count
@@ -81,6 +81,52 @@ def test_the_accelerator_counts_long_texts_as_python_does(seed):
     assert len(text) > 70_000
 
     assert tokens_by_word._total_of_block(text) == tokens_by_word._total(text)
+
+
+LINES_OF_TEXT = (
+    "def count(text):\n",
+    "    return len(text) + 1\n",
+    "\n",
+    "/ 12345\n",
+    "\tété, naïve\n",
+    "> a.py:1-2/2\n",
+    "x = 1",
+)
+
+
+@pytest.mark.parametrize("has_accelerator", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_text_is_counted_until_it_is_sure_to_fit(seed, has_accelerator, monkeypatch):
+    if not has_accelerator:
+        monkeypatch.setattr(tokens_by_word, "weigh_words", None)
+    dice = random.Random(seed)
+    text = "".join(dice.choices(LINES_OF_TEXT, k=dice.choice((1, 900, 6000))))
+    estimated, counted = tokens.estimate(text), count(text)
+
+    for share in (0.3, 0.9, 0.99, 1.0, 1.1, 1.5, 1.9, 2.0, 2.5):
+        max_tokens = int(counted * share)
+        found = tokens_by_word.count_unless_sure(text, estimated, max_tokens, 2)
+        assert found in (None, counted)
+        assert found is not None or counted <= max_tokens
+    assert tokens_by_word.count_unless_sure(text, estimated, 2 * estimated, 2) is None
+
+
+def test_a_text_whose_estimate_is_above_the_limit_is_counted():
+    text = "endless " * 3000
+
+    assert count(text) < 4000 < tokens.estimate(text)
+    assert tokens_by_word.count_unless_sure(text, tokens.estimate(text), 4000, 2) == count(text)
+
+
+def test_little_of_a_text_far_below_the_limit_is_counted(monkeypatch):
+    text = "a line of words\n" * 20_000
+    sizes = []
+    whole = tokens_by_word._total
+    monkeypatch.setattr(tokens_by_word, "weigh_words", None)
+    monkeypatch.setattr(tokens_by_word, "_total", lambda block: (sizes.append(len(block)), whole(block))[1])
+
+    assert tokens_by_word.count_unless_sure(text, tokens.estimate(text), int(1.8 * tokens.estimate(text)), 2) is None
+    assert 0 < sum(sizes) < len(text) / 3
 
 
 @given(st.text(_SIGNS, max_size=60))

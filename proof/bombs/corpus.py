@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from eyespan.record import record
-from proof.bombs import archives, documents, formats, repositories, texts
+from proof.bombs import archives, documents, formats, mixtures, repositories, texts
 
 Make = Callable[[Path], None]
 LIST = "bombs.json"
 PLAIN = b"".join(b"line %d of the plain file\n" % number for number in range(1, 41))
-MODULES = (texts, archives, repositories, documents, formats)
+MODULES = (texts, archives, repositories, documents, formats, mixtures)
 
 
 @record

@@ -231,10 +231,16 @@ class TooMuchMemory(ReadError):
 
     code = "too_large"
 
-    def __init__(self, path: str, *, limit_bytes: int) -> None:
+    def __init__(self, path: str, *, limit_bytes: int, window_bytes: int = 0) -> None:
+        """`window_bytes` is the size of the dictionary of a compressed file, if that is the cause."""
         limit = f"more than {limit_bytes >> 20} MiB of memory"
-        super().__init__(path, f"reading it takes {limit}; ask for a smaller part of it")
+        text = f"reading it takes {limit}; ask for a smaller part of it"
+        if window_bytes:
+            cause = f"it is compressed with a dictionary of {window_bytes >> 20} MiB"
+            text = f"reading so far into it takes {limit}, because {cause}; unpack it and read the unpacked file"
+        super().__init__(path, text)
         self.limit_bytes = limit_bytes
+        self.window_bytes = window_bytes
 
 
 class Binary(ReadError):

@@ -95,7 +95,11 @@ MAX_MATCHERS = 4096
 MAX_SHORTER_NAMES = 8
 """Names between the written one and the one without any suffix that are judged too."""
 MAX_VERDICTS = 1024
-MAX_CACHED_CHARS = 512
+MAX_CACHED_CHARS = 256
+MAX_PATH_CHARS = 1 << 19
+MAX_PATH_NAMES = 1 << 12
+"""No file system has a longer path, or one of more names. A member of an archive can, and to judge it takes long."""
+TOO_LONG = "against paths that are too long"
 ROOT_NAMES = 3
 """The last components of a root's own path that the built-in rules see."""
 
@@ -170,6 +174,8 @@ class Policy:
         `root` is the path of the root. The built-in rules see its last names too, so that `credentials` is denied in a
         root `~/.aws`. The host's rules are relative to the root.
         """
+        if is_too_long(path):
+            return TOO_LONG
         above = self._roots[root] if root in self._roots else self._names_of_root(root)
         if not above and self._quick_look.cannot_match(path.lower() if path.isascii() else fold(path)):
             return None
@@ -295,6 +301,11 @@ class NarrowedPolicy(Policy):
             if rule is None and below:
                 rule = self._outer.rule_against(f"{below}/{path}", outer)
         return rule
+
+
+def is_too_long(path: str) -> bool:
+    """Return True if no rule judges a path, because it is longer than that of any file."""
+    return len(path) > MAX_PATH_CHARS or path.count("/") + path.count("\\") > MAX_PATH_NAMES
 
 
 def _with_rules(deny: tuple[str, ...], allow: tuple[str, ...], built_in: bool) -> Policy:

@@ -17,6 +17,7 @@ import re
 import zlib
 from collections import Counter
 
+from eyespan import tokens
 from eyespan._native import weigh_words
 
 SAFETY = 1.022
@@ -29,6 +30,8 @@ _MAX_REMEMBERED_CHARS = 24
 
 _LONG_CHARS = 65536
 """The pieces of a longer text are never all in memory: a short one takes fifty times the text."""
+_STEP_CHARS = 8192
+"""The characters of the first blocks of a text that are counted at once."""
 _BATCH = 8192
 """The pieces of a longer text that are in memory at once."""
 _LONG_PIECE_CHARS = 1024
@@ -131,6 +134,44 @@ def _groups(data: bytes) -> list[int]:
 def count(text: str) -> int:
     """Return about how many tokens a text is, rather too many than too few."""
     total = _total(text) if weigh_words is None else sum([_total_of_block(block) for block in _blocks(text)])
+    return _as_tokens(total)
+
+
+def count_unless_sure(text: str, estimated: int, max_tokens: int, sure: int) -> int | None:
+    """Return the count of a text, or None as soon as it is sure to be at most `max_tokens`.
+
+    A text is taken to cost at most `sure` times its estimate by `eyespan.tokens`, which is `estimated` for the whole.
+    So the first blocks are counted until the rest fits by that rule.
+    """
+    if estimated * sure <= max_tokens:
+        return None
+    may_be_sure = estimated <= max_tokens  # otherwise the estimate cannot be shown
+    total = at = 0
+    while at < len(text):
+        end = _end_of_block(text, at + _STEP_CHARS)
+        block = text[at:end]
+        if weigh_words is None:
+            total += _total(block)
+        else:
+            total += sum([_total_of_block(part) for part in _blocks(block)])
+        at = end
+        estimated -= tokens.estimate(block) - 1  # one more: estimates are rounded up, and a border may cost something
+        if may_be_sure and at < len(text) and _as_tokens(total) + sure * max(0, estimated) <= max_tokens:
+            return None
+    return _as_tokens(total)
+
+
+def _end_of_block(text: str, at: int) -> int:
+    """Return the first place from `at` on at which a line starts that no piece reaches into from the line before."""
+    while at < len(text):
+        at = text.find("\n", at) + 1 or len(text)
+        # After a line end, only blanks and slashes belong to the piece before it.
+        if not text[at : at + 1].isspace() and text[at : at + 1] != "/":
+            break
+    return at
+
+
+def _as_tokens(total: int) -> int:
     return -(-int(total * SAFETY) // UNIT)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import tracemalloc
 
 import pytest
@@ -87,6 +88,21 @@ def test_a_call_takes_no_more_than_it_pays_for(tmp_path, name):
             unpaid[f"{dialect} {tool_name}"] = (taken, charged)
 
     assert unpaid == {}
+
+
+@pytest.mark.parametrize("arguments", [{}, {"outline": True}, {"budget": 200_000}])
+def test_names_and_cells_with_a_wide_character_are_paid_for(tmp_path, arguments):
+    (tmp_path / "names").mkdir()
+    for number in range(500):
+        (tmp_path / "names" / f'\U0001f600"\x01{number}{"q" * 200}').touch()
+    cell = {"cell_type": "code", "source": "\U0001f600" + '"' * 20_000, "outputs": []}
+    (tmp_path / "a.ipynb").write_text(json.dumps({"cells": [cell] * 25, "metadata": {}, "nbformat": 4}))
+    tool = Workspace(str(tmp_path)).tool("native")
+    for name in ("names", "a.ipynb"):
+        tool.call({"files": name, **arguments})
+        taken, charged = most_memory(tool, {"files": name, **arguments})
+
+        assert taken <= charged + FREE_BYTES + UNCOUNTED_BYTES
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,12 @@ def test_the_memory_of_a_survey_is_charged(root):
     context = CallContext(10)
     Workspace(str(root)).engine.explore(".", lambda survey: {}, lambda *found: None, 100, context)
 
-    assert context.charged_bytes == 3 * tree.FILE_BYTES
+    names = ("a.py", "\U0001f600" + "q" * 100, "sub.py")
+    assert [tree.file_memory(name) - tree.FILE_BYTES for name in names] == [12, 3 * (4 * 101 + 76 - 49), 18]
+    survey, _ = _explore(root)
+    found = [name for files in survey.directories.values() for name, _, _ in files]
+    assert context.charged_bytes == sum(map(tree.file_memory, found))
+    assert len(found) == 3
 
 
 def test_the_deadline_is_checked_where_no_name_is_a_file_that_may_be_read(root, monkeypatch):

@@ -23,7 +23,7 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eyespan import Workspace
+from eyespan import Workspace, context
 from eyespan.context import CallContext
 from eyespan.errors import (
     Binary,
@@ -45,6 +45,7 @@ from eyespan.lines.index import RACY_NS
 from eyespan.model import MIB, Block, Limits, Lines, ReadRequest, Tail
 from eyespan.sources import cache as source_cache
 from eyespan.sources import members, nested, streams
+from eyespan.sources.members import TOO_LONG_NAME
 from tests.sizes import examples, size
 
 DOCUMENTS = frozenset(["archive", "compressed"])
@@ -1079,7 +1080,7 @@ def test_an_error_frees_the_codec(tmp_path):
         finally:
             gc.enable()
 
-    assert "of memory; ask for a smaller part" in reply.text
+    assert "because it is compressed with a dictionary of 64 MiB" in reply.text
     assert (bool(made), alive) == (True, [])
 
 
@@ -1111,3 +1112,34 @@ def test_going_back_frees_the_codec_before_another_is_made(tmp_path):
     call.finish()
 
     assert (had_codec, stream._codec, has_codec) == (True, None, True)
+
+
+def test_a_dictionary_that_takes_too_much_memory_is_named_as_the_cause(tmp_path, monkeypatch):
+    monkeypatch.setattr(context, "MAX_BYTES", 12 << 20)
+    lines = b"".join([b"line %d\n" % number for number in range(1, 1_200_001)])
+    chain = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 16 << 20}]
+    (tmp_path / "a.log.xz").write_bytes(lzma.compress(lines, filters=chain))
+    tool = Workspace(str(tmp_path)).tool("native")
+
+    assert "line 5\n" in tool.call({"files": "a.log.xz:1-5"}).text + "\n"
+    refused = tool.call({"files": "a.log.xz:-1"})
+    assert refused.error.code == "too_large"
+    assert refused.text == (
+        ">! a.log.xz:-1: reading so far into it takes more than 12 MiB of memory, because it is compressed with a "
+        "dictionary of 16 MiB; unpack it and read the unpacked file"
+    )
+
+
+@pytest.mark.parametrize("name", ["n/" * 5000 + "x", "n" * 600_000])
+def test_a_name_that_no_file_can_have_ends_the_list_of_members(tmp_path, name):
+    with tarfile.open(tmp_path / "a.tar", "w", format=tarfile.GNU_FORMAT) as archive:
+        for member in ("first.txt", name, "last.txt"):
+            archive.addfile(tarfile.TarInfo(member))
+
+    text = Workspace(str(tmp_path)).tool("native").call({"files": "a.tar"}).text
+
+    assert [line.strip() for line in text.split("\n")[1:]] == [
+        "1\ttar archive, 1 member",
+        "0 first.txt",
+        f"... the archive cannot be listed to its end: {TOO_LONG_NAME}",
+    ]

@@ -83,6 +83,7 @@ class Guard:
         "_read_batch",
         "_read_small",
         "_returns_sources",
+        "_small_prefix",
         "backend",
         "context",
         "local_roots",
@@ -113,6 +114,8 @@ class Guard:
         self._returns_sources = self.backend in ("openat2", "walk") and context is None
         """The backend may return an opened source that needs no further check."""
         self._read_small = self._read_batch = None
+        self._small_prefix = self._prefix if self._prefix and self.roots[0].spellings[0] else "/"
+        """The path of the only root; of the whole machine it is a slash."""
         is_one_step = self._returns_sources and self.backend == "openat2"
         if is_one_step and len(self.roots) == len(self.local_roots) == 1 and self.roots[0].never_hangs:
             self._read_small, self._read_batch = _native.read_small, _native.read_batch
@@ -188,7 +191,7 @@ class Guard:
         if read is None:
             return None
         root = self.roots[0]
-        prefix = root.prefix if root.spellings[0] else "/"
+        prefix = self._small_prefix
         if path.startswith(prefix):
             path = path[len(prefix) :]
         if self.policy.rule_against(path, root.canonical) is not None:
@@ -211,7 +214,7 @@ class Guard:
         root = self.roots[0]
         if read is None or self._read_small is None or root.is_closed:
             return None
-        prefix = root.prefix if root.spellings[0] else "/"
+        prefix = self._small_prefix
         size = len(prefix)
         below = [path[size:] if path is not None and path.startswith(prefix) else path for path in paths]
         named = [path for path in below if path is not None]

@@ -146,7 +146,7 @@ def _scan(guard: Guard, directory: int | str, found: Found) -> Listing:
             what = _type_name(entry)
             if _is_admitted(guard, f"{prefix}{entry.name}", what, root):
                 if guard.context is not None:
-                    guard.context.charge(ENTRY_BYTES + len(entry.name))
+                    guard.context.charge(ENTRY_BYTES + entry.name.__sizeof__())
                 entries.append(Entry(entry.name, what))
     entries.sort(key=lambda entry: entry.name)
     return Listing(below, tuple(entries), partial)
@@ -167,7 +167,7 @@ def _scan_page(guard: Guard, directory: int | str, found: Found, after: str) -> 
             if name <= after:
                 continue
             if guard.context is not None and len(rows) < PAGE_NAMES:
-                guard.context.charge(ENTRY_BYTES + 2 * len(entry.name))
+                guard.context.charge(ENTRY_BYTES + 2 * entry.name.__sizeof__())
             rows.append((name, Entry(entry.name, what)))
             if len(rows) >= PAGE_NAMES + PAGE_NAMES // 4:
                 rows = _first_rows(rows)

@@ -49,8 +49,18 @@ _OPEN_FILE = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW
 
 FILE_BYTES = 64
 """The memory of a file in a survey, without its name."""
+NAME_COPIES = 3
+"""The copies of a name: in the survey, in a line of a map, and in the text of all lines."""
+_EMPTY_BYTES = "".__sizeof__()
 _CHARGED_FILES = 1024
 _KEY = struct.Struct("<4Q")
+
+
+def file_memory(name: str) -> int:
+    """Return the memory of a file in a survey and in a map. One wide character makes all others of a name as wide."""
+    return FILE_BYTES + NAME_COPIES * (name.__sizeof__() - _EMPTY_BYTES)
+
+
 _MAX_NUMBER = 2**64 - 1
 
 
@@ -156,6 +166,7 @@ class _Explorer:
         context = self._guard.context
         files: list[tuple[str, Key]] = []
         below: list[str] = []
+        unpaid = 0
         with os.scandir(directory) as scanned:
             for number, entry in enumerate(scanned):
                 if context is not None and not number % _CHARGED_FILES:
@@ -170,12 +181,14 @@ class _Explorer:
                             self._is_complete = False
                             break
                         files.append((name, _key(entry.stat(follow_symlinks=False))))
+                        unpaid += file_memory(name)
                         if context is not None and not len(files) % _CHARGED_FILES:
-                            context.charge(_CHARGED_FILES * FILE_BYTES)
+                            context.charge(unpaid)
+                            unpaid = 0
                 except OSError:
                     continue  # removed in the meantime
         if context is not None:
-            context.charge(len(files) % _CHARGED_FILES * FILE_BYTES)
+            context.charge(unpaid)
         files.sort()
         self._directories[path] = Files(files)
         self._files_left -= len(files)

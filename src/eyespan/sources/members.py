@@ -6,6 +6,7 @@ other. If several members have one name, the last counts, as it would after unpa
 
 from __future__ import annotations
 
+from eyespan.policy import MAX_PATH_CHARS, MAX_PATH_NAMES, is_too_long
 from eyespan.record import record
 
 TYPE_CHECKING = False
@@ -22,6 +23,7 @@ MAX_CONTENTS_BYTES = 64 << 20
 MAX_NAME_BYTES = 8 << 20
 """The memory that the names and link targets of one archive may take."""
 TOO_MANY_NAMES = f"the names of its members take more than {MAX_NAME_BYTES >> 20} MiB"
+TOO_LONG_NAME = f"the name of a member has more than {MAX_PATH_NAMES} parts or {MAX_PATH_CHARS >> 10} Ki characters"
 ENTRY_BYTES = 260
 """The memory of a member beside its names."""
 _EMPTY_BYTES = "".__sizeof__()
@@ -97,6 +99,9 @@ class Collector:
         """Add a member, or return False if the archive exceeds a limit."""
         if len(self._entries) >= MAX_MEMBERS:
             self._full = f"it has more than {MAX_MEMBERS} members"
+            return False
+        if any(map(is_too_long, entry.texts())):
+            self._full = TOO_LONG_NAME
             return False
         # A name with one character beyond the basic plane takes four bytes for each of its characters.
         name_bytes = sum([text.__sizeof__() - _EMPTY_BYTES for text in entry.texts() if text])

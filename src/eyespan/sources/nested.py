@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import zlib
 
-from eyespan.errors import Missing, ReadError, ScanLimit, Unreadable
+from eyespan.errors import Missing, ReadError, ScanLimit, TooMuchMemory, Unreadable
 from eyespan.model import MIB
 from eyespan.source import Source, close_fd, spool
 from eyespan.sources import cache
@@ -318,7 +318,13 @@ class DecodedSource(NestedSource):
         needed += CHECKPOINT_STATE_BYTES * len(self._cached.checkpoints)
         if needed > self._charged_bytes:
             more, self._charged_bytes = needed - self._charged_bytes, needed
-            self._context.charge_source(more)
+            try:
+                self._context.charge_source(more)
+            except TooMuchMemory as error:
+                if stream.window_bytes < error.limit_bytes // 2:
+                    raise
+                limit_bytes, window_bytes = error.limit_bytes, stream.window_bytes
+                raise TooMuchMemory(self.asked, limit_bytes=limit_bytes, window_bytes=window_bytes) from None
 
     def _advance(self, position: int, stream: Stream) -> None:
         """Check the ratio, guess the size and add a checkpoint at a position reached for the first time."""

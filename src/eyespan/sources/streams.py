@@ -93,6 +93,11 @@ class Stream:
         return _CODEC_BYTES
 
     @property
+    def window_bytes(self) -> int:
+        """Return the most that the codec holds of its output, if that is much."""
+        return 0
+
+    @property
     def used(self) -> int:
         """Return the position in the input after the bytes consumed so far."""
         return self._at - len(self._pending)
@@ -185,6 +190,10 @@ class PartwiseStream(Stream):
 
     def close(self) -> None:
         self._codec = None
+
+    @property
+    def window_bytes(self) -> int:
+        return self._window_bytes
 
     def codec_bytes(self, more_bytes: int) -> int:
         return _CODEC_BYTES + min(self._window_bytes, self._part_bytes + more_bytes)
@@ -351,10 +360,12 @@ def _zstd_codec() -> Callable[[], Codec]:
 class ZstdStream(PartwiseStream):
     """zstd: between two parts there may be frames of another kind, which hold no data of the file."""
 
+    @property
+    def window_bytes(self) -> int:
+        return self._codec.window_bytes if isinstance(self._codec, _BlockwiseZstd) else 0
+
     def codec_bytes(self, more_bytes: int) -> int:
-        codec = self._codec
-        window_bytes = codec.window_bytes if isinstance(codec, _BlockwiseZstd) else 0
-        return _CODEC_BYTES + 3 * _ZSTD_BLOCK_BYTES + min(window_bytes, self._part_bytes + more_bytes)
+        return _CODEC_BYTES + 3 * _ZSTD_BLOCK_BYTES + min(self.window_bytes, self._part_bytes + more_bytes)
 
     def _has_next_part(self) -> bool:
         while not super()._has_next_part():

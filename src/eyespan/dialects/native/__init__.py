@@ -19,7 +19,7 @@ from eyespan.dialects.native.arguments import (
     NativeArgs,
     parse_arguments,
 )
-from eyespan.dialects.native.call import CHARS_PER_TOKEN, LEAST_CHARS, SURE, answer, count_words
+from eyespan.dialects.native.call import CHARS_PER_TOKEN, LEAST_CHARS, answer, count_unless_sure
 from eyespan.dialects.native.gutter import SEPARATORS, Style
 from eyespan.dialects.native.items import describe
 from eyespan.dialects.native.small import read_batch
@@ -97,7 +97,7 @@ class Native(Dialect):
         if type(files) is not str or not files:
             return None
         batch = read_batch(self, [files], self.budget, max(LEAST_CHARS, self.budget * CHARS_PER_TOKEN), engine)
-        return None if batch is None else batch.reply(self.budget, SURE, None)
+        return None if batch is None else batch.reply(self.budget, count_unless_sure)
 
     def run(self, arguments: Any, engine: Engine, context: CallContext | None) -> Reply:
         context = context or CallContext(engine.deadline_seconds)
@@ -110,7 +110,7 @@ class Native(Dialect):
                 batch = read_batch(self, files, budget, max(LEAST_CHARS, budget * CHARS_PER_TOKEN), engine)
                 if batch is not None:
                     context.charge(COPIES * len(batch.text))
-                    reply = batch.reply(budget, SURE, count_words)
+                    reply = batch.reply(budget, count_unless_sure)
                     if reply is not None:
                         return reply
         return answer(self, self.parse(arguments, engine.admit), engine, context, batch)

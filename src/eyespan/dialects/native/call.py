@@ -38,7 +38,7 @@ FULL = 0.975
 """An answer uses at least this share of the budget, if more could be shown."""
 AIM = 0.992
 SURE = 2
-"""An answer whose quick estimate is so many times below the budget is within it."""
+"""A text is taken to cost at most so many times its quick estimate; of usual files none costs 1.4 times."""
 MAX_SCALE = 4
 """The estimate is off by less than this factor."""
 LEAST_SHARE = 60
@@ -100,8 +100,8 @@ def _show_counted(
 ) -> Reply:
     """Return as much of the items as the budget allows, by an exact count or by the estimate for each word.
 
-    The quick estimate decides what is shown, and the count of the result corrects the tokens that it may spend. An
-    answer far below the budget is not counted.
+    The quick estimate decides what is shown, and the count of the result corrects the tokens that it may spend. Of an
+    answer that shows everything, only as much is counted as is needed to be sure that it is within the budget.
     """
     budget = args.budget
     max_tokens = budget
@@ -109,11 +109,17 @@ def _show_counted(
     for _ in range(MAX_TRIES):
         reply = _show(items, needs, args, max_tokens, context)
         is_whole = reply.structured is None or "left_out" not in reply.structured
-        if count is None:
-            if is_whole and _estimate(reply) * SURE <= budget:
+        if count is not None:
+            cost = count(reply.text)
+        elif is_whole:
+            counted = count_unless_sure(reply.text, _estimate(reply), budget)
+            if counted is None:
                 return reply
-            count = count_words
-        cost = count(reply.text)
+            cost = counted
+        else:
+            from eyespan import tokens_by_word
+
+            cost = tokens_by_word.count(reply.text)
         is_better = best_cost < cost <= budget or (best_cost > budget and cost < best_cost)
         if best is None or is_better:
             best, best_cost = reply, cost
@@ -126,11 +132,13 @@ def _show_counted(
     return best
 
 
-def count_words(text: str) -> int:
-    """Return the tokens of a text by the estimate for each word."""
+def count_unless_sure(text: str, estimated: int, budget: int) -> int | None:
+    """Return the tokens of a text by the estimate for each word; None if it is sure to be within the budget."""
+    if estimated * SURE <= budget:
+        return None
     from eyespan import tokens_by_word
 
-    return tokens_by_word.count(text)
+    return tokens_by_word.count_unless_sure(text, estimated, budget, SURE)
 
 
 def _estimate(reply: Reply) -> int:
@@ -337,7 +345,7 @@ def _plan(target: Target, args: NativeArgs, view: View, files: Files, note: str 
             raise
         if args.outline:
             return _plan_map(target, view, files, error)
-        return DirectoryItem(target, files.engine.list(target.path, files.context))
+        return DirectoryItem(target, files.engine.list(target.path, files.context), files.context)
     except errors.NotFound as error:
         if not _is_glob(target.path) or target.member or target.revision:
             raise

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sys import getsizeof
+
 from eyespan import errors, tokens
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.gutter import count_fitting
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Protocol
 
+    from eyespan.context import CallContext
     from eyespan.dialects.native.gutter import Style
     from eyespan.dialects.native.versions import Versions
     from eyespan.errors import ReadError
@@ -167,13 +170,19 @@ def describe(error: ReadError) -> str:
     return str(error)
 
 
+NAME_COPIES = 4
+"""The copies of the names of a directory: made visible, as one text, and encoded to count its tokens."""
+
+
 class DirectoryItem:
     """The names in a directory, one per line; ranges of them as of the lines of a file."""
 
-    def __init__(self, target: Target, listing: Listing) -> None:
+    def __init__(self, target: Target, listing: Listing, context: CallContext) -> None:
+        """Raises: TooMuchMemory, Cancelled, TimedOut."""
         self._target = target
         self._listing = listing
         self.selector = write_target(target)
+        context.charge(NAME_COPIES * sum([getsizeof(entry.name) for entry in listing.entries]))
         names = [own_lines.entry(entry.name + entry.suffix) for entry in listing.entries]
         first, last = 1, len(names)
         match target.piece:

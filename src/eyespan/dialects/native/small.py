@@ -44,11 +44,10 @@ class Batch:
         """Return True if this file is one of the batch."""
         return canonical in self._below and self._parts[self._below.index(canonical)] is not None
 
-    def reply(self, budget: int, sure: int, count: Callable[[str], int] | None) -> Reply | None:
+    def reply(self, budget: int, count: Callable[[str, int, int], int | None]) -> Reply | None:
         """Return the answer if these files are all of the call and fit into the budget; None otherwise.
 
-        An answer whose estimate is `sure` times below the budget is within it; `count` counts the others, and without
-        it there is no answer for them.
+        `count` is `count_unless_sure`.
         """
         parts: list[dict[str, Any]] = []
         needed = rows = 0
@@ -62,10 +61,9 @@ class Batch:
         cost = tokens.tokens_of_cost(self._cost)
         if needed > budget:
             return None
-        if cost * sure > budget:
-            if count is None:
-                return None
-            cost = count(self.text)
+        counted = count(self.text, cost, budget)
+        if counted is not None:
+            cost = counted
             if cost > budget:
                 return None
         for below, part in zip(self._below, self._parts, strict=True):

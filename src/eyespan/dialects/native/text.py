@@ -37,8 +37,10 @@ if TYPE_CHECKING:
 
 ROW_BYTES = 200
 """The memory of a row that is made of a line, beside its text."""
-READ_COPIES = 3
-"""The copies of a text that a read of it makes: its bytes, its rows and its lines in the answer."""
+SPLIT_COPIES = 2
+"""The copies of a whole text that a read of it makes: its lines, and those of them that are wanted as one text."""
+READ_COPIES = 4
+"""The copies of the part that is read: its text and bytes, its rows, and its lines in the answer."""
 
 
 class FileText:
@@ -85,7 +87,7 @@ class HeldText:
         text = self._text
         most_chars = selection.max_bytes if isinstance(selection, Tail) else selection.max_chars
         share = 1.0 if most_chars is None or not text else min(1.0, most_chars / len(text))
-        self._context.charge(int(READ_COPIES * share * sys.getsizeof(text)))
+        self._context.charge(int((SPLIT_COPIES + READ_COPIES * share) * sys.getsizeof(text)))
         part = cut_out(text, selection)
         self._context.charge(ROW_BYTES * part.line_count)
         return part, self._document

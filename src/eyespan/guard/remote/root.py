@@ -13,7 +13,7 @@ from eyespan.guard.remote.address import split_address
 from eyespan.guard.remote.source import FIRST_BYTES, RemoteFile, RemoteStatus, number_of
 from eyespan.guard.remote.store import Version
 from eyespan.guard.roots import Root
-from eyespan.guard.tree import FILE_BYTES, MAX_FILES, SKIPPED, Files, Survey, key_of
+from eyespan.guard.tree import MAX_FILES, SKIPPED, Files, Survey, file_memory, key_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ class RemoteRoot(Root):
             if not path or not SKIPPED.isdisjoint(path.split("/")) or policy.rule_against(name, self.canonical):
                 continue
             directory, slash, last = path.rpartition("/")
-            context.charge(FILE_BYTES + len(last))
+            context.charge(file_memory(last))
             directories.setdefault(directory + slash, []).append((last, self._file_key(name, version)))
             count += 1
         if key and not count:
