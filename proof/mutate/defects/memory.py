@@ -554,8 +554,8 @@ DEFECTS = (
     Defect(
         name="memory of large calls is kept by the C library",
         file=f"{SRC}/context.py",
-        old="        if _unreleased_bytes > RELEASE_BYTES or _has_unreleased:\n",
-        new="        if _has_unreleased:\n",
+        old="        if most_bytes > RELEASE_BYTES or _unreleased_bytes",
+        new="        if _unreleased_bytes",
         tests=f"{CONTEXT} -k returned_to_the_system",
     ),
     Defect(
