@@ -146,4 +146,11 @@ DEFECTS = (
         new="        return path\n",
         tests="tests/test_escape.py tests/dialects/test_paths_lead_back.py",
     ),
+    Defect(
+        name="symbols of one name are compared with each other",
+        file=f"{SRC}/outline/names.py",
+        old="{numbers[id(one)]}",
+        new="{[other for other in outline.symbols if other.qualified == one.qualified].index(one) + 1}",
+        tests="tests/outline/test_names.py -k numbered",
+    ),
 )

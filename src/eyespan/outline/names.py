@@ -78,16 +78,16 @@ def look_up(outline: Outline, query: str) -> Found:
 
 def unique_names(outline: Outline, symbols: Iterable[Symbol]) -> list[str]:
     """Return for each symbol a name that stands for it alone."""
-    counts: dict[str, list[Symbol]] = {}
     wanted = list(symbols)
     names = {one.qualified for one in wanted}
+    counts: dict[str, int] = {}
+    numbers: dict[int, int] = {}
     for one in outline.symbols:
         if one.qualified in names:
-            counts.setdefault(one.qualified, []).append(one)
+            counts[one.qualified] = numbers[id(one)] = counts.get(one.qualified, 0) + 1
     unique = []
     for one in wanted:
-        same = counts[one.qualified]
-        unique.append(one.qualified if len(same) == 1 else f"{one.qualified}#{same.index(one) + 1}")
+        unique.append(one.qualified if counts[one.qualified] == 1 else f"{one.qualified}#{numbers[id(one)]}")
     return unique
 
 
