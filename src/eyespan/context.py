@@ -65,6 +65,8 @@ class CallContext:
     """
 
     cancelled = False
+    has_valid_text = False
+    """The dialect made the answer of valid text only, so that it needs no second look."""
     is_held = False
     """The answer is still to be sent: the call keeps its part of the memory until `release`."""
     _outer: CallContext | None = None

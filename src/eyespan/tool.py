@@ -52,6 +52,7 @@ class Tool:
         dialect = self.dialect
         if context is None:
             context = CallContext(self.engine.deadline_seconds)
+        context.has_valid_text = False  # of an earlier call
         try:
             if not dialect.allowed:
                 raise PolicyDenied("")
@@ -67,7 +68,7 @@ class Tool:
         if context.store_requests:
             counts = {"store_requests": context.store_requests, "store_bytes": context.store_bytes}
             reply = replace(reply, measures={**reply.measures, **counts})
-        return _with_valid_text(reply)
+        return reply if context.has_valid_text else _with_valid_text(reply)
 
     def answer_small(self, arguments: Any) -> Reply | None:
         """Answer a call for lines of a small text in one step; None if `call` has to answer. Never raises or blocks."""

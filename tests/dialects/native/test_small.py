@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 from pathlib import Path
@@ -337,6 +338,16 @@ def test_a_call_that_is_cancelled_or_late_reads_nothing(many):
     codes = [many.tool("native").call({"files": NAMES_OF_MANY}, context=one).error.code for one in (cancelled, late)]
 
     assert codes == ["cancelled", "timeout"]
+
+
+def test_a_context_that_is_used_again_leaves_no_invalid_text_in_an_answer(many):
+    context = CallContext()
+    tool = many.tool("native")
+    tool.call({"files": NAMES_OF_MANY}, context=context)
+
+    reply = tool.call({"files": ["no\udc80ne.py", "f1.py"]}, context=context)
+
+    json.dumps([reply.text, reply.structured], ensure_ascii=False).encode()  # raises for lone surrogates
 
 
 def test_the_memory_of_a_batch_is_charged_and_returned(many):

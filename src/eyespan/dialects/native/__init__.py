@@ -112,6 +112,7 @@ class Native(Dialect):
                     context.charge(COPIES * len(batch.text))
                     reply = batch.reply(budget, count_unless_sure)
                     if reply is not None:
+                        context.has_valid_text = True  # names of ASCII, and text that was valid UTF-8
                         return reply
         return answer(self, self.parse(arguments, engine.admit), engine, context, batch)
 

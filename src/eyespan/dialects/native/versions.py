@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 DIGITS = 12
+HASH_BYTES = 8
 MAX_LINES = 200_000
 """The lines of all versions in the cache: 3 MB."""
 MAX_COMPARED = 5_000
@@ -75,12 +76,13 @@ def as_hash(value: object) -> str | None:
 class Version:
     """Lines of a file that were shown: their numbers and the hashes of their text.
 
-    Arrays take a quarter of the memory of tuples, in one piece. Numbers that live for hours among the objects of short
-    answers would prevent a server from returning memory to the system.
+    Arrays and bytes take a quarter of the memory of tuples, in one piece. Numbers that live for hours among the objects
+    of short answers would prevent a server from returning memory to the system.
     """
 
     numbers: array[int] | range
-    hashes: array[int]
+    hashes: bytes
+    """The result of `hash_lines`."""
 
     @classmethod
     def of(cls, numbers: Sequence[int], texts: Sequence[str]) -> Version:
@@ -88,15 +90,12 @@ class Version:
         from array import array
 
         data = "\n".join([*texts, ""]).encode("utf-8", "surrogatepass")
-        return cls(numbers if isinstance(numbers, range) else array("q", numbers), array("q", _native.hash_lines(data)))
+        return cls(numbers if isinstance(numbers, range) else array("q", numbers), _native.hash_lines(data))
 
     @classmethod
     def of_lines(cls, first: int, hashes: bytes) -> Version:
         """Return the version of lines without a gap, from the result of `hash_lines`."""
-        from array import array
-
-        found = array("q", hashes)
-        return cls(range(first, first + len(found)), found)
+        return cls(range(first, first + len(hashes) // HASH_BYTES), hashes)
 
 
 class Versions:
@@ -141,7 +140,9 @@ Difference = tuple[int, int, int]
 
 
 def _differences(old: Version, new: Version) -> list[Difference]:
-    a, b = old.hashes, new.hashes
+    from array import array
+
+    a, b = array("q", old.hashes), array("q", new.hashes)
     start = 0
     while start < min(len(a), len(b)) and a[start] == b[start]:
         start += 1
