@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import os
+import sys
 import tarfile
 import threading
 import time
@@ -19,6 +20,7 @@ import eyespan.guard.blocking
 import eyespan.outline.isolated
 from eyespan import Workspace, context
 from eyespan.context import FREE_BYTES, MAX_BYTES, SHARED_BYTES, CallContext
+from eyespan.dialects.native.items import NAME_COPIES
 from eyespan.errors import Cancelled, NoTurn, TimedOut, TooMuchMemory
 from eyespan.model import ReadRequest
 from eyespan.sources.git.revisions import Refs
@@ -421,6 +423,17 @@ def test_a_read_pays_for_what_it_builds(tmp_path, monkeypatch, name):
 
     assert charged[0] > 30 * 300
     assert charged[1] > 3.5 * charged[0]
+
+
+def test_names_in_a_directory_are_paid_for_with_their_copies(tmp_path, monkeypatch):
+    monkeypatch.setattr(CallContext, "finish", lambda self: None)
+    names = [f"{number:03}{'語' * 60}" for number in range(200)]
+    for name in names:
+        (tmp_path / name).touch()
+    call = CallContext(30)
+    Workspace(tmp_path).tool("native").call({"files": ".", "budget": 1000}, context=call)
+
+    assert call.charged_bytes > (NAME_COPIES + 1) * sum(map(sys.getsizeof, names))
 
 
 @pytest.mark.parametrize("dialect", ["native", "codex", "workspace", "forge", "claude"])

@@ -423,7 +423,7 @@ DEFECTS = (
         file=f"{SRC}/dialects/native/items.py",
         old="        context.charge(NAME_COPIES * sum([getsizeof(entry.name) for entry in listing.entries]))\n",
         new="",
-        tests="tests/dialects/test_rendering.py -k names_and_cells",
+        tests=f"{CONTEXT} -k names_in_a_directory",
     ),
     Defect(
         name="paths of any length are judged",
