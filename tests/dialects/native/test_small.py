@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyespan import Workspace, _native
+from eyespan import Workspace, _native, kinds
 from eyespan.context import CallContext
-from eyespan.dialects.native import Native
+from eyespan.dialects.native import Native, small
 from eyespan.engine import Engine
 from eyespan.guard import Guard
 from eyespan.policy import Policy
@@ -95,6 +95,25 @@ def test_a_version_that_was_shown_in_one_step_is_compared_later(place):
     (directory / "v.py").write_text("one\n2\n")
 
     assert f"changed since #{value}: 2" in tool.call({"files": "v.py", "known": [value]}).text
+
+
+NAMES_OF_TARGETS = st.text("abc./_-:\\ \n\té\"'@!?*#[]{}<>|`$~", max_size=6) | st.sampled_from(
+    ["a", "b/c.py", None, {}]
+)
+
+
+@given(
+    st.lists(
+        st.tuples(NAMES_OF_TARGETS, st.sampled_from(["", ".py", ".pdf", ".CSV", ".ipynb"])), min_size=1, max_size=3
+    )
+)
+def test_names_are_plain_together_if_each_is(targets):
+    names = [name + suffix if isinstance(name, str) else name for name, suffix in targets]
+    suffixes = kinds.text_rules(kinds.shown_in("native"))[1]
+
+    each = all(small._is_plain(name) and not name.lower().endswith(suffixes) for name in names)
+
+    assert small._are_plain(names, suffixes) == each
 
 
 # --- many files -----------------------------------------------------------------------------------------------------

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _SIGNS = frozenset("\"'@!?*#[]{}<>|`$~ :\\")
 """Signs of a path that mean something in a selector or a header."""
+_PLAIN = bytes([sign for sign in range(33, 127) if chr(sign) not in _SIGNS] + [10])
+"""The signs of other paths, and the one between two paths."""
 MAX_BYTES = 1 << 20
 """The text of a batch, at most; a larger answer is made in the ordinary steps, which pay for memory as they go."""
 
@@ -140,12 +142,25 @@ def read_batch(dialect: Native, files: Sequence[Any], budget: int, max_chars: in
 def _plain_paths(files: Sequence[Any], documents: frozenset[str]) -> Sequence[str | None]:
     """Return the targets that can only be names of files, and of no documents; None for the others."""
     suffixes = kinds.text_rules(documents)[1]
+    if _are_plain(files, suffixes):
+        return files
     paths = [one if _is_plain(one) and not one.lower().endswith(suffixes) else None for one in files]
     if None not in paths:
         return paths
     # Another target may be a part of the same file; then both are one item.
     others = "\n".join([str(one) for one, path in zip(files, paths, strict=True) if path is None])
     return [None if path is None or path.rpartition("/")[2] in others else path for path in paths]
+
+
+def _are_plain(files: Sequence[Any], suffixes: tuple[str, ...]) -> bool:
+    """Return True if a look at all targets at once shows that they are names of files, and of no documents."""
+    if set(map(type, files)) != {str} or "" in files:
+        return False
+    text = "\n".join(files)
+    if not text.isascii() or text.encode().translate(None, _PLAIN) or text.count("\n") >= len(files):
+        return False
+    ends = {path[path.rfind(".") :] for path in text.lower().split("\n")}
+    return not any(end.endswith(suffixes) for end in ends) and all("." not in suffix[1:] for suffix in suffixes)
 
 
 def _is_plain(path: Any) -> bool:
