@@ -541,7 +541,10 @@ class _Rules:
 class _QuickLook:
     """A quick check that finds nearly all harmless names; `Policy` judges the rest."""
 
-    __slots__ = ("_directories", "_has_plain_suffixes", "_prefixes", "_stems", "_suffixes", "_suspicious_names")
+    __slots__ = (
+        *("_directories", "_ends", "_has_plain_suffixes", "_last_signs", "_pairs", "_prefixes", "_stems", "_suffixes"),
+        "_suspicious_names",
+    )
 
     def __init__(self, groups: list[_Rules], built_in: list[_Rules]) -> None:
         stems = {prefix for rules in built_in for prefix, _ in rules.prefixes}
@@ -550,8 +553,11 @@ class _QuickLook:
         self._stems = tuple([stem for stem in stems if not any(one in stem and one != stem for one in stems)])
         """Texts of which the name of a copy contains one, if a built-in rule matches what it is a copy of."""
         self._directories = tuple([name for rules in groups for name in rules.directories])
-        self._prefixes = tuple([prefix for rules in groups for prefix, _ in rules.prefixes])
+        self._prefixes = (*[prefix for rules in groups for prefix, _ in rules.prefixes], *_COPY_STARTS)
         self._suffixes = (*[suffix for rules in groups for suffix, _ in rules.suffixes], *_ODD_ENDS)
+        self._last_signs = _COPY_LAST_SIGNS.union([suffix for suffix in self._suffixes if len(suffix) == 1])
+        self._pairs = frozenset([suffix for suffix in self._suffixes if len(suffix) == 2])
+        self._ends = _COPY_ENDS.union([suffix[-3:] for suffix in self._suffixes if len(suffix) > 2])
         self._has_plain_suffixes = all("." not in suffix[1:] for suffix in self._suffixes)
         """Only the last part of a name, from its last dot on, decides if it has one of the suffixes."""
         # More directories are found faster by their names than by a search in the path.
@@ -568,15 +574,19 @@ class _QuickLook:
             return False
         slash = path.rfind("/")
         name = path[slash + 1 :]
-        if name in self._suspicious_names or name.endswith(self._suffixes) or name.startswith(self._prefixes):
+        if name in self._suspicious_names or name.startswith(self._prefixes):
             return False
+        # The last characters decide for nearly all names, in a third of the time of `endswith` with many suffixes.
+        may_be_copy = ":" in name
+        if name[-1] in self._last_signs or name[-3:] in self._ends or (self._pairs and name[-2:] in self._pairs):
+            if name.endswith(self._suffixes):
+                return False
+            may_be_copy = may_be_copy or name[-3:] in _COPY_ENDS or name[-1] in _COPY_LAST_SIGNS
         if slash > 0:
             for directory in self._directories:
                 if directory in path:
                     return False
-        if name[-3:] in _COPY_ENDS or name[-1] in _COPY_LAST_SIGNS or name.startswith(_COPY_STARTS) or ":" in name:
-            return not any(stem in name for stem in self._stems)
-        return True
+        return not may_be_copy or not any(stem in name for stem in self._stems)
 
     def cannot_match_any(self, paths: Sequence[str]) -> bool:
         """Return True if it is obvious that no rule matches any of these paths. Some others are not obvious here."""
@@ -599,8 +609,7 @@ class _QuickLook:
                 return False
             may_be_copy = may_be_copy or end[-3:] in _COPY_ENDS or end[-1] in _COPY_LAST_SIGNS
         text = "\n" + "\n".join(names)
-        may_be_copy = may_be_copy or ":" in text or any("\n" + start in text for start in _COPY_STARTS)
-        if may_be_copy and any(stem in text for stem in self._stems):
+        if (may_be_copy or ":" in text) and any(stem in text for stem in self._stems):
             return False
         return all("\n" + prefix not in text for prefix in self._prefixes)
 
