@@ -183,7 +183,13 @@ def test_a_closed_root_reads_nothing(tmp_path, make_guard):
     assert read(guard, "f") is None
 
 
-@pytest.mark.parametrize("names", [["denied.txt"], ["plain", "denied.txt"], ["denied.txt", "plain", "sub/.env"]])
+@pytest.mark.parametrize(
+    "names",
+    [
+        *(["denied.txt"], ["plain", "denied.txt"], ["denied.txt", "plain", "sub/.env"]),
+        ["plain", "denied.txt", "none", "sub/.env", "none2"],
+    ],
+)
 def test_the_rules_judge_every_name_first(tmp_path, make_guard, watch, names):
     (tmp_path / "sub").mkdir()
     for name in ("denied.txt", "sub/.env", "plain"):
