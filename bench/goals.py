@@ -57,8 +57,8 @@ REASONS = {
         "W5",
         "in 10 native",
     ): (
-        "An answer of more than half the budget is counted word by word, which takes a third of the time. Hashes, "
-        "gutters and estimates take a fifth, the system calls of the guard the rest."
+        "The system calls of the guard take two fifths of it, hashes, gutters and estimates in C a third, Python around "
+        "the one call of C the rest."
     ),
     ("W6", "1.25"): SCAN,
     ("W6", "2 times"): SCAN,
