@@ -57,8 +57,8 @@ REASONS = {
         "W5",
         "in 10 native",
     ): (
-        "The system calls of the guard take two fifths of it, hashes, gutters and estimates in C a third, Python around "
-        "the one call of C the rest."
+        "The system calls of the guard take two fifths of it, hashes, gutters and estimates in C a third, Python "
+        "around the one call of C the rest."
     ),
     ("W6", "1.25"): SCAN,
     ("W6", "2 times"): SCAN,
