@@ -44,7 +44,7 @@ from eyespan.lines import cache
 from eyespan.lines.index import RACY_NS
 from eyespan.model import MIB, Block, Limits, Lines, ReadRequest, Tail
 from eyespan.sources import cache as source_cache
-from eyespan.sources import members, nested, streams
+from eyespan.sources import members, nested, streams, tars
 from eyespan.sources.members import TOO_LONG_NAME
 from tests.sizes import examples, size
 
@@ -873,6 +873,18 @@ def test_a_huge_header_is_not_taken_in(tmp_path):
     (tmp_path / "a.tar").write_bytes(info.tobuf() + bytes(size) + packed)
 
     assert fails(tmp_path, "a.tar", "member.txt").reason == "it has a header larger than 1 MiB"
+
+
+def test_headers_without_end_are_not_parsed_to_their_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(tars, "MAX_EXTENSION_BYTES", 2048)
+    info = tarfile.TarInfo("pax")
+    info.type, info.size = tarfile.XGLTYPE, 512
+    header = info.tobuf() + b"13 comment=x\n".ljust(512, b"\0")
+    (tmp_path / "many.tar").write_bytes(header * 5 + in_tar(b"x\n"))
+    (tmp_path / "some.tar").write_bytes(header * 4 + in_tar(b"x\n"))
+
+    assert fails(tmp_path, "many.tar", "member.txt").reason == "the headers of a member are larger than 4 MiB"
+    assert read(tmp_path, "some.tar", ALL, "member.txt") is not None
 
 
 def test_a_directory_that_claims_to_be_huge(tmp_path):

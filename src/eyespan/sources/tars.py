@@ -31,9 +31,12 @@ if TYPE_CHECKING:
     from eyespan.source import Source
 
 BLOCK = 512
+MAX_EXTENSION_BYTES = 4 * MAX_HEADER_BYTES
+"""All extension headers before one member. Parsing them takes long, and only the last value of a field counts."""
 _CORRUPT = "corrupt archive: invalid header"
 _CUT = "the archive ends within a header"
 _HEADER_TOO_LARGE = f"it has a header larger than {MAX_HEADER_BYTES >> 20} MiB"
+_HEADERS_TOO_LARGE = f"the headers of a member are larger than {MAX_EXTENSION_BYTES >> 20} MiB"
 _WHAT = {
     b"0": FILE,
     b"\0": FILE,
@@ -129,7 +132,7 @@ class _Extensions:
 
 
 def _entries(source: Source, context: CallContext) -> Iterator[Entry]:
-    position = 0
+    position = extension_bytes = 0
     extensions = _Extensions()
     while True:
         block = source.read_fully(position, BLOCK)
@@ -139,12 +142,16 @@ def _entries(source: Source, context: CallContext) -> Iterator[Entry]:
         context.advance(position, source.size_bytes)
         position += BLOCK
         if header.type in _EXTENSIONS:
+            extension_bytes += header.size_bytes
+            if extension_bytes > MAX_EXTENSION_BYTES and header.size_bytes <= MAX_HEADER_BYTES:
+                raise _BadHeader(_HEADERS_TOO_LARGE)
             size = min(header.size_bytes, MAX_HEADER_BYTES)
             context.charge(2 * size)  # the body, and the text of its fields
             extensions.add(header, _body(source, position, header.size_bytes))
             context.refund(2 * size)
             position += _padded(header.size_bytes)
             continue
+        extension_bytes = 0
         entry = extensions.entry(header, position)
         yield entry
         if header.has_more_sparse:
