@@ -426,6 +426,13 @@ DEFECTS = (
         tests=f"{CONTEXT} -k names_in_a_directory",
     ),
     Defect(
+        name="blocks of remote files are free",
+        file=f"{SRC}/guard/remote/source.py",
+        old="        self._charge(RECEIVED_COPIES * wanted)\n",
+        new="",
+        tests="tests/guard/remote/test_web.py -k paid_for",
+    ),
+    Defect(
         name="paths of any length are judged",
         file=f"{SRC}/policy.py",
         old="        if is_too_long(path):\n",

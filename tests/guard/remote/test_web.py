@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import time
+import tracemalloc
 
 import pytest
 
 from eyespan import Policy, Workspace
+from eyespan.context import CallContext
 from eyespan.guard import blocking
 from eyespan.guard.remote import source as remote_source
 from eyespan.guard.remote import store as remote_store
 from eyespan.guard.remote import web
+from eyespan.model import ReadRequest
 
 from .range_server import RangeServer, breaks_off, hangs, status
 
@@ -410,3 +413,35 @@ def test_the_command_line_numbers_last_lines_only_if_asked(option, is_numbered, 
     last = "line 0250000 of a remote file\n"
     assert out.endswith(f"250000\t{last}" if is_numbered else f"\n{last}")
     assert ("not numbered" in err) is not is_numbered
+
+
+def test_blocks_of_a_file_are_paid_for_and_free_after_the_call(server, workspace, monkeypatch):
+    server.files["large.txt"] = b"line\n" * 2_000_000
+    most = []
+    real = CallContext.charge
+    monkeypatch.setattr(CallContext, "charge", lambda self, size: real(self, size) or most.append(self.charged_bytes))
+    context = CallContext(10)
+
+    with workspace.engine.open(ReadRequest("/data/large.txt"), context) as opened:
+        descriptor = opened.source.fd
+        held = context.charged_bytes
+
+    assert descriptor >= 0
+    assert max(most) > 2 * (4 << 20)
+    assert held < 1 << 20
+    assert context.charged_bytes == 0
+
+
+def test_a_server_without_ranges_costs_the_requested_part_only(server, workspace):
+    server.has_ranges = False
+    server.files["large.bin"] = data = os.urandom(8 << 20)
+    with workspace.engine.open(ReadRequest("/data/large.bin"), CallContext(10)) as opened:
+        tracemalloc.start()
+        try:
+            part = opened.source.read_at(7 << 20, 1000)
+            most = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert part == data[7 << 20 : (7 << 20) + 1000]
+    assert most < 2 << 20

@@ -19,6 +19,8 @@ BLOCK_BYTES = 256 * 1024
 """The size of the first request after the first bytes. Each next block in order is four times as large."""
 MAX_BLOCK_BYTES = 4 << 20
 KEPT_BLOCKS = 2
+RECEIVED_COPIES = 2
+"""The copies of a block while it is received."""
 MAX_COPY_BYTES = 64 << 20
 """The largest object that is copied into memory for a decoder."""
 
@@ -43,7 +45,10 @@ class RemoteStatus:
 class RemoteFile(Source):
     """One version of an object. No answer mixes two: every range is requested of this version only."""
 
-    __slots__ = ("_blocks", "_context", "_copy", "_key", "_next", "_status", "_step_bytes", "_store", "_version")
+    __slots__ = (
+        *("_blocks", "_charged_bytes", "_context", "_copy", "_key", "_next", "_status", "_step_bytes", "_store"),
+        "_version",
+    )
 
     is_file = False
     is_version = True
@@ -67,6 +72,8 @@ class RemoteFile(Source):
         self._status = RemoteStatus(number_of(url), version)
         self._first_bytes = first_bytes[: self.max_first_bytes]
         self._blocks = {0: first_bytes}
+        self._charged_bytes = 0
+        """The memory that the call pays for: the blocks, and one that is received."""
         self._next = -1
         """The place after the last block; a read from there goes on in order."""
         self._step_bytes = BLOCK_BYTES
@@ -97,7 +104,12 @@ class RemoteFile(Source):
             if self.size_bytes > MAX_COPY_BYTES:
                 raise TooLarge(self.asked, size_bytes=self.size_bytes, limit_bytes=MAX_COPY_BYTES)
             self._copy = spool(self._pieces(), asked=self.asked)
+            self._drop_blocks()
+            self._charge(0)
         return self._copy
+
+    def _drop_blocks(self) -> None:
+        self._blocks = {0: self._blocks[0]} if 0 in self._blocks else {}
 
     def _pieces(self) -> Iterator[bytes]:
         offset = 0
@@ -115,16 +127,30 @@ class RemoteFile(Source):
         self._step_bytes = min(self._step_bytes * 4, MAX_BLOCK_BYTES) if offset == self._next else BLOCK_BYTES
         wanted = max(size_bytes, self._step_bytes) if in_order else max(size_bytes, min(BLOCK_BYTES, self._step_bytes))
         wanted = min(wanted, MAX_BLOCK_BYTES, self.size_bytes - offset)
-        data, _ = self._store.get(self._key, offset, wanted, self._version, self._context, self.asked)
+        if wanted > BLOCK_BYTES:
+            self._drop_blocks()  # it goes on in order, so the last block is not needed again
         while len(self._blocks) > KEPT_BLOCKS:
             self._blocks.pop(next(start for start in self._blocks if start))
+        self._charge(RECEIVED_COPIES * wanted)
+        data, _ = self._store.get(self._key, offset, wanted, self._version, self._context, self.asked)
         if offset:
             self._blocks[offset] = data
+        self._charge(0)
         self._next = offset + len(data)
         return data[:size_bytes]
 
+    def _charge(self, received_bytes: int) -> None:
+        """Pay for the blocks, and for one that is to be received. Raises: TooMuchMemory, Cancelled, TimedOut."""
+        needed = sum([len(block) for block in self._blocks.values()]) + received_bytes
+        more, self._charged_bytes = needed - self._charged_bytes, needed
+        if more > 0:
+            self._context.charge_source(more)
+        elif more:
+            self._context.refund_source(-more)
+
     def close(self) -> None:
         self._blocks = {}
+        self._charge(0)
         copy, self._copy = self._copy, -1
         if copy >= 0:
             close_fd(copy)

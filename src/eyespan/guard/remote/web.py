@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 MAX_WHOLE_BYTES = 32 << 20
 """The largest file that is read from a server without ranges."""
+SKIPPED_BYTES = 1 << 16
+"""The bytes before the requested part that are read at a time from such a server."""
 METADATA_ADDRESSES = (
     "169.254.0.0/16",
     "fe80::/10",
@@ -180,9 +182,11 @@ class Server:
             if answer.status == 200:
                 if total > MAX_WHOLE_BYTES or "Content-Length" not in answer.headers:
                     raise StoreFailure(asked, f"{self.name} cannot send parts of a file, and this one is too large")
-                data = _body(answer, total)
+                for at in range(0, min(start, total), SKIPPED_BYTES):
+                    _body(answer, min(SKIPPED_BYTES, min(start, total) - at))
+                data = _body(answer, max(0, min(size_bytes, total - start)))
                 is_done = answer.isclosed()
-                return 200, _version(answer, total), data[start : start + size_bytes]
+                return 200, _version(answer, total), data
             return answer.status, Version(0, "", 0), b""
         except ValueError:
             raise StoreFailure(asked, f"{self.name} sent an invalid header") from None
