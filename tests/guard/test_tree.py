@@ -146,6 +146,20 @@ def test_the_memory_of_a_survey_is_charged(root):
     assert len(found) == 3
 
 
+def test_the_memory_of_a_directory_is_charged_while_it_is_listed(root, monkeypatch):
+    for number in range(200):
+        (root / f"{number}.txt").touch()
+    context = CallContext(10)
+    most = []
+    charge = context.charge
+    monkeypatch.setattr(context, "charge", lambda size: charge(size) or most.append(context.charged_bytes))
+
+    Workspace(str(root)).engine.explore(".", lambda survey: {}, lambda *found: None, 1000, context)
+
+    assert max(most) > 200 * (tree.LISTED_BYTES + tree.FILE_BYTES)
+    assert context.charged_bytes < 210 * (tree.FILE_BYTES + 30)
+
+
 def test_the_deadline_is_checked_where_no_name_is_a_file_that_may_be_read(root, monkeypatch):
     monkeypatch.setattr(tree, "_CHARGED_FILES", 10)
     checks = []

@@ -426,6 +426,13 @@ DEFECTS = (
         tests=f"{CONTEXT} -k names_in_a_directory",
     ),
     Defect(
+        name="a directory is free while it is listed",
+        file=f"{SRC}/guard/tree.py",
+        old="                        unpaid += file_memory(name) + LISTED_BYTES\n",
+        new="                        unpaid += file_memory(name)\n",
+        tests="tests/guard/test_tree.py -k while_it_is_listed",
+    ),
+    Defect(
         name="blocks of remote files are free",
         file=f"{SRC}/guard/remote/source.py",
         old="        self._charge(RECEIVED_COPIES * wanted)\n",

@@ -49,6 +49,8 @@ _OPEN_FILE = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW
 
 FILE_BYTES = 64
 """The memory of a file in a survey, without its name."""
+LISTED_BYTES = 150
+"""The memory of a file beside that, while its directory is listed: its name and its key as objects of Python."""
 NAME_COPIES = 3
 """The copies of a name: in the survey, in a line of a map, and in the text of all lines."""
 _EMPTY_BYTES = "".__sizeof__()
@@ -181,7 +183,7 @@ class _Explorer:
                             self._is_complete = False
                             break
                         files.append((name, _key(entry.stat(follow_symlinks=False))))
-                        unpaid += file_memory(name)
+                        unpaid += file_memory(name) + LISTED_BYTES
                         if context is not None and not len(files) % _CHARGED_FILES:
                             context.charge(unpaid)
                             unpaid = 0
@@ -190,8 +192,12 @@ class _Explorer:
         if context is not None:
             context.charge(unpaid)
         files.sort()
+        count = len(files)
         self._directories[path] = Files(files)
-        self._files_left -= len(files)
+        self._files_left -= count
+        del files
+        if context is not None:
+            context.refund(count * LISTED_BYTES)
         for name in sorted(below):
             opened = self._open_directory(directory, name)
             if opened is not None:
