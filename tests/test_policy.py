@@ -186,6 +186,17 @@ def test_copies_that_programs_make_of_a_denied_file_are_denied(original, marks, 
     assert not Policy().admits_all([path, "readme.md"])
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("secret.txt. ", "secret.txt..", "private /x", "private.gz/x", "private.bak/x", "a/x/../credentials"),
+        *("a/./credentials", "secret.txt::$DATA", "a\\credentials", "secret.txt.gz", "SECRET.txt~"),
+    ],
+)
+def test_each_spelling_of_a_name_that_the_host_denies_is_denied(path):
+    assert Policy(deny=["secret.txt", "private/", "a/credentials"], built_in=False).rule_against(path) is not None
+
+
 @pytest.mark.parametrize("mark", COPIES)
 def test_each_mark_of_copies_is_removed(mark):
     names = [(original.rpartition("/")[0], mark.format(original.rpartition("/")[2])) for original in ORIGINALS]
