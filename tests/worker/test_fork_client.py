@@ -107,7 +107,7 @@ def test_a_process_that_stops_responding_is_replaced_although_no_call_waits_so_l
     os.kill(stopped, signal.SIGSTOP)
     with monkeypatch.context() as patch:
         patch.setattr(fork_client, "START_SECONDS", 0.3)
-        for _ in range(100):
+        for _ in range(10):  # so few that the socket has space for all
             with pytest.raises(TimedOut, match=r"0\.05 s"):
                 worker.run("echo", file, {}, asked="data", context=CallContext(0.05))
             if fork_server_pid(worker) != stopped:
