@@ -94,7 +94,7 @@ MAX_NUMBER_DIGITS = 14
 MAX_MATCHERS = 4096
 MAX_SHORTER_NAMES = 8
 """Names between the written one and the one without any suffix that are judged too."""
-MAX_VERDICTS = 1024
+MAX_VERDICTS = 2048
 MAX_CACHED_CHARS = 256
 MAX_PATH_CHARS = 1 << 19
 MAX_PATH_NAMES = 1 << 12
@@ -146,7 +146,8 @@ class Policy:
         built_in = [rules for rules, _ in groups]
         self._quick_look = _QuickLook([self._host, *built_in], built_in)
         self._roots: dict[str, tuple[str, ...]] = {}
-        self._verdicts: dict[tuple[str, str], str | None] = {}
+        self._verdicts: dict[str, dict[str, str | None]] = {}
+        """The latest verdicts, by root and path."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _with_rules, self._given
@@ -174,20 +175,22 @@ class Policy:
         `root` is the path of the root. The built-in rules see its last names too, so that `credentials` is denied in a
         root `~/.aws`. The host's rules are relative to the root.
         """
+        try:
+            return self._verdicts[root][path]
+        except KeyError:
+            pass
         if is_too_long(path):
             return TOO_LONG
         above = self._roots[root] if root in self._roots else self._names_of_root(root)
         if not above and self._quick_look.cannot_match(path.lower() if path.isascii() else fold(path)):
-            return None
-        if len(path) > MAX_CACHED_CHARS:
-            return self._judge(path, above)
-        key = (path, root if above else "")
-        verdicts = self._verdicts  # another thread may replace it
-        if key in verdicts:
-            return verdicts[key]
-        if len(verdicts) >= MAX_VERDICTS:
-            self._verdicts = verdicts = {}
-        verdicts[key] = verdict = self._judge(path, above)
+            verdict = None
+        else:
+            verdict = self._judge(path, above)
+        if len(path) <= MAX_CACHED_CHARS:
+            verdicts = self._verdicts.setdefault(root, {})
+            if len(verdicts) >= MAX_VERDICTS:
+                self._verdicts[root] = verdicts = {}
+            verdicts[path] = verdict
         return verdict
 
     def admits_all(self, paths: Sequence[str], root: str = "") -> bool:

@@ -327,8 +327,8 @@ DEFECTS = (
     Defect(
         name="the verdict about a name in one root is that in every root",
         file=f"{SRC}/policy.py",
-        old='        key = (path, root if above else "")\n',
-        new='        key = (path, "")\n',
+        old="            return self._verdicts[root][path]\n",
+        new="            return self._verdicts[next(iter(self._verdicts), root)][path]\n",
         tests=f"{RULES} -k 'root or verdicts'",
     ),
     Defect(
