@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 import tracemalloc
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -445,3 +446,20 @@ def test_a_server_without_ranges_costs_the_requested_part_only(server, workspace
 
     assert part == data[7 << 20 : (7 << 20) + 1000]
     assert most < 2 << 20
+
+
+def test_a_connection_with_the_rest_of_a_body_is_closed(server):
+    """The next request on it would get that rest as its answer, or fail."""
+    server.has_ranges = False
+    server.files["a.bin"] = bytes(200_000)
+    store = web.Server(server.url, "the server")
+    path = urlsplit(server.url).path.rstrip("/") + "/a.bin"
+
+    part, version = store.get(path, 0, 1000, None, CallContext(10), "a.bin")
+    after_part = len(store._idle)
+    whole, _ = store.get(path, 0, 200_000, version, CallContext(10), "a.bin")
+    after_whole = len(store._idle)
+    store.close()
+
+    assert (len(part), len(whole)) == (1000, 200_000)
+    assert (after_part, after_whole) == (0, 1)
