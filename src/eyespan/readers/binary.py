@@ -26,14 +26,22 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
     limits = request.limits
     limit = limits.max_window_bytes if limits.max_whole_bytes is None else limits.max_whole_bytes
     limit = min(limit, limits.max_window_bytes)
-    data = bytearray(source.first_bytes[: limit + 1])
-    while len(data) <= limit:
-        block = source.read_at(len(data), min(1 << 20, limit + 1 - len(data)))
-        if not block:
-            break
-        data += block
-        context.advance(len(data), source.size_bytes)
-    part = BytesPart(bytes(data[:limit]), len(data) > limit, _media_type(kind, source.first_bytes))
+    expected_bytes = min(limit, max(0, source.size_bytes))
+    context.charge(expected_bytes)
+    data = source.read_fully(0, expected_bytes)
+    size_bytes = len(data)
+    blocks = [data]
+    # The size may have been a guess, or the file grows.
+    while size_bytes < limit and (block := source.read_at(size_bytes, min(1 << 20, limit - size_bytes))):
+        context.charge(2 * len(block))  # in a block, and in the whole
+        blocks.append(block)
+        size_bytes += len(block)
+        context.advance(size_bytes, source.size_bytes)
+    if len(blocks) > 1:
+        context.charge(expected_bytes)
+        data = b"".join(blocks)
+    is_cut = size_bytes >= limit and bool(source.read_at(limit, 1))
+    part = BytesPart(data, is_cut, _media_type(kind, source.first_bytes))
     return opened.document((part,))
 
 
