@@ -61,6 +61,19 @@ static inline uint64_t blake_word(const byte *p) {
         ROUND(14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3);                                                   \
     } while (0)
 
+/* Adds the 16 words to the state `h`. */
+#define ADD_TO_STATE                                                                                                   \
+    do {                                                                                                               \
+        h[0] ^= v0 ^ v8;                                                                                               \
+        h[1] ^= v1 ^ v9;                                                                                               \
+        h[2] ^= v2 ^ v10;                                                                                              \
+        h[3] ^= v3 ^ v11;                                                                                              \
+        h[4] ^= v4 ^ v12;                                                                                              \
+        h[5] ^= v5 ^ v13;                                                                                              \
+        h[6] ^= v6 ^ v14;                                                                                              \
+        h[7] ^= v7 ^ v15;                                                                                              \
+    } while (0)
+
 static void blake_block(struct blake *blake, const byte *p, int is_last) {
     uint64_t m[16], *h = blake->state;
     for (int i = 0; i < 16; i++)
@@ -70,14 +83,7 @@ static void blake_block(struct blake *blake, const byte *p, int is_last) {
     uint64_t v12 = BLAKE_START[4] ^ blake->counted, v13 = BLAKE_START[5];
     uint64_t v14 = is_last ? ~BLAKE_START[6] : BLAKE_START[6], v15 = BLAKE_START[7];
     ROUNDS;
-    h[0] ^= v0 ^ v8;
-    h[1] ^= v1 ^ v9;
-    h[2] ^= v2 ^ v10;
-    h[3] ^= v3 ^ v11;
-    h[4] ^= v4 ^ v12;
-    h[5] ^= v5 ^ v13;
-    h[6] ^= v6 ^ v14;
-    h[7] ^= v7 ^ v15;
+    ADD_TO_STATE;
 }
 
 /* A message: its bytes, followed by zeros up to a multiple of BLAKE_BLOCK, and the first eight bytes of its digest as a
@@ -157,14 +163,7 @@ __attribute__((target("avx2"))) static void mix_lanes(struct lane_state *state) 
     lanes v12 = state->counted ^ BLAKE_START[4], v13 = none + BLAKE_START[5];
     lanes v14 = state->is_last ^ BLAKE_START[6], v15 = none + BLAKE_START[7];
     ROUNDS;
-    h[0] ^= v0 ^ v8;
-    h[1] ^= v1 ^ v9;
-    h[2] ^= v2 ^ v10;
-    h[3] ^= v3 ^ v11;
-    h[4] ^= v4 ^ v12;
-    h[5] ^= v5 ^ v13;
-    h[6] ^= v6 ^ v14;
-    h[7] ^= v7 ^ v15;
+    ADD_TO_STATE;
 }
 
 /* Hashes all messages. A lane whose message ends takes the next one; without one it hashes zeros. */
