@@ -14,7 +14,7 @@ from eyespan.policy import NarrowedPolicy, Policy
 from tests.descriptors import leaked, open_descriptors
 from tests.sizes import size
 
-from .test_race import PLAIN, SECRET, Scene, attacked, folder_swap, leaf_swap
+from .test_race import PLAIN, SECRET, Scene, attacked, folder_swap, leaf_swap, seen_while_swapped
 
 pytestmark = pytest.mark.skipif(_native.read_batch is None, reason="the accelerator is not built, or not for Linux")
 
@@ -308,17 +308,15 @@ def test_a_pipe_that_takes_the_place_of_a_file_is_never_opened(tmp_path, watch):
     os.mkfifo(scene.root / "other")
     scene.pairs = [scene.root / "file", scene.root / "other"]
     pipe = watch(scene.root / "other")
-    root = Root(scene.root)
-    guard = Guard((root,), Policy(), "openat2")
-    seen = set()
     plain = f"1\t{PLAIN.decode()}"
-    with attacked(scene) as swaps:
-        before = int(swaps)
-        reads, wanted = 0, size(short=2_000, long=100_000)
-        while reads < wanted or int(swaps) - before < wanted or plain not in seen:
-            seen.update(read(guard, "file", "none"))
-            reads += 1
-    root.close()
+    wanted = size(short=2_000, long=100_000)
+    seen = seen_while_swapped(
+        scene,
+        lambda guard: read(guard, "file", "none")[0],
+        reads=wanted,
+        swaps=wanted,
+        until=lambda seen: plain in seen,
+    )
 
     assert seen <= {None, plain}
     assert pipe.openings() == 0
@@ -330,15 +328,11 @@ def test_a_file_that_is_replaced_meanwhile_is_shown_in_one_version(tmp_path):
     scene.write(scene.root / "file", b"aaaaaaaaa\n" * 1500)
     scene.write(scene.root / "other", b"bbbbbbbbb\n" * 1500)
     scene.pairs = [scene.root / "file", scene.root / "other"]
-    root = Root(scene.root)
-    guard = Guard((root,), Policy(), "openat2")
-    seen = set()
-    with attacked(scene):
-        reads = 0
-        while reads < size(short=500, long=20_000) or seen <= {frozenset()}:
-            (rows,) = read(guard, "file")
-            seen.add(frozenset(rows or "") & frozenset("ab"))
-            reads += 1
-    root.close()
+    seen = seen_while_swapped(
+        scene,
+        lambda guard: frozenset(read(guard, "file")[0] or "") & frozenset("ab"),
+        reads=size(short=500, long=20_000),
+        until=lambda seen: not seen <= {frozenset()},
+    )
 
     assert seen <= {frozenset(), frozenset("a"), frozenset("b")}

@@ -125,6 +125,23 @@ def attacked(scene: Scene):
     assert process.returncode == 0
 
 
+def seen_while_swapped(scene, read, *, reads, swaps=0, until):
+    """Return what `read(guard)` returns while files of a scene are swapped, in so many reads and swaps or more.
+
+    It goes on until `until(seen)` is true.
+    """
+    root = Root(scene.root)
+    guard = Guard((root,), Policy(), "openat2")
+    seen = set()
+    with attacked(scene) as swapped:
+        before, count = int(swapped), 0
+        while count < reads or int(swapped) - before < swaps or not until(seen):
+            seen.add(read(guard))
+            count += 1
+    root.close()
+    return seen
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_no_read_leaks_while_names_are_swapped(shape, backend, tmp_path, capsys):

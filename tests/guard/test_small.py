@@ -15,7 +15,7 @@ from eyespan.policy import Policy
 from tests.descriptors import leaked, open_descriptors
 from tests.sizes import size
 
-from .test_race import PLAIN, SECRET, Scene, attacked, folder_swap, leaf_swap
+from .test_race import PLAIN, SECRET, Scene, attacked, folder_swap, leaf_swap, seen_while_swapped
 
 pytestmark = pytest.mark.skipif(_native.read_small is None, reason="the accelerator is not built, or not for Linux")
 
@@ -24,6 +24,11 @@ CODEX = ("L", 0, ": ", False, 0, 500)
 
 def read(guard, path, first=1, count=2000, style=None, **how):
     return guard.read_small(path, first, count, style, **how)
+
+
+def text_of_file(guard):
+    found = read(guard, "file")
+    return found and found[0]
 
 
 def test_lines_are_numbered_and_counted(tmp_path, make_guard):
@@ -287,17 +292,10 @@ def test_a_pipe_that_takes_the_place_of_a_file_is_never_opened(tmp_path, watch):
     os.mkfifo(scene.root / "other")
     scene.pairs = [scene.root / "file", scene.root / "other"]
     pipe = watch(scene.root / "other")
-    root = Root(scene.root)
-    guard = Guard((root,), Policy(), "openat2")
-    seen = set()
-    with attacked(scene) as swaps:
-        before = int(swaps)
-        reads, wanted = 0, size(short=2_000, long=100_000)
-        while reads < wanted or int(swaps) - before < wanted or PLAIN.decode() not in seen:
-            found = read(guard, "file")
-            seen.add(found and found[0])
-            reads += 1
-    root.close()
+    wanted = size(short=2_000, long=100_000)
+    seen = seen_while_swapped(
+        scene, text_of_file, reads=wanted, swaps=wanted, until=lambda seen: PLAIN.decode() in seen
+    )
 
     assert seen <= {None, PLAIN.decode()}
     assert pipe.openings() == 0
@@ -309,15 +307,8 @@ def test_a_file_that_is_replaced_meanwhile_is_shown_in_one_version(tmp_path):
     scene.write(scene.root / "file", b"aaaaaaaaa\n" * 1500)
     scene.write(scene.root / "other", b"bbbbbbbbb\n" * 1500)
     scene.pairs = [scene.root / "file", scene.root / "other"]
-    root = Root(scene.root)
-    guard = Guard((root,), Policy(), "openat2")
-    seen = set()
-    with attacked(scene):
-        reads = 0
-        while reads < size(short=500, long=20_000) or seen <= {None}:
-            found = read(guard, "file")
-            seen.add(found and found[0])
-            reads += 1
-    root.close()
+    seen = seen_while_swapped(
+        scene, text_of_file, reads=size(short=500, long=20_000), until=lambda seen: not seen <= {None}
+    )
 
     assert seen - {None} <= {"aaaaaaaaa\n" * 1500, "bbbbbbbbb\n" * 1500}
