@@ -111,11 +111,17 @@ def test_no_more_than_the_limit_run_at_once_and_the_rest_wait(max_running):
     assert running == "eyespan_calls_running 0"
 
 
+async def occupied():
+    """Return a desk whose only thread runs a call that waits, and the future of that call."""
+    desk = Desk(1)
+    _, first = desk.start("first", "wait")
+    await until(lambda: desk.session.ran)
+    return desk, first
+
+
 def test_a_call_that_waits_for_too_long_is_refused_and_never_runs():
     async def talk():
-        desk = Desk(1)
-        _, first = desk.start("first", "wait")
-        await until(lambda: desk.session.ran)
+        desk, first = await occupied()
         _, second = desk.start("second")
         now = asyncio.get_running_loop().time()
         desk.calls.expire(now + calls.BUSY_SECONDS - 1)
@@ -136,9 +142,7 @@ def test_no_call_waits_beyond_its_own_deadline():
     """Here that is earlier than the time that any call may wait."""
 
     async def talk():
-        desk = Desk(1)
-        _, first = desk.start("first", "wait")
-        await until(lambda: desk.session.ran)
+        desk, first = await occupied()
         context, second = desk.start("second")
         context.seconds = calls.BUSY_SECONDS / 5
         now = asyncio.get_running_loop().time()
@@ -156,9 +160,7 @@ def test_no_call_waits_beyond_its_own_deadline():
 
 def test_a_call_whose_deadline_passed_while_it_waited_is_answered_without_a_read():
     async def talk():
-        desk = Desk(1)
-        _, first = desk.start("first", "wait")
-        await until(lambda: desk.session.ran)
+        desk, first = await occupied()
         context, second = desk.start("second")
         context._end = 0.0
         desk.session.gate.set()
@@ -174,9 +176,7 @@ def test_a_call_whose_deadline_passed_while_it_waited_is_answered_without_a_read
 
 def test_a_call_that_is_cancelled_while_it_waits_never_runs():
     async def talk():
-        desk = Desk(1)
-        _, first = desk.start("first", "wait")
-        await until(lambda: desk.session.ran)
+        desk, first = await occupied()
         context, second = desk.start("second")
         context.cancelled = True
         desk.session.gate.set()
