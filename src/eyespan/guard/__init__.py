@@ -137,10 +137,8 @@ class Guard:
         """
         try:
             if not lexical and self._prefix and path.startswith(self._prefix) and paths.is_ordinary(path):
-                root, rest = (
-                    self.roots[0],
-                    path[len(self._prefix) :].lstrip("/"),
-                )  # as by `locate`, for nearly all paths
+                # As by `locate`, for nearly all paths.
+                root, rest = self.roots[0], path[len(self._prefix) :].lstrip("/")
             else:
                 root, rest = paths.locate(path, self.roots, lexical=lexical)
         except ReadError as error:
