@@ -1,9 +1,9 @@
 """Small text files, many in one step: the ordinary case, in which there is nothing to note.
 
 `read_batch` reads the files of a call that are plain texts, with one call of the accelerator for all of them. If those
-are all files of the call and the budget holds them, `Batch.reply` is the answer; otherwise `SmallItem`s stand beside the
-items of the other files. The result is that of the ordinary steps, byte for byte: a file that needs a decision is left
-to them.
+are all files of the call and the budget holds them, `Batch.reply` is the answer; otherwise `SmallItem`s stand beside
+the items of the other files. The result is that of the ordinary steps, byte for byte: a file that needs a decision is
+left to them.
 """
 
 from __future__ import annotations
