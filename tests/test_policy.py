@@ -13,12 +13,14 @@ from eyespan.policy import (
     BUILT_IN_ALLOW,
     BUILT_IN_DENY,
     COMPRESSION_SUFFIXES,
+    MAX_ORIGINALS,
     MAX_VERDICTS,
     TOO_LONG,
     Policy,
     _matches,
     _Places,
     fold,
+    names_of_originals,
     spellings,
 )
 from eyespan.sources import streams
@@ -175,7 +177,9 @@ COPIES = (
 )
 
 
-@given(st.sampled_from(ORIGINALS), st.lists(st.sampled_from(COPIES), max_size=1), st.sampled_from(["", "x/"]))
+@given(
+    st.sampled_from(ORIGINALS), st.lists(st.sampled_from(COPIES), max_size=4), st.sampled_from(["", "x/", "x/" * 99])
+)
 def test_copies_that_programs_make_of_a_denied_file_are_denied(original, marks, above):
     directory, slash, name = original.rpartition("/")
     for mark in marks:
@@ -202,6 +206,27 @@ def test_each_mark_of_copies_is_removed(mark):
     names = [(original.rpartition("/")[0], mark.format(original.rpartition("/")[2])) for original in ORIGINALS]
 
     assert [name for directory, name in names if Policy().rule_against(f"{directory}/{name}") is None] == []
+
+
+@pytest.mark.parametrize("outer", COPIES)
+def test_each_copy_of_a_copy_is_denied(outer):
+    policy = Policy()
+    names = [outer.format(inner.format(name)) for inner in COPIES for name in (".env", "a.key", ".netrc")]
+    names += [outer.format(inner.format(".ssh")) + "/a" for inner in COPIES]
+    names += [outer.format(inner.format(".aws")) + "/credentials" for inner in COPIES]
+
+    assert [name for name in names if policy.rule_against(name) is None or policy.admits_all([name])] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [(".#" * 50 + ".env" + ".1" * 50, 160), (".#" * 5000 + ".env" + ".1~ (copy)" * 5000, 40)]
+)
+def test_a_name_with_very_many_marks_is_not_judged_without_end(name, most):
+    assert 10 < len(names_of_originals(name, MAX_ORIGINALS)) < most
+
+
+def test_a_name_with_many_marks_is_denied():
+    assert Policy().rule_against(".#" * 4 + ".env" + ".1" * 4) is not None
 
 
 @pytest.mark.parametrize("directory", [".ssh.1", ".ssh-backup", ".ssh (copy)", "Copy of .ssh", ".ssh.2026-01-31"])

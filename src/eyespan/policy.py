@@ -18,7 +18,7 @@ from eyespan.errors import PolicyDenied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence, Set
     from typing import Any
 
 _NAMES = (
@@ -86,14 +86,20 @@ _COPY_SIGNS = ".-_ "
 """The characters before a word or a number that marks a copy."""
 # The longest first: `.dpkg-old` before `-old`.
 _COPY_SUFFIXES = tuple([f"{sign}{word}" for word in sorted(_COPY_WORDS, key=len)[::-1] for sign in _COPY_SIGNS])
+_MARKS_AT_END = (*_COPY_SUFFIXES, *_SUFFIXES)
 _COPY_ENDS = frozenset([suffix[-3:] for suffix in _COPY_SUFFIXES])
 _COPY_LAST_SIGNS = frozenset("0123456789)#")
 """The last three characters, or the last one, of a name with the mark of a copy."""
 _COPY_STARTS = (".#", "copy of ")
+_HIDING_SUFFIXES = (".un~", ".swp", ".swo", ".swn", ".swx", ".kate-swp")
+"""The suffixes of files that editors hide: they write `.notes.un~` for `notes`."""
 MAX_NUMBER_DIGITS = 14
 MAX_MATCHERS = 4096
 MAX_SHORTER_NAMES = 8
 """Names between the written one and the one without any suffix that are judged too."""
+MAX_ORIGINALS = 128
+MIN_ORIGINALS = 16
+"""Names of which the names of one path may be copies, or copies of copies, that are judged: in all, and of each."""
 MAX_VERDICTS = 2048
 MAX_CACHED_CHARS = 256
 MAX_PATH_CHARS = 1 << 19
@@ -244,7 +250,7 @@ class Policy:
             if rule is not None:
                 return rule
         if self._built_in:
-            for parts in _spellings_of_copies(path):
+            for parts in _spellings_of_copies(path, self._directories):
                 rule = self._rule_against_parts(parts, above, is_copy=True)
                 if rule is not None:
                     return rule
@@ -350,7 +356,7 @@ def names_without_suffixes(name: str) -> list[str]:
         if not shorter:
             break
         end = shorter
-        is_swap_file = is_swap_file or suffix in (".swp", ".swo")
+        is_swap_file = is_swap_file or suffix in _HIDING_SUFFIXES
         if len(found) < MAX_SHORTER_NAMES:
             found.append(name[:end])
     if end < len(name):
@@ -360,56 +366,73 @@ def names_without_suffixes(name: str) -> list[str]:
     return found
 
 
-def _spellings_of_copies(path: str) -> list[list[str]]:
-    """Return the paths of which a path may be a copy that some program made: each name without its marks of copies."""
+def _spellings_of_copies(path: str, directories: Set[str]) -> list[list[str]]:
+    """Return the paths of which a path may be a copy that some program made: each name without its marks of copies.
+
+    `directories` are the names of directories that the rules contain; a copy of one of them becomes its name.
+    """
     parts = _bare_parts(fold(path).replace("\\", "/").split("/"))
     if not parts:
         return []
-    *directories, last = parts
-    originals = [names_of_originals(name)[-1] for name in directories]
-    found = [[*originals, name] for name in names_of_originals(last)]
+    *above, last = parts
+    copies = [place for place, name in enumerate(above) if any(directory in name for directory in directories)]
+    limit = max(MAX_ORIGINALS // (len(copies) + 1), MIN_ORIGINALS)
+    plain = list(above)
+    for place in copies:
+        names = names_of_originals(plain[place], limit)
+        plain[place] = next((name for name in names if name in directories), plain[place])
+    found = [[*plain, name] for name in names_of_originals(last, limit)]
     found += [_resolved(one) for one in found if ".." in one]
     return [one for one in found if one and one != parts]
 
 
-def names_of_originals(name: str) -> list[str]:
-    """Return a folded name, then what remains as the marks of copies are removed one by one.
+def names_of_originals(name: str, limit: int) -> list[str]:
+    """Return a folded name, then all that can remain as marks of copies are removed one by one, in every order.
 
     Emacs writes `#a#`, `.#a` and `a.~1~`, vim `.a.un~`, file managers `a (copy)`, `a (1)` and `Copy of a`, others
-    numbers and dates. The part before a colon is the file on systems where files have named streams.
+    numbers and dates. The part before a colon is the file on systems where files have named streams. A copy of a copy
+    has several marks, and one may hide another: `.#.env#.un~` is the undo file of `#.env#`. There are about `limit`
+    names at most, and few of a name that is longer than those of files.
     """
-    found = [name]
-    while len(found) < 2 * MAX_SHORTER_NAMES:
-        shorter = _without_copy_mark(found[-1]).lstrip(" ").rstrip(_TRAILING) if found[-1] not in ("..", ".") else ""
-        if not shorter or shorter == found[-1]:
-            break
-        if found[-1][0] == "." and shorter[0] == "." and found[-1].endswith((".un~", ".swn", ".swx", ".kate-swp")):
-            shorter = shorter[1:] or shorter
-        found.append(shorter)
-    return found
+    if len(name) > MAX_CACHED_CHARS:
+        limit = MIN_ORIGINALS
+    found = dict.fromkeys([name])
+    pending = [name]
+    while pending and len(found) < limit:
+        longer = pending.pop()
+        shorter = [one.lstrip(" ").rstrip(_TRAILING) for one in _without_one_mark(longer)]
+        new = [one for one in shorter if one and one not in found]
+        found.update(dict.fromkeys(new))
+        pending += new
+    return sorted(found, key=len, reverse=True)
 
 
-def _without_copy_mark(name: str) -> str:
+def _without_one_mark(name: str) -> list[str]:
+    """Return what remains of a name without each of the marks of copies that it may have."""
+    if name in ("..", "."):
+        return []
+    found = [name[len(start) :] for start in _COPY_STARTS if name.startswith(start)]
     if ":" in name[1:]:
-        return name[: name.index(":", 1)]
+        found += [name[: name.index(":", 1)], name[: name.rindex(":")]]
     if name[0] == "#" and name[-1] == "#":
-        return name[1:-1]
-    for start in _COPY_STARTS:
-        if name.startswith(start):
-            return name[len(start) :]
-    for suffix in (*_COPY_SUFFIXES, *_SUFFIXES):
+        found.append(name[1:-1])
+    for suffix in _MARKS_AT_END if name.endswith(_MARKS_AT_END) else ():
         if name.endswith(suffix):
-            return name[: -len(suffix)]
+            found.append(name[: -len(suffix)])
+            if name[0] == "." and suffix in _HIDING_SUFFIXES:
+                found.append(name[1 : -len(suffix)])
     bare = name[:-1] if name[-1] == ")" else name
     digits = len(bare) - len(bare.rstrip("0123456789"))
     if not 0 < digits <= MAX_NUMBER_DIGITS:
-        return name
+        return found
     before = bare[:-digits]
     if bare != name:
-        return before[:-1] if before.endswith("(") else name
+        return [*found, before[:-1]] if before.endswith("(") else found
     if before.endswith((*_COPY_SUFFIXES, *BACKUP_SUFFIXES)):
-        return before
-    return before[:-1] if before[-1:] in (*_COPY_SIGNS, "~", ";") else name
+        found.append(before)
+    if before[-1:] in (*_COPY_SIGNS, "~", ";"):
+        found.append(before[:-1])
+    return found
 
 
 def _bare_parts(parts: list[str]) -> list[str]:
