@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import hashlib
 import io
 import lzma
 import struct
@@ -120,6 +121,12 @@ def _nested_zip(depth: int) -> bytes:
     return data
 
 
+def _scattered(count: int) -> Iterator[int]:
+    """Yield numbers of up to 190 bits that look random."""
+    for number in range(count):
+        yield int.from_bytes(hashlib.sha256(b"%d" % number).digest(), "big") >> 66
+
+
 def _zips() -> Iterator[tuple[Any, ...]]:
     yield "members.zip", "zip", writer(lambda: _directory_bomb(65_000, 12)), "!/x"
     yield "many-members.zip", "zip", writer(lambda: _directory_bomb(250_000, 12)), "!/x"
@@ -128,6 +135,9 @@ def _zips() -> Iterator[tuple[Any, ...]]:
     yield "member.zip", "zip", writer(lambda: zipped({"zeros.txt": bytes(100 * MB)}, 9)), "!/zeros.txt"
     yield "nested.zip", "zip", writer(lambda: _nested_zip(4)), "!/3-0.zip!/2-0.zip!/1-0.zip", "!/3-0.zip"
     yield "office.zip", "zip", writer(lambda: zipped({"a.docx": zipped({"word/document.xml": bytes(50 * MB)}, 9)}))
+    # A name is compared with similar ones, and split at each "!/".
+    yield "similar.zip", "zip", writer(lambda: zipped({f"{n:0190b}": b"" for n in _scattered(500)})), "!/" + "01" * 95
+    yield "splits.zip", "zip", writer(lambda: _directory_bomb(65_000, 12)), "!/" + "x!/" * 4000
     wrong = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0)
     yield "counts.zip", "zip", writer(b"PK\3\4" + bytes(100) + wrong)
 
@@ -153,12 +163,12 @@ def _xz(data: bytes, times: int) -> bytes:
     return _blocks(data, times, lzma.LZMACompressor(preset=1))
 
 
-def _zstd_raw(window_log: int, blocks: int) -> bytes:
+def _zstd_raw(window_log: int, blocks: int, byte: bytes = b"\n") -> bytes:
     """Return a zstd frame with a given window, of blocks of one byte repeated."""
     frame = b"\x28\xb5\x2f\xfd\x00" + bytes([(window_log - 10) << 3])
     for number in range(blocks):
         size = 128 * 1024
-        frame += ((size << 3) | (1 << 1) | (number == blocks - 1)).to_bytes(3, "little") + b"\n"
+        frame += ((size << 3) | (1 << 1) | (number == blocks - 1)).to_bytes(3, "little") + byte
     return frame
 
 
@@ -181,6 +191,8 @@ def _streams() -> Iterator[tuple[Any, ...]]:
         yield f"feeds.log.{suffix}", "compressed", writer(lambda make=make: make(feeds, 60)), ":-3"
     yield "zeros.log.zst", "compressed", writer(lambda: _zstd_raw(17, 8000)), ":-3"
     yield "window.log.zst", "compressed", writer(lambda: _zstd_raw(31, 8000)), ":-3"
+    # Each step back begins at the start again, with a window of 32 MB.
+    yield "back.log.zst", "compressed", writer(lambda: _zstd_raw(25, 480, b"a")), ":-3"
     yield "dictionary.log.xz", "compressed", writer(_xz_dictionary)
     yield "twice.log.gz.gz", "nested", writer(lambda: gzip.compress(_gzip(zeros, 100)))
     yield "thrice.log.xz.bz2.gz", "nested", writer(lambda: gzip.compress(bz2.compress(_xz(zeros, 100))))

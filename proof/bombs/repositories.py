@@ -6,6 +6,7 @@ import hashlib
 import struct
 import zlib
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,12 @@ def rows() -> Iterator[tuple[Any, ...]]:
         "packs": _make_packs,
         "prefix": _make_prefix,
         "config": _make_config,
+        "config-lines": _make_config_lines,
+        "large-tags": _make_large_tags,
+        "large-history": _make_large_history,
+        "large-deltas": lambda to: to.pack_large_deltas(),
+        "inserts": lambda to: to.pack_inserts(),
+        "chains": lambda to: to.pack_chains(),
     }
     for name, make in makers.items():
 
@@ -44,7 +51,13 @@ def rows() -> Iterator[tuple[Any, ...]]:
             path.write_bytes(b"the working file\n")
             make(Repository(path.parent / ".git"))
 
-        revisions = {"history": ("@HEAD~9999",), "tags": ("@t0",), "prefix": ("@0000",), "refs": ("@b", "@x/y")}
+        revisions = {
+            **dict.fromkeys(("history", "large-history"), ("@HEAD~9999",)),
+            **dict.fromkeys(("tags", "large-tags"), ("@t0",)),
+            "prefix": ("@0000",),
+            "chains": ("@abcd",),
+            "refs": ("@b", "@x/y"),
+        }
         yield f"git-{name}/f.txt", "git", write, *revisions.get(name, ("@HEAD", "@HEAD~2^2"))
 
 
@@ -136,6 +149,36 @@ class Repository:
             entries.append((_digest(number), _head(kind, len(delta)) + base + zlib.compress(delta)))
         self.pack(entries)
         self.commit(self.tree(_digest(1)))
+
+    def pack_large_deltas(self) -> None:
+        """Write a file of nearly 16 MB that is a copy of a copy of a copy."""
+        size = 15_900_000
+        entries = [(_digest(0), _head(BLOB, size) + zlib.compress(b"x\n" * (size // 2)))]
+        copies = b"".join([_copy(at, min(65535, size - at)) for at in range(0, size, 65535)])
+        delta = _delta(size, size, copies)
+        for number in range(1, 4):
+            start = _head(OFFSET_DELTA, len(delta)) + _offset(len(entries[-1][1]))
+            entries.append((_digest(number), start + zlib.compress(delta)))
+        self.pack(entries)
+        self.commit(self.tree(_digest(3)))
+
+    def pack_inserts(self) -> None:
+        """Write a file of 7 MB whose delta inserts it byte by byte."""
+        delta = _delta(10, 7 * MB, b"\1\n" * 7 * MB)
+        base = _head(BLOB, 10) + zlib.compress(b"x" * 10)
+        changed = _head(OFFSET_DELTA, len(delta)) + _offset(len(base)) + zlib.compress(delta)
+        self.pack([(_digest(0), base), (_digest(1), changed)])
+        self.commit(self.tree(_digest(1)))
+
+    def pack_chains(self) -> None:
+        """Write many objects whose hashes begin alike, each of which is a delta of the next."""
+        digests = [f"abcd{number:036x}" for number in range(4000, 0, -1)]
+        delta = zlib.compress(_delta(10, 10, _copy(0, 10)))
+        entries = [(digests[0], _head(BLOB, 10) + zlib.compress(b"x" * 10))]
+        for base, digest in pairwise(digests):
+            entries.append((digest, _head(HASH_DELTA, 10) + bytes.fromhex(base) + delta))
+        self.pack(entries)
+        self.commit(self.tree(self.add("blob", b"x\n")))
 
     def pack_declared(self, size: int) -> None:
         """Write a file whose entry declares far more bytes than it has."""
@@ -255,3 +298,24 @@ def _make_config(to: Repository) -> None:
     to.commit(to.tree(to.add("blob", b"x\n")))
     (to.path / "config").write_text("[extensions]\n" + "objectformat = sha256\n" * 100_000)
     (to.path / "commondir").write_text("../" * 300_000)
+
+
+def _make_config_lines(to: Repository) -> None:
+    to.commit(to.tree(to.add("blob", b"x\n")))
+    (to.path / "config").write_text("a" + "\n" * MB + "b")
+
+
+def _make_large_tags(to: Repository) -> None:
+    digest = to.commit(to.tree(to.add("blob", b"x\n")))
+    for number in range(15):
+        digest = to.add("tag", f"object {digest}\ntype tag\ntag t{number}\n\n".encode() + b"m" * 15 * MB)
+    (to.path / "refs" / "tags").mkdir()
+    (to.path / "refs" / "tags" / "t0").write_text(digest + "\n")
+
+
+def _make_large_history(to: Repository) -> None:
+    """Write a commit of 15 MB that is its own parent."""
+    tree = to.tree(to.add("blob", b"x\n"))
+    own = "3" * 40
+    to.add("commit", f"tree {tree}\nparent {own}\n\n".encode() + b"m\n" * 7 * MB, own)
+    (to.path / "refs" / "heads" / "main").write_text(own + "\n")

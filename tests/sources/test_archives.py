@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import difflib
 import gc
 import gzip
 import io
@@ -11,6 +12,7 @@ import os
 import random
 import resource
 import struct
+import sys
 import tarfile
 import time
 import tracemalloc
@@ -45,7 +47,7 @@ from eyespan.lines.index import RACY_NS
 from eyespan.model import MIB, Block, Limits, Lines, ReadRequest, Tail
 from eyespan.sources import cache as source_cache
 from eyespan.sources import members, nested, streams, tars
-from eyespan.sources.members import TOO_LONG_NAME
+from eyespan.sources.members import DIRECTORY, FILE, TOO_LONG_NAME, Contents, Entry, split_member
 from tests.sizes import examples, size
 
 DOCUMENTS = frozenset(["archive", "compressed"])
@@ -1027,6 +1029,70 @@ def test_a_codec_that_holds_more_than_a_call_may_take_is_too_large(tmp_path):
 
     assert read(tmp_path, "a.xz", Lines(1000, 1)).parts[0].data == b"a line\n"
     assert isinstance(fails(tmp_path, "a.xz", selection=late), TooMuchMemory)
+
+
+@pytest.mark.parametrize("pack", [bz2.compress, quick_xz, zstd])
+def test_a_codec_is_free_once_its_stream_is_closed(tmp_path, pack):
+    """A cycle would hold its window until garbage is collected, and each step back opens another stream."""
+    (tmp_path / "a").write_bytes(pack(b"text\n" * 1000))
+    gc.disable()
+    try:
+        with Workspace(tmp_path) as workspace:
+            engine = workspace.engine
+            with engine._source(engine.guard, request("a"), CallContext()) as source:
+                source.read_at(0, 10)
+                codec = source._stream._make()
+                decoder = getattr(codec, "_decoder", codec)
+                codec.decompress(pack(b"text\n")[:10], 0)
+                del codec
+                references = sys.getrefcount(decoder)
+    finally:
+        gc.enable()
+
+    assert references == 2  # the variable and the argument of the call
+
+
+class Passes(tuple):
+    """Members that count how often they are gone through."""
+
+    count = 0
+
+    def __iter__(self):
+        Passes.count += 1
+        return super().__iter__()
+
+
+@pytest.mark.parametrize(
+    ("member", "found"),
+    [
+        ("a!/b.zip", ("a!/b.zip", "")),
+        ("a!/b.zip!/c!/d", ("a!/b.zip", "c!/d")),
+        ("./a!/b.zip!/", ("a!/b.zip", "/")),
+        ("d!/x", None),
+        ("x!/" * 4000, None),
+        ("a" + "!/x" * 4000, None),
+    ],
+)
+def test_a_name_is_split_in_one_pass_over_the_members(member, found):
+    entries = Passes([Entry(name, what, 0, 0) for name, what in (("a", FILE), ("a!/b.zip", FILE), ("d", DIRECTORY))])
+    Passes.count = 0
+
+    split = split_member(member, Contents("zip", entries))
+
+    assert (split and (split[0].name, split[1]), Passes.count) == (found, 1)
+
+
+def test_a_long_name_is_compared_with_few_of_the_similar_ones(tmp_path, monkeypatch):
+    names = ["".join(random.Random(number).choices("ab", k=190)) for number in range(500)]
+    names_zip(tmp_path, *names)
+    compared = []
+    ratio = difflib.SequenceMatcher.ratio
+    monkeypatch.setattr(difflib.SequenceMatcher, "ratio", lambda self: compared.append(1) or ratio(self))
+
+    error = fails(tmp_path, "a.zip", "ab" * 95)
+
+    assert isinstance(error, NoMember)
+    assert 0 < len(compared) < 150
 
 
 @pytest.mark.parametrize("size", [0, 1, 255, 256, 65_791, 65_792, 400_000])

@@ -464,19 +464,59 @@ def loose_object(directory, kind, data):
     return digest
 
 
-def test_a_commit_of_millions_of_lines_is_no_list(tmp_path):
-    git(tmp_path, "init", "-q")
-    blob = loose_object(tmp_path, b"blob", b"text\n")
-    tree = loose_object(tmp_path, b"tree", b"100644 a.txt\0" + bytes.fromhex(blob))
-    commit = loose_object(tmp_path, b"commit", b"tree " + tree.encode() + b"\n" + b"a\n" * 2_000_000)
+def peak_of(directory, revision, first_line=b"text\n"):
+    """Return the most memory that Python took to read a file at a revision."""
     tracemalloc.start()
     try:
-        assert shown(tmp_path, "a.txt", commit) == b"text\n"
-        peak = tracemalloc.get_traced_memory()[1]
+        assert shown(directory, "a.txt", revision, selection=Lines(1, 1)).startswith(first_line)
+        return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
 
-    assert peak < 16 << 20
+
+def small_commit(directory, message=b""):
+    blob = loose_object(directory, b"blob", b"text\n")
+    tree = loose_object(directory, b"tree", b"100644 a.txt\0" + bytes.fromhex(blob))
+    return loose_object(directory, b"commit", b"tree " + tree.encode() + b"\n" + message)
+
+
+def test_a_commit_of_millions_of_lines_is_no_list(tmp_path):
+    git(tmp_path, "init", "-q")
+    commit = small_commit(tmp_path, b"a\n" * 2_000_000)
+
+    assert peak_of(tmp_path, commit) < 8 << 20
+
+
+def test_a_chain_of_large_tags_takes_the_memory_of_one(tmp_path):
+    git(tmp_path, "init", "-q")
+    digest = small_commit(tmp_path)
+    for number in range(4):
+        digest = loose_object(tmp_path, b"tag", b"object " + digest.encode() + b"\n%d" % number + bytes(4 << 20))
+
+    assert peak_of(tmp_path, digest) < 8 << 20
+
+
+def test_a_configuration_of_many_lines_is_no_list(tmp_path):
+    git(tmp_path, "init", "-q")
+    commit = small_commit(tmp_path)
+    (tmp_path / ".git" / "config").write_bytes(b"[core]" + b"\n" * 1_000_000 + b" worktree = ..\n")
+
+    assert peak_of(tmp_path, commit) < 8 << 20
+
+
+def test_a_large_file_of_deltas_is_built_once(tmp_path):
+    git(tmp_path, "init", "-q")
+    text = b"text\n" * ((4 << 20) // 5)
+    for number in range(3):
+        (tmp_path / "a.txt").write_bytes(text + b"%d\n" % number)
+        git(tmp_path, "add", "a.txt")
+        git(tmp_path, "commit", "-q", "-m", "a")
+    git(tmp_path, "repack", "-q", "-a", "-d", "-f")
+    git(tmp_path, "prune-packed")
+
+    peaks = [peak_of(tmp_path, revision) for revision in ("HEAD", "HEAD~1", "HEAD~2")]
+
+    assert max(peaks) < 12 << 20  # the base, the result, and buffers
 
 
 def test_a_commit_with_more_parents_than_any_has(tmp_path):

@@ -155,7 +155,7 @@ def _similar_names(member: str, contents: Contents, here: Source, policy: Policy
     ]
     similar = [name for name in allowed if name.rpartition("/")[2].lower() == last]
     if not similar:
-        from difflib import get_close_matches
+        from eyespan.suggest import nearest
 
-        similar = get_close_matches(member, allowed[:500], 3)
+        similar = nearest(member, allowed[:500])
     return tuple(similar[:3])

@@ -145,13 +145,13 @@ class HeldSource(NestedSource):
     """Bytes that are in memory already. The source below gives the status only."""
 
     def __init__(
-        self, below: Source, data: bytes, *, path: str, key: Hashable, kind: str, name: str | None = None
+        self, below: Source, data: bytes | bytearray, *, path: str, key: Hashable, kind: str, name: str | None = None
     ) -> None:
         super().__init__(below, 0, len(data), path=path, key=key, kind=kind, name=name)
         self._data = data
 
     def read_at(self, offset: int, size_bytes: int) -> bytes:
-        return self._data[offset : offset + size_bytes]
+        return bytes(memoryview(self._data)[offset : offset + size_bytes])
 
 
 class DecodedSource(NestedSource):

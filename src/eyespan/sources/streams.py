@@ -395,7 +395,9 @@ class _BlockwiseZstd:
         self._output_at = 0
         self._left = 0
         """The bytes up to the end of the header, block or checksum that was begun."""
-        self._next_length = self._frame_start
+        self._stage = "frame"
+        """The part of the frame that comes next: "frame" (its header), "block" or "checksum". A bound method here would
+        be a cycle, which holds the window of the codec until garbage is collected."""
         self._has_checksum = False
         self.window_bytes = 0
 
@@ -418,6 +420,12 @@ class _BlockwiseZstd:
         self._left = self._left or (self._next_length() if self._has_input() else 0)
         return data
 
+    def _next_length(self) -> int:
+        """Return the length of the next part of the frame, or 0 if it is not known yet."""
+        if self._stage == "frame":
+            return self._frame_start()
+        return self._block() if self._stage == "block" else self._checksum()
+
     def _frame_start(self) -> int:
         """Return the length of the header of the frame, or 0 if it is not known yet."""
         at = self._input_at
@@ -437,7 +445,7 @@ class _BlockwiseZstd:
             exponent, mantissa = self._input[at + 5] >> 3, self._input[at + 5] & 7
             self.window_bytes = (1 << (10 + exponent)) * (8 + mantissa) // 8
         self._has_checksum = bool(flags & 4)
-        self._next_length = self._block
+        self._stage = "block"
         return length
 
     def _block(self) -> int:
@@ -448,7 +456,7 @@ class _BlockwiseZstd:
         fields = int.from_bytes(header, "little")
         is_last, kind, size = fields & 1, fields >> 1 & 3, fields >> 3
         if is_last:
-            self._next_length = self._checksum
+            self._stage = "checksum"
         return 3 + (1 if kind == 1 else size)
 
     def _checksum(self) -> int:

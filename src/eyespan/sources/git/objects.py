@@ -11,7 +11,7 @@ import os
 from eyespan.errors import Unreadable
 from eyespan.record import record
 from eyespan.sources import streams
-from eyespan.sources.git.packs import HELD_BYTES, KINDS, Pack, PackIndex, check_size
+from eyespan.sources.git.packs import HELD_BYTES, KINDS, Pack, PackIndex, check_size, read_whole
 from eyespan.sources.git.repository import corrupt
 from eyespan.sources.nested import DecodedSource, HeldSource, NestedSource
 
@@ -57,8 +57,11 @@ class ObjectStore:
 
     # --- objects read whole ------------------------------------------------------------------------------------------
 
-    def read(self, digest: str) -> tuple[str, bytes]:
-        """Return the kind and the data of an object. Raises: Unreadable, and what reading raises."""
+    def read(self, digest: str) -> tuple[str, bytearray]:
+        """Return the kind and the data of an object, for which `release` follows.
+
+        Raises: Unreadable, and what reading raises.
+        """
         self.context.check()
         found = self._find(digest)
         if isinstance(found, _LooseObject):
@@ -66,6 +69,12 @@ class ObjectStore:
                 return found.read()
         pack, offset = found
         return pack.read(offset)
+
+    def release(self, data: bytearray) -> None:
+        """Refund an object that is needed no more. Small ones are free already."""
+        if len(data) > HELD_BYTES:
+            self.context.refund(len(data))
+        data.clear()
 
     def kind_of(self, digest: str) -> str:
         """Return the kind of an object, or "" if it cannot be read."""
@@ -85,9 +94,11 @@ class ObjectStore:
         kind, data = self.read(digest)
         if kind != "commit":
             raise corrupt()
-        return self.parse_commit(data)
+        commit = self.parse_commit(data)
+        self.release(data)
+        return commit
 
-    def parse_commit(self, data: bytes) -> Commit:
+    def parse_commit(self, data: bytearray) -> Commit:
         """Parse the data of a commit. Raises: Unreadable."""
         tree = self.header_hash(data, b"tree ")
         parents: list[str] = []
@@ -102,7 +113,7 @@ class ObjectStore:
             at = end + 1
         return Commit(tree, tuple(parents))
 
-    def header_hash(self, data: bytes, field: bytes) -> str:
+    def header_hash(self, data: bytearray, field: bytes) -> str:
         """Return the hash in the first line of a commit or tag. Raises: Unreadable."""
         line = data[: len(field) + 2 * self.repository.hash_bytes + 1].split(b"\n", 1)[0]
         word = line[len(field) :].decode("ascii", "replace")
@@ -118,16 +129,24 @@ class ObjectStore:
         kind, data = self.read(digest)
         if kind != "tree":
             raise corrupt()
+        try:
+            return self._find_entry(data, os.fsencode(name))
+        finally:
+            self.release(data)
+
+    def _find_entry(self, data: bytearray, wanted: bytes) -> tuple[int, str] | None:
         hash_bytes = self.repository.hash_bytes
-        wanted = os.fsencode(name)
-        at = 0
+        at = steps = 0
         while at < len(data):
+            steps += 1
+            if not steps & 0xFFFF:
+                self.context.check()
             space = data.find(b" ", at, at + 8)
             end = data.find(b"\0", space)
             raw = data[end + 1 : end + 1 + hash_bytes]
             if space < 0 or end < 0 or len(raw) < hash_bytes or not data[at:space].isdigit():
                 raise corrupt()
-            if data[space + 1 : end] == wanted:
+            if end - space - 1 == len(wanted) and data.startswith(wanted, space + 1):
                 try:
                     return int(data[at:space], 8), raw.hex()
                 except ValueError:
@@ -186,7 +205,8 @@ class ObjectStore:
         kind, contents = pack.read(offset)
         if kind != "blob":
             raise corrupt()
-        self.context.charge(len(contents))
+        if len(contents) <= HELD_BYTES:
+            self.context.charge(len(contents))  # a larger one is paid for
         return HeldSource(pack.release(), contents, path=path, key=key, kind="git", name=name)
 
     # --- the search --------------------------------------------------------------------------------------------------
@@ -249,20 +269,15 @@ class _LooseObject:
             raise corrupt()
         return kind.decode("ascii", "replace"), int(digits), len(header) + 1
 
-    def read(self) -> tuple[str, bytes]:
-        """Return the kind and the data."""
+    def read(self) -> tuple[str, bytearray]:
+        """Return the kind and the data. An object of more than `HELD_BYTES` stays paid for; the caller refunds it."""
         kind, size, start = self.header()
         check_size(size)
-        self._context.charge(2 * size)  # the data twice, at the end
-        data = bytearray()
-        while len(data) < size and (piece := self.source.read_at(start + len(data), min(1 << 20, size - len(data)))):
-            data += piece
-        if len(data) < size:
-            raise corrupt()
-        whole = bytes(data)
-        # A large object stays paid for until the call ends, because the caller holds it.
-        self._context.refund(2 * size if size <= HELD_BYTES else size)
-        return kind, whole
+        self._context.charge(size)
+        data = read_whole(lambda at, size_bytes: self.source.read_at(start + at, size_bytes), size)
+        if size <= HELD_BYTES:
+            self._context.refund(size)
+        return kind, data
 
 
 def _inflate(below: Source, checkpoint: Any | None) -> Stream:

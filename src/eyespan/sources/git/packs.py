@@ -18,6 +18,8 @@ MAX_OBJECT_BYTES = 16 << 20
 """The limit for objects that are held whole: commits, trees, and files stored as deltas."""
 HELD_BYTES = 1 << 20
 """Smaller objects are free again once they are read."""
+PIECE_BYTES = 128 << 10
+"""The bytes of an object that are decoded at a time."""
 MAX_DELTAS = 4096
 MAX_PREFIX_MATCHES = 64
 KINDS = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
@@ -33,6 +35,22 @@ def check_size(size_bytes: int) -> None:
     if size_bytes > MAX_OBJECT_BYTES:
         limit = MAX_OBJECT_BYTES >> 20
         raise Unreadable("", kind="git", reason=f"it is larger than {limit} MiB, the limit for files stored as deltas")
+
+
+def read_whole(read: Callable[[int, int], bytes], size_bytes: int) -> bytearray:
+    """Return an object from `read(at, size_bytes)`, which returns its next bytes. Raises: Unreadable, if it ends early.
+
+    The memory is taken once and filled by small pieces: one that grows, or that is joined, takes twice as much.
+    """
+    data = bytearray(size_bytes)
+    at = 0
+    while at < size_bytes:
+        piece = read(at, min(size_bytes - at, PIECE_BYTES))
+        if not piece:
+            raise corrupt()
+        data[at : at + len(piece)] = piece
+        at += len(piece)
+    return data
 
 
 class PackIndex:
@@ -132,8 +150,11 @@ class Pack:
         if self._data is not None:
             self._data.close()
 
-    def read(self, offset: int) -> tuple[str, bytes]:
-        """Return the kind and the data of an object, with all its deltas applied. Raises: Unreadable."""
+    def read(self, offset: int) -> tuple[str, bytearray]:
+        """Return the kind and the data of an object, with all its deltas applied.
+
+        An object of more than `HELD_BYTES` stays paid for; the caller refunds it. Raises: Unreadable.
+        """
         deltas: list[PackEntry] = []
         entry = self.entry(offset)
         check_size(entry.size_bytes)
@@ -156,10 +177,9 @@ class Pack:
             base, data = data, apply_delta(data, self._inflate(delta), context)
             context.refund(delta.size_bytes + len(base))
             del base
-        whole = bytes(data)
-        if len(whole) <= HELD_BYTES:  # a large object stays paid for until the call ends, because the caller holds it
-            context.refund(len(whole))
-        return kind, whole
+        if len(data) <= HELD_BYTES:
+            context.refund(len(data))
+        return kind, data
 
     def kind_of(self, offset: int) -> str:
         """Return the kind of an object, or "" if it is unknown. Raises: Unreadable."""
@@ -204,15 +224,10 @@ class Pack:
 
     def _inflate(self, entry: PackEntry) -> bytearray:
         stream = streams.Inflate(self._source(), None, 15, entry.start)
-        data = bytearray()
         try:
-            while len(data) < entry.size_bytes and (more := stream.read(entry.size_bytes - len(data))):
-                data += more
+            return read_whole(lambda _, size_bytes: stream.read(size_bytes), entry.size_bytes)
         except streams.Broken:
             raise corrupt() from None
-        if len(data) < entry.size_bytes:
-            raise corrupt()
-        return data
 
     def _source(self) -> Source:
         if not self.exists() or self._data is None:
@@ -233,7 +248,9 @@ def apply_delta(base: bytes | bytearray, delta: bytes | bytearray, context: Call
     context.charge(size)
     if base_size != len(base):
         raise corrupt()
-    made = bytearray()
+    made = bytearray(size)
+    made_bytes = 0
+    whole = memoryview(base)
     end = len(delta)
     steps = 0
     while at < end:
@@ -253,17 +270,17 @@ def apply_delta(base: bytes | bytearray, delta: bytes | bytearray, context: Call
                     else:
                         length |= byte << 8 * (bit - 4)
             length = length or 0x10000
-            if offset + length > len(base):
+            if offset + length > base_size or made_bytes + length > size:
                 raise corrupt()
-            made += base[offset : offset + length]
-        elif command and at + command <= end:
-            made += delta[at : at + command]
+            made[made_bytes : made_bytes + length] = whole[offset : offset + length]
+            made_bytes += length
+        elif command and at + command <= end and made_bytes + command <= size:
+            made[made_bytes : made_bytes + command] = delta[at : at + command]
             at += command
+            made_bytes += command
         else:
             raise corrupt()
-        if len(made) > size:
-            raise corrupt()
-    if len(made) != size:
+    if made_bytes != size:
         raise corrupt()
     return made
 

@@ -11,6 +11,8 @@ from eyespan.errors import NoRevision, NotFound, NotRegular, OutsideRoot, Unread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from eyespan.guard import Guard
     from eyespan.source import Source
 
@@ -62,12 +64,24 @@ class Repository:
         self.head = head
         common = _read_text(guard, f"{directory}/commondir", MAX_REF_BYTES)
         self._common = os.path.join(directory, common) if common else directory
-        text = _read_text(guard, f"{self._common}/config", MAX_CONFIG_BYTES) or ""
-        self._work_tree = _work_tree(text)
-        config = text.lower().replace(" ", "").replace("\t", "")
-        self.hash_bytes = 32 if "objectformat=sha256" in config else 20
-        self.uses_reftable = "refstorage=reftable" in config
+        self._work_tree = ""
+        self.hash_bytes = 20
+        self.uses_reftable = False
+        self._read_config(_read_bytes(guard, f"{self._common}/config", MAX_CONFIG_BYTES) or b"")
         self.object_directories = self._find_object_directories()
+
+    def _read_config(self, data: bytes) -> None:
+        """Take the settings that matter here from a configuration file of git."""
+        for line in _lines_with(data, b"objectformat"):
+            if _setting(line) == (b"objectformat", b"sha256"):
+                self.hash_bytes = 32
+        for line in _lines_with(data, b"refstorage"):
+            if _setting(line) == (b"refstorage", b"reftable"):
+                self.uses_reftable = True
+        for line in _lines_with(data, b"worktree"):
+            key, sign, value = line.partition(b"=")
+            if sign and key.lower().rpartition(b"]")[2].strip() == b"worktree":
+                self._work_tree = value.decode("utf-8", "replace").strip().strip('"')
 
     def paths_of(self, inner: str) -> list[str]:
         """Return the paths below a root that a file of this repository has in its working trees.
@@ -133,14 +147,24 @@ class Repository:
         return found
 
 
-def _work_tree(config: str) -> str:
-    """Return the value of `core.worktree` in a configuration file of git; "" if there is none."""
-    values = [
-        value
-        for key, _, value in [line.partition("=") for line in config.splitlines()]
-        if key.strip().lower() == "worktree"
-    ]
-    return values[-1].strip().strip('"') if values else ""
+def _lines_with(data: bytes, word: bytes) -> Iterator[bytes]:
+    """Yield the lines that contain a word in any case.
+
+    The others are never objects of their own: a file of 1 MiB may have as many lines.
+    """
+    folded = data.lower()
+    at = folded.find(word)
+    while at >= 0:
+        start, end = folded.rfind(b"\n", 0, at) + 1, folded.find(b"\n", at)
+        end = len(data) if end < 0 else end
+        yield data[start:end]
+        at = folded.find(word, end)
+
+
+def _setting(line: bytes) -> tuple[bytes, bytes]:
+    """Return the key and the first word of the value of a line, in lower case."""
+    key, _, value = line.lower().partition(b"=")
+    return key.rpartition(b"]")[2].strip(), (value.split(None, 1) or [b""])[0].strip(b'"')
 
 
 def _read_head(guard: Guard, directory: str) -> str | None:
@@ -154,14 +178,25 @@ def _read_head(guard: Guard, directory: str) -> str | None:
 
 def _read_text(guard: Guard, path: str, max_bytes: int) -> str | None:
     """Return the text of a small file; None if it does not exist in the workspace or is larger than `max_bytes`."""
+    data = _read_bytes(guard, path, max_bytes)
+    return None if data is None else data.decode("utf-8", "replace").strip()
+
+
+def _small_text(source: Source, max_bytes: int) -> str | None:
+    data = _small_bytes(source, max_bytes)
+    return None if data is None else data.decode("utf-8", "replace").strip()
+
+
+def _read_bytes(guard: Guard, path: str, max_bytes: int) -> bytes | None:
+    """Return a small file; None if it does not exist in the workspace or is larger than `max_bytes`."""
     try:
         source = guard.open(path)
     except (NotFound, NotRegular, OutsideRoot):
         return None
-    return _small_text(source, max_bytes)
+    return _small_bytes(source, max_bytes)
 
 
-def _small_text(source: Source, max_bytes: int) -> str | None:
+def _small_bytes(source: Source, max_bytes: int) -> bytes | None:
     with source:
         data = source.read_fully(0, max_bytes + 1)
-    return data.decode("utf-8", "replace").strip() if len(data) <= max_bytes else None
+    return data if len(data) <= max_bytes else None

@@ -121,11 +121,14 @@ def _peel(objects: ObjectStore, digest: str, revision: str) -> Commit:
     """Follow annotated tags to the commit they name."""
     for _ in range(MAX_TAGS):
         kind, data = objects.read(digest)
-        if kind == "commit":
-            return objects.parse_commit(data)
-        if kind != "tag":
-            raise NoRevision("", revision=revision, reason=f"{revision!r} is a {kind}, not a commit")
-        digest = objects.header_hash(data, b"object ")
+        try:
+            if kind == "commit":
+                return objects.parse_commit(data)
+            if kind != "tag":
+                raise NoRevision("", revision=revision, reason=f"{revision!r} is a {kind}, not a commit")
+            digest = objects.header_hash(data, b"object ")
+        finally:
+            objects.release(data)
     raise corrupt()
 
 
