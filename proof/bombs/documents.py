@@ -120,6 +120,14 @@ def _tiff(width: int, height: int) -> bytes:
     return b"II*\0\x08\0\0\0" + struct.pack("<H", len(fields)) + rows + bytes(4)
 
 
+def _tiff_of_directories(count: int) -> bytes:
+    """Return an image of many small frames."""
+    body = _tiff(64, 64)[8:-4]
+    return b"II*\0\x08\0\0\0" + b"".join(
+        [body + struct.pack("<L", 8 + (len(body) + 4) * number) for number in range(1, count)] + [body + bytes(4)]
+    )
+
+
 def _with_zeros(kind: bytes, start: bytes) -> bytes:
     """Return an image with a compressed chunk of 200 MB."""
     chunk = _chunk(kind, start + zlib.compress(bytes(200 * MB), 9))
@@ -134,6 +142,7 @@ def _images() -> Iterator[tuple[Any, ...]]:
     yield "texts.png", "image", writer(_png(8, 8, zlib.compress(bytes(16)), _chunk(b"tEXt", b"k\0v") * 200_000))
     yield "frames.gif", "image", writer(_gif(200_000))
     yield "canvas.tiff", "image", writer(_tiff(65_000, 65_000))
+    yield "directories.tiff", "image", writer(_tiff_of_directories(30_000)), ":f29999"
     size = struct.pack("<LLHHLLLLLL", 40, 60_000, 1, 24, 0, 0, 0, 0, 0, 0)[:4] + struct.pack("<ll", 60_000, 60_000)
     yield "canvas.bmp", "image", writer(b"BM" + bytes(8) + b"\x36\0\0\0" + size + b"\1\0\x18\0" + bytes(100))
     icon = b"\0\0\1\0\xff\xff" + (b"\0\0\0\0\1\0\x20\0\xff\xff\xff\x7f\x16\0\0\0") * 65_535

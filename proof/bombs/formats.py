@@ -68,11 +68,24 @@ def _open_documents() -> Iterator[tuple[Any, ...]]:
         "office",
         writer(lambda: zipped({"[Content_Types].xml": b"<Types/>", "ppt/slides/slide1.xml": slide.encode()}, 9)),
     )
+    yield "spine.epub", "office", writer(lambda: zipped(_repeated_chapter(20_000)))
     yield (
         "members.docx",
         "office",
         writer(lambda: zipped({"word/document.xml": b"<a/>", **{f"m{n}": b"" for n in range(60_000)}})),
     )
+
+
+def _repeated_chapter(count: int) -> dict[str, bytes]:
+    """Return the members of a book that names one chapter many times."""
+    container = b"<container><rootfiles><rootfile full-path='o.opf'/></rootfiles></container>"
+    item = b"<manifest><item id='c' href='c.xhtml'/></manifest>"
+    return {
+        "mimetype": b"application/epub+zip",
+        "META-INF/container.xml": container,
+        "o.opf": b"<package>" + item + b"<spine>" + b"<itemref idref='c'/>" * count + b"</spine></package>",
+        "c.xhtml": b"<html><body>" + b"<p>text</p>" * 20_000 + b"</body></html>",
+    }
 
 
 def _wide_odf_table() -> str:
@@ -335,6 +348,23 @@ def _more_pdfs() -> Iterator[tuple[Any, ...]]:
         "pdf",
         writer(_pdf(outline, b"<< /Type /Pages /Kids [] /Count 0 >>", b"<< /Title (a) /Next 3 0 R /First 3 0 R >>")),
     )
+    # pdfium decompresses an attached file to find its size.
+    names = b" ".join([b"(a%d) 4 0 R" % number for number in range(20_000)])
+    attached = b"<< /Type /Catalog /Pages 2 0 R /Names << /EmbeddedFiles << /Names [%s] >> >> >>" % names
+    bare = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] >>"
+    yield (
+        "attached.pdf",
+        "pdf",
+        writer(
+            lambda: _pdf(
+                attached,
+                pages,
+                bare,
+                b"<< /Type /Filespec /UF (x) /EF << /F 5 0 R >> >>",
+                _stream(zlib.compress(bytes(50 * MB)), b"/Filter /FlateDecode"),
+            )
+        ),
+    )
 
 
 def _markup() -> Iterator[tuple[Any, ...]]:
@@ -346,6 +376,15 @@ def _markup() -> Iterator[tuple[Any, ...]]:
         "markup",
         writer("<svg xmlns='http://www.w3.org/2000/svg'><path d='M0 0" + " L1 1" * 400_000 + "'/></svg>"),
     )
+    blurs = "<filter id='f'>" + "<feGaussianBlur stdDeviation='9999'/>" * 5000 + "</filter>"
+    area = "<rect filter='url(#f)' width='500' height='500'/>"
+    yield (
+        "filter.svg",
+        "markup",
+        writer(f"<svg xmlns='http://www.w3.org/2000/svg' width='500' height='500'>{blurs}{area}</svg>"),
+    )
+    row = b'"' + b"a" * 3000 + b'",\n'
+    yield "rows.xpm", "markup", writer(b'/* XPM */\nstatic char *a[] = {\n"3000 3000 1 1",\n"a c #000",\n' + row * 3000)
     yield (
         "entities.xml",
         "markup",

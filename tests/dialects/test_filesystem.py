@@ -14,7 +14,8 @@ from eyespan import Workspace
 from eyespan.cli.main import main
 from eyespan.context import CallContext
 from eyespan.dialects import filesystem
-from eyespan.dialects.globs import Glob
+from eyespan.dialects.globs import Glob, GlobLimits
+from eyespan.errors import TimedOut
 from eyespan.hosts import from_tool_calls, to_openai
 from eyespan.server.service import Service
 
@@ -202,6 +203,54 @@ def test_any_pattern_is_compared_or_refused(pattern, path):
         Glob(pattern).matches(path)
     except ValueError:
         pass
+
+
+class CountedChecks:
+    """A clock that ends the time of a call after so many looks at it."""
+
+    def __init__(self, most):
+        self.left = most
+
+    def __call__(self):
+        self.left -= 1
+        if self.left < 0:
+            raise TimedOut("", seconds=1)
+
+
+@pytest.mark.parametrize("pattern", ["{a,b}" * 9, "{a,b}" * 9 + "{" * 4000, "{a,b}" * 5 + "/x?" * 1000, "a{b}" * 100])
+def test_the_clock_is_looked_at_for_each_alternative_of_a_pattern(pattern):
+    clock = CountedChecks(100_000)
+    glob = Glob(pattern, GlobLimits(clock))
+    used = 100_000 - clock.left
+    glob.matches("c")
+
+    assert used >= pattern.count(",")
+    assert 100_000 - clock.left - used == 2 ** pattern.count(",")
+
+
+def test_the_patterns_of_a_call_are_bounded_together():
+    limits = GlobLimits(lambda: None)
+    for _ in range(49):
+        Glob("a?/" * 1000, limits)
+    with pytest.raises(ValueError, match="at most 50000 names"):
+        Glob("a?/" * 1000, limits)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("search_files", {"pattern": "{a,b}" * 9, "excludePatterns": ["{c,d}" * 9] * 20}),
+        ("directory_tree", {"excludePatterns": ["{c,d}" * 9] * 20}),
+    ],
+)
+def test_a_search_by_many_patterns_ends_with_the_time_of_the_call(tmp_path, tool, arguments):
+    for number in range(100):
+        (tmp_path / f"{number}.txt").touch()
+    with Workspace(tmp_path) as workspace:
+        context = CallContext(0.05)
+        reply = workspace.toolset("filesystem").named(tool).call({"path": str(tmp_path), **arguments}, context=context)
+
+    assert reply.error.code == "timeout"
 
 
 def test_many_stars_take_little_time():

@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 from eyespan import Workspace
+from eyespan.readers import drawing
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10">{}</svg>\n'
 RECT = '<rect width="20" height="10" fill="#ff0000"/>'
@@ -21,6 +22,18 @@ def native(tmp_path, name, source):
 def image_of(reply):
     (block,) = [block for block in reply.content if block.type == "image"]
     return Image.open(io.BytesIO(block.data)).convert("RGBA")
+
+
+def test_a_drawing_that_takes_long_is_shown_as_text(tmp_path, monkeypatch):
+    """Its image is work that nobody asked for."""
+    monkeypatch.setattr(drawing, "DRAW_SECONDS", 0.2)
+    endless = "%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n{ 0 0 moveto 9 9 lineto stroke } loop\n"
+
+    reply = native(tmp_path, "a.eps", endless)
+
+    assert not reply.is_error
+    assert "lineto stroke } loop" in reply.text
+    assert "it was not drawn within 0.2 s" in reply.text
 
 
 class TestSvg:

@@ -38,7 +38,8 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
             spine.append(element.get("idref", ""))
         elif name in about and (text := " ".join((element.text or "").split())):
             about[name].append(text)
-    chapters = [items[name] for name in spine if name in items and items[name] in package]
+    # A book names each chapter once; one that repeats a chapter would be converted for as long as the job may run.
+    chapters = list(dict.fromkeys([items[name] for name in spine if name in items and items[name] in package]))
     if spine and not chapters:
         raise package.unreadable("all of its chapters are missing")
     if "META-INF/encryption.xml" in package and "META-INF/rights.xml" in package:

@@ -24,8 +24,11 @@ from eyespan.errors import Missing, Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import BinaryIO
+    from typing import IO, BinaryIO, Literal
 
+MAX_TIFF_FRAMES = 100_000
+"""More frames are not counted."""
+_MAX_OFFSET = 1 << 62
 MAX_PIXELS = 100_000_000
 """At 4 bytes each, the most that fits in the memory of a job."""
 MAX_GREY_PIXELS = 200_000_000
@@ -234,16 +237,51 @@ def _facts(image: Image.Image, kind: str) -> dict[str, Any]:
     facts: dict[str, Any] = {"format": kind, "width": width, "height": height}
     if _is_animated(image):
         facts["animated"] = True
-        facts["frames"] = image.n_frames  # type: ignore[attr-defined]  # only images of several frames have it
+        facts["frames"] = _frame_count(image)
     if exif := _exif_facts(image):
         facts["exif"] = exif
     return facts
 
 
+def _frame_count(image: Image.Image) -> int:
+    """Return the number of frames of an image; 1 if its format has no frames."""
+    file: IO[bytes] | None = getattr(image, "fp", None)
+    if image.format == "TIFF" and file is not None:
+        place = file.tell()
+        try:
+            return _tiff_directory_count(file)
+        finally:
+            file.seek(place)
+    return int(getattr(image, "n_frames", 1))
+
+
+def _tiff_directory_count(file: IO[bytes]) -> int:
+    """Return the number of directories of a TIFF, each of which is a frame.
+
+    Pillow parses all of them to count them, and takes more than ten seconds for some ten thousand.
+    """
+    file.seek(0)
+    header = file.read(16)
+    order: Literal["little", "big"] = "little" if header[:2] == b"II" else "big"
+    is_big = b"\x2b" in header[2:4]
+    width, entry_bytes, count_bytes = (8, 20, 8) if is_big else (4, 12, 2)
+    at = int.from_bytes(header[width : 2 * width], order)
+    found: set[int] = set()
+    while 0 < at < _MAX_OFFSET and at not in found and len(found) < MAX_TIFF_FRAMES:
+        file.seek(at)
+        count = file.read(count_bytes)
+        end = at + count_bytes + entry_bytes * int.from_bytes(count, order)
+        if len(count) < count_bytes or end > _MAX_OFFSET:
+            break
+        found.add(at)
+        file.seek(end)
+        at = int.from_bytes(file.read(width), order)
+    return max(1, len(found))
+
+
 def _seek(image: Image.Image, frame: int) -> bool:
     """Select a frame, counted from 1; return False if there is none."""
-    total = getattr(image, "n_frames", 1)
-    if not 1 <= frame <= total:
+    if not 1 <= frame <= _frame_count(image):
         return False
     image.seek(frame - 1)
     _check_pixels(image.size, MAX_PIXELS)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 MAX_ENTRIES = 300
 """The most fields, links or annotations of a page, and attachments of a file."""
+SIZES_SECONDS = 1.0
 MAX_BOOKMARKS = 2000
 MAX_DEPTH = 8
 MAX_CHARS = 2000
@@ -204,15 +206,19 @@ def label(document: pypdfium2.PdfDocument, index: int) -> str:
 
 
 def attachments(document: pypdfium2.PdfDocument) -> list[tuple[str, int]]:
-    """Return name and size in bytes of each attached file; the size is -1 if it is not known."""
+    """Return name and size in bytes of each attached file; the size is -1 if it is not known.
+
+    pdfium decompresses a file to find its size, so the sizes are left out after `SIZES_SECONDS`.
+    """
     found = []
+    end = time.monotonic() + SIZES_SECONDS
     for index in range(min(MAX_ENTRIES, max(0, pdfium.FPDFDoc_GetAttachmentCount(document.raw)))):
         attachment = pdfium.FPDFDoc_GetAttachment(document.raw, index)
         if not attachment:
             continue
         name = _wide(partial(pdfium.FPDFAttachment_GetName, attachment))
         size = ctypes.c_ulong()
-        is_known = pdfium.FPDFAttachment_GetFile(attachment, None, 0, size)
+        is_known = time.monotonic() < end and pdfium.FPDFAttachment_GetFile(attachment, None, 0, size)
         found.append((name or "unnamed", size.value if is_known else -1))
     return found
 

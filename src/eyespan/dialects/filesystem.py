@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from eyespan.context import CallContext
     from eyespan.dialects.base import Admit
-    from eyespan.dialects.globs import Glob
+    from eyespan.dialects.globs import Glob, GlobLimits
     from eyespan.engine import Engine
     from eyespan.errors import ReadError
     from eyespan.guard.listing import Entry
@@ -393,7 +393,8 @@ class DirectoryTree(_FilesystemTool):
     def answer(self, args: FilesystemArgs, engine: Engine, context: CallContext) -> Reply:
         import json
 
-        excludes = [glob for pattern in args.excludes for glob in _tree_globs(pattern)]
+        limits = _glob_limits(context)
+        excludes = [glob for pattern in args.excludes for glob in _tree_globs(pattern, limits)]
         top: list[dict[str, Any]] = []
         directories = {"": top}
         walk = _Walk(engine, context, lambda path: any(glob.matches(path) for glob in excludes))
@@ -424,8 +425,9 @@ class SearchFiles(_FilesystemTool):
     required = ("path", "pattern")
 
     def answer(self, args: FilesystemArgs, engine: Engine, context: CallContext) -> Reply:
-        wanted = _glob(args.pattern)
-        excludes = [_glob(pattern) for pattern in args.excludes]
+        limits = _glob_limits(context)
+        wanted = _glob(args.pattern, limits)
+        excludes = [_glob(pattern, limits) for pattern in args.excludes]
         path = _expanded(args.path, engine)
         base = _canonical(path, engine, context)
         walk = _Walk(engine, context, lambda name: any(glob.matches(name) for glob in excludes))
@@ -588,20 +590,26 @@ def _roots(engine: Engine) -> list[str]:
     return list(map(written_path, found))
 
 
-def _glob(pattern: str) -> Glob:
+def _glob_limits(context: CallContext) -> GlobLimits:
+    from eyespan.dialects.globs import GlobLimits
+
+    return GlobLimits(context.check)
+
+
+def _glob(pattern: str, limits: GlobLimits) -> Glob:
     from eyespan.dialects.globs import Glob
 
     try:
-        return Glob(pattern)
+        return Glob(pattern, limits)
     except ValueError as error:
         raise _invalid(str(error)) from None
 
 
-def _tree_globs(pattern: str) -> list[Glob]:
+def _tree_globs(pattern: str, limits: GlobLimits) -> list[Glob]:
     """Return the globs of one exclusion: a pattern without `*` also matches names at any depth."""
     if "*" in pattern:
-        return [_glob(pattern)]
-    return [_glob(pattern), _glob(f"**/{pattern}"), _glob(f"**/{pattern}/**")]
+        return [_glob(pattern, limits)]
+    return [_glob(spelling, limits) for spelling in (pattern, f"**/{pattern}", f"**/{pattern}/**")]
 
 
 def _size(size_bytes: int) -> str:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from eyespan.context import CallContext
     from eyespan.dialects.base import Admit
-    from eyespan.dialects.globs import Glob
+    from eyespan.dialects.globs import Glob, GlobLimits
     from eyespan.engine import Engine
     from eyespan.errors import ReadError
     from eyespan.guard.listing import Entry
@@ -300,12 +300,15 @@ class ReadManyFiles(_GeminiTool):
 
     def _found(self, args: GeminiArgs, engine: Engine, context: CallContext) -> list[str]:
         """Return the absolute paths of the files that are wanted, sorted. Raises: BadArguments, ReadError."""
+        from eyespan.dialects.globs import GlobLimits
+
         found: set[str] = set()
         for root in engine.guard.roots:
+            limits = GlobLimits(context.check)
             lead = f"{root.path}/"
-            excluded = [_glob(_without_dots(one.removeprefix(lead))) for one in args.exclude]
+            excluded = [_glob(_without_dots(one.removeprefix(lead)), limits) for one in args.exclude]
             patterns = [one.removeprefix(lead) for one in args.include]
-            wanted = [(_glob(one), os.path.normpath(one).lower()) for one in patterns]
+            wanted = [(_glob(one, limits), os.path.normpath(one).lower()) for one in patterns]
             files = _Files(root.path, engine, context, uses_defaults=args.uses_defaults)
             for relative, those in files.below(patterns):
                 name = valid_text(relative).lower()
@@ -500,11 +503,11 @@ def _globs(fields: dict[str, Any], name: str) -> tuple[str, ...]:
     return tuple([one.replace("\\", "/") for one in value])
 
 
-def _glob(pattern: str) -> Glob:
+def _glob(pattern: str, limits: GlobLimits) -> Glob:
     from eyespan.dialects.globs import Glob
 
     try:
-        return Glob(pattern.lower().removeprefix("./"), has_negation=False)
+        return Glob(pattern.lower().removeprefix("./"), limits, has_negation=False)
     except ValueError as error:
         raise _bad(str(error)) from None
 

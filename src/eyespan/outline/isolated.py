@@ -27,8 +27,8 @@ _loaded: set[str] = set()
 """The tasks whose decoders this process has had loaded."""
 
 
-class _Deadline(CallContext):
-    """The caller's context with a deadline of its own, after which the job is killed."""
+class PartDeadline(CallContext):
+    """The caller's context with a deadline of its own, for a part of the work that may be left out."""
 
     def __init__(self, outer: CallContext | None, seconds: float) -> None:
         super().__init__(seconds)
@@ -59,7 +59,7 @@ def outline_in_worker(
     if is_courtesy and tasks[0] not in _loaded:
         # Loading a grammar takes longer than most outlines, and only once.
         try:
-            decode(tasks[0], b"", {"language": language}, _Deadline(context, LOAD_SECONDS))
+            decode(tasks[0], b"", {"language": language}, PartDeadline(context, LOAD_SECONDS))
         except (Cancelled, SystemFailure):
             raise
         except ReadError:
@@ -67,7 +67,7 @@ def outline_in_worker(
         if context is not None:
             context.check()
         _loaded.add(tasks[0])
-    deadline = _Deadline(context, deadline_seconds)
+    deadline = PartDeadline(context, deadline_seconds)
     hint = ""
     failure: ReadError | None = None
     for task in tasks:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from eyespan.errors import TimedOut, Unreadable
 from eyespan.kinds import drawing_type
 from eyespan.model import NotePart
+from eyespan.outline.isolated import PartDeadline
 from eyespan.readers.image import MAX_BYTES, MAX_SIDE_PX, SHOWN_PX, image_part
 
 TYPE_CHECKING = False
@@ -11,6 +13,9 @@ if TYPE_CHECKING:
     from eyespan.context import CallContext
     from eyespan.model import Document, Selection
     from eyespan.opened import Opened
+
+DRAW_SECONDS = 5.0
+"""The time for the image. The text of the drawing is shown without it, so it must not take that of the whole call."""
 
 
 def read(opened: Opened, selection: Selection, context: CallContext) -> Document:
@@ -26,7 +31,11 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
         "max_bytes": MAX_BYTES,
         "crop": None,
     }
-    facts, blobs = opened.decode(params, context)
+    try:
+        facts, blobs = opened.decode(params, PartDeadline(context, DRAW_SECONDS))
+    except TimedOut:
+        context.check()
+        raise Unreadable(source.asked, kind="drawing", reason=f"it was not drawn within {DRAW_SECONDS:g} s") from None
     image = image_part(blobs, facts.get("media_type"), source.asked, "drawing")
     note = f"drawn from {facts['width']} x {facts['height']}"
     if facts.get("format") == "EPS":

@@ -15,7 +15,7 @@ from eyespan.search import first_true
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from eyespan.dialects.native.gutter import Style
     from eyespan.dialects.native.items import View
@@ -277,9 +277,9 @@ def _notes(frame: Frame, loaded: Loaded, rows: Sequence[Row] | Run, held_hash: s
     elif extra.get("bom"):
         notes.append("byte order mark")
     if not isinstance(rows, Run) or rows.has_crlf:
-        ended = [row for row in rows if row.has_newline]
-        with_cr = [row.number for row in ended if row.has_cr]
-        notes.append(text_facts.describe_line_ends(with_cr, [row.number for row in ended if not row.has_cr]))
+        ends = _line_ends(rows)
+        with_cr = [number for number, has_cr in ends if has_cr]
+        notes.append(text_facts.describe_line_ends(with_cr, [number for number, has_cr in ends if not has_cr]))
     if lacks_newline(rows):
         notes.append("no newline at the end")
     # Nearly every text has neither, which a look at the whole text shows.
@@ -290,8 +290,7 @@ def _notes(frame: Frame, loaded: Loaded, rows: Sequence[Row] | Run, held_hash: s
     if text_facts.may_mix_indentation(text):
         notes.append(text_facts.describe_indentation([(row.number, row.text) for row in rows if row.column == 1]))
     if text_facts.may_hide(text):
-        hidden = text_facts.hidden([(row.number, row.column, row.text) for row in rows])
-        notes.append(text_facts.describe_hidden(hidden))
+        notes.append(text_facts.describe_hidden(text_facts.hidden(_numbered_texts(rows))))
     if extra.get("replaced"):
         lost = [row.number for row in rows if "\ufffd" in row.text]
         if lost:
@@ -303,6 +302,26 @@ def _notes(frame: Frame, loaded: Loaded, rows: Sequence[Row] | Run, held_hash: s
     notes += _changes(frame, rows, held_hash)
     shown = [note for note in notes if note]
     return "; ".join(shown)
+
+
+def _line_ends(rows: Sequence[Row] | Run) -> list[tuple[int, bool]]:
+    """Return the number of each line that a line feed ends, with True if a carriage return precedes that."""
+    if not isinstance(rows, Run):
+        return [(row.number, row.has_cr) for row in rows if row.has_newline]
+    ends = list(enumerate(rows.has_cr, rows.first))
+    return ends if rows.has_newline else ends[:-1]
+
+
+def _numbered_texts(rows: Sequence[Row] | Run) -> Iterator[tuple[int, int, str]]:
+    """Yield number, first column and text of each row."""
+    if not isinstance(rows, Run):
+        for row in rows:
+            yield row.number, row.column, row.text
+        return
+    column = rows.column
+    for number, text in enumerate(rows.texts, rows.first):
+        yield number, column, text
+        column = 1
 
 
 # --- what the caller holds -------------------------------------------------------------------------------------------
