@@ -635,3 +635,53 @@ def test_the_answers_to_a_batch_have_a_limit_together(tree, monkeypatch):
     assert ["result" in answer for answer in answers] == [True] * 3 + [False] * 3
     assert "send this request again" in answers[-1]["error"]["message"]
     assert server._running == {}
+
+
+def test_messages_that_wait_have_a_limit_together(tree, monkeypatch):
+    monkeypatch.setattr(stdio, "MAX_HELD_BYTES", 50_000)
+    server = stdio.StdioServer(Service(Workspace(tree), ("claude",)), -1, -1)
+    server._session.version = "2025-06-18"
+    written = []
+    server._stream.write = lambda pieces: written.append(json.loads(b"".join(pieces))) or True
+    lines = [
+        json.dumps({"jsonrpc": "2.0", **read_call(number, tree / "hello.txt"), "x": "x" * size_bytes}).encode()
+        for number, size_bytes in enumerate((100_000, 10, 30_000, 30_000))
+    ]
+
+    def jobs():
+        server._blocked = 1  # no call is answered in one step
+        found = []
+        while lines:
+            server._stream._lines = [lines.pop(0)]
+            server._ended = False
+            server._stream._read_block = lambda: b""
+            found.append(server._next_job())
+        return found
+
+    first, *others = jobs()
+
+    assert first is not None, "the only message may have any size"
+    assert others == [None] * 3
+    assert [answer["error"]["message"] for answer in written] == ["too many calls are waiting; try again later"] * 3
+    assert server._held_bytes == first.size_bytes
+    assert set(server._running) == {0}
+
+
+def test_a_message_of_many_values_is_refused_and_its_memory_is_free_after_a_call(tree):
+    many = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":[' + b"[]," * 60_000 + b"[]]}}\n"
+    in_end, in_start = os.pipe()
+    out_end, out_start = os.pipe()
+    server = stdio.StdioServer(Service(Workspace(tree), ("claude",)), in_end, out_start)
+    monitor = threading.Thread(target=server.run)
+    monitor.start()
+    with os.fdopen(in_start, "wb") as requests:
+        requests.write(as_lines(START) + many + as_lines(read_call(2, tree / "src")))
+    monitor.join()
+    os.close(out_start)
+    os.close(in_end)
+    with os.fdopen(out_end, "rb") as answers:
+        found = [json.loads(line) for line in answers]
+
+    assert found[1]["error"]["message"] == "Parse error: more than 50000 values"
+    assert found[2]["result"]["isError"]
+    assert server._held_bytes == 0

@@ -20,6 +20,12 @@ BIG_CHARS = 4096 if _native.quote is None else 256
 WHOLE_BYTES = 64 << 10
 """A shorter value is one piece: to copy its strings once more takes less time than to write them separately."""
 _BLANKS = " \t\r\n"
+MAX_VALUES = 50_000
+"""The values of one message. A call of the native dialect names at most 10,000 files."""
+VALUE_BYTES = 160
+"""The memory of one value at most, without its text: a key with a short string, or half an object with one key."""
+WIDE_BYTES = 4
+"""The memory of one character, in a text with a character that needs so much."""
 
 
 class Malformed(ValueError):
@@ -59,8 +65,13 @@ def _json_functions() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[
 _scan, _quote = _json_functions()
 
 
-def loads(data: bytes) -> Any:
-    """Return the value of one line of UTF-8. Raises: Malformed."""
+def loads(data: bytes | bytearray, values: int = 0) -> Any:
+    """Return the value of one line of UTF-8. Raises: Malformed.
+
+    `values` is the result of `count_values`, if it is known. The limit is for texts of others.
+    """
+    if (values or count_values(data)) > MAX_VALUES:
+        raise Malformed(f"more than {MAX_VALUES} values")
     try:
         text = data.decode("utf-8").strip(_BLANKS)
         value, end = _scan(text, 0)
@@ -80,6 +91,34 @@ def loads(data: bytes) -> Any:
     if end != len(text):
         raise Malformed(f"extra data after the JSON value, at character {end}")
     return value
+
+
+def count_values(data: bytes | bytearray, max_values: int = MAX_VALUES) -> int:
+    """Return the number of values in a JSON text, or more; for a text with more than `max_values`, a larger number."""
+    found = _count_signs(data, 0, len(data))
+    if found <= max_values:
+        return found
+    data = data.replace(b"\\\\", b"").replace(b'\\"', b"")  # every quote is then the start or the end of a string
+    found, at = 1, 0
+    for _ in range(2 * max_values):  # a value has at most two strings: its key and itself
+        start = data.find(b'"', at)
+        found += _count_signs(data, at, start if start >= 0 else len(data)) - 1
+        at = data.find(b'"', start + 1) + 1
+        if start < 0 or not at:
+            return found
+        if found > max_values:
+            break
+    return max_values + 1
+
+
+def _count_signs(data: bytes | bytearray, start: int, end: int) -> int:
+    return 1 + data.count(b",", start, end) + data.count(b"[", start, end) + data.count(b"{", start, end)
+
+
+def memory_of(data: bytes | bytearray, values: int) -> int:
+    """Return the memory that this number of values takes at most, with their text."""
+    is_narrow = data.isascii() and b"\\u" not in data
+    return values * VALUE_BYTES + len(data) * (1 if is_narrow else WIDE_BYTES)
 
 
 def dumps(value: Any) -> list[bytes]:

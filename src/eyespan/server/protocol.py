@@ -25,6 +25,11 @@ MODERN_VERSIONS = ("2026-07-28",)
 BATCH_VERSION = "2025-03-26"
 """The only revision with batches."""
 
+MAX_ID_CHARS = 1024
+"""The longest id of a request and token of its progress. Every answer and notification repeats it."""
+MAX_ERROR_CHARS = 4096
+"""The longest text in an error."""
+
 _PREFIX = "io.modelcontextprotocol/"
 VERSION_KEY, CAPABILITIES_KEY = f"{_PREFIX}protocolVersion", f"{_PREFIX}clientCapabilities"
 CLIENT_KEY, SERVER_KEY = f"{_PREFIX}clientInfo", f"{_PREFIX}serverInfo"
@@ -66,10 +71,17 @@ class RpcError(Exception):
         self.data = data
 
     def as_json(self) -> dict[str, Any]:
-        error: dict[str, Any] = {"code": self.code, "message": valid_text(self.message)}
+        """Return the error as a JSON value. Texts of a request that it repeats are shortened."""
+        error: dict[str, Any] = {"code": self.code, "message": _shortened(valid_text(self.message))}
         if self.data is not None:
-            error["data"] = valid_tree(self.data)
+            error["data"] = _shortened(valid_tree(self.data))
         return error
+
+
+def _shortened(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= MAX_ERROR_CHARS else f"{value[:MAX_ERROR_CHARS]}..."
+    return {key: _shortened(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def server_info() -> dict[str, Any]:
@@ -113,5 +125,5 @@ def progress_token(params: Mapping[str, Any]) -> str | int | None:
 
 
 def is_request_id(value: Any) -> bool:
-    """Return True for a whole number and for a string that can be written as UTF-8."""
-    return type(value) is int or (isinstance(value, str) and valid_text(value) == value)
+    """Return True for a whole number and for a short string that can be written as UTF-8."""
+    return type(value) is int or (isinstance(value, str) and len(value) <= MAX_ID_CHARS and valid_text(value) == value)

@@ -34,6 +34,8 @@ MAX_THREADS = 9
 """One that reads messages and eight that read files."""
 MAX_WAITING = 256
 """Calls that wait for one of the threads; further calls are refused."""
+MAX_HELD_BYTES = 24 << 20
+"""The memory of all messages that wait or are answered; a message that needs more must be the only one."""
 MAX_BATCH_BYTES = 16 << 20
 """The size of all answers to a batch after which its other requests are refused."""
 MAX_UNSENT_BYTES = 64 << 10
@@ -90,11 +92,13 @@ class Request:
 class Job:
     """The requests of one message: one request, or those of a batch."""
 
-    __slots__ = ("is_batch", "requests")
+    __slots__ = ("is_batch", "requests", "size_bytes")
 
-    def __init__(self, requests: list[Request], is_batch: bool) -> None:
+    def __init__(self, requests: list[Request], is_batch: bool, size_bytes: int) -> None:
         self.requests = requests
         self.is_batch = is_batch
+        self.size_bytes = size_bytes
+        """The memory of the message."""
 
     def release(self) -> None:
         """Return the memory of the answers: they were sent, or there are none."""
@@ -122,6 +126,8 @@ class StdioServer:
         self._counting = allocate_lock()
         self._threads = 1
         self._busy = 0
+        self._held_bytes = 0
+        """The memory of the messages of all jobs."""
         self._blocked = 0
         """Calls that wait for a file system, each in a thread that does not count towards MAX_THREADS."""
         self._narrow = narrow
@@ -167,6 +173,7 @@ class StdioServer:
             while job is not None:
                 self._run_safely(job, self._run_job)
                 with self._counting:
+                    self._held_bytes -= job.size_bytes
                     if self._waiting:
                         job = self._waiting.pop(0)
                     else:
@@ -193,17 +200,20 @@ class StdioServer:
             if job is None:
                 continue
             with self._counting:
-                if self._busy < MAX_THREADS - 1:
-                    return job
                 is_full = len(self._waiting) >= MAX_WAITING
+                if self._held_bytes and self._held_bytes + job.size_bytes > MAX_HELD_BYTES:
+                    is_full = True
                 if not is_full:
+                    self._held_bytes += job.size_bytes
+                    if self._busy < MAX_THREADS - 1:
+                        return job
                     self._waiting.append(job)
             if is_full:
                 self._refuse(job)
         return None
 
     def _refuse(self, job: Job) -> None:
-        busy = RpcError(protocol.BUSY, f"{MAX_WAITING} calls are already waiting; try again later")
+        busy = RpcError(protocol.BUSY, "too many calls are waiting; try again later")
         for request in job.requests:
             self._running.pop(request.request_id, None)
         self._send_answers([error_answer(request.request_id, busy) for request in job.requests], job.is_batch)
@@ -219,6 +229,7 @@ class StdioServer:
                 request.context.is_held = True
                 request.context.may_block = True
             with self._counting:
+                self._held_bytes += job.size_bytes  # the thread that returns from here counts it as free
                 self._blocked += 1
             try:
                 start_new_thread(self._run_blocked, (job,))
@@ -228,6 +239,7 @@ class StdioServer:
     def _run_blocked(self, job: Job) -> None:
         self._run_safely(job, self._answer_job)
         with self._counting:
+            self._held_bytes -= job.size_bytes
             self._blocked -= 1
 
     def _run_safely(self, job: Job, run: Callable[[Job], None]) -> None:
@@ -255,19 +267,22 @@ class StdioServer:
 
     def _receive(self, line: bytes) -> Job | None:
         """Answer a message, or return the job that will."""
+        values = json_lines.count_values(line)
         try:
-            message = json_lines.loads(line)
+            message = json_lines.loads(line, values)
         except json_lines.Malformed as error:
             self._send(error_answer(None, RpcError(protocol.PARSE_ERROR, f"Parse error: {error}")))
             return None
         if isinstance(message, list):
-            return self._receive_batch(message)
+            return self._receive_batch(message, json_lines.memory_of(line, values))
         if not self._busy and not self._blocked and self._answer_small(message):
             return None
         answer, request = self._dispatch(message)
         if answer is not None:
             self._send(answer)
-        return None if request is None else Job([request], is_batch=False)
+        if request is None:
+            return None
+        return Job([request], is_batch=False, size_bytes=json_lines.memory_of(line, values))
 
     def _answer_small(self, message: Any) -> bool:
         """Answer a call for a small text. Returns False for any other message; the ordinary steps then start over."""
@@ -293,7 +308,7 @@ class StdioServer:
         if not self._stream.write(pieces):
             self._cancel_all()
 
-    def _receive_batch(self, values: list[Any]) -> Job | None:
+    def _receive_batch(self, values: list[Any], size_bytes: int) -> Job | None:
         if self._session.version != protocol.BATCH_VERSION or not values:
             text = "an empty batch" if not values else "batches are not part of this revision"
             self._send(error_answer(None, RpcError(protocol.INVALID_REQUEST, f"Invalid request: {text}")))
@@ -308,7 +323,7 @@ class StdioServer:
                 requests.append(request)
         if answers:
             self._send_answers(answers, is_batch=True)
-        return Job(requests, is_batch=True) if requests else None
+        return Job(requests, is_batch=True, size_bytes=size_bytes) if requests else None
 
     def _dispatch(self, value: Any) -> tuple[dict[str, Any] | None, Request | None]:
         """Return the answer to a message, or the request that reads files; neither for a notification."""

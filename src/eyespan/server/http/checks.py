@@ -10,6 +10,7 @@ In their order, with the status of a rejected request:
     415  a body that is not application/json
     429  more calls per minute than the caller's rate
     413  a body of more than 1 MB
+    503  the requests of all clients take too much memory
 
 Host, Origin and path are compared as a whole, as they were sent, so `127.0.0.1:1@evil` and `/%6dcp` match nothing.
 There are no CORS headers, so no web page can read an answer.
@@ -130,7 +131,7 @@ def check_head(head: Head, rules: Rules) -> Route:
 def check_framing(head: Head) -> None:
     """Reject a request that a proxy may have understood in another way. Raises: Rejected."""
     if head.header_bytes > MAX_HEADER_BYTES:
-        raise Rejected(431, "headers", f"{head.header_bytes} bytes of headers; at most {MAX_HEADER_BYTES} are accepted")
+        raise too_many_headers(head.header_bytes)
     if head.version not in ("1.0", "1.1"):
         raise Rejected(400, "headers", f"HTTP version {_shown(head.version)}; 1.0 and 1.1 are accepted")
     lengths = head.headers.get(b"content-length", ())
@@ -222,6 +223,11 @@ def check_length(headers: Headers) -> None:
     values = headers.get(b"content-length", ())
     if values and (not values[0].isdigit() or len(values[0]) > 12 or int(values[0]) > MAX_BODY_BYTES):
         raise too_long()
+
+
+def too_many_headers(size_bytes: int) -> Rejected:
+    """Return the rejection of headers that are too long."""
+    return Rejected(431, "headers", f"{size_bytes} bytes of headers; at most {MAX_HEADER_BYTES} are accepted")
 
 
 def too_long() -> Rejected:

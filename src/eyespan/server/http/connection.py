@@ -18,6 +18,7 @@ from eyespan.server.auth import OAuthIssuer
 from eyespan.server.http import cancellation, checks, connections, exchange
 from eyespan.server.http.calls import Call
 from eyespan.server.http.checks import Head, Rejected
+from eyespan.server.http.inbox import Held
 from eyespan.server.progress import throttle
 from eyespan.server.protocol import RpcError
 
@@ -47,22 +48,41 @@ STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".enc
 _OVERLOADED = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
+KNOWN_HEADERS = frozenset(
+    (
+        *(b"accept", b"authorization", b"connection", b"content-encoding", b"content-length", b"content-type"),
+        *(b"expect", b"host", b"http2-settings", b"mcp-method", b"mcp-name", b"mcp-protocol-version"),
+        *(b"mcp-session-id", b"origin", b"traceparent", b"transfer-encoding", b"upgrade"),
+    )
+)
+"""The headers that a check or an answer depends on. Others are not stored: thousands of them fit into 16 KB."""
+MAX_HEADER_VALUES = 8
+"""The values of one header that are stored. A header that may appear once is refused with the second."""
+MAX_RECEIVED = 32
+"""Requests of one connection that wait for the answer to an earlier one."""
+
+
+def _no_memory() -> Rejected:
+    return Rejected(503, "memory", "the requests of all clients take too much memory", retry_after=1)
+
+
 class Incoming:
     """One request while it is received."""
 
     __slots__ = (
-        "body", "body_bytes", "caller", "has_headers", "header_bytes", "headers", "is_complete", "keeps_alive",
-        "method", "raw_bytes", "rejection", "route", "target", "trailer_bytes", "unverified", "version",
+        "body", "caller", "has_headers", "header_bytes", "headers", "held", "is_complete", "keeps_alive", "method",
+        "raw_bytes", "rejection", "route", "target", "trailer_bytes", "unverified", "version",
     )  # fmt: skip
 
-    def __init__(self) -> None:
+    def __init__(self, held: Held) -> None:
         self.target = b""
         self.method = b""
         self.version = "1.1"
         self.headers: dict[bytes, list[bytes]] = {}
         self.header_bytes = 0
-        self.body: list[bytes] = []
-        self.body_bytes = 0
+        self.body = bytearray()
+        self.held = held
+        """The memory that the request takes of all that requests may take."""
         self.trailer_bytes = 0
         self.raw_bytes = 0
         """Bytes that arrived after the first ones of the request."""
@@ -90,9 +110,9 @@ class Connection(asyncio.BufferedProtocol):
     """The protocol of one connection. `server` has what all connections share."""
 
     __slots__ = (
-        "_answering", "_cannot_write", "_context", "_dropped_bytes", "_has_answered", "_has_events", "_has_token",
-        "_incoming", "_is_deaf", "_is_upgrade", "_parser", "_ping", "_received", "_sending", "_server", "_transport",
-        "address", "is_refused", "phase", "since",
+        "_answering", "_cannot_write", "_context", "_dropped_bytes", "_has_answered", "_has_answered_now",
+        "_has_events", "_has_token", "_incoming", "_is_deaf", "_is_taking_memory", "_is_upgrade", "_parser", "_ping",
+        "_received", "_sending", "_server", "_transport", "address", "is_refused", "phase", "since",
     )  # fmt: skip
 
     def __init__(self, server: HttpServer) -> None:
@@ -117,6 +137,9 @@ class Connection(asyncio.BufferedProtocol):
         self._cannot_write = False
         self._ping: asyncio.TimerHandle | None = None
         self._has_answered = False
+        self._has_answered_now = False
+        """One of the requests that arrived together is answered, or its answer is made."""
+        self._is_taking_memory = False
         self._has_token = False
         self.is_refused = False
         self.address = "local"
@@ -142,7 +165,16 @@ class Connection(asyncio.BufferedProtocol):
             self._context.cancelled = True
         self._release_sent()
         self._stop_ping()
+        self._release_requests()
         self._server.forget(self)
+
+    def _release_requests(self) -> None:
+        """Return the memory of requests; a running call returns that of its own when it ends."""
+        running = self._answering if self._context is not None else None
+        for incoming in (self._incoming, self._answering, *self._received):
+            if incoming is not None and incoming is not running:
+                incoming.body.clear()
+                incoming.held.release()
 
     def get_buffer(self, sizehint: int) -> memoryview:
         # One buffer for all connections: it is empty again when `buffer_updated` returns. Without it asyncio allocates
@@ -160,10 +192,14 @@ class Connection(asyncio.BufferedProtocol):
                 self._transport.abort()
             return
         before = self._incoming
+        self._has_answered_now = False
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
             self._continue_without_upgrade(bytes(data[upgrade.args[0] :]))
+            return
+        except httptools.HttpParserCallbackError as error:
+            self._break_off(error.__context__ or error)
             return
         except httptools.HttpParserError as error:
             self._fail(Rejected(400, "headers", f"not a valid HTTP request: {error}"))
@@ -191,7 +227,7 @@ class Connection(asyncio.BufferedProtocol):
     # --- the parser ------------------------------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        self._incoming = Incoming()
+        self._incoming = Incoming(Held(self._server.inbox))
         if self.phase == "idle":
             self._enter("headers")
 
@@ -209,7 +245,11 @@ class Connection(asyncio.BufferedProtocol):
                 self._fail(Rejected(431, "headers", f"more than {checks.MAX_HEADER_BYTES} bytes of trailers"))
             return
         incoming.header_bytes += len(name) + len(value) + 4
-        incoming.headers.setdefault(name.lower(), []).append(value)
+        name = name.lower()
+        if name in KNOWN_HEADERS:
+            values = incoming.headers.setdefault(name, [])
+            if len(values) < MAX_HEADER_VALUES:
+                values.append(value)
 
     def on_headers_complete(self) -> None:
         incoming = self._incoming
@@ -229,12 +269,13 @@ class Connection(asyncio.BufferedProtocol):
         incoming = self._incoming
         if incoming is None or self._is_deaf:
             return
-        incoming.body_bytes += len(part)
-        if incoming.body_bytes > checks.MAX_BODY_BYTES:
-            incoming.body.clear()
+        size_bytes = len(incoming.body) + len(part)
+        if size_bytes > checks.MAX_BODY_BYTES:
             self._fail(checks.too_long())
-            return
-        incoming.body.append(part)
+        elif not self._hold(incoming, size_bytes):
+            self._fail(_no_memory())
+        else:
+            incoming.body += part
 
     def on_message_complete(self) -> None:
         incoming = self._incoming
@@ -259,6 +300,10 @@ class Connection(asyncio.BufferedProtocol):
             self._fail(Rejected(400, "headers", "CONNECT is not supported"))
             return
         lines = [b"%s %s HTTP/%s" % (method, incoming.target, version.encode())]
+        if incoming.header_bytes > checks.MAX_HEADER_BYTES:
+            self._incoming = incoming
+            self._fail(checks.too_many_headers(incoming.header_bytes))
+            return
         for name, values in incoming.headers.items():
             if name == b"connection":
                 options = [each.strip() for value in values for each in value.split(b",")]
@@ -280,7 +325,7 @@ class Connection(asyncio.BufferedProtocol):
                 token = None if server.authenticator is None else checks.bearer_token(head.headers)
                 if token is not None and isinstance(server.authenticator, OAuthIssuer):
                     incoming.unverified = token
-                    if self._answering is None:
+                    if self._answering is None and not self._received:
                         self._verify(incoming)
                     return
                 self._check_caller(incoming, head, server.caller_of(token))
@@ -333,7 +378,7 @@ class Connection(asyncio.BufferedProtocol):
             checks.check_length(head.headers)
 
     def _expect_body(self, incoming: Incoming) -> None:
-        if self._answering is None and self._incoming is incoming:
+        if self._answering is None and not self._received and self._incoming is incoming:
             self._enter("body")
             if any(value.lower() == b"100-continue" for value in incoming.headers.get(b"expect", ())):
                 self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -344,17 +389,28 @@ class Connection(asyncio.BufferedProtocol):
         self._incoming = None
         incoming.rejection = rejection
         incoming.is_complete = True
+        incoming.body.clear()
+        incoming.held.release()
         self._accept(incoming)
 
     # --- requests --------------------------------------------------------------------------------------------------
 
     def _accept(self, incoming: Incoming) -> None:
         """Answer a request, after those that arrived before it."""
-        if self._answering is not None:
-            self._received.append(incoming)
-            self._transport.pause_reading()
+        if self._answering is None and not self._received and not self._has_answered_now:
+            self._has_answered_now = True
+            self._answer(incoming)
             return
-        self._answer(incoming)
+        # At most one answer each time that bytes arrive: a client that sends many requests at once would keep the
+        # event loop from all others.
+        if len(self._received) >= MAX_RECEIVED and incoming.rejection is None:
+            self._fail(Rejected(429, "rate", f"more than {MAX_RECEIVED} requests of a connection wait", retry_after=1))
+            return
+        if not self._received and self._answering is None:
+            self._enter("answering")
+            self._server.loop.call_soon(self._answer_next)
+        self._received.append(incoming)
+        self._transport.pause_reading()
 
     def _answer(self, incoming: Incoming) -> None:
         if incoming.unverified is not None:
@@ -382,13 +438,19 @@ class Connection(asyncio.BufferedProtocol):
     def _answer_message(self, incoming: Incoming) -> None:
         server = self._server
         assert incoming.caller is not None
+        values = json_lines.count_values(incoming.body)
+        message_bytes = json_lines.memory_of(incoming.body, values)
+        if values <= json_lines.MAX_VALUES and not self._hold(incoming, len(incoming.body) + message_bytes):
+            self._reject_now(incoming, _no_memory())
+            return
         try:
-            received = exchange.receive(b"".join(incoming.body), incoming.headers)
+            received = exchange.receive(incoming.body, incoming.headers, values)
         except exchange.NotAccepted as refused:
             server.metrics.count_rejected("message")
             self._send(refused.status, _JSON, json_lines.dumps(refused.answer))
             return
         incoming.body.clear()
+        incoming.held.set(message_bytes)
         message = received.message
         if server.options.otel and b"traceparent" in incoming.headers and isinstance(message.params, dict):
             meta = message.params.setdefault("_meta", {})
@@ -408,7 +470,11 @@ class Connection(asyncio.BufferedProtocol):
             headers = _JSON
             if message.method == "initialize" and "result" in answer:
                 headers += b"mcp-session-id: %s\r\n" % cancellation.new_session()
-            self._send(exchange.status_of(answer, is_modern), headers, json_lines.dumps(answer))
+            pieces = json_lines.dumps(answer)
+            if not self._hold(incoming, sum([len(piece) for piece in pieces])):
+                self._reject_now(incoming, _no_memory())
+                return
+            self._send(exchange.status_of(answer, is_modern), headers, pieces)
             return
         on_progress = self._on_progress(message.params) if received.accepts_events else None
         context = CallContext(server.options.timeout_seconds, on_progress, may_block=False)
@@ -419,6 +485,7 @@ class Connection(asyncio.BufferedProtocol):
         incoming.headers = {}  # they take more memory than all the rest of a call that waits
 
         def done(answer: dict[str, Any], pieces: list[bytes]) -> bool:
+            incoming.held.release()
             if key is not None:
                 server.cancellations.remove(key, context)
             if context.cancelled and received.accepts_events:
@@ -436,16 +503,23 @@ class Connection(asyncio.BufferedProtocol):
         assert server.services.ring is not None
         assert incoming.caller is not None
         headers = server.page.headers + _JSON
+        values = json_lines.count_values(incoming.body)
+        message_bytes = json_lines.memory_of(incoming.body, values)
+        if values <= json_lines.MAX_VALUES and not self._hold(incoming, len(incoming.body) + message_bytes):
+            self._reject_now(incoming, _no_memory())
+            return
         try:
-            message = view.message_of(incoming.target, b"".join(incoming.body))
+            message = view.message_of(incoming.target, incoming.body, values)
         except RpcError as error:
             self._send(400, headers, view.body_of(messages.error_answer(0, error)))
             return
+        incoming.body.clear()
         session = view.ViewSession(server.services.of(incoming.caller), incoming.caller.name, server.services.ring)
         context = CallContext(server.options.timeout_seconds, may_block=False)
         self._context = context
 
         def done(answer: dict[str, Any], pieces: list[bytes]) -> bool:
+            incoming.held.release()
             if self._context is context and not self._transport.is_closing():
                 self._context = None
                 self._send(view.status_of(answer), headers, pieces)
@@ -588,6 +662,8 @@ class Connection(asyncio.BufferedProtocol):
             return
         incoming, self._answering = self._answering, None
         self._has_answered = True
+        if incoming is not None:
+            incoming.held.release()
         if incoming is not None and not incoming.keeps_alive:
             self._close(has_unread=self._is_deaf)
         elif self._received:
@@ -606,7 +682,15 @@ class Connection(asyncio.BufferedProtocol):
         incoming = self._received.pop(0)
         if not self._received:
             self._transport.resume_reading()
-        self._answer(incoming)
+        try:
+            self._answer(incoming)
+        except Exception as error:
+            self._break_off(error)
+
+    def _break_off(self, error: BaseException) -> None:
+        """Close the connection after an error of the server itself, such as no memory: its request has no answer."""
+        messages.log(error)
+        self._transport.abort()
 
     # --- refusals and the end --------------------------------------------------------------------------------------
 
@@ -614,7 +698,14 @@ class Connection(asyncio.BufferedProtocol):
         """Reject bytes that are no request, unless an answer to an earlier request is on its way."""
         if self._is_deaf:
             return
-        self._reject_later(self._incoming or Incoming(), rejection)
+        self._reject_later(self._incoming or Incoming(Held(self._server.inbox)), rejection)
+
+    def _reject_now(self, incoming: Incoming, rejection: Rejected) -> None:
+        """Reject the request that is to be answered."""
+        incoming.rejection = rejection
+        incoming.body.clear()
+        incoming.held.release()
+        self._reject(rejection)
 
     def _reject(self, rejection: Rejected) -> None:
         self._is_deaf = True
@@ -626,6 +717,8 @@ class Connection(asyncio.BufferedProtocol):
     def _close(self, *, has_unread: bool) -> None:
         """Close after the answer. With `has_unread`, read and drop first what the client still sends."""
         self._is_deaf = True
+        for incoming in self._received:
+            incoming.held.release()
         self._received.clear()
         if has_unread and self._transport.can_write_eof():
             self._enter("closing")
@@ -677,6 +770,28 @@ class Connection(asyncio.BufferedProtocol):
     def abort(self) -> None:
         """Close the connection at once."""
         self._transport.abort()
+
+    def _hold(self, incoming: Incoming, size_bytes: int) -> bool:
+        """Set the memory of a request. Other connections may be ended for it. Returns False if there is too little."""
+        self._is_taking_memory = True
+        is_held = incoming.held.set(size_bytes)
+        self._is_taking_memory = False
+        return is_held
+
+    def waits_with(self) -> int:
+        """Return the memory of a request whose body, or the receipt of whose answer, this connection waits for."""
+        incoming = {"body": self._incoming, "sending": self._answering}.get(self.phase)
+        return 0 if incoming is None or self._is_taking_memory else incoming.held.counted_bytes
+
+    def make_memory(self) -> None:
+        """End a connection that waits with much memory, since others need it."""
+        if self.phase == "body":
+            self._fail(_no_memory())
+        else:
+            self._server.metrics.count_rejected("slow")
+            self._transport.abort()
+            if self._answering is not None:
+                self._answering.held.release()
 
     def unsent_bytes(self) -> int:
         """Return the size of the answer that the client has not received."""

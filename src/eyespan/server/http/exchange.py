@@ -60,14 +60,14 @@ class Received:
         return self.version is None
 
 
-def receive(body: bytes, headers: Headers) -> Received:
-    """Return the message of a request. Raises: NotAccepted."""
+def receive(body: bytes | bytearray, headers: Headers, values: int = 0) -> Received:
+    """Return the message of a request. `values` is that of `json_lines.loads`. Raises: NotAccepted."""
     has_json, has_events = accepted(headers.get(b"accept", ()))
     if not has_json:
         error = RpcError(protocol.INVALID_REQUEST, "Not Acceptable: the client must accept application/json")
         raise NotAccepted(406, None, error)
     try:
-        value = json_lines.loads(body)
+        value = json_lines.loads(body, values)
     except json_lines.Malformed as malformed:
         error = RpcError(protocol.PARSE_ERROR, f"Parse error: {malformed}")
         raise NotAccepted(400, None, error) from None

@@ -11,7 +11,7 @@ import struct
 
 REASONS = (
     *("host", "origin", "path", "method", "token", "type", "length", "headers", "message", "slow", "rate", "busy"),
-    "connections",
+    *("connections", "memory"),
 )
 VERDICTS = ("read", "error", "refused", "cancelled")
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)

@@ -187,7 +187,7 @@ def _packed(secrets: Secrets) -> bytes:
 
 
 def _unpacked(data: bytes) -> Secrets:
-    tokens, chain, key = json_lines.loads(data)
+    tokens, chain, key = json_lines.loads(data, values=1)
     callers = None
     if tokens is not None:
         callers = {

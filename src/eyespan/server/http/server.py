@@ -15,6 +15,7 @@ from eyespan.server.http.calls import Calls
 from eyespan.server.http.cancellation import Cancellations
 from eyespan.server.http.checks import Rejected
 from eyespan.server.http.connection import Connection
+from eyespan.server.http.inbox import Inbox
 from eyespan.server.http.listening import BACKLOG
 from eyespan.server.options import InvalidOptions
 
@@ -85,6 +86,7 @@ class HttpServer:
         self._secrets_version = 0
         self._capacity = setup.capacity
         self._connections: set[Connection] = set()
+        self.inbox = Inbox(self._make_memory)
         self._opening: dict[asyncio.Task[None], socket.socket] = {}
         """Connections that are made or in a handshake, the oldest first."""
         self._ended: asyncio.Future[None] = loop.create_future()
@@ -187,6 +189,15 @@ class HttpServer:
             connection.refuse()
         else:
             dropped.make_place()
+
+    def _make_memory(self, size_bytes: int) -> None:
+        """End connections that wait for a client and hold memory, so that this much is returned: the oldest first."""
+        waiting = [(each.since, held, each) for each in self._connections if (held := each.waits_with())]
+        for _, held, connection in sorted(waiting, key=lambda each: each[0]):
+            if size_bytes <= 0:
+                return
+            size_bytes -= held
+            connection.make_memory()
 
     def forget(self, connection: Connection) -> None:
         """Remove a connection that has ended."""

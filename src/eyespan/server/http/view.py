@@ -110,12 +110,12 @@ class ViewSession:
         return self._api.activity(params["after"])
 
 
-def message_of(target: bytes, body: bytes) -> Message:
-    """Return a request of the page as a message. Raises: RpcError."""
+def message_of(target: bytes, body: bytes | bytearray, values: int = 0) -> Message:
+    """Return a request of the page as a message. `values` is that of `json_lines.loads`. Raises: RpcError."""
     path, _, query = target.partition(b"?")
     if path == CALL_PATH:
         try:
-            request = json_lines.loads(body)
+            request = json_lines.loads(body, values)
         except json_lines.Malformed:
             request = None
         if not isinstance(request, dict):
@@ -125,8 +125,8 @@ def message_of(target: bytes, body: bytes) -> Message:
         found = parse_qs(query.decode("ascii"), max_num_fields=16)
     except ValueError:
         found = {}
-    values = {name: found.get(name, [""])[-1] for name in ("path", "after")}
-    return Message(0, path[len(DATA_PREFIX) :].decode("latin-1"), values)
+    fields = {name: found.get(name, [""])[-1] for name in ("path", "after")}
+    return Message(0, path[len(DATA_PREFIX) :].decode("latin-1"), fields)
 
 
 def body_of(answer: Mapping[str, Any]) -> list[bytes]:
