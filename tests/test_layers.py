@@ -16,7 +16,7 @@ import eyespan
 PACKAGE = Path(eyespan.__file__).parent
 
 LAYERS = (
-    "errors record hashes linear_regex search tokens tokens_by_word _native",
+    "errors record caches hashes linear_regex search tokens tokens_by_word _native",
     "model context source",
     "escape suggest selectors policy",
     "guard sandbox",

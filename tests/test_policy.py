@@ -236,6 +236,7 @@ def test_a_copy_of_a_denied_directory_is_denied(directory):
 
 def test_a_rule_of_the_host_says_nothing_about_copies_by_number():
     assert Policy(deny=["notes", "data/"]).rule_against("notes.1") is None
+    assert Policy(deny=["x.envy"]).rule_against("x.envy.1") is None
     assert Policy(deny=["notes", "data/"]).rule_against("data-2/a") is None
 
 

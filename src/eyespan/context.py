@@ -36,7 +36,10 @@ takes twice as long after it."""
 CALL_BYTES = 32 << 10
 """The memory that a call takes at least, for this sum."""
 COLLECT_BYTES = 4 << 20
-"""After a call that took more, garbage is collected: an error holds the frames it passed, and they hold buffers."""
+"""After a call that took more, garbage is collected: an error holds the frames it passed, and they hold buffers. Caches
+drop what is not used."""
+SCRATCH_BYTES = 2 << 20
+"""After a call that took more, the accelerator returns its buffers. They stay otherwise: fresh pages take time."""
 _TURN_SECONDS = 0.01
 """The time between two checks of the deadline while a call waits for its turn."""
 _MUCH_MEMORY_SECONDS = 2.0
@@ -212,7 +215,14 @@ class CallContext:
         if most_bytes > COLLECT_BYTES:
             import gc
 
+            from eyespan import caches
+
+            global last_collection
+            last_collection = time.monotonic()
+            caches.drop_unused()
             gc.collect()
+        if most_bytes > SCRATCH_BYTES:
+            release_scratch()
         global _unreleased_bytes
         _unreleased_bytes += most_bytes + CALL_BYTES
         if most_bytes > RELEASE_BYTES or _unreleased_bytes > RELEASE_SUM_BYTES or _has_unreleased:
@@ -285,6 +295,8 @@ on_much_memory: Callable[[bool], None] | None = None
 A server sets it."""
 _much_memory_end = 0.0
 """The end of that time; 0.0: False was reported."""
+last_collection = float("-inf")
+"""The time when a call ended that took more than `COLLECT_BYTES`."""
 _unreleased_bytes = 0
 """The sum of what calls took since freed memory was returned to the system. Threads may lose a part of it."""
 _has_unreleased = False
@@ -362,6 +374,14 @@ def _forget_calls() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_calls)
+
+
+def release_scratch() -> None:
+    """Return the buffers of the accelerator to the system; the next call that needs some takes new ones."""
+    from eyespan import _native
+
+    if _native.release_scratch is not None:
+        _native.release_scratch()
 
 
 def _release_memory(will_free_more: bool) -> None:

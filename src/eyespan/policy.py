@@ -84,8 +84,7 @@ _COPY_WORDS = (
 )
 _COPY_SIGNS = ".-_ "
 """The characters before a word or a number that marks a copy."""
-# The longest first: `.dpkg-old` before `-old`.
-_COPY_SUFFIXES = tuple([f"{sign}{word}" for word in sorted(_COPY_WORDS, key=len)[::-1] for sign in _COPY_SIGNS])
+_COPY_SUFFIXES = tuple([f"{sign}{word}" for word in _COPY_WORDS for sign in _COPY_SIGNS])
 _MARKS_AT_END = (*_COPY_SUFFIXES, *_SUFFIXES)
 _COPY_ENDS = frozenset([suffix[-3:] for suffix in _COPY_SUFFIXES])
 _COPY_LAST_SIGNS = frozenset("0123456789)#")
@@ -101,7 +100,9 @@ MAX_ORIGINALS = 128
 MIN_ORIGINALS = 16
 """Names of which the names of one path may be copies, or copies of copies, that are judged: in all, and of each."""
 MAX_VERDICTS = 2048
-MAX_CACHED_CHARS = 256
+MAX_CACHED_BYTES = 240
+"""The memory of a path whose verdict is cached: 190 letters of ASCII."""
+MAX_NAME_CHARS = 255
 MAX_PATH_CHARS = 1 << 19
 MAX_PATH_NAMES = 1 << 12
 """No file system has a longer path, or one of more names. A member of an archive can, and to judge it takes long."""
@@ -192,7 +193,7 @@ class Policy:
             verdict = None
         else:
             verdict = self._judge(path, above)
-        if len(path) <= MAX_CACHED_CHARS:
+        if path.__sizeof__() <= MAX_CACHED_BYTES:
             verdicts = self._verdicts.setdefault(root, {})
             if len(verdicts) >= MAX_VERDICTS:
                 self._verdicts[root] = verdicts = {}
@@ -394,7 +395,7 @@ def names_of_originals(name: str, limit: int) -> list[str]:
     has several marks, and one may hide another: `.#.env#.un~` is the undo file of `#.env#`. There are about `limit`
     names at most, and few of a name that is longer than those of files.
     """
-    if len(name) > MAX_CACHED_CHARS:
+    if len(name) > MAX_NAME_CHARS:
         limit = MIN_ORIGINALS
     found = dict.fromkeys([name])
     pending = [name]

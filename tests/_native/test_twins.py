@@ -355,6 +355,26 @@ def test_threads_do_not_share_what_they_write_to(backend):
     assert answers == [{(spelled(block * 3000, 1), 3000)} for block in blocks]
 
 
+@pytest.mark.skipif(_native.release_scratch is None, reason="the accelerator was not built")
+def test_buffers_that_are_released_are_made_again():
+    block = b"a line\n" * 60_000
+    stop = threading.Event()
+
+    def release():
+        while not stop.is_set():
+            _native.release_scratch()
+
+    thread = threading.Thread(target=release)
+    thread.start()
+    try:
+        answers = {_native.number(block, 1) for _ in range(30)}
+    finally:
+        stop.set()
+        thread.join()
+
+    assert answers == {spelled(block, 1)}
+
+
 @both
 @settings(untimed, max_examples=examples(300))
 @given(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import pytest
 
+from eyespan import caches
 from eyespan.guard import Root, names
 from eyespan.guard.names import Names
 
@@ -73,7 +75,7 @@ def test_a_directory_that_did_not_change_is_not_listed_again(found, tree, monkey
 
 
 def test_a_walk_without_time_keeps_what_it_found(found, monkeypatch):
-    monkeypatch.setattr(names, "MAX_DIRECTORIES", 2)
+    monkeypatch.setattr(names, "MAX_BYTES", 2 * names.DIRECTORY_BYTES + 500)
     found.walk(10)
     assert not found.is_complete
     assert len(found.directories()) == 2
@@ -83,12 +85,28 @@ def test_a_walk_without_time_keeps_what_it_found(found, monkeypatch):
     assert found.is_complete
 
 
-def test_memory_is_bounded(found, monkeypatch):
-    monkeypatch.setattr(names, "MAX_NAMES_CHARS", 40)
-    found.walk(10)
+def test_memory_is_bounded(found, tree, monkeypatch):
+    for number in range(10):
+        directory = tree / f"directory{number}"
+        directory.mkdir()
+        for other in range(10):
+            (directory / ("\U0001f600" * 50 + str(other))).write_text("x\n")
+    monkeypatch.setattr(names, "MAX_BYTES", 8000)
+    for _ in range(3):
+        found.walk(10)
 
-    assert sum(len(joined) for _, joined in found.directories()) <= 40
-    assert not found.is_complete
+        assert 1000 < sum(sys.getsizeof(joined) for _, joined in found.directories()) <= 8000
+        assert not found.is_complete
+
+
+def test_names_that_were_dropped_are_found_again(found):
+    found.walk(10)
+    before = files(found)
+    caches.drop_unused(-1)
+    assert files(found) == set()
+
+    found.walk(10)
+    assert files(found) == before
 
 
 def test_no_descriptor_stays_open(found, tree, monkeypatch):

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyespan import Workspace
+from eyespan.caches import ENTRY_BYTES
 from eyespan.context import CallContext
 from eyespan.errors import SystemFailure
 from eyespan.guard.source import LocalFile
@@ -119,7 +120,7 @@ def test_a_directory_that_cannot_be_written_is_no_error(small_index, tmp_path, f
 
 def test_the_cache_is_bounded(small_index, tmp_path, monkeypatch, forge):
     monkeypatch.setattr(cache, "DISK_TOTAL_BYTES", 1000)
-    monkeypatch.setattr(cache, "MEMORY_ENTRIES", 3)
+    small_index._indexes.max_entries = 3
     for number in range(8):
         (tmp_path / f"log{number}").write_bytes(b"x\n" * 2000)
         forge(f"log{number}", tail=1)
@@ -134,7 +135,7 @@ def test_the_indexes_in_memory_are_bounded_in_bytes(small_index, tmp_path, monke
         forge(f"log{number}", tail=1)
         if number == 0:
             (first,) = small_index._indexes.values()
-            monkeypatch.setattr(cache, "MEMORY_BYTES", 3 * first.size_bytes)
+            small_index._indexes.max_bytes = 3 * (first.size_bytes + ENTRY_BYTES)
 
     assert len(small_index._indexes) == 3
 
@@ -256,7 +257,7 @@ def test_an_index_whose_file_is_gone_from_its_server_is_not_cached(indexed, monk
 
     made.put(source, b"\n", found, MUCH_LATER)
 
-    assert (made._indexes, names(made)) == ({}, [])
+    assert (len(made._indexes), names(made)) == (0, [])
 
 
 def test_an_index_whose_file_cannot_be_sampled_is_neither_cached_nor_trusted(indexed, monkeypatch):
@@ -271,7 +272,7 @@ def test_an_index_whose_file_cannot_be_sampled_is_neither_cached_nor_trusted(ind
     source.size_bytes += 1
     assert made.find(source, b"\n") is None
     made.put(source, b"\n", found, MUCH_LATER)
-    assert made._indexes == {}
+    assert len(made._indexes) == 0
 
 
 @pytest.mark.parametrize("call", ["read", "fstat"])

@@ -102,13 +102,38 @@ def test_a_damaged_file_is_ignored(stored, call, tmp_path, monkeypatch, change):
 
 def test_the_memory_is_bounded(stored, call, tmp_path, monkeypatch):
     monkeypatch.setattr(cache, "RACY_NS", -(2**62))
-    monkeypatch.setattr(cache, "MAX_ENTRIES", 3)
     for n in range(6):
         _write(tmp_path / f"root/{n}.py", SOURCE)
         call(f"{n}.py", outline=True)
+        if n == 0:
+            stored._by_file.max_bytes = 3 * stored._by_file.size_bytes
 
     assert len(stored._by_file) == 3
-    assert stored._symbol_count == 300
+
+
+@pytest.mark.parametrize("name", ["a", "x" * 300, "\U0001f600" * 300])
+def test_the_size_of_an_outline_is_that_of_its_symbols(name):
+    _symbol(name, 1)
+    tracemalloc.start()
+    symbols = tuple([_symbol(name, line) for line in range(1000, 2000)])
+    taken = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    counted = cache._size_bytes(Outline(symbols=symbols, how="shape", language="", is_complete=True))
+
+    assert 0.8 * taken < counted < 1.5 * taken
+
+
+def _symbol(name, line):
+    return Symbol(
+        name=f"{name}.",
+        qualified=f"a.{name}.",
+        kind="key",
+        line=line,
+        first=line,
+        last=line + 1,
+        depth=0,
+        signature=f"{name}:",
+    )
 
 
 def test_the_memory_of_an_outline_from_disk_is_charged(stored, tmp_path):

@@ -87,7 +87,7 @@ def test_the_oldest_maps_are_dropped_beyond_the_limit_of_files(monkeypatch):
     for version in range(4):
         cache.make(_survey_of(FILES, [], {"a.py": version}))
 
-    assert len(cache._state.maps) == 2
+    assert len(cache._cache.get("").maps) == 2
 
 
 def test_a_scan_that_takes_too_long_ends_and_the_next_map_continues():

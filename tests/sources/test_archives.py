@@ -864,7 +864,7 @@ def test_the_cache_counts_the_bytes_of_names(tmp_path):
         read(tmp_path, path.name)
 
     kept = sum(each.name_bytes for each in source_cache._contents.values())
-    assert 0 < kept <= source_cache.MAX_MEMBERS * source_cache.MEMBER_BYTES
+    assert 0 < kept <= source_cache.MAX_CONTENTS_BYTES
 
 
 def test_a_huge_header_is_not_taken_in(tmp_path):

@@ -48,6 +48,9 @@ weigh: Callable[[str | bytes, bytes], int] | None = None
 weigh_words: Callable[[str, bytes], int] | None = None
 """Returns the cost of an ASCII text for tokens_by_word.py, or -1; None without the accelerator."""
 
+release_scratch: Callable[[], None] | None = None
+"""Frees the memory that stays allocated between calls of the accelerator; None without it."""
+
 try:
     if environ.get("EYESPAN_PURE") == "1":
         raise ImportError("EYESPAN_PURE")
@@ -66,7 +69,7 @@ try:
     )
 
     # The number in fast.c changes with the contract: an editable install may have an older build.
-    if REVISION != 18:
+    if REVISION != 19:
         raise ImportError("built from other sources")
     BACKEND = "c"
     open_beneath = getattr(_fast, "open_beneath", None)  # Linux only
@@ -75,6 +78,7 @@ try:
     read_batch = getattr(_fast, "read_batch", None)
     quote = _fast.quote
     dump = getattr(_fast, "dump", None)  # not in an older build, which writes the same values in more steps
+    release_scratch = _fast.release_scratch
     scale, weigh, weigh_words = _fast.scale, _fast.weigh, _fast.weigh_words
 except Exception:  # a build for another platform can fail in any way, and the twin always works
     from eyespan._native.pure import count, gutter, hash_lines, is_plain, longer, nth, number, number_counting, scan
@@ -97,6 +101,7 @@ __all__ = [
     "quote",
     "read_batch",
     "read_small",
+    "release_scratch",
     "scale",
     "scan",
     "weigh",

@@ -44,7 +44,7 @@
 #endif
 
 enum {
-    REVISION = 18,          /* _native/__init__.py refuses a build of another contract */
+    REVISION = 19,          /* _native/__init__.py refuses a build of another contract */
     BLOCK = 1 << 20,        /* smaller reads pay for system calls, larger ones exceed the processor's cache */
     HUGE_PAGE = 2 << 20,    /* two blocks */
     HUGE_ABOVE = 256 << 10, /* scratch memory that takes a huge page */
@@ -101,6 +101,21 @@ static void give_scratch(struct scratch mine) {
         atomic_flag_clear_explicit(&kept_is_busy, memory_order_release);
     }
     free_scratch(mine);
+}
+
+static PyObject *py_release_scratch(PyObject *self, PyObject *unused) {
+    (void)self, (void)unused;
+    if (!atomic_flag_test_and_set_explicit(&kept_is_busy, memory_order_acquire)) {
+        struct scratch all[2], none = {NULL, 0, 0};
+        for (int i = 0; i < 2; i++) {
+            all[i] = kept[i];
+            kept[i] = none;
+        }
+        atomic_flag_clear_explicit(&kept_is_busy, memory_order_release);
+        free_scratch(all[0]);
+        free_scratch(all[1]);
+    }
+    Py_RETURN_NONE;
 }
 
 /* Maps HUGE_PAGE bytes at a multiple of their size, or returns NULL. */
@@ -1589,6 +1604,7 @@ static PyMethodDef functions[] = {
     {"weigh", (PyCFunction)(void (*)(void))py_weigh, METH_FASTCALL, NULL},
     {"weigh_words", (PyCFunction)(void (*)(void))py_weigh_words, METH_FASTCALL, NULL},
     {"scan", (PyCFunction)(void (*)(void))py_scan, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"release_scratch", py_release_scratch, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

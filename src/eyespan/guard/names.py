@@ -2,8 +2,7 @@
 
 A walk takes at most the time it is given and keeps what it found. The next walk lists only the directories that are
 new or changed, so a tree that is too large for one walk is covered by several. Links are not followed, mounts below the
-root are not entered, and the data of version control systems is left out. Memory is bounded by `MAX_DIRECTORIES` and
-`MAX_NAMES_CHARS`.
+root are not entered, and the data of version control systems is left out. Memory is bounded by `MAX_BYTES`.
 
 The names are not judged by the policy: a caller that shows one asks the policy first.
 """
@@ -11,9 +10,11 @@ The names are not judged by the policy: a caller that shows one asks the policy 
 from __future__ import annotations
 
 import os
+import sys
 import time
 from _thread import allocate_lock
 
+from eyespan.caches import ENTRY_BYTES, Table
 from eyespan.guard.filesystems import is_pseudo
 from eyespan.source import close_fd
 
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 
     from eyespan.guard.roots import Root
 
-MAX_DIRECTORIES = 30_000
-MAX_NAMES_CHARS = 8 << 20
+MAX_BYTES = 8 << 20
+DIRECTORY_BYTES = 400
+"""The memory of a directory beside its names."""
 MAX_DEPTH = 64
 """Each level holds a descriptor during the walk."""
 BUSY_FACTOR = 3
@@ -42,7 +44,7 @@ class Names:
     def __init__(self, root: Root) -> None:
         self._root = root
         self._lock = allocate_lock()
-        self._found: dict[str, _Directory] = {}
+        self._cache = Table(MAX_BYTES + ENTRY_BYTES)
         self.is_complete = False
         """The last walk saw every directory."""
 
@@ -61,27 +63,36 @@ class Names:
         if not self._lock.acquire(blocking=False):
             return
         try:
-            walk = _Walk(self._root, self._found, seconds)
+            known = self._found()
+            walk = _Walk(self._root, known, seconds)
             walk.run()
-            self._found = walk.found if walk.is_complete else {**self._found, **walk.found}
+            found = walk.found if walk.is_complete else {**known, **walk.found}
+            size_bytes = sum([directory.size_bytes for directory in found.values()])
+            if size_bytes > MAX_BYTES:
+                found, size_bytes = walk.found, MAX_BYTES
+            self._cache.put("", found, size_bytes)
             self.is_complete = walk.is_complete
         finally:
             self._lock.release()
 
     def directories(self) -> list[tuple[str, str]]:
         """Return each directory, "" for the root, with the names of its files: `/a.py/b.py/`."""
-        return [(path, directory.names) for path, directory in self._found.items()]
+        return [(path, directory.names) for path, directory in self._found().items()]
+
+    def _found(self) -> dict[str, _Directory]:
+        return self._cache.get("") or {}
 
 
 class _Directory:
     """The contents of a directory, and its fingerprint when it was listed; None if it may have changed since."""
 
-    __slots__ = ("directories", "fingerprint", "names")
+    __slots__ = ("directories", "fingerprint", "names", "size_bytes")
 
     def __init__(self, names: str, directories: tuple[str, ...], fingerprint: tuple[int, int, int] | None) -> None:
         self.names = names
         self.directories = directories
         self.fingerprint = fingerprint
+        self.size_bytes = DIRECTORY_BYTES + sys.getsizeof(names) + sum([sys.getsizeof(name) for name in directories])
 
 
 class _Walk:
@@ -94,7 +105,7 @@ class _Walk:
         self._end = time.monotonic() + BUSY_FACTOR * seconds
         self._late: list[str] = []
         self._steps = 0
-        self._chars_left = MAX_NAMES_CHARS
+        self._bytes_left = MAX_BYTES
         self._device = -1
         self.found: dict[str, _Directory] = {}
         self.is_complete = True
@@ -176,7 +187,7 @@ class _Walk:
         self._steps += 1
         if self._steps % 16 == 0 and (time.thread_time() > self._processor_end or time.monotonic() > self._end):
             self._end = float("-inf")
-        return self._end < 0 or len(self.found) >= MAX_DIRECTORIES
+        return self._end < 0
 
     def _split(self, listed: _Directory, path: str, defers: bool) -> list[str]:
         """Return the directories to enter now, the last first; put the others off."""
@@ -202,8 +213,8 @@ class _Walk:
                 known = _list(here, fingerprint if time.time_ns() - status.st_mtime_ns > RACY_NS else None)
         except OSError:
             return None
-        self._chars_left -= len(known.names)
-        if self._chars_left < 0:
+        self._bytes_left -= known.size_bytes
+        if self._bytes_left < 0:
             self.is_complete = False
             return None
         self.found[path] = known

@@ -15,8 +15,8 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from _thread import allocate_lock
 
+from eyespan.caches import Table
 from eyespan.errors import ReadError
 from eyespan.lines.index import RACY_NS, STRIDE, TRUST_GROWTH_BYTES, LineIndex, digest, fingerprint, stamp_of
 from eyespan.source import close_fd
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from eyespan.source import Source
 
-MEMORY_BYTES = 4 << 20
-"""The indexes of 64 GB of files. Those of large files are on disk, too."""
+MEMORY_BYTES = 2 << 20
+"""The indexes of 32 GB of files. Those of large files are on disk, too."""
 MEMORY_ENTRIES = 256
 DISK_MIN_BYTES = 64 << 20
 """Scanning a smaller file again is faster than opening, checking and updating a cache file."""
@@ -49,26 +49,22 @@ class IndexCache:
     """Indexes by source and line feed. Safe for use by several threads."""
 
     def __init__(self, directory: str | None = None) -> None:
-        self._lock = allocate_lock()
-        self._indexes: dict[Key, LineIndex] = {}
-        """The least recently used first."""
+        self._indexes = Table(MEMORY_BYTES, MEMORY_ENTRIES)
         self.directory = directory
 
     def find(self, source: Source, newline: bytes) -> LineIndex | None:
         """Return the index of this source, or None if there is none that can be trusted."""
         key = _key(source, newline)
-        with self._lock:
-            index = self._indexes.pop(key, None)
+        index: LineIndex | None = self._indexes.get(key)
         if index is not None:
             if not _fits(index, source):
+                self._indexes.drop(key)
                 return None
-            with self._lock:
-                self._indexes[key] = index  # as the most recently used; the sizes of all are as before
             return index
         index = self._load(key) if self._may_be_on_disk(source) else None
         if index is None or not _fits(index, source):
             return None
-        self._remember(key, index)
+        self._indexes.put(key, index, index.size_bytes)
         return index
 
     def put(self, source: Source, newline: bytes, index: LineIndex, started_ns: int) -> None:
@@ -90,18 +86,10 @@ class IndexCache:
         except ReadError:
             return
         key = _key(source, newline)
-        self._remember(key, index)
+        self._indexes.put(key, index, index.size_bytes)
         if self._may_be_on_disk(source) and index.covered >= max(DISK_MIN_BYTES // 2, index.saved + DISK_STEP_BYTES):
             self._save(key, index)
             index.saved = index.covered
-
-    def _remember(self, key: Key, index: LineIndex) -> None:
-        with self._lock:
-            self._indexes.pop(key, None)
-            self._indexes[key] = index
-            total = sum([each.size_bytes for each in self._indexes.values()])
-            while len(self._indexes) > 1 and (total > MEMORY_BYTES or len(self._indexes) > MEMORY_ENTRIES):
-                total -= self._indexes.pop(next(iter(self._indexes))).size_bytes
 
     # --- on disk ---------------------------------------------------------------------------------------------------
 

@@ -9,10 +9,11 @@ files only, EYESPAN_CACHE=off.
 from __future__ import annotations
 
 import json
+import sys
 import zlib
-from _thread import allocate_lock
 
 from eyespan import __version__
+from eyespan.caches import Table
 from eyespan.hashes import blake2b
 from eyespan.lines.cache import cache_directory, is_name_of, load_file, save_file
 from eyespan.lines.index import RACY_NS, stamp_of
@@ -28,9 +29,10 @@ if TYPE_CHECKING:
 
     Key = tuple[Hashable, ...]
 
-MAX_SYMBOLS = 12_000
-"""The symbols of all outlines in memory: 5 MB at most. Others are loaded from disk, or made again."""
-MAX_ENTRIES = 2048
+MEMORY_BYTES = 3 << 20
+"""The outlines in memory. Others are loaded from disk, or made again."""
+SYMBOL_BYTES = 200
+"""The memory of a symbol with its numbers, beside its texts."""
 DISK_MIN_BYTES = 2048
 """A smaller text is parsed faster than a file of the cache is written."""
 WRITES_PER_CLEANING = 64
@@ -47,20 +49,13 @@ class OutlineCache:
 
     def __init__(self, directory: str | None = None) -> None:
         self.directory = directory
-        self._lock = allocate_lock()
-        self._by_file: dict[Key, Outline] = {}
-        """The least recently used first."""
-        self._symbol_count = 0
+        self._by_file = Table(MEMORY_BYTES)
         self._writes = 0
 
     def find(self, source: Source, name: str) -> Outline | None:
         """Return the outline of a file that did not change since it was made."""
-        key = _file_key(source, name)
-        with self._lock:
-            found = self._by_file.pop(key, None)
-            if found is not None:
-                self._by_file[key] = found
-            return found
+        found: Outline | None = self._by_file.get(_file_key(source, name))
+        return found
 
     def put(self, source: Source, name: str, found: Outline, started_ns: int) -> None:
         """Cache an outline in memory; `started_ns` is the time before the file was read."""
@@ -69,15 +64,7 @@ class OutlineCache:
                 return
         except Exception:
             return
-        if len(found.symbols) > MAX_SYMBOLS:
-            return
-        key = _file_key(source, name)
-        with self._lock:
-            before = self._by_file.pop(key, None)
-            self._by_file[key] = found
-            self._symbol_count += len(found.symbols) - (len(before.symbols) if before is not None else 0)
-            while len(self._by_file) > 1 and (self._symbol_count > MAX_SYMBOLS or len(self._by_file) > MAX_ENTRIES):
-                self._symbol_count -= len(self._by_file.pop(next(iter(self._by_file))).symbols)
+        self._by_file.put(_file_key(source, name), found, _size_bytes(found))
 
     def load(self, data: bytes, name: str, context: CallContext | None = None) -> Outline | None:
         """Return the outline of this text from disk. Raises: TooMuchMemory, Cancelled, TimedOut."""
@@ -103,6 +90,14 @@ class OutlineCache:
         self._writes += 1
         removes = self._writes % WRITES_PER_CLEANING == 1
         save_file(self.directory, file_name, stored, _is_own_name, removes=removes)
+
+
+def _size_bytes(found: Outline) -> int:
+    """Return the memory of an outline. The symbols around one are part of its qualified name, so texts may be long."""
+    if SYMBOL_BYTES * len(found.symbols) > MEMORY_BYTES:
+        return MEMORY_BYTES
+    size = sys.getsizeof
+    return sum([SYMBOL_BYTES + size(one.name) + size(one.qualified) + size(one.signature) for one in found.symbols])
 
 
 def _packed(found: Outline) -> bytes:

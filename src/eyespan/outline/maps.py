@@ -8,11 +8,13 @@ only listed again. The same tree always has the same map.
 
 from __future__ import annotations
 
+import sys
 from _thread import allocate_lock
 from array import array
 from math import log2
 from zlib import crc32
 
+from eyespan.caches import Table
 from eyespan.hashes import blake2b
 from eyespan.outline import language_of, quick
 from eyespan.record import record, replace
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 MAX_SCANNED = 6_000
 """The files of one map whose names are looked for; all others are listed with their sizes."""
 MAX_SUMMARIES = 20_000
+MAX_BYTES = 6 << 20
+"""The summaries and maps that are cached."""
 MAX_MAPS = 8
 MAX_DIRECTORIES = 40
 MAX_MAPPED = 200_000
@@ -75,6 +79,11 @@ class Summary:
             yield name, int(line), is_outer == "1"
 
     @property
+    def size_bytes(self) -> int:
+        """Return the memory that it takes with its key, about."""
+        return 400 + sys.getsizeof(self._names) + 4 * len(self.words)
+
+    @property
     def has_names(self) -> bool:
         """Return True if it defines anything."""
         return bool(self._names)
@@ -112,6 +121,12 @@ class MapFiles:
 
     def __len__(self) -> int:
         return len(self._named) + len(self._sizes)
+
+    @property
+    def size_bytes(self) -> int:
+        """Return the memory that they take, about."""
+        named = sum([300 + sys.getsizeof(one.path) + 120 * len(one.names) for one in self._named])
+        return named + sum([sys.getsizeof(block) for block in self._paths]) + 8 * len(self._sizes)
 
     def __iter__(self) -> Iterator[MapFile]:
         return iter(self.rows(0, len(self)))
@@ -164,6 +179,11 @@ class _State:
     def is_full(self) -> bool:
         return len(self.summaries) > MAX_SUMMARIES
 
+    @property
+    def size_bytes(self) -> int:
+        summaries = sum([summary.size_bytes for summary in list(self.summaries.values())])
+        return summaries + sum([found.files.size_bytes for found in list(self.maps.values())])
+
     def keep(self, value: bytes, found: TreeMap) -> None:
         """Cache a map, and drop the oldest ones beyond the limits."""
         self.maps[value] = found
@@ -178,7 +198,7 @@ class MapCache:
 
     def __init__(self) -> None:
         self._lock = allocate_lock()
-        self._state = _State()
+        self._cache = Table(MAX_BYTES)
 
     def make(
         self,
@@ -191,9 +211,9 @@ class MapCache:
         `survey_with(choose, take, max_bytes)` explores the directory (`guard.tree`). No more files are scanned once
         `is_late` returns True.
         """
-        if self._state.is_full:
-            self._state = _State()
-        state = self._state
+        state: _State = self._cache.get("") or _State()
+        if state.is_full:
+            state = _State()
         chosen: dict[str, Key] = {}
         value = b""
         listed: Survey | None = None
@@ -228,11 +248,11 @@ class MapCache:
         if found is None:
             summaries = {path: state.summaries[key] for path, key in chosen.items() if key in state.summaries}
             found = _ranked(survey, summaries, accepts)
-            if is_partial:
-                return replace(found, is_partial=True)
-            with self._lock:
-                state.keep(value, found)
-        return found
+            if not is_partial:
+                with self._lock:
+                    state.keep(value, found)
+            self._cache.put("", state, state.size_bytes)
+        return replace(found, is_partial=True) if is_partial else found
 
 
 def _summarised(path: str, data: bytes) -> Summary:

@@ -7,28 +7,28 @@ entries are dropped first. An entry is used only for a file with the size and th
 from __future__ import annotations
 
 import time
-from _thread import allocate_lock
 
+from eyespan.caches import Table
 from eyespan.errors import ReadError
 from eyespan.lines.index import RACY_NS, stamp_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-    from typing import Any, TypeVar
+    from collections.abc import Hashable
+    from typing import Any
 
     from eyespan.source import Source
     from eyespan.sources.members import Contents
 
-    T = TypeVar("T")
     Key = tuple[Hashable, ...]
 
 MAX_FILES = 32
-MAX_CHECKPOINTS = 48
-"""The limit for all files together; a checkpoint of a deflate stream takes up to 64 KB."""
-MAX_MEMBERS = 6_000
-"""The limit for all tables of contents together; a member counts as `MEMBER_BYTES`, and its name comes on top."""
+CHECKPOINT_BYTES = 40 << 10
+"""The memory of a checkpoint of a deflate stream."""
+MAX_CHECKPOINT_BYTES = 2 << 20
 MEMBER_BYTES = 300
+"""The memory of a member in a table of contents; its name comes on top."""
+MAX_CONTENTS_BYTES = 6_000 * MEMBER_BYTES
 
 
 class CachedStream:
@@ -42,9 +42,8 @@ class CachedStream:
         self.end = end
 
 
-_lock = allocate_lock()
-_streams: dict[Key, CachedStream] = {}  # the least recently used first, in both tables
-_contents: dict[Key, Contents] = {}
+_streams = Table(MAX_CHECKPOINT_BYTES, MAX_FILES)
+_contents = Table(MAX_CONTENTS_BYTES, MAX_FILES)
 
 
 def key_of(source: Source) -> Key:
@@ -54,53 +53,33 @@ def key_of(source: Source) -> Key:
 
 def find_stream(source: Source) -> CachedStream | None:
     """Return the entry of a compressed stream, if its file is unchanged."""
-    return _find(_streams, source)
+    found: CachedStream | None = _streams.get(key_of(source))
+    return found
 
 
 def store_stream(source: Source, stream: CachedStream) -> None:
     """Store the entry of a compressed stream, unless its file is too young or has changed."""
-    _store(_streams, source, stream, lambda each: len(each.checkpoints), MAX_CHECKPOINTS)
+    if _is_settled(source):
+        _streams.put(key_of(source), stream, CHECKPOINT_BYTES * len(stream.checkpoints))
 
 
 def find_contents(source: Source) -> Contents | None:
     """Return the table of contents of an archive, if its file is unchanged."""
-    return _find(_contents, source)
+    found: Contents | None = _contents.get(key_of(source))
+    return found
 
 
 def store_contents(source: Source, contents: Contents) -> None:
     """Store the table of contents of an archive, unless it is too long or its file is too young or has changed."""
-    _store(_contents, source, contents, _member_count, MAX_MEMBERS)
-
-
-def _member_count(contents: Contents) -> int:
-    return len(contents.entries) + contents.name_bytes // MEMBER_BYTES
+    size_bytes = MEMBER_BYTES * len(contents.entries) + contents.name_bytes
+    if size_bytes <= MAX_CONTENTS_BYTES and _is_settled(source):
+        _contents.put(key_of(source), contents, size_bytes)
 
 
 def clear() -> None:
     """Empty the cache."""
-    with _lock:
-        _streams.clear()
-        _contents.clear()
-
-
-def _find(table: dict[Key, T], source: Source) -> T | None:
-    key = key_of(source)
-    with _lock:
-        found = table.pop(key, None)
-        if found is not None:
-            table[key] = found
-    return found
-
-
-def _store(table: dict[Key, T], source: Source, value: T, weigh: Callable[[T], int], max_weight: int) -> None:
-    if weigh(value) > max_weight or not _is_settled(source):
-        return
-    key = key_of(source)
-    with _lock:
-        table.pop(key, None)
-        table[key] = value
-        while len(table) > MAX_FILES or sum(map(weigh, table.values())) > max_weight:
-            table.pop(next(iter(table)))
+    _streams.clear()
+    _contents.clear()
 
 
 def _is_settled(source: Source) -> bool:

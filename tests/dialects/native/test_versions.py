@@ -39,12 +39,12 @@ def test_only_the_same_file_hash_and_start_are_compared():
 
 
 def test_the_oldest_versions_are_dropped():
-    versions = Versions(max_lines=25)
+    versions = Versions(max_bytes=1250)
     for value in "123":
         versions.keep("a", value, OLD)
 
     assert [versions.changes("a", value, OLD) is None for value in "123"] == [True, False, False]
-    versions.keep("a", "4", Version.of(range(100), ["x"] * 100))
+    versions.keep("a", "4", Version.of(range(200), ["x"] * 200))
     assert versions.changes("a", "3", OLD) is not None
 
 

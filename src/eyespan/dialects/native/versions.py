@@ -10,9 +10,8 @@ distinguish versions of a file, but are not a signature: collisions can be const
 
 from __future__ import annotations
 
-from _thread import allocate_lock
-
 from eyespan import _native
+from eyespan.caches import Table
 from eyespan.hashes import blake2b
 from eyespan.record import record
 
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
 
 DIGITS = 12
 HASH_BYTES = 8
-MAX_LINES = 200_000
-"""The lines of all versions in the cache: 3 MB."""
+MAX_BYTES = 1 << 20
+"""The versions in the cache: 130,000 lines without gaps."""
 MAX_COMPARED = 5_000
 """The lines of one version; a larger one is compared only at its two ends. In the worst case, lines that repeat a
 hundred times, this takes half a second; twice as many take four times as long."""
@@ -101,35 +100,26 @@ class Version:
 class Versions:
     """A cache of the versions shown last, by file and hash. Bounded, and safe to use from several threads."""
 
-    __slots__ = ("_line_count", "_lock", "_versions", "max_lines")
+    __slots__ = ("_versions",)
 
-    def __init__(self, max_lines: int = MAX_LINES) -> None:
-        self.max_lines = max_lines
-        self._versions: dict[tuple[str, str], Version] = {}
-        self._line_count = 0
-        self._lock = allocate_lock()
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._versions = Table(max_bytes)
 
     def __contains__(self, key: tuple[str, str]) -> bool:
         """Return True if the version of a path and a hash is in the cache."""
         return key in self._versions
 
     def keep(self, path: str, value: str, version: Version) -> None:
-        """Add what was shown under this hash; drop the oldest versions if there are too many lines."""
-        key = (path, value)
-        with self._lock:
-            if key in self._versions or len(version.numbers) > self.max_lines:
-                return
-            self._versions[key] = version
-            self._line_count += len(version.numbers)
-            while self._line_count > self.max_lines:
-                self._line_count -= len(self._versions.pop(next(iter(self._versions))).numbers)
+        """Add what was shown under this hash; drop the oldest versions if they take too much memory."""
+        numbers_bytes = 0 if isinstance(version.numbers, range) else HASH_BYTES * len(version.numbers)
+        self._versions.put((path, value), version, len(version.hashes) + numbers_bytes)
 
     def changes(self, path: str, value: str, new: Version) -> str | None:
         """Return the lines that differ from the version of that hash, as text.
 
         None if that version is not in the cache, or starts at another line.
         """
-        old = self._versions.get((path, value))
+        old: Version | None = self._versions.get((path, value))
         if old is None or not new.numbers or not old.numbers or old.numbers[0] != new.numbers[0]:
             return None
         return _described(_differences(old, new))

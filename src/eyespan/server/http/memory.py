@@ -2,14 +2,17 @@
 
 glibc gives every thread an arena of its own and keeps the memory that was freed there. After a hundred thousand answers
 a server would hold half as much again as after the first thousand, though Python itself holds no more. One arena
-suffices, since threads take turns anyway, and trimming returns its free memory. Other C libraries are left alone.
+suffices, since threads take turns anyway, and trimming returns its free memory. Other C libraries are left alone. After
+a call that took much memory, caches drop what is not used.
 """
 
 from __future__ import annotations
 
 import ctypes
 import sys
+import time
 
+from eyespan import caches, context
 from eyespan.sandbox.process import MAX_ARENAS
 
 TYPE_CHECKING = False
@@ -48,6 +51,9 @@ def return_free_memory(loop: asyncio.AbstractEventLoop) -> bool:
     mallopt(_M_TRIM_THRESHOLD, 1 << 20)
 
     def trim() -> None:
+        context.release_scratch()
+        if time.monotonic() - context.last_collection < 2 * TRIM_SECONDS + caches.UNUSED_SECONDS:
+            caches.drop_unused()
         malloc_trim(ctypes.c_size_t(0))
         loop.call_later(TRIM_SECONDS, trim)
 
