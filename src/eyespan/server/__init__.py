@@ -9,6 +9,7 @@
     http/        the server for many callers, on asyncio and httptools
     auth/        tokens, OAuth, rate limits
     audit        one line per call
+    preload      the modules that a server loads before the first call
     sandboxing   the sandbox that the process enters at its start
     json_lines   JSON without the json module
     log          messages on standard error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from eyespan.server import auth, sandboxing
+from eyespan.server import auth, preload, sandboxing
 from eyespan.server.options import SYSTEMD, InvalidOptions, ServeOptions
 
 try:
@@ -80,6 +80,7 @@ def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
         page=_page(options),
     )
     services.seal()
+    preload.load_all()
     confinement = sandboxing.confine(options, services.roots, services.audit)
     url = url_of(options, listener)
     log.write("start", f"{url} ({token_note}); {confinement}", url=url, tokens=token_note, sandbox=confinement)
