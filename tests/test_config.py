@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import tempfile
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
-from eyespan import Workspace, config, workspace
+from eyespan import Policy, Workspace, config, workspace
 from eyespan.config import _DEFAULT_LIMITS, WORKSPACE_LIMITS, BadConfig, Config, load
 from eyespan.dialects.forge import Forge
 from eyespan.errors import NotFound
+from tests.sizes import size
 
 
 @pytest.mark.parametrize(
@@ -188,3 +194,36 @@ def test_without_a_file_the_defaults_apply_unless_the_file_was_named(tmp_path):
     assert load([str(tmp_path)]) == Config()
     with pytest.raises(NotFound):
         load([str(tmp_path)], str(tmp_path / "none.toml"))
+
+
+FILES = ("plan.md", "sub/plan.md", "sub/deep/plan.md", "sub/deep/.env", "other/plan.md", ".aws/credentials")
+RULES = st.sampled_from(
+    ["sub/plan.md", "sub/deep/", "deep/plan.md", "plan.md", "/plan.md", "sub/*/plan.md", "**/deep/**", "other/", "*.md"]
+)
+
+
+@settings(max_examples=size(short=15, long=500))
+@given(
+    st.lists(RULES, max_size=2),
+    st.lists(RULES, max_size=2),
+    st.lists(st.sampled_from([".", "sub", "sub/deep", "other", ".aws", "sub/.."]), max_size=2, unique=True),
+)
+@example(["sub/plan.md"], [], ["sub"])
+@example([], ["sub/deep/"], ["sub"])
+def test_no_file_in_the_workspace_widens_what_the_host_allows(host, deny, roots):
+    with tempfile.TemporaryDirectory() as top, contextlib.chdir(top):
+        for name in FILES:
+            os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+            with open(name, "w") as file:
+                file.write("text\n")
+
+        def readable() -> set[str]:
+            with Workspace.from_config(policy=Policy(deny=host)) as workspace:
+                tool = workspace.tool("native")
+                return {name for name in FILES if tool.call({"path": os.path.join(top, name)}).error is None}
+
+        before = readable()
+        with open("eyespan.toml", "w") as file:
+            file.write(f"roots = {json.dumps(roots)}\npolicy.deny = {json.dumps(deny)}\n")
+
+        assert readable() <= before - {name for name in FILES if Policy(deny=deny).rule_against(name)}

@@ -73,6 +73,14 @@ from eyespan.sources import streams
         ("passwords.kdbx", "**/*.kdbx"),
         ("release.jks", "**/*.jks"),
         (".ssh/.env.example", "**/.ssh/**"),
+        ("etc/ssh_host_rsa_key", "**/ssh_host_*"),
+        ("AuthKey.p8", "**/*.p8"),
+        ("client.ovpn", "**/*.ovpn"),
+        (".claude/.credentials.json", "**/.credentials.json"),
+        (".codex/auth.json", "**/.codex/auth.json"),
+        (".config/git/credentials", "**/.config/git/credentials"),
+        (".azure/accessTokens.json", "**/.azure/accesstokens.json"),
+        (".m2/settings.xml", "**/.m2/settings.xml"),
     ],
 )
 def test_keys_and_credentials_are_denied(path, rule):
@@ -107,8 +115,20 @@ def test_keys_and_credentials_are_denied(path, rule):
         "env",
         "ssh/config",
         ".sshx/config",
-        "x.pem.txt",
+        "x.pem.md",
         "pem",
+        "env~",
+        "env~1x",
+        "config~1",
+        "config (1).json",
+        "credentials (1).md",
+        "settings.xml",
+        "auth.json",
+        "12 monkeys.txt",
+        "notes (draft)",
+        "2026-01-01 report.txt",
+        "merge-conflict.md",
+        "a.zip",
         "keyboard.py",
         "hid_rsa",
         ".aws/config",
@@ -123,7 +143,7 @@ def test_keys_and_credentials_are_denied(path, rule):
         "#todo#",
         "Copy of notes",
         "a:b",
-        "x.pem.txt.1",
+        "x.pem.md.1",
     ],
 )
 def test_names_that_only_look_like_them_are_allowed(path):
@@ -157,6 +177,13 @@ def test_every_rule_that_is_built_in_can_be_taken_off():
         ".env\u2060",
         ".env\ufe0f",
         ".e\U000e0001nv",
+        ".e\x01nv",
+        ".en\x9fv",
+        "\t.npmrc",
+        ".net\nrc",
+        ".npmrc\u2800",
+        "\u0131d_rsa",  # an i without a dot, which is the upper case I in lower case elsewhere
+        "\u0130D_RSA",
     ],
 )
 def test_case_and_invisible_characters_do_not_get_past_a_rule(path):
@@ -174,7 +201,12 @@ COPIES = (
     *("{}~", "{}.~1~", "#{}#", ".#{}", "{}.1", "{}.bak2", "{}-bak", "{}_old", "{}.copy", "{} copy", "{} (copy)"),
     *("{} (1)", "{} - Copy", "Copy of {}", "{}.tmp", "{}.lock", "{}.dpkg-old", "{}.rpmsave", "{}.2026-01-31"),
     *(".{}.un~", ".{}.swn", ".{}.kate-swp", "{};1", "{}:Zone.Identifier", "{}::$INDEX_ALLOCATION", "{}.gz", "{}.lz4"),
+    *("{}.zip", "{}.7z", "{}.rar", "{}.tar", "{}.tgz", "{}.Z", "{}.txt", "{}.local", "{}~HEAD", "{}.mine", "{}.r12"),
+    *("{}_BACKUP_1234", "{}.sync-conflict-20260131-120000-ABCDEFG", "{} (conflicted copy 2026-01-31)"),
+    *("{} (Bob's conflicted copy 2026-01-31)", "{}-2026-01-31T12:00:00Z", "2026-01-31-{}", "20260131_{}"),
+    *("._{}", "~${}", ".~lock.{}#", " {}", "C:{}", "backup-{}", "old_{}", "{} - Kopie", "Kopie von {}"),
 )
+MARKS_BEFORE_SUFFIX = (" (1)", " - Copy", " copy 2", "-1", "_old", ".bak", "~HEAD", ".sync-conflict-20260131", " (x)")
 
 
 @given(
@@ -208,6 +240,56 @@ def test_each_mark_of_copies_is_removed(mark):
     assert [name for directory, name in names if Policy().rule_against(f"{directory}/{name}") is None] == []
 
 
+@pytest.mark.parametrize("mark", MARKS_BEFORE_SUFFIX)
+def test_a_mark_of_copies_before_the_suffix_is_removed(mark):
+    originals = ("credentials.json", ".docker/config.json", ".config/gh/hosts.yml", ".my.cnf", ".m2/settings.xml")
+    names = [mark.join([name[: name.rindex(".")], name[name.rindex(".") :]]) for name in originals]
+
+    assert [name for name in names if Policy().rule_against(name) is None or Policy().admits_all([name])] == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("ENV~1", "env~12", "ENV~1.PRO", "ENV-PR~1", "NETRC~1", "NPMRC~1", "CREDEN~1.JSO", "GIT-CR~1", "MY~1.CNF"),
+        *("SSH~1/config", "PASSWO~1/a", "AWS~1/CREDEN~1", "AWS~1/credentials", "KUBE~1/config", "X~1.KDB", "ID_ED2~1"),
+        *("DOCKER~1/CONFIG~1.JSO", "CONFIG~1/gh/hosts.yml", "HTPASS~1"),
+    ],
+)
+def test_the_short_names_of_windows_are_names_of_the_same_file(path):
+    policy = Policy()
+
+    assert policy.rule_against(path) is not None
+    assert not policy.admits_all([path])
+
+
+@pytest.mark.parametrize("path", ["server.key\0.txt", ".netrc\0", "a/.env\0/b.md", "a/credentials.json\0.gz"])
+def test_a_name_ends_at_a_nul_for_many_programs(path):
+    assert Policy().rule_against(path) is not None
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "f\udcfcr.txt",  # Latin-1 on a disk of UTF-8
+        "f\xc3\xbcr.txt",  # UTF-8 read as Latin-1
+        "f\u251c\u255dr.txt",  # UTF-8 read as the code page of zip archives
+        "f\u207fr.txt",  # Latin-1 read as that
+        f"f{chr(0xDC81)}r.txt",  # that code page on a disk of UTF-8
+    ],
+)
+def test_a_name_in_another_encoding_does_not_get_past_a_rule_of_the_host(path):
+    assert Policy(deny=["für.txt"]).rule_against(path) == "für.txt"
+    assert Policy(deny=["fur.txt"]).rule_against(path) is None
+
+
+def test_a_rule_with_backslashes_is_one_with_slashes():
+    policy = Policy(deny=["private\\plan.md", "secret\\"])
+
+    assert policy.rule_against("private/plan.md") == "private\\plan.md"
+    assert policy.rule_against("a/secret/x") == "secret\\"
+
+
 @pytest.mark.parametrize("outer", COPIES)
 def test_each_copy_of_a_copy_is_denied(outer):
     policy = Policy()
@@ -229,9 +311,18 @@ def test_a_name_with_many_marks_is_denied():
     assert Policy().rule_against(".#" * 4 + ".env" + ".1" * 4) is not None
 
 
-@pytest.mark.parametrize("directory", [".ssh.1", ".ssh-backup", ".ssh (copy)", "Copy of .ssh", ".ssh.2026-01-31"])
+@pytest.mark.parametrize(
+    "directory", [".ssh.1", ".ssh-backup", ".ssh (copy)", "Copy of .ssh", ".ssh.2026-01-31", ".ssh.zip", "SSH~1"]
+)
 def test_a_copy_of_a_denied_directory_is_denied(directory):
     assert Policy().rule_against(f"{directory}/x") is not None
+
+
+def test_a_copy_of_a_denied_directory_is_denied_where_it_is_the_root():
+    policy = Policy()
+
+    assert policy.rule_against("x", "/home/u/.ssh.bak") == "**/.ssh/**"
+    assert policy.rule_against("credentials", "/home/u/.aws (copy)") == "**/.aws/credentials"
 
 
 def test_a_rule_of_the_host_says_nothing_about_copies_by_number():
@@ -249,10 +340,21 @@ def test_an_exception_for_a_copy_lifts_the_rule():
 NAMES = st.sampled_from(
     [".env", ".ENV.", "a.pem", ".ssh", "x.ssh", "secret", "a", ".", "..", "", "id_rsa2", "é", "b.é"]
 )
+BUILT_NAMES = st.lists(
+    st.sampled_from(
+        [
+            *(".netrc", ".env", "a.key", "credentials", ".json", "config", ".ssh", "ENV", "CREDEN", ".my", ".cnf", "a"),
+            *("~", "~1", " ", "1", "2026-", "(", ")", " (1)", ".zip", ".txt", "-old", "#", ".#", "._", ":", "C:", "\t"),
+            *(".sync-conflict-1", "conflict", "Copy of ", ".bak", ".gz", "T", "Z", ".", "-", "_", "r1", "\x01", "é"),
+        ]
+    ),
+    max_size=5,
+).map("".join)
+"""Names made of pieces of denied names and of marks of copies."""
 
 
 @given(
-    st.lists(NAMES | st.sampled_from(["a.key.1", "#.netrc#", ".#a", "b (2)", "a.pem:x"]), max_size=5).map("/".join),
+    st.lists(NAMES | BUILT_NAMES, max_size=5).map("/".join),
     st.lists(st.sampled_from(["secret/", "*.é", "a", "b*", "x/**/a", "[ab]"]), max_size=3),
     st.integers(0, 10),
 )
@@ -267,8 +369,26 @@ def test_the_quick_look_never_contradicts_the_rules(path, rules, directories):
     assert policy.rule_against(path) == quickly
 
 
-MORE_NAMES = NAMES | st.sampled_from(
-    ["server.key", "k.tar.gz", "~", "b~", "x.", "bak", "a.b.c", "A.PEM", "n\n", "b\\c", "a.key.1", "#.netrc#", "b 2"]
+MORE_NAMES = (
+    NAMES
+    | BUILT_NAMES
+    | st.sampled_from(
+        [
+            "server.key",
+            "k.tar.gz",
+            "~",
+            "b~",
+            "x.",
+            "bak",
+            "a.b.c",
+            "A.PEM",
+            "n\n",
+            "b\\c",
+            "a.key.1",
+            "#.netrc#",
+            "b 2",
+        ]
+    )
 )
 
 
@@ -385,6 +505,7 @@ def test_verdicts_are_kept_and_their_number_is_bounded():
         ("a.zip!/config", "secret.yml", "config/secret.yml"),
         ("a.zip!/config!/x.zip", "secret.yml", None),
         ("config", "secret.yml", "config/secret.yml"),
+        ("config@HEAD~2", "secret.yml", "config/secret.yml"),
         ("a.zip", "x/config/secret.yml", None),
         ("a.zip", ".env", "**/.env"),
         ("a.zip", "secret.yml", None),
@@ -499,6 +620,7 @@ def test_a_zip_archive_may_have_the_suffix_of_a_key():
     assert policy.rule_against("talk.key") is None
     assert policy.rule_against("private/talk.key") == "private/"
     assert policy.rule_against(".ssh/talk.key") == "**/.ssh/**"
+    assert policy.rule_against("server.key.zip") == "**/*.key"
 
 
 def test_a_refusal_names_the_rule_and_the_path_as_asked():

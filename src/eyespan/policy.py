@@ -5,11 +5,15 @@ name of the opened file, listings, completions and suggestions for each name the
 for each member, git for the path inside the repository.
 
 A name has many spellings, and each is judged: as it is written, and in a normal form. The normal form folds case and
-Unicode (NFKC, without characters that show nothing), takes a backslash for a slash, drops dots and blanks at the end of
-each component, resolves `..`, and removes the suffixes of compressed files and of backups (`server.key.gz`, `.env~`). A
-name is denied if one of its spellings is. The built-in rules also see the names of copies that programs make: numbers,
-dates, the marks of editors, file managers and package managers (`server.key.1`, `#.netrc#`, `.npmrc (copy)`). Limits:
-the same file under another name (a hard link, a copy) is another name, and rules do not see contents.
+Unicode (NFKC, without characters that show nothing), takes a backslash for a slash, drops blanks around each component
+and dots at its end, resolves `..`, and removes the suffixes of compressed files and of backups (`server.key.gz`,
+`.env~`). What follows a NUL is judged with and without it, because many programs end a name there. A name is denied if
+one of its spellings is.
+
+The built-in rules also see the names of copies that programs make: numbers, dates, archives of one file, the marks of
+editors, file managers and package managers (`server.key.1`, `.env.zip`, `#.netrc#`, `credentials (1).json`), and the
+short names of Windows (`ENV~1`). Limits: the same file under another name (a hard link, a copy) is another name, and
+rules do not see contents.
 """
 
 from __future__ import annotations
@@ -36,10 +40,21 @@ _NAMES = (
     "**/*.jks",
     "**/*.keystore",
     "**/*.kdbx",
+    "**/*.kdb",
+    "**/*.p8",
+    "**/*.pk8",
+    "**/*.pkcs12",
+    "**/*.bks",
+    "**/*.agekey",
+    "**/*.ovpn",
+    "**/ssh_host_*",
+    "**/secring.gpg",
     "**/.netrc",
     "**/_netrc",
     "**/.pgpass",
+    "**/pgpass.conf",
     "**/.my.cnf",
+    "**/.mylogin.cnf",
     "**/.git-credentials",
     "**/.npmrc",
     "**/.pypirc",
@@ -49,7 +64,24 @@ _NAMES = (
     "**/.s3cfg",
     "**/.boto",
     "**/credentials.json",
+    "**/.credentials.json",
     "**/application_default_credentials.json",
+    "**/credentials.tfrc.json",
+    "**/oauth_creds.json",
+    "**/rclone.conf",
+    "**/.databrickscfg",
+    "**/.sentryclirc",
+    "**/.config/git/credentials",
+    "**/.config/gcloud/credentials.db",
+    "**/.config/gcloud/access_tokens.db",
+    "**/.azure/accesstokens.json",
+    "**/.azure/msal_token_cache.json",
+    "**/.azure/msal_token_cache.bin",
+    "**/.oci/config",
+    "**/.codex/auth.json",
+    "**/.composer/auth.json",
+    "**/.m2/settings.xml",
+    "**/.gradle/gradle.properties",
     "**/.aws/credentials",
     "**/.kube/config",
     "**/.docker/config.json",
@@ -76,20 +108,50 @@ BACKUP_SUFFIXES = ("~", ".bak", ".backup", ".old", ".orig", ".save", ".swp", ".s
 _SUFFIXES = (*COMPRESSION_SUFFIXES, *BACKUP_SUFFIXES, "::$data")  # the last: another spelling of a file on NTFS
 _TRAILING = " .\t\n\r\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029\0"
 _ODD_ENDS = (*_SUFFIXES, *_TRAILING)
+_ARCHIVE_WORDS = ("zip", "zipx", "7z", "rar", "tar", "tgz", "tbz", "tbz2", "txz", "tzst", "taz", "cab", "cpio", "iso")
+"""The suffixes of archives. An archive with the name of a denied file holds that file."""
 _COPY_WORDS = (
     *("bak", "backup", "back", "bk", "bkp", "old", "orig", "save", "saved", "copy", "tmp", "temp", "new", "lock"),
-    *("prev", "previous", "disabled", "off", "part", "crdownload", "br", "lz", "lz4", "b64", "base64"),
+    *(
+        "prev",
+        "previous",
+        "disabled",
+        "off",
+        "part",
+        "crdownload",
+        "br",
+        "lz",
+        "lz4",
+        "lzo",
+        "sz",
+        "z",
+        "b64",
+        "base64",
+    ),
+    *("txt", "local", "remote", "base", "mine", "theirs", "rej", "kopie", "copie", "copia", "kopia"),
     *("dpkg-old", "dpkg-new", "dpkg-dist", "dpkg-bak", "dpkg-tmp", "rpmsave", "rpmnew", "rpmorig"),
-    *("ucf-old", "ucf-new", "ucf-dist", "kate-swp", "un~", "swn", "swx", "(copy)", "- copy"),
+    *("ucf-old", "ucf-new", "ucf-dist", "kate-swp", "un~", "swn", "swx", "- copy", "- kopie", "- copie", "- copia"),
+    *_ARCHIVE_WORDS,
 )
 _COPY_SIGNS = ".-_ "
 """The characters before a word or a number that marks a copy."""
 _COPY_SUFFIXES = tuple([f"{sign}{word}" for word in _COPY_WORDS for sign in _COPY_SIGNS])
 _MARKS_AT_END = (*_COPY_SUFFIXES, *_SUFFIXES)
 _COPY_ENDS = frozenset([suffix[-3:] for suffix in _COPY_SUFFIXES])
-_COPY_LAST_SIGNS = frozenset("0123456789)#")
+_COPY_LAST_SIGNS = frozenset("0123456789)#z")
 """The last three characters, or the last one, of a name with the mark of a copy."""
-_COPY_STARTS = (".#", "copy of ")
+_COPY_STARTS = (
+    *(".#", "._", "~$", ".~lock.", "copy of ", "backup of ", "kopie von ", "copie de ", "copia de "),
+    *[f"{word}{sign}" for word in ("copy", "backup", "bak", "old") for sign in _COPY_SIGNS],
+)
+_COPY_FIRST_SIGNS = frozenset("0123456789 ")
+"""The first character of a name with a number or a date before it."""
+_CONFLICT = "conflict"
+_CONFLICTS = (".sync-conflict", *[f"{sign}{_CONFLICT}" for sign in _COPY_SIGNS])
+"""The marks of programs that synchronise directories. Anything can follow them."""
+_DATE_SIGNS = "0123456789tz:+-_. "
+MAX_DATE_CHARS = 40
+_ENDS_OF_ARCHIVES = tuple([f"{sign}{word}" for word in _ARCHIVE_WORDS for sign in _COPY_SIGNS])
 _HIDING_SUFFIXES = (".un~", ".swp", ".swo", ".swn", ".swx", ".kate-swp")
 """The suffixes of files that editors hide: they write `.notes.un~` for `notes`."""
 MAX_NUMBER_DIGITS = 14
@@ -99,6 +161,10 @@ MAX_SHORTER_NAMES = 8
 MAX_ORIGINALS = 128
 MIN_ORIGINALS = 16
 """Names of which the names of one path may be copies, or copies of copies, that are judged: in all, and of each."""
+MAX_COPIED_DIRECTORIES = 64
+"""The directories of one path, from its end, that may be copies of others or have short names."""
+MAX_RECODED_CHARS = 1 << 14
+"""The characters of a path, from its end, that are read by other encodings."""
 MAX_VERDICTS = 2048
 MAX_CACHED_BYTES = 240
 """The memory of a path whose verdict is cached: 190 letters of ASCII."""
@@ -125,11 +191,13 @@ class Policy:
         "_built_in",
         "_directories",
         "_given",
+        "_has_wide_rules",
         "_host",
         "_is_anchored",
         "_quick_look",
         "_roots",
         "_verdicts",
+        "_with_keys",
         "allow",
         "deny",
     )
@@ -144,6 +212,9 @@ class Policy:
         self._allow = _Rules(allowed)
         self._host = _Rules(denied)
         self._is_anchored = any(glob[0] != "**" for glob, _ in self._host.others)
+        self._has_wide_rules = not "".join(denied).isascii()
+        self._with_keys: Policy | None = None
+        """Of the rules for zip archives: those for other files."""
         self._use(_built_in_groups() if built_in else ())
 
     def _use(self, groups: tuple[tuple[_Rules, _Rules | None], ...]) -> None:
@@ -171,8 +242,9 @@ class Policy:
     def unless_zip(self) -> Policy:
         """Return the rules for a file that is a zip archive by its first bytes: `*.key` may be a presentation."""
         other = Policy.__new__(Policy)
-        for name in ("_given", "deny", "allow", "_allow", "_host", "_is_anchored"):
+        for name in ("_given", "deny", "allow", "_allow", "_host", "_is_anchored", "_has_wide_rules"):
             setattr(other, name, getattr(self, name))
+        other._with_keys = self
         other._use(self._built_in[:-1])
         return other
 
@@ -189,10 +261,15 @@ class Policy:
         if is_too_long(path):
             return TOO_LONG
         above = self._roots[root] if root in self._roots else self._names_of_root(root)
-        if not above and self._quick_look.cannot_match(path.lower() if path.isascii() else fold(path)):
+        folded = fold(path)
+        if self._with_keys is not None and folded.rstrip(_TRAILING).endswith(_ENDS_OF_ARCHIVES):
+            verdict = self._with_keys.rule_against(path, root)  # an archive of a key is no presentation
+        elif not above and self._quick_look.cannot_match(folded) and not self._needs_other_codecs(path):
             verdict = None
         else:
             verdict = self._judge(path, above)
+        if verdict is None and "\0" in path:
+            verdict = self.rule_against(path[: path.index("\0")], root)
         if path.__sizeof__() <= MAX_CACHED_BYTES:
             verdicts = self._verdicts.setdefault(root, {})
             if len(verdicts) >= MAX_VERDICTS:
@@ -207,12 +284,24 @@ class Policy:
             above = self._names_of_root(root)
         return not above and self._quick_look.cannot_match_any(paths)
 
+    def _needs_other_codecs(self, path: str) -> bool:
+        """Return True if bytes of this path may be a name of the rules in another encoding."""
+        return self._has_wide_rules and not path.isascii()
+
     def rule_against_member(self, container: str, member: str) -> str | None:
         """Return the rule that forbids a member of an archive, or None.
 
         A member is judged below the path of its archive and by itself; that archive may be a member too
         (`a.zip!/b.tar`).
         """
+        first, mark, rest = container.partition("!/")
+        if "@" in first:  # a file of a revision is judged as the file of that name, too
+            rule = self._rule_against_member(first[: first.rindex("@")] + mark + rest, member)
+            if rule is not None:
+                return rule
+        return self._rule_against_member(container, member)
+
+    def _rule_against_member(self, container: str, member: str) -> str | None:
         whole = f"{container}/{member}".replace("!/", "/")
         rule = self.rule_against(whole)
         # A rule that begins with `**` and matches the member alone also matches the whole path.
@@ -237,7 +326,8 @@ class Policy:
 
     def _names_of_root(self, root: str) -> tuple[str, ...]:
         """Return the last names of a root; nothing if they play no part in a built-in rule."""
-        names = tuple(_bare_parts(fold(root).replace("\\", "/").split("/"))[-ROOT_NAMES:])
+        bare = _bare_parts(fold(root).replace("\\", "/").split("/"))[-ROOT_NAMES:]
+        names = tuple(_plain_directories(bare, self._directories, MIN_ORIGINALS))
         if self._directories.isdisjoint(names):
             names = ()
         self._roots[root] = names
@@ -246,12 +336,15 @@ class Policy:
     def _judge(self, path: str, above: tuple[str, ...]) -> str | None:
         if self._is_lifted(path):
             return None
-        for parts in spellings(path) or ([[]] if above else []):
+        readings = [path, *_in_other_codecs(path)] if self._needs_other_codecs(path) else [path]
+        for parts in [parts for reading in readings for parts in spellings(reading)] or ([[]] if above else []):
             rule = self._rule_against_parts(parts, above)
             if rule is not None:
                 return rule
         if self._built_in:
-            for parts in _spellings_of_copies(path, self._directories):
+            for parts in _spellings_of_copies(path, self._directories) + _spellings_of_short_names(
+                path, self._directories
+            ):
                 rule = self._rule_against_parts(parts, above, is_copy=True)
                 if rule is not None:
                     return rule
@@ -376,22 +469,31 @@ def _spellings_of_copies(path: str, directories: Set[str]) -> list[list[str]]:
     if not parts:
         return []
     *above, last = parts
-    copies = [place for place, name in enumerate(above) if any(directory in name for directory in directories)]
-    limit = max(MAX_ORIGINALS // (len(copies) + 1), MIN_ORIGINALS)
-    plain = list(above)
-    for place in copies:
-        names = names_of_originals(plain[place], limit)
-        plain[place] = next((name for name in names if name in directories), plain[place])
+    copies = sum([any(directory in name for directory in directories) for name in above])
+    limit = max(MAX_ORIGINALS // (copies + 1), MIN_ORIGINALS)
+    plain = _plain_directories(above, directories, limit)
     found = [[*plain, name] for name in names_of_originals(last, limit)]
     found += [_resolved(one) for one in found if ".." in one]
     return [one for one in found if one and one != parts]
+
+
+def _plain_directories(names: list[str], directories: Set[str], limit: int) -> list[str]:
+    """Return the names of directories; a copy of one of `directories` as that."""
+    plain = list(names)
+    copies = [place for place, name in enumerate(names) if any(directory in name for directory in directories)]
+    for place in copies[-MAX_COPIED_DIRECTORIES:]:
+        if names[place] not in directories:
+            originals = names_of_originals(names[place], limit)
+            plain[place] = next((original for original in originals if original in directories), names[place])
+    return plain
 
 
 def names_of_originals(name: str, limit: int) -> list[str]:
     """Return a folded name, then all that can remain as marks of copies are removed one by one, in every order.
 
     Emacs writes `#a#`, `.#a` and `a.~1~`, vim `.a.un~`, file managers `a (copy)`, `a (1)` and `Copy of a`, others
-    numbers and dates. The part before a colon is the file on systems where files have named streams. A copy of a copy
+    numbers and dates. Browsers and file managers put the mark before the suffix (`a (1).json`). The part before a colon
+    is the file on systems where files have named streams, that after it on systems with drives. A copy of a copy
     has several marks, and one may hide another: `.#.env#.un~` is the undo file of `#.env#`. There are about `limit`
     names at most, and few of a name that is longer than those of files.
     """
@@ -401,7 +503,11 @@ def names_of_originals(name: str, limit: int) -> list[str]:
     pending = [name]
     while pending and len(found) < limit:
         longer = pending.pop()
-        shorter = [one.lstrip(" ").rstrip(_TRAILING) for one in _without_one_mark(longer)]
+        marked = _without_one_mark(longer)
+        dot = longer.rfind(".")
+        if dot > 0 and longer[dot:] in _suffixes_of_names():
+            marked += [one.rstrip(_TRAILING) + longer[dot:] for one in _without_one_mark(longer[:dot])]
+        shorter = [one.lstrip(" ").rstrip(_TRAILING) for one in marked]
         new = [one for one in shorter if one and one not in found]
         found.update(dict.fromkeys(new))
         pending += new
@@ -414,31 +520,127 @@ def _without_one_mark(name: str) -> list[str]:
         return []
     found = [name[len(start) :] for start in _COPY_STARTS if name.startswith(start)]
     if ":" in name[1:]:
-        found += [name[: name.index(":", 1)], name[: name.rindex(":")]]
-    if name[0] == "#" and name[-1] == "#":
-        found.append(name[1:-1])
+        first, last = name.index(":", 1), name.rindex(":")
+        found += [name[:first], name[:last], name[first + 1 :], name[last + 1 :]]
+    if name[-1] == "#":
+        found += [name[1:-1]] if name[0] == "#" else [name[:-1]]
     for suffix in _MARKS_AT_END if name.endswith(_MARKS_AT_END) else ():
         if name.endswith(suffix):
             found.append(name[: -len(suffix)])
             if name[0] == "." and suffix in _HIDING_SUFFIXES:
                 found.append(name[1 : -len(suffix)])
-    bare = name[:-1] if name[-1] == ")" else name
-    digits = len(bare) - len(bare.rstrip("0123456789"))
-    if not 0 < digits <= MAX_NUMBER_DIGITS:
-        return found
-    before = bare[:-digits]
-    if bare != name:
-        return [*found, before[:-1]] if before.endswith("(") else found
-    if before.endswith((*_COPY_SUFFIXES, *BACKUP_SUFFIXES)):
-        found.append(before)
-    if before[-1:] in (*_COPY_SIGNS, "~", ";"):
-        found.append(before[:-1])
+    if name[-1] == ")" and "(" in name:
+        found.append(name[: name.rindex("(")])
+    if "~" in name[1:]:
+        found += [name[: name.index("~", 1)], name[: name.rindex("~")]]
+    if _CONFLICT in name:
+        found += [name[: name.index(mark)] for mark in _CONFLICTS if mark in name]
+    return found + _without_date(name)
+
+
+def _without_date(name: str) -> list[str]:
+    """Return what remains of a name without a number or a date, before or after it."""
+    found = []
+    if name[0] in _COPY_FIRST_SIGNS:
+        rest = name[:MAX_DATE_CHARS].lstrip(_DATE_SIGNS.replace(".", "")) + name[MAX_DATE_CHARS:]
+        found += [rest, rest[1:]] if rest[:1] == "." else [rest]
+    bare = name.rstrip("0123456789")
+    if 0 < len(name) - len(bare) <= MAX_NUMBER_DIGITS:
+        if bare.endswith((*_COPY_SUFFIXES, *BACKUP_SUFFIXES)):
+            found.append(bare)
+        if bare[-1:] in (*_COPY_SIGNS, "~", ";"):
+            found.append(bare[:-1])
+        elif bare[-1:] == "r" and bare[-2:-1] in (*_COPY_SIGNS,):  # Subversion writes `name.r12`
+            found.append(bare[:-2])
+    start = len(name.rstrip(_DATE_SIGNS))
+    if 0 < len(name) - start <= MAX_DATE_CHARS:
+        found += [name[:at] for at in range(start, len(name) - 1) if name[at] in _COPY_SIGNS and name[at + 1].isdigit()]
     return found
 
 
+def _spellings_of_short_names(path: str, directories: Set[str]) -> list[list[str]]:
+    """Return the paths that the short names of Windows in a path may stand for: `ENV~1` for `.env`.
+
+    Other systems accept them too, where they mount a file system of Windows. `directories` are the names of directories
+    that the rules contain.
+    """
+    if "~" not in path:
+        return []
+    *above, last = _bare_parts(fold(path).replace("\\", "/").split("/")) or [""]
+    for place in [place for place, name in enumerate(above) if "~" in name][-MAX_COPIED_DIRECTORIES:]:
+        names = _names_of_short_name(above[place])
+        above[place] = next((name for name in names if name in directories), above[place])
+    return [[*above, name] for name in _names_of_short_name(last) if name]
+
+
+def _names_of_short_name(name: str) -> list[str]:
+    """Return the names of the built-in rules that a short name may stand for, or else the name itself."""
+    base, dot, suffix = name.partition(".")
+    start, tilde, digits = base.rpartition("~")
+    if not (tilde and start and 0 < len(digits) < 6 and digits.isascii() and digits.isdigit()):
+        return [name]
+    if not _shortened:
+        _shortened.extend(_shortened_names())
+    found = [f".{start}{dot}{suffix}", name]
+    for plain, end, long in _shortened:
+        is_short = not plain or plain == start or (len(start) + len(digits) > 5 and plain.startswith(start))
+        if is_short and end == suffix:
+            found.append(long)
+    return found
+
+
+_shortened: list[tuple[str, str, str]] = []
+"""The parts of names that are in their short names, before and after the dot; "" for any. Filled on first use."""
+
+
+def _shortened_names() -> list[tuple[str, str, str]]:
+    rules = [rules for rules, _ in _built_in_groups()]
+    found = [("", end[1:4], f"x{end}") for one in rules for end, _ in one.suffixes]
+    names = {prefix for one in rules for prefix, _ in one.prefixes}
+    for long in names.union(*[{*one.names, *one.directory_names(), *(one.last_names or ())} for one in rules]):
+        stem, dot, suffix = long.lstrip(".").rpartition(".")
+        found.append((stem.replace(".", ""), suffix[:3], long) if dot else (suffix, "", long))
+    return found
+
+
+def _suffixes_of_names() -> frozenset[str]:
+    """Return the suffixes of the last names of built-in rules: `.json` of `credentials.json`."""
+    global _name_suffixes
+    if not _name_suffixes:
+        names = [name for rules, _ in _built_in_groups() for name in (*rules.names, *(rules.last_names or ()))]
+        _name_suffixes = frozenset([name[name.rindex(".") :] for name in names if "." in name[1:]])
+    return _name_suffixes
+
+
+_name_suffixes: frozenset[str] = frozenset()
+
+
+def _in_other_codecs(path: str) -> list[str]:
+    """Return the readings of a path whose bytes were decoded by another encoding than the one they were written in."""
+    found = []
+    path = path[-MAX_RECODED_CHARS:]
+    raw = path.encode("utf-8", "surrogateescape" if not any(map(_is_odd_surrogate, path)) else "replace")
+    for codec in ("latin-1", "cp437"):
+        found.append(raw.decode(codec))
+        try:
+            found.append(path.encode(codec).decode("utf-8"))
+        except UnicodeError:
+            pass
+    for read, written in (("cp437", "latin-1"), ("latin-1", "cp437")):
+        try:
+            found.append(path.encode(read).decode(written))
+        except UnicodeError:
+            pass
+    return found
+
+
+def _is_odd_surrogate(character: str) -> bool:
+    return "\ud800" <= character <= "\udfff" and not "\udc80" <= character <= "\udcff"
+
+
 def _bare_parts(parts: list[str]) -> list[str]:
-    """Return the components without dots and blanks at their ends; those of dots and blanks alone are left out."""
-    bare = [".." if part.rstrip(" ") == ".." else part.rstrip(_TRAILING) for part in parts]
+    """Return the components without blanks around them and dots at their ends; what has nothing else is left out."""
+    bare = [".." if part.strip(" ") == ".." else part.rstrip(_TRAILING).lstrip(" ") for part in parts]
     return [part for part in bare if part]
 
 
@@ -461,22 +663,27 @@ def fold(path: str) -> str:
     Case-insensitive directories (ext4, f2fs, APFS, HFS+) decompose names, drop invisible characters and fold case.
     Letters of another width or style (NFKC) are equal too: a program in between may convert them.
     """
-    if path.isascii():
+    if path.isascii() and path.isprintable():
         return path.lower()
-    from unicodedata import normalize
-
     if not _dropped:
         _dropped.update(dict.fromkeys([point for low, high in _INVISIBLE for point in range(low, high + 1)]))
+        _dropped[0x131] = "i"  # A program that changes the case makes an i of both Turkish ones.
+    if path.isascii():
+        return path.lower().translate(_dropped)
+    from unicodedata import normalize
+
     folded = ""
     while folded != path:  # a few characters need a second pass
-        folded, path = path, normalize("NFKC", normalize("NFKD", path).casefold().translate(_dropped))
+        plain = normalize("NFKD", path).casefold().translate(_dropped).replace("i\u0307", "i")
+        folded, path = path, normalize("NFKC", plain)
     return folded
 
 
-_dropped: dict[int, None] = {}
+_dropped: dict[int, str | None] = {}
 """The invisible characters, for `str.translate`; filled on first use."""
-# Default_Ignorable_Code_Point of Unicode.
+# Controls, Default_Ignorable_Code_Point of Unicode, and a pattern of Braille without dots.
 _INVISIBLE = (
+    *((0, 0x1F), (0x7F, 0x9F), (0x2800, 0x2800)),
     *((0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F)),
     *((0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF)),
     *((0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
@@ -515,12 +722,13 @@ class _Rules:
         """The last names that the other patterns match, if each matches one alone."""
 
     def _add(self, pattern: str) -> None:
-        parts = [part for part in fold(pattern).split("/") if part not in ("", ".")]
+        written = fold(pattern).replace("\\", "/")
+        parts = [part for part in written.split("/") if part not in ("", ".")]
         if not parts:
             raise ValueError(f"an empty pattern matches nothing: {pattern!r}")
-        if len(parts) == 1 and "/" not in pattern.rstrip("/"):
+        if len(parts) == 1 and "/" not in written.rstrip("/"):
             parts = ["**", *parts]
-        if pattern.endswith("/"):
+        if written.endswith("/"):
             parts.append("**")
         for part in parts:
             if "[" in part and _matches_nothing(part):
@@ -569,18 +777,29 @@ class _QuickLook:
     """A quick check that finds nearly all harmless names; `Policy` judges the rest."""
 
     __slots__ = (
-        *("_directories", "_ends", "_has_plain_suffixes", "_last_signs", "_pairs", "_prefixes", "_stems", "_suffixes"),
-        "_suspicious_names",
+        *("_directories", "_dotted_stems", "_ends", "_has_plain_suffixes", "_heads", "_last_signs", "_name_suffixes"),
+        *("_pairs", "_plain_stems", "_prefixes", "_starts", "_starts_with_signs", "_suffixes", "_suspicious_names"),
     )
 
     def __init__(self, groups: list[_Rules], built_in: list[_Rules]) -> None:
         stems = {prefix for rules in built_in for prefix, _ in rules.prefixes}
         stems |= {suffix for rules in built_in for suffix, _ in rules.suffixes}
-        stems |= {name for rules in built_in for name in (*rules.names, *rules.directories, *(rules.last_names or ()))}
-        self._stems = tuple([stem for stem in stems if not any(one in stem and one != stem for one in stems)])
+        last_names = [name for rules in built_in for name in (*rules.names, *(rules.last_names or ()))]
+        starts = {name[: name.rindex(".")] for name in last_names if "." in name[1:]}
+        stems |= starts.union(last_names, *[rules.directories for rules in built_in])
+        shortest = [stem for stem in stems if not any(one in stem and one != stem for one in stems)]
+        self._plain_stems = tuple([stem for stem in shortest if stem[0] != "."])
+        self._dotted_stems = tuple([stem for stem in shortest if stem[0] == "."])
         """Texts of which the name of a copy contains one, if a built-in rule matches what it is a copy of."""
         self._directories = tuple([name for rules in groups for name in rules.directories])
         self._prefixes = (*[prefix for rules in groups for prefix, _ in rules.prefixes], *_COPY_STARTS)
+        # A mark may stand before the suffix: `credentials (1).json`.
+        self._starts = tuple(starts)
+        self._starts_with_signs = tuple([f"{start}{sign}" for start in starts for sign in f"{_COPY_SIGNS}(:#"])
+        self._name_suffixes = frozenset([name[name.rindex(".") :] for name in last_names if "." in name[1:]])
+        heads = frozenset([prefix[:2] for prefix in (*self._prefixes, *self._starts_with_signs)])
+        self._heads = heads if all(len(head) == 2 for head in heads) else None
+        """The first two characters of all prefixes; None if one is shorter."""
         self._suffixes = (*[suffix for rules in groups for suffix, _ in rules.suffixes], *_ODD_ENDS)
         self._last_signs = _COPY_LAST_SIGNS.union([suffix for suffix in self._suffixes if len(suffix) == 1])
         self._pairs = frozenset([suffix for suffix in self._suffixes if len(suffix) == 2])
@@ -597,14 +816,19 @@ class _QuickLook:
 
     def cannot_match(self, path: str) -> bool:
         """Return True if it is obvious that no rule matches a folded path."""
-        if self._suspicious_names is None or "\\" in path:
+        if self._suspicious_names is None or "\\" in path or "~" in path or "/ " in path:
             return False
         slash = path.rfind("/")
         name = path[slash + 1 :]
-        if name in self._suspicious_names or name.startswith(self._prefixes):
+        if name in self._suspicious_names:
             return False
+        if self._heads is None or name[:2] in self._heads:
+            if name.startswith(self._prefixes):
+                return False
+            if self._may_have_inner_mark(name):
+                return False
         # The last characters decide for nearly all names, in a third of the time of `endswith` with many suffixes.
-        may_be_copy = ":" in name
+        may_be_copy = ":" in name or name[0] in _COPY_FIRST_SIGNS or _CONFLICT in name
         if name[-1] in self._last_signs or name[-3:] in self._ends or (self._pairs and name[-2:] in self._pairs):
             if name.endswith(self._suffixes):
                 return False
@@ -613,12 +837,26 @@ class _QuickLook:
             for directory in self._directories:
                 if directory in path:
                     return False
-        return not may_be_copy or not any(stem in name for stem in self._stems)
+        return not may_be_copy or not self._has_stem(name)
+
+    def _has_stem(self, name: str) -> bool:
+        """Return True if a name contains one of the stems."""
+        for stem in self._plain_stems:
+            if stem in name:
+                return True
+        dot = name.find(".")
+        while dot >= 0:
+            if name.startswith(self._dotted_stems, dot):
+                return True
+            dot = name.find(".", dot + 1)
+        return False
 
     def cannot_match_any(self, paths: Sequence[str]) -> bool:
         """Return True if it is obvious that no rule matches any of these paths. Some others are not obvious here."""
         text = "\n".join(paths)
         if self._suspicious_names is None or not self._has_plain_suffixes or not text.isascii() or "\\" in text:
+            return False
+        if "~" in text or " " in text or _CONFLICT in text or not "".join(paths).isprintable():
             return False
         text = text.lower()
         folded = text.split("\n")
@@ -635,10 +873,16 @@ class _QuickLook:
             if end.endswith(self._suffixes):
                 return False
             may_be_copy = may_be_copy or end[-3:] in _COPY_ENDS or end[-1] in _COPY_LAST_SIGNS
-        text = "\n" + "\n".join(names)
-        if (may_be_copy or ":" in text) and any(stem in text for stem in self._stems):
+        heads = {name[:2] for name in names}
+        may_be_copy = may_be_copy or not _COPY_FIRST_SIGNS.isdisjoint([head[0] for head in heads])
+        if (may_be_copy or ":" in text) and any(map(self._has_stem, names)):
             return False
-        return all("\n" + prefix not in text for prefix in self._prefixes)
+        if self._heads is not None and self._heads.isdisjoint(heads):
+            return True
+        return not any(name.startswith(self._prefixes) or self._may_have_inner_mark(name) for name in names)
+
+    def _may_have_inner_mark(self, name: str) -> bool:
+        return name.startswith(self._starts_with_signs) and name[name.rfind(".") :] in self._name_suffixes
 
 
 def _built_in_groups() -> tuple[tuple[_Rules, _Rules | None], ...]:

@@ -122,6 +122,7 @@ class Workspace:
         A file below them belongs to the host: only a file below the other roots is bound to narrow access.
         """
         given = tuple(roots) or (os.getcwd(),)
+        outer: list[str] = []
         how: dict[str, Any] = {"policy": policy, "backend": backend, "deadline_seconds": deadline_seconds}
         opened = cls(*given, *(() if roots else beyond), **how)
         config = _load_config(opened.roots[: len(given)], None if path is None else os.fspath(path), deadline_seconds)
@@ -141,6 +142,10 @@ class Workspace:
                 raise BadConfig(f"{config.name}: roots: {in_plain_words(error)}") from None
             config.check_roots([root.canonical for root in opened.roots if not root.is_remote], outer)
         rules = opened.policy.with_rules(config.deny, config.allow)
+        if config.roots and not roots and config.is_inside:
+            # Rules of the host are relative to its root, and must hold in the directories that the file chose.
+            places = [(root.canonical, one) for root in opened.roots for one in outer if _is_below(root.canonical, one)]
+            rules = NarrowedPolicy(rules, {root: (one, root[len(one) :].strip("/")) for root, one in places})
         opened._set(opened.roots, rules, backend, deadline_seconds, config.settings)
         return opened
 
@@ -268,6 +273,10 @@ class Workspace:
 
     def __repr__(self) -> str:
         return f"Workspace({', '.join(repr(root.path) for root in self.roots)})"
+
+
+def _is_below(path: str, root: str) -> bool:
+    return os.path.commonpath([path, root]) == root
 
 
 def _reopen(

@@ -127,3 +127,8 @@ def test_a_name_in_the_log_cannot_move_the_cursor(log, summary):
 @pytest.mark.parametrize(("words", "status"), [([], 2), (["--bad"], 2), (["/nowhere/at/all"], 1), (["--help"], 0)])
 def test_wrong_usage_is_2_and_a_missing_file_1(words, status, capsys):
     assert main(["audit", *words]) == status
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "[" * 100_000, json.dumps(line("a", "b", "read")).replace("12", "1e999")])
+def test_a_line_that_no_server_wrote_is_counted_as_such(log, summary, text):
+    assert summary(log(line("a", "b", "read"), f"{text}\n")).endswith("1 lines are not audit lines.\n")

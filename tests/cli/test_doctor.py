@@ -33,3 +33,12 @@ def test_only_a_problem_fails(directory, eyespan, monkeypatch):
     code, out, _ = eyespan("doctor")
     assert code == 1
     assert "\n! guard " in out
+
+
+def test_the_name_of_a_root_stays_on_its_line(tmp_path, eyespan):
+    root = tmp_path / "a\nb\x1b[31m\u202e"
+    root.mkdir()
+
+    rows = eyespan("doctor", "--root", str(root))[1].splitlines()
+
+    assert rows[-1].endswith("a\\x0ab\\x1b[31m\\u202e")

@@ -255,3 +255,13 @@ def test_a_search_by_many_patterns_ends_with_the_time_of_the_call(tmp_path, tool
 
 def test_many_stars_take_little_time():
     assert not Glob("**/" * 50 + "*a" * 50 + "b").matches("/".join(["a" * 60] * 60))
+
+
+@pytest.mark.parametrize("path", ["~", "~/notes.md", "~/x/../.npmrc", "~/../etc/passwd"])
+def test_an_error_does_not_name_the_home_directory(tmp_path, monkeypatch, path):
+    monkeypatch.setenv("HOME", "/srv/people/ida")
+    with Workspace(tmp_path) as workspace:
+        for tool in workspace.toolset("filesystem"):
+            text = tool.call({"path": path, "paths": [path], "pattern": "*"}).text
+            assert "ida" not in text, tool.spec.name
+            assert "Access denied" in text or tool.spec.name == "list_allowed_directories", tool.spec.name

@@ -43,3 +43,9 @@ def test_a_flood_of_refusals_is_counted_and_not_written(capsys, monkeypatch):
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == REFUSALS_AT_ONCE + 2
     assert lines[-1] == "eyespan serve: 401: no token (7 more were not logged) [a]"
+
+
+def test_a_line_for_people_is_one_line(capsys):
+    Log(is_json=False).write("start", "root a\nb\x1b[31m\u202e")
+
+    assert capsys.readouterr().err == "eyespan serve: root a\\x0ab\\x1b[31m\\u202e\n"

@@ -489,7 +489,7 @@ def test_rules_hold_for_members_too(tmp_path):
     assert isinstance(fails(tmp_path, "c.zip", "inner.zip!/app/.env"), PolicyDenied)
     listed = [member["name"] for member in read(tmp_path, "a.zip").extra["members"]]
     assert listed == ["app/readme"]
-    assert fails(tmp_path, "a.zip", ".env").suggestions == ()
+    assert "app/.env" not in fails(tmp_path, "a.zip", "app/env").suggestions
 
 
 def test_a_hard_link_does_not_get_around_a_rule(tmp_path):

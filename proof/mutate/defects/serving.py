@@ -14,14 +14,14 @@ DEFECTS = (
     Defect(
         name="rules depend on invisible characters",
         file=f"{SRC}/policy.py",
-        old=".casefold().translate(_dropped))",
-        new=".casefold())",
+        old=".casefold().translate(_dropped)",
+        new=".casefold()",
         tests="tests/test_policy.py -k invisible",
     ),
     Defect(
         name="a directory's rule does not apply to its contents",
         file=f"{SRC}/policy.py",
-        old='        if pattern.endswith("/"):\n',
+        old='        if written.endswith("/"):\n',
         new="        if False:\n",
         tests="tests/test_policy.py -k grammar",
     ),

@@ -110,7 +110,7 @@ class Summary:
             verdict, path = str(entry["verdict"]), str(entry["canonical"] or entry["path"])
             size, duration_ms = int(entry["bytes"]), float(entry["ms"])
             seconds = _epoch_seconds(time)
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             self.unreadable += 1
             return
         if caller not in name:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 
 from eyespan.cli.options import COMMON, Arguments, Option
-from eyespan.escape import in_plain_words
+from eyespan.escape import in_plain_words, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def main(arguments: Arguments) -> int:
     else:
         width = max(len(name) for name, _, _ in rows)
         for name, state, what in rows:
-            print(f"{_SIGNS[state]} {name:<{width}}  {what}")
+            print(f"{_SIGNS[state]} {name:<{width}}  {visible(what)}")
     return 1 if any(state == PROBLEM for _, state, _ in rows) else 0
 
 

@@ -561,9 +561,17 @@ def _entries(path: str, engine: Engine, context: CallContext) -> tuple[tuple[Ent
 
 
 def _expanded(path: str, engine: Engine) -> str:
-    """Return the path with the home directory in place of `~`, and `.` and `..` resolved in its text."""
+    """Return the path with the home directory in place of `~`, and `.` and `..` resolved in its text.
+
+    Raises: BadArguments; OutsideRoot with `~` as it is, because an error must not name a directory outside the roots.
+    """
     if path == "~" or path.startswith("~/"):
-        path = os.path.expanduser(path)
+        from eyespan.guard.paths import beneath
+
+        asked, path = path, os.path.expanduser(path)
+        if beneath(os.path.normpath(path), engine.guard.roots) is None:
+            engine.admit(asked)
+            raise errors.OutsideRoot(asked)
     if path[1:2] == ":" and path[:1].isalpha() and path[:1].isascii() and path[2:3] in ("", "/", "\\"):
         text = f"Access denied - Windows-style path received on a POSIX host: {path}"
         raise BadArguments("invalid_path", text)

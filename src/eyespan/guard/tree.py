@@ -176,7 +176,8 @@ class _Explorer:
                 name = entry.name
                 try:
                     if entry.is_dir(follow_symlinks=False):
-                        if name not in SKIPPED and rule_against(f"{prefix}{name}/x", root) is None:
+                        is_denied = rule_against(prefix + name, root) or rule_against(f"{prefix}{name}/x", root)
+                        if name not in SKIPPED and not is_denied:
                             below.append(name)
                     elif entry.is_file(follow_symlinks=False) and rule_against(prefix + name, root) is None:
                         if len(files) >= self._files_left:

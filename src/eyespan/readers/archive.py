@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eyespan.escape import short_name
 from eyespan.model import NotePart
-from eyespan.sources import has_denied_target, is_denied, read_contents
+from eyespan.sources import containers, has_denied_target, is_denied, read_contents
 from eyespan.sources.members import DIRECTORY, FILE, HARD_LINK, LINK, canonical_name
 from eyespan.sources.nested import NestedSource
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from eyespan.policy import Policy
     from eyespan.sources.members import Entry
 
-_CHECKED_ENTRIES = 1024
+_CHECKED_ENTRIES = 64
 """The entries between two checks of the deadline."""
 
 
@@ -35,19 +35,19 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
     directory = source.directory if isinstance(source, NestedSource) else None
     contents = read_contents(source, context)
     prefix = canonical_name(directory) + "/" if directory and canonical_name(directory) else ""
-    archive_path = source.path.removesuffix(f"!/{directory}")
+    places = containers(source)
     entries = []
     for number, entry in enumerate(contents.entries):
         if not number % _CHECKED_ENTRIES:
             context.check()
-        if canonical_name(entry.name).startswith(prefix) and not is_denied(entry, archive_path, policy):
+        if canonical_name(entry.name).startswith(prefix) and not is_denied(entry, places, policy):
             entries.append(entry)
     listed = entries[: opened.request.options.archive.max_members]
     location = f" in {short_name(directory)}" if prefix and directory else ""
     purpose = _purpose(contents.entries) if contents.format == "zip" else ""
     kind = f"{contents.format} archive{f' ({purpose})' if purpose else ''}"
     lines = [f"{kind}, {len(entries)} member{'s' * (len(entries) != 1)}{location}"]
-    lines += [_member_line(entry, archive_path, policy) for entry in listed]
+    lines += [_member_line(entry, places, policy) for entry in listed]
     if len(entries) > len(listed):
         lines.append(f"... {len(entries) - len(listed)} more members")
     if contents.complaint:
@@ -94,13 +94,13 @@ def _purpose(entries: tuple[Entry, ...]) -> str:
     return "iOS app" if any(one.startswith("Payload/") and ".app/" in one for one in names) else ""
 
 
-def _member_line(entry: Entry, archive_path: str, policy: Policy) -> str:
+def _member_line(entry: Entry, places: tuple[str, ...], policy: Policy) -> str:
     name = short_name(entry.name)
     if entry.what == FILE:
         return f"{entry.size_bytes:>12} {name}{' (encrypted)' if entry.is_encrypted else ''}"
     if entry.what == DIRECTORY:
         return f"{'':>12} {name.rstrip('/')}/"
     if entry.what in (LINK, HARD_LINK):
-        target = "" if has_denied_target(entry, archive_path, policy) else short_name(entry.target)
+        target = "" if has_denied_target(entry, places, policy) else short_name(entry.target)
         return f"{'':>12} {name} -> {target or '?'}"
     return f"{'':>12} {name} ({entry.what})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from eyespan.errors import Cancelled, ReadError, TimedOut
 from eyespan.escape import short_name
 from eyespan.model import NotePart
-from eyespan.sources import is_denied
+from eyespan.sources import containers, is_denied
 from eyespan.sources.members import DIRECTORY, FILE, Entry
 
 TYPE_CHECKING = False
@@ -36,7 +36,8 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
         found = {}
     lines = [_description(found, source.size_bytes)]
     entries = _entries(found.get("members"))
-    allowed = [entry for entry in entries if not is_denied(entry, source.path, opened.policy)]
+    places = containers(source)
+    allowed = [entry for entry in entries if not is_denied(entry, places, opened.policy)]
     listed = allowed[: opened.request.options.archive.max_members]
     lines += [_member_line(entry) for entry in listed]
     if len(allowed) > len(listed):

@@ -24,6 +24,7 @@ import os
 import sys
 import time
 
+from eyespan.escape import visible
 from eyespan.guard import mounts
 from eyespan.record import record
 from eyespan.sandbox import interpreter, landlock, process, seccomp
@@ -134,7 +135,8 @@ class Report:
         if self.missing:
             text += f" ({'; '.join([f'without {name}: {reason}' for name, reason in self.missing.items()])})"
         for root in self.writable_roots:
-            text += f"; the audit log's directory is writable and shares files with the root {root}: use a separate one"
+            text += "; the audit log's directory is writable and shares files with the root "
+            text += f"{visible(root)}: use a separate one"
         return text
 
 

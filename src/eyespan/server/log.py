@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
-from eyespan.escape import valid_tree
+from eyespan.escape import valid_tree, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Log:
             line = {"time": stamp, "event": event, "message": message, **facts}
             text = b"".join(json_lines.dumps(valid_tree(line))).decode()
         else:
-            text = f"eyespan serve: {message}"
+            text = f"eyespan serve: {visible(message)}"
         try:
             sys.stderr.write(text + "\n")
             sys.stderr.flush()

@@ -14,6 +14,8 @@ from eyespan.sources.nested import DecodedSource, NestedSource
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from eyespan.context import CallContext
     from eyespan.policy import Policy
     from eyespan.source import Source
@@ -42,7 +44,10 @@ def open_nested(
 
     Raises: NoMember, PolicyDenied, NotRegular, Unreadable, Missing, and what reading raises.
     """
-    here = _decompress(source, context) if member or decode or decode_archives else source
+    if member:
+        # Before it is looked up: a refusal must not depend on the existence of the member.
+        admit_member(source, (member,), policy)
+    here = _decompress(source, policy, context) if member or decode or decode_archives else source
     if not member:
         is_wanted = decode if archive(here.first_bytes) is None else decode_archives
         return here if is_wanted else source
@@ -54,7 +59,7 @@ def open_nested(
         if found is None or (found[0].what == DIRECTORY and not found[1]):
             return _open_directory(here, member, contents, policy)
         entry, member = found
-        here = _decompress(_open_member(here, entry, contents, policy, context), context)
+        here = _decompress(_open_member(here, entry, contents, policy, context), policy, context)
         if not member:
             return here
     raise Unreadable(source.asked, kind="archive", reason=f"more than {MAX_DEPTH} archives inside each other")
@@ -72,12 +77,20 @@ def read_contents(source: Source, context: CallContext) -> Contents:
     return found
 
 
-def _decompress(source: Source, context: CallContext) -> Source:
-    """Return the decoded form of a compressed source, any other as it is."""
+def _decompress(source: Source, policy: Policy, context: CallContext) -> Source:
+    """Return the decoded form of a compressed source, any other as it is.
+
+    Raises: PolicyDenied if a rule forbids the original name in its header.
+    """
     for _ in range(MAX_LAYERS):
         method = compression(source.first_bytes)
         if method is None:
             return source
+        original = streams.original_name(source.first_bytes)
+        if original:
+            for path in containers(source):
+                directory = path.rpartition("/")[0]
+                policy.admit(f"{directory}/{original}" if directory else original, source.asked)
         source = DecodedSource(
             source,
             streams.STREAMS[method],
@@ -97,7 +110,7 @@ def _open_directory(here: Source, member: str, contents: Contents, policy: Polic
         if contents.complaint:
             raise Unreadable(here.asked, kind="archive", reason=contents.complaint)
         raise NoMember(here.asked, member=member, suggestions=_similar_names(member, contents, here, policy))
-    policy.admit_member(here.path, member, here.asked)
+    admit_member(here, (member,), policy)
     view = NestedSource(here, 0, here.size_bytes, path=path, key="directory")
     view.directory = member
     return view
@@ -107,9 +120,7 @@ def _open_member(here: Source, entry: Entry, contents: Contents, policy: Policy,
     """Open one member, through hard links. Raises: PolicyDenied, NotRegular, NoMember, Unreadable."""
     for _ in range(MAX_LINKS):
         path = f"{here.path}!/{entry.name}"
-        policy.admit_member(here.path, entry.name, here.asked)
-        if entry.other_name:
-            policy.admit_member(here.path, entry.other_name, here.asked)
+        admit_member(here, entry.names(), policy)
         if entry.what != HARD_LINK:
             break
         target = contents.find(entry.target)
@@ -117,7 +128,8 @@ def _open_member(here: Source, entry: Entry, contents: Contents, policy: Policy,
             raise Unreadable(here.asked, kind="archive", reason="the member is a link to a missing member")
         entry = target
     if entry.what == LINK:
-        to = f" to {entry.target!r}" if entry.target and not has_denied_target(entry, here.path, policy) else ""
+        is_shown = entry.target and not has_denied_target(entry, containers(here), policy)
+        to = f" to {entry.target!r}" if is_shown else ""
         reason = f"the member is a symbolic link{to}; links in archives are not followed"
         raise Unreadable(here.asked, kind="archive", reason=reason)
     if entry.what == DIRECTORY:
@@ -131,27 +143,40 @@ def _open_member(here: Source, entry: Entry, contents: Contents, policy: Policy,
     return tars.open_member(here, entry, path)
 
 
-def is_denied(entry: Entry, container: str, policy: Policy) -> bool:
-    """Return True if a rule forbids the member, under either of its names."""
-    names = (entry.name, entry.other_name) if entry.other_name else (entry.name,)
-    return any(policy.rule_against_member(container, name) is not None for name in names)
+def containers(archive: Source) -> tuple[str, ...]:
+    """Return the paths below which the members of an archive are judged: as it was named, and with links resolved."""
+    paths = dict.fromkeys([archive.path, archive.canonical])
+    directory = getattr(archive, "directory", None)
+    return tuple([path.removesuffix(f"!/{directory}") if directory else path for path in paths])
 
 
-def has_denied_target(entry: Entry, container: str, policy: Policy) -> bool:
+def admit_member(archive: Source, names: Iterable[str], policy: Policy) -> None:
+    """Check that no rule forbids a member under any of its names. Raises: PolicyDenied."""
+    for container in containers(archive):
+        for name in names:
+            policy.admit_member(container, name, archive.asked)
+
+
+def is_denied(entry: Entry, places: Iterable[str], policy: Policy) -> bool:
+    """Return True if a rule forbids the member, under any of its names."""
+    names = entry.names()
+    return any(policy.rule_against_member(place, name) is not None for place in places for name in names)
+
+
+def has_denied_target(entry: Entry, places: Iterable[str], policy: Policy) -> bool:
     """Return True if a link leads to a name that a rule forbids. Links are relative to their own directory."""
     target = entry.target.replace("\\", "/")
     directory = entry.name.replace("\\", "/").rpartition("/")[0]
     names = {target, f"{directory}/{target}"} if entry.what == LINK and directory else {target}
-    return any(policy.rule_against_member(container, name) is not None for name in names)
+    return any(policy.rule_against_member(place, name) is not None for place in places for name in names)
 
 
 def _similar_names(member: str, contents: Contents, here: Source, policy: Policy) -> tuple[str, ...]:
     """Return at most three members with the same last component, or else with a similar name."""
     last = member.rstrip("/").rpartition("/")[2].lower()
+    places = containers(here)
     allowed = [
-        entry.name
-        for entry in contents.entries[:5000]
-        if entry.what == FILE and not is_denied(entry, here.path, policy)
+        entry.name for entry in contents.entries[:5000] if entry.what == FILE and not is_denied(entry, places, policy)
     ]
     similar = [name for name in allowed if name.rpartition("/")[2].lower() == last]
     if not similar:

@@ -51,11 +51,19 @@ class Entry:
     """The target of a link."""
     other_name: str = ""
     """The name in the other possible encoding, if the archive does not declare one."""
+    claimed_names: tuple[str, ...] = ()
+    """Names in other fields of its headers, under which other programs may unpack it. Only rules judge them."""
     is_sparse: bool = False
 
-    def texts(self) -> tuple[str, str, str]:
+    def names(self) -> tuple[str, ...]:
+        """Return all names that the rules judge."""
+        return (
+            (self.name, self.other_name, *self.claimed_names) if self.other_name else (self.name, *self.claimed_names)
+        )
+
+    def texts(self) -> tuple[str, ...]:
         """Return the strings that come from the archive."""
-        return self.name, self.target, self.other_name
+        return self.name, self.target, self.other_name, *self.claimed_names
 
 
 @record

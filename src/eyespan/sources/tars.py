@@ -127,8 +127,17 @@ class _Extensions:
             size = 0
         is_sparse = header.type == b"S" or _PAX_SPARSE in fields
         name = fields.get("GNU.sparse.name") or name
+        claimed = dict.fromkeys([header.name, self._long_name, fields.get("path", ""), self._global.get("path", "")])
         self._next, self._long_name, self._long_target = {}, "", ""
-        return Entry(name=name, what=what, size_bytes=size, offset=offset, target=target, is_sparse=is_sparse)
+        return Entry(
+            name=name,
+            what=what,
+            size_bytes=size,
+            offset=offset,
+            target=target,
+            claimed_names=tuple([other for other in claimed if other and other != name]),
+            is_sparse=is_sparse,
+        )
 
 
 def _entries(source: Source, context: CallContext) -> Iterator[Entry]:

@@ -39,6 +39,7 @@ _FULL_16, _FULL_32 = 0xFFFF, 0xFFFFFFFF
 """Placeholders for numbers that do not fit, which the zip64 fields hold."""
 _ENCRYPTED, _UTF8 = 0x1, 0x800
 _UNIX = 3
+_UNICODE_PATH = 0x7075
 _STORED, _DEFLATED, _BZIP2, _LZMA, _ZSTD, _AES = 0, 8, 12, 14, 93, 99
 _STREAMS = {
     _DEFLATED: streams.deflate,
@@ -137,7 +138,8 @@ def _locate(source: Source, entry: Entry) -> tuple[int, Callable[[Source, Any | 
     name_bytes, extra_bytes = fields[9], fields[10]
     start = entry.offset + _LOCAL.size + name_bytes + extra_bytes
     name = source.read_fully(entry.offset + _LOCAL.size, name_bytes)
-    if _decode_name(name) != entry.name:
+    claimed = _unicode_names(source.read_fully(entry.offset + _LOCAL.size + name_bytes, extra_bytes))
+    if _decode_name(name) != entry.name or not {entry.name, *entry.claimed_names}.issuperset(claimed):
         raise _unreadable(source, "corrupt archive: the member has another name than in the central directory")
     if start + entry.packed_bytes > source.size_bytes:
         raise _unreadable(source, "the archive ends before its member does")
@@ -246,6 +248,7 @@ def _entry(block: bytes, at: int, fields: tuple[Any, ...], shift: int) -> Entry:
         checksum=checksum,
         is_encrypted=bool(flags & _ENCRYPTED) or method == _AES,
         other_name="" if flags & _UTF8 or raw.isascii() else raw.decode("cp437"),
+        claimed_names=_unicode_names(block[name_end : name_end + extra_bytes]) if extra_bytes else (),
     )
 
 
@@ -316,6 +319,18 @@ class Index:
         except zlib.error:
             return None
         return data if len(data) == size_bytes and zlib.crc32(data) == checksum else None
+
+
+def _unicode_names(extra: bytes) -> tuple[str, ...]:
+    """Return the names in extra fields for Unicode paths, which unpacking programs prefer to the name itself."""
+    at = 0
+    found = []
+    while at + 4 <= len(extra):
+        kind, length = int.from_bytes(extra[at : at + 2], "little"), int.from_bytes(extra[at + 2 : at + 4], "little")
+        if kind == _UNICODE_PATH and length > 5:
+            found.append(_decode_name(extra[at + 9 : at + 4 + length]))  # after a version and a checksum
+        at += 4 + length
+    return tuple(found)
 
 
 def _zip64_numbers(extra: bytes, size: int, packed: int, offset: int) -> tuple[int, int, int]:

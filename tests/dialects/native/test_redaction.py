@@ -18,6 +18,12 @@ TOKEN = "a1B2c3D4e5" * 4
         ("key = AKIAIOSFODNN7ABCDEFG", "key = «redacted:aws-key»"),
         (f"x ghp_{TOKEN[:36]} y", "x «redacted:github-token» y"),
         ("url = postgres://me:hunter2@db/x", "url = postgres://me:«redacted:password»@db/x"),
+        (f"url = https://{'a1b2' * 10}@host/x.git", "url = https://«redacted:token»@host/x.git"),
+        ("url = https://maintainer-of-things@host/x.git", "url = https://maintainer-of-things@host/x.git"),
+        (
+            "\textraheader = AUTHORIZATION: basic eC1hY2Nlc3MtdG9rZW4=",
+            "\textraheader = AUTHORIZATION: basic «redacted:token»",
+        ),
         ("Authorization: Bearer abcdefghijklmnop1234", "Authorization: Bearer «redacted:token»"),
         ('password = "correct horse"', 'password = "«redacted:value»"'),
         ("DB_PASSWORD=hunter2hunter2", "DB_PASSWORD=«redacted:value»"),

@@ -40,6 +40,8 @@ _VALUE = re.compile(
     """
 )
 _IN_URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{0,100}:(?P<password>[^\s/@]{1,200})@", re.IGNORECASE)
+_USER_IN_URL = re.compile(r"\bhttps?://(?P<token>(?=[^\s/:@]{0,200}[0-9])[^\s/:@.]{16,200})@", re.IGNORECASE)
+"""A token in place of the name of a user: long, with a digit, without a dot."""
 _BEARER = re.compile(r"\b(?:bearer|basic)\s{1,4}(?P<token>[0-9A-Za-z+/=_.~-]{16,2000})", re.IGNORECASE)
 _KEY_START = re.compile(r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----")
 _KEY_END = re.compile(r"-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----")
@@ -96,7 +98,7 @@ def _secrets_in_line(text: str) -> list[Secret]:
         found.append((match.start(), match.end(), (match.lastgroup or "secret").replace("_", "-")))
     for match in _IN_URL.finditer(text):
         found.append((*match.span("password"), "password"))
-    for match in _BEARER.finditer(text):
+    for match in (*_USER_IN_URL.finditer(text), *_BEARER.finditer(text)):
         found.append((*match.span("token"), "token"))
     for match in _VALUE.finditer(text):
         group = next(name for name in ("double", "single", "bare") if match[name] is not None)

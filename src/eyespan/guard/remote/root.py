@@ -216,6 +216,7 @@ class RemoteRoot(Root):
         store = self.store(asked)
         prefix = f"{key}/" if key else ""
         directories: dict[str, list[tuple[str, Key]]] = {"": []}
+        denied: dict[str, bool] = {"": False}
         count = 0
         for name, version in store.below(key, context, asked):
             path = name.removeprefix(prefix)
@@ -224,6 +225,8 @@ class RemoteRoot(Root):
             if not path or not SKIPPED.isdisjoint(path.split("/")) or policy.rule_against(name, self.canonical):
                 continue
             directory, slash, last = path.rpartition("/")
+            if self._is_below_denied(directory, prefix, policy, denied):
+                continue
             context.charge(file_memory(last))
             directories.setdefault(directory + slash, []).append((last, self._file_key(name, version)))
             count += 1
@@ -240,6 +243,13 @@ class RemoteRoot(Root):
                 continue
             take(path, data, self._file_key(f"{prefix}{path}", version))
         return survey
+
+    def _is_below_denied(self, directory: str, prefix: str, policy: Policy, known: dict[str, bool]) -> bool:
+        """Return True if a rule forbids the name of a directory, or of one above it."""
+        if directory not in known:
+            is_above_denied = self._is_below_denied(directory.rpartition("/")[0], prefix, policy, known)
+            known[directory] = is_above_denied or policy.rule_against(prefix + directory, self.canonical) is not None
+        return known[directory]
 
     def _file_key(self, key: str, version: Version) -> Key:
         status = RemoteStatus(number_of(f"{self.url}/{key}"), version)
