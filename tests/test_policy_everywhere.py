@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 
 from eyespan import Policy, Workspace
 from eyespan.context import CallContext
+from eyespan.dialects import DIALECTS as DIALECT_NAMES
 from eyespan.dialects import resource
 from eyespan.errors import PolicyDenied, ReadError
 from eyespan.model import ReadRequest
@@ -319,6 +320,49 @@ def test_a_map_names_no_directory_that_a_listing_leaves_out(tmp_path):
             text = workspace.tool("native").call({"path": path, "outline": True}).text
             assert "src" in text
             assert not leaks(text), path
+
+
+def arguments_for(tool, path: str) -> dict[str, object]:
+    """Return arguments that name a path in every way that the schema of a tool has."""
+    filled: dict[str, object] = {}
+    for name, schema in tool.spec.input_schema["properties"].items():
+        if name.lower().replace("_", "") in ("path", "filepath", "dirpath", "absolutepath"):
+            filled[name] = path
+        elif name in ("paths", "include"):
+            filled[name] = [path]
+        elif name == "files":
+            filled[name] = [{"path": path}] if schema.get("type") == "array" else path
+        elif name in ("pattern", "command"):
+            filled[name] = {"pattern": "**/*", "command": "view"}[name]
+    return filled
+
+
+@pytest.mark.parametrize("dialect", DIALECT_NAMES)
+def test_no_tool_reveals_a_denied_file(dialect):
+    names = [f".env.{TOKEN}", f"app/{TOKEN}.pem", f"secrets/{TOKEN}.md", f"app/credentials ({TOKEN}).json"]
+    with tree_of(names) as (tree, workspace):
+        os.symlink("app", os.path.join(tree.root, "pub"))
+        os.symlink("secrets", os.path.join(tree.root, "open"))
+        tools = workspace.toolset(dialect)
+        readme = os.path.join(tree.root, "readme.md")
+        assert any("open to all" in tool.call(arguments_for(tool, readme)).text for tool in tools)
+        for path in (
+            ".",
+            "app",
+            "pub",
+            "open",
+            f"open/{TOKEN}.md",
+            f"pub/{TOKEN}.pem",
+            *tree.links,
+            *names,
+            "app/x.pem",
+        ):
+            for asked in (path, os.path.join(tree.root, path)):
+                for tool in tools:
+                    reply = tool.call(arguments_for(tool, asked))
+                    shown = f"{reply.text} {reply.structured}"
+                    assert CONTENTS not in shown, (tool.spec.name, asked)
+                    assert TOKEN in asked or TOKEN not in shown, (tool.spec.name, asked)
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="repositories are made with git")

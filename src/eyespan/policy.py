@@ -777,24 +777,20 @@ class _QuickLook:
     """A quick check that finds nearly all harmless names; `Policy` judges the rest."""
 
     __slots__ = (
-        *("_directories", "_dotted_stems", "_ends", "_has_plain_suffixes", "_heads", "_last_signs", "_name_suffixes"),
-        *("_pairs", "_plain_stems", "_prefixes", "_starts", "_starts_with_signs", "_suffixes", "_suspicious_names"),
+        *("_built_in", "_directories", "_ends", "_has_plain_suffixes", "_heads", "_last_signs", "_name_suffixes"),
+        *("_pairs", "_prefixes", "_starts_with_signs", "_stems", "_suffixes", "_suspicious_names"),
     )
 
     def __init__(self, groups: list[_Rules], built_in: list[_Rules]) -> None:
-        stems = {prefix for rules in built_in for prefix, _ in rules.prefixes}
-        stems |= {suffix for rules in built_in for suffix, _ in rules.suffixes}
+        self._built_in = built_in
+        self._stems: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+        """Texts of which the name of a copy contains one, if a built-in rule matches what it is a copy of: those
+        without a dot at their start, and with one. Few names need them, so they are found on first use."""
         last_names = [name for rules in built_in for name in (*rules.names, *(rules.last_names or ()))]
         starts = {name[: name.rindex(".")] for name in last_names if "." in name[1:]}
-        stems |= starts.union(last_names, *[rules.directories for rules in built_in])
-        shortest = [stem for stem in stems if not any(one in stem and one != stem for one in stems)]
-        self._plain_stems = tuple([stem for stem in shortest if stem[0] != "."])
-        self._dotted_stems = tuple([stem for stem in shortest if stem[0] == "."])
-        """Texts of which the name of a copy contains one, if a built-in rule matches what it is a copy of."""
         self._directories = tuple([name for rules in groups for name in rules.directories])
         self._prefixes = (*[prefix for rules in groups for prefix, _ in rules.prefixes], *_COPY_STARTS)
         # A mark may stand before the suffix: `credentials (1).json`.
-        self._starts = tuple(starts)
         self._starts_with_signs = tuple([f"{start}{sign}" for start in starts for sign in f"{_COPY_SIGNS}(:#"])
         self._name_suffixes = frozenset([name[name.rindex(".") :] for name in last_names if "." in name[1:]])
         heads = frozenset([prefix[:2] for prefix in (*self._prefixes, *self._starts_with_signs)])
@@ -841,12 +837,15 @@ class _QuickLook:
 
     def _has_stem(self, name: str) -> bool:
         """Return True if a name contains one of the stems."""
-        for stem in self._plain_stems:
+        if self._stems is None:
+            self._stems = _stems_of(self._built_in)
+        plain, dotted = self._stems
+        for stem in plain:
             if stem in name:
                 return True
         dot = name.find(".")
         while dot >= 0:
-            if name.startswith(self._dotted_stems, dot):
+            if name.startswith(dotted, dot):
                 return True
             dot = name.find(".", dot + 1)
         return False
@@ -883,6 +882,17 @@ class _QuickLook:
 
     def _may_have_inner_mark(self, name: str) -> bool:
         return name.startswith(self._starts_with_signs) and name[name.rfind(".") :] in self._name_suffixes
+
+
+def _stems_of(groups: list[_Rules]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the shortest texts of which every name that the rules match contains one; see `_QuickLook`."""
+    stems = {prefix for rules in groups for prefix, _ in rules.prefixes}
+    stems |= {suffix for rules in groups for suffix, _ in rules.suffixes}
+    names = {name for rules in groups for name in (*rules.names, *rules.directories, *(rules.last_names or ()))}
+    # A mark may stand before the suffix.
+    stems |= names.union([name[: name.rindex(".")] for name in names if "." in name[1:]])
+    shortest = [stem for stem in stems if not any(one in stem and one != stem for one in stems)]
+    return tuple([stem for stem in shortest if stem[0] != "."]), tuple([stem for stem in shortest if stem[0] == "."])
 
 
 def _built_in_groups() -> tuple[tuple[_Rules, _Rules | None], ...]:
