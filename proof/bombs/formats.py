@@ -462,6 +462,19 @@ def _directories() -> Iterator[tuple[Any, ...]]:
         for number in range(3000):
             (path / f"m{number}.py").write_text("def f():\n    pass\n" * 200)
 
+    def make_definitions(path: Path) -> None:
+        path.mkdir()
+        for number in range(1500):
+            names = [f"def {'n' * 100}{number}_{each}(): pass\n" for each in range(120)]
+            (path / f"m{number}.py").write_text("".join(names))
+
+    def make_letters(path: Path) -> None:
+        path.mkdir()
+        for number in range(1, 240):
+            (path / ("a" * number)).touch()
+
+    yield "definitions", "directory", make_definitions, "/", "/**/*"
+    yield "letters", "directory", make_letters, "/" + "*a" * 60 + "c", "/" + "**/" * 60 + "*a*a*a*c", "/[b-a]*"
     yield "many-names", "directory", make_many, "/"
     yield "deep-names", "directory", make_deep, "/"
     yield "links", "directory", make_links, "/l1/l2/l3"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from random import Random
 
 import pytest
 
 from eyespan.guard.tree import Files, Survey, key_of
 from eyespan.outline import maps
-from eyespan.outline.globs import compile_glob, is_glob, split_glob
+from eyespan.outline.globs import GlobLimits, PathGlob, expand, is_glob, match_names, parts_of, split_glob
 from eyespan.outline.maps import MapCache, MapFile, MapFiles, Summary
 from eyespan.outline.quick import defined_names, used_words
 
@@ -61,7 +62,7 @@ def test_a_map_of_the_paths_that_are_admitted():
 
 @pytest.mark.parametrize("count", [0, 1, 255, 256, 257, 600])
 def test_any_rows_of_a_map_are_those_of_the_whole_list(count):
-    named = [MapFile(f"n{index}.py", index, ((f"f{index}", 1),), 1) for index in range(3)]
+    named = [MapFile(f"n\n{index}\udc80.py", index, ((f"f {index}\u00e9", 1),) * index, 1) for index in range(3)]
     others = [(f"d/{index:04}", index) for index in range(count)]
     whole = [*named, *[MapFile(path, size) for path, size in others]]
     files = MapFiles(named, others)
@@ -122,14 +123,60 @@ def test_only_changed_files_are_read_again():
     assert found == MapCache().make(_survey_of(changed, [], {"b.py": 1}))
 
 
-def test_a_full_cache_starts_again(monkeypatch):
-    monkeypatch.setattr(maps, "MAX_SUMMARIES", 2)
+def test_a_full_cache_holds_the_first_files_of_the_last_map(monkeypatch):
+    monkeypatch.setattr(maps, "MAX_CACHED_BYTES", 800)
+    monkeypatch.setattr(maps, "MAX_MAP_BYTES", 0)
     cache = MapCache()
     first = cache.make(_survey_of(FILES, []))
     reads: list[str] = []
 
+    assert len(cache._cache.get("").summaries) == 2
     assert cache.make(_survey_of(FILES, reads)) == first
-    assert sorted(reads) == sorted(path for path in FILES if path.endswith(".py"))
+    assert reads == ["core.py", "lonely.py", "tests/test_core.py"]
+    assert cache._cache.get("").maps == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "scanned"), [("MAX_NAMES", 5, 4), ("MAX_NAMES", 3, 3), ("MAX_SUMMARY_BYTES", 700, 2)]
+)
+def test_no_more_files_are_scanned_than_the_memory_of_a_map_allows(monkeypatch, name, value, scanned):
+    monkeypatch.setattr(maps, name, value)
+    cache = MapCache()
+
+    found = cache.make(_survey_of(FILES, []))
+
+    assert (found.scanned, found.is_partial, len(found.files)) == (scanned, False, len(FILES))
+    assert cache.make(_survey_of(FILES, [])) == found
+
+
+def test_a_map_without_memory_for_names_lists_the_files():
+    paid = []
+
+    def pay(size_bytes):
+        paid.append(size_bytes)
+        return len(paid) < 3
+
+    found = MapCache().make(_survey_of(FILES, []), pay=pay)
+
+    assert (found.scanned, len(found.files)) == (2, len(FILES))
+
+
+def test_maps_of_many_names_take_little_memory():
+    """Files of 16 KB with 120 names each took 30 KB in the summaries, and as much in the map."""
+    files = {
+        f"m{n}.py": b"".join([b"def %s%d_%d(): pass\n" % (b"n" * 100, n, k) for k in range(120)]) for n in range(60)
+    }
+    tracemalloc.start()
+    try:
+        cache = MapCache()
+        found = cache.make(_survey_of(files, []))
+        held, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert len(found.files) == len(files)
+    assert held < 60 * 20_000
+    assert peak < 60 * 120 * 500
 
 
 @pytest.mark.parametrize(
@@ -166,12 +213,20 @@ def test_used_words_look_like_names():
         ("[ab].c", "a.c", True),
         ("[!ab].c", "a.c", False),
         ("[!ab].c", "/.c", False),
+        ("**/tests/*.py", "a/tests/b.py", True),
+        ("src/**/x/*.py", "src/a/x/b.py", True),
+        ("**/a/**/b", "q/a/z/b", True),
+        ("**/a/**/b", "q/a/z/c", False),
+        ("x/**", "x/y/z", True),
+        ("x/**", "x", False),
+        ("x**", "xy/z", True),
         ("a.b*", "axb", False),
+        ("[b-a]*", "a", False),
         ("[", "[", True),
     ],
 )
 def test_globs_match_whole_paths(pattern, path, is_match):
-    assert (compile_glob(pattern).fullmatch(path) is not None) is is_match
+    assert PathGlob(pattern).matches(path) is is_match
 
 
 @pytest.mark.parametrize(
@@ -189,8 +244,35 @@ def test_a_glob_has_a_directory_and_a_pattern(path, wanted):
     assert is_glob(path) is ("*" in path)
 
 
-def test_any_pattern_compiles_and_matches_in_linear_time():
+def test_every_pattern_is_compared_as_name_by_name():
+    """Patterns with one way to match each name have one expression; all others are compared name by name."""
+    dice = Random("globs")
+    paths = [
+        "/".join(["".join(dice.choices("ab", k=dice.randrange(1, 4))) for _ in range(n % 4 + 1)]) for n in range(40)
+    ]
+    for _ in range(600):
+        pattern = "/".join(
+            dice.choices(["**", "*", "a", "b*", "*a", "?", "a?b", "{a,b}*", "{a,b/a}"], k=dice.randrange(1, 5))
+        )
+        limits = GlobLimits(lambda: None)
+        parts = [parts_of(one, {}, limits) for one in expand(pattern, limits.check)]
+        wanted = [path for path in paths if any(match_names(one, path.split("/")) for one in parts)]
+
+        assert [path for path in paths if PathGlob(pattern).matches(path)] == wanted, pattern
+
+
+@pytest.mark.parametrize(
+    "pattern", ["*a" * 200 + "c", "**/" * 100 + "*a*a*a*c", "{*a,*b}" * 9 + "c", "[a]*" * 100 + "c"]
+)
+def test_no_pattern_takes_exponential_time(pattern):
+    assert not PathGlob(pattern).matches("a" * 250)
+    assert not PathGlob(pattern).matches("/".join(["a" * 60] * 60))
+
+
+def test_any_pattern_is_compared_or_refused():
     dice = Random("globs")
     for _ in range(300):
-        pattern = "".join(dice.choices("*?[]{}!,/ab.", k=dice.randrange(1, 30)))
-        compile_glob(pattern).fullmatch("a/b" * 20)
+        pattern = "".join(dice.choices("*?[]{}!,/ab.-", k=dice.randrange(1, 30)))
+        PathGlob(pattern).matches("a/b" * 20)
+    with pytest.raises(ValueError, match="a pattern stands for at most 1000 others"):
+        PathGlob("{a,b}" * 30)

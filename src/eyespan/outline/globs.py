@@ -1,12 +1,27 @@
-"""Patterns of paths: `src/**/*.py`, `*.{ts,tsx}`."""
+"""Patterns of paths: `src/**/*.py`, `*.{ts,tsx}`.
+
+A path is compared name by name, in time bounded by the product of the lengths. One regular expression for a pattern
+such as `*a*a*a*a*b` takes exponential time.
+"""
 
 from __future__ import annotations
 
 import re
+from fnmatch import translate
+from itertools import pairwise
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Parts = list[re.Pattern[str] | None]
+    """An expression for each name of a pattern; None is `**`."""
 
 MAX_PATTERN_CHARS = 1000
+MAX_ALTERNATIVES = 1000
+MAX_PARTS = 50_000
+"""The names of all alternatives of all patterns of a call."""
 _SIGNS = "*[{"
-_PIECE = re.compile(r"\*\*/|\*+|\?|\[!?\]?[^\]/]*\]|\{[^{}]*\}|.", re.DOTALL)
 
 
 def is_glob(path: str) -> bool:
@@ -22,28 +37,168 @@ def split_glob(path: str) -> tuple[str, str]:
     return "/" if path.startswith("/") and not base else base, "/".join(names[count:])
 
 
-def compile_glob(pattern: str) -> re.Pattern[str]:
-    """Return a regular expression for the whole path: `*` stays within one name, `**` does not."""
-    return re.compile(_translated(pattern), re.DOTALL)
+class GlobLimits:
+    """The limits of all patterns of one call. `check` raises when the time of the call is over."""
+
+    __slots__ = ("check", "left_parts")
+
+    def __init__(self, check: Callable[[], None]) -> None:
+        self.check = check
+        self.left_parts = MAX_PARTS
+
+    def take(self, parts: int) -> None:
+        """Count the names of an alternative. Raises: ValueError, if there are too many; and what `check` raises."""
+        self.check()
+        self.left_parts -= parts
+        if self.left_parts < 0:
+            raise ValueError(f"the patterns of a call have at most {MAX_PARTS} names")
 
 
-def _translated(pattern: str) -> str:
-    parts = []
-    for found in _PIECE.finditer(pattern):
-        piece = found[0]
-        if piece == "**/":
-            parts.append("(?:[^/]+/)*+")
-        elif piece.startswith("**"):
-            parts.append(".*+" if found.end() == len(pattern) else "[^/]*")
-        elif piece == "*":
-            parts.append("[^/]*")
-        elif piece == "?":
-            parts.append("[^/]")
-        elif piece[0] == "[" and len(piece) > 2:
-            inner = re.sub(r"([\\\[\]&~|^])", r"\\\1", piece[1:-1].removeprefix("!"))
-            parts.append(f"[{'^/' if piece[1] == '!' else ''}{inner}]")
-        elif piece[0] == "{" and len(piece) > 1:
-            parts.append(f"(?:{'|'.join([_translated(one) for one in piece[1:-1].split(',')])})")
-        else:
-            parts.append(re.escape(piece))
-    return "".join(parts)
+class PathGlob:
+    """One pattern, compiled: `*` and `?` stay within one name, `**` does not, `{a,b}` is either text.
+
+    Raises: ValueError for a pattern with too many names or alternatives.
+    """
+
+    __slots__ = ("_check", "_expression", "_others")
+
+    def __init__(self, pattern: str, check: Callable[[], None] = lambda: None) -> None:
+        limits = GlobLimits(check)
+        self._check = check
+        compiled: dict[str, re.Pattern[str] | None] = {}
+        simple: list[str] = []
+        self._others: list[Parts] = []
+        for whole in expand(pattern, check):
+            for one in _with_stars_at_end(whole):
+                if _is_simple(one):
+                    limits.take(one.count("/") + 1)
+                    simple.append(_expression(one))
+                else:
+                    self._others.append(parts_of(one, compiled, limits))
+        self._expression = re.compile("|".join(simple), re.DOTALL) if simple else None
+
+    def matches(self, path: str) -> bool:
+        """Return True if the pattern matches a relative path."""
+        self._check()
+        if self._expression is not None and self._expression.fullmatch(path):
+            return True
+        if not self._others:
+            return False
+        names = path.split("/")
+        for parts in self._others:
+            self._check()
+            if match_names(parts, names):
+                return True
+        return False
+
+
+def _with_stars_at_end(pattern: str) -> Iterator[str]:
+    """Yield a pattern in which `**` stands alone. `a**` at the end is `a*` and everything below it."""
+    names = pattern.split("/")
+    last = names.pop()
+    lead = "".join([f"{re.sub('[*]{2,}', '*', name) if name != '**' else name}/" for name in names])
+    start = last.rstrip("*")
+    if len(last) - len(start) < 2:
+        yield lead + re.sub("[*]{2,}", "*", last)
+    elif not start:
+        yield f"{lead}**"
+    else:
+        start = re.sub("[*]{2,}", "*", start)
+        yield f"{lead}{start}*"
+        yield f"{lead}{start}*/**"
+
+
+def _is_simple(pattern: str) -> bool:
+    """Return True if an expression for the whole pattern takes little time: there is one way to match each name."""
+    names = pattern.split("/")
+    return "[" not in pattern and names.count("**") <= 1 and all(name.count("*") <= 1 or name == "**" for name in names)
+
+
+def _expression(pattern: str) -> str:
+    """Return an expression for a simple pattern."""
+    names = pattern.split("/")
+    found = []
+    for name in names[:-1]:
+        found.append("(?:[^/]+/)*" if name == "**" else f"{_name_expression(name)}/")
+    return "".join(found) + (".+" if names[-1] == "**" else _name_expression(names[-1]))
+
+
+def _name_expression(name: str) -> str:
+    return re.escape(name).replace(r"\*", "[^/]*").replace(r"\?", "[^/]")
+
+
+def expand(pattern: str, check: Callable[[], None]) -> list[str]:
+    """Return the pattern once for every choice of its braces. Raises: ValueError, for too many."""
+    done: list[str] = []
+    open_ones = [pattern]
+    while open_ones:
+        check()
+        if len(open_ones) + len(done) > MAX_ALTERNATIVES:
+            raise ValueError(f"a pattern stands for at most {MAX_ALTERNATIVES} others")
+        one = open_ones.pop()
+        found = _first_braces(one)
+        if found is None:
+            done.append(one)
+            continue
+        start, end, choices = found
+        open_ones += [one[:start] + choice + one[end + 1 :] for choice in reversed(choices)]
+    return done
+
+
+def _first_braces(pattern: str) -> tuple[int, int, list[str]] | None:
+    """Return the first pair of braces that contains a comma: its places and its choices. Looks at each sign once."""
+    first: list[int] = []
+    around: list[list[int]] = []
+    """The places of each brace that is open, and of its commas."""
+    for at, character in enumerate(pattern):
+        if character == "{":
+            around.append([at])
+        elif character == "," and around:
+            around[-1].append(at)
+        elif character == "}" and around:
+            places = around.pop()
+            if len(places) > 1 and (not first or places[0] < first[0]):
+                first = [*places, at]
+    if not first:
+        return None
+    return first[0], first[-1], [pattern[last + 1 : at] for last, at in pairwise(first)]
+
+
+def parts_of(pattern: str, compiled: dict[str, re.Pattern[str] | None], limits: GlobLimits) -> Parts:
+    """Return a compiled expression for each name of a pattern; None is `**`, and several of them are one.
+
+    Alternatives have most of their names in common: `compiled` holds the expression of each.
+    """
+    limits.take(pattern.count("/") + 1)
+    found: Parts = []
+    for part in pattern.split("/"):
+        if part not in compiled:
+            compiled[part] = None if part == "**" else re.compile(translate(part.replace("[^", "[!")))
+        if part != "**" or not found or found[-1] is not None:
+            found.append(compiled[part])
+    return found
+
+
+def match_names(parts: Parts, names: list[str]) -> bool:
+    """Compare name by name. `reached` holds the numbers of parts that the names so far can have used up."""
+    last = len(parts) - 1
+    reached = {0}
+    for name in names:
+        # A `**` may stand for no name, except at the end of a pattern.
+        for at in sorted(reached):
+            while at < last and parts[at] is None:
+                at += 1
+                reached.add(at)
+        following = set()
+        for at in reached:
+            if at > last:
+                continue
+            part = parts[at]
+            if part is None:
+                following.add(at)
+                if at == last:
+                    following.add(at + 1)
+            elif part.match(name):
+                following.add(at + 1)
+        reached = following
+    return last + 1 in reached

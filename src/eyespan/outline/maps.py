@@ -8,13 +8,13 @@ only listed again. The same tree always has the same map.
 
 from __future__ import annotations
 
-import sys
 from _thread import allocate_lock
 from array import array
 from math import log2
+from sys import getsizeof
 from zlib import crc32
 
-from eyespan.caches import Table
+from eyespan.caches import ENTRY_BYTES, Table
 from eyespan.hashes import blake2b
 from eyespan.outline import language_of, quick
 from eyespan.record import record, replace
@@ -30,10 +30,16 @@ if TYPE_CHECKING:
 
 MAX_SCANNED = 6_000
 """The files of one map whose names are looked for; all others are listed with their sizes."""
-MAX_SUMMARIES = 20_000
-MAX_BYTES = 6 << 20
-"""The summaries and maps that are cached."""
+MAX_NAMES = 100_000
+MAX_SUMMARY_BYTES = 10 << 20
+"""The limits of the names and of the summaries of one map: no more files are scanned after them."""
+NAME_BYTES = 120
+"""The memory of a name while files are ranked."""
+MAX_CACHED_BYTES = 3 << 20
+"""The summaries that are cached."""
 MAX_MAPS = 8
+MAX_MAP_BYTES = 1 << 20
+"""The memory of all maps that are cached."""
 MAX_DIRECTORIES = 40
 MAX_MAPPED = 200_000
 """The files of all maps that are cached."""
@@ -59,34 +65,38 @@ _MINOR = frozenset(
     )
 )
 _MINOR_SHARE = 0.25
+_DEFINER_BITS = 16
+_MAX_DEFINERS = (1 << _DEFINER_BITS) - 1
 _BLOCK_FILES = 256
 
 
 class Summary:
     """What a file defines and uses, in little memory: a map has thousands of them."""
 
-    __slots__ = ("_names", "words")
+    __slots__ = ("_names", "name_count", "words")
 
     def __init__(self, names: Iterable[tuple[str, int, bool]] = (), words: Iterable[bytes] = ()) -> None:
-        self._names = "\n".join([f"{line} {is_outer:d} {name}" for name, line, is_outer in names])
+        rows = [f"{line} {is_outer:d} {name}" for name, line, is_outer in names]
+        self.name_count = len(rows)
+        self._names = "\n".join(rows).encode("utf-8", "surrogatepass")
         self.words = array("I", [crc32(word) for word in words])
         """The checksums of the words that it uses. Two words with the same one count as one word."""
 
     def names(self) -> Iterator[tuple[str, int, bool]]:
         """Yield each name that it defines with its line, and True for one at the margin."""
-        for row in self._names.split("\n") if self._names else ():
+        for row in self._names.decode("utf-8", "surrogatepass").split("\n") if self._names else ():
             line, is_outer, name = row.split(" ", 2)
             yield name, int(line), is_outer == "1"
-
-    @property
-    def size_bytes(self) -> int:
-        """Return the memory that it takes with its key, about."""
-        return 400 + sys.getsizeof(self._names) + 4 * len(self.words)
 
     @property
     def has_names(self) -> bool:
         """Return True if it defines anything."""
         return bool(self._names)
+
+    @property
+    def size_bytes(self) -> int:
+        """Return the memory that it takes in a cache, with its key."""
+        return 300 + len(self._names) + 4 * len(self.words)
 
 
 @record
@@ -101,12 +111,12 @@ class MapFile:
 
 
 class MapFiles:
-    """The files of a map by rank: those with names, then the others, in blocks that take little memory."""
+    """The files of a map by rank: those with names, then the others, as text that takes little memory."""
 
     __slots__ = ("_named", "_paths", "_sizes")
 
     def __init__(self, named: Iterable[MapFile], others: Iterable[tuple[str, int]]) -> None:
-        self._named = tuple(named)
+        self._named = [_packed(file) for file in named]
         paths: list[str] = []
         self._paths: list[str] = []
         self._sizes = array("Q")
@@ -119,14 +129,13 @@ class MapFiles:
         if paths:
             self._paths.append("\0".join(paths))
 
-    def __len__(self) -> int:
-        return len(self._named) + len(self._sizes)
-
     @property
     def size_bytes(self) -> int:
-        """Return the memory that they take, about."""
-        named = sum([300 + sys.getsizeof(one.path) + 120 * len(one.names) for one in self._named])
-        return named + sum([sys.getsizeof(block) for block in self._paths]) + 8 * len(self._sizes)
+        """Return the memory that they take."""
+        return sum(map(getsizeof, self._named)) + sum(map(getsizeof, self._paths)) + 8 * len(self)
+
+    def __len__(self) -> int:
+        return len(self._named) + len(self._sizes)
 
     def __iter__(self) -> Iterator[MapFile]:
         return iter(self.rows(0, len(self)))
@@ -138,7 +147,7 @@ class MapFiles:
 
     def rows(self, start: int, end: int) -> list[MapFile]:
         """Return the files with these indexes, the end exclusive."""
-        found = list(self._named[start:end])
+        found = [_unpacked(row) for row in self._named[start:end]]
         at, stop = max(0, start - len(self._named)), min(end - len(self._named), len(self._sizes))
         while at < stop:
             block = at // _BLOCK_FILES
@@ -147,6 +156,20 @@ class MapFiles:
             found += [MapFile(path, self._sizes[at + index]) for index, path in enumerate(paths)]
             at += len(paths)
         return found
+
+
+def _packed(file: MapFile) -> bytes:
+    rows = [f"{file.size_bytes} {file.name_count} {len(file.names)}"]
+    rows += [f"{line} {name}" for name, line in file.names]
+    return "\n".join([*rows, file.path]).encode("utf-8", "surrogatepass")
+
+
+def _unpacked(row: bytes) -> MapFile:
+    header, _, rest = row.decode("utf-8", "surrogatepass").partition("\n")
+    size_bytes, name_count, shown = map(int, header.split())
+    *lines, path = rest.split("\n", shown)
+    names = [line.partition(" ") for line in lines]
+    return MapFile(path, size_bytes, tuple([(name, int(number)) for number, _, name in names]), name_count)
 
 
 @record
@@ -165,7 +188,11 @@ class TreeMap:
 
 
 class _OutOfTime(Exception):
-    """Ends the scan of files."""
+    """Ends the scan of files; the next map goes on."""
+
+
+class _Enough(Exception):
+    """Ends the scan of files: their names take as much memory as those of one map may."""
 
 
 class _State:
@@ -176,19 +203,33 @@ class _State:
         self.maps: dict[bytes, TreeMap] = {}
 
     @property
-    def is_full(self) -> bool:
-        return len(self.summaries) > MAX_SUMMARIES
-
-    @property
     def size_bytes(self) -> int:
+        """Return the memory that they take."""
         summaries = sum([summary.size_bytes for summary in list(self.summaries.values())])
         return summaries + sum([found.files.size_bytes for found in list(self.maps.values())])
+
+    def trim(self, summaries: Mapping[Key, Summary], chosen: Iterable[Key]) -> None:
+        """Cache the summaries of this map, those of its first files if all take too much memory, and no others then."""
+        if sum([one.size_bytes for one in list(summaries.values())]) <= MAX_CACHED_BYTES:
+            return
+        found: dict[Key, Summary] = {}
+        left_bytes = MAX_CACHED_BYTES
+        for key in chosen:
+            summary = summaries.get(key)
+            if summary is not None and key not in found:
+                left_bytes -= summary.size_bytes
+                if left_bytes < 0:
+                    break
+                found[key] = summary
+        self.summaries = found
 
     def keep(self, value: bytes, found: TreeMap) -> None:
         """Cache a map, and drop the oldest ones beyond the limits."""
         self.maps[value] = found
-        while len(self.maps) > 1 and (
-            len(self.maps) > MAX_MAPS or sum([len(one.files) for one in self.maps.values()]) > MAX_MAPPED
+        while self.maps and (
+            len(self.maps) > MAX_MAPS
+            or sum([len(one.files) for one in self.maps.values()]) > MAX_MAPPED
+            or sum([one.files.size_bytes for one in self.maps.values()]) > MAX_MAP_BYTES
         ):
             del self.maps[next(iter(self.maps))]
 
@@ -198,23 +239,33 @@ class MapCache:
 
     def __init__(self) -> None:
         self._lock = allocate_lock()
-        self._cache = Table(MAX_BYTES)
+        self._cache = Table(MAX_CACHED_BYTES + MAX_MAP_BYTES + ENTRY_BYTES)
 
     def make(
         self,
         survey_with: Callable[[Choose, Take, int], Survey],
         accepts: Accepts = None,
         is_late: Callable[[], bool] = lambda: False,
+        pay: Callable[[int], bool] = lambda size_bytes: True,
     ) -> TreeMap:
         """Return the map of the files that `accepts` admits.
 
         `survey_with(choose, take, max_bytes)` explores the directory (`guard.tree`). No more files are scanned once
-        `is_late` returns True.
+        `is_late` returns True, or once `pay(size_bytes)` returns False: the memory of a summary is not available.
         """
         state: _State = self._cache.get("") or _State()
-        if state.is_full:
-            state = _State()
+        summaries = state.summaries
         chosen: dict[str, Key] = {}
+        taken_bytes = taken_names = 0
+
+        def count(summary: Summary) -> None:
+            nonlocal taken_bytes, taken_names
+            taken_bytes += summary.size_bytes
+            taken_names += summary.name_count
+            is_within = taken_bytes <= MAX_SUMMARY_BYTES and taken_names <= MAX_NAMES
+            if not is_within or not pay(summary.size_bytes + NAME_BYTES * summary.name_count):
+                raise _Enough
+
         value = b""
         listed: Survey | None = None
 
@@ -225,31 +276,36 @@ class MapCache:
             unread: dict[str, list[str]] = {}
             if value in state.maps:
                 return unread
-            chosen.update(_chosen(survey, accepts))
-            for path, key in chosen.items():
-                if key not in state.summaries:
+            for path, key in _chosen(survey, accepts).items():
+                if key in summaries:
+                    count(summaries[key])
+                else:
                     directory, slash, name = path.rpartition("/")
                     unread.setdefault(directory + slash, []).append(name)
+                chosen[path] = key
             return unread
 
         def take(path: str, data: bytes, key: Key) -> None:
             if is_late():
                 raise _OutOfTime
-            state.summaries[key] = _summarised(path, data)
+            summary = _summarised(path, data)
+            count(summary)
+            summaries[key] = summary
             chosen[path] = key
 
         is_partial = False
         try:
             survey = survey_with(choose, take, quick.MAX_BYTES)
-        except _OutOfTime:
+        except (_OutOfTime, _Enough) as end:
             assert listed is not None
-            survey, is_partial = listed, True
+            survey, is_partial = listed, isinstance(end, _OutOfTime)
         found = state.maps.get(value)
         if found is None:
-            summaries = {path: state.summaries[key] for path, key in chosen.items() if key in state.summaries}
-            found = _ranked(survey, summaries, accepts)
-            if not is_partial:
-                with self._lock:
+            own = {path: summaries[key] for path, key in chosen.items() if key in summaries}
+            found = _ranked(survey, own, accepts)
+            with self._lock:
+                state.trim(summaries, chosen.values())
+                if not is_partial:
                     state.keep(value, found)
             self._cache.put("", state, state.size_bytes)
         return replace(found, is_partial=True) if is_partial else found
@@ -299,7 +355,7 @@ def _is_minor(directory: str) -> bool:
 
 def _ranked(survey: Survey, found: Mapping[str, Summary], accepts: Accepts) -> TreeMap:
     """Return the map of a tree, from the summaries of its files."""
-    users, definers = _counts(found.values())
+    counts = _counts(found.values())
     scored: list[tuple[float, MapFile]] = []
     rest: list[tuple[str, int]] = []
     directories: dict[str, list[int]] = {}
@@ -315,7 +371,7 @@ def _ranked(survey: Survey, found: Mapping[str, Summary], accepts: Accepts) -> T
             if own is None or not own.has_names:
                 rest.append((path, size))
                 continue
-            score, names, name_count = _score(own, users, definers)
+            score, names, name_count = _score(own, counts)
             share = _MINOR_SHARE if _is_minor(path) or _is_test(name) else 1.0
             scored.append((score * share, MapFile(path, size, names, name_count)))
         if count:
@@ -358,19 +414,22 @@ def _largest(directories: Mapping[str, Sequence[int]]) -> tuple[tuple[str, int, 
     return tuple([(path, directories[path][0], directories[path][1]) for path in chosen])
 
 
-def _counts(summaries: Iterable[Summary]) -> tuple[Mapping[int, int], Mapping[int, int]]:
-    """Return the number of files that use each defined name, and of those that define it, by checksum."""
-    users: dict[int, int] = {}
-    definers: dict[int, int] = {}
+def _counts(summaries: Iterable[Summary]) -> Mapping[int, int]:
+    """Return the number of files that use each defined name, and of those that define it, by checksum.
+
+    Both are one number, the users in the upper bits: a map may have 100,000 names, and another table of them as much
+    memory as all else.
+    """
+    counts: dict[int, int] = {}
     for summary in summaries:
         for name in {name for name, _, _ in summary.names()}:
             number = crc32(name.encode("utf-8", "replace"))
-            definers[number] = definers.get(number, 0) + 1
-            users[_word_of(name)] = 0
+            counts[number] = counts.get(number, 0) + 1
+            counts.setdefault(_word_of(name), 0)
     for summary in summaries:
-        for word in users.keys() & summary.words:
-            users[word] += 1
-    return users, definers
+        for word in counts.keys() & summary.words:
+            counts[word] += 1 << _DEFINER_BITS
+    return counts
 
 
 def _word_of(name: str) -> int:
@@ -378,9 +437,7 @@ def _word_of(name: str) -> int:
     return crc32(name.replace(":", ".").rpartition(".")[2].encode("utf-8", "replace"))
 
 
-def _score(
-    summary: Summary, users: Mapping[int, int], definers: Mapping[int, int]
-) -> tuple[float, tuple[tuple[str, int], ...], int]:
+def _score(summary: Summary, counts: Mapping[int, int]) -> tuple[float, tuple[tuple[str, int], ...], int]:
     """Return the rank of a file, its names by rank, and their number."""
     weights: dict[str, tuple[float, int]] = {}
     count = 0
@@ -388,9 +445,9 @@ def _score(
         count += 1
         if name in weights:
             continue
-        used = max(users.get(_word_of(name), 1), 1) - 1
+        used = max(counts[_word_of(name)] >> _DEFINER_BITS, 1) - 1
         # The name of a method is used by other classes too, so it counts less.
-        defined = definers[crc32(name.encode("utf-8", "replace"))]
+        defined = counts[crc32(name.encode("utf-8", "replace"))] & _MAX_DEFINERS
         weight = log2(1 + used) / defined * (1 if is_outer else 0.3) + (0.2 if is_outer else 0.05)
         weights[name] = (weight, line)
     names = sorted(weights, key=lambda name: (-weights[name][0], weights[name][1]))[:TOP_NAMES]

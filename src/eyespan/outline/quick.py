@@ -17,6 +17,8 @@ MAX_BYTES = 16 * 1024
 """The first bytes of a file that are searched."""
 MAX_NAMES = 200
 """The names of one file; generated files define thousands."""
+MAX_NAME_BYTES = 200
+"""Longer names are left out."""
 _INDENT = rb"(?P<indent>[ \t]{0,4})"
 _MODIFIERS = (
     rb"(?:(?:export|default|declare|public|private|protected|internal|static|final|abstract|async|pub(?:\([a-z ]+\))?|"
@@ -88,7 +90,7 @@ def defined_names(data: bytes, language: str) -> Iterator[tuple[str, int, bool]]
     for found in pattern.finditer(data):
         groups = found.groupdict()
         name = groups["name"] or groups.get("type") or groups.get("macro")
-        if not name:
+        if not name or len(name) > MAX_NAME_BYTES:
             continue
         line += data.count(b"\n", at, found.start())
         at = found.start()

@@ -8,7 +8,7 @@ from eyespan.dialects.native.gutter import count_fitting
 from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown, counted
 from eyespan.dialects.native.versions import Digest
 from eyespan.model import Lines
-from eyespan.outline.globs import compile_glob, split_glob
+from eyespan.outline.globs import PathGlob, split_glob
 from eyespan.outline.maps import MAX_DIRECTORIES, shared
 from eyespan.selectors import Ranges, Target, write_target
 
@@ -151,26 +151,45 @@ def plan_map(target: Target, view: View, engine: Engine, context: CallContext) -
     Raises: ReadError.
     """
     base, pattern = split_glob(target.path)
-    accepts = _matcher(pattern) if pattern else None
+    accepts = _matcher(target.path, pattern, context) if pattern else None
 
     def is_late() -> bool:
         left = context.left()
         return left is not None and left < (context.seconds or 0.0) * SHARE_LEFT
 
-    found = shared().make(
-        lambda choose, take, max_bytes: engine.explore(base or ".", choose, take, max_bytes, context), accepts, is_late
-    )
+    paid: list[int] = []
+
+    def pay(size_bytes: int) -> bool:
+        try:
+            context.charge(size_bytes)
+        except errors.TooMuchMemory:
+            context.refund(size_bytes)
+            return False
+        paid.append(size_bytes)
+        return True
+
+    try:
+        found = shared().make(
+            lambda choose, take, max_bytes: engine.explore(base or ".", choose, take, max_bytes, context),
+            accepts,
+            is_late,
+            pay,
+        )
+    finally:
+        context.refund(sum(paid))
     if pattern and not found.files:
         return None
     return MapItem(target, found, view)
 
 
-def _matcher(pattern: str) -> Callable[[str], bool] | None:
-    """Return the test of a path by a pattern; None if all paths match."""
+def _matcher(path: str, pattern: str, context: CallContext) -> Callable[[str], bool] | None:
+    """Return the test of a path by a pattern; None if all paths match. Raises: InvalidPath."""
     if pattern == "**":
         return None
-    matches = compile_glob(pattern).fullmatch
-    return lambda path: matches(path) is not None
+    try:
+        return PathGlob(pattern, context.check).matches
+    except ValueError as error:
+        raise errors.InvalidPath(path, str(error)) from None
 
 
 def _size(size_bytes: int) -> str:

@@ -327,11 +327,14 @@ def files_below(path: str, engine: Engine, context: CallContext) -> Iterator[Tar
 
 
 def files_like(path: str, engine: Engine, context: CallContext) -> Iterator[Target]:
-    """Yield the files that a path with `*` matches. Raises: Cancelled, TimedOut."""
-    from eyespan.outline.globs import compile_glob, split_glob
+    """Yield the files that a path with `*` matches. Raises: InvalidPath, Cancelled, TimedOut."""
+    from eyespan.outline.globs import PathGlob, split_glob
 
     base, glob = split_glob(path)
-    matches = compile_glob(glob).fullmatch
+    try:
+        matches = PathGlob(glob, context.check).matches
+    except ValueError as error:
+        raise errors.InvalidPath(path, str(error)) from None
     lead = "" if base in ("", ".") else f"{base.rstrip('/')}/"
     for target in files_below(base or ".", engine, context):
         if matches(target.path.removeprefix(lead)):
