@@ -151,7 +151,7 @@ _CONFLICTS = (".sync-conflict", *[f"{sign}{_CONFLICT}" for sign in _COPY_SIGNS])
 """The marks of programs that synchronise directories. Anything can follow them."""
 _DATE_SIGNS = "0123456789tz:+-_. "
 MAX_DATE_CHARS = 40
-_ENDS_OF_ARCHIVES = tuple([f"{sign}{word}" for word in _ARCHIVE_WORDS for sign in _COPY_SIGNS])
+_ENDS_OF_PRESENTATIONS = tuple([rule.rpartition("*")[2] for rule in UNLESS_ZIP])
 _HIDING_SUFFIXES = (".un~", ".swp", ".swo", ".swn", ".swx", ".kate-swp")
 """The suffixes of files that editors hide: they write `.notes.un~` for `notes`."""
 MAX_NUMBER_DIGITS = 14
@@ -262,8 +262,8 @@ class Policy:
             return TOO_LONG
         above = self._roots[root] if root in self._roots else self._names_of_root(root)
         folded = fold(path)
-        if self._with_keys is not None and folded.rstrip(_TRAILING).endswith(_ENDS_OF_ARCHIVES):
-            verdict = self._with_keys.rule_against(path, root)  # an archive of a key is no presentation
+        if self._with_keys is not None and not folded.rstrip(f"{_TRAILING}/").endswith(_ENDS_OF_PRESENTATIONS):
+            verdict = self._with_keys.rule_against(path, root)  # an archive or a copy of a key is no presentation
         elif not above and self._quick_look.cannot_match(folded) and not self._needs_other_codecs(path):
             verdict = None
         else:
@@ -534,7 +534,8 @@ def _without_one_mark(name: str) -> list[str]:
     if "~" in name[1:]:
         found += [name[: name.index("~", 1)], name[: name.rindex("~")]]
     if _CONFLICT in name:
-        found += [name[: name.index(mark)] for mark in _CONFLICTS if mark in name]
+        marks = [mark for mark in _CONFLICTS if mark in name]
+        found += [name[:at] for mark in marks for at in {name.index(mark), name.rindex(mark)}]
     return found + _without_date(name)
 
 
@@ -564,9 +565,10 @@ def _spellings_of_short_names(path: str, directories: Set[str]) -> list[list[str
     Other systems accept them too, where they mount a file system of Windows. `directories` are the names of directories
     that the rules contain.
     """
-    if "~" not in path:
+    folded = fold(path)
+    if "~" not in folded:
         return []
-    *above, last = _bare_parts(fold(path).replace("\\", "/").split("/")) or [""]
+    *above, last = _bare_parts(folded.replace("\\", "/").split("/")) or [""]
     for place in [place for place, name in enumerate(above) if "~" in name][-MAX_COPIED_DIRECTORIES:]:
         names = _names_of_short_name(above[place])
         above[place] = next((name for name in names if name in directories), above[place])
@@ -855,9 +857,9 @@ class _QuickLook:
         text = "\n".join(paths)
         if self._suspicious_names is None or not self._has_plain_suffixes or not text.isascii() or "\\" in text:
             return False
+        text = text.lower()
         if "~" in text or " " in text or _CONFLICT in text or not "".join(paths).isprintable():
             return False
-        text = text.lower()
         folded = text.split("\n")
         if len(folded) != len(paths):
             return False
