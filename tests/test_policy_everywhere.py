@@ -449,3 +449,16 @@ def test_a_presentation_is_read_although_it_has_the_suffix_of_a_key(tmp_path):
     with Workspace(tmp_path, policy=Policy(deny=["talk.*"])) as workspace:
         assert read(workspace, "talk.key").startswith("denied")
         assert read(workspace, "deck").startswith("denied")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("%2enpmrc", "%252enpmrc", "a%2f.npmrc", "a%5c.npmrc", ".npmrc%00", ".npmrc;v=1", ".npmrc?a", ".npmrc#a"),
+        *("a;b/.ssh;c/config", ".npmrc%3Bv=1", "server%2Ekey%2egz", "%E2%80%8B.npmrc"),
+    ],
+)
+def test_a_key_that_a_web_server_may_take_for_a_denied_one_is_denied(path):
+    # Nothing listens there: the rules come before the first request.
+    with Workspace("http://127.0.0.1:9/pub") as workspace:
+        assert read(workspace, path).startswith("denied")

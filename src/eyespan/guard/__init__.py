@@ -308,6 +308,8 @@ class Guard:
         key = root.key(rest, path)
         if key != rest:
             self.policy.admit(key or ".", path, root.canonical)
+        for other in root.other_keys(key):
+            self.policy.admit(other, path, root.canonical)
         return root
 
     def address(self, root: Root, rest: str) -> str:

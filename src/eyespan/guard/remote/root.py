@@ -32,6 +32,9 @@ MAX_KEY_BYTES = 1024
 MAX_EXPLORED = 64
 """The files whose first bytes are read for a map."""
 _SELECTOR_SIGNS = frozenset(":!@")
+_URL_SIGNS = frozenset("%;?#")
+MAX_DECODED = 4
+"""The spellings of a key, each decoded from the one before it, that the rules judge."""
 
 
 class RemoteRoot(Root):
@@ -115,6 +118,18 @@ class RemoteRoot(Root):
         if len(key.encode("utf-8", "surrogateescape")) > MAX_KEY_BYTES:
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
         return key
+
+    def other_keys(self, key: str) -> list[str]:
+        """Return the keys that a web server may take a key for: decoded once more, without parameters."""
+        if not self.url.startswith("http") or _URL_SIGNS.isdisjoint(key):
+            return []
+        from urllib.parse import unquote
+
+        found = [key]
+        while len(found) < MAX_DECODED and "%" in found[-1]:
+            found.append(unquote(found[-1], errors="surrogateescape"))
+        names = [[_without_parameters(name) for name in one.replace("\\", "/").split("/")] for one in found]
+        return [*found[1:], *["/".join(parts) for parts in names]]
 
     def open(self, rest: str, asked: str, context: CallContext) -> RemoteFile:
         """Open the object that a path below the root names. Raises: ReadError, OSError."""
@@ -267,6 +282,11 @@ class RemoteRoot(Root):
 
     def __repr__(self) -> str:
         return f"RemoteRoot({self.text!r})"
+
+
+def _without_parameters(name: str) -> str:
+    """Return a name up to the first sign after which a server looks for no name: `.env;v=1`."""
+    return min([name.partition(sign)[0] for sign in ";?#"], key=len)
 
 
 def _names_directory(rest: str) -> bool:
