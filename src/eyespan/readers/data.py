@@ -34,10 +34,10 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
         raise
     except ReadError:
         found = {}
-    lines = [_description(found, source.size_bytes)]
     entries = _entries(found.get("members"))
     places = containers(source)
     allowed = [entry for entry in entries if not is_denied(entry, places, opened.policy)]
+    lines = [_description(found, source.size_bytes, len(allowed))]
     listed = allowed[: opened.request.options.archive.max_members]
     lines += [_member_line(entry) for entry in listed]
     if len(allowed) > len(listed):
@@ -48,7 +48,7 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
     return opened.document((NotePart("\n".join(lines)),), facts)
 
 
-def _description(found: dict[str, Any], size_bytes: int) -> str:
+def _description(found: dict[str, Any], size_bytes: int, count: int) -> str:
     size = f"{size_bytes:,} bytes"
     kind = _text(found.get("type"))
     if not kind:
@@ -57,7 +57,6 @@ def _description(found: dict[str, Any], size_bytes: int) -> str:
     facts = found.get("facts")
     details = [_text(fact) for fact in facts if _text(fact)] if isinstance(facts, list) else []
     if isinstance(found.get("members"), list):
-        count = len(found["members"])
         details.append(f"{count} member{'' if count == 1 else 's'}")
     opener = _text(found.get("opener"))
     shown = ", ".join([kind, size, *details])
