@@ -382,3 +382,42 @@ def test_only_the_worker_scans_source_for_outlines():
     }
 
     assert {name for name in scanning if not name.startswith(("decoders/", "outline/"))} == set()
+
+
+PARSED_ELSEWHERE = ("decoders", "worker", "server/sandboxing.py")
+"""Modules whose JSON comes from eyespan itself, or is parsed in the decoding process."""
+
+
+def _unguarded_json(tree: ast.AST) -> list[int]:
+    """Return the lines that parse JSON where no handler expects a RecursionError."""
+    found: list[int] = []
+
+    def visit(node: ast.AST, is_guarded: bool) -> None:
+        is_call = isinstance(node, ast.Call) and ast.unparse(node.func) in ("json.loads", "json.load")
+        if is_call and not is_guarded:
+            found.append(node.lineno)
+        for field, value in ast.iter_fields(node):
+            inside = is_guarded
+            if isinstance(node, ast.Try) and field == "body":
+                inside = any("RecursionError" in ast.unparse(handler) for handler in node.handlers)
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST):
+                    visit(child, inside)
+
+    visit(tree, False)
+    return found
+
+
+def test_json_that_is_nested_too_deeply_is_expected_wherever_it_is_parsed():
+    modules = {str(path.relative_to(PACKAGE)): path for path in sorted(PACKAGE.rglob("*.py"))}
+    trees = {
+        name: ast.parse(path.read_text()) for name, path in modules.items() if not name.startswith(PARSED_ELSEWHERE)
+    }
+
+    assert {name: lines for name, tree in trees.items() if (lines := _unguarded_json(tree))} == {}
+
+
+def test_the_search_finds_json_without_a_handler():
+    text = "try:\n json.loads(a)\nexcept (ValueError, RecursionError):\n json.loads(b)\n"
+
+    assert _unguarded_json(ast.parse(text)) == [4]

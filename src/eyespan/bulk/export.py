@@ -188,7 +188,7 @@ class _Earlier:
             if not line.endswith(b"\n") or not isinstance(row["source"], str):
                 return None
             return row, line
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             return None  # the end, or what a killed run has left of a line
 
     def take(self, path: str) -> tuple[str, list[bytes]] | None:

@@ -111,7 +111,7 @@ def _unpacked(packed: bytes, data: bytes, name: str, context: CallContext | None
         if context is not None:
             context.charge((4 if b"\\u" in text else 2) * len(text) + VALUE_BYTES * text.count(b","))
         facts = json.loads(text)
-    except (ValueError, zlib.error):
+    except (ValueError, RecursionError, zlib.error):
         return None
     part, is_whole = parsed_part(data)
     found = isolated.checked_outline(facts, part.count(b"\n") + 1, "")

@@ -81,7 +81,7 @@ def loads(data: bytes | bytearray, values: int = 0) -> Any:
 
         try:
             json.loads(data)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise Malformed(str(error)) from None
         raise Malformed("not a JSON value") from None
     except (ValueError, RecursionError) as error:

@@ -70,8 +70,8 @@ class Activity:
         for line in lines:
             try:
                 event = json.loads(line)
-            except ValueError:
-                continue  # the start of a line that was cut off
+            except (ValueError, RecursionError):
+                continue  # the start of a line that was cut off, or none of the server
             if isinstance(event, dict) and "verdict" in event:
                 self._add(event)
 

@@ -147,3 +147,9 @@ def test_a_budget_is_kept_within_its_limits(tmp_path):
 
         assert tool.call({"files": "f.txt", "budget": 3}).structured["budget"] == 50
         assert tool.call({"files": "f.txt", "budget": 10**9}).structured["budget"] == 200_000
+
+
+def test_deeply_nested_text_for_files_is_a_name(tmp_path):
+    text = "[" * 100_000 + "]" * 100_000
+
+    assert Workspace(tmp_path).tool("native").call({"files": text}).error.code != "internal"

@@ -172,7 +172,7 @@ def _listed(files: Any) -> list[Any]:
 
         try:  # some models send the list as text
             files = json.loads(files)
-        except ValueError:
+        except (ValueError, RecursionError):
             pass
     return files if isinstance(files, list) else [] if files is None else [files]
 

@@ -149,7 +149,7 @@ def _named_in_key(environ: Mapping[str, str]) -> str:
                 break
         found = json.loads(text).get("gcs_base_url") if text else ""
         return found if isinstance(found, str) else ""
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         return ""  # obstore reports a key that cannot be used
 
 

@@ -81,6 +81,6 @@ class OAuthIssuer:
                     metadata = json.loads(response.read(MAX_METADATA_BYTES))
                 if metadata.get("issuer") == self.issuer and isinstance(metadata.get("jwks_uri"), str):
                     return str(metadata["jwks_uri"])
-            except (OSError, ValueError) as error:
+            except (OSError, ValueError, RecursionError) as error:
                 last = error
         raise ValueError(str(last))
