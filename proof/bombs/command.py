@@ -3,6 +3,7 @@
     python -m proof bombs                       all of them; an hour on two cores
     python -m proof bombs --group tar zip       only these groups
     python -m proof bombs --quick               one or two bombs of each group, some four minutes
+    python -m proof bombs --remote s3           as objects of a bucket; https and https-whole: of a web server
 
 The corpus is made in a temporary directory. Each bomb is read in every dialect and by several selectors, first in one
 process and then by eight callers of `eyespan serve --http` at once. The process may take 64 MB above idle during a
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -21,9 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from proof import REPOSITORY
-from proof.bombs import configuration
+from proof.bombs import configuration, stores
+from proof.bombs.calls import TOOLS
 from proof.bombs.corpus import bombs, make_corpus
-from proof.bombs.serving import Server, Serving
+from proof.bombs.serving import CALLERS, Server, Serving
 
 MB = 1_000_000
 PEAK_MB, REST_MB, SECONDS = 64, 8, 10.5
@@ -41,9 +44,9 @@ def main(argv: list[str] | None = None) -> int:
         root = Path(made) / "work"
         root.mkdir()
         make_corpus(root, lambda bomb: bomb.name in chosen)
-        broken = [*_read_configurations(Path(made)), *_read_here(root)]
-        if not options.no_http:
-            broken += _read_over_http(root, Path(made) / "log")
+        broken = [] if options.remote else _read_configurations(Path(made))
+        for store in options.remote or [""]:
+            broken += _read_everywhere(root, store, Path(made), options)
     for line in broken:
         print(f"BROKEN {line}", file=sys.stderr)
     return 1 if broken else 0
@@ -54,6 +57,10 @@ def _parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--group", nargs="+", default=[], help="only bombs of these groups")
     parser.add_argument("--quick", action="store_true", help=f"only {PER_GROUP} bombs of each group")
     parser.add_argument("--no-http", action="store_true", help="only in one process")
+    parser.add_argument("--no-process", action="store_true", help="only over HTTP")
+    parser.add_argument("--dialect", nargs="+", choices=TOOLS, default=list(TOOLS), help="only these dialects")
+    parser.add_argument("--remote", nargs="+", choices=stores.NAMES, default=[], help="read from these stores")
+    parser.add_argument("--rows", action="store_true", help="print the figures of each bomb")
     return parser.parse_args(argv)
 
 
@@ -87,36 +94,69 @@ def _read_configurations(directory: Path) -> list[str]:
     return broken + [f"configuration {name}: {answer[:80]!r}" for name, _, answer in rows if "\n" in answer]
 
 
-def _read_here(root: Path) -> list[str]:
+def _read_everywhere(root: Path, store_name: str, scratch: Path, options: argparse.Namespace) -> list[str]:
+    """Read the corpus in one process and over HTTP, from the disk or from a store; return what is broken."""
+    store = stores.Store(store_name, root, scratch) if store_name else None
+    address, environment = (store.address, store.environment) if store else ("", {})
+    callers = CALLERS if store else 1
+    environment = {**os.environ, **environment, "EYESPAN_BOMBS_ADDRESS": address, "EYESPAN_BOMBS_CALLERS": str(callers)}
+    if options.dialect != list(TOOLS):
+        environment["EYESPAN_BOMBS_DIALECTS"] = ",".join(options.dialect)
+    where = f"{store_name} " if store else ""
+    broken = []
+    try:
+        if not options.no_process:
+            here = f"{where}in one process{', eight at once' if callers > 1 else ''}"
+            broken += _read_here(root, environment, here, options.rows)
+        if not options.no_http:
+            server = Server(address or str(root), scratch / "log", environment=environment)
+            serving = Serving(server, root, address.partition("=")[0], options.dialect)
+            broken += _read_over_http(serving, root, f"{where}over HTTP, eight at once", options.rows)
+    finally:
+        if store is not None:
+            store.close()
+    return broken
+
+
+def _read_here(root: Path, environment: dict[str, str], where: str, has_rows: bool) -> list[str]:
     argv = [sys.executable, "-m", "proof.bombs.reading", str(root)]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY) as process:
+    rows = []
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY, env=environment) as process:
         assert process.stdout is not None
-        rows = [json.loads(line) for line in process.stdout]
-    broken = [line for row in rows for line in complaints(row, "in process:")]
+        for line in process.stdout:
+            rows.append(json.loads(line))
+            _print_row(rows[-1], has_rows)
+    broken = [line for row in rows for line in complaints(row, f"{where}:")]
     if process.returncode:
-        broken.append(f"the process ended with status {process.returncode}")
-    _print_figures("in one process", rows)
+        broken.append(f"{where}: the process ended with status {process.returncode}")
+    _print_figures(where, rows)
     rest = rows[-1]["after"] / MB if rows else 0.0
     print(f"  at rest {rest:.1f} MB above idle")
-    return broken + ([f"in process: {rest:.1f} MB above idle at rest"] if rest > REST_MB else [])
+    return broken + ([f"{where}: {rest:.1f} MB above idle at rest"] if rest > REST_MB else [])
 
 
-def _read_over_http(root: Path, log: Path) -> list[str]:
-    server = Server(root, log)
+def _read_over_http(serving: Serving, root: Path, where: str, has_rows: bool) -> list[str]:
+    rows = []
     try:
-        serving = Serving(server, root)
         serving.warm_up()
-        listed = json.loads((root / "bombs.json").read_text())
-        rows = [serving.read(name, selectors) for name, _, selectors in listed]
-        rest = server.at_rest(REST_SECONDS, serving.idle, REST_MB * MB) / MB
+        for name, _, selectors in json.loads((root / "bombs.json").read_text()):
+            rows.append(serving.read(name, selectors))
+            _print_row(rows[-1], has_rows)
+        rest = serving.server.at_rest(REST_SECONDS, serving.idle, REST_MB * MB) / MB
     finally:
-        status = server.end()
-    broken = [line for row in rows for line in complaints(row, "over HTTP:")]
-    _print_figures("over HTTP, eight at once", rows)
+        status = serving.server.end()
+    broken = [line for row in rows for line in complaints(row, f"{where}:")]
+    _print_figures(where, rows)
     print(f"  at rest {rest:.1f} MB above idle")
     if rest > REST_MB:
-        broken.append(f"over HTTP: {rest:.1f} MB above idle at rest")
-    return broken + ([f"the server ended with status {status}"] if status else [])
+        broken.append(f"{where}: {rest:.1f} MB above idle at rest")
+    return broken + ([f"{where}: the server ended with status {status}"] if status else [])
+
+
+def _print_row(row: dict[str, Any], is_wanted: bool) -> None:
+    if is_wanted:
+        peak, rest = row["peak"] / MB, row["after"] / MB
+        print(f"  {row['name']}: {peak:.1f} MB, {row['seconds']:.2f} s, then {rest:.1f} MB", flush=True)
 
 
 def _print_figures(where: str, rows: list[dict[str, Any]]) -> None:

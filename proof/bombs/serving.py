@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,16 @@ _TOKEN = os.urandom(16).hex()
 
 
 class Server:
-    """A running server with every dialect."""
+    """A running server with every dialect. `root` is a directory or the address of a store."""
 
-    def __init__(self, root: Path, log: Path) -> None:
-        argv = [sys.executable, "-m", "eyespan", "--root", str(root), "serve", "--http", "127.0.0.1:0"]
+    def __init__(self, root: str, log: Path, environment: Mapping[str, str] = os.environ) -> None:
+        argv = [sys.executable, "-m", "eyespan", "--root", root, "serve", "--http", "127.0.0.1:0"]
         argv += ["--rate", "1000000000"]
         for dialect in TOOLS:
             argv += ["--dialect", dialect]
         self._log = log.open("wb")
         self.process = subprocess.Popen(
-            argv, stderr=self._log, stdin=subprocess.DEVNULL, env={**os.environ, "EYESPAN_TOKEN": _TOKEN}
+            argv, stderr=self._log, stdin=subprocess.DEVNULL, env={**environment, "EYESPAN_TOKEN": _TOKEN}
         )
         while not (found := re.search(r"http://127\.0\.0\.1:(\d+)/mcp", log.read_text("utf-8", "replace"))):
             if self.process.poll() is not None:
@@ -87,16 +88,19 @@ class Server:
 class Serving:
     """Eight callers that read bombs, all the same one at a time."""
 
-    def __init__(self, server: Server, root: Path) -> None:
+    def __init__(self, server: Server, directory: Path, root: str = "", dialects: Sequence[str] = tuple(TOOLS)) -> None:
+        """`root` is the name of the root for callers, if it is not `directory`."""
         self.server = server
-        self.root = str(root)
+        self.samples = sorted(path.name for path in directory.glob("sample.*"))
+        self.root = root or str(directory)
+        self.dialects = dialects
         self.expected: dict[str, str] = {}
 
     def warm_up(self) -> None:
         """Read samples of every kind, eight at once, and note the answers for the plain file."""
         for _ in range(2):
-            for dialect in TOOLS:
-                for name in sorted(path.name for path in Path(self.root).glob("sample.*")):
+            for dialect in self.dialects:
+                for name in self.samples:
                     for arguments in calls(name, (), dialect, self.root):
                         self._ask_at_once(dialect, arguments)
                 self.expected[dialect] = self.server.call(dialect, plain_call("plain.txt", dialect, self.root))
@@ -106,7 +110,7 @@ class Serving:
     def read(self, name: str, selectors: list[str]) -> dict[str, Any]:
         """Read one bomb by every call of every dialect; return the worst of all figures."""
         worst: dict[str, Any] = {"name": name, "seconds": 0.0, "peak": 0, "calls": 0, "wrong": []}
-        for dialect in TOOLS:
+        for dialect in self.dialects:
             for arguments in calls(name, selectors, dialect, self.root):
                 self.server.reset_peak()
                 seconds, failures = self._ask_at_once(dialect, arguments)

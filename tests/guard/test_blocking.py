@@ -546,3 +546,49 @@ def test_a_thread_that_waits_for_work_holds_nothing_of_its_last_job(monkeypatch)
         until(lambda held=held: [one() for one in held] == [None, None])
         until(lambda: len(blocking._pool.idle) == 1)
     blocking.retire_threads()
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+@pytest.mark.parametrize("size_bytes", [0, 2 << 20])
+def test_a_call_that_ends_waits_for_a_thread_at_work_that_holds_memory(size_bytes, is_cancelled, monkeypatch):
+    monkeypatch.setattr(blocking, "RETURN_SECONDS", HANG_SECONDS)
+    may_end = threading.Event()
+    has_ended = []
+
+    def work(context):
+        if size_bytes:
+            context.charge(size_bytes)
+            threading.Timer(0.2, may_end.set).start()
+        try:
+            while True:
+                time.sleep(0.01)
+                context.advance(0, 0)
+        except (TimedOut, Cancelled):
+            may_end.wait(HANG_SECONDS)  # as a thread that frees its memory
+            has_ended.append(True)
+            raise
+
+    context = CallContext(60 if is_cancelled else 0.3)
+    if is_cancelled:
+        threading.Timer(0.1, lambda: setattr(context, "cancelled", True)).start()
+    with pytest.raises(Cancelled if is_cancelled else TimedOut):
+        blocking.within(context, work)
+    ended_before = list(has_ended)
+    context.finish()
+    may_end.set()
+    settle()
+
+    assert ended_before == ([True] if size_bytes else [])
+
+
+def test_a_call_does_not_wait_for_a_thread_that_hangs(silent, monkeypatch):
+    monkeypatch.setattr(blocking, "RETURN_SECONDS", HANG_SECONDS)
+    context = CallContext(0.2)
+    context.charge(2 << 20)
+
+    with pytest.raises(TimedOut) as raised:
+        blocking.within(context, silent.wait())
+    context.finish()
+
+    assert raised.value.hangs
+    assert blocking.stuck() == 1

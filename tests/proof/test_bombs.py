@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -10,9 +11,11 @@ import pytest
 
 from eyespan.outline import LANGUAGES
 from proof import REPOSITORY
-from proof.bombs import configuration
+from proof.bombs import configuration, stores
 from proof.bombs.command import chosen_names, complaints, count_bombs
 from proof.bombs.corpus import bombs, make_corpus
+from proof.bombs.reading import Reading
+from proof.bombs.serving import CALLERS
 from proof.bombs.texts import DEFINITIONS
 from tests.sizes import size
 
@@ -79,6 +82,26 @@ def test_bombs_take_little_memory_and_time_and_spoil_no_later_read(tmp_path):
     assert [row["name"] for row in rows] == names
     # Times are not compared: another process may have the machine.
     assert [line for row in rows for line in complaints({**row, "seconds": 0}, "")] == []
+
+
+@linux
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+@pytest.mark.parametrize("name", ["https", "https-whole"])
+def test_bombs_of_a_web_server_are_read_by_eight_threads(tmp_path, monkeypatch, name):
+    (tmp_path / "work").mkdir()
+    names = make_corpus(tmp_path / "work", lambda bomb: bomb.name in {"newlines.txt", "names.zip"})
+    store = stores.Store(name, tmp_path / "work", tmp_path)
+    try:
+        for key, value in store.environment.items():
+            monkeypatch.setenv(key, value)
+        reading = Reading(str(tmp_path / "work"), store.address, ["native"], CALLERS)
+        reading.warm_up()
+        rows = [reading.read(bomb, []) for bomb in names]
+    finally:
+        store.close()
+
+    assert [(row["name"], row["calls"], row["wrong"]) for row in rows] == [(bomb, 3 * CALLERS, []) for bomb in names]
+    assert "line 1 of the plain file" in reading.expected["native"].text
 
 
 def test_a_broken_promise_is_reported():

@@ -93,3 +93,27 @@ def test_a_parsed_header_takes_no_more_than_is_charged(rows):
 
     assert made["blobs"] == []
     assert size_bytes <= protocol.header_memory(data)
+
+
+@pytest.mark.parametrize("sizes", [[], [0], [3], [2, 3], [0, 2, 0, 3, 0]])
+@pytest.mark.parametrize("is_apart", [False, True])
+def test_blobs_are_found_in_their_order(sizes, is_apart):
+    blobs = [bytes([65 + number]) * size for number, size in enumerate(sizes)]
+    data = bytearray(protocol.pack({"facts": {}}, blobs) + b"".join(blobs))
+    rest = protocol.take_blobs(data) if is_apart else None
+
+    assert protocol.parse(data, "asked", "echo", rest)[1] == blobs
+
+
+def test_a_large_blob_is_in_memory_once():
+    tracemalloc.start()
+    data = bytearray(protocol.pack({"facts": {}}, [bytes(8_000_000)]) + bytes(8_000_000))
+    rest = protocol.take_blobs(data)
+    before_bytes, _ = tracemalloc.get_traced_memory()
+    tracemalloc.reset_peak()
+    _, (blob,) = protocol.parse(data, "asked", "echo", rest)
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert len(blob) == 8_000_000
+    assert peak_bytes - before_bytes < 100_000

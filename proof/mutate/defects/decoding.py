@@ -100,7 +100,7 @@ DEFECTS = (
     Defect(
         name="a worker's answer is not checked",
         file=f"{SRC}/worker/protocol.py",
-        old="if 4 + size + sum(lengths) != len(data):",
+        old="if sum(lengths) != left_bytes or 4 + size != len(data):",
         new="if False:",
         tests="tests/worker/test_protocol.py -k invalid",
     ),

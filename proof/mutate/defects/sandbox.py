@@ -212,7 +212,7 @@ DEFECTS = (
     Defect(
         name="a response of any size is read",
         file=f"{SRC}/worker/fork_client.py",
-        old="            if len(data) + len(chunk) > max_bytes:\n",
+        old="            if received_bytes > max_bytes:\n",
         new="            if False:\n",
         tests=f"{CLIENT} -k flood",
     ),

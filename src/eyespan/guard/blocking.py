@@ -23,7 +23,7 @@ from __future__ import annotations
 import os
 from _thread import allocate_lock, start_new_thread
 
-from eyespan.context import CallContext
+from eyespan.context import FREE_BYTES, CallContext
 from eyespan.errors import Cancelled, Stuck, TimedOut
 from eyespan.guard import mounts
 
@@ -42,6 +42,8 @@ IDLE_SECONDS = 2.0
 """The time that a thread waits for more work, because starting a thread takes longer than waking one."""
 _SILENT_SECONDS = 1.0
 """A thread that was at work within this time before the deadline is slow; any other waits for its file system."""
+RETURN_SECONDS = 0.3
+"""The time after the deadline for a thread at work to return, if it holds memory."""
 _CHECK_SECONDS = 0.1
 """The time between two checks for cancellation while a caller waits."""
 
@@ -325,12 +327,14 @@ def within(
     try:
         _wait(pool, job, context, inner, path)
     except BaseException as reason:
-        state = pool.abandon(job)
+        has_returned = job.is_started and _holds_memory(reason, context) and job.done.acquire(timeout=RETURN_SECONDS)
+        state = "done" if has_returned else pool.abandon(job)
         if state == "waiting" and isinstance(reason, TimedOut):
             raise Stuck(path, count=MAX_RUNNING) from None  # never started: other reads of this mount came first
         if state != "done" or isinstance(reason, (KeyboardInterrupt, SystemExit)):
             raise
-        job.done.acquire()
+        if not has_returned:
+            job.done.acquire()
     error, job.error = job.error, None
     if error is not None:
         try:
@@ -339,6 +343,15 @@ def within(
             del error  # its traceback holds this frame, which would hold it in turn
     value: T = job.value
     return value
+
+
+def _holds_memory(reason: BaseException, context: CallContext) -> bool:
+    """Return True if a thread is at work for a call that ends here, and holds memory that another call may get.
+
+    Such a thread ends at its next block. One that hangs is not waited for.
+    """
+    is_at_work = isinstance(reason, Cancelled) or (isinstance(reason, TimedOut) and not reason.hangs)
+    return is_at_work and context.charged_bytes > FREE_BYTES
 
 
 def close_within(seconds: float, work: Callable[[], None], *, key: Hashable) -> None:

@@ -120,12 +120,12 @@ class Worker:
             context.advance(0, 0)
         try:
             limited = {"seconds": self.limits.seconds, **params}
-            data = self._client.run(task, fd, limited, asked=asked, context=context)
+            data, rest = self._client.run(task, fd, limited, asked=asked, context=context)
         finally:
             if is_counted:
                 self._turn.release()
         context.charge(protocol.header_memory(data))
-        return protocol.parse(data, asked, task)
+        return protocol.parse(data, asked, task, rest)
 
     def _forget(self) -> None:
         """Start over in a forked process: the decoding process belongs to the parent."""

@@ -6,6 +6,7 @@ that had is one error.
 
 from __future__ import annotations
 
+import io
 import os
 import select
 import socket
@@ -50,8 +51,10 @@ class ForkClient:
 
     # --- one job ---
 
-    def run(self, task: str, fd: int, params: Mapping[str, Any], *, asked: str, context: CallContext) -> bytearray:
-        """Return the response to one job, charged to the context. Raises: ReadError."""
+    def run(
+        self, task: str, fd: int, params: Mapping[str, Any], *, asked: str, context: CallContext
+    ) -> tuple[bytearray, io.BytesIO | None]:
+        """Return the response to one job, charged to the context, as `protocol.parse` takes it. Raises: ReadError."""
         message = {"task": task, "params": params}
         for is_last_try in (False, True):
             process = None
@@ -89,7 +92,9 @@ class ForkClient:
                     _close_socket(end)
         raise AssertionError("the second try always ends the loop")
 
-    def _response(self, here: socket.socket, asked: str, task: str, context: CallContext) -> bytearray:
+    def _response(
+        self, here: socket.socket, asked: str, task: str, context: CallContext
+    ) -> tuple[bytearray, io.BytesIO | None]:
         """Return what the child writes, without the frame around it.
 
         An exception here closes the socket, and then the fork server kills the child.
@@ -102,12 +107,14 @@ class ForkClient:
             self._silent_since = time.monotonic()
         has_started = False
         data = bytearray()
+        rest: io.BytesIO | None = None  # all that follows the header
+        received_bytes = 0
         size = 0  # of the complete response, once it is known
         max_bytes = self._limits.output_bytes + protocol.MAX_HEADER_BYTES
         while True:
             is_ready = poll.poll(_POLL_SECONDS * 1000)
             try:
-                context.advance(len(data), 0)
+                context.advance(received_bytes, 0)
             except BaseException:
                 if not has_started:
                     self._kill_if_silent()
@@ -129,25 +136,34 @@ class ForkClient:
                 self._silent_since = None
                 end = time.monotonic() + self._limits.seconds
                 chunk = chunk[len(STARTED) :]
-            if len(data) + len(chunk) > max_bytes:
+            received_bytes += len(chunk)
+            if received_bytes > max_bytes:
                 raise Unreadable(asked, kind=task, reason="the decoded content is too large")
             context.charge(len(chunk))
-            data += chunk
-            if not size and protocol.has_header(data):
+            if rest is None:
+                data += chunk
+            else:
+                rest.write(chunk)
+            if rest is None and protocol.has_header(data):
                 header_bytes = protocol.header_memory(data)
                 context.charge(header_bytes)
                 size = protocol.response_size(data)
                 context.refund(header_bytes)  # only the size is kept
-            if size and len(data) == size:  # complete; the end of the child, which takes a while, does not matter
-                return data
+                rest = protocol.take_blobs(data)
+            if size and received_bytes == size:  # complete; the end of the child, which takes a while, does not matter
+                return data, rest
         if not has_started:
             raise _NotStarted
-        trailer = bytes(data[-8:])
+        with rest.getbuffer() if rest is not None else memoryview(data) as view:
+            trailer = bytes(view[-8:])
         if trailer[:4] != ENDED:
             raise Unreadable(asked, kind=task, reason="the decoding process was killed")
         protocol.check_status(int.from_bytes(trailer[4:], "big"), asked, task, self._limits.seconds)
-        del data[-8:]
-        return data
+        if rest is None:
+            del data[-8:]
+        else:
+            rest.truncate(rest.tell() - 8)
+        return data, rest
 
     def _kill_if_silent(self) -> None:
         """Kill a fork server that started no job for `START_SECONDS`. No caller may wait that long itself."""

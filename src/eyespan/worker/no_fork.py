@@ -32,8 +32,10 @@ class NoForkClient:
         self._decoders = decoders
         self._path = path
 
-    def run(self, task: str, fd: int, params: Mapping[str, Any], *, asked: str, context: CallContext) -> bytearray:
-        """Return the response to one job. Raises: ReadError."""
+    def run(
+        self, task: str, fd: int, params: Mapping[str, Any], *, asked: str, context: CallContext
+    ) -> tuple[bytearray, None]:
+        """Return the response to one job, as `protocol.parse` takes it. Raises: ReadError."""
         job = {
             "task": task,
             "params": params,
@@ -71,7 +73,7 @@ class NoForkClient:
             status = -status if status < 0 else status << 8  # as waitpid(2) encodes it
             protocol.check_status(status, asked, task, self._limits.seconds)
         context.charge(len(data))
-        return data
+        return data, None
 
     def stop(self) -> None:
         """Do nothing: no process outlives its job."""

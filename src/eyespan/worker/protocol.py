@@ -13,6 +13,7 @@ lengths are checked before it is used.
 from __future__ import annotations
 
 import array
+import io
 import json
 import os
 import re
@@ -108,8 +109,22 @@ def has_header(data: bytearray) -> bool:
     return len(data) >= 4 + int.from_bytes(data[:4], "big")
 
 
-def parse(data: bytearray, asked: str, task: str) -> tuple[dict[str, Any], list[bytes]]:
-    """Return the header and the blobs of a response, which is emptied. Raises: Unreadable, if it is not valid."""
+def take_blobs(data: bytearray) -> io.BytesIO:
+    """Return all that follows the header of a response, and remove it there."""
+    end = 4 + int.from_bytes(data[:4], "big")
+    rest = io.BytesIO()
+    with memoryview(data) as view:
+        rest.write(view[end:])
+    del data[end:]
+    return rest
+
+
+def parse(data: bytearray, asked: str, task: str, rest: io.BytesIO | None = None) -> tuple[dict[str, Any], list[bytes]]:
+    """Return the header and the blobs of a response, which is emptied. Raises: Unreadable, if it is not valid.
+
+    `rest` is what follows the header, if it is not part of `data`. Its first blob, mostly the only large one, is never
+    in memory twice.
+    """
     size = int.from_bytes(data[:4], "big")
     if len(data) < 4 or size > MAX_HEADER_BYTES or 4 + size > len(data):
         raise invalid_response(asked, task)
@@ -120,15 +135,19 @@ def parse(data: bytearray, asked: str, task: str) -> tuple[dict[str, Any], list[
     lengths = header.get("blobs") if isinstance(header, dict) else None
     if not isinstance(lengths, list) or any(type(length) is not int or length < 0 for length in lengths):
         raise invalid_response(asked, task)
-    if 4 + size + sum(lengths) != len(data):
+    rest = take_blobs(data) if rest is None else rest
+    left_bytes = rest.seek(0, io.SEEK_END)
+    if sum(lengths) != left_bytes or 4 + size != len(data):
         raise invalid_response(asked, task)
     blobs = []
-    for length in reversed(lengths):
-        # From the end on, and dropped at once, so that the blobs are never in memory twice.
-        start = len(data) - length
-        with memoryview(data) as view:
-            blobs.append(bytes(view[start:]))
-        del data[start:]
+    for length in reversed(lengths[1:]):
+        # From the end on, and dropped at once, so that no two blobs are in memory twice.
+        left_bytes -= length
+        with rest.getbuffer() as view:
+            blobs.append(bytes(view[left_bytes:]))
+        rest.truncate(left_bytes)
+    if lengths:
+        blobs.append(rest.getvalue())  # the buffer itself: it is not copied
     blobs.reverse()
     return header, blobs
 
