@@ -291,6 +291,14 @@ def test_a_denied_name_in_any_header_of_an_archive_is_denied(name):
         assert is_kept or read(workspace, "day.log.gz").startswith("denied")
 
 
+@pytest.mark.parametrize("how", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_a_long_name_that_a_header_cuts_after_a_denied_suffix_is_not_denied(tmp_path, how):
+    name = "a" * 96 + ".pembroke/readme.md"
+    (tmp_path / "a.tar").write_bytes(_tar_of(name, format=how))
+    with Workspace(tmp_path) as workspace:
+        assert CONTENTS in read(workspace, "a.tar", member=name)
+
+
 def test_a_link_to_an_archive_does_not_lead_past_the_rules_for_its_members(tmp_path):
     (tmp_path / "bundle.zip").write_bytes(_zip_of("private/plan.md"))
     (tmp_path / "alias.zip").symlink_to("bundle.zip")

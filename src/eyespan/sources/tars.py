@@ -47,6 +47,8 @@ _WHAT = {
     b"5": DIRECTORY,
     b"D": DIRECTORY,
 }
+_CUT_NAME_CHARS = 90
+"""The least length of a name that is cut to fit: the field has 100 bytes."""
 _LONG_NAME, _LONG_TARGET, _PAX_GLOBAL = b"L", b"K", b"g"
 _EXTENSIONS = (b"x", b"X", _PAX_GLOBAL, _LONG_NAME, _LONG_TARGET)
 """The types of headers that describe the members after them."""
@@ -135,9 +137,14 @@ class _Extensions:
             size_bytes=size,
             offset=offset,
             target=target,
-            claimed_names=tuple([other for other in claimed if other and other != name]),
+            claimed_names=tuple([other for other in claimed if other and not _is_cut_name(other, name)]),
             is_sparse=is_sparse,
         )
+
+
+def _is_cut_name(other: str, name: str) -> bool:
+    """Return True for the name itself, and for as much of a long one as fits into a header."""
+    return other == name or (len(other) >= _CUT_NAME_CHARS and name.startswith(other))
 
 
 def _entries(source: Source, context: CallContext) -> Iterator[Entry]:
