@@ -32,6 +32,9 @@ def rows() -> Iterator[tuple[Any, ...]]:
 def _texts() -> Iterator[tuple[Any, ...]]:
     yield "wide-cell.csv", "csv", writer(lambda: f'a,b\n{WIDE},"' + '""' * 25 * MB + '"\n')
     yield "wide-cells.csv", "csv", writer("a,b\n" + f"{WIDE}\x01,{'q' * 200}\n" * 60_000)
+    # Lines just short of the longest that a dialect reads, of which it shows a part.
+    yield "wide-long-lines.txt", "text", writer(lambda: (WIDE + "x" * 7990 + "\r\n") * 2100), ":1-2000", ":-2000"
+    yield "invalid-long-lines.txt", "text", writer(lambda: (b"\xff" * 7999 + b"\n") * 2100), ":1-2000"
     yield "wide-keys.json", "json", writer(lambda: _json({f"k{n}\x01{WIDE}": n for n in range(60_000)}))
     yield "wide-headings.md", "text", writer(lambda: "".join([f"# {WIDE}\x01 heading {n}\n" for n in range(60_000)]))
     yield "quotes.log.gz", "compressed", writer(lambda: gzip.compress((WIDE + '"' * 4 * MB).encode())), ":-1"

@@ -74,6 +74,21 @@ def most_memory(tool, arguments):
         context.release()
 
 
+@pytest.mark.parametrize("dialect", ["gemini", "kimi", "opencode", "cline"])
+@pytest.mark.parametrize("line", ["\U0001f600".encode() + b"x" * 7990 + b"\r\n", b"\xff" * 7999 + b"\n"])
+def test_long_lines_are_shortened_one_at_a_time(tmp_path, dialect, line):
+    """The text of all of them takes up to four times the memory of their bytes, and its lines as much again."""
+    (tmp_path / "a.txt").write_bytes(line * (4 * SIZE // 8000))
+    workspace = Workspace(str(tmp_path))
+    given = {name: arguments for name, _, arguments in calls(str(tmp_path / "a.txt"), "a.txt")}
+    tool = workspace.toolset(dialect)[0]
+    tool.call(given[dialect])  # loads modules
+
+    taken, _ = most_memory(tool, given[dialect])
+
+    assert taken < 4 * 4 * SIZE
+
+
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_call_takes_no_more_than_it_pays_for(tmp_path, name):
     file = f"{name.replace(' ', '-')}.txt"

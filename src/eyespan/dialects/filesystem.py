@@ -269,7 +269,10 @@ class ReadMultipleFiles(_FilesystemTool):
                     counts[name] += measures.get(name, 0)
                 if "changed_during_read" in measures:
                     counts["changed_during_read"] = True
-                yield f"{between}{path}:\n{text}\n"
+                yield f"{between}{path}:\n"
+                yield text
+                yield "\n"
+                del text
 
         return _text_reply(joined(pieces()), counts)
 

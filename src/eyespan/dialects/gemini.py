@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 
-from eyespan import errors
+from eyespan import _native, errors
 from eyespan.dialects.arguments import BadArguments, as_whole, shown
 from eyespan.dialects.base import Dialect, ToolsetDialect, text_notes
 from eyespan.dialects.measures import measure
 from eyespan.dialects.media import image_blocks, media_block
 from eyespan.dialects.rendering import charge_text
+from eyespan.dialects.rows import raw_lines
 from eyespan.escape import valid_text, written_path
 from eyespan.model import (
     EXACT_TOTAL,
@@ -210,9 +211,9 @@ class ReadFile(_GeminiTool):
         part: Any = document.parts[0]
         if not part.line_count and part.total_lines:
             raise _bad(f"start_line {args.first} is after the end: the file has {part.total_lines} lines")
-        text, _ = _text(part)
         is_cut = args.first > 1 or part.more or "cut_lines" in measures
-        return Reply((TextContent(_notice(part) + text if is_cut else text),), None, None, notes, measures)
+        text = _text(part, _notice(part) if is_cut else "")
+        return Reply((TextContent(text),), None, None, notes, measures)
 
 
 class ReadManyFiles(_GeminiTool):
@@ -279,7 +280,7 @@ class ReadManyFiles(_GeminiTool):
             block = _content(document, engine)
             if block is None:
                 part: Any = document.parts[0]
-                text, _ = _text(part)
+                text = _text(part)
                 if part.more or "cut_lines" in measures:
                     text = f"{_WARNING}\n\n{text}"
                 lines += part.line_count
@@ -344,23 +345,41 @@ def _content(document: Document, engine: Engine) -> Content | None:
     return TextContent(f"Cannot display content of binary file: {document.facts.path}")
 
 
-def _text(part: TextPart) -> tuple[str, int]:
-    """Return the lines of a part with LF between them, long ones shortened, and how many are."""
-    text = part.data.decode("utf-8", "replace")
-    if part.first_line == 1:
-        text = text.removeprefix("\ufeff")
-    text = text.replace("\r\n", "\n")
-    if part.more:
-        text = text.removesuffix("\n")
-    if len(text) <= MAX_LINE_CHARS:
-        return text, 0
-    lines = text.split("\n")
-    cut = 0
-    for at, line in enumerate(lines):
+def _text(part: TextPart, lead: str = "") -> str:
+    """Return the lines of a part with LF between them, long ones shortened, after `lead`. May empty the part."""
+    data = part.data
+    if _native.longer(data, MAX_LINE_CHARS, True):
+        data = _shortened(data, part.first_line == 1)
+        if isinstance(part.data, bytearray):
+            part.data.clear()  # nothing is held twice
+    if part.first_line == 1 and data.startswith(_BOM):
+        data = data[len(_BOM) :]
+    if part.more and data.endswith(b"\n"):
+        data = data[: -2 if data.endswith(b"\r\n") else -1]
+    if lead:
+        data = lead.encode() + data
+    # What is done with bytes is not done with the text, which takes four bytes for each character at worst.
+    return data.decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def _shortened(data: bytes | bytearray, has_bom: bool) -> bytearray:
+    """Return lines of which long ones are shortened. With `has_bom`, a BOM counts for no length.
+
+    One line at a time: the text of all, with four bytes for each character, and its lines would be there at once.
+    """
+    found = bytearray()
+    for line in raw_lines(data):
         if len(line) > MAX_LINE_CHARS:
-            lines[at] = f"{line[:MAX_LINE_CHARS]}... [truncated]"
-            cut += 1
-    return ("\n".join(lines) if cut else text), cut
+            text = line.decode("utf-8", "replace")
+            end = "\r\n" if text.endswith("\r\n") else "\n" if text.endswith("\n") else ""
+            most = MAX_LINE_CHARS + (has_bom and not found and text.startswith("\ufeff"))
+            if len(text) - len(end) > most:
+                line = f"{text[:most]}... [truncated]{end}".encode()
+        found += line
+    return found
 
 
 def _notice(part: TextPart) -> str:

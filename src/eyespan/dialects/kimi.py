@@ -8,6 +8,7 @@ from __future__ import annotations
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, is_integer, path_in, shown
 from eyespan.dialects.base import FileDialect, only_text, text_notes
+from eyespan.dialects.rows import raw_lines
 from eyespan.escape import written_path
 from eyespan.model import (
     EXACT_TOTAL,
@@ -25,6 +26,7 @@ from eyespan.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from eyespan.dialects.base import Admit
@@ -115,8 +117,7 @@ class Kimi(FileDialect):
     def render(self, args: KimiArgs, document: Document) -> Reply:
         part = only_text(document)
         total = part.total_lines or 0
-        text = part.data.decode("utf-8", "replace").replace("\r\n", "\n")
-        rows = [(number, *_cut(line)) for number, line in enumerate(_lines(text), part.first_line)]
+        rows = [(number, *_cut(line)) for number, line in enumerate(_lines(part.data), part.first_line)]
         has_all_lines = True
         if args.line_offset < 0:
             rows = rows[: args.n_lines]
@@ -176,10 +177,10 @@ class Kimi(FileDialect):
         return ReplyError(error.code, f"<system>ERROR: {text}</system>")
 
 
-def _lines(text: str) -> list[str]:
-    lines = text.split("\n")
-    last = lines.pop()
-    return [*[f"{line}\n" for line in lines], *([last] if last else [])]
+def _lines(data: bytes | bytearray) -> Iterator[str]:
+    for line in raw_lines(data):
+        text = line.decode("utf-8", "replace")
+        yield f"{text[:-2]}\n" if text.endswith("\r\n") else text
 
 
 def _cut(line: str) -> tuple[str, bool]:

@@ -27,6 +27,19 @@ def line_limits(max_chars: int) -> Limits:
     return Limits(max_line_bytes=4 * (max_chars + 2), max_line_chars=max_chars)
 
 
+def raw_lines(data: bytes | bytearray) -> Iterator[bytes | bytearray]:
+    """Yield each line with its line end.
+
+    The text of a whole window, with four bytes for each character if one of them is wide, and the list of its lines
+    would take several times the memory of the window.
+    """
+    at = 0
+    while at < len(data):
+        end = data.find(b"\n", at) + 1 or len(data)
+        yield data[at:end]
+        at = end
+
+
 class Rows:
     """The lines from `first` on, at most `count`; iterate once."""
 
@@ -43,11 +56,9 @@ class Rows:
         while left is None or left > 0:
             wanted = WINDOW_LINES if left is None else min(left, WINDOW_LINES)
             part = self._read(Lines(number, wanted))
-            lines = part.data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
-            if not lines[-1]:
-                del lines[-1]
-            for line in lines:
-                yield number, line
+            for line in raw_lines(part.data):
+                text = line.decode("utf-8", "replace")
+                yield number, text[:-1].removesuffix("\r") if text.endswith("\n") else text
                 number += 1
             if not part.more:
                 return
