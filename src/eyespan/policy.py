@@ -670,6 +670,7 @@ def fold(path: str) -> str:
     if not _dropped:
         _dropped.update(dict.fromkeys([point for low, high in _INVISIBLE for point in range(low, high + 1)]))
         _dropped[0x131] = "i"  # A program that changes the case makes an i of both Turkish ones.
+        _dropped.update({0x3002: ".", 0x2044: "/", 0x2215: "/"})  # Others take these for a dot and a slash.
     if path.isascii():
         return path.lower().translate(_dropped)
     from unicodedata import normalize
