@@ -360,7 +360,7 @@ def _more_pdfs() -> Iterator[tuple[Any, ...]]:
                 attached,
                 pages,
                 bare,
-                b"<< /Type /Filespec /UF (x) /EF << /F 5 0 R >> >>",
+                b"<< /Type /Filespec /F (x) /UF (x) /EF << /F 5 0 R >> >>",
                 _stream(zlib.compress(bytes(50 * MB)), b"/Filter /FlateDecode"),
             )
         ),
