@@ -346,7 +346,7 @@ def test_every_context_of_a_part_of_a_call_charges_the_call():
     whole = CallContext()
     parts = {
         eyespan.guard.blocking.Relay: eyespan.guard.blocking.Relay(whole),
-        eyespan.outline.isolated._Deadline: eyespan.outline.isolated._Deadline(whole, 1),
+        eyespan.outline.isolated.PartDeadline: eyespan.outline.isolated.PartDeadline(whole, 1),
     }
     for number, part in enumerate(parts.values(), 1):
         part.charge(LARGE)
