@@ -40,13 +40,16 @@ def main(argv: list[str] | None = None) -> int:
     if not chosen:
         print("no bomb in these groups", file=sys.stderr)
         return 2
-    with tempfile.TemporaryDirectory() as made:
-        root = Path(made) / "work"
+    made = Path(tempfile.mkdtemp())
+    try:
+        root = made / "work"
         root.mkdir()
         make_corpus(root, lambda bomb: bomb.name in chosen)
-        broken = [] if options.remote else _read_configurations(Path(made))
+        broken = [] if options.remote else _read_configurations(made)
         for store in options.remote or [""]:
-            broken += _read_everywhere(root, store, Path(made), options)
+            broken += _read_everywhere(root, store, made, options)
+    finally:
+        subprocess.run(["rm", "-rf", made], check=True)  # Python's own function fails in a deep tree
     for line in broken:
         print(f"BROKEN {line}", file=sys.stderr)
     return 1 if broken else 0

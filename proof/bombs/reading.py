@@ -19,6 +19,7 @@ from typing import Any
 
 from eyespan import Reply, Tool, Workspace
 from eyespan.sandbox.process import return_memory
+from eyespan.server import preload
 from proof.bombs.calls import DIALECTS, TOOLS, calls, plain_call
 
 SETTLE_SECONDS = 0.2
@@ -52,6 +53,7 @@ class Reading:
 
     def warm_up(self) -> None:
         """Load every module and the worker, and note the answers for the plain file."""
+        preload.load_all()  # as `eyespan serve --http` does
         for _ in range(2):
             for dialect, tool in self.tools.items():
                 for name in self.samples:

@@ -10,8 +10,8 @@ import pytest
 
 from eyespan import Workspace
 from eyespan.context import FREE_BYTES, CallContext
-from eyespan.dialects.rendering import text_memory, text_width
-from eyespan.errors import TooMuchMemory
+from eyespan.dialects.rendering import numbered, text_memory, text_width, unnumbered
+from eyespan.errors import TooMuchMemory, WindowTooLarge
 from eyespan.model import TextPart
 from eyespan.server import json_lines
 
@@ -125,6 +125,27 @@ def test_names_and_cells_with_a_wide_character_are_paid_for(tmp_path, arguments)
 )
 def test_the_width_of_a_text_is_that_of_its_widest_character(text, width):
     assert text_width(text.encode()) == width
+
+
+@pytest.mark.parametrize("render", [numbered, unnumbered])
+def test_a_wide_text_that_is_too_large_is_refused_before_it_is_decoded(render):
+    data = bytearray(b"a" * (5 << 20)) + "\U0001f600".encode()
+    part = TextPart(data=data, first_line=1, line_count=1, total_lines=1, more=False)
+    tracemalloc.start()
+    with pytest.raises(WindowTooLarge):
+        render(part)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert peak < 1 << 20
+
+
+@pytest.mark.parametrize("render", [numbered, unnumbered])
+def test_a_wide_text_of_the_largest_size_is_shown(render):
+    text = "a" * ((4 << 20) - 100) + "\U0001f600" + "\u00e9" * 50
+    part = TextPart(data=bytearray(text.encode()), first_line=1, line_count=1, total_lines=1, more=False)
+
+    assert render(part).endswith(text)
 
 
 def test_a_large_window_is_not_held_twice_and_a_small_one_is():

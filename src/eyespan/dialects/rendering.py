@@ -57,6 +57,16 @@ def text_width(data: bytes | bytearray) -> int:
 
 
 _WIDE_STARTS = bytes(range(0xF0, 0xF5))
+_CONTINUATIONS = bytes(range(0x80, 0xC0))
+
+
+def _check_width(data: bytearray) -> None:
+    """Refuse a text before it is decoded if its characters alone are too large. Raises: WindowTooLarge."""
+    if len(data) > MAX_TEXT_BYTES // 4 and text_width(data) == 4:
+        starts = range(0, len(data), PIECE_BYTES)
+        chars = sum([len(data[at : at + PIECE_BYTES].translate(None, _CONTINUATIONS)) for at in starts])
+        if 4 * chars > MAX_TEXT_BYTES:
+            raise WindowTooLarge("", limit_bytes=MAX_TEXT_BYTES)
 
 
 def numbered(part: TextPart, **style: Any) -> str:
@@ -74,6 +84,7 @@ def numbered_counting(part: TextPart, **style: Any) -> tuple[str, int]:
     data = part.data
     if (len(data) <= MIB and part.line_count <= 20_000) or not isinstance(data, bytearray):
         return _native.number_counting(data, part.first_line, totals=part.cuts, **style)
+    _check_width(data)
     cut: list[int] = []
     return joined(_numbered_pieces(data, part, style, cut)), sum(cut)
 
@@ -83,6 +94,7 @@ def unnumbered(part: TextPart) -> str:
     data = part.data
     if len(data) <= MIB or not isinstance(data, bytearray):
         return data.decode("utf-8", "replace")
+    _check_width(data)
     return joined(_decoded(drained(data), one_line=False))
 
 
