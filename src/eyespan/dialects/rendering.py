@@ -84,7 +84,8 @@ def numbered_counting(part: TextPart, **style: Any) -> tuple[str, int]:
     data = part.data
     if (len(data) <= MIB and part.line_count <= 20_000) or not isinstance(data, bytearray):
         return _native.number_counting(data, part.first_line, totals=part.cuts, **style)
-    _check_width(data)
+    if not style.get("max_chars") and not style.get("max_bytes"):  # no line is shortened
+        _check_width(data)
     cut: list[int] = []
     return joined(_numbered_pieces(data, part, style, cut)), sum(cut)
 
