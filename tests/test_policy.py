@@ -9,20 +9,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eyespan.errors import PolicyDenied
-from eyespan.policy import (
-    BUILT_IN_ALLOW,
-    BUILT_IN_DENY,
-    COMPRESSION_SUFFIXES,
-    MAX_ORIGINALS,
-    MAX_VERDICTS,
-    TOO_LONG,
-    Policy,
-    _matches,
-    _Places,
-    fold,
-    names_of_originals,
-    spellings,
-)
+from eyespan.policy import MAX_VERDICTS, TOO_LONG, Policy
+from eyespan.policy.copies import MAX_ORIGINALS, names_of_originals
+from eyespan.policy.names import COMPRESSION_SUFFIXES, fold, spellings
+from eyespan.policy.rules import BUILT_IN_ALLOW, BUILT_IN_DENY, Places, matches
 from eyespan.sources import streams
 
 # --- the rules that are built in -----------------------------------------------------------------------------------
@@ -642,7 +632,7 @@ def test_patterns_are_compiled_once(monkeypatch):
     policy = Policy(deny=[f"*{letter}*{number}?" for letter in "ab" for number in range(200)])
     translated = []
     monkeypatch.setattr(fnmatch, "translate", lambda piece: translated.append(piece) or "(?!)")
-    monkeypatch.setattr("eyespan.policy._matchers", {})
+    monkeypatch.setattr("eyespan.policy.rules._matchers", {})
     for name in ("a1b", "ab2c", "xa1b2c", "a7z"):
         policy.rule_against(name)
 
@@ -707,7 +697,7 @@ def name_fits(piece: str, name: str) -> bool:
 
 @given(GLOBS, PARTS)
 def test_matching_agrees_with_trying_everything(glob, parts):
-    assert _matches(glob, _Places(parts)) == fits(glob, parts)
+    assert matches(glob, Places(parts)) == fits(glob, parts)
 
 
 @given(st.lists(GLOBS.map("/".join), min_size=1, max_size=4), PARTS)

@@ -29,7 +29,7 @@ from eyespan.dialects import DIALECTS as DIALECT_NAMES
 from eyespan.dialects import resource
 from eyespan.errors import PolicyDenied, ReadError
 from eyespan.model import ReadRequest
-from eyespan.policy import BACKUP_SUFFIXES, COMPRESSION_SUFFIXES, fold
+from eyespan.policy.names import BACKUP_SUFFIXES, COMPRESSION_SUFFIXES, fold
 from tests.sizes import size
 
 TOKEN = "zq7"

@@ -368,7 +368,7 @@ DEFECTS = (
     ),
     Defect(
         name="the quick check forbids no directory",
-        file=f"{SRC}/policy.py",
+        file=f"{SRC}/policy/rules.py",
         old="                if directory in path:\n                    return False",
         new="                if directory in path:\n                    return True",
         tests="tests/test_policy.py",

@@ -6,21 +6,21 @@ DEFECTS = (
     # --- rules ---
     Defect(
         name="rules depend on case",
-        file=f"{SRC}/policy.py",
+        file=f"{SRC}/policy/names.py",
         old="        return path.lower()\n",
         new="        return path\n",
         tests="tests/test_policy.py -k case",
     ),
     Defect(
         name="rules depend on invisible characters",
-        file=f"{SRC}/policy.py",
+        file=f"{SRC}/policy/names.py",
         old=".casefold().translate(_dropped)",
         new=".casefold()",
         tests="tests/test_policy.py -k invisible",
     ),
     Defect(
         name="a directory's rule does not apply to its contents",
-        file=f"{SRC}/policy.py",
+        file=f"{SRC}/policy/rules.py",
         old='        if written.endswith("/"):\n',
         new="        if False:\n",
         tests="tests/test_policy.py -k grammar",

@@ -171,7 +171,7 @@ class Guard:
             root, rest = self.admit(path, lexical=lexical)
             return self._open(root, rest, path, follow)
         except PolicyDenied as denied:
-            from eyespan.policy import UNLESS_ZIP
+            from eyespan.policy.rules import UNLESS_ZIP
 
             if denied.rule not in UNLESS_ZIP:
                 raise

@@ -10,7 +10,7 @@ import os
 import sys
 from codecs import lookup
 
-PACKAGES = ("dialects.native", "guard", "lines", "readers", "selectors", "sources", "sources.git")
+PACKAGES = ("dialects.native", "guard", "lines", "policy", "readers", "selectors", "sources", "sources.git")
 """Packages of eyespan of which every module is loaded."""
 MODULES = (
     "dialects.resource",
