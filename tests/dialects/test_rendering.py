@@ -7,12 +7,15 @@ import json
 import tracemalloc
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from eyespan import Workspace
+from eyespan import Workspace, _native
 from eyespan.context import FREE_BYTES, CallContext
+from eyespan.dialects import rendering
 from eyespan.dialects.rendering import numbered, text_memory, text_width, unnumbered
 from eyespan.errors import TooMuchMemory, WindowTooLarge
-from eyespan.model import TextPart
+from eyespan.model import MIB, TextPart
 from eyespan.server import json_lines
 
 SIZE = 500_000
@@ -146,6 +149,44 @@ def test_a_wide_text_of_the_largest_size_is_shown(render):
     part = TextPart(data=bytearray(text.encode()), first_line=1, line_count=1, total_lines=1, more=False)
 
     assert render(part).endswith(text)
+
+
+@given(
+    st.lists(
+        st.sampled_from([b"a", b"bb", b"\r", b"\n", b"\r\n", "\U0001f600".encode(), b"\xff", b"\xf0\x9f"]), max_size=80
+    ),
+    st.integers(1, 9),
+    st.booleans(),
+)
+def test_a_window_in_pieces_is_numbered_as_a_whole(parts, size, keeps_ends):
+    data = b"".join(parts)
+
+    def drained(window):
+        made = [bytes(window[at : at + size]) for at in range(0, len(window), size)]
+        window.clear()
+        return made[::-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rendering, "MIB", 5)
+        patch.setattr(rendering, "PIECE_BYTES", 3)
+        patch.setattr(rendering, "drained", drained)
+        part = TextPart(data=bytearray(data), first_line=7, line_count=1, total_lines=1, more=False)
+        whole = _native.number(data, 7, mark=": ", keep_ends=keeps_ends)
+
+        assert numbered(part, mark=": ", keep_ends=keeps_ends) == whole
+
+
+def test_a_line_of_the_largest_size_is_not_held_four_times():
+    data = bytearray("\U0001f600".encode() * (4 * MIB - 100))
+    part = TextPart(data=data, first_line=1, line_count=1, total_lines=1, more=False)
+    tracemalloc.start()
+    held = tracemalloc.get_traced_memory()[0]
+    text = numbered(part, mark=": ")
+    peak = tracemalloc.get_traced_memory()[1] - held
+    tracemalloc.stop()
+
+    assert len(text) == 4 * MIB - 97
+    assert peak < 40 * MIB
 
 
 def test_a_large_window_is_not_held_twice_and_a_small_one_is():

@@ -118,22 +118,25 @@ def _numbered_pieces(data: bytearray, part: TextPart, style: Mapping[str, Any], 
     """Yield the text; add to `cut` how many lines of each piece were shortened."""
     line = part.first_line
     keeps_ends = bool(style.get("keep_ends"))
+    shows_whole_lines = not style.get("max_chars") and not style.get("max_bytes")
     pieces = drained(data)
     held, at = pieces.pop(), 0
     before = ""
     while at < len(held) or pieces:
         end = held.rfind(b"\n", at, at + PIECE_BYTES) + 1 or held.find(b"\n", at + PIECE_BYTES) + 1
         if not end:
-            if pieces and not (keeps_ends and len(held) - at > MIB):
+            if pieces and not (shows_whole_lines and len(held) - at > MIB):
                 held, at = held[at:] + pieces.pop(), 0
                 continue
             if pieces:
                 # A line that is shown whole, however long: its number, then the line as it is.
-                yield _native.number(b"\n", line, **style)[:-1]
+                yield before + _native.number(b"\n", line, **style).removesuffix("\n")
                 pieces.append(held[at:])
-                held = yield from _decoded(pieces)
+                held = b""
+                held = yield from _decoded(pieces, keeps_ends=keeps_ends)
                 at = 0
                 line += 1
+                before = "" if keeps_ends else "\n"
                 continue
             end = len(held)
         piece = held[at:end]
@@ -145,16 +148,22 @@ def _numbered_pieces(data: bytearray, part: TextPart, style: Mapping[str, Any], 
         before = "" if keeps_ends else "\n"
 
 
-def _decoded(pieces: list[bytes], *, one_line: bool = True) -> Generator[str, None, bytes]:
+def _decoded(pieces: list[bytes], *, one_line: bool = True, keeps_ends: bool = True) -> Generator[str, None, bytes]:
     """Yield the pieces as text up to the end of the first line; return what follows it in its piece."""
     import codecs
 
     decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+    held_back = ""  # a carriage return that may be part of the end of the line
     while pieces:
         piece = pieces.pop()
         end = piece.find(b"\n") + 1 if one_line else 0
         if end:
-            yield decode(piece[:end], True)
+            text = held_back + decode(piece[:end], True)
+            yield text if keeps_ends else text[:-1].removesuffix("\r")
             return piece[end:]
-        yield decode(piece, not pieces)
+        text = held_back + decode(piece, not pieces)
+        held_back = ""
+        if not keeps_ends and pieces and text.endswith("\r"):
+            text, held_back = text[:-1], "\r"
+        yield text
     return b""
