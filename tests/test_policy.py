@@ -216,7 +216,7 @@ def test_copies_that_programs_make_of_a_denied_file_are_denied(original, marks, 
     "path",
     [
         *("secret.txt. ", "secret.txt..", "private /x", "private.gz/x", "private.bak/x", "a/x/../credentials"),
-        *("a/./credentials", "secret.txt::$DATA", "a\\credentials", "secret.txt.gz", "SECRET.txt~"),
+        *("a/./credentials", "secret.txt::$DATA", "a\\credentials", "secret.txt.gz", "SECRET.txt~", ".secret.txt.swp"),
     ],
 )
 def test_each_spelling_of_a_name_that_the_host_denies_is_denied(path):
