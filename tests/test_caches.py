@@ -107,6 +107,25 @@ def test_a_call_that_takes_much_memory_drops_what_is_not_used(monkeypatch):
     assert ("old" in table, "used" in table, "young" in table) == (False, True, True)
 
 
+def test_a_call_that_takes_much_memory_leaves_the_latest_entries():
+    one, other = Table(8 << 20), Table(8 << 20)
+    for number in range(40):
+        (one, other)[number % 2].put(number, "x", 100_000)
+    large = CallContext()
+    large.charge(COLLECT_BYTES + 1)
+    large.finish()
+
+    assert 900_000 < one.size_bytes + other.size_bytes <= caches.REST_BYTES
+    assert 39 in other
+
+    other.put("map", "x", 4 << 20)
+    again = CallContext()
+    again.charge(COLLECT_BYTES + 1)
+    again.finish()
+
+    assert (len(one), len(other)) == (0, 1)
+
+
 def test_threads_share_a_table():
     table = Table(20 * (ENTRY_BYTES + 10))
 

@@ -1,8 +1,8 @@
 """The tables in memory of all caches, with one limit for all of them.
 
 Every entry has its size. All tables of the process together hold `MAX_BYTES`; the entry that was used least recently,
-in whichever table, is dropped first. After a call that took much memory, entries that were not used for
-`UNUSED_SECONDS` are dropped too: they may lie in the middle of its memory, which then cannot be returned to the system.
+in whichever table, is dropped first. After a call that took much memory, they hold `REST_BYTES`, and nothing that was
+not used for `UNUSED_SECONDS`: an entry in the middle of its memory prevents that this is returned to the system.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_BYTES = 6 << 20
+REST_BYTES = 1 << 20
+"""The size of all entries after a call that took much memory, unless it is one entry: a map, or the names of a tree."""
 ENTRY_BYTES = 400
 """The memory of an entry beside its value: its key and its place in the table."""
 UNUSED_SECONDS = 10.0
@@ -70,10 +72,7 @@ class Table:
             self.size_bytes += size_bytes
             while self.size_bytes > self.max_bytes or len(self._entries) > self.max_entries:
                 self._drop_oldest()
-            tables = [table for one in _tables if (table := one()) is not None and table._entries]
-            while sum([table.size_bytes for table in tables]) > MAX_BYTES:
-                min(tables, key=Table._oldest_use)._drop_oldest()
-                tables = [table for table in tables if table._entries]
+            _shrink(MAX_BYTES)
 
     def drop(self, key: Hashable) -> None:
         """Remove an entry, if there is one."""
@@ -103,6 +102,21 @@ class Table:
 
 _lock = RLock()
 _tables: list[ref[Table]] = []
+
+
+def shrink() -> None:
+    """Drop what is not used, and all but the latest entries."""
+    drop_unused()
+    with _lock:
+        _shrink(REST_BYTES)
+
+
+def _shrink(max_bytes: int) -> None:
+    """Drop the least recently used entries until all have this size, or one is left. Called with the lock held."""
+    tables = [table for one in _tables if (table := one()) is not None and table._entries]
+    while sum([table.size_bytes for table in tables]) > max_bytes and sum(map(len, tables)) > 1:
+        min(tables, key=Table._oldest_use)._drop_oldest()
+        tables = [table for table in tables if table._entries]
 
 
 def drop_unused(seconds: float = UNUSED_SECONDS) -> None:

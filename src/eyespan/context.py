@@ -219,7 +219,7 @@ class CallContext:
 
             global last_collection
             last_collection = time.monotonic()
-            caches.drop_unused()
+            caches.shrink()
             gc.collect()
         if most_bytes > SCRATCH_BYTES:
             release_scratch()
