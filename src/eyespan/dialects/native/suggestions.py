@@ -11,6 +11,8 @@ from eyespan.model import ReadRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from eyespan.context import CallContext
     from eyespan.engine import Engine
     from eyespan.guard import Root
@@ -34,9 +36,8 @@ class RootTree:
 
     def __init__(self, root: Root, names: Names, policy: Policy, prefix: str) -> None:
         self._root = root
-        self._policy = policy
         self._prefix = prefix
-        self._tree = suggest.Tree(names.directories(), self._admits)
+        self._tree = suggest.Tree(names.directories(), _admission(policy, root.canonical))
         self.is_complete = names.is_complete
 
     def locate(self, path: str) -> suggest.Located:
@@ -48,11 +49,20 @@ class RootTree:
         others = tuple([self._prefix + other for other in found.others])
         return suggest.Located(self._prefix + found.certain if found.certain else "", others)
 
-    def _admits(self, path: str) -> bool:
-        rule = self._policy.rule_against(path, self._root.canonical)
+
+def _admission(policy: Policy, root: str) -> Callable[[str], bool]:
+    """Return a function that admits the paths below a root that no rule forbids.
+
+    It refers to no tree, so a tree with all names is freed when the call ends, and not by the next garbage collection.
+    """
+
+    def admits(path: str) -> bool:
+        rule = policy.rule_against(path, root)
         if rule is None and path.endswith("/"):
-            rule = self._policy.rule_against(f"{path}x", self._root.canonical)
+            rule = policy.rule_against(f"{path}x", root)
         return rule is None
+
+    return admits
 
 
 class Suggestions:
