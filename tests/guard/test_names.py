@@ -99,6 +99,14 @@ def test_memory_is_bounded(found, tree, monkeypatch):
         assert not found.is_complete
 
 
+def test_names_that_are_not_unicode_are_found(found, tree):
+    name = os.fsdecode(b"\xff\xc3\xa9\xf0\x9f\x98\x80.py")
+    (tree / name).write_text("x\n")
+    found.walk(10)
+
+    assert name in files(found)
+
+
 def test_names_that_were_dropped_are_found_again(found):
     found.walk(10)
     before = files(found)

@@ -52,7 +52,7 @@ enum {
     LEAST_CHUNK = 256 << 10,
     SPAN = 1 << 30,         /* bytes counted before the array of counts grows */
     SPAN_COUNTS = 1 << 20,
-    KEEP_AT_MOST = 4 << 20, /* scratch memory that stays allocated between calls */
+    KEEP_AT_MOST = 2 << 20, /* scratch memory that stays allocated between calls: a huge page */
     FREE_LOCK_ABOVE = 64 << 10,
     LABEL_AT_MOST = 240, /* bytes of lead, number and mark */
     SLACK = 16,          /* copy() may write so many bytes too many */

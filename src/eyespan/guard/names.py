@@ -77,18 +77,21 @@ class Names:
 
     def directories(self) -> list[tuple[str, str]]:
         """Return each directory, "" for the root, with the names of its files: `/a.py/b.py/`."""
-        return [(path, directory.names) for path, directory in self._found().items()]
+        return [(path, directory.names.decode("utf-8", "surrogatepass")) for path, directory in self._found().items()]
 
     def _found(self) -> dict[str, _Directory]:
         return self._cache.get("") or {}
 
 
 class _Directory:
-    """The contents of a directory, and its fingerprint when it was listed; None if it may have changed since."""
+    """The contents of a directory, and its fingerprint when it was listed; None if it may have changed since.
+
+    Names are bytes, because one wide character would make every other take four.
+    """
 
     __slots__ = ("directories", "fingerprint", "names", "size_bytes")
 
-    def __init__(self, names: str, directories: tuple[str, ...], fingerprint: tuple[int, int, int] | None) -> None:
+    def __init__(self, names: bytes, directories: tuple[str, ...], fingerprint: tuple[int, int, int] | None) -> None:
         self.names = names
         self.directories = directories
         self.fingerprint = fingerprint
@@ -232,7 +235,8 @@ def _list(here: int | str, fingerprint: tuple[int, int, int] | None) -> _Directo
             elif entry.name not in SKIPPED:
                 directories.append(entry.name)
     directories.sort()
-    return _Directory(f"/{'/'.join(files)}/" if files else "", tuple(directories), fingerprint)
+    names = f"/{'/'.join(files)}/".encode("utf-8", "surrogatepass") if files else b""
+    return _Directory(names, tuple(directories), fingerprint)
 
 
 def _open_below(here: int | str, name: str) -> int | str:
