@@ -79,6 +79,12 @@ class Names:
         """Return each directory, "" for the root, with the names of its files: `/a.py/b.py/`."""
         return [(path, directory.names.decode("utf-8", "surrogatepass")) for path, directory in self._found().items()]
 
+    @property
+    def decoded_bytes(self) -> int:
+        """Return the memory of all names as text."""
+        found = self._found().values()
+        return sum([len(each.names) * (1 if each.names.isascii() else 4) for each in found])
+
     def _found(self) -> dict[str, _Directory]:
         return self._cache.get("") or {}
 

@@ -5,6 +5,7 @@ import unicodedata
 import pytest
 
 from eyespan import Policy, Workspace
+from eyespan.dialects.native import suggestions
 from eyespan.dialects.native.suggestions import MAX_LOOKUPS
 from eyespan.guard import Guard
 from tests.sizes import size
@@ -29,6 +30,14 @@ def test_a_wrong_name_is_answered_with_similar_ones(call, asked, similar):
     assert reply.error.code == "not_found"
     found = reply.text.partition("; near: ")[2].split(", ")
     assert (similar in found) if similar else found == [""]
+
+
+def test_the_names_of_a_tree_count_and_the_answer_may_do_without_them(call, monkeypatch):
+    assert "src/lib.py" in call("lbi.py").text
+    monkeypatch.setattr(suggestions, "TREE_COPIES", 1 << 30)
+    reply = call("lbi.py")
+
+    assert (reply.error.code, "src/lib.py" in reply.text) == ("not_found", False)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,8 @@ MAX_LEVELS_UP = 32
 MAX_PREFIXES = 8
 MAX_LOCATED_PATHS = 40
 """The wrong paths of a call that are compared with all files below the roots."""
+TREE_COPIES = 3
+"""The memory of the names of a tree while paths are compared with them, in copies of their text."""
 MAX_LOOKUPS = 200
 """The directories and files that are opened for all wrong paths of a call, so that a hundred deep names do not delay
 the answer."""
@@ -147,12 +149,16 @@ class Suggestions:
 
     def _all_trees(self) -> list[RootTree]:
         if self._trees is None:
+            self._trees = []
             policy = self._engine.guard.policy
             first = self._engine.guard.roots[0]
-            self._trees = [
-                RootTree(root, names, policy, "" if root is first else f"{root.path.rstrip('/')}/")
-                for root, names in self._engine.names(self._context)
-            ]
+            for root, names in self._engine.names(self._context):
+                try:
+                    self._context.charge(TREE_COPIES * names.decoded_bytes)
+                except errors.TooMuchMemory:
+                    break  # the answer does without suggestions from this root
+                prefix = "" if root is first else f"{root.path.rstrip('/')}/"
+                self._trees.append(RootTree(root, names, policy, prefix))
         return self._trees
 
     def _descent(self, path: str) -> tuple[str, list[str]] | None:
