@@ -62,9 +62,16 @@ class StopSignals:
         self.has_arrived = True
 
 
+class _Loop(asyncio.SelectorEventLoop):  # on Windows the default one cannot watch a socket
+    """The loop of a process. It is not closed: threads that wait for a hung file system may still report to it."""
+
+    def __del__(self) -> None:
+        """Close nothing either when Python ends: parts of the loop may be gone by then, and asyncio prints that."""
+
+
 def run_worker(setup: WorkerSetup, signals: StopSignals, parent_fd: int | None) -> int:
     """Serve the socket until a signal arrives, or until the pipe `parent_fd` closes. Returns the exit status."""
-    loop = asyncio.SelectorEventLoop()  # on Windows the default one cannot watch a socket
+    loop = _Loop()
     server = HttpServer(loop, setup)
     return_free_memory(loop)
     if parent_fd is not None:
@@ -84,5 +91,4 @@ def run_worker(setup: WorkerSetup, signals: StopSignals, parent_fd: int | None) 
     loop.run_until_complete(server.serve())
     if setup.keeper is not None:
         setup.keeper.close()
-    # The loop is not closed: threads that wait for a hung file system may still report to it.
     return 0
