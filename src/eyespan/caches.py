@@ -2,7 +2,7 @@
 
 Every entry has its size. All tables of the process together hold `MAX_BYTES`; the entry that was used least recently,
 in whichever table, is dropped first. After a call that took much memory, they hold `REST_BYTES`, and nothing that was
-not used for `UNUSED_SECONDS`: an entry in the middle of its memory prevents that this is returned to the system.
+not used for `UNUSED_SECONDS`: memory around an entry that stays cannot be returned to the system.
 """
 
 from __future__ import annotations

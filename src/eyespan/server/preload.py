@@ -1,7 +1,7 @@
 """Loads the modules that calls need, before the first call of a server that runs for weeks.
 
-A module that is loaded during a large call lies in the middle of the memory of that call, which then cannot be returned
-to the system. It takes 4 MB and 50 ms to load all. Decoders and grammars are not among them: workers load those.
+Memory around a module that is loaded during a large call cannot be returned to the system. All modules take 3 MB and
+50 ms. Decoders and grammars are not among them: workers load those.
 """
 
 from __future__ import annotations

@@ -57,9 +57,8 @@ class Entry:
 
     def names(self) -> tuple[str, ...]:
         """Return all names that the rules judge."""
-        return (
-            (self.name, self.other_name, *self.claimed_names) if self.other_name else (self.name, *self.claimed_names)
-        )
+        others = (self.other_name, *self.claimed_names) if self.other_name else self.claimed_names
+        return self.name, *others
 
     def texts(self) -> tuple[str, ...]:
         """Return the strings that come from the archive."""
