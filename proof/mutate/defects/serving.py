@@ -388,7 +388,7 @@ DEFECTS = (
     # --- the memory of requests ---
     Defect(
         name="every header is stored",
-        file=f"{SRC}/server/http/connection.py",
+        file=f"{SRC}/server/http/incoming.py",
         old="        if name in KNOWN_HEADERS:\n",
         new="        if True:\n",
         tests="tests/server/http/test_inbox.py -k headers_that_no_check",

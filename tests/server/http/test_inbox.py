@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyespan.server import json_lines
-from eyespan.server.http import cancellation, checks, connection, exchange, inbox
+from eyespan.server.http import cancellation, checks, connection, exchange, inbox, incoming
 from eyespan.server.http.inbox import FREE_BYTES, Held, Inbox
 from tests.server.clients import TOKEN, HttpServer, read_response
 
@@ -193,7 +193,7 @@ def test_every_header_that_is_read_is_stored():
         names |= set(re.findall(r'b"(mcp-[a-z-]+)"', text))
 
     assert len(names) > 12
-    assert {name.encode() for name in names} <= connection.KNOWN_HEADERS
+    assert {name.encode() for name in names} <= incoming.KNOWN_HEADERS
 
 
 # --- the number of values in a text -----------------------------------------------------------------------------------

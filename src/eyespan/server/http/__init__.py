@@ -6,6 +6,8 @@ supervisor       starts and replaces several workers
 server           everything that the connections of one process share
 connection       one connection: bytes to requests, answers to bytes
 checks           the checks of a request, as pure functions
+incoming         one request while it is received
+inbox            the memory of all requests that wait
 connections      decisions about connections, as pure functions
 exchange         MCP in HTTP: bodies and headers to messages, answers to statuses; pure functions
 calls            reads in threads

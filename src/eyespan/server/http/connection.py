@@ -19,6 +19,7 @@ from eyespan.server.http import cancellation, checks, connections, exchange
 from eyespan.server.http.calls import Call
 from eyespan.server.http.checks import Head, Rejected
 from eyespan.server.http.inbox import Held
+from eyespan.server.http.incoming import Incoming
 from eyespan.server.progress import throttle
 from eyespan.server.protocol import RpcError
 
@@ -46,64 +47,12 @@ _EVENTS = b"content-type: text/event-stream\r\ncache-control: no-cache, no-trans
 _WITH_TOKEN = frozenset(("mcp", "metrics", "view", "view call"))
 STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 _OVERLOADED = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-
-
-KNOWN_HEADERS = frozenset(
-    (
-        *(b"accept", b"authorization", b"connection", b"content-encoding", b"content-length", b"content-type"),
-        *(b"expect", b"host", b"http2-settings", b"mcp-method", b"mcp-name", b"mcp-protocol-version"),
-        *(b"mcp-session-id", b"origin", b"traceparent", b"transfer-encoding", b"upgrade"),
-    )
-)
-"""The headers that a check or an answer depends on. Others are not stored: thousands of them fit into 16 KB."""
-MAX_HEADER_VALUES = 8
-"""The values of one header that are stored. A header that may appear once is refused with the second."""
 MAX_RECEIVED = 32
 """Requests of one connection that wait for the answer to an earlier one."""
 
 
 def _no_memory() -> Rejected:
     return Rejected(503, "memory", "the requests of all clients take too much memory", retry_after=1)
-
-
-class Incoming:
-    """One request while it is received."""
-
-    __slots__ = (
-        "body", "caller", "has_headers", "header_bytes", "headers", "held", "is_complete", "keeps_alive", "method",
-        "raw_bytes", "rejection", "route", "target", "trailer_bytes", "unverified", "version",
-    )  # fmt: skip
-
-    def __init__(self, held: Held) -> None:
-        self.target = b""
-        self.method = b""
-        self.version = "1.1"
-        self.headers: dict[bytes, list[bytes]] = {}
-        self.header_bytes = 0
-        self.body = bytearray()
-        self.held = held
-        """The memory that the request takes of all that requests may take."""
-        self.trailer_bytes = 0
-        self.raw_bytes = 0
-        """Bytes that arrived after the first ones of the request."""
-        self.keeps_alive = True
-        self.has_headers = False
-        self.is_complete = False
-        self.unverified: str | None = None
-        """The token, if the issuer's keys must be fetched to check it."""
-        self.route: checks.Route = "mcp"
-        self.caller: Caller | None = None
-        self.rejection: Rejected | None = None
-
-    def head(self) -> Head:
-        """Return the start of the request, for the checks."""
-        return Head(
-            method=self.method,
-            target=self.target,
-            version=self.version,
-            headers=self.headers,
-            header_bytes=self.header_bytes,
-        )
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -244,12 +193,7 @@ class Connection(asyncio.BufferedProtocol):
             if incoming.trailer_bytes > checks.MAX_HEADER_BYTES:
                 self._fail(Rejected(431, "headers", f"more than {checks.MAX_HEADER_BYTES} bytes of trailers"))
             return
-        incoming.header_bytes += len(name) + len(value) + 4
-        name = name.lower()
-        if name in KNOWN_HEADERS:
-            values = incoming.headers.setdefault(name, [])
-            if len(values) < MAX_HEADER_VALUES:
-                values.append(value)
+        incoming.add_header(name, value)
 
     def on_headers_complete(self) -> None:
         incoming = self._incoming
