@@ -25,7 +25,7 @@ from typing import Any
 from proof import REPOSITORY
 from proof.bombs import configuration, stores
 from proof.bombs.calls import TOOLS
-from proof.bombs.corpus import bombs, make_corpus
+from proof.bombs.corpus import groups_by_name, make_corpus
 from proof.bombs.serving import CALLERS, Server, Serving
 
 MB = 1_000_000
@@ -70,9 +70,9 @@ def _parse(argv: list[str] | None) -> argparse.Namespace:
 def chosen_names(groups: list[str], per_group: int | None) -> set[str]:
     """Return the names of the bombs of these groups, or of all; `per_group` of each group, spread over it."""
     by_group: dict[str, list[str]] = {}
-    for bomb in bombs():
-        if not groups or bomb.group in groups:
-            by_group.setdefault(bomb.group, []).append(bomb.name)
+    for name, group in groups_by_name().items():
+        if not groups or group in groups:
+            by_group.setdefault(group, []).append(name)
     if per_group is None:
         return {name for names in by_group.values() for name in names}
     return {names[len(names) * n // per_group] for names in by_group.values() for n in range(per_group)}
@@ -169,11 +169,3 @@ def _print_figures(where: str, rows: list[dict[str, Any]]) -> None:
     print(f"{where}: {len(rows)} bombs, {sum(row['calls'] for row in rows)} calls")
     print(f"  the most memory {peak['peak'] / MB:.1f} MB above idle ({peak['name']})")
     print(f"  the longest call {slow['seconds']:.2f} s ({slow['name']})", flush=True)
-
-
-def count_bombs() -> dict[str, int]:
-    """Return the number of bombs by group."""
-    counts: dict[str, int] = {}
-    for bomb in bombs():
-        counts[bomb.group] = counts.get(bomb.group, 0) + 1
-    return counts

@@ -6,6 +6,7 @@ that is measured does not import this module: it reads the list that `make_corpu
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -36,6 +37,15 @@ def bombs() -> Iterator[Bomb]:
     for module in MODULES:
         for name, group, make, *selectors in module.rows():
             yield Bomb(name, group, make, tuple(selectors))
+
+
+@functools.cache
+def groups_by_name() -> dict[str, str]:
+    """Return the group of each bomb by its name. Raises: ValueError if two bombs have one name."""
+    rows = [(bomb.name, bomb.group) for bomb in bombs()]
+    if len(dict(rows)) < len(rows):
+        raise ValueError("two bombs have the same name")
+    return dict(rows)
 
 
 def make_corpus(root: Path, is_wanted: Callable[[Bomb], bool] = lambda _: True) -> list[str]:
