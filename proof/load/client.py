@@ -34,17 +34,20 @@ class Client:
         self.wrong: list[str] = []
         self._hostile_share: float = plan["hostile"]
         self._fill_rounds: int = plan["fill"]
+        self._max_requests: int = plan["requests"]
         self._last_id = 0
 
     async def run(
         self, seconds: float, *, fill: Sequence[Request], good: Sequence[Request], hostile: Sequence[Request]
     ) -> None:
-        """Send the requests `fill` as often as planned, then random ones until the seconds are over."""
+        """Send the requests `fill` as often as planned, then random ones until the seconds or the requests are over."""
         for _ in range(self._fill_rounds):
             for request in fill:
                 await self._attempt(request, "good")
         until = time.monotonic() + seconds
-        while time.monotonic() < until:
+        left = self._max_requests
+        while left and time.monotonic() < until:
+            left -= 1
             if self.dice.random() < self._hostile_share:
                 await self._attempt(self.dice.choice(hostile), "hostile")
             else:

@@ -24,9 +24,16 @@ class Observed(NamedTuple):
 
 
 def storm(
-    server: Server, seconds: float, *, seed: str, processes: int, hostile_share: float, fill_rounds: int = 0
+    server: Server,
+    seconds: float,
+    *,
+    max_requests: int,
+    seed: str,
+    processes: int,
+    hostile_share: float,
+    fill_rounds: int = 0,
 ) -> Observed:
-    """Run a client for each token of the server for some seconds, spread over several processes."""
+    """Run a client for each token of the server for some seconds or requests, spread over several processes."""
     plan = {
         "root": str(server.root),
         "port": server.port,
@@ -34,6 +41,7 @@ def storm(
         "hostile": hostile_share,
         "seed": seed,
         "fill": fill_rounds,
+        "requests": max_requests,
     }
     context = multiprocessing.get_context("spawn")
     running = []

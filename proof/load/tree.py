@@ -22,7 +22,7 @@ def make_tree(root: Path, seed: int) -> None:
     for number in range(6):
         (root / f"image{number}.png").write_bytes(_noise_png(40 + 30 * number, 60, number))
     (root / "book.pdf").write_bytes(_pdf(PDF_PAGES))
-    (root / "bomb.png").write_bytes(_blank_png(60032, 60032))
+    (root / "bomb.png").write_bytes(_blank_png(20032, 20032))
     (root / ".env").write_text("SECRET=1\n")
     with (root / "endless.txt").open("wb") as file:
         file.truncate(1 << 40)

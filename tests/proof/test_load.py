@@ -19,7 +19,7 @@ from tests.sizes import size
 pytest.importorskip("httptools", reason="the HTTP server needs the extra [http]")
 
 STORM = size(
-    short=("--seconds=1.5", "--warm-up=0.5", "--fill=1", "--rest=1", "--clients=8", "--processes=1", "--hostile=0.3"),
+    short=("--seed=1", "--requests=8", "--fill=1", "--rest=1", "--clients=8", "--processes=1", "--hostile=0.3"),
     long=("--seconds=5", "--rest=3", "--clients=16", "--processes=2", "--hostile=0.15"),
 )
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the resources of a process are counted in /proc")
