@@ -81,6 +81,10 @@ class StdioServer:
     def ask(self, method: str, params: dict[str, Any] | None = None) -> Any:
         return self.wait(self.start(method, params))
 
+    def cancel(self, *request_ids: Any) -> None:
+        for request_id in request_ids:
+            self.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": request_id}})
+
     def call(self, name: str, **arguments: Any) -> Any:
         return self.ask("tools/call", {"name": name, "arguments": arguments})["result"]
 

@@ -121,7 +121,7 @@ def test_a_cancelled_scan_stops_and_is_not_answered(lines, tree, endless):
     request = server.start("tools/call", {"name": "read_file", "arguments": {"file_path": str(endless), "offset": 2}})
     assert server.ask("ping")["result"] == {}  # a slow read blocks no other request
     assert server.call("read_file", file_path=str(tree / "hello.txt"))["isError"] is False
-    server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": request}})
+    server.cancel(request)
     time.sleep(0.3)
 
     assert server.ask("ping")["result"] == {}  # `wait` fails if the cancelled call is answered
@@ -138,16 +138,16 @@ def test_a_read_beyond_its_deadline_is_answered_with_an_error(lines, endless):
 
 
 def test_progress_is_reported_to_callers_that_ask_for_it(lines, endless):
-    server = lines("--dialect", "codex", "--timeout", "2")
+    server = lines("--dialect", "codex", "--timeout", "3600")
     params = {"name": "read_file", "arguments": {"file_path": str(endless), "offset": 2}}
 
-    server.ask("tools/call", params)
-    assert server.notices == []
-    server.ask("tools/call", {**params, "_meta": {"progressToken": "p"}})
+    calls = [server.start("tools/call", params)]
+    calls.append(server.start("tools/call", {**params, "_meta": {"progressToken": "p"}}))
+    notices = [server.read() for _ in range(3)]
+    server.cancel(*calls)
 
-    progress = [notice["params"] for notice in server.notices]
-    assert progress
-    assert all(notice["method"] == "notifications/progress" for notice in server.notices)
+    progress = [notice["params"] for notice in notices]
+    assert {notice["method"] for notice in notices} == {"notifications/progress"}
     assert {notice["progressToken"] for notice in progress} == {"p"}
     assert [notice["progress"] for notice in progress] == sorted({notice["progress"] for notice in progress})
     assert {notice["total"] for notice in progress} == {1 << 40}
@@ -169,15 +169,17 @@ def test_many_calls_at_once_are_each_answered_once(lines, tree):
 
 
 def test_more_slow_calls_than_threads_wait_and_block_no_other_request(lines, endless):
-    server = lines("--dialect", "codex", "--timeout", "1.5")
-    arguments = {"file_path": str(endless), "offset": 2}
+    server = lines("--dialect", "codex", "--timeout", "3600")
+    params = {"name": "read_file", "arguments": {"file_path": str(endless), "offset": 2}}
 
-    slow = {server.start("tools/call", {"name": "read_file", "arguments": arguments}) for _ in range(12)}
-    ping = server.start("ping")
-    order = [server.read()["id"] for _ in range(13)]
+    slow = [server.start("tools/call", {**params, "_meta": {"progressToken": number}}) for number in range(12)]
+    assert server.ask("ping")["result"] == {}
+    server.cancel(*slow[:-1])
+    while server.read()["params"]["progressToken"] != 11:
+        pass  # The last one waited for a thread and runs.
+    server.cancel(slow[-1])
 
-    assert order[0] == ping
-    assert set(order[1:]) == slow
+    assert server.close() == 0
 
 
 def test_nothing_else_that_prints_reaches_the_host(tree):
@@ -281,7 +283,7 @@ def test_plain_reads_are_answered_while_sixty_four_others_hang(lines, tree, moun
 def test_a_hanging_call_can_be_cancelled_and_a_batch_may_hold_one(lines, tree, mount):
     server = lines("--dialect", "codex", "--timeout", "1", version="2025-03-26")
     slow = server.start("tools/call", {"name": "read_file", "arguments": {"file_path": str(tree / "net" / "read-1")}})
-    server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": slow}})
+    server.cancel(slow)
     both = [
         {
             "jsonrpc": "2.0",
