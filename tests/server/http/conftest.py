@@ -28,7 +28,7 @@ def place(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(place):
-    made = HttpServer(place, "--dialect", "codex", "--timeout", "3")
+    made = HttpServer(place, "--dialect", "codex", "--timeout", "3600")
     yield made
     assert made.end() == 0
 

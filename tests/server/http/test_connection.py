@@ -90,13 +90,17 @@ def test_progress_arrives_and_cancelling_stops_the_read(server, place, mode):
     assert seen[1] == 1 << 40
 
 
-@pytest.mark.parametrize("modern", MODERN)
-def test_a_read_beyond_its_deadline_and_a_pipe_are_answered(server, place, slow_call, modern):
+def test_a_read_beyond_its_deadline_and_a_pipe_are_answered(place, slow_call):
+    server = HttpServer(place, "--dialect", "codex", "--timeout", "0.1")
     pipe = {"name": "read_file", "arguments": {"file_path": str(place / "pipe")}}
 
-    assert server.rpc("tools/call", slow_call, modern=modern)[1]["result"]["isError"] is True
-    assert server.rpc("tools/call", pipe, modern=modern)[1]["result"]["isError"] is True
-    assert server.request(method="GET", path="/healthz")[0] == 200
+    calls = [(params, modern) for params in (slow_call, pipe) for modern in MODERN]
+    answers = [server.rpc("tools/call", params, modern=modern)[1] for params, modern in calls]
+    health = server.request(method="GET", path="/healthz")[0]
+    server.end()
+
+    assert [answer["result"]["isError"] for answer in answers] == [True] * 4
+    assert health == 200
 
 
 def test_an_answer_that_is_too_large_is_an_error_the_model_understands(place):
@@ -159,7 +163,7 @@ def test_an_http_1_0_client_is_answered_and_the_connection_closed(server):
 
 
 def test_more_calls_than_the_limit_wait(place, slow_call):
-    server = HttpServer(place, "--dialect", "codex", "--calls", "1", "--timeout", "1")
+    server = HttpServer(place, "--dialect", "codex", "--calls", "1", "--timeout", "0.1")
     answers = []
 
     def call():

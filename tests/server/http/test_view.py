@@ -18,7 +18,7 @@ DATA = ["/view/api/state", "/view/api/names?path=", "/view/api/activity?after="]
 
 @pytest.fixture(scope="module")
 def viewed(place):
-    made = HttpServer(place, "--dialect", "codex", "--timeout", "3", "--view")
+    made = HttpServer(place, "--dialect", "codex", "--timeout", "3600", "--view")
     yield made
     assert made.end() == 0
 
