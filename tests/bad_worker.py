@@ -27,7 +27,7 @@ def fork_server_pid(worker):
 
 
 def bad_worker(backend="auto", **limits):
-    wanted = {"seconds": 30, "output_bytes": 16 * MIB, **limits}
+    wanted = {"seconds": 30, "memory_bytes": 160 * MIB, "output_bytes": 16 * MIB, **limits}
     return Worker(JobLimits(**wanted), decoders=_TABLE, path=[str(DECODERS.parent)], backend=backend)
 
 
