@@ -15,7 +15,7 @@ from tests.sizes import size
 
 from . import mortal_targets
 
-RUNS, WORKER_RUNS = size(short=25, long=200), size(short=10, long=100)
+RUNS, WORKER_RUNS = size(short=12, long=200), size(short=4, long=100)
 MORTAL_RUNS = 40
 ACCEPTED = ("html", "decode-html", "eml", "decode-eml", "rtf", "decode-rtf")
 REGRESSIONS = sorted(path.relative_to(loop.REGRESSIONS) for path in loop.REGRESSIONS.glob("*/*"))
