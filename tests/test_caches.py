@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import threading
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -12,7 +11,9 @@ from hypothesis import strategies as st
 
 from eyespan import caches
 from eyespan.caches import ENTRY_BYTES, Table
-from eyespan.context import COLLECT_BYTES, CallContext
+from eyespan.context import CallContext
+from eyespan.memory import COLLECT_BYTES
+from tests.clock import Clock
 
 
 @pytest.fixture(autouse=True)
@@ -88,13 +89,12 @@ def test_the_limits_hold_after_any_calls(steps):
             assert sum(one.size_bytes for one in tables) <= 6000
 
 
-def test_a_call_that_takes_much_memory_drops_what_is_not_used(monkeypatch):
-    seconds = 100.0
-    monkeypatch.setattr(caches, "time", SimpleNamespace(monotonic=lambda: seconds))
-    table = Table(1 << 20)
+def test_a_call_that_takes_much_memory_drops_what_is_not_used():
+    clock = Clock()
+    table = Table(1 << 20, clock=clock.monotonic)
     table.put("old", "x", 10)
     table.put("used", "x", 10)
-    seconds += caches.UNUSED_SECONDS + 1
+    clock.now += caches.UNUSED_SECONDS + 1
     table.get("used")
     table.put("young", "x", 10)
 

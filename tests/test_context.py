@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import gzip
 import io
@@ -10,7 +11,6 @@ import os
 import sys
 import tarfile
 import threading
-import time
 import zipfile
 from unittest import mock
 
@@ -18,31 +18,62 @@ import pytest
 
 import eyespan.guard.blocking
 import eyespan.outline.isolated
-from eyespan import Workspace, context
-from eyespan.context import FREE_BYTES, MAX_BYTES, SHARED_BYTES, CallContext
+from eyespan import Workspace
+from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.dialects.native.items import NAME_COPIES
 from eyespan.errors import Cancelled, NoTurn, TimedOut, TooMuchMemory
 from eyespan.guard.listing import ENTRY_BYTES
+from eyespan.memory import (
+    FREE_BYTES,
+    LEDGER,
+    MAX_BYTES,
+    MUCH_MEMORY_SECONDS,
+    RELEASE_BYTES,
+    RELEASE_SUM_BYTES,
+    SHARED_BYTES,
+    Ledger,
+)
 from eyespan.model import ReadRequest
 from eyespan.sources.git.revisions import Refs
 from eyespan.sources.nested import STEP_BYTES
+from tests.clock import Clock
 
 LARGE = FREE_BYTES + SHARED_BYTES + 1
 """More than the shared memory, so the call needs the turn."""
+LATE_SECONDS = DEADLINE_SECONDS + 6
+"""A call that holds memory for so long, without a deadline of its own, loses it."""
 MEDIUM = FREE_BYTES + SHARED_BYTES // 2
 """Two of these fit into the shared memory, and no more."""
 
 
 @pytest.fixture(autouse=True)
-def _no_turn_is_left():
+def _no_memory_is_held():
     yield
     gc.collect()
-    assert context._turn is None or context._turn() is None
-    assert [one for one in context._sharers if one() is not None] == []
+    assert LEDGER.is_unused
 
 
-def test_memory_up_to_the_limit_is_granted_and_more_is_too_large():
-    call = CallContext()
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def ledger(clock):
+    made = Ledger(clock)
+    yield made
+    gc.collect()
+    assert made.is_unused
+
+
+@pytest.fixture
+def start(ledger):
+    """Start a call with a ledger of its own, whose time only passes while calls wait."""
+    return functools.partial(CallContext, ledger=ledger)
+
+
+def test_memory_up_to_the_limit_is_granted_and_more_is_too_large(start):
+    call = start()
     call.charge(MAX_BYTES)
 
     with pytest.raises(TooMuchMemory) as caught:
@@ -53,8 +84,8 @@ def test_memory_up_to_the_limit_is_granted_and_more_is_too_large():
     assert str(caught.value) == "reading it takes more than 36 MiB of memory; ask for a smaller part of it"
 
 
-def test_memory_that_is_free_again_can_be_taken_again():
-    call = CallContext()
+def test_memory_that_is_free_again_can_be_taken_again(start):
+    call = start()
     for _ in range(3):
         call.charge(MAX_BYTES)
         call.refund(MAX_BYTES)
@@ -63,8 +94,8 @@ def test_memory_that_is_free_again_can_be_taken_again():
     assert call.charged_bytes == 0
 
 
-def test_memory_of_a_source_is_refunded_by_the_source_only():
-    call = CallContext()
+def test_memory_of_a_source_is_refunded_by_the_source_only(start):
+    call = start()
     part = eyespan.guard.blocking.Relay(call)
     part.charge_source(MAX_BYTES // 2)
     part.charge(MAX_BYTES // 2)
@@ -93,30 +124,29 @@ def test_an_outline_leaves_the_memory_of_a_compressed_file_charged(tmp_path):
     call.finish()
 
 
-def test_a_delivered_part_is_free():
-    call = CallContext()
+def test_a_delivered_part_is_free(start):
+    call = start()
     call.charge(MAX_BYTES)
     call.renew()
     call.charge(MAX_BYTES)
     call.finish()
 
 
-def test_a_delivered_part_starts_the_deadline_again():
-    call = CallContext(1000)
-    call._end -= 900
+def test_a_delivered_part_starts_the_deadline_again(clock, start):
+    call = start(1000)
+    clock.now += 900
     call.renew()
 
-    assert call.left() > 500
+    assert call.left() == 1000
 
 
 def test_memory_is_returned_to_the_system_after_a_large_call_and_after_the_next(monkeypatch):
     released = []
     monkeypatch.setattr("ctypes.CDLL", lambda _: mock.Mock(malloc_trim=released.append))
-    monkeypatch.setattr(context, "_has_unreleased", False)
-    monkeypatch.setattr(context, "_unreleased_bytes", 0)
+    ledger = Ledger()
     counts = []
-    for size_bytes in (0, context.RELEASE_BYTES + 1, 0, 0):
-        call = CallContext()
+    for size_bytes in (0, RELEASE_BYTES + 1, 0, 0):
+        call = CallContext(ledger=ledger)
         call.charge(size_bytes)
         call.finish()
         counts.append(len(released))
@@ -124,10 +154,11 @@ def test_memory_is_returned_to_the_system_after_a_large_call_and_after_the_next(
     assert counts == [0, 1, 2, 2]
 
 
-def test_a_call_without_a_deadline_is_late_after_the_usual_one():
-    first, second = CallContext(), CallContext(5)
+def test_a_call_without_a_deadline_is_late_after_the_usual_one(clock, start):
+    first = start()
     first.charge(LARGE)
-    first._turn_start -= context.DEADLINE_SECONDS + context._LATE_SECONDS + 1
+    clock.now += LATE_SECONDS
+    second = start(5)
     second.charge(LARGE)
 
     assert second.has_turn
@@ -135,8 +166,8 @@ def test_a_call_without_a_deadline_is_late_after_the_usual_one():
     second.finish()
 
 
-def test_small_calls_never_wait():
-    others, small = [CallContext() for _ in range(3)], CallContext(0.001)
+def test_small_calls_never_wait(start):
+    others, small = [start() for _ in range(3)], start(0.001)
     for other, size_bytes in zip(others, (MEDIUM, MEDIUM, LARGE), strict=True):
         other.charge(size_bytes)
     small.charge(FREE_BYTES)
@@ -144,8 +175,8 @@ def test_small_calls_never_wait():
         other.finish()
 
 
-def test_a_call_that_gets_the_turn_returns_its_part_of_the_shared_memory():
-    first, *others = [CallContext(0.05) for _ in range(3)]
+def test_a_call_that_gets_the_turn_returns_its_part_of_the_shared_memory(start):
+    first, *others = [start(0.05) for _ in range(3)]
     first.charge(MEDIUM)
     first.charge(LARGE)
     for other in others:
@@ -156,8 +187,8 @@ def test_a_call_that_gets_the_turn_returns_its_part_of_the_shared_memory():
         call.finish()
 
 
-def test_calls_share_memory_without_the_turn_until_it_is_used_up():
-    calls = [CallContext(0.05) for _ in range(4)]
+def test_calls_share_memory_without_the_turn_until_it_is_used_up(start):
+    calls = [start(0.05) for _ in range(4)]
     for call in calls[:3]:
         call.charge(MEDIUM)
 
@@ -169,23 +200,23 @@ def test_calls_share_memory_without_the_turn_until_it_is_used_up():
 
 
 @pytest.mark.parametrize("end", ["finish", "refund", "renew", "drop", "late"])
-def test_shared_memory_is_returned(end, monkeypatch):
-    holders = [CallContext(0.0 if end == "late" else None) for _ in range(2)]
+def test_shared_memory_is_returned(end, clock, start):
+    holders = [start() for _ in range(2)]
     for holder in holders:
         holder.charge(MEDIUM)
-    turn = CallContext()
+    if end == "late":
+        clock.now += LATE_SECONDS
+    turn = start()
     turn.charge(LARGE)
     if end == "drop":
         del holder
         holders.clear()
         gc.collect()
-    elif end == "late":
-        monkeypatch.setattr(context, "_LATE_SECONDS", 0.0)
-    else:
+    elif end != "late":
         for holder in holders:
             getattr(holder, end)(*([MEDIUM] if end == "refund" else []))
 
-    later = [CallContext(0.05) for _ in range(2)]
+    later = [start(0.05) for _ in range(2)]
     for call in later:
         call.charge(MEDIUM)
     assert [call.has_turn for call in later] == [False, False]
@@ -193,8 +224,8 @@ def test_shared_memory_is_returned(end, monkeypatch):
         call.finish()
 
 
-def test_a_call_that_holds_little_again_ends_its_turn():
-    first, second = CallContext(), CallContext(0.05)
+def test_a_call_that_holds_little_again_ends_its_turn(start):
+    first, second = start(), start(0.05)
     first.charge(LARGE)
     first.refund(LARGE - FREE_BYTES)
     second.charge(LARGE)
@@ -209,36 +240,17 @@ def test_all_calls_together_take_no_more_than_the_promise():
     assert 8 * FREE_BYTES + SHARED_BYTES + MAX_BYTES < 56_000_000
 
 
-def test_a_large_call_waits_for_another_and_at_most_until_its_deadline():
-    first, second = CallContext(), CallContext(0.05)
+def test_a_large_call_waits_for_another_and_at_most_until_its_deadline(start):
+    first, second = start(), start(0.05)
     first.charge(LARGE)
     with pytest.raises(TimedOut):
         second.charge(LARGE)
     first.finish()
 
 
-class Clock:
-    """The time as the test sets it: nothing passes but what calls sleep."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-        self.naps: list[float] = []
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        if seconds <= 0:
-            raise ValueError("no time would pass")
-        self.naps.append(seconds)
-        self.now += seconds
-
-
 @pytest.mark.parametrize("worked_seconds", [0.0, 3.0, 9.995])
-def test_the_deadline_of_a_call_covers_its_wait_for_memory(worked_seconds, monkeypatch):
-    clock = Clock()
-    monkeypatch.setattr(context, "time", clock)
-    first, second = CallContext(), CallContext(10)
+def test_the_deadline_of_a_call_covers_its_wait_for_memory(worked_seconds, clock, start):
+    first, second = start(), start(10)
     first.charge(LARGE)
     clock.now += worked_seconds
 
@@ -246,7 +258,7 @@ def test_the_deadline_of_a_call_covers_its_wait_for_memory(worked_seconds, monke
         second.charge(LARGE)
     first.finish()
 
-    assert clock.now == pytest.approx(1010.0)
+    assert clock.now == pytest.approx(15.0)
     assert sum(clock.naps) == pytest.approx(10 - worked_seconds)
     assert (caught.value.code, str(caught.value)) == (
         "timeout",
@@ -254,42 +266,39 @@ def test_the_deadline_of_a_call_covers_its_wait_for_memory(worked_seconds, monke
     )
 
 
-def test_a_call_gets_memory_that_is_free_again_before_its_deadline(monkeypatch):
-    clock = Clock()
-    monkeypatch.setattr(context, "time", clock)
-    first, second = CallContext(), CallContext(10)
+def test_a_call_gets_memory_that_is_free_again_before_its_deadline(clock, start):
+    first, second = start(), start(10)
     first.charge(LARGE)
-    monkeypatch.setattr(clock, "sleep", lambda seconds: first.finish())
+    clock.sleep = lambda seconds: first.finish()
 
     second.charge(LARGE)
 
-    assert (second.has_turn, clock.now) == (True, 1000.0)
+    assert (second.has_turn, clock.now) == (True, 5.0)
     second.finish()
 
 
 @pytest.mark.parametrize("dialect", ["native", "codex", "forge", "claude"])
-def test_a_call_that_waited_for_memory_in_vain_is_answered_with_advice(tmp_path, monkeypatch, dialect):
+def test_a_call_that_waited_for_memory_in_vain_is_answered_with_advice(tmp_path, monkeypatch, dialect, clock):
     (tmp_path / "a.txt").write_bytes((b"x" * 99 + b"\n") * 9000)
     arguments = {"native": {"files": "a.txt"}, "codex": {"file_path": f"{tmp_path}/a.txt"}}
     arguments |= {"claude": arguments["codex"], "forge": {"path": f"{tmp_path}/a.txt"}}
     settings = {"max_file_read_bytes": 10**6} if dialect == "forge" else {}
     tool = Workspace(tmp_path).tool(dialect, **settings)
     monkeypatch.setattr(type(tool.dialect), "answer_small", lambda *_: None)
-    others = [CallContext() for _ in range(3)]
-    for other, size_bytes in zip(others, (MEDIUM, MEDIUM, LARGE), strict=True):
+    ledger = Ledger(clock, free_bytes=10)
+    others = [CallContext(ledger=ledger) for _ in range(3)]
+    for other, size_bytes in zip(others, (SHARED_BYTES // 2, SHARED_BYTES // 2, LARGE), strict=True):
         other.charge(size_bytes)
-    monkeypatch.setattr(context, "FREE_BYTES", 10)
-    monkeypatch.setattr(context, "time", Clock())
 
-    reply = tool.call(arguments[dialect])
+    reply = tool.call(arguments[dialect], context=CallContext(10, ledger=ledger))
     for other in others:
         other.finish()
 
     assert "because other calls used the memory for it; try again later" in reply.error.message
 
 
-def test_a_large_call_that_waits_can_be_cancelled():
-    first, second = CallContext(), CallContext()
+def test_a_large_call_that_waits_can_be_cancelled(start):
+    first, second = start(), start()
     first.charge(LARGE)
     second.cancelled = True
     with pytest.raises(Cancelled):
@@ -298,8 +307,8 @@ def test_a_large_call_that_waits_can_be_cancelled():
 
 
 @pytest.mark.parametrize("end", ["finish", "drop", "late"])
-def test_the_turn_passes_on(end, monkeypatch):
-    first, second = CallContext(0.0 if end == "late" else None), CallContext(10)
+def test_the_turn_passes_on(end, clock, start):
+    first = start()
     first.charge(LARGE)
     if end == "finish":
         first.finish()
@@ -307,16 +316,19 @@ def test_the_turn_passes_on(end, monkeypatch):
         del first
         gc.collect()
     else:
-        monkeypatch.setattr(context, "_LATE_SECONDS", 0.0)
+        clock.now += LATE_SECONDS
 
+    second = start(10)
     second.charge(LARGE)
+    assert (second.has_turn, clock.naps) == (True, [])
     second.finish()
 
 
-def test_a_call_that_lost_its_turn_does_not_end_that_of_another(monkeypatch):
-    monkeypatch.setattr(context, "_LATE_SECONDS", 0.0)
-    late, second, third = CallContext(0.0), CallContext(10), CallContext(0.05)
+def test_a_call_that_lost_its_turn_does_not_end_that_of_another(clock, start):
+    late = start()
     late.charge(LARGE)
+    clock.now += LATE_SECONDS
+    second, third = start(10), start(0.05)
     second.charge(LARGE)
     late.finish()
 
@@ -360,8 +372,9 @@ def test_every_context_of_a_part_of_a_call_charges_the_call():
     assert ours == set(parts)
 
 
-def test_an_abandoned_thread_takes_no_memory():
-    whole = CallContext(0.0)
+def test_an_abandoned_thread_takes_no_memory(clock, start):
+    whole = start(1)
+    clock.now += 2
     with pytest.raises(TimedOut):
         eyespan.guard.blocking.Relay(whole).charge(1)
 
@@ -439,30 +452,30 @@ def test_names_in_a_directory_are_paid_for_with_their_copies(tmp_path, monkeypat
 
 
 @pytest.mark.parametrize("dialect", ["native", "codex", "workspace", "forge", "claude"])
-def test_a_read_over_the_limit_is_an_error_of_its_dialect(tmp_path, monkeypatch, dialect):
+def test_a_read_over_the_limit_is_an_error_of_its_dialect(tmp_path, dialect):
     (tmp_path / "a.txt").write_bytes(b"x" * 99 + b"\n" + b"y" * 200_000)
     arguments = {"native": {"files": "a.txt"}, "codex": {"file_path": f"{tmp_path}/a.txt"}}
     arguments |= {"claude": arguments["codex"], "workspace": {"path": "a.txt"}, "forge": {"path": f"{tmp_path}/a.txt"}}
-    monkeypatch.setattr(context, "FREE_BYTES", 10)
-    monkeypatch.setattr(context, "MAX_BYTES", 20)
     settings = {"max_file_read_bytes": 10**6} if dialect == "forge" else {}
     tool = Workspace(tmp_path).tool(dialect, **settings)
 
-    reply = tool.call(arguments[dialect])
+    call = CallContext(ledger=Ledger(free_bytes=10, max_bytes=20))
+    reply = tool.call(arguments[dialect], context=call)
 
     assert "of memory; ask for a smaller part of it" in reply.error.message
 
 
-def test_the_next_call_after_one_that_was_too_large_works(tmp_path, monkeypatch):
+def test_the_next_call_after_one_that_was_too_large_works(tmp_path):
     (tmp_path / "large.txt").write_bytes(b"x\n" * 200_000)
     (tmp_path / "small.txt").write_bytes(b"plain\n")
     tool = Workspace(tmp_path).tool("codex")
-    monkeypatch.setattr(context, "MAX_BYTES", FREE_BYTES // 100)
-    monkeypatch.setattr(context, "FREE_BYTES", FREE_BYTES // 1000)
-    failed = tool.call({"file_path": f"{tmp_path}/large.txt", "limit": 150_000})
+    ledger = Ledger(free_bytes=FREE_BYTES // 1000, max_bytes=FREE_BYTES // 100)
+    large = {"file_path": f"{tmp_path}/large.txt", "limit": 150_000}
+    failed = tool.call(large, context=CallContext(ledger=ledger))
 
     assert failed.is_error
-    assert tool.call({"file_path": f"{tmp_path}/small.txt"}).text == "L1: plain"
+    small = {"file_path": f"{tmp_path}/small.txt"}
+    assert tool.call(small, context=CallContext(ledger=ledger)).text == "L1: plain"
 
 
 def test_large_calls_at_once_are_all_answered(tmp_path):
@@ -494,9 +507,7 @@ def test_a_call_ends_its_turn_also_if_its_context_lives_on(tmp_path):
     assert not reply.is_error
     assert call.charged_bytes == 0
 
-    other = CallContext(0.05)
-    other.charge(LARGE)
-    other.finish()
+    assert LEDGER.is_unused
 
 
 def test_an_engine_without_a_context_ends_its_turn(tmp_path):
@@ -506,10 +517,10 @@ def test_an_engine_without_a_context_ends_its_turn(tmp_path):
     assert document.parts[0].line_count == 50_000
 
 
-def test_a_server_learns_when_calls_hold_much_memory_and_when_none_does(monkeypatch):
+def test_a_server_learns_when_calls_hold_much_memory_and_when_none_does(clock, ledger, start):
     reports = []
-    monkeypatch.setattr(context, "on_much_memory", reports.append)
-    small, medium, large = CallContext(), CallContext(), CallContext()
+    ledger.on_much_memory = reports.append
+    small, medium, large = start(), start(), start()
     small.charge(FREE_BYTES)
     assert reports == []
 
@@ -524,7 +535,7 @@ def test_a_server_learns_when_calls_hold_much_memory_and_when_none_does(monkeypa
     small.finish()
     assert set(reports) == {True}  # the answers of these calls are still to be sent
 
-    monkeypatch.setattr(context, "_much_memory_end", time.monotonic())
+    clock.now += MUCH_MEMORY_SECONDS + 1
     small.finish()
     assert reports[-1] is False
     count = len(reports)
@@ -572,8 +583,8 @@ def test_packed_refs_are_split_in_small_blocks():
     assert max(sizes) <= 1 << 16
 
 
-def test_a_call_whose_answer_is_still_to_be_sent_keeps_the_turn():
-    call, other = CallContext(), CallContext(0.05)
+def test_a_call_whose_answer_is_still_to_be_sent_keeps_the_turn(start):
+    call, other = start(), start(0.05)
     call.is_held = True
     call.charge(LARGE)
     call.finish()
@@ -581,13 +592,13 @@ def test_a_call_whose_answer_is_still_to_be_sent_keeps_the_turn():
         other.charge(LARGE)
 
     call.release()
-    waiting = CallContext()
+    waiting = start()
     waiting.charge(LARGE)
     waiting.finish()
 
 
-def test_an_answer_that_is_still_to_be_sent_leaves_the_turn_to_others():
-    call, other = CallContext(), CallContext(0.05)
+def test_an_answer_that_is_still_to_be_sent_leaves_the_turn_to_others(start):
+    call, other = start(), start(0.05)
     call.is_held = True
     call.charge(LARGE)
     call.finish()
@@ -601,8 +612,8 @@ def test_an_answer_that_is_still_to_be_sent_leaves_the_turn_to_others():
     assert call.charged_bytes == 0
 
 
-def test_an_answer_that_others_leave_no_memory_for_keeps_the_turn_until_it_was_sent():
-    call, other = CallContext(), CallContext(0.05)
+def test_an_answer_that_others_leave_no_memory_for_keeps_the_turn_until_it_was_sent(start):
+    call, other = start(), start(0.05)
     call.is_held = True
     call.charge(LARGE)
     call.finish()
@@ -611,7 +622,7 @@ def test_an_answer_that_others_leave_no_memory_for_keeps_the_turn_until_it_was_s
     with pytest.raises(TimedOut):
         other.charge(LARGE)
     call.release()
-    waiting = CallContext()
+    waiting = start()
     waiting.charge(LARGE)
 
     assert waiting.has_turn
@@ -620,12 +631,11 @@ def test_an_answer_that_others_leave_no_memory_for_keeps_the_turn_until_it_was_s
 
 def test_the_memory_of_many_small_calls_is_returned_together(monkeypatch):
     returned = []
-    monkeypatch.setattr(context, "_release_memory", lambda will_free_more: returned.append(will_free_more))
-    monkeypatch.setattr(context, "_unreleased_bytes", 0)
-    monkeypatch.setattr(context, "_has_unreleased", False)
-    for _ in range(2 * context.RELEASE_SUM_BYTES // FREE_BYTES):
-        call = CallContext()
+    monkeypatch.setattr("ctypes.CDLL", lambda _: mock.Mock(malloc_trim=returned.append))
+    ledger = Ledger()
+    for _ in range(2 * RELEASE_SUM_BYTES // FREE_BYTES):
+        call = CallContext(ledger=ledger)
         call.charge(FREE_BYTES)
         call.finish()
 
-    assert returned == [False, False]
+    assert len(returned) == 2

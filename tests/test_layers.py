@@ -17,7 +17,7 @@ PACKAGE = Path(eyespan.__file__).parent
 
 LAYERS = (
     "errors record caches hashes linear_regex search tokens tokens_by_word _native",
-    "model context source",
+    "model memory context source",
     "escape suggest selectors policy",
     "guard sandbox",
     "lines kinds",

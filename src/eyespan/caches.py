@@ -14,7 +14,7 @@ from _weakref import ref
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable
     from typing import Any
 
 MAX_BYTES = 6 << 20
@@ -28,11 +28,14 @@ UNUSED_SECONDS = 10.0
 class Table:
     """Entries of one cache, the least recently used first. Safe for use by several threads."""
 
-    __slots__ = ("__weakref__", "_entries", "max_bytes", "max_entries", "size_bytes")
+    __slots__ = ("__weakref__", "_clock", "_entries", "max_bytes", "max_entries", "size_bytes")
 
-    def __init__(self, max_bytes: int, max_entries: int = 1 << 30) -> None:
+    def __init__(
+        self, max_bytes: int, max_entries: int = 1 << 30, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.max_bytes = max_bytes
         self.max_entries = max_entries
+        self._clock = clock
         self._entries: dict[Hashable, tuple[Any, int, float]] = {}
         """The value, its size and the time of its last use, by key."""
         self.size_bytes = 0
@@ -58,7 +61,7 @@ class Table:
             if found is None:
                 return None
             value, size_bytes, _ = found
-            self._entries[key] = value, size_bytes, time.monotonic()
+            self._entries[key] = value, size_bytes, self._clock()
             return value
 
     def put(self, key: Hashable, value: object, size_bytes: int) -> None:
@@ -68,7 +71,7 @@ class Table:
             self.drop(key)
             if size_bytes > self.max_bytes:
                 return
-            self._entries[key] = value, size_bytes, time.monotonic()
+            self._entries[key] = value, size_bytes, self._clock()
             self.size_bytes += size_bytes
             while self.size_bytes > self.max_bytes or len(self._entries) > self.max_entries:
                 self._drop_oldest()
@@ -87,8 +90,9 @@ class Table:
             self._entries.clear()
             self.size_bytes = 0
 
-    def drop_unused(self, since: float) -> None:
-        """Remove the entries whose last use was before a time."""
+    def drop_unused(self, seconds: float) -> None:
+        """Remove the entries that were not used for so many seconds."""
+        since = self._clock() - seconds
         with _lock:
             while self._entries and self._oldest_use() < since:
                 self._drop_oldest()
@@ -121,11 +125,10 @@ def _shrink(max_bytes: int) -> None:
 
 def drop_unused(seconds: float = UNUSED_SECONDS) -> None:
     """Remove the entries of all tables that were not used for so many seconds."""
-    since = time.monotonic() - seconds
     for one in list(_tables):
         table = one()
         if table is not None:
-            table.drop_unused(since)
+            table.drop_unused(seconds)
 
 
 def _renew_lock() -> None:

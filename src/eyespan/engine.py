@@ -8,7 +8,6 @@ caller's thread.
 from __future__ import annotations
 
 import os
-import time
 
 from eyespan import kinds
 from eyespan.context import DEADLINE_SECONDS, CallContext, WouldBlock
@@ -132,12 +131,12 @@ class Engine:
 
         roots = [root for root in self.guard.local_roots if root.canonical != os.sep and not root.is_closed]
         found = [(root, self._names.setdefault(root.canonical, Names(root))) for root in roots]
-        end = time.monotonic() + NAMES_SECONDS
+        end = context.now() + NAMES_SECONDS
         for root, names in found:
-            seconds = end - time.monotonic()
+            seconds = end - context.now()
             if seconds <= 0:
                 break
-            waiting = CallContext(4 * NAMES_SECONDS, may_block=context.may_block)
+            waiting = CallContext(4 * NAMES_SECONDS, may_block=context.may_block, ledger=context.ledger)
             try:
                 with _Loading(root.path):
                     self._wait(root.path, waiting, names.walker(seconds))

@@ -227,7 +227,7 @@ class WindowTooLarge(ReadError):
 
 
 class TooMuchMemory(ReadError):
-    """The read takes more memory than one call may take: `context.MAX_BYTES`."""
+    """The read takes more memory than one call may take: `memory.MAX_BYTES`."""
 
     code = "too_large"
 

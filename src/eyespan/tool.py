@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from eyespan.context import CallContext, WouldBlock, finish_small
+from eyespan.context import CallContext, WouldBlock
 from eyespan.errors import UNLOADED, BadArguments, Internal, PolicyDenied, ReadError, log_shortage, short_of
 from eyespan.escape import is_valid, is_valid_tree, valid_text, valid_tree
+from eyespan.memory import LEDGER
 from eyespan.model import Reply, ReplyError, TextContent
 from eyespan.record import replace
 
@@ -80,7 +81,7 @@ class Tool:
         except Exception:  # no memory, or a bug: the ordinary steps report it
             return None
         if small is not None:
-            finish_small()
+            LEDGER.finish_small()
         return small
 
     def error_reply(self, error: ReadError) -> Reply:

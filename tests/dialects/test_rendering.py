@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyespan import Workspace, _native
-from eyespan.context import FREE_BYTES, CallContext
+from eyespan.context import CallContext
 from eyespan.dialects import rendering
 from eyespan.dialects.rendering import numbered, text_memory, text_width, unnumbered
 from eyespan.errors import TooMuchMemory, WindowTooLarge
+from eyespan.memory import FREE_BYTES
 from eyespan.model import MIB, TextPart
 from eyespan.server import json_lines
 

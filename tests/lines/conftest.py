@@ -100,6 +100,6 @@ def small_index(request, monkeypatch, tmp_path):
 def forge(tmp_path):
     """Call the tool `forge` without numbers and without limits."""
     with Workspace(tmp_path) as workspace:
-        yield lambda path, **arguments: workspace.tool(
+        yield lambda path, context=None, **arguments: workspace.tool(
             "forge", max_file_read_bytes=10**9, max_scan_bytes=10**9, show_line_numbers=False
-        ).call({"path": path, **arguments})
+        ).call({"path": path, **arguments}, context=context)

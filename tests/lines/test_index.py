@@ -6,7 +6,6 @@ import errno
 import os
 import random
 from array import array
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -18,7 +17,9 @@ from eyespan.errors import SystemFailure
 from eyespan.lines import cache, index
 from eyespan.lines.encodings import UTF8
 from eyespan.lines.index import Indexer, LineIndex
+from eyespan.memory import Ledger
 from eyespan.model import Lines, ReadRequest
+from tests.clock import Clock
 from tests.sizes import examples, size
 
 STRIDE = 64
@@ -143,27 +144,27 @@ def test_the_number_of_lines_is_returned_once_the_index_has_it(small_index, tmp_
 def test_scans_grow_while_they_are_quick_and_shrink_when_they_are_slow(small_index, tmp_path, monkeypatch, forge):
     """A scan cannot be interrupted, so on a slow disk each must end soon."""
     (tmp_path / "log").write_bytes(b"line\n" * 2000)
-    clock = 0.0
-    seconds_a_block = 0.001
+    clock = Clock()
+    seconds_a_block = 1 / 1024
     sizes = []
     scan = index._native.scan
 
     def timed(fd, start, end, stride):
-        nonlocal clock, seconds_a_block
+        nonlocal seconds_a_block
         sizes.append((end - start) // STRIDE)
-        clock += sizes[-1] * seconds_a_block
+        clock.now += sizes[-1] * seconds_a_block
         if len(sizes) == 3:
-            seconds_a_block = 0.05
+            seconds_a_block = 3 / 64
         return scan(fd, start, end, stride)
 
     monkeypatch.setattr(index._native, "scan", timed)
     monkeypatch.setattr(index, "MAX_BLOCKS", 1 << 18)
     monkeypatch.setattr(index, "LARGEST_SCAN_BYTES", 64 * STRIDE)
     monkeypatch.setattr(index, "BLIND_SCAN_BYTES", STRIDE)
-    monkeypatch.setattr(index, "time", SimpleNamespace(monotonic=lambda: clock))
+    context = CallContext(ledger=Ledger(clock))
 
-    assert forge("log", tail=1).structured["total_lines"] == 2000
-    assert sizes == [2, 8, 32, 64, *[2] * 25]  # 4 s for the 64, and 0.1 s is wanted
+    assert forge("log", context=context, tail=1).structured["total_lines"] == 2000
+    assert sizes == [2, 8, 32, 64, *[2] * 25]  # 3 s for the 64, and 0.1 s is wanted
 
 
 def test_an_early_line_does_not_scan_the_whole_file(small_index, tmp_path, forge):

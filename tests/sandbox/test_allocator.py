@@ -12,11 +12,20 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="malloc returns 
 
 START = '''
 import os, re, sys, tempfile
-from eyespan import context
-from eyespan.context import FREE_BYTES, MAX_BYTES, CallContext
+from eyespan.context import CallContext
+from eyespan.memory import FREE_BYTES, MAX_BYTES, Ledger
 from eyespan.sandbox.allocator import return_objects
 
-context._MUCH_MEMORY_SECONDS = 0.0
+class Clock:
+    """A clock on which an hour passes whenever it is read."""
+
+    now = 0.0
+
+    def monotonic(self):
+        self.now += 3600
+        return self.now
+
+ledger = Ledger(Clock())
 
 def arenas():
     with tempfile.TemporaryFile() as file:
@@ -31,7 +40,7 @@ def arenas():
 def grow(size_bytes):
     """Make 100,000 objects in a call of this size, and return the number of additional arenas."""
     before = arenas()
-    call = CallContext()
+    call = CallContext(ledger=ledger)
     call.charge(size_bytes)
     made = [f"object {number}" for number in range(100_000)]
     call.finish()
@@ -49,7 +58,7 @@ def run(code, **environment):
 
 
 def test_objects_of_a_large_call_are_not_in_arenas():
-    code = "return_objects(); print(grow(FREE_BYTES + 1), grow(MAX_BYTES), grow(FREE_BYTES) > 3)"
+    code = "return_objects(ledger); print(grow(FREE_BYTES + 1), grow(MAX_BYTES), grow(FREE_BYTES) > 3)"
 
     assert run(code) == ["0", "0", "True"]
 
@@ -60,8 +69,8 @@ def test_without_a_server_all_objects_are_in_arenas():
 
 def test_objects_are_freed_and_grown_by_the_allocator_that_they_came_from():
     code = """
-return_objects()
-switch = context.on_much_memory
+return_objects(ledger)
+switch = ledger.on_much_memory
 held = []
 for turn in range(40):
     switch(turn % 2 == 0)
@@ -80,24 +89,25 @@ print(sorted({one[-1] for made in held for one in made}), sum(len(one) for one i
 
 
 def test_a_tool_that_traces_allocations_is_left_in_place():
-    code = "return_objects(); import tracemalloc; tracemalloc.start()\n"
-    code += "context.on_much_memory(True); made = bytes(300); print(tracemalloc.get_object_traceback(made) is not None)"
+    code = "return_objects(ledger); import tracemalloc; tracemalloc.start()\n"
+    code += "ledger.on_much_memory(True); made = bytes(300); print(tracemalloc.get_object_traceback(made) is not None)"
 
     assert run(code) == ["True"]
 
 
 @pytest.mark.parametrize("allocator", ["malloc", "debug", "malloc_debug"])
 def test_another_allocator_is_left_in_place(allocator):
-    code = "print(return_objects(), context.on_much_memory)"
+    code = "print(return_objects(ledger), ledger.on_much_memory)"
 
     assert run(code, PYTHONMALLOC=allocator) == ["False", "None"]
 
 
 def test_a_python_that_does_not_name_its_allocator_is_left_alone(monkeypatch):
-    from eyespan import context
+    from eyespan.memory import Ledger
     from eyespan.sandbox import allocator
 
+    ledger = Ledger()
     monkeypatch.setattr(allocator.ctypes, "pythonapi", object())
 
-    assert allocator.return_objects() is False
-    assert context.on_much_memory is None
+    assert allocator.return_objects(ledger) is False
+    assert ledger.on_much_memory is None

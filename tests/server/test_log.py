@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from eyespan.server import log as module
 from eyespan.server.log import REFUSALS_AT_ONCE, Log
+from tests.clock import Clock
 
 
 def test_a_line_is_for_people(capsys):
@@ -30,14 +30,13 @@ def test_a_refused_request_has_its_reason(capsys):
     )
 
 
-def test_a_flood_of_refusals_is_counted_and_not_written(capsys, monkeypatch):
-    now = [100.0]
-    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
-    log = Log()
+def test_a_flood_of_refusals_is_counted_and_not_written(capsys):
+    clock = Clock()
+    log = Log(clock=clock.monotonic)
     for _ in range(REFUSALS_AT_ONCE + 7):
         log.refused(401, "token", "no token", "a")
     log.refused(421, "host", "no host", "a")
-    now[0] += 1
+    clock.now += 1
     log.refused(401, "token", "no token", "a")
 
     lines = capsys.readouterr().err.splitlines()

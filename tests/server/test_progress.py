@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from eyespan.server import progress
+from tests.clock import Clock
 
 
-def test_notifications_are_throttled_and_increase(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+def test_notifications_are_throttled_and_increase():
+    clock = Clock(0.0)
     seen = []
-    on_progress = progress.throttle(lambda done, total: seen.append((done, total)))
+    on_progress = progress.throttle(lambda done, total: seen.append((done, total)), clock.monotonic)
 
-    for now[0], done in ((0.1, 10), (0.2, 20), (0.3, 30), (0.5, 20), (0.6, 150)):
+    for clock.now, done in ((0.1, 10), (0.2, 20), (0.3, 30), (0.5, 20), (0.6, 150)):
         on_progress(done, 100)
 
     assert seen == [(20, 100), (150, 150)]

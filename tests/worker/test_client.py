@@ -10,10 +10,10 @@ import time
 
 import pytest
 
-from eyespan import context
 from eyespan import worker as shared
 from eyespan.context import CallContext
 from eyespan.errors import Cancelled, Internal, Missing, TimedOut, Unreadable
+from eyespan.memory import FREE_BYTES, SHARED_BYTES
 from eyespan.worker import client
 from eyespan.worker.client import JobLimits, Worker
 from tests.bad_worker import ECHOED, bad_worker, echo, fork_server_pid
@@ -189,7 +189,7 @@ def test_a_call_that_has_the_turn_for_memory_never_waits_for_jobs(tmp_path, monk
     """The jobs that it would wait for may wait for that turn."""
     busy = Worker(JobLimits(jobs=1))
     call = CallContext(30)
-    call.charge(context.FREE_BYTES + context.SHARED_BYTES + 1)
+    call.charge(FREE_BYTES + SHARED_BYTES + 1)
     (tmp_path / "a.txt").write_bytes(b"text")
     try:
         with busy._turn, (tmp_path / "a.txt").open("rb") as file:

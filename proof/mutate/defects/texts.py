@@ -88,13 +88,13 @@ DEFECTS = (
     Defect(
         name="an entry of a cache that is used counts as the oldest",
         file=f"{SRC}/caches.py",
-        old="self._entries[key] = value, size_bytes, time.monotonic()\n            return value",
+        old="self._entries[key] = value, size_bytes, self._clock()\n            return value",
         new="self._entries = {key: found, **self._entries}\n            return value",
         tests="tests/test_caches.py",
     ),
     Defect(
         name="a call that takes much memory drops nothing from caches",
-        file=f"{SRC}/context.py",
+        file=f"{SRC}/memory.py",
         old="            caches.shrink()\n",
         new="",
         tests="tests/test_caches.py",

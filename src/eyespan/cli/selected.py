@@ -139,17 +139,15 @@ class Selected:
 
     def _search(self, target: Target, context: CallContext, progress: Progress) -> None:
         """Show the lines that match in the files of a directory or of a pattern. Raises: ReadError."""
-        import time
-
         from eyespan.dialects.native import searches
         from eyespan.selectors import write_target
 
         path = target.path.rstrip("/") or "/"
         below = searches.files_like if "*" in path else searches.files_below
-        end = time.monotonic() + searches.MAX_SECONDS
+        end = context.now() + searches.MAX_SECONDS
         count = 0
         for searched, one in enumerate(below(path, self._reader.workspace.engine, context)):
-            late = time.monotonic() > end
+            late = context.now() > end
             if late or searched >= searches.MAX_FILES or count >= searches.MAX_MATCHING_FILES:
                 print(f"eyespan: {visible(write_target(target))}: stopped at {visible(one.path)}", file=sys.stderr)
                 break

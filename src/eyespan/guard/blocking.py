@@ -23,7 +23,7 @@ from __future__ import annotations
 import os
 from _thread import allocate_lock, start_new_thread
 
-from eyespan.context import FREE_BYTES, CallContext
+from eyespan.context import CallContext
 from eyespan.errors import Cancelled, Stuck, TimedOut
 from eyespan.guard import mounts
 
@@ -96,7 +96,7 @@ class Relay(CallContext):
     """The context of a caller, for use in a thread. It stores progress, and the waiting caller reports it."""
 
     def __init__(self, outer: CallContext) -> None:
-        super().__init__()
+        super().__init__(ledger=outer.ledger)
         self._outer = self._caller = outer
         self.progress: tuple[int, int] | None = None
         self.signs = 0
@@ -351,7 +351,7 @@ def _holds_memory(reason: BaseException, context: CallContext) -> bool:
     Such a thread ends at its next block. One that hangs is not waited for.
     """
     is_at_work = isinstance(reason, Cancelled) or (isinstance(reason, TimedOut) and not reason.hangs)
-    return is_at_work and context.charged_bytes > FREE_BYTES
+    return is_at_work and context.charged_bytes > context.ledger.free_bytes
 
 
 def close_within(seconds: float, work: Callable[[], None], *, key: Hashable) -> None:

@@ -14,7 +14,6 @@ was changed in the middle *and* appended to between two reads.
 from __future__ import annotations
 
 import sys
-import time
 
 from eyespan import _native
 from eyespan.errors import from_os_error
@@ -212,9 +211,9 @@ class Indexer:
         if end <= start or self.is_broken:
             return False
         self._context.advance(start, self._source.size_bytes)
-        began = time.monotonic()
+        began = self._context.now()
         counts = self._count(start, end, stride)
-        took = time.monotonic() - began
+        took = self._context.now() - began
         if len(counts) // 4 * stride < end - start and self._source.is_file:
             self.is_broken = True  # decoded bytes may well end before their estimated size; a file may not
         if not self._owns_index:

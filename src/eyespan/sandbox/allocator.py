@@ -15,11 +15,13 @@ from __future__ import annotations
 import ctypes
 import sys
 
-from eyespan import context
+from eyespan.memory import LEDGER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from eyespan.memory import Ledger
 
 _RAW, _MEM, _OBJECT = 0, 1, 2
 """The domains of `PyMem_GetAllocator`; the first always uses malloc."""
@@ -66,7 +68,7 @@ class ObjectAllocator:
         return functions
 
 
-def return_objects() -> bool:
+def return_objects(ledger: Ledger = LEDGER) -> bool:
     """Let small objects come from malloc while calls hold much memory. Returns False if this Python cannot."""
     try:
         api = ctypes.pythonapi
@@ -77,5 +79,5 @@ def return_objects() -> bool:
         allocator = ObjectAllocator(api)
     except (AttributeError, ValueError):
         return False
-    context.on_much_memory = allocator.use_malloc
+    ledger.on_much_memory = allocator.use_malloc
     return True

@@ -9,6 +9,7 @@ from eyespan.escape import valid_tree, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 REFUSALS_PER_MINUTE = 60
@@ -19,8 +20,9 @@ REFUSALS_AT_ONCE = 10
 class Log:
     """Writes lines to standard error."""
 
-    def __init__(self, is_json: bool = False) -> None:
+    def __init__(self, is_json: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         self._is_json = is_json
+        self._clock = clock
         self._left: dict[str, tuple[float, float]] = {}
         """Lines that may be written at once and the time of the last one, by reason."""
         self._skipped: dict[str, int] = {}
@@ -44,7 +46,7 @@ class Log:
 
     def refused(self, status: int, reason: str, detail: str, address: str) -> None:
         """Write the reason for a refused request, unless there are too many for the same reason."""
-        now = time.monotonic()
+        now = self._clock()
         left, last = self._left.get(reason, (float(REFUSALS_AT_ONCE), now))
         left = min(float(REFUSALS_AT_ONCE), left + (now - last) * REFUSALS_PER_MINUTE / 60)
         if left < 1:

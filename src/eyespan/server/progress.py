@@ -12,16 +12,18 @@ PROGRESS_SECONDS = 0.2
 """The shortest time between two notifications."""
 
 
-def throttle(notify: Callable[[int, int], None]) -> Callable[[int, int], None]:
+def throttle(
+    notify: Callable[[int, int], None], clock: Callable[[], float] = time.monotonic
+) -> Callable[[int, int], None]:
     """Return an `on_progress` for `CallContext` that calls `notify(done_bytes, total_bytes)` a few times per second.
 
     MCP requires progress to increase with each notification, so a value that does not is skipped.
     """
-    last_seconds, last_bytes = time.monotonic(), 0
+    last_seconds, last_bytes = clock(), 0
 
     def on_progress(done_bytes: int, total_bytes: int) -> None:
         nonlocal last_seconds, last_bytes
-        now = time.monotonic()
+        now = clock()
         if now - last_seconds >= PROGRESS_SECONDS and done_bytes > last_bytes:
             last_seconds, last_bytes = now, done_bytes
             notify(done_bytes, max(total_bytes, done_bytes))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eyespan import Workspace, context, tokens, tokens_by_word
+from eyespan import Workspace, tokens, tokens_by_word
+from eyespan.context import CallContext
 from eyespan.guard.source import LocalFile
+from eyespan.memory import Ledger
+from tests.clock import Clock
 from tests.sizes import examples
 
 from .answers import characters, follow, shown
@@ -236,19 +238,17 @@ def test_an_answer_within_the_budget_is_not_made_fuller_when_most_of_the_time_is
     """The first try is far below the budget; each count takes 6 of the 10 seconds."""
     (directory / "long.txt").write_text("some words of a long text\n" * 20_000, encoding="utf-8")
     counts = []
-    late = 0.0
-    clock = context.time.monotonic
+    clock = Clock()
 
     def count(text):
-        nonlocal late
         counts.append(len(text))
-        late += 6
+        clock.now += 6
         return tokens.estimate(text) // 4
 
     monkeypatch.setattr(tokens_by_word, "count", count)
-    monkeypatch.setattr(context, "time", SimpleNamespace(monotonic=lambda: clock() + late))
+    context = CallContext(10, ledger=Ledger(clock))
     with Workspace(directory) as workspace:
-        reply = workspace.tool("native").call({"files": "long.txt", "budget": 1000})
+        reply = workspace.tool("native").call({"files": "long.txt", "budget": 1000}, context=context)
 
     assert not reply.is_error
     assert reply.structured["left_out"]

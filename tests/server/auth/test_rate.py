@@ -8,16 +8,16 @@ import sys
 import pytest
 
 from eyespan.server.auth import rate
+from tests.clock import Clock
 
 
-def test_a_bucket_refills_steadily_and_each_name_has_its_own(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(rate.time, "monotonic", lambda: now[0])
-    limiter = rate.RateLimiter(60, 2)
+def test_a_bucket_refills_steadily_and_each_name_has_its_own():
+    clock = Clock(0.0)
+    limiter = rate.RateLimiter(60, 2, clock=clock.monotonic)
 
     first = [limiter.wait_seconds("a") for _ in range(3)]
     other = limiter.wait_seconds("b")
-    now[0] = 1.0
+    clock.now = 1.0
 
     assert first == [0.0, 0.0, 1.0]
     assert other == 0.0
@@ -29,7 +29,7 @@ def test_a_bucket_refills_steadily_and_each_name_has_its_own(monkeypatch):
 def test_a_limit_holds_across_processes():
     slots = rate.SharedSlots()
     slots.share()
-    limiter = rate.RateLimiter(1, 100, slots=slots)
+    limiter = rate.RateLimiter(1, 100, slots=slots, clock=Clock().monotonic)
     read_end, write_end = os.pipe()
     children = []
     for _ in range(4):
@@ -48,9 +48,8 @@ def test_a_limit_holds_across_processes():
     assert sum(int.from_bytes(counts[at : at + 2], "big") for at in range(0, len(counts), 2)) == 100
 
 
-def test_with_many_names_the_state_that_matters_least_makes_place(monkeypatch):
-    monkeypatch.setattr(rate.time, "monotonic", lambda: 0.0)
-    limiter = rate.RateLimiter(1, 2, slots=rate.SharedSlots(1))
+def test_with_many_names_the_state_that_matters_least_makes_place():
+    limiter = rate.RateLimiter(1, 2, slots=rate.SharedSlots(1), clock=Clock(0.0).monotonic)
     for name in range(rate.PROBES):
         for _ in range(2):
             limiter.wait_seconds(f"exhausted {name}")

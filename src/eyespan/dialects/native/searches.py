@@ -7,8 +7,6 @@ one item that holds a text item for each file with a match.
 
 from __future__ import annotations
 
-import time
-
 from eyespan import errors, kinds, tokens
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown, counted
@@ -119,7 +117,7 @@ def matching_lines(
     Raises: ReadError.
     """
     context = search.context
-    end = time.monotonic() + MAX_SECONDS
+    end = context.now() + MAX_SECONDS
     for one in ranges:
         at = one.first
         while one.last is None or at <= one.last:
@@ -138,7 +136,7 @@ def matching_lines(
                 context.refund(block_bytes)
             if not has_more:
                 break
-            if time.monotonic() > end:
+            if context.now() > end:
                 stopped.append(at)
                 return
 
@@ -261,9 +259,9 @@ def search_many(target: Target, inner: Iterator[Target], search: Search, view: V
     items: list[TextItem] = []
     notes = [search.note]
     searched = 0
-    end = time.monotonic() + MAX_SECONDS
+    end = files.context.now() + MAX_SECONDS
     for one in inner:
-        if searched >= MAX_FILES or len(items) >= MAX_MATCHING_FILES or time.monotonic() > end:
+        if searched >= MAX_FILES or len(items) >= MAX_MATCHING_FILES or files.context.now() > end:
             notes.append(f"stopped at {own_lines.quoted(write_target(one))}; search a directory in it, or other words")
             break
         files.context.check()

@@ -73,16 +73,23 @@ class RateLimiter:
     """
 
     def __init__(
-        self, per_minute: float, burst: float | None = None, *, slots: SharedSlots | None = None, prefix: str = ""
+        self,
+        per_minute: float,
+        burst: float | None = None,
+        *,
+        slots: SharedSlots | None = None,
+        prefix: str = "",
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._seconds_per_call = 60 / per_minute
         self._burst = burst if burst is not None else max(1.0, per_minute)
         self._slots = slots if slots is not None else SharedSlots(256)
         self._prefix = prefix
+        self._clock = clock
 
     def wait_seconds(self, name: str, cost: float = 1.0) -> float:
         """Take `cost` from a bucket and return 0, or return the seconds until the bucket holds that much."""
-        now = time.monotonic()
+        now = self._clock()
 
         def take(full_at: float) -> tuple[float, float]:
             after = full_at + cost * self._seconds_per_call

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import ctypes
 import sys
-import time
 
-from eyespan import caches, context
+from eyespan import caches
+from eyespan.memory import LEDGER, release_scratch
 from eyespan.sandbox.process import MAX_ARENAS
 
 TYPE_CHECKING = False
@@ -51,8 +51,8 @@ def return_free_memory(loop: asyncio.AbstractEventLoop) -> bool:
     mallopt(_M_TRIM_THRESHOLD, 1 << 20)
 
     def trim() -> None:
-        context.release_scratch()
-        if time.monotonic() - context.last_collection < 2 * TRIM_SECONDS + caches.UNUSED_SECONDS:
+        release_scratch()
+        if LEDGER.has_collected(2 * TRIM_SECONDS + caches.UNUSED_SECONDS):
             caches.drop_unused()
         malloc_trim(ctypes.c_size_t(0))
         loop.call_later(TRIM_SECONDS, trim)

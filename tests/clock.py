@@ -1,0 +1,20 @@
+"""A clock that a test sets."""
+
+from __future__ import annotations
+
+
+class Clock:
+    """The time as a test sets it: nothing passes but what calls sleep."""
+
+    def __init__(self, now: float = 5.0) -> None:
+        self.now = now
+        self.naps: list[float] = []
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        if seconds <= 0:
+            raise ValueError("no time would pass")
+        self.naps.append(seconds)
+        self.now += seconds
