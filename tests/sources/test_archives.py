@@ -26,7 +26,7 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eyespan import Workspace, context
+from eyespan import Workspace
 from eyespan.context import CallContext
 from eyespan.errors import (
     Binary,
@@ -45,6 +45,7 @@ from eyespan.errors import (
 )
 from eyespan.lines import cache
 from eyespan.lines.index import RACY_NS
+from eyespan.memory import Ledger
 from eyespan.model import MIB, Block, Limits, Lines, ReadRequest, Tail
 from eyespan.sources import cache as source_cache
 from eyespan.sources import members, nested, streams, tars
@@ -1201,15 +1202,15 @@ def test_going_back_frees_the_codec_before_another_is_made(tmp_path):
     assert (had_codec, stream._codec, has_codec) == (True, None, True)
 
 
-def test_a_dictionary_that_takes_too_much_memory_is_named_as_the_cause(tmp_path, monkeypatch):
-    monkeypatch.setattr(context, "MAX_BYTES", 12 << 20)
+def test_a_dictionary_that_takes_too_much_memory_is_named_as_the_cause(tmp_path):
+    ledger = Ledger(max_bytes=12 << 20)
     lines = b"".join([b"line %d\n" % number for number in range(1, 6)]) + b"a line of text\n" * (13 * MIB // 15)
     chain = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 16 << 20}]
     (tmp_path / "a.log.xz").write_bytes(lzma.compress(lines, filters=chain))
     tool = Workspace(str(tmp_path)).tool("native")
 
-    assert "line 5\n" in tool.call({"files": "a.log.xz:1-5"}).text + "\n"
-    refused = tool.call({"files": "a.log.xz:-1"})
+    assert "line 5\n" in tool.call({"files": "a.log.xz:1-5"}, context=CallContext(ledger=ledger)).text + "\n"
+    refused = tool.call({"files": "a.log.xz:-1"}, context=CallContext(ledger=ledger))
     assert refused.error.code == "too_large"
     assert refused.text == (
         ">! a.log.xz:-1: reading so far into it takes more than 12 MiB of memory, because it is compressed with a "

@@ -17,7 +17,7 @@ from eyespan.model import (
     TextPart,
 )
 from eyespan.record import record, replace
-from eyespan.selectors import Area, Cells, Enclosing, Named, Pages, Place, Ranges, Symbol, parse_span
+from eyespan.selectors import Area, Cells, Enclosing, Named, Pages, Place, Ranges, Symbol, parse_span, write_symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def symbol_ranges(opened: Opened, name: str, base: str) -> tuple[tuple[CharRange
     outline = opened.outline()
     found = look_up(outline, name)
     if not found.symbols:
-        suggestions = [f"{base}::{symbol.qualified}" for symbol in nearest(outline, name)]
+        suggestions = [base + write_symbol(symbol.qualified) for symbol in nearest(outline, name)]
         raise NoSymbol(opened.request.path, symbol=name, suggestions=suggestions)
     names = unique_names(outline, [*found.symbols, *found.others])
     count = len(found.symbols)
@@ -223,7 +223,8 @@ def enclosing_ranges(
             notes.append(f"{visible(name)}: parser lost track near line {symbol.doubt}; the end may be wrong")
     different = dict.fromkeys(names)
     if len(different) > 1:
-        listed = [f"::{name} ({symbol.first}-{symbol.last})" for symbol, name in zip(symbols, names, strict=True)]
+        places = [f"({symbol.first}-{symbol.last})" for symbol in symbols]
+        listed = [f"{write_symbol(name)} {place}" for name, place in zip(names, places, strict=True)]
         notes.append(f"in {visible(', '.join(list(dict.fromkeys(listed))[:MAX_LISTED]))}")
     full_name = names[0] if len(different) == 1 and len(symbols) == len(ranges) else ""
     return tuple(dict.fromkeys(found)), full_name, tuple(dict.fromkeys(notes))
@@ -246,7 +247,7 @@ def _listed_symbols(symbols: Sequence[OutlineSymbol], names: Sequence[str]) -> s
     listed = []
     for symbol, name in list(zip(symbols, names, strict=False))[:MAX_LISTED]:
         spelled = f" {symbol.signature}," if symbol.kind == "impl" else ""
-        listed.append(f"::{name} ({spelled.strip()}{' ' if spelled else ''}{symbol.first}-{symbol.last})")
+        listed.append(f"{write_symbol(name)} ({spelled.strip()}{' ' if spelled else ''}{symbol.first}-{symbol.last})")
     rest = len(symbols) - len(listed)
     return visible(", ".join(listed)) + (f" and {rest} more" if rest else "")
 

@@ -7,6 +7,7 @@ from eyespan.kinds import is_pdf
 from eyespan.model import MIB, BytesPart, NotePart
 from eyespan.readers.image import SHOWN_PX, image_part
 from eyespan.record import replace
+from eyespan.selectors import write_symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -217,7 +218,7 @@ def _no_section(opened: Opened, name: str, facts: dict[str, Any]) -> NoSymbol:
 
     titles = [title for title in facts.get("sections") or [] if isinstance(title, str)]
     path = opened.request.path
-    return NoSymbol(path, symbol=name, suggestions=[f"{path}::{title}" for title in nearest(name, titles)])
+    return NoSymbol(path, symbol=name, suggestions=[path + write_symbol(title) for title in nearest(name, titles)])
 
 
 def _page_number(value: Any, asked: str) -> int:

@@ -9,7 +9,7 @@ grammar and the same `resolve`. Grammar and examples: docs/selectors.md.
     path:120:8   a place, as compilers print it            path:12:2001-   from character 2001 of line 12 on
     path:303::   the function around line 303
     path::Class.method                                     path:p3-5   pages      path:c2-4   cells
-    path?pattern   the lines that match a regular expression
+    path?pattern   the lines that match a regular expression; in a name after a colon, ?? is the sign itself
     book.xlsx:Sheet1!A1:D20      app.sqlite:table          logs.zip!/app/today.log:-100      path@rev
 
 A file whose real name looks like a selector still opens: `readings` returns the whole text as a name first, then every
@@ -175,27 +175,35 @@ def readings(text: str) -> list[Target]:
     Several readings may have the same archive and different members.
     """
     plain = _plain_readings(text)
-    at = text.find("?", 1) if len(text) <= MAX_TEXT_CHARS else -1
-    if at < 0:
-        return plain
+    signs = _pattern_signs(text) if len(text) <= MAX_TEXT_CHARS else []
     # A name with the sign is a name; a part with the sign is rather a part and a pattern.
+    at = text.find("?", 1)
     found = [target for target in plain if len(target.path) > at]
     others = [target for target in plain if len(target.path) <= at]
-    for _ in range(MAX_SPLITS):
-        pattern = text[at + 1 :]
-        if at < 0 or not pattern or len(pattern) > MAX_PATTERN_CHARS or "\n" in pattern:
-            break
-        found += [replace(target, pattern=pattern) for target in _plain_readings(text[:at])]
-        at = text.find("?", at + 1)
+    for sign in signs:
+        pattern = text[sign + 1 :]
+        if pattern and len(pattern) <= MAX_PATTERN_CHARS and "\n" not in pattern:
+            found += [replace(target, pattern=pattern) for target in _plain_readings(text[:sign], is_whole=False)]
     return [*found, *others]
 
 
-def _plain_readings(text: str) -> list[Target]:
-    """Return the readings without a pattern."""
+def _pattern_signs(text: str) -> list[int]:
+    """Return the places of `?` at which a pattern may begin: the last of several in a row; at the end, the first."""
+    found: list[int] = []
+    at = text.find("?", 1)
+    while at >= 0 and len(found) < MAX_SPLITS:
+        end = len(text) - len(text[at:].lstrip("?"))
+        found.append(end - 1 if end < len(text) else at)
+        at = text.find("?", end)
+    return found
+
+
+def _plain_readings(text: str, *, is_whole: bool = True) -> list[Target]:
+    """Return the readings of a text without a pattern; one follows it unless it is whole."""
     found = [Target(text)]
     if len(text) > MAX_TEXT_CHARS or not (":" in text or "@" in text or "!/" in text):
         return found
-    for path, piece in [*_pieces(text), (text, None)]:
+    for path, piece in [*_pieces(text, is_whole=is_whole), (text, None)]:
         for target in bases(path, piece):
             if target not in found:
                 found.append(target)
@@ -204,16 +212,20 @@ def _plain_readings(text: str) -> list[Target]:
     return found
 
 
-def _pieces(text: str) -> list[tuple[str, Piece | None]]:
-    """Return the splits of `path:selector`, longest path first."""
+def _pieces(text: str, *, is_whole: bool) -> list[tuple[str, Piece | None]]:
+    """Return the splits of `path:selector`, longest path first.
+
+    In a selector, `??` stands for a `?` that begins no pattern. Before a pattern there is no single one.
+    """
     found: list[tuple[str, Piece | None]] = []
     at = text.rfind(":")
     for _ in range(MAX_COLONS):
         if at <= 0 or len(found) >= MAX_READINGS:
             break
         if text[at - 1] != ":":
-            piece = parse_piece(text[at + 1 :])
-            if piece is not None:
+            written = text[at + 1 :]
+            piece = parse_piece(written.replace("??", "?"))
+            if piece is not None and (is_whole or "?" not in written.replace("??", "")):
                 found.append((text[:at], piece))
         at = text.rfind(":", 0, at)
     return found
@@ -374,18 +386,31 @@ def _number(text: str) -> int | None:
 
 
 def write_target(target: Target) -> str:
-    """Return a text of which this target is one of the `readings`."""
+    """Return a text of which this target is one of the `readings`: of those with its file, the first."""
     text = target.path
     if target.revision:
         text += f"@{target.revision}"
     if target.member:
         text += "!/" if target.member == "/" else f"!/{target.member}"
+    if isinstance(target.piece, Symbol) and not target.pattern:
+        return text + write_symbol(target.piece.name)
     if target.piece is not None:
         text += f":{write_piece(target.piece)}"
     return f"{text}?{target.pattern}" if target.pattern else text
 
 
+def write_symbol(name: str) -> str:
+    """Return the name of a symbol as it follows a path, if nothing follows it: `::empty?`, but `::What?? And why`."""
+    escaped = name.replace("?", "??")
+    return f"::{escaped.removesuffix('?') if escaped.endswith('??') else escaped}"
+
+
 def write_piece(piece: Piece) -> str:
+    """Return the text that is read as this piece after a path and a colon. Lines or a pattern may follow it."""
+    return _write_piece(piece).replace("?", "??")
+
+
+def _write_piece(piece: Piece) -> str:
     """Return the text that `parse_piece` parses as this piece."""
     if isinstance(piece, Ranges):
         return _ranges(piece.ranges)

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from eyespan import Workspace, context
+from eyespan import Workspace
+from eyespan.context import CallContext
 from eyespan.dialects.native import searches
+from eyespan.memory import Ledger
 
 from .answers import line_numbers, read_back, shown
 
@@ -33,6 +35,16 @@ def test_no_match_is_an_answer(call):
 
     assert not reply.is_error
     assert reply.text == "> src/lib.py?nothing at all: no line matches"
+
+
+def test_a_doubled_sign_is_part_of_the_name_of_a_symbol(root, call):
+    (root / "guide.md").write_text("# What? And why\n\nbecause\n\n# What\n\n And why\n")
+
+    assert call("guide.md::What?? And why").text.startswith("> guide.md::What?? And why 1-3/7 ")
+    assert line_numbers(call("guide.md::What?? And why?because")) == [1, 2, 3]
+    assert line_numbers(call("guide.md::What? And why")) == [5, 6, 7]
+    (root / "faq.md").write_text("# What? And why\n")
+    assert "near: faq.md::What?? And why" in call("faq.md::Wat?? And wyh").text
 
 
 def test_a_file_whose_name_contains_the_sign_still_opens(root, call):
@@ -169,14 +181,16 @@ def test_a_large_file_in_a_directory_is_noted_if_it_is_not_searched_to_its_end(r
 
 
 @pytest.mark.parametrize("name", ["long.txt", "long.txt.gz"])
-def test_text_that_was_searched_is_free_again(name, root, call, monkeypatch):
+def test_text_that_was_searched_is_free_again(name, root, tool, monkeypatch):
     """All blocks together would take more than the limit."""
     monkeypatch.setattr(searches, "BLOCK_CHARS", 100_000)
-    monkeypatch.setattr(context, "MAX_BYTES", 5 << 20)
     data = b"a line of text\n" * 60_000
     (root / name).write_bytes(gzip.compress(data, 9) if name.endswith("gz") else data)
 
-    assert call(f"{name}?none of these$").text == f"> {name}?none of these$: no line matches"
+    call = CallContext(ledger=Ledger(max_bytes=5 << 20))
+    reply = tool.call({"files": f"{name}?none of these$"}, context=call)
+
+    assert reply.text == f"> {name}?none of these$: no line matches"
 
 
 def test_a_block_is_charged_while_it_is_searched(root, call, monkeypatch):

@@ -12,6 +12,7 @@ from eyespan.dialects.pieces import AROUND_LINES
 from eyespan.model import CharRange
 from eyespan.record import record, replace
 from eyespan.search import first_true
+from eyespan.selectors import write_symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -262,7 +263,7 @@ def _header(frame: Frame, loaded: Loaded, rows: Sequence[Row] | Run, value: str)
     if not rows:
         return name
     total = "?" if loaded.total_lines is None else loaded.total_lines
-    return f"{f'{name}::{symbol} ' if symbol else f'{name}:'}{extent(rows)}/{total} #{value}"
+    return f"{f'{name}{write_symbol(symbol)} ' if symbol else f'{name}:'}{extent(rows)}/{total} #{value}"
 
 
 def _notes(frame: Frame, loaded: Loaded, rows: Sequence[Row] | Run, held_hash: str) -> str:

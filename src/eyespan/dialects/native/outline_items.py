@@ -14,7 +14,7 @@ from eyespan.dialects.pieces import enclosing_ranges, symbol_ranges
 from eyespan.escape import visible
 from eyespan.model import CharRange, Lines
 from eyespan.record import replace
-from eyespan.selectors import Enclosing, Named, Ranges, Symbol, write_target
+from eyespan.selectors import Enclosing, Named, Ranges, Symbol, write_symbol, write_target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,12 +52,12 @@ class OutlineItem:
         match target.piece:
             case Symbol(name) | Named(name, ()):
                 found, full_name, self._notes = symbol_ranges(opened, name, write_target(self._base))
-                self._name += f"::{full_name}"
+                self._name += write_symbol(full_name)
                 symbols = self._within(symbols, found)
                 self._last = found[-1].last if len(found) == 1 else None
             case Enclosing(ranges):
                 found, full_name, self._notes = enclosing_ranges(opened, ranges, write_target(self._base))
-                self._name += f"::{full_name}" if full_name else ""
+                self._name += write_symbol(full_name) if full_name else ""
                 symbols = self._within(symbols, found)
                 self._last = found[-1].last
             case Ranges(ranges):

@@ -13,7 +13,7 @@ from eyespan.dialects.native.wanted import combined
 from eyespan.errors import PastEnd
 from eyespan.model import IMAGE_TOKENS
 from eyespan.record import record, replace
-from eyespan.selectors import write_range, write_target
+from eyespan.selectors import write_range, write_symbol, write_target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def selector_of(base: str, wanted: Wanted) -> str:
     if wanted.is_whole:
         return base
     if wanted.symbol:
-        return f"{base}::{wanted.symbol}"
+        return base + write_symbol(wanted.symbol)
     if wanted.tail is not None:
         return f"{base}:-{wanted.tail}"
     return _selector(base, wanted.ranges)
