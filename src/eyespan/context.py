@@ -41,7 +41,7 @@ class CallContext:
     `deadline_seconds=None` sets no deadline. `on_progress(done_bytes, total_bytes)` is called once per block. Set
     `cancelled` from any thread to stop the call at its next block. `may_block=False` is for callers on an event loop:
     a read that may wait for a file system raises `WouldBlock` before it starts, and the caller repeats it in a thread.
-    The clock of the ledger is that of the deadline too.
+    `ledger` is that of the process by default; its clock is that of the deadline too.
     """
 
     cancelled = False
@@ -71,11 +71,11 @@ class CallContext:
         on_progress: Callable[[int, int], None] | None = None,
         *,
         may_block: bool = True,
-        ledger: Ledger = LEDGER,
+        ledger: Ledger | None = None,
     ) -> None:
         self.may_block = may_block
-        self.ledger = ledger
-        self.now = ledger.clock.monotonic
+        self.ledger = LEDGER if ledger is None else ledger
+        self.now = self.ledger.clock.monotonic
         """The clock of this call. Everything that limits a part of its time uses it."""
         self.seconds = deadline_seconds
         self._end = None if deadline_seconds is None else self.now() + deadline_seconds

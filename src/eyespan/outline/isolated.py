@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from eyespan.context import CallContext
 from eyespan.errors import Cancelled, ReadError, SystemFailure, TimedOut, Unreadable
-from eyespan.memory import LEDGER
 from eyespan.model import MAX_SYMBOLS
 from eyespan.outline.model import MAX_DEPTH, Outline, Symbol
 
@@ -32,7 +31,7 @@ class PartDeadline(CallContext):
     """The caller's context with a deadline of its own, for a part of the work that may be left out."""
 
     def __init__(self, outer: CallContext | None, seconds: float) -> None:
-        super().__init__(seconds, ledger=LEDGER if outer is None else outer.ledger)
+        super().__init__(seconds, ledger=None if outer is None else outer.ledger)
         self._outer = outer
 
     def advance(self, done_bytes: int, total_bytes: int) -> None:
