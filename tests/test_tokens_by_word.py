@@ -179,3 +179,9 @@ def test_a_piece_of_any_length_is_judged_by_samples(piece, monkeypatch):
     assert max(weighed) <= tokens_by_word._LONG_PIECE_CHARS
     assert len(weighed) <= 8
     assert 90 * short <= long <= 110 * short
+
+
+@pytest.mark.parametrize("sign", ["\u2028", "\u00a0", "\u2014"])
+def test_a_long_run_beside_another_character_costs_as_much_as_alone(sign):
+    for run in (" " * 116, "-" * 100):
+        assert count(sign + run) <= count(run) + count(sign) + 1

@@ -71,6 +71,8 @@ GROUPS = OTHER_PAIRS + 2048
 """Three and four neighbouring ASCII characters."""
 SIZE = GROUPS + 32768
 
+_RUNS = re.compile("[\0-\x7f]{9,}|.", re.DOTALL)
+"""Beside other characters, a long run of ASCII blanks or signs has the weights that it has alone."""
 _COMMON = re.compile(
     "[\0-\u024f\u0370-\u052f\u0590-\u06ff\u0900-\u097f\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]"
 )
@@ -88,7 +90,10 @@ def places(piece: str) -> list[int]:
     length = len(body)
     if not body[0].isalpha() and not any(char.isalpha() for char in body):
         if not body.isascii():
-            return [BLOCKS + (ord(char) >> 7 & 2047) for char in body]
+            found = []
+            for run in _RUNS.findall(body):
+                found += places(run) if len(run) > 1 else [BLOCKS + (ord(run) >> 7 & 2047)]
+            return found
         start = BLANKS if body.isspace() else SIGNS
         found = [start + 2 * min(length, _BLANK_LENGTHS) + ("\n" in body)]
         if length > _BLANK_LENGTHS:

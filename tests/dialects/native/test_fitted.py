@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from eyespan import Workspace, tokens, tokens_by_word
@@ -99,6 +99,7 @@ def test_following_the_continuations_after_an_outline_shows_every_line_once(tmp_
 
 @settings(deadline=None, max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(texts.filter(len), st.integers(50, 3000))
+@example("\u2028" + " " * 116, 50)
 def test_an_answer_stays_within_the_budget(directory, text, budget):
     (directory / "f.txt").write_text(text, encoding="utf-8", newline="")
     with Workspace(directory) as workspace:
