@@ -3,10 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+LENGTH ?= 10
+SEED ?=
 # The tests start many processes; without bytecode files each would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test lint proof soak bombs promises fuzz mutate coverage bench bench-quick bench-check bench-documents bench-http hosts docs remote dist browser clean help
+.PHONY: run test lint fuzz proof soak bombs promises fuzz-inputs mutate coverage bench bench-quick bench-check bench-documents bench-http hosts docs remote dist browser clean help
 
 run: $(READY)  ## show the same lines of a file in each dialect
 	@$(BIN)/python examples/tour.py
@@ -15,6 +17,11 @@ test: $(READY)  ## lint, type check and run every test in its short form; three 
 	@$(BIN)/ruff check -q . && $(BIN)/ruff format --check -q . && echo "lint: ok"
 	@$(BIN)/mypy >$(VENV)/types.txt 2>&1 & types=$$!; $(BIN)/python -m pytest -n 3 --dist worksteal; tests=$$?; \
 		wait $$types; types=$$?; cat $(VENV)/types.txt; test $$tests = 0 -a $$types = 0
+
+fuzz: $(READY)  ## the property tests with random examples, LENGTH=10 times as many as `make test` has; SEED=N repeats a run
+	@seed=$(SEED); test -n "$$seed" || seed=$$($(BIN)/python -c 'import secrets; print(secrets.randbelow(1 << 32))'); \
+		echo "make fuzz LENGTH=$(LENGTH) SEED=$$seed"; \
+		EYESPAN_FUZZ=$(LENGTH) $(BIN)/python -m pytest -n 3 --dist worksteal -m 'hypothesis and not soak' --hypothesis-seed=$$seed
 
 lint: $(READY)  ## format the code and fix what ruff can fix
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .
@@ -31,7 +38,7 @@ $(READY): pyproject.toml constraints.txt $(wildcard src/eyespan/_native/*.c hatc
 	@touch $@
 
 proof: $(READY)  ## every proof of docs/security.md at full length, one after the other; some four hours
-	@for each in soak bombs promises fuzz mutate coverage; do $(MAKE) --no-print-directory $$each || exit; done
+	@for each in soak bombs promises fuzz fuzz-inputs mutate coverage; do $(MAKE) --no-print-directory $$each || exit; done
 
 soak: $(READY)  ## races, agreement, long tests, exact data, load; an hour and a half
 	@EYESPAN_RACE_READS=5000000 $(BIN)/python -m pytest -s tests/guard/test_race.py
@@ -47,7 +54,7 @@ bombs: $(READY)  ## read small bombs in every dialect and over HTTP; measure mem
 promises: $(READY)  ## measure the figures of docs/security.md on this machine; one minute
 	@$(BIN)/python -m proof promises
 
-fuzz: $(READY)  ## 2,000 inputs for each target, and the accelerator under sanitizers; ten minutes
+fuzz-inputs: $(READY)  ## 2,000 inputs for each target, and the accelerator under sanitizers; ten minutes
 	@$(BIN)/python -m proof fuzz --target all --runs 2000 --jobs 2
 	@$(BIN)/python -m proof sanitizers
 

@@ -6,12 +6,15 @@ import os
 import hypothesis
 import pytest
 
-from tests.sizes import examples
+from tests.sizes import FUZZ, examples
 
 os.environ.setdefault("EYESPAN_CACHE", "off")  # No test writes to the user's cache directory.
 
-# No deadline: nothing in the tests is timed, so that a busy machine cannot make them fail.
-hypothesis.settings.register_profile("eyespan", deadline=None, max_examples=examples(100))
+# No deadline: nothing in the tests is timed, so that a busy machine cannot make them fail. The same examples each time,
+# whatever ran before; `make fuzz` tries others.
+hypothesis.settings.register_profile(
+    "eyespan", deadline=None, max_examples=examples(100), derandomize=not FUZZ, database=None, print_blob=bool(FUZZ)
+)
 hypothesis.settings.load_profile("eyespan")
 
 

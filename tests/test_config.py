@@ -15,7 +15,7 @@ from eyespan import Policy, Workspace, config, workspace
 from eyespan.config import _DEFAULT_LIMITS, WORKSPACE_LIMITS, BadConfig, Config, load
 from eyespan.dialects.forge import Forge
 from eyespan.errors import NotFound
-from tests.sizes import size
+from tests.sizes import examples
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ RULES = st.sampled_from(
 )
 
 
-@settings(max_examples=size(short=15, long=500))
+@settings(max_examples=examples(500, short=15))
 @given(
     st.lists(RULES, max_size=2),
     st.lists(RULES, max_size=2),

@@ -30,7 +30,7 @@ from eyespan.dialects import resource
 from eyespan.errors import PolicyDenied, ReadError
 from eyespan.model import ReadRequest
 from eyespan.policy.names import BACKUP_SUFFIXES, COMPRESSION_SUFFIXES, fold
-from tests.sizes import size
+from tests.sizes import examples
 
 TOKEN = "zq7"
 CONTENTS = "value-of-the-secret"
@@ -156,7 +156,7 @@ def read(workspace: Workspace, path: str, **more: str) -> str:
 
 
 NAMES = st.lists(spelled(), min_size=1, max_size=6, unique_by=lambda name: fold(name).replace("\\", "/"))
-EVERYTHING = settings(max_examples=size(short=8, long=200))
+EVERYTHING = settings(max_examples=examples(200, short=8))
 
 
 @contextlib.contextmanager
@@ -374,7 +374,7 @@ def test_no_tool_reveals_a_denied_file(dialect):
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="repositories are made with git")
-@settings(max_examples=size(short=3, long=50))
+@settings(max_examples=examples(50, short=3))
 @given(NAMES)
 @example([f"config/{TOKEN}.yml", f"secrets/{TOKEN}.md", f"{TOKEN}.key.gz", f".ssh\\{TOKEN}"])
 def test_no_revision_reaches_a_denied_file(names):

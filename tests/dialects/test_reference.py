@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
-import os
 import tempfile
 from pathlib import Path
 from unittest import mock
@@ -34,7 +33,7 @@ CLAUDE_LINE_CHARS = 12
 WORKSPACE_BYTES = 260
 
 often = settings(
-    max_examples=int(os.environ.get("EYESPAN_EXAMPLES", examples(300))),
+    max_examples=examples(300),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -1,4 +1,4 @@
-"""The fuzz targets with a few inputs each; `make fuzz` checks thousands.
+"""The fuzz targets with a few inputs each; `make fuzz-inputs` checks thousands.
 
 Also checks each input that once broke an invariant: the files in `regressions/TARGET/`, explained in the README there.
 """
