@@ -155,7 +155,7 @@ DEFECTS = (
     Defect(
         name="values in strings of a header count",
         file=f"{SRC}/worker/protocol.py",
-        old='    bare = _STRING.sub(b"", text)\n',
+        old="    bare = without_strings(text)\n",
         new="    bare = text\n",
         tests="tests/worker/test_protocol.py",
     ),

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from eyespan import kinds
 from eyespan.decoders.files import read_up_to
 from eyespan.errors import Unreadable
+from eyespan.worker.protocol import without_strings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -110,8 +111,6 @@ def _unreadable(reason: str) -> Unreadable:
 
 # --- JSON -------------------------------------------------------------------------------------------------------------
 
-# An unclosed string reaches to the end, so that no input makes the search start over at every quote.
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)', re.DOTALL)
 _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 
 
@@ -120,7 +119,7 @@ def parse_json(data: bytes) -> Any:
 
     Raises: Unreadable.
     """
-    bare = _STRING.sub(b"", data)
+    bare = without_strings(data)
     brackets = bare.translate(None, _NOT_BRACKETS)
     if bare.count(b",") + len(brackets) // 2 > MAX_VALUES:
         raise _unreadable(f"more than {MAX_VALUES} values")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from eyespan.decoders import markdown, media, omml, xml_tree
 from eyespan.decoders.drawings import Drawings
 from eyespan.decoders.ooxml import Package
-from eyespan.decoders.xml_tree import NAMES, Handlers, attributes, elements, local_name, text_of
+from eyespan.decoders.xml_tree import ATTRIBUTES, NAMES, Handlers, attributes, elements, local_name, text_of
 from eyespan.errors import Unreadable
 
 if TYPE_CHECKING:
@@ -38,10 +38,12 @@ _FORMATTING = elements(
     ),
     "a:bu(?:Font|Clr|SzPct)",
     empty="a:rPr|a:latin|a:ea|a:cs|a:tcPr|a:noFill|p:nvPr",
-    more=r'([ap]):extLst><\2:ext uri="[^"<>]*"><\w+:creationId(?: [\w:]+="[^"<>]*")*+ ?/></\2:ext></\2:extLst>',
+    more=rf'([ap]):extLst><\2:ext uri="[^"<>]*"><\w+:creationId{ATTRIBUTES}/></\2:ext></\2:extLst>',
 )
 """Elements of a slide without text, images and links, as programs write them: more than half of a slide."""
-_SLIDE_LIST = re.compile(rb'<p:sldIdLst>((?:\s*<p:sldId(?: (?:r:)?id="[^"<>&]*")+ ?/>)*+)\s*</p:sldIdLst>')
+_SLIDE_LIST = re.compile(
+    rb'<p:sldIdLst>((?:\s*+<p:sldId(?: (?:r:)?id="[^"<>&]*+"){1,9} ?/>){0,10000})\s*+</p:sldIdLst>'
+)
 _SLIDE_ID = re.compile(rb' r:id="([^"]*)"')
 _RELATIONS_SPACE = re.compile(rb' xmlns:r="[^"]*relationships"')
 

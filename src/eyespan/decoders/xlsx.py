@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from eyespan.decoders.ooxml import Package
 
 _BOOK = "xl/workbook.xml"
-_PLAIN_SHEETS = re.compile(rb'<sheets>((?:\s*<sheet(?: [\w:]+="[^"<>]*")+ ?/>)*+)\s*</sheets>')
+_PLAIN_SHEETS = re.compile(rb'<sheets>((?:\s*+<sheet(?: [\w:]++="[^"<>]*+"){1,9} ?/>){0,10000})\s*+</sheets>')
 """Sheets as nearly every program writes them."""
 _OWN_SPACES = re.compile(rb'<workbook [^<>]*\bxmlns:r="[^"<>]*relationships"')
 _PREFIX = rb"(?:\w{1,16}:)?"

@@ -32,6 +32,9 @@ _PREFIXES = (
     ("relationships", "r:"),
 )
 """Parts of namespace names, and the prefixes used for them here."""
+ATTRIBUTES = r'(?: [\w:]++="[^"<>]*+"){0,64} ?'
+"""The pattern of the attributes of an element."""
+MAX_TAGS = 100_000
 _STARTS_WITH_ELEMENT = re.compile(rb"(?:\xef\xbb\xbf)?(?:<\?xml[^<>?]*\?>)?\s*<[A-Za-z_]")
 
 
@@ -148,11 +151,12 @@ def parse_without(pattern: re.Pattern[bytes], data: bytes, *, kind: str, part: s
 def elements(*names: str, empty: str = "", more: str = "") -> re.Pattern[bytes]:
     """Return the pattern of elements with these names, whatever is in them, and of those in `empty` without contents.
 
-    Names are patterns, with the prefixes that programs write. Attributes with a sign of a tag in them match nothing.
+    Names are patterns, with the prefixes that programs write. An element with a sign of a tag in an attribute does not
+    match, and neither does one with very many attributes or tags in it: the memory of a match grows with them.
     """
-    attributes = r'(?: [\w:]+="[^"<>]*")*+ ?'
-    whole = f"({'|'.join(names)}){attributes}(?:/>|>[^<]*+(?:<(?!/\\1>)[^<]*+)*+</\\1>)"
-    forms = [whole, *([f"(?:{empty}){attributes}/>"] if empty else []), *([more] if more else [])]
+    tags = f"[^<]*+(?:<(?!/\\1>)[^<]*+){{0,{MAX_TAGS}}}"
+    whole = f"({'|'.join(names)}){ATTRIBUTES}(?:/>|>{tags}</\\1>)"
+    forms = [whole, *([f"(?:{empty}){ATTRIBUTES}/>"] if empty else []), *([more] if more else [])]
     return re.compile(f"<(?:{'|'.join(forms)})".encode())
 
 

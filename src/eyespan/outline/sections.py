@@ -33,7 +33,7 @@ _TOML_PIECE = re.compile(
 )
 _TOML_TABLE = re.compile(r"""[ \t]*\[\[?((?:"(?:\\.|[^"\\])*"|'[^']*'|[^\]"'#])+)\]\]?[ \t\r]*(?:#|$)""")
 # Possessive repeats: backtracking would split a long line of dashes without a `=` into words in every possible way.
-_TOML_KEY = re.compile(r"""[ \t]*+((?:"(?:\\.|[^"\\])*+"|'[^']*+'|[\w-]++|[ \t]*+\.)++)[ \t]*+=""")
+_TOML_KEY = re.compile(r"""[ \t]*+((?:"(?:[^"\\]++|\\.){0,999}"|'[^']*+'|[\w-]++|[ \t]*+\.){1,999})[ \t]*+=""")
 
 
 def _toml_definitions(lines: list[str], starts: set[int]) -> list[Definition]:
