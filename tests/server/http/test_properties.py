@@ -13,6 +13,7 @@ from eyespan.server.http import cancellation, checks, connections, exchange, vie
 from eyespan.server.http.checks import Head, Rejected, Rules
 from eyespan.server.http.connections import Place
 from eyespan.server.protocol import RpcError
+from tests.clock import Clock
 from tests.sizes import examples
 
 COUNT = examples(1000)
@@ -142,38 +143,18 @@ def test_no_more_connections_are_closed_than_the_limit_needs(unsent, limit):
 @settings(max_examples=COUNT)
 @given(st.integers(1, 120), st.lists(st.floats(0, 20), min_size=1, max_size=60))
 def test_no_more_calls_pass_than_the_rate_allows(per_minute, pauses):
-    now = 1000.0
-    limiter = rate.RateLimiter(per_minute)
+    clock = Clock()
+    limiter = rate.RateLimiter(per_minute, clock=clock.monotonic)
     passed: list[float] = []
-    with patched_clock() as clock:
-        for pause in pauses:
-            now += pause
-            clock.now = now
-            wait = limiter.wait_seconds("ann")
-            assert wait >= 0
-            if not wait:
-                passed.append(now)
-            else:
-                clock.now = now = now + wait + 1e-6
-                assert limiter.wait_seconds("ann") == 0
-                passed.append(now)
+    for pause in pauses:
+        clock.now += pause
+        wait = limiter.wait_seconds("ann")
+        assert wait >= 0
+        if wait:
+            clock.now += wait + 1e-6
+            assert limiter.wait_seconds("ann") == 0
+        passed.append(clock.now)
     for first in range(len(passed)):
         for last in range(first, len(passed)):
             allowed = max(1, per_minute) + (passed[last] - passed[first]) * per_minute / 60
             assert last - first + 1 <= allowed + 1e-3
-
-
-class patched_clock:  # noqa: N801  (used as a function)
-    """Replace the clock of the limiter."""
-
-    def __enter__(self):
-        self.now = 0.0
-        self._before = rate.time
-        rate.time = self
-        return self
-
-    def __exit__(self, *_):
-        rate.time = self._before
-
-    def monotonic(self):
-        return self.now
