@@ -53,14 +53,13 @@ LISTED_BYTES = 150
 """The memory of a file beside that, while its directory is listed: its name and its key as objects of Python."""
 NAME_COPIES = 3
 """The copies of a name: in the survey, in a line of a map, and in the text of all lines."""
-_EMPTY_BYTES = "".__sizeof__()
 _CHARGED_FILES = 1024
 _KEY = struct.Struct("<4Q")
 
 
 def file_memory(name: str) -> int:
     """Return the memory of a file in a survey and in a map. One wide character makes all others of a name as wide."""
-    return FILE_BYTES + NAME_COPIES * (name.__sizeof__() - _EMPTY_BYTES)
+    return FILE_BYTES + NAME_COPIES * len(name) * (1 if name.isascii() else 4)
 
 
 _MAX_NUMBER = 2**64 - 1
