@@ -33,7 +33,7 @@ from eyespan.memory import (
     SHARED_BYTES,
     Ledger,
 )
-from eyespan.model import ReadRequest
+from eyespan.model import CharRange, ReadRequest
 from eyespan.sources.git.revisions import Refs
 from eyespan.sources.nested import STEP_BYTES
 from tests.clock import Clock
@@ -639,3 +639,57 @@ def test_the_memory_of_many_small_calls_is_returned_together(monkeypatch):
         call.finish()
 
     assert len(returned) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "documents"),
+    [
+        ("a.txt", "a line of text\n" * 20_000, ()),
+        ("cjk.txt", "第一行 这是一个句子\n" * 20_000, ()),
+        ("gbk.txt", ("第一行 这是一个句子\n" * 20_000).encode("gbk"), ()),
+        ("jis.txt", ("これは文です\n" * 20_000).encode("iso2022-jp"), ()),
+        ("wide_later.txt", "a line of text\n" * 3000 + "\U0001f600\n" + "a line of text\n" * 3000, ()),
+        ("a.html", "<p>a line of text</p>\n" * 2000, ("html",)),
+        ("a.txt.gz", gzip.compress(b"a line of text\n" * 20_000), ("compressed",)),
+    ],
+)
+def test_a_range_stays_charged_for_its_own_text(name, data, documents, tmp_path):
+    """Blocks, converted texts and answers of decoders that a read is made of are free after it."""
+    (tmp_path / name).write_bytes(data if isinstance(data, bytes) else data.encode())
+    call = CallContext()
+    encoding = {"gbk.txt": "gbk", "jis.txt": "iso2022-jp"}.get(name, "auto")
+    request = ReadRequest(name, encoding=encoding, documents=frozenset(documents))
+    with Workspace(tmp_path) as workspace, workspace.engine.open(request, call) as opened:
+        opened.read(CharRange(1, 1, 1))
+        before_bytes = call.refundable_bytes
+        for line in range(2, 12):
+            opened.read(CharRange(line, 1, line))
+        kept_bytes = call.refundable_bytes - before_bytes
+    call.finish()
+
+    assert 0 < kept_bytes < 10 * 2000
+
+
+def test_a_read_that_fails_takes_no_memory(tmp_path):
+    (tmp_path / "wide.txt").write_text("\U0001f600" * 100_000)
+    call = CallContext(ledger=Ledger(max_bytes=1 << 20))
+    with Workspace(tmp_path) as workspace, workspace.engine.open(ReadRequest("wide.txt"), call) as opened:
+        with pytest.raises(TooMuchMemory):
+            opened.read(CharRange(max_chars=100_000))
+        charged_bytes = call.charged_bytes
+    call.finish()
+
+    assert charged_bytes == 0
+
+
+def test_the_members_of_an_archive_are_charged_only_while_one_is_looked_up(tmp_path):
+    with zipfile.ZipFile(tmp_path / "z.zip", "w") as archive:
+        for number in range(100):
+            archive.writestr(f"{number}.txt", "text\n")
+    call = CallContext()
+    with Workspace(tmp_path) as workspace, workspace.engine.open(ReadRequest("z.zip", member="7.txt"), call) as opened:
+        charged_bytes = call.refundable_bytes
+        data = opened.source.read_at(0, 100)
+    call.finish()
+
+    assert (charged_bytes, data) == (0, b"text\n")

@@ -107,6 +107,12 @@ class CallContext:
         """Return the seconds left, or None if there is no deadline."""
         return None if self._end is None else self._end - self.now()
 
+    @property
+    def is_half_over(self) -> bool:
+        """Return True if most of the time is over, so that less is better than nothing."""
+        left = self.left()
+        return left is not None and self.seconds is not None and left < self.seconds / 2
+
     def renew(self) -> None:
         """Start the deadline again, because part of the answer was delivered."""
         if self.seconds is not None:
@@ -144,6 +150,10 @@ class CallContext:
             self._most_charged_bytes = max(self._most_charged_bytes, self._charged_bytes)
             self._charged_bytes -= size_bytes
             self._return_unused()
+
+    def refund_since(self, before_bytes: int) -> None:
+        """Refund what a step was charged for that has ended; `refundable_bytes` was `before_bytes` when it started."""
+        self.refund(max(0, self.refundable_bytes - before_bytes))
 
     def charge_source(self, size_bytes: int) -> None:
         """Count memory that a source holds until it is closed; `refundable_bytes` leaves it out.

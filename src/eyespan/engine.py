@@ -258,7 +258,14 @@ class Engine:
             raise
 
     def _opened(self, guard: Guard, request: ReadRequest, context: CallContext) -> Opened:
-        """Open in the calling thread. Raises: ReadError, WouldBlock."""
+        """Open in the calling thread. Only what the sources hold stays charged. Raises: ReadError, WouldBlock."""
+        before_bytes = context.refundable_bytes
+        try:
+            return self._opened_source(guard, request, context)
+        finally:
+            context.refund_since(before_bytes)
+
+    def _opened_source(self, guard: Guard, request: ReadRequest, context: CallContext) -> Opened:
         if request.revision or request.member or request.documents:
             source = self._source(guard, request, context)
         else:

@@ -115,7 +115,8 @@ class Opened:
         return document
 
     def read_now(self, selection: Selection, context: CallContext) -> Document:
-        """Read in the calling thread. Raises: ReadError."""
+        """Read in the calling thread. A read that fails takes no memory of the call. Raises: ReadError."""
+        before_bytes = context.refundable_bytes
         try:
             name = self.kind.reader
             reader: Any = _readers[name] if name in _readers else _reader(self.kind)
@@ -123,10 +124,12 @@ class Opened:
             return document
         except MemoryError as error:
             log_shortage(error)
+            context.refund_since(before_bytes)
             failure = SystemFailure(self.source.asked, ENOMEM)
             failure.relative = self.source.path
             raise failure from None
         except ReadError as error:
+            context.refund_since(before_bytes)
             error.path, error.relative = self.source.asked, self.source.path
             raise
 
@@ -189,7 +192,7 @@ class Opened:
         try:
             found = self._find_outline(context, is_courtesy)
         finally:
-            context.refund(context.refundable_bytes - before_bytes)  # the text and the response are free again
+            context.refund_since(before_bytes)  # the text and the response are free again
         context.charge(SYMBOL_BYTES * len(found.symbols))
         return found
 

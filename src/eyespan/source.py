@@ -103,6 +103,9 @@ class Source:
         """Release the descriptor and everything held in memory."""
         raise NotImplementedError  # abstract
 
+    def drop_buffers(self) -> None:
+        """Free the memory that a later read can fill again. A file has none."""
+
     @property
     def first_bytes(self) -> bytes:
         """Return all of a small file, or the first `max_first_bytes` of a larger one. Read once."""

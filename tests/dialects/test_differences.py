@@ -5,13 +5,17 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from sys import getsizeof
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyespan import Workspace
-from eyespan.dialects.differences import _hunks, _shown
+from eyespan.context import CallContext
+from eyespan.dialects.differences import _hunks, _shown, difference
+from eyespan.model import ReadRequest
+from eyespan.selectors import Target
 from tests.sizes import examples
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="repositories are made with git")
@@ -52,6 +56,21 @@ def test_the_difference_of_a_file_between_two_revisions(repository):
         *("--- a.py@v1", "+++ a.py@v2", "@@ -1,6 +1,6 @@", " def f():", "-    return 1", "+    return 2", " ", " "),
         *(" def g():", "-    return 1", "+    return 1", "\\ No newline at end of file"),
     ]
+
+
+@needs_git
+def test_files_that_were_compared_are_free_again(repository):
+    call = CallContext()
+    with Workspace(repository) as workspace:
+
+        def open_file(target):
+            return workspace.engine.open(ReadRequest(target.path, revision=target.revision), call)
+
+        text, _ = difference(Target("a.py", revision="v1..v2"), open_file)
+        refundable_bytes = call.refundable_bytes
+    call.finish()
+
+    assert refundable_bytes == getsizeof(text)
 
 
 @needs_git

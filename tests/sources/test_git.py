@@ -120,6 +120,25 @@ def test_what_git_shows_is_what_is_read(path, revision, repository):
     assert shown(repository, path, revision) == git(repository, "show", f"{revision}:{path}")
 
 
+def test_a_file_of_the_past_is_charged_until_it_is_closed(repository):
+    """What was read to find it is free at once, and buffers are after `drop_buffers`."""
+    call = CallContext()
+    request = ReadRequest("src/a.txt", revision="HEAD~5")
+    with Workspace(repository) as workspace, workspace.engine.open(request, call) as opened:
+        first_bytes = opened.source.read_fully(0, 1000)
+        charged_bytes, refundable_bytes = call.charged_bytes, call.refundable_bytes
+        opened.source.drop_buffers()
+        kept_bytes = call.charged_bytes
+        again = opened.source.read_fully(0, 1000)
+    closed_bytes = call.charged_bytes
+    call.finish()
+
+    assert first_bytes == again == git(repository, "show", "HEAD~5:src/a.txt")[:1000]
+    assert charged_bytes > 1000
+    assert kept_bytes <= len(body(0)) + 1000
+    assert (refundable_bytes, closed_bytes) == (0, 0)
+
+
 def test_every_commit_by_its_hash_full_and_short(repository):
     for commit in git(repository, "rev-list", "--all").decode().split():
         wanted = git(repository, "show", f"{commit}:src/a.txt")

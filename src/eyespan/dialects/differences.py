@@ -6,6 +6,8 @@ Parts that are too large to compare closely are shown as removed and added as a 
 
 from __future__ import annotations
 
+from sys import getsizeof
+
 from eyespan.dialects.pieces import symbol_ranges
 from eyespan.errors import NoSymbol, TooLarge
 from eyespan.model import CharRange, TextPart
@@ -50,17 +52,28 @@ def difference(target: Target, open_file: Callable[[Target], Opened]) -> tuple[s
     Raises: ReadError, if one of the files cannot be read or is too large.
     """
     old, new = sides(target)
-    opened = open_file(replace(new, piece=None))
-    before_first, before = _lines(old, open_file(replace(old, piece=None)))
-    after_first, after = _lines(new, opened)
+    opened, older = open_file(replace(new, piece=None)), open_file(replace(old, piece=None))
+    context = opened.context
+    charged_bytes = context.refundable_bytes
+    text = _difference(old, older, new, opened)
+    older.source.drop_buffers()
+    opened.source.drop_buffers()
+    context.refund_since(charged_bytes)
+    context.charge(getsizeof(text))
+    return text, opened
+
+
+def _difference(old: Target, older: Opened, new: Target, newer: Opened) -> str:
+    before_first, before = _lines(old, older)
+    after_first, after = _lines(new, newer)
     if before == after:
-        return "", opened
+        return ""
     hunks = _hunks(before, after)
     old_name, new_name = write_target(replace(old, piece=None)), write_target(replace(new, piece=None))
     lines = [f"--- {old_name}", f"+++ {new_name}"]
     for hunk in hunks:
         lines += _shown(hunk, before, after, before_first, after_first)
-    return "".join([f"{line}\n" for line in lines]), opened
+    return "".join([f"{line}\n" for line in lines])
 
 
 def _symbol_name(target: Target) -> str:

@@ -152,8 +152,10 @@ def _read_from(
     else:
         is_at_end = True
     if decoded.place.offset == offset:
+        context.refund(charged)
         return CharRangeText(_empty_part(finder, wanted.first, decoded.place))
     text = "".join(pieces)
+    context.refund(charged - READ_BYTES[char_width(text)] * len(text))  # the rest of the blocks is free again
     if cut_short and text.endswith("\r") and len(text) > 1:
         text = text[:-1]  # it may be half of a line end
     lines = text.count("\n") + (not text.endswith("\n"))

@@ -69,5 +69,7 @@ def decoded(source: Source, encoding: Encoding, context: CallContext) -> tuple[H
         context.charge(len(piece))
         data.write(piece)
         context.advance(size, source.size_bytes)
-    data.write(transcoder.feed(b"", final=True))
+    piece = transcoder.feed(b"", final=True)
+    context.charge(len(piece))
+    data.write(piece)
     return HeldSource(data.getvalue(), source), transcoder.replaced

@@ -36,5 +36,5 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
         total=request.total,
         counts_cut_chars=request.counts_cut_chars,
     )
-    parts, _ = text.read_parts(converted, text_request, selection, context)
+    parts, _ = text.read_held(converted, text_request, selection, context)
     return opened.document(parts, facts)

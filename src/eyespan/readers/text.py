@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from eyespan.context import CallContext
     from eyespan.lines.encodings import Encoding
+    from eyespan.lines.whole import HeldSource
     from eyespan.model import Document, Part, ReadRequest, Selection
     from eyespan.opened import Opened
     from eyespan.source import Source
@@ -75,6 +76,19 @@ def read_parts(
         lines.cache_index()
 
 
+def read_held(
+    held: HeldSource, request: ReadRequest, selection: Selection, context: CallContext
+) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
+    """Read lines of a text that was made for this read only; what is not returned of it is free again.
+
+    Raises: ScanLimit, TooLarge, WindowTooLarge, and what reading raises.
+    """
+    parts, facts = read_parts(held, request, selection, context)
+    returned_bytes = sum([len(part.data) if isinstance(part, TextPart) else held.size_bytes for part in parts])
+    context.refund(max(0, held.size_bytes - returned_bytes))
+    return parts, facts
+
+
 def stream(opened: Opened, selection: Selection, context: CallContext) -> Iterator[TextPart]:
     """Yield the same lines in small parts; at least one part, which may be empty."""
     source, request = opened.source, opened.request
@@ -108,7 +122,7 @@ def _read_decoded(
     from eyespan.lines.whole import decoded
 
     held, replaced = decoded(source, encoding, context)
-    parts, facts = read_parts(held, request, selection, context)
+    parts, facts = read_held(held, request, selection, context)
     if not facts:
         return parts, facts
     found = {"encoding": encoding.name, "encoding_found": encoding.how, "replaced": replaced}

@@ -127,6 +127,9 @@ class NestedSource(Source):
             close_fd(copy)
         self.below.close()
 
+    def drop_buffers(self) -> None:
+        self.below.drop_buffers()
+
     def unreadable(self, reason: str) -> Unreadable:
         """Return the error for this source."""
         return Unreadable(self.asked, kind=self.kind, reason=reason)
@@ -142,16 +145,34 @@ class NestedSource(Source):
 
 
 class HeldSource(NestedSource):
-    """Bytes that are in memory already. The source below gives the status only."""
+    """Bytes that are in memory already. The source below gives the status only. The call pays until it is closed."""
 
     def __init__(
-        self, below: Source, data: bytes | bytearray, *, path: str, key: Hashable, kind: str, name: str | None = None
+        self,
+        below: Source,
+        data: bytes | bytearray,
+        *,
+        path: str,
+        key: Hashable,
+        kind: str,
+        name: str | None = None,
+        context: CallContext | None = None,
     ) -> None:
+        """Without a context, the caller pays. Raises: TooMuchMemory, Cancelled, TimedOut."""
         super().__init__(below, 0, len(data), path=path, key=key, kind=kind, name=name)
         self._data = data
+        self._context = context
+        if context is not None:
+            context.charge_source(len(data))
 
     def read_at(self, offset: int, size_bytes: int) -> bytes:
         return bytes(memoryview(self._data)[offset : offset + size_bytes])
+
+    def close(self) -> None:
+        if self._context is not None:
+            self._context.refund_source(len(self._data))
+        self._data = b""
+        super().close()
 
 
 class DecodedSource(NestedSource):
@@ -233,13 +254,21 @@ class DecodedSource(NestedSource):
             self._is_cache_stale = False
             self._cached.end = self._end
             cache.store_stream(self, self._cached)
+        self._drop()
+        super().close()
+
+    def drop_buffers(self) -> None:
+        self._drop(CHECKPOINT_STATE_BYTES * len(self._cached.checkpoints))
+        super().drop_buffers()
+
+    def _drop(self, kept_bytes: int = 0) -> None:
+        """Free the recent bytes and the codec; the next read starts at a checkpoint."""
         self._recent = bytearray()
         if self._stream is not None:
             self._stream.close()
             self._stream = None
-        charged, self._charged_bytes = self._charged_bytes, 0
-        self._context.refund_source(charged)
-        super().close()
+        charged, self._charged_bytes = self._charged_bytes, min(self._charged_bytes, kept_bytes)
+        self._context.refund_source(charged - self._charged_bytes)
 
     # --- decoding ----------------------------------------------------------------------------------------------------
 

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
             """Return the symbols of the text, with little time to find them, or None if it can have none."""
             ...
 
+        def drop_buffers(self) -> None:
+            """Free the memory that a later read can fill again."""
+            ...
+
 
 ROW_BYTES = 200
 """The memory of a row that is made of a line, beside its text."""
@@ -63,12 +67,15 @@ class FileText:
         return part, document
 
     def outline(self) -> Outline | None:
-        if not self.opened.kind.is_text:
+        if not self.opened.kind.is_text or self.opened.context.is_half_over:
             return None
         try:
             return self.opened.outline(is_courtesy=True)
-        except errors.SystemFailure:
+        except (errors.SystemFailure, errors.TooMuchMemory):
             return None  # it was not asked for, and the text is complete without it
+
+    def drop_buffers(self) -> None:
+        self.opened.source.drop_buffers()
 
 
 class HeldText:
@@ -87,10 +94,16 @@ class HeldText:
         text = self._text
         most_chars = selection.max_bytes if isinstance(selection, Tail) else selection.max_chars
         share = 1.0 if most_chars is None or not text else min(1.0, most_chars / len(text))
-        self._context.charge(int((SPLIT_COPIES + READ_COPIES * share) * sys.getsizeof(text)))
+        charged_bytes = int((SPLIT_COPIES + READ_COPIES * share) * sys.getsizeof(text))
+        self._context.charge(charged_bytes)
         part = cut_out(text, selection)
+        share = min(share, len(part.data) / len(text)) if text else 0.0
+        self._context.refund(charged_bytes - int(READ_COPIES * share * sys.getsizeof(text)))
         self._context.charge(ROW_BYTES * part.line_count)
         return part, self._document
 
     def outline(self) -> Outline | None:
         return None
+
+    def drop_buffers(self) -> None:
+        """Do nothing: the text is held whole."""

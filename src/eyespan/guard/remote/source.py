@@ -148,6 +148,10 @@ class RemoteFile(Source):
         elif more:
             self._context.refund_source(-more)
 
+    def drop_buffers(self) -> None:
+        self._drop_blocks()
+        self._charge(0)
+
     def close(self) -> None:
         self._blocks = {}
         self._charge(0)

@@ -205,9 +205,9 @@ class ObjectStore:
         kind, contents = pack.read(offset)
         if kind != "blob":
             raise corrupt()
-        if len(contents) <= HELD_BYTES:
-            self.context.charge(len(contents))  # a larger one is paid for
-        return HeldSource(pack.release(), contents, path=path, key=key, kind="git", name=name)
+        if len(contents) > HELD_BYTES:
+            self.context.refund(len(contents))  # the source pays
+        return HeldSource(pack.release(), contents, path=path, key=key, kind="git", name=name, context=self.context)
 
     # --- the search --------------------------------------------------------------------------------------------------
 
