@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import shutil
 import subprocess
@@ -8,7 +9,7 @@ import zipfile
 
 import pytest
 
-from eyespan import Workspace
+from eyespan import Workspace, context
 from eyespan.dialects.native.call import share
 
 from .answers import line_numbers, shown
@@ -67,6 +68,61 @@ def test_a_selector_longer_than_any_name_is_understood(call):
 
 
 # --- many files ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def little_memory(monkeypatch):
+    """Let a call take 4 MiB."""
+    monkeypatch.setattr(context, "MAX_BYTES", 4 << 20)
+
+
+def test_many_lines_of_one_file_are_shown(root, call, little_memory):
+    (root / "long.txt").write_text("".join([f"line {n}\n" for n in range(1, 10_001)]))
+
+    reply = call("long.txt:" + ",".join([str(n) for n in range(10, 10_001, 20)]), budget=20_000)
+
+    assert line_numbers(reply) == list(range(10, 10_001, 20))
+
+
+def test_many_lines_of_a_notebook_are_shown(root, call, little_memory):
+    source = "".join([f"line {n}\n" for n in range(1, 5001)])
+    cell = {"cell_type": "code", "source": source, "metadata": {}, "outputs": [], "execution_count": 1}
+    (root / "a.ipynb").write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}))
+
+    reply = call("a.ipynb:c1:" + ",".join([str(n) for n in range(10, 5001, 50)]), budget=20_000)
+
+    assert not reply.is_error
+    assert reply.text.count("\tline ") == 100
+
+
+def test_many_long_files_share_the_memory_of_a_call(root, call, little_memory):
+    for number in range(30):
+        (root / f"{number}.txt").write_text(f"words in file {number}\n" * 5000)
+
+    reply = call([f"{number}.txt" for number in range(30)], budget=5000)
+
+    assert len(reply.structured["parts"]) == 30
+    assert not [part for part in reply.structured["parts"] if "error" in part]
+
+
+def test_what_short_files_leave_of_the_budget_goes_to_a_long_one(root, call):
+    (root / "long.txt").write_text("".join([f"line {n}\n" for n in range(1, 10_001)]))
+    names = [f"{number}.txt" for number in range(20)]
+    for name in names:
+        (root / name).write_text("short\n")
+
+    reply = call([*names, "long.txt"], budget=5000)
+
+    assert reply.structured["tokens"] > 0.9 * 5000
+
+
+def test_a_file_that_takes_too_much_memory_leaves_the_others_readable(root, call, little_memory):
+    (root / "wide.txt").write_text("\U0001f600" * 400_000)
+
+    reply = call(["wide.txt", "a.py:1-2", "wide.txt:1", "src/lib.py"], budget=100_000)
+
+    assert "wide.txt: reading it takes more than 4 MiB" in reply.text
+    assert ["error" in part for part in reply.structured["parts"]] == [True, False, False]
 
 
 def test_each_part_has_its_own_answer_or_error(root, call):

@@ -7,13 +7,22 @@ from __future__ import annotations
 
 from eyespan import errors, kinds, tokens
 from eyespan.dialects.native import own_lines
-from eyespan.dialects.native.items import DirectoryItem, Failure, View
+from eyespan.dialects.native.items import LEAST_SHARED_CHARS, DirectoryItem, Failure, View
 from eyespan.dialects.native.suggestions import Suggestions, differing
 from eyespan.dialects.native.text import FileText
-from eyespan.dialects.native.text_items import TextPlan, make_item
+from eyespan.dialects.native.text_items import TextItem, TextPlan, make_item
 from eyespan.dialects.native.wanted import WHOLE, Wanted, want_ranges
 from eyespan.dialects.pieces import enclosing_ranges, no_such_part, rows_not_pattern, symbol_ranges
-from eyespan.model import NUL_IS_BINARY, ReadRequest, Reply, ReplyError, Tail, TextContent
+from eyespan.model import (
+    NUL_IS_BINARY,
+    ArchiveOptions,
+    DocumentOptions,
+    ReadRequest,
+    Reply,
+    ReplyError,
+    Tail,
+    TextContent,
+)
 from eyespan.record import replace
 from eyespan.selectors import Enclosing, Named, Ranges, Symbol, Target, is_missing, resolve, write_target
 
@@ -63,7 +72,7 @@ def answer(
     documents = dialect.all_documents if args.document else dialect.documents
     with Files(engine, context, dialect, documents) as files:
         plans = _plan_asks(args, view, files, batch)
-        items = _items(plans, view)
+        items = _items(plans, view, context)
         needs = [item.need() for item in items]
         return _show_counted(items, needs, args, dialect.count, context)
 
@@ -123,7 +132,7 @@ def _show_counted(
         is_better = best_cost < cost <= budget or (best_cost > budget and cost < best_cost)
         if best is None or is_better:
             best, best_cost = reply, cost
-        if cost <= budget and (is_whole or cost >= FULL * budget or _is_late(context)):
+        if cost <= budget and (is_whole or cost >= FULL * budget or context.is_half_over):
             break
         max_tokens = max(1, min(int(max_tokens * AIM * budget / cost), MAX_SCALE * budget))
     assert best is not None
@@ -144,12 +153,6 @@ def count_unless_sure(text: str, estimated: int, budget: int) -> int | None:
 def _estimate(reply: Reply) -> int:
     """Return the estimate of a reply, which its result object has."""
     return tokens.estimate(reply.text) if reply.structured is None else reply.structured["tokens"]
-
-
-def _is_late(context: CallContext) -> bool:
-    """Return True if most of the time is over: an answer that is less full is better than none."""
-    left = context.left()
-    return left is not None and context.seconds is not None and left < context.seconds / 2
 
 
 def _listed_later(later: Sequence[str], max_tokens: int) -> list[str]:
@@ -253,7 +256,7 @@ def _plan_asks(args: NativeArgs, view: View, files: Files, batch: Batch | None) 
         return [plan for ask in args.asks for plan in _with_note(ask, _plan_ask(ask, args, view, files))]
 
     def ordinary(ask: Ask) -> Callable[[], Item]:
-        return lambda: _items(_plan_ask(ask, args, view, files), view)[0]
+        return lambda: _items(_plan_ask(ask, args, view, files), view, files.context)[0]
 
     found: list[Item | TextPlan] = []
     is_again = False
@@ -278,7 +281,12 @@ def _plan_ask(ask: Ask, args: NativeArgs, view: View, files: Files) -> Sequence[
     """
 
     def take(target: Target) -> Item | TextPlan:
-        return _plan(target, args, view, files)
+        before_bytes = files.context.refundable_bytes
+        try:
+            return _plan(target, args, view, files)
+        except errors.ReadError:
+            files.context.refund_since(before_bytes)
+            raise
 
     try:
         return [resolve(ask.readings, take, lambda path: files.suggestions.exists(path))]
@@ -401,8 +409,10 @@ def _plan_search(target: Target, args: NativeArgs, view: View, files: Files, not
     if rows is not None:
         return _plan(rows, args, view, files, note)
     if opened.kind.name == "archive" and bare.piece is None:
-        members = opened.read().extra["members"]
-        return searches.search_many(bare, searches.members_of(bare, members), search, view, files)
+        document = opened.read(options=DocumentOptions(archive=ArchiveOptions(searches.MAX_FILES)))
+        return searches.search_many(
+            bare, searches.members_of(bare, document), search, view, files, searches.notes_on_members(document)
+        )
     if opened.kind.layout == "pages":
         from eyespan.dialects.native.documents import search_pages
 
@@ -466,7 +476,7 @@ def _plan_tail(text: FileText, target: Target, count: int, view: View, note: str
         return None
 
 
-def _items(plans: Sequence[Item | TextPlan], view: View) -> list[Item]:
+def _items(plans: Sequence[Item | TextPlan], view: View, context: CallContext) -> list[Item]:
     """Read the planned texts; plans of the same text become one item, at the place of the first.
 
     Raises: Cancelled, TimedOut.
@@ -481,15 +491,41 @@ def _items(plans: Sequence[Item | TextPlan], view: View) -> list[Item]:
         if not group:
             ordered.append(group)
         group.append(plan)
-    return [_text_item(entry, view) if isinstance(entry, list) else entry for entry in ordered]
+    texts = iter(_text_items(list(groups.values()), view, context))
+    return [next(texts) if isinstance(entry, list) else entry for entry in ordered]
 
 
-def _text_item(plans: Sequence[TextPlan], view: View) -> Item:
+def _text_items(groups: Sequence[Sequence[TextPlan]], view: View, context: CallContext) -> list[Item]:
+    """Read each text as far as its share of the budget could show it. What short texts leave goes to the others.
+
+    Raises: Cancelled, TimedOut.
+    """
+    items: dict[int, Item] = {}
+    charged_bytes = dict.fromkeys(range(len(groups)), 0)
+    max_chars = 0
+    cut = list(range(len(groups)))
+    while cut:
+        before_chars, max_chars = max_chars, min(view.max_chars, max(LEAST_SHARED_CHARS, view.max_chars // len(cut)))
+        if max_chars == before_chars:
+            break
+        for at in cut:
+            items.pop(at, None)
+            context.refund(charged_bytes[at])
+            before_bytes = context.refundable_bytes
+            items[at] = _text_item(groups[at], replace(view, max_chars=max_chars), context)
+            charged_bytes[at] = context.refundable_bytes - before_bytes
+        cut = [at for at in cut if isinstance(item := items[at], TextItem) and item.is_cut]
+    return [items[at] for at in range(len(groups))]
+
+
+def _text_item(plans: Sequence[TextPlan], view: View, context: CallContext) -> Item:
+    before_bytes = context.refundable_bytes
     try:
         return make_item(plans, view)
     except (errors.Cancelled, errors.TimedOut):
         raise
     except errors.ReadError as error:
+        context.refund_since(before_bytes)
         return Failure(plans[0].selector, error)
 
 

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 LEAST_TOKENS = 10
 """The least that the text of an item gets, so that reading on always makes progress."""
+LEAST_SHARED_CHARS = 2 * 1024
+"""The characters that are read of each text at least, if many of them share the budget."""
 LEFT_TOKENS = 10
 """The cost of the line above the selectors of what is left out."""
 

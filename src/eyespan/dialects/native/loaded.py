@@ -36,6 +36,8 @@ class Loaded:
     """The secrets of each row, where they are looked for."""
     is_complete: bool
     """Everything wanted was read."""
+    size_bytes: int
+    """The size of the rows in UTF-8."""
     total_lines: int | None
     extra: dict[str, Any]
     has_changed: bool
@@ -80,6 +82,7 @@ def load(text: Text, wanted: Wanted, max_chars: int, *, redacts: bool) -> Loaded
         shown=shown,
         secrets=None if secrets is None else tuple(secrets),
         is_complete=is_complete,
+        size_bytes=reading.size_bytes,
         total_lines=reading.total_lines,
         extra=reading.extra,
         has_changed=reading.has_changed,
@@ -116,6 +119,7 @@ class _Reading:
         self._facts = text.facts
         self.notes = notes
         self.rows: Sequence[Row] | Run = ()
+        self.size_bytes = 0
         self.total_lines: int | None = None
         self.extra: dict[str, Any] = {}
         self.has_changed = False
@@ -123,6 +127,7 @@ class _Reading:
     def read(self, selection: CharRange | Tail) -> TextPart:
         part, document = self._text.read(selection)
         rows = rows_of(part)
+        self.size_bytes += len(part.data)
         self.rows = [*self.rows, *rows] if self.rows else rows
         if part.total_lines is not None:
             self.total_lines = part.total_lines

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from eyespan import errors, kinds, tokens
 from eyespan.dialects.native import own_lines
-from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown, counted
+from eyespan.dialects.native.items import LEAST_SHARED_CHARS, LEAST_TOKENS, LEFT_TOKENS, Shown, counted
 from eyespan.dialects.native.rows import merged, rows_of
 from eyespan.dialects.native.text import FileText
 from eyespan.dialects.native.text_items import TextItem, TextPlan, make_item
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from eyespan.dialects.native.items import Item, View
     from eyespan.dialects.native.text import Text
     from eyespan.engine import Engine
+    from eyespan.model import Document
 
 AROUND_MATCH = 2
 """The lines shown before and after a line that matches."""
@@ -173,7 +174,7 @@ def _rows(text: Text, first: int, last: int | None, context: CallContext) -> tup
             break
         if max_chars < CHUNK_CHARS:
             del part, rows
-            context.refund(context.refundable_bytes - before_bytes)
+            context.refund_since(before_bytes)
     context.charge(len(rows.data) * (ASCII_COPIES if rows.data.isascii() else WIDE_COPIES))
     return rows, part.cut_short and rows.count > 0
 
@@ -254,11 +255,14 @@ class SearchItem:
         return Shown(tuple(lines), facts, tuple(left))
 
 
-def search_many(target: Target, inner: Iterator[Target], search: Search, view: View, files: Files) -> Item:
+def search_many(
+    target: Target, inner: Iterator[Target], search: Search, view: View, files: Files, more_notes: Sequence[str] = ()
+) -> Item:
     """Search the texts that the targets name. Raises: Cancelled, TimedOut."""
     items: list[TextItem] = []
-    notes = [search.note]
+    notes = [search.note, *more_notes]
     searched = 0
+    left_chars = view.max_chars
     end = files.context.now() + MAX_SECONDS
     for one in inner:
         if searched >= MAX_FILES or len(items) >= MAX_MATCHING_FILES or files.context.now() > end:
@@ -266,10 +270,11 @@ def search_many(target: Target, inner: Iterator[Target], search: Search, view: V
             break
         files.context.check()
         try:
-            item = _search_file(one, search, view, files)
+            # Files are shown in this order: of those after the budget is spent, little more than the names.
+            item = _search_file(one, search, replace(view, max_chars=max(LEAST_SHARED_CHARS, left_chars)), files)
         except (errors.Cancelled, errors.TimedOut):
             raise
-        except errors.ScanLimit:
+        except (errors.ScanLimit, errors.TooMuchMemory):
             notes.append(f"{own_lines.quoted(write_target(one))} is too large to be searched to its end with others")
             continue
         except errors.ReadError:
@@ -277,6 +282,7 @@ def search_many(target: Target, inner: Iterator[Target], search: Search, view: V
         searched += 1
         if item is not None:
             items.append(item)
+            left_chars -= item.size_bytes
     if not items:
         words = f"no line matches in {counted(searched, 'file')}" + "".join([f"; {note}" for note in notes[1:]])
         return NoMatch(replace(target, pattern=search.text), search, words)
@@ -308,19 +314,26 @@ def files_below(path: str, engine: Engine, context: CallContext) -> Iterator[Tar
     waiting = [path.rstrip("/") or "/"]
     while waiting:
         directory = waiting.pop()
+        before_bytes = context.refundable_bytes
         try:
             listing = engine.list(directory, context)
         except (errors.Cancelled, errors.TimedOut):
             raise
         except errors.ReadError:
+            context.refund_since(before_bytes)
             continue
+        listing_bytes = context.refundable_bytes - before_bytes
         lead = "" if directory == "." else "/" if directory == "/" else f"{directory}/"
         inner = []
-        for entry in listing.entries:
-            if entry.what == "directory" and entry.name not in SKIPPED:
-                inner.append(f"{lead}{entry.name}")
-            elif entry.what == "file":
-                yield Target(f"{lead}{entry.name}")
+        try:
+            for entry in listing.entries:
+                if entry.what == "directory" and entry.name not in SKIPPED:
+                    inner.append(f"{lead}{entry.name}")
+                elif entry.what == "file":
+                    yield Target(f"{lead}{entry.name}")
+        finally:
+            del listing
+            context.refund(listing_bytes)
         waiting += reversed(inner)
 
 
@@ -339,9 +352,20 @@ def files_like(path: str, engine: Engine, context: CallContext) -> Iterator[Targ
             yield target
 
 
-def members_of(target: Target, members: Sequence[dict[str, Any]]) -> Iterator[Target]:
+def notes_on_members(archive: Document) -> list[str]:
+    """Return which members of an archive are not searched because they are not listed."""
+    facts = archive.extra
+    notes = []
+    if facts["truncated"]:
+        notes.append(f"only the first {len(facts['members'])} of {facts['total_members']} members were searched")
+    if "complaint" in facts:
+        notes.append(f"the archive cannot be listed to its end: {facts['complaint']}")
+    return notes
+
+
+def members_of(target: Target, archive: Document) -> Iterator[Target]:
     """Yield the files in an archive."""
-    for member in members:
+    for member in archive.extra["members"]:
         if member.get("what") == "file":
             inside = target.member.rstrip("/")
             name = member["name"]

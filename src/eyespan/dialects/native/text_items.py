@@ -99,6 +99,16 @@ class TextItem:
             self._full_cost = tokens.estimate(self._full_text)
             self._text_need = self._full_cost + 1 + self._match_tokens()
 
+    @property
+    def is_cut(self) -> bool:
+        """Return True if not all that is wanted was read."""
+        return not self._loaded.is_complete
+
+    @property
+    def size_bytes(self) -> int:
+        """Return the size of the text that was read."""
+        return self._loaded.size_bytes
+
     def need(self) -> int:
         return self._text_need + IMAGE_TOKENS * len(self._plan.blocks)
 
@@ -209,6 +219,7 @@ def make_item(plans: Sequence[TextPlan], view: View) -> TextItem:
     plan = plans[0]
     wanted = combined(plan.text, [one.wanted for one in plans])
     loaded = load(plan.text, wanted, view.max_chars, redacts=view.redacts)
+    plan.text.drop_buffers()
     if not loaded.rows and loaded.total_lines and loaded.wanted.ranges:
         first = str(loaded.wanted.ranges[0].first)
         raise PastEnd(loaded.facts.path, part="line", wanted=first, document="the file", total=loaded.total_lines)
