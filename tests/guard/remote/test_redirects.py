@@ -15,7 +15,7 @@ import pytest
 from eyespan import Workspace
 from eyespan.guard.remote import bucket, web
 from eyespan.guard.remote.endpoints import endpoints_of
-from eyespan.guard.remote.relay import MAX_BODY_BYTES
+from eyespan.guard.remote.relay import MAX_BODY_BYTES, MAX_ERROR_BYTES, UNUSED
 
 from .bucket_server import BUCKET, BucketServer
 from .range_server import RangeServer, status
@@ -135,14 +135,15 @@ def relay(monkeypatch):
     store.close()
 
 
-def ask(relay, target, method="GET", password=None):
+def ask(relay, target, method="GET", password=None, **headers):
     """Return the status of one request to a relay."""
     address = relay.start()
     password = password or address.partition("//")[2].partition("@")[0]
     connection = http.client.HTTPConnection("127.0.0.1", relay.open(), timeout=30)
     word = base64.b64encode(password.encode()).decode()
     connection.putrequest(method, target, skip_host=True)
-    connection.putheader("Proxy-Authorization", f"Basic {word}")
+    for name, value in {"Proxy-Authorization": f"Basic {word}", **headers}.items():
+        connection.putheader(name, value)
     connection.endheaders()
     found = connection.getresponse().status
     connection.close()
@@ -175,7 +176,29 @@ def test_a_relay_passes_its_password_on_to_no_store(relay):
     assert len(seen) == 1
 
 
-@pytest.mark.parametrize(("size_bytes", "answer"), [(MAX_BODY_BYTES, b"HTTP/1.1 200"), (MAX_BODY_BYTES + 1, b"")])
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        ("bytes=0-9", UNUSED),
+        (f"bytes=0-{MAX_ERROR_BYTES - 1}", UNUSED),
+        (f"bytes=0-{MAX_ERROR_BYTES}", 200),
+        ("bytes=9-0", UNUSED),
+        ("bytes=0-", 200),
+        ("", 200),
+    ],
+)
+def test_a_relay_passes_no_more_on_than_was_asked_for(relay, asked, status):
+    """Nor than the description of an error takes."""
+    relay, store = relay
+    store.has_ranges = False
+    store.files["a.txt"] = bytes(MAX_ERROR_BYTES + 1)
+
+    assert ask(relay, f"{store.environment['GOOGLE_BASE_URL']}/{BUCKET}/a.txt", Range=asked) == status
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "answer"), [(MAX_BODY_BYTES, b"HTTP/1.1 200"), (MAX_BODY_BYTES + 1, b""), (-1, b"")]
+)
 def test_a_relay_takes_no_large_body(relay, size_bytes, answer):
     relay, store = relay
     word = base64.b64encode(relay.start().partition("//")[2].partition("@")[0].encode()).decode()

@@ -11,6 +11,7 @@ import pytest
 
 from eyespan import Policy, Workspace
 from eyespan.context import CallContext
+from eyespan.errors import ReadError, StoreFailure
 from eyespan.guard import blocking
 from eyespan.guard.remote import source as remote_source
 from eyespan.guard.remote import store as remote_store
@@ -463,3 +464,213 @@ def test_a_connection_with_the_rest_of_a_body_is_closed(server):
 
     assert (len(part), len(whole)) == (1000, 200_000)
     assert (after_part, after_whole) == (0, 1)
+
+
+# --- answers that are not to be trusted ----------------------------------------------------------------------------
+
+MAX_SENT_BYTES = 32 << 20
+"""More than fits into the buffers of a connection: a client that reads no further ends the server before that."""
+
+
+def sends(*headers, status=206, body=b"abc"):
+    """Return a fault: an answer with these headers and body."""
+
+    def answer(handler):
+        handler.wfile.write(b"HTTP/1.1 %d x\r\n" % status)
+        handler.wfile.write(b"".join([f"{header}\r\n".encode("latin-1") for header in headers]))
+        handler.wfile.write(b"\r\n" + body)
+        handler.close_connection = True
+
+    return answer
+
+
+def sends_for_ever(start, piece, sent, act=lambda: None):
+    """Return a fault: bytes without end, until the client leaves. `sent` gets their number; `act` is called once."""
+
+    def answer(handler):
+        handler.close_connection = True
+        try:
+            handler.wfile.write(start)
+            act()
+            while sum(sent) < MAX_SENT_BYTES:
+                handler.wfile.write(piece)
+                sent.append(len(piece))
+        except OSError:
+            sent.append(0)
+
+    return answer
+
+
+def tried(store, start=0, size_bytes=10, version=None, context=None):
+    """Return the code and the words of the error for a range of `a.txt`."""
+    with pytest.raises(ReadError) as caught:
+        store.get("a.txt", start, size_bytes, version, context or CallContext(10), "a.txt")
+    return caught.value.code, str(caught.value)
+
+
+@pytest.fixture
+def store(server):
+    store = web.WebStore(server.url)
+    yield store
+    store.close()
+
+
+RANGES = {
+    "no range": "",
+    "bytes 0-9/*": "does not report the size",
+    "bytes 0-9/9": "another range",
+    "bytes 1-10/20": "another range",
+    "bytes 0-8/20": "another range",
+    "bytes 0-10/20": "another range",
+    "bytes 9-0/20": "another range",
+    "bytes 0-9/-1": "invalid header",
+    "bytes -5-9/20": "invalid header",
+    "bytes 0-9/+20": "invalid header",
+    "bytes 0-9/2_0": "invalid header",
+    "bytes 0-9/\xb2\xb3": "invalid header",
+    "bytes 0-9/" + "9" * 19: "invalid header",
+    "bytes 0-9/" + "9" * 5000: "invalid header",
+    "pages 0-9/20": "invalid header",
+}
+
+
+@pytest.mark.parametrize("value", RANGES)
+def test_a_range_other_than_the_one_asked_for_is_an_error(value, server, store):
+    server.faults = [sends(f"Content-Range: {value}", "Content-Length: 10", body=b"0123456789")]
+
+    code, text = tried(store)
+
+    assert code == "store"
+    assert RANGES[value] in text
+
+
+@pytest.mark.parametrize("total", [4, 5, 99])
+def test_a_total_before_the_start_of_a_range_is_an_error(total, server, store):
+    """The size of such a range is negative."""
+    sent = []
+    header = b"HTTP/1.1 206 x\r\nContent-Range: bytes 100-%d/%d\r\nContent-Length: 99999999999\r\n\r\n"
+    for last in (total - 1, 109):
+        server.faults = [sends_for_ever(header % (last, total), bytes(65536), sent)]
+        assert "another range" in tried(store, 100)[1]
+    store.close()
+
+    assert sum(sent) < MAX_SENT_BYTES
+
+
+@pytest.mark.parametrize("length", ["-5", "+5", "5_0", "0x5", "\xb2", "", "9" * 19, "9" * 5000])
+def test_a_length_that_is_no_number_is_an_error(length, server, store):
+    server.faults = [sends(f"Content-Length: {length}", status=200)]
+
+    assert "invalid header" in tried(store)[1]
+
+
+@pytest.mark.parametrize("tag", ['"' + "e" * 60_000 + '"', '"a\r\n b"', '"a\x01"'])
+def test_an_etag_that_cannot_be_sent_back_is_an_error(tag, server, store):
+    server.faults = [sends("Content-Range: bytes 0-2/3", "Content-Length: 3", f"ETag: {tag}")]
+
+    assert "invalid header" in tried(store)[1]
+
+
+@pytest.mark.parametrize("date", ["Fri, 31 Dec 9999 23:59:59 GMT", "Thu, 01 Jan 1801 00:00:00 GMT", "x" * 60_000])
+def test_a_time_that_no_file_has_is_unknown(date, server, store):
+    server.faults = [sends("Content-Range: bytes 0-2/3", "Content-Length: 3", f"Last-Modified: {date}")]
+
+    data, version = store.get("a.txt", 0, 10, None, CallContext(10), "a.txt")
+
+    assert (data, version.modified_ns) == (b"abc", 0)
+
+
+def test_another_version_is_found_before_its_body_is_read(server, store):
+    _, version = store.get("a.txt", 0, 4, None, CallContext(10), "a.txt")
+    sent = []
+    header = b"HTTP/1.1 206 x\r\nContent-Range: bytes 4-7/9999\r\nContent-Length: 4\r\n\r\n"
+    server.faults = [sends_for_ever(header, bytes(65536), sent)]
+
+    assert tried(store, 4, 4, version)[0] == "changed"
+    assert sum(sent) < MAX_SENT_BYTES
+
+
+ENDLESS = {
+    "preliminary answers": (b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 100),
+    "headers": (b"HTTP/1.1 200 x\r\n", b"X: y\r\n" * 20),
+    "long headers": (b"HTTP/1.1 200 x\r\n", b"X: " + b"y" * 60_000 + b"\r\n"),
+    "a chunk of -1 bytes": (
+        b"HTTP/1.1 206 x\r\nContent-Range: bytes 0-9/20\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n",
+        bytes(65536),
+    ),
+    "empty extensions of a chunk": (
+        b"HTTP/1.1 206 x\r\nContent-Range: bytes 0-9/20\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"1\r\n\r\n" * 1000,
+    ),
+}
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+def test_an_endless_answer_ends_after_what_was_asked_for(what, server, store):
+    sent = []
+    server.faults = [sends_for_ever(*ENDLESS[what], sent) for _ in range(web.MAX_TRIES)]
+    tracemalloc.start()
+    try:
+        code, _ = tried(store)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    store.close()
+
+    assert code == "store"
+    assert most < 4 << 20
+
+
+@pytest.mark.parametrize(
+    "start", [b"HTTP/1.1 200 x\r\nX: ", b"HTTP/1.1 206 x\r\nContent-Range: bytes 0-16777215/99999999\r\n\r\n"]
+)
+def test_a_call_that_has_ended_receives_no_more(start, server, store):
+    """In headers and in a body: a slow server holds no thread."""
+    context = CallContext(10)
+
+    def cancel():
+        context.cancelled = True
+
+    server.faults = [sends_for_ever(start, b"x" * 1000, [], cancel)]
+
+    assert tried(store, size_bytes=16 << 20, context=context)[0] == "cancelled"
+
+
+@pytest.mark.parametrize("start", [b"HTTP/1.1 200 x\r\nX: ", b"HTTP/1.1 200 x\r\nContent-Length: 9999999\r\n\r\n"])
+def test_an_answer_that_is_passed_on_has_a_time_limit(start, server):
+    seconds = [0.0]
+    other = web.Server(server.url, "the server", clock=lambda: seconds[0])
+
+    def wait():
+        seconds[0] += web.MAX_ANSWER_SECONDS + 1
+
+    server.faults = [sends_for_ever(start, b"x" * 1000, [], wait)]
+    with pytest.raises(StoreFailure, match="too slowly"):
+        other.exchange("GET", "/files/a.txt", {}, b"")
+    other.close()
+
+
+def test_an_answer_that_is_passed_on_has_a_size_limit(server):
+    other = web.Server(server.url, "the server")
+    server.files["a.txt"] = bytes(1001)
+
+    assert len(other.exchange("GET", "/files/a.txt", {}, b"", 1001)[1]) == 1001
+    with pytest.raises(StoreFailure, match="more than was asked for"):
+        other.exchange("GET", "/files/a.txt", {}, b"", 1000)
+    other.close()
+
+
+def test_buffers_of_a_remote_file_can_be_dropped(server, workspace):
+    server.files["large.txt"] = data = lines(60_000)
+    call = CallContext(10)
+    with workspace.engine.open(ReadRequest("/data/large.txt"), call) as opened:
+        opened.source.read_at(1_000_000, 1000)
+        held_bytes = call.charged_bytes
+        opened.source.drop_buffers()
+        dropped_bytes = call.charged_bytes
+        part = opened.source.read_at(1_000_000, 1000)
+    call.finish()
+
+    assert part == data[1_000_000:1_001_000]
+    assert dropped_bytes < held_bytes
+    assert dropped_bytes <= remote_source.FIRST_BYTES

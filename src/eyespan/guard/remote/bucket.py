@@ -24,6 +24,7 @@ from eyespan.guard.remote.store import (
     Names,
     Store,
     Version,
+    make_version,
     refused,
 )
 from eyespan.guard.remote.web import MAX_ANSWER_SECONDS, Server
@@ -238,7 +239,7 @@ def open_relay(url: str, asked: str = "") -> tuple[Relay, Endpoints]:
 
 
 def _version(meta: Any) -> Version:
-    return Version(meta["size"], meta["e_tag"] or "", int(meta["last_modified"].timestamp() * 1e9))
+    return make_version(meta["size"], meta["e_tag"] or "", int(meta["last_modified"].timestamp() * 1e9))
 
 
 def _words(error: Exception) -> str:

@@ -26,7 +26,7 @@ from weakref import ref
 
 from eyespan.errors import StoreFailure
 from eyespan.guard.remote.store import MAX_NAMES
-from eyespan.guard.remote.web import Server
+from eyespan.guard.remote.web import MAX_WHOLE_BYTES, Server
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ UNREACHED = 502
 UNUSED = 421
 """The status for an answer that is not passed on; obstore does not repeat the request."""
 MAX_BODY_BYTES = 1 << 20
+MAX_ERROR_BYTES = 1 << 20
+"""The description of an error, which is sent instead of a range."""
 MAX_LINE_BYTES = 1 << 16
 MAX_PAGES = 1000
 """The pages of one listing with a delimiter."""
@@ -150,7 +152,7 @@ class Relay:
             self._tunnel(connection, target)
             return False
         size_bytes = int(headers.get("content-length", "0"))
-        if size_bytes > MAX_BODY_BYTES:
+        if not 0 <= size_bytes <= MAX_BODY_BYTES:
             return False
         body = lines.read(size_bytes)
         status, found, data = self._pass_on(method, target, headers, body)
@@ -170,7 +172,7 @@ class Relay:
         path = target.partition("://")[2].partition("/")[2]
         passed = {name: value for name, value in headers.items() if name not in HOP_HEADERS}
         try:
-            answer, data = server.exchange(method, "/" + path, passed, body)
+            answer, data = server.exchange(method, "/" + path, passed, body, _max_bytes(headers))
             kept = {name.lower(): value for name, value in answer.headers.items()}
             if is_store and answer.status == 200:
                 data = self._pages.passed(parse_qs(parts.query), data)
@@ -257,6 +259,17 @@ def _is_odd(row: re.Match[bytes], has_delimiter: bool) -> bool:
     if not has_delimiter and row[1] in (b"Contents", b"Blob") and row[2].endswith(b"/"):
         return True
     return _ODD.search(row[2]) is not None
+
+
+_RANGE = re.compile(r"bytes=([0-9]{1,18})-([0-9]{1,18})")
+
+
+def _max_bytes(headers: dict[str, str]) -> int:
+    """Return the size of the largest answer to a request: its range, or the description of an error."""
+    found = _RANGE.fullmatch(headers.get("range", ""))
+    if found is None:
+        return MAX_WHOLE_BYTES
+    return min(MAX_WHOLE_BYTES, max(MAX_ERROR_BYTES, int(found[2]) - int(found[1]) + 1))
 
 
 def _serve(listener: socket.socket, relay: ref[Relay]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 
 from eyespan.errors import Changed, NotFound, PermissionRefused, StoreFailure
 from eyespan.record import record
@@ -29,6 +30,17 @@ class Version:
     size_bytes: int
     etag: str
     modified_ns: int
+
+
+_ETAG = re.compile(r"[\x20-\x7e\x80-\xff]{0,1024}")
+"""An ETag goes back to its server in a header."""
+
+
+def make_version(size_bytes: int, etag: str, modified_ns: int) -> Version:
+    """Return the version that a store describes. A time that no file has is unknown. Raises: ValueError."""
+    if not 0 <= size_bytes < 1 << 63 or not _ETAG.fullmatch(etag):
+        raise ValueError("invalid version")
+    return Version(size_bytes, etag, modified_ns if 0 <= modified_ns < 1 << 63 else 0)
 
 
 @record

@@ -1,25 +1,40 @@
 """Web servers as roots, by the standard library.
 
 Only the host of the root is ever asked: a redirect is an error, and so is an address of cloud metadata services.
+
+Servers are not trusted. Numbers in headers are checked before they are used, and the bytes of an answer are counted as
+they are received: no answer takes more memory than was asked for, or more time than the call has.
 """
 
 from __future__ import annotations
 
 import errno
 import http.client
+import io
 import ipaddress
+import re
 import socket
 import time
 from email.utils import parsedate_to_datetime
 from urllib.parse import quote, urlsplit
 
 from eyespan.errors import Changed, NotRegular, StoreFailure
-from eyespan.guard.remote.store import FIRST_PAUSE_SECONDS, MAX_TRIES, REQUEST_SECONDS, Names, Store, Version, refused
+from eyespan.guard.remote.store import (
+    FIRST_PAUSE_SECONDS,
+    MAX_TRIES,
+    REQUEST_SECONDS,
+    Names,
+    Store,
+    Version,
+    make_version,
+    refused,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from typing import Any
 
     from eyespan.context import CallContext
 
@@ -38,6 +53,11 @@ METADATA_ADDRESSES = (
 _FORBIDDEN = tuple([ipaddress.ip_network(text) for text in METADATA_ADDRESSES])
 _EMBEDDING = tuple([ipaddress.IPv6Network(text) for text in ("64:ff9b::/96", "::/96")])
 """Networks whose addresses end with one of IPv4: those of translators, and an old form."""
+MAX_HEADERS_BYTES = 1 << 18
+"""The headers of an answer, with those of preliminary answers before it."""
+CHUNK_COPIES = 2
+"""The bytes that a body may take for each byte of its contents: chunks have their lengths before them."""
+MAX_DATE_CHARS = 100
 MAX_ANSWER_SECONDS = 60.0
 """The longest time for one answer that is passed on."""
 MAX_IDLE = 4
@@ -76,6 +96,77 @@ def _connected_by(connector: socket.socket, host: str, port: int, name: str, ask
     return connected
 
 
+class _Wire:
+    """A connected socket, as http.client uses it, whose answers have an end.
+
+    Before each piece of an answer, a check of the call is made, and its bytes are counted. A server that sends more
+    than is allowed is not read any further, whatever it announces.
+    """
+
+    def __init__(self, connected: socket.socket, name: str) -> None:
+        self._connected = connected
+        self._name = name
+        self._asked = ""
+        self._check: Callable[[], None] | None = None
+        self._left_bytes = 0
+
+    def expect(self, check: Callable[[], None], asked: str) -> None:
+        """Expect the headers of an answer; `check` raises an error when the answer is to be abandoned."""
+        self._check, self._asked, self._left_bytes = check, asked, MAX_HEADERS_BYTES
+
+    def allow(self, size_bytes: int) -> None:
+        """Allow a body of this size after the headers."""
+        self._left_bytes += CHUNK_COPIES * size_bytes
+
+    def receive(self, piece: socket.SocketIO, buffer: Any) -> int:
+        """Fill a buffer with what was received next. Raises: ReadError, OSError."""
+        if self._check is not None:
+            self._check()
+        count = piece.readinto(buffer) or 0
+        self._left_bytes -= count
+        if self._left_bytes < 0:
+            raise StoreFailure(self._asked, f"{self._name} sent more than was asked for")
+        return count
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        return io.BufferedReader(_Pieces(self, self._connected.makefile("rb", buffering=0)))
+
+    def sendall(self, data: bytes) -> None:
+        self._connected.sendall(data)
+
+    def close(self) -> None:
+        self._connected.close()
+
+
+class _Pieces(io.RawIOBase):
+    """The bytes of one answer. The socket stays open until they are closed."""
+
+    def __init__(self, wire: _Wire, pieces: socket.SocketIO) -> None:
+        self._wire = wire
+        self._pieces = pieces
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return self._wire.receive(self._pieces, buffer)
+
+    def close(self) -> None:
+        self._pieces.close()
+        super().close()
+
+
+class _Connection(http.client.HTTPConnection):
+    """A connection that was made already. It is never made again: its address would not be checked."""
+
+    auto_open = 0
+
+    def __init__(self, host: str, port: int, wire: _Wire) -> None:
+        super().__init__(host, port)
+        self.wire = wire
+        self.sock: Any = wire
+
+
 class Server:
     """One web server: ranges of the files that paths name, of one version each, by connections that are used again.
 
@@ -83,10 +174,19 @@ class Server:
     credentials: those have addresses of cloud metadata.
     """
 
-    def __init__(self, url: str, name: str, asked: str = "", *, may_be_metadata: bool = False) -> None:
+    def __init__(
+        self,
+        url: str,
+        name: str,
+        asked: str = "",
+        *,
+        may_be_metadata: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         """Raises: StoreFailure."""
         self._may_be_metadata = may_be_metadata
-        self._idle: list[http.client.HTTPConnection] = []
+        self._clock = clock
+        self._idle: list[_Connection] = []
         self.requests = 0
         self.received_bytes = 0
         self.name = name
@@ -111,14 +211,12 @@ class Server:
             context.check()
             context.count_store(1, 0)
             try:
-                status, found, data = self._request(path, headers, start, size_bytes, asked)
+                status, found, data = self._request(path, headers, start, size_bytes, version, context, asked)
             except (OSError, http.client.HTTPException):
                 if not tries_left:
                     raise StoreFailure(asked, f"{self.name} cannot be reached, or its answers break off") from None
             else:
                 if status in (200, 206):
-                    if version is not None and found != version:
-                        raise Changed(asked)
                     self.received_bytes += len(data)
                     context.count_store(0, len(data))
                     return data, found
@@ -131,74 +229,99 @@ class Server:
         raise AssertionError("the last try returns or raises")
 
     def exchange(
-        self, method: str, path: str, headers: dict[str, str], body: bytes
+        self, method: str, path: str, headers: dict[str, str], body: bytes, max_bytes: int = MAX_WHOLE_BYTES
     ) -> tuple[http.client.HTTPResponse, bytes]:
-        """Make one request with these headers and return the answer with its body. Nothing is followed or repeated.
+        """Make one request with these headers and return the answer with its body, of at most `max_bytes`.
 
-        Raises: OSError, HTTPException, StoreFailure.
+        Nothing is followed or repeated. Raises: OSError, HTTPException, StoreFailure.
         """
         self.requests += 1
-        connection, answer = self._answer(path, headers, "", method, body)
+        end = self._clock() + MAX_ANSWER_SECONDS
+
+        def check() -> None:
+            if self._clock() > end:
+                raise StoreFailure("", f"{self.name} answers too slowly")
+
+        connection, answer = self._answer(path, headers, "", check, method, body)
         is_done = False
         try:
+            connection.wire.allow(max_bytes)
             data = bytearray()
-            until = time.monotonic() + MAX_ANSWER_SECONDS
             while piece := answer.read1(1 << 16):
                 data += piece
-                if len(data) > MAX_WHOLE_BYTES or time.monotonic() > until:
-                    raise StoreFailure("", f"{self.name} sent more than was asked for, or too slowly")
+                if len(data) > max_bytes:
+                    raise StoreFailure("", f"{self.name} sent more than was asked for")
             if answer.length:
                 raise http.client.IncompleteRead(bytes(data), answer.length)
             is_done = answer.isclosed()
             return answer, bytes(data)
         finally:
-            self._keep(connection, is_idle=is_done and not answer.will_close)
+            self._keep(connection, answer, is_done=is_done)
 
-    def _keep(self, connection: http.client.HTTPConnection, *, is_idle: bool) -> None:
+    def _keep(self, connection: _Connection, answer: http.client.HTTPResponse, *, is_done: bool) -> None:
         """Keep a connection for the next request, or close it: the rest of a body would be taken for an answer."""
-        if is_idle and len(self._idle) < MAX_IDLE:
+        if is_done and not answer.will_close and len(self._idle) < MAX_IDLE:
             self._idle.append(connection)
         else:
+            answer.close()
             connection.close()
 
     def _request(
-        self, path: str, headers: dict[str, str], start: int, size_bytes: int, asked: str
+        self,
+        path: str,
+        headers: dict[str, str],
+        start: int,
+        size_bytes: int,
+        version: Version | None,
+        context: CallContext,
+        asked: str,
     ) -> tuple[int, Version, bytes]:
-        """Make one request. Raises: OSError, HTTPException, StoreFailure."""
+        """Make one request. Raises: OSError, HTTPException, ReadError."""
         self.requests += 1
-        connection, answer = self._answer(path, headers, asked)
+        connection, answer = self._answer(path, headers, asked, context.check)
         is_done = False
         try:
-            total = int(answer.headers.get("Content-Length") or 0)
-            if answer.status == 416 and answer.headers.get("Content-Range") == "bytes */0":
-                return 200, _version(answer, 0), b""
-            if answer.status == 206:
-                first, total = _content_range(answer, asked, self.name)
-                if first != start:
+            status, skipped_bytes = answer.status, 0
+            if status == 416 and answer.headers.get("Content-Range") == "bytes */0":
+                status, total = 200, 0
+            elif status == 206:
+                first, last, total = _content_range(answer, asked, self.name)
+                if not start == first <= last == min(start + size_bytes, total) - 1:
                     raise StoreFailure(asked, f"{self.name} answered with another range than it was asked for")
-                data = _body(answer, min(size_bytes, total - start))
-                is_done = answer.isclosed()
-                return 206, _version(answer, total), data
-            if answer.status == 200:
-                if total > MAX_WHOLE_BYTES or "Content-Length" not in answer.headers:
+            elif status == 200:
+                length = answer.headers.get("Content-Length")
+                if length is None or (total := _number(length)) > MAX_WHOLE_BYTES:
                     raise StoreFailure(asked, f"{self.name} cannot send parts of a file, and this one is too large")
-                for at in range(0, min(start, total), SKIPPED_BYTES):
-                    _body(answer, min(SKIPPED_BYTES, min(start, total) - at))
-                data = _body(answer, max(0, min(size_bytes, total - start)))
-                is_done = answer.isclosed()
-                return 200, _version(answer, total), data
-            return answer.status, Version(0, "", 0), b""
+                skipped_bytes = min(start, total)
+            else:
+                return status, Version(0, "", 0), b""
+            found = _version(answer, total)
+            if version is not None and found != version:
+                raise Changed(asked)
+            size_bytes = max(0, min(size_bytes, total - start))
+            connection.wire.allow(skipped_bytes + size_bytes)
+            while skipped_bytes:
+                skipped_bytes -= len(_body(answer, min(SKIPPED_BYTES, skipped_bytes)))
+            data = _body(answer, size_bytes)
+            is_done = answer.isclosed()
+            return status, found, data
         except ValueError:
             raise StoreFailure(asked, f"{self.name} sent an invalid header") from None
         finally:
-            self._keep(connection, is_idle=is_done and not answer.will_close)
+            self._keep(connection, answer, is_done=is_done)
 
     def _answer(
-        self, path: str, headers: dict[str, str], asked: str, method: str = "GET", body: bytes = b""
-    ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+        self,
+        path: str,
+        headers: dict[str, str],
+        asked: str,
+        check: Callable[[], None],
+        method: str = "GET",
+        body: bytes = b"",
+    ) -> tuple[_Connection, http.client.HTTPResponse]:
         """Send a request. A connection that was idle may have been closed by the server: it is replaced once.
 
-        Raises: OSError, HTTPException, StoreFailure.
+        Raises: OSError, HTTPException, StoreFailure, and what `check` raises.
         """
         headers = {"User-Agent": "eyespan", **headers}
         while True:
@@ -209,6 +332,7 @@ class Server:
                 connection = self._connect(asked)
                 is_fresh = True
             try:
+                connection.wire.expect(check, asked)
                 connection.request(method, path, body or None, headers)
                 return connection, connection.getresponse()
             except (OSError, http.client.HTTPException) as error:
@@ -219,11 +343,9 @@ class Server:
                 connection.close()
                 raise
 
-    def _connect(self, asked: str) -> http.client.HTTPConnection:
+    def _connect(self, asked: str) -> _Connection:
         """Raises: OSError, StoreFailure."""
-        connection = http.client.HTTPConnection(self._host, self._port, timeout=REQUEST_SECONDS)
-        connection.sock = self.connect(asked)
-        return connection
+        return _Connection(self._host, self._port, _Wire(self.connect(asked), self.name))
 
     @property
     def place(self) -> tuple[str, int]:
@@ -341,26 +463,41 @@ def is_metadata(text: str) -> bool:
 
 
 def _version(answer: http.client.HTTPResponse, total: int) -> Version:
+    """Return the version that the headers describe. Raises: ValueError."""
     modified_ns = 0
     if text := answer.headers.get("Last-Modified"):
         try:
-            modified_ns = int(parsedate_to_datetime(text).timestamp() * 1e9)
+            modified_ns = int(parsedate_to_datetime(text[:MAX_DATE_CHARS]).timestamp() * 1e9)
         except (ValueError, OverflowError):
             pass
-    return Version(total, answer.headers.get("ETag") or "", modified_ns)
+    return make_version(total, answer.headers.get("ETag") or "", modified_ns)
 
 
-def _content_range(answer: http.client.HTTPResponse, asked: str, store: str) -> tuple[int, int]:
-    """Return the first byte and the size of the whole file. Raises: StoreFailure, ValueError."""
-    unit, _, rest = (answer.headers.get("Content-Range") or "").partition(" ")
-    span, _, total = rest.partition("/")
-    if unit != "bytes" or not total.isdigit():
+_NUMBER = re.compile(r"[0-9]{1,18}")
+"""Nothing else is a number in a header. `int` takes signs, blanks, other digits and any length."""
+_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
+
+
+def _number(text: str) -> int:
+    """Return the number that a header is. Raises: ValueError."""
+    if not _NUMBER.fullmatch(text):
+        raise ValueError("not a number")
+    return int(text)
+
+
+def _content_range(answer: http.client.HTTPResponse, asked: str, store: str) -> tuple[int, int, int]:
+    """Return the first and the last byte, and the size of the whole file. Raises: StoreFailure, ValueError."""
+    text = answer.headers.get("Content-Range", "*")
+    if text.endswith("*"):
         raise StoreFailure(asked, f"{store} does not report the size of the file")
-    return int(span.partition("-")[0]), int(total)
+    found = _RANGE.fullmatch(text)
+    if found is None:
+        raise ValueError("not a range")
+    return int(found[1]), int(found[2]), int(found[3])
 
 
 def _body(answer: http.client.HTTPResponse, size_bytes: int) -> bytes:
-    """Return the body. Raises: IncompleteRead for one that is shorter than announced, OSError."""
+    """Return this much of the body. Raises: IncompleteRead for one that is shorter than announced, OSError."""
     data = answer.read(size_bytes)
     if len(data) < size_bytes:
         raise http.client.IncompleteRead(data, size_bytes - len(data))
