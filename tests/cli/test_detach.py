@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
 import pytest
+
+from eyespan.cli.main import COMMANDS, load_command
 
 HANG_SECONDS = 60
 START = """
@@ -50,3 +53,26 @@ def test_garbage_collection_is_postponed_until_loading_has_finished():
     code = "import gc; late = gc.get_threshold(); process.finish_loading(); print(late[0] > gc.get_threshold()[0])"
 
     assert run(f"{code}; process.exit(0)").stdout == b"True\n"
+
+
+def test_a_process_with_a_second_thread_stays_one():
+    code = """
+import os, threading
+from eyespan.cli.detach import Process
+
+done = threading.Event()
+threading.Thread(target=done.wait).start()
+process = Process()
+process.detach()
+done.set()
+print(os.getppid())
+"""
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=HANG_SECONDS).stdout
+
+    assert int(shown) == os.getpid()
+
+
+def test_only_commands_that_end_soon_continue_in_a_child():
+    detaching = {name for name in COMMANDS if getattr(load_command(name), "CAN_DETACH", False)}
+
+    assert detaching == {"read", "call", "doctor"}

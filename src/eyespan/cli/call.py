@@ -32,8 +32,7 @@ A reply: {"is_error", "content": [{"type", "text" | "data" + "media_type"}],
 "structured", "error": {"code", "message"},
 "facts": {"tokens", "bytes", "lines", "left_out" ...}}
 """
-
-
+CAN_DETACH = True
 OPTIONS = {
     "options": (
         Option(

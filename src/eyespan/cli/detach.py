@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from _thread import _count as count_other_threads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Process:
     def __init__(self) -> None:
         self._gc_threshold = gc.get_threshold()
         gc.set_threshold(LOADING_GC_THRESHOLD)
-        self.can_detach = hasattr(os, "fork")
+        self.can_detach = False
         self.skips_teardown = False
         """Exit without finalizing the interpreter, which takes 2 ms: the command leaves nothing to finalize."""
         self._status_fd: int | None = None
@@ -40,7 +41,12 @@ class Process:
         gc.set_threshold(*self._gc_threshold)
 
     def detach(self) -> None:
-        """Continue in a child process. Returns in the child only; the parent exits with the child's status."""
+        """Continue in a child process. Returns in the child only; the parent exits with the child's status.
+
+        Does nothing beside other threads: the child would have none of them, and their locks as they are.
+        """
+        if not hasattr(os, "fork") or count_other_threads():
+            return
         reader, writer = os.pipe()
         child = os.fork()
         if child == 0:

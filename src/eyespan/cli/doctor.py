@@ -50,6 +50,7 @@ EXTRAS = (
     ("tokens", "bpe_openai", "exact counts of tokens"),
 )
 """Extras of this package: the name, a module that it installs, and what it adds."""
+CAN_DETACH = True
 OK, NOT_INSTALLED, PROBLEM = "ok", "not installed", "problem"
 
 OPTIONS = {"options": (Option("--json", text="print a JSON list"),), "common options": COMMON}

@@ -30,7 +30,6 @@ that was killed; a table keeps the lines it was made of in FILE.jsonl for that.
 A file that cannot be read is a record with an error. Exit status: 0; 1 if the
 output cannot be written; 2 for wrong usage.
 """
-IS_SERVER = True  # it may run for hours: who kills the process must not leave a child that goes on writing
 OPTIONS = {
     "options": (
         Option("--to", value="FILE", text="the result: .jsonl, .parquet, or - for JSON lines on standard output"),

@@ -28,8 +28,9 @@ COMMANDS = {
 """Operands and help text by command. The command `read` is the module `eyespan.cli.read`, and so on.
 
 A command's module has `HELP` (usage and examples), `OPTIONS` (rows by section) and `main(arguments)`, which returns the
-exit status. It may set `LEAVES_AT_ONCE`: nothing is left to finalize at its end. Or `IS_SERVER`: the process that was
-started must do the work. A command that may run for long calls `Arguments.finish_loading`.
+exit status. It may set `LEAVES_AT_ONCE`: nothing is left to finalize at its end. Or `CAN_DETACH`: a read that may block
+continues in a child process, so a kill may leave that child; only for a command that ends soon. A command that may run
+for long calls `Arguments.finish_loading`.
 """
 
 USAGE = """\
@@ -92,7 +93,7 @@ def _run_command(argv: list[str], process: Process | None) -> int:
         return 0
     if process is not None:
         process.skips_teardown = getattr(command, "LEAVES_AT_ONCE", False)
-        process.can_detach = process.can_detach and not getattr(command, "IS_SERVER", False)
+        process.can_detach = getattr(command, "CAN_DETACH", False)
     code: int = command.main(Arguments(values, operands, process))
     return code
 

@@ -49,6 +49,7 @@ be read; 2 for wrong usage.
 """
 
 LEAVES_AT_ONCE = True
+CAN_DETACH = True
 _NUMBERED = ("", 6, "\t", True, 0, 0)
 """The style of a numbered line for `Guard.read_small`."""
 

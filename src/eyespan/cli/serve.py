@@ -32,8 +32,6 @@ In a host's configuration:
   {"mcpServers": {"eyespan": {"command": "eyespan",
                               "args": ["--root", "/work", "serve"]}}}
 """
-IS_SERVER = True
-"""A host ends the process that it started, so that process must do the work."""
 
 
 def _address(text: str) -> tuple[str, int]:
