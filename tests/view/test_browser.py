@@ -7,6 +7,7 @@ import shutil
 import threading
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -14,6 +15,7 @@ from eyespan import Workspace
 from eyespan.view.activity import Activity
 from eyespan.view.api import Api
 from eyespan.view.server import ViewServer
+from tests.view.command import Browser, running
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="no browser driver: `make browser` installs it")
 pytestmark = pytest.mark.skipif(
@@ -61,10 +63,14 @@ def browser(server, tmp_path_factory):
     options.add_argument("--window-size=1200,800")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
-    driver.get(server.url)
-    wait(lambda: driver.execute_script("return document.body.dataset.ready") == "yes")
+    driver.get(f"{server.url}#{server.new_token()}")
+    wait(lambda: is_ready(driver))
     yield driver
     driver.quit()
+
+
+def is_ready(browser):
+    return browser.execute_script("return document.body.dataset.ready") == "yes"
 
 
 def wait(condition, seconds=20):
@@ -105,6 +111,11 @@ def keep(browser, name):
 
 def test_the_token_leaves_the_address(browser):
     assert "#" not in browser.current_url
+
+
+def test_the_page_survives_a_reload(browser):
+    browser.refresh()
+    wait(lambda: is_ready(browser))
 
 
 def test_a_text_is_shown_as_the_model_receives_it(browser):
@@ -222,7 +233,7 @@ def test_the_page_of_a_server_shows_its_tools_and_its_reads(browser, tree):
     browser.set_window_size(1200, 800)
     try:
         browser.get(f"{page}#{served.token}")
-        wait(lambda: browser.execute_script("return document.body.dataset.ready") == "yes")
+        wait(lambda: is_ready(browser))
         address = browser.current_url
         click(browser, "src/")
         wait(lambda: any(button.text == "app.py" for button in browser.find_elements("css selector", "#tree button")))
@@ -238,6 +249,8 @@ def test_the_page_of_a_server_shows_its_tools_and_its_reads(browser, tree):
         browser.get("about:blank")
         browser.get(f"{page}#wrong")
         trouble = wait(lambda: browser.find_element("id", "trouble").text)
+        browser.find_element("id", "token").send_keys(served.token, "\n")
+        entered = wait(lambda: browser.find_element("id", "roots").text)
     finally:
         browser.get("about:blank")
         served.end()
@@ -247,4 +260,42 @@ def test_the_page_of_a_server_shows_its_tools_and_its_reads(browser, tree):
     assert totals.endswith(" tokens")
     assert title == "eyespan: what your agent sees"
     assert violations == []
-    assert trouble == "The token is missing or wrong: open this page with #TOKEN after its address."
+    assert trouble == "The token is missing or wrong."
+    assert entered.startswith(f"{tree}")
+
+
+def test_the_command_opens_the_page_by_a_file(browser, tree, tmp_path):
+    user_browser = Browser(tmp_path)
+    with running(tree, **user_browser.environment) as (_, address, _):
+        (file,) = user_browser.words()
+        browser.get(file)
+        wait(lambda: browser.current_url == address and is_ready(browser))
+        click(browser, "shot.png")
+        browser.get("about:blank")
+        browser.get(address)
+        wait(lambda: is_ready(browser))
+        browser.get("about:blank")
+
+
+def test_the_token_of_the_command_can_be_entered(browser, tree):
+    with running(tree, "--no-open") as (_, address, token):
+        browser.get(address)
+        wait(lambda: browser.find_element("id", "trouble").text == "The token is missing or wrong.")
+        browser.find_element("id", "token").send_keys(token, "\n")
+        wait(lambda: is_ready(browser))
+        assert not browser.find_element("id", "enter").is_displayed()
+        browser.get("about:blank")
+
+
+def test_pages_on_other_ports_do_not_get_the_cookie(browser, tree, tmp_path):
+    with running(tree, "--no-open") as (_, address, token), running(tmp_path, "--no-open") as (_, other, _):
+        browser.get(f"{address}#{token}")
+        wait(lambda: is_ready(browser))
+        browser.get(other)
+        wait(lambda: browser.find_element("id", "trouble").text == "The token is missing or wrong.")
+        sent = browser.execute_script("return document.cookie")
+        found = browser.execute_cdp_cmd("Network.getCookies", {"urls": [other, address]})["cookies"]
+        browser.get("about:blank")
+
+    assert (sent, [cookie["path"] for cookie in found]) == ("", [urlsplit(address).path])
+    assert [(cookie["httpOnly"], cookie["sameSite"], cookie["session"]) for cookie in found] == [(True, "Strict", True)]

@@ -15,7 +15,7 @@ from eyespan.view.api import Api
 from eyespan.view.files import FILES, HEADERS
 from eyespan.view.server import ViewServer
 
-PAGES = [f"/{end}" for end in FILES]
+PAGES = list(FILES)
 
 
 @pytest.fixture
@@ -40,8 +40,10 @@ def server(tmp_path, log):
 
 def ask(server, method, path, body=None, **headers):
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
-    sent = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json", **headers}
-    connection.request(method, path, body, {name: value for name, value in sent.items() if value is not None})
+    sent = {"Cookie": server.cookie, "Content-Type": "application/json", **headers}
+    connection.request(
+        method, server.path + path, body, {name: value for name, value in sent.items() if value is not None}
+    )
     answer = connection.getresponse()
     data = answer.read()
     connection.close()
@@ -49,14 +51,14 @@ def ask(server, method, path, body=None, **headers):
 
 
 def call(server, **request):
-    answer, data = ask(server, "POST", "/api/call", json.dumps(request))
+    answer, data = ask(server, "POST", "api/call", json.dumps(request))
     assert answer.status == 200
     return json.loads(data)
 
 
 def test_the_page_has_strict_headers_and_needs_no_token(server):
     for path in PAGES:
-        answer, data = ask(server, "GET", path, Authorization=None)
+        answer, data = ask(server, "GET", path, Cookie=None)
         assert (answer.status, bool(data)) == (200, True)
         assert {name: answer.headers[name] for name in HEADERS} == HEADERS
         assert "Access-Control-Allow-Origin" not in answer.headers
@@ -73,21 +75,74 @@ def test_the_page_loads_nothing_from_elsewhere_and_sets_no_markup(server):
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
-        ({"Authorization": None}, 401),
-        ({"Authorization": "Bearer wrong"}, 401),
+        ({"Cookie": None}, 401),
+        ({"Cookie": "eyespan=wrong"}, 401),
+        ({"Cookie": "eyespan="}, 401),
+        ({"Cookie": None, "Authorization": "Bearer wrong"}, 401),
+        ({"Cookie": None, "Authorization": "Bearer "}, 401),
         ({"Host": "evil.example"}, 421),
         ({"Origin": "https://evil.example"}, 403),
     ],
 )
-def test_data_needs_the_token_and_the_own_page(headers, status, server):
-    for method, path, body in (("GET", "/api/state", None), ("GET", "/api/names", None), ("POST", "/api/call", "{}")):
+def test_data_needs_the_cookie_and_the_own_page(headers, status, server):
+    for method, path, body in (("GET", "api/state", None), ("GET", "api/names", None), ("POST", "api/call", "{}")):
         answer, data = ask(server, method, path, body, **headers)
         assert answer.status == status
         assert b"a.txt" not in data
 
 
+def test_a_token_admits_one_browser_once(server):
+    token = {"Cookie": None, "Authorization": f"Bearer {server.new_token()}"}
+    first, again = [ask(server, "GET", "api/state", **token)[0] for _ in range(2)]
+
+    assert (first.status, again.status) == (200, 401)
+    assert first.headers["Set-Cookie"] == f"{server.cookie}; Path={server.path}; HttpOnly; SameSite=Strict"
+    assert "Set-Cookie" not in again.headers
+    assert "Set-Cookie" not in ask(server, "GET", "api/state")[0].headers
+
+
+def test_a_request_of_another_page_spends_no_token(server):
+    token = {"Cookie": None, "Authorization": f"Bearer {server.new_token()}"}
+    for headers in ({"Host": "evil.example"}, {"Origin": "https://evil.example"}):
+        assert ask(server, "GET", "api/state", **token, **headers)[0].status in (403, 421)
+
+    assert ask(server, "GET", "api/state", **token)[0].status == 200
+
+
+def test_the_cookie_is_found_among_those_of_other_ports(server):
+    cookies = f"eyespan=of-another; broken; x=\xe9; {server.cookie}; y"
+
+    assert ask(server, "GET", "api/state", Cookie=cookies)[0].status == 200
+
+
+def test_every_server_has_a_path_and_a_cookie_of_its_own(server):
+    with ViewServer(server.api) as other:
+        assert {other.path, other.cookie}.isdisjoint({server.path, server.cookie})
+
+
+@pytest.mark.parametrize("path", ["/", "/page.js", "/api/state", "//api/state", "/x/api/state", "api/state", "?"])
+def test_nothing_is_served_outside_of_the_path(path, server):
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    connection.request("GET", path, headers={"Cookie": server.cookie})
+
+    assert connection.getresponse().status == 404
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("error", "is_shown"), [(BrokenPipeError, False), (ConnectionResetError, False), (ValueError, True)]
+)
+def test_a_browser_that_leaves_is_no_error(error, is_shown, server, capfd):
+    try:
+        raise error
+    except error:
+        server.handle_error(None, ("127.0.0.1", 1))
+
+    assert (error.__name__ in capfd.readouterr().err) == is_shown
+
+
 def test_the_state_has_every_dialect_with_its_schema(server):
-    state = json.loads(ask(server, "GET", "/api/state")[1])
+    state = json.loads(ask(server, "GET", "api/state")[1])
 
     names = [dialect["name"] for dialect in state["dialects"]]
     assert {"native", "codex", "claude", "forge", "workspace"} <= set(names)
@@ -96,10 +151,10 @@ def test_the_state_has_every_dialect_with_its_schema(server):
 
 
 def test_names_leave_out_what_is_denied(server):
-    entries = json.loads(ask(server, "GET", "/api/names?path=.")[1])["entries"]
+    entries = json.loads(ask(server, "GET", "api/names?path=.")[1])["entries"]
 
     assert [entry["name"] for entry in entries] == ["<img src=x onerror=alert(1)>.txt", "a.txt", "src"]
-    assert json.loads(ask(server, "GET", "/api/names?path=..")[1])["error"]["code"] == "outside_root"
+    assert json.loads(ask(server, "GET", "api/names?path=..")[1])["error"]["code"] == "outside_root"
 
 
 def test_a_preview_is_what_the_model_receives(server, tmp_path):
@@ -141,13 +196,13 @@ def test_tokens_of_the_blocks_add_up_with_images(server, tmp_path):
     ],
 )
 def test_bad_requests_are_refused(body, status, server):
-    assert ask(server, "POST", "/api/call", body)[0].status == status
+    assert ask(server, "POST", "api/call", body)[0].status == status
 
 
 def test_other_paths_and_types_are_refused(server):
-    assert ask(server, "GET", "/api/other")[0].status == 404
-    assert ask(server, "GET", "/../server.py")[0].status in (401, 404)
-    assert ask(server, "POST", "/api/call", "{}", **{"Content-Type": "text/plain"})[0].status == 415
+    assert ask(server, "GET", "api/other")[0].status == 404
+    assert ask(server, "GET", "../server.py")[0].status == 404
+    assert ask(server, "POST", "api/call", "{}", **{"Content-Type": "text/plain"})[0].status == 415
 
 
 def test_activity_follows_a_log_and_counts_reads_of_the_same(server, log):
@@ -164,10 +219,10 @@ def test_activity_follows_a_log_and_counts_reads_of_the_same(server, log):
         return json.dumps({**entry, "verdict": "read", "code": None, "ms": 1, **fields}) + "\n"
 
     log.write_text(line() + line() + line(range=[6, 9]) + line(verdict="refused", code="x", bytes=0) + '{"half')
-    first = json.loads(ask(server, "GET", "/api/activity?after=0")[1])
+    first = json.loads(ask(server, "GET", "api/activity?after=0")[1])
     with log.open("a") as file:
         file.write('": 1}\n' + line(path="b", canonical="b"))
-    second = json.loads(ask(server, "GET", f"/api/activity?after={first['last']}")[1])
+    second = json.loads(ask(server, "GET", f"api/activity?after={first['last']}")[1])
 
     assert (first["last"], len(first["events"])) == ("4", 4)
     row = first["files"][0]
@@ -179,7 +234,7 @@ def test_previews_are_activity_too(server, tmp_path):
     call(server, dialect="native", arguments={"files": ["a.txt"]})
     call(server, dialect="codex", arguments={"file_path": str(tmp_path / "tree" / "a.txt")})
     call(server, dialect="native", arguments={"files": ["a.txt", "none.txt", "<img src=x onerror=alert(1)>.txt"]})
-    found = json.loads(ask(server, "GET", "/api/activity")[1])
+    found = json.loads(ask(server, "GET", "api/activity")[1])
 
     assert [event["caller"] for event in found["events"]] == ["this page"] * 3
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]{12}Z", event["time"]) for event in found["events"])

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import webbrowser
+from contextlib import nullcontext
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from eyespan.cli.options import COMMON, Arguments, Option, UsageError, whole_number
 
@@ -17,7 +22,9 @@ why a read was refused. A second dialect stands beside the first.
   eyespan view --audit reads.jsonl    with the reads of a running server, live
   eyespan view --no-open --port 8080  print the address only
 
-The page is served on this machine only, and its address contains a token.
+The page is served on this machine only. It asks for the token that the command
+prints, unless the command opens it. A token is valid once; after that a cookie
+admits this browser, until the command ends.
 """
 OPTIONS = {
     "options": (
@@ -27,6 +34,13 @@ OPTIONS = {
     ),
     "common options": COMMON,
 }
+REDIRECT = """\
+<!doctype html>
+<meta charset="utf-8">
+<meta http-equiv="refresh" content="0; url={address}">
+<title>eyespan</title>
+<a href="{address}">Open the page</a>
+"""
 
 
 def main(arguments: Arguments) -> int:
@@ -44,15 +58,25 @@ def main(arguments: Arguments) -> int:
         )
     except OSError as error:
         raise UsageError(f"--port: {error.strerror or error}") from None
-    print(f"{server.url}\nStop with Ctrl-C.", flush=True)
-    if not arguments.values.get("no_open"):
-        import webbrowser
-
-        webbrowser.open(server.url)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    private = nullcontext() if arguments.values.get("no_open") else TemporaryDirectory(prefix="eyespan-")
     try:
-        server.serve_forever()
+        with server, private as directory:
+            print(server.url)
+            print(f"If the page asks for a token: {server.new_token()} (valid once)\nStop with Ctrl-C.", flush=True)
+            if directory is not None:
+                _open_page(f"{server.url}#{server.new_token()}", Path(directory, "view.html"))
+            server.serve_forever()
     except KeyboardInterrupt:
         print(file=sys.stderr)
-    finally:
-        server.server_close()
     return 0
+
+
+def _open_page(address: str, file: Path) -> None:
+    """Open an address in the browser by a file that redirects to it.
+
+    Every user of the machine can read the arguments of a process, but only this one can read the file.
+    """
+    file.touch(0o600)
+    file.write_text(REDIRECT.format(address=address))
+    webbrowser.open(file.as_uri())

@@ -2,7 +2,7 @@
 
 api       the answers of the page's requests, as plain values
 activity  the reads of a server, from its audit log
-server    HTTP on a loopback address, with a token and strict headers
+server    HTTP on a loopback address, with tokens, a cookie and strict headers
 page/     HTML, style and script, as they are served
 """
 

@@ -1,7 +1,8 @@
-"""HTTP for the page: a loopback address only, a token for every answer, and headers that admit nothing else.
+"""HTTP for the page: a loopback address only, no data without a cookie, and headers that admit nothing else.
 
-The page itself holds no data and needs no token. It takes the token from the fragment of its address, which a browser
-does not send, and passes it with every request for data.
+The page itself holds no data and needs no token. It passes a token with its first request for data; a token is valid
+once, and the answer sets the cookie. Browsers send the cookies of 127.0.0.1 to every port of it. The cookie is
+therefore bound to a path that only this server and the browser know.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import hmac
 import http.server
 import json
 import secrets
+import sys
 from urllib.parse import parse_qs, urlsplit
 
 from eyespan.view.api import BadRequest
@@ -25,7 +27,7 @@ MAX_BODY_BYTES = 64 * 1024
 
 
 class ViewServer(http.server.ThreadingHTTPServer):
-    """The server of the page. `url` contains the token."""
+    """The server of the page at `url`, which is no secret."""
 
     daemon_threads = True
 
@@ -33,9 +35,30 @@ class ViewServer(http.server.ThreadingHTTPServer):
         """Raises: OSError, if the port is in use."""
         super().__init__(("127.0.0.1", port), _Handler)
         self.api = api
-        self.token = secrets.token_urlsafe(24)
         self.hosts = {f"127.0.0.1:{self.server_port}", f"localhost:{self.server_port}"}
-        self.url = f"http://127.0.0.1:{self.server_port}/#{self.token}"
+        self.path = f"/{secrets.token_urlsafe(12)}/"
+        self.url = f"http://127.0.0.1:{self.server_port}{self.path}"
+        self.cookie = f"eyespan={secrets.token_urlsafe(24)}"
+        self._tokens: set[str] = set()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Report the error of a request, unless the browser has closed its connection."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+    def new_token(self) -> str:
+        """Return a token that is valid once."""
+        token = secrets.token_urlsafe(24)
+        self._tokens.add(token)
+        return token
+
+    def redeem(self, token: str) -> bool:
+        """Return whether a token is valid; afterwards it is not."""
+        try:
+            self._tokens.remove(token)
+        except KeyError:
+            return False
+        return True
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -43,34 +66,36 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     server_version = "eyespan"
     sys_version = ""
     timeout = 10
+    sets_cookie = False
 
     def do_GET(self) -> None:
         if not self._is_from_page():
             return
         parts = urlsplit(self.path)
-        if parts.path[1:] in FILES:
-            name, media_type = FILES[parts.path[1:]]
+        end = parts.path.removeprefix(self.server.path)
+        if end in FILES:
+            name, media_type = FILES[end]
             self._send(200, load(name), media_type)
             return
-        if not self._has_token():
+        if not self._is_admitted():
             return
         values = {name: found[-1] for name, found in parse_qs(parts.query).items()}
-        if parts.path == "/api/state":
+        if end == "api/state":
             self._answer(self.server.api.state())
-        elif parts.path == "/api/names":
+        elif end == "api/names":
             self._answer(self.server.api.names(values.get("path", "")))
-        elif parts.path == "/api/activity":
+        elif end == "api/activity":
             after = values.get("after", "0")
             self._answer(self.server.api.activity(after))
         else:
             self._refuse(404, "no such page")
 
     def do_POST(self) -> None:
-        if not self._is_from_page() or not self._has_token():
+        if not self._is_from_page() or not self._is_admitted():
             return
         length = self.headers.get("Content-Length", "")
         is_json = self.headers.get_content_type() == "application/json"
-        if self.path != "/api/call" or not is_json:
+        if self.path != f"{self.server.path}api/call" or not is_json:
             self._refuse(404 if is_json else 415, "a JSON object for /api/call is expected")
             return
         if not length.isdigit() or int(length) > MAX_BODY_BYTES:
@@ -87,7 +112,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self._refuse(400, str(error))
 
     def _is_from_page(self) -> bool:
-        """Refuse a Host or an Origin of another page: a name may have been bound to this address."""
+        """Refuse another path, and a Host or an Origin of another page: a name may have been bound to this address."""
         origin = self.headers.get("Origin")
         is_own = self.headers.get_all("Host", []) and self.headers.get_all("Host", [])[0] in self.server.hosts
         if not is_own or len(self.headers.get_all("Host", [])) != 1:
@@ -96,14 +121,20 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if origin is not None and origin.removeprefix("http://") not in self.server.hosts:
             self._refuse(403, "requests of other pages are refused")
             return False
+        if not self.path.startswith(self.server.path):
+            self._refuse(404, "open the address that `eyespan view` printed")
+            return False
         return True
 
-    def _has_token(self) -> bool:
-        given = self.headers.get("Authorization", "").removeprefix("Bearer ")
-        if hmac.compare_digest(given.encode("utf-8", "surrogateescape"), self.server.token.encode()):
-            return True
-        self._refuse(401, "open the address that `eyespan view` printed")
-        return False
+    def _is_admitted(self) -> bool:
+        """Refuse a request without the cookie, unless it has a valid token."""
+        for given in self.headers.get("Cookie", "").split("; "):
+            if hmac.compare_digest(given.encode("utf-8", "surrogateescape"), self.server.cookie.encode()):
+                return True
+        self.sets_cookie = self.server.redeem(self.headers.get("Authorization", "").removeprefix("Bearer "))
+        if not self.sets_cookie:
+            self._refuse(401, "the token is missing or wrong")
+        return self.sets_cookie
 
     def _answer(self, value: Any) -> None:
         body = json.dumps(value, ensure_ascii=True, default=str).encode("ascii")
@@ -117,6 +148,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.send_response(status)
         for name, value in HEADERS.items():
             self.send_header(name, value)
+        if self.sets_cookie:
+            self.send_header("Set-Cookie", f"{self.server.cookie}; Path={self.server.path}; HttpOnly; SameSite=Strict")
         self.send_header("Content-Type", media_type)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

@@ -1,6 +1,6 @@
 // The page of `eyespan view`. Everything that comes from files is set as text, never as markup.
 
-const token = location.hash.slice(1);
+let token = location.hash.slice(1);
 history.replaceState(null, "", location.pathname);
 const at = (id) => document.getElementById(id);
 const made = (name, text, attributes = {}) => {
@@ -19,7 +19,10 @@ async function ask(path, body) {
   }
   const answer = await fetch(path, options);
   if (answer.ok) return answer.json();
-  if (answer.status === 401) throw new Error("The token is missing or wrong: open this page with #TOKEN after its address.");
+  if (answer.status === 401) {
+    at("enter").hidden = false;
+    throw new Error("The token is missing or wrong.");
+  }
   const text = await answer.text();
   let message = `${answer.status} ${text}`;
   try { message = JSON.parse(text).message ?? message; } catch { /* not JSON: the status and the text are shown */ }
@@ -278,7 +281,7 @@ const clock = (time) => {
 };
 
 async function look() {
-  if (at("activity").hidden) return;
+  if (at("activity").hidden || !state) return;
   try {
     const found = await ask(`api/activity?after=${encodeURIComponent(last)}`);
     last = found.last;
@@ -324,16 +327,29 @@ at("dialect").addEventListener("change", () => { form(); if (chosen) start(); })
 at("tool").addEventListener("change", () => { form(); if (chosen) start(); });
 at("other").addEventListener("change", () => { if (asked) show(...asked); });
 
-try {
-  state = await ask("api/state");
-  at("roots").textContent = state.roots.join(", ");
-  at("dialect").replaceChildren(...state.dialects.map((each) => made("option", each.name, { title: each.summary })));
-  at("other").replaceChildren(made("option", "", { value: "" }), ...state.dialects.map((each) => made("option", each.name)));
-  form();
-  if (state.roots.length < 2) await fill(at("tree"), "");
-  else for (const root of state.roots) directory(at("tree"), root, root);
-  setInterval(look, 1000);
-  document.body.dataset.ready = "yes";
-} catch (error) {
-  trouble(error.message);
+async function begin() {
+  try {
+    state = await ask("api/state");
+    at("roots").textContent = state.roots.join(", ");
+    at("dialect").replaceChildren(...state.dialects.map((each) => made("option", each.name, { title: each.summary })));
+    at("other").replaceChildren(made("option", "", { value: "" }), ...state.dialects.map((each) => made("option", each.name)));
+    form();
+    at("tree").replaceChildren();
+    if (state.roots.length < 2) await fill(at("tree"), "");
+    else for (const root of state.roots) directory(at("tree"), root, root);
+    document.body.dataset.ready = "yes";
+  } catch (error) {
+    trouble(error.message);
+  }
 }
+
+at("enter").addEventListener("submit", (event) => {
+  event.preventDefault();
+  token = at("token").value;
+  at("token").value = "";
+  at("enter").hidden = true;
+  trouble("");
+  begin();
+});
+begin();
+setInterval(look, 1000);
