@@ -47,6 +47,7 @@ OPENING_FILES = {
     "cli/detach.py": "the null device, in place of a closed stream",
     "cli/pager.py": "the null device, in place of the pager",
     "cli/standard_input.py": "a private copy of standard input",
+    "bulk/worker.py": "its own pipe, and the null device in place of standard output",
     "cli/view.py": "the browser of the user",
     "decoders/image.py": "an image, from the descriptor of the job",
     "decoders/metafile.py": "opens images that metafiles hold, from memory",
@@ -70,7 +71,7 @@ OPENING_FILES = {
 """The modules outside guard/ that open files, none of which belongs to a workspace, each with its reason."""
 
 STARTING_PROCESSES = {
-    "bulk/pool.py": "processes that read files, each with a workspace of its own",
+    "bulk/worker.py": "processes that read files, each with a workspace of its own",
     "cli/detach.py": "the command continues in a child while a hung mount holds this process",
     "cli/pager.py": "the user's pager, for output on a terminal",
     "sandbox/connector.py": "the process that connects to the stores of a server",
@@ -84,6 +85,7 @@ PARSING = {
     "view/activity.py": "a line of the audit log that a person named",
     "view/server.py": "a request of the page, of bounded size",
     "bulk/export.py": "a line of an earlier result",
+    "bulk/worker.py": "values that the other end of its pipe has pickled",
     "bulk/ray.py": "tables that it makes of records",
     "cli/audit.py": "the audit log that a person named, one line at a time",
     "cli/call.py": "the arguments on the command line",

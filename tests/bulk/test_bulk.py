@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -16,8 +18,11 @@ from eyespan.bulk import SCHEMA, Record, pool, read_many
 from eyespan.bulk.export import export_lines, export_table
 from eyespan.bulk.reading import Options
 from eyespan.bulk.walk import find_files
+from eyespan.cli.main import main
 from eyespan.errors import Cancelled
 from eyespan.guard import listing
+
+HANG_SECONDS = 60
 
 
 @pytest.fixture
@@ -148,34 +153,96 @@ def test_rules_of_the_host_hold(tree):
         assert (record.text, record.error_code) == ("", "policy_denied")
 
 
-def test_a_process_that_ends_loses_no_file(workspace, tree, monkeypatch):
+def worker_pids():
+    """Return the processes that this one has started for bulk reading."""
+    found = subprocess.run(
+        ["pgrep", "-P", str(os.getpid()), "-f", "eyespan.bulk.worker"], capture_output=True, text=True
+    )
+    return [int(pid) for pid in found.stdout.split()]
+
+
+def test_a_process_that_ends_loses_no_file(workspace, tree):
     for number in range(20):
         (tree / f"n{number:02}.txt").write_text(f"{number}\n")
-    found = workspace.read_many("n*.txt", workers=2, ordered=True, max_in_flight=8)
+    found = workspace.read_many("n*.txt", workers=1, ordered=True, max_in_flight=8)
     first = next(found)
-    pids = subprocess.run(["pgrep", "-P", str(os.getpid()), "-f", "spawn_main"], capture_output=True, text=True).stdout
-    for pid in pids.split():
-        os.kill(int(pid), signal.SIGKILL)
+    (pid,) = worker_pids()
+    os.kill(pid, signal.SIGKILL)
 
     records = [first, *found]
 
     assert [record.text for record in records] == [f"{number}\n" for number in range(20)]
+    assert worker_pids() == []
 
 
-def test_a_file_that_ends_processes_is_given_up(workspace):
-    class Broken:
-        restarts = 0
+@pytest.mark.parametrize("ordered", [True, False])
+def test_a_file_that_ends_processes_is_given_up_alone(ordered, workspace, tmp_path, monkeypatch):
+    ends_at_one_file = """
+import os
+import shutil
+from eyespan.bulk import worker
 
-        def submit(self, path, max_bytes):
-            raise pool.BrokenProcessPool
+def read_file(workspace, path, options, read=worker.read_file):
+    return os._exit(9) if path == "a.txt" else read(workspace, path, options)
 
-        def restart(self):
-            self.restarts += 1
+worker.read_file = read_file
+"""
+    (tmp_path / "sitecustomize.py").write_text(ends_at_one_file)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
+    expected = {record.source: record.error_code for record in workspace.read_many(".")} | {"a.txt": "crash"}
 
-    broken = Broken()
-    (record,) = pool._alone(broken, "a.txt", 1)
+    records = list(workspace.read_many(".", workers=2, ordered=ordered))
 
-    assert (record.source, record.error_code, broken.restarts) == ("a.txt", "crash", pool.MAX_CRASHES)
+    assert {record.source: record.error_code for record in records} == expected
+    assert len(records) == len(expected)
+
+
+@pytest.mark.parametrize("program", [shutil.which("false"), "/no/such/program", ""])
+def test_processes_that_end_before_their_first_file_are_one_error(program, workspace, monkeypatch):
+    monkeypatch.setattr(sys, "executable", program)
+
+    with pytest.raises(ChildProcessError, match="a process that reads files cannot be started: "):
+        list(workspace.read_many(".", workers=2))
+
+
+def test_a_root_that_processes_cannot_open_is_one_error(tree, workspace, capfd):
+    tree.rename(tree.with_name("moved"))
+    with pytest.raises(ChildProcessError) as raised:
+        list(workspace.read_many("a.txt", workers=2))
+
+    reason = f"a root must be an existing directory: {tree}"
+    assert raised.value.strerror == f"a process that reads files cannot be started: {reason}"
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_first_example_of_the_page_runs_as_a_script(tree):
+    page = (Path(__file__).parents[2] / "docs" / "bulk.md").read_text()
+    (tree / "docs").mkdir()
+    (tree / "docs" / "page.md").write_text("# Page\n")
+    (tree / "src").mkdir()
+    (tree / "src" / "app.py").write_text("def main(): ...\n")
+    (tree / "example.py").write_text(page.partition("```python\n")[2].partition("```")[0])
+
+    done = subprocess.run([sys.executable, "example.py"], cwd=tree, capture_output=True, text=True)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(done.stdout.splitlines()) == ["docs/page.md:1-1 4 ", "src/app.py:1-1 5 "]
+
+
+def test_processes_end_with_a_caller_that_is_killed(tree):
+    code = """
+from eyespan import Workspace
+records = Workspace(".").read_many(".", workers=2, ordered=True)
+print(next(records).source, flush=True)
+input()
+"""
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=tree, text=True, **pipes)
+    assert process.stdout.readline() == "a.txt\n"
+    process.kill()
+
+    # Its processes share its standard error, which ends with the last of them.
+    assert process.communicate(timeout=HANG_SECONDS) == ("", "")
 
 
 # --- export ----------------------------------------------------------------------------------------------------------
@@ -276,8 +343,8 @@ def test_of_two_killed_runs_the_longer_is_continued(workspace, tmp_path):
 
 def test_files_that_are_read_again_among_others_share_one_pool(workspace, tree, tmp_path, monkeypatch):
     starts = []
-    real = pool._Pool._start
-    monkeypatch.setattr(pool._Pool, "_start", lambda self: starts.append(1) or real(self))
+    real = pool.BulkWorker
+    monkeypatch.setattr(pool, "BulkWorker", lambda workspace: starts.append(1) or real(workspace))
     out = tmp_path / "out.jsonl"
     export_lines(workspace, ["."], str(out))
     before = out.read_bytes()
@@ -308,6 +375,16 @@ def test_the_command_explains_wrong_usage(tree, tmp_path):
     assert run("a", "--to", "x.csv")[0] == 2
     code, error = run("a", "--to", str(tmp_path / "no" / "x.jsonl"))
     assert (code, "Traceback" in error) == (1, False)
+
+
+@pytest.mark.parametrize("to", ["-", "out.jsonl"])
+def test_the_command_explains_processes_that_cannot_be_started(to, tree, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "executable", "/no/such/program")
+
+    assert main(["--root", str(tree), "export", "a.txt", "--to", to, "--jobs", "2"]) == 1
+    reason = "/no/such/program: No such file or directory"
+    assert capfd.readouterr() == ("", f"eyespan: a process that reads files cannot be started: {reason}\n")
 
 
 def test_records_are_values():

@@ -5,6 +5,7 @@ walk     paths and patterns to files, in one fixed order
 reading  one file to records
 chunks   texts in pieces of a limited size, cut by structure
 pool     many files in several processes, with a bound on what is in flight
+worker   one of these processes
 export   records to a file that a later run continues
 """
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import concurrent.futures
-import multiprocessing
-from collections import deque
-from concurrent.futures.process import BrokenProcessPool
+import pickle
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from eyespan.bulk.reading import MAX_BYTES, Options, failure, read_file
 from eyespan.bulk.record import Record
 from eyespan.bulk.walk import find_files
+from eyespan.bulk.worker import BulkWorker, Ended
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from eyespan.context import CallContext
     from eyespan.errors import ReadError
     from eyespan.workspace import Workspace
-
-    Waiting = tuple[str, concurrent.futures.Future[list[Record]] | None, list[Record] | "Kept"]
-    """A path, what will be its records, and what they are."""
 
 MAX_IN_FLIGHT = 64
 MIN_TOKENS = 16
@@ -56,6 +52,8 @@ def read_many(
     walk. `max_bytes` limits text and images of one file. `chunk_tokens` cuts texts by structure into chunks of at most
     so many tokens, each with a selector that reads it again. Cancel `context` to stop. `on_progress` is called with the
     number of files that are done. A file that cannot be read is a record with an error, never an exception.
+
+    Raises: ChildProcessError, while it yields, if a process cannot be started.
     """
     names = [targets] if isinstance(targets, str) else targets
     if workers < 0 or max_in_flight < 1 or max_bytes < 1:
@@ -100,33 +98,41 @@ def _flat(
 
 
 class _Pool:
-    """Worker processes that are replaced when one of them ends."""
+    """Worker processes, each with a thread that waits for it. One that ends is replaced."""
 
     def __init__(self, workspace: Workspace, workers: int) -> None:
-        self._workspace = workspace
-        self._workers = workers
-        self._executor = self._start()
+        self._workspace = pickle.dumps(workspace)
+        self._threads = ThreadPoolExecutor(workers)
+        self._idle: list[BulkWorker] = []
 
-    def _start(self) -> concurrent.futures.ProcessPoolExecutor:
-        # Not fork: threads of this process may hold locks.
-        context = multiprocessing.get_context("spawn")
-        return concurrent.futures.ProcessPoolExecutor(
-            self._workers, mp_context=context, initializer=_open, initargs=(self._workspace,)
-        )
+    def submit(self, path: str, options: Options) -> Future[list[Record] | Kept]:
+        return self._threads.submit(self._read, path, options)
 
-    def submit(self, path: str, options: Options) -> concurrent.futures.Future[list[Record]]:
+    def _read(self, path: str, options: Options) -> list[Record]:
+        for attempt in range(MAX_CRASHES):
+            # An idle process may have ended before it got this file, a new one has not.
+            worker = BulkWorker(self._workspace) if attempt else self._take()
+            try:
+                records = worker.read(path, options)
+            except Ended:
+                continue
+            self._idle.append(worker)
+            return records
+        message = "the process that read it ended; the file was given up"
+        return [Record(path, selector=path, error_code="crash", error_message=message)]
+
+    def _take(self) -> BulkWorker:
         try:
-            return self._executor.submit(_read_here, path, options)
-        except BrokenProcessPool:
-            self.restart()
-            return self._executor.submit(_read_here, path, options)
-
-    def restart(self) -> None:
-        self._executor.shutdown(wait=False, cancel_futures=True)
-        self._executor = self._start()
+            return self._idle.pop()
+        except IndexError:
+            return BulkWorker(self._workspace)
 
     def close(self) -> None:
-        self._executor.shutdown(wait=True, cancel_futures=True)
+        self._threads.shutdown(cancel_futures=True)
+        for worker in self._idle:
+            worker.close_input()
+        for worker in self._idle:
+            worker.end()
 
 
 def _in_pool(
@@ -138,73 +144,27 @@ def _in_pool(
     options: Options,
 ) -> Iterator[list[Record] | Kept]:
     pool = _Pool(workspace, workers)
-    waiting: deque[Waiting] = deque()
+    waiting: list[Future[list[Record] | Kept]] = []
     try:
         for path, known in found:
-            if known is None:
-                waiting.append((path, pool.submit(path, options), []))
-            else:
-                waiting.append((path, None, _result(path, known)))
+            waiting.append(pool.submit(path, options) if known is None else _finished(_result(path, known)))
             while len(waiting) >= max_in_flight:
-                yield _next(pool, waiting, ordered, options)
+                yield _take(waiting, ordered)
         while waiting:
-            yield _next(pool, waiting, ordered, options)
+            yield _take(waiting, ordered)
     finally:
         pool.close()
 
 
-def _next(
-    pool: _Pool,
-    waiting: deque[Waiting],
-    ordered: bool,
-    options: Options,
-) -> list[Record] | Kept:
-    """Return the records of the first file, or of any that is done; read those again that a crash has lost."""
+def _finished(result: list[Record] | Kept) -> Future[list[Record] | Kept]:
+    future: Future[list[Record] | Kept] = Future()
+    future.set_result(result)
+    return future
+
+
+def _take(waiting: list[Future[list[Record] | Kept]], ordered: bool) -> list[Record] | Kept:
+    """Wait for the first file, or for any; take it off the list and return its result."""
     if not ordered:
-        futures = [future for _, future, _ in waiting if future is not None]
-        if futures and len(futures) == len(waiting):
-            concurrent.futures.wait(futures, return_when=concurrent.futures.FIRST_COMPLETED)
-        for place, (_, future, _) in enumerate(waiting):
-            if future is None or future.done():
-                waiting.rotate(-place)
-                break
-    path, future, records = waiting.popleft()
-    if future is None:
-        return records
-    try:
-        return future.result()
-    except BrokenProcessPool:
-        pool.restart()
-    # One of the files in flight ended a process, and it is not known which. Each is read again alone.
-    again = _alone(pool, path, options)
-    for place, (name, one, _) in enumerate(waiting):
-        if one is not None and not _is_good(one):
-            waiting[place] = (name, None, _alone(pool, name, options))
-    return again
-
-
-def _is_good(future: concurrent.futures.Future[list[Record]]) -> bool:
-    return future.done() and not future.cancelled() and future.exception() is None
-
-
-def _alone(pool: _Pool, path: str, options: Options) -> list[Record]:
-    for _ in range(MAX_CRASHES):
-        try:
-            return pool.submit(path, options).result()
-        except (BrokenProcessPool, concurrent.futures.CancelledError):
-            pool.restart()
-    message = "the process that read it ended; the file was given up"
-    return [Record(path, selector=path, error_code="crash", error_message=message)]
-
-
-_workspace: Workspace | None = None
-
-
-def _open(workspace: Workspace) -> None:
-    global _workspace
-    _workspace = workspace
-
-
-def _read_here(path: str, options: Options) -> list[Record]:
-    assert _workspace is not None
-    return read_file(_workspace, path, options)
+        wait(waiting, return_when=FIRST_COMPLETED)
+    place = 0 if ordered else next(place for place, future in enumerate(waiting) if future.done())
+    return waiting.pop(place).result()

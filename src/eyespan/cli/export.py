@@ -67,7 +67,11 @@ def main(arguments: Arguments) -> int:
         raise UsageError(f"--chunk must be at least {MIN_TOKENS}")
     workspace = arguments.workspace()
     if to == "-":
-        write_lines(workspace, arguments.operands, sys.stdout.buffer, workers=workers, options=options)
+        try:
+            write_lines(workspace, arguments.operands, sys.stdout.buffer, workers=workers, options=options)
+        except ChildProcessError as error:
+            print(f"eyespan: {in_plain_words(error)}", file=sys.stderr)
+            return 1
         return 0
     if not to.endswith((".jsonl", ".parquet")):
         raise UsageError(f"--to must end in .jsonl or .parquet, or be -, not {to!r}")

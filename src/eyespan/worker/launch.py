@@ -26,8 +26,7 @@ def launch(
     Standard streams that are not given are pipes whose other end is closed: inside a sandbox /dev/null may be out of
     reach. Raises: OSError, subprocess.SubprocessError.
     """
-    if not sys.executable or getattr(sys, "frozen", False):
-        raise OSError(0, "no Python interpreter is known")
+    program = interpreter()
     module, _, function = call.partition(":")
     code = f"import sys; sys.path[:] = sys.argv[2:]; from {module} import {function}; {function}(sys.argv[1])"
     closed_in, other_end = os.pipe()
@@ -39,7 +38,7 @@ def launch(
         streams.setdefault("stdin", closed_in)
         streams.setdefault("stdout", closed_out)
         return subprocess.Popen(
-            [sys.executable, "-I", "-S", "-X", "utf8", "-c", code, argument, *_child_path(extra_path)],
+            [program, "-I", "-S", "-X", "utf8", "-c", code, argument, *child_path(extra_path)],
             stderr=closed_out,
             env=_environment(),
             close_fds=True,
@@ -51,6 +50,13 @@ def launch(
         close_fd(closed_in)
         if closed_out >= 0:
             close_fd(closed_out)
+
+
+def interpreter() -> str:
+    """Return the path of this Python. Raises: OSError if this program contains it, or it is not known."""
+    if not sys.executable or getattr(sys, "frozen", False):
+        raise OSError(0, "no Python interpreter is known")
+    return sys.executable
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
@@ -71,7 +77,7 @@ def unusable(asked: str, error: Exception) -> ReadError:
     return SystemFailure(asked, number, reason) if number else Internal(asked, reason)
 
 
-def _child_path(extra: Sequence[str]) -> list[str]:
+def child_path(extra: Sequence[str] = ()) -> list[str]:
     """Return the module path of the child: that of this process, never with the current directory."""
     path = module_path()
     own = path.pop(0)

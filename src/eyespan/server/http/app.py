@@ -86,7 +86,7 @@ def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
     log.write("start", f"{url} ({token_note}); {confinement}", url=url, tokens=token_note, sandbox=confinement)
     if options.view:
         page_url = url.removesuffix("/mcp") + "/view/"
-        text = f"{page_url} is the page" + ("" if options.no_token else "; its address needs #TOKEN at the end")
+        text = f"{page_url} is the page" + ("" if options.no_token else "; it asks for the token")
         log.write("view", text, url=page_url)
     if options.no_sandbox:
         log.write("warning", sandboxing.OFF_LINE)
