@@ -1,8 +1,14 @@
+import gzip
+import io
+import tarfile
+import zipfile
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eyespan import kinds
+from eyespan.decoders import describe
 from eyespan.dialects import claude
 from eyespan.model import SNIFF_BYTES
 
@@ -75,6 +81,68 @@ def test_an_image_is_known_by_its_first_bytes(first_bytes, media_type):
 )
 def test_contents_decide_before_the_name(first_bytes, name, kind):
     assert name_of(kinds.detect(first_bytes, name)) == kind
+
+
+PDF = b"%PDF-1.7\n\xe2\xe3\xcf\xd3\n"
+
+
+def zipped(*members, compression=zipfile.ZIP_STORED):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", compression) as archive:
+        for name, data in members:
+            archive.writestr(name, data)
+    return made.getvalue()
+
+
+def tarred(name, data):
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as archive:
+        member = tarfile.TarInfo(name)
+        member.size = len(data)
+        archive.addfile(member, io.BytesIO(data))
+    return made.getvalue()
+
+
+DOCX = zipped(("[Content_Types].xml", "<Types/>"), ("word/document.xml", "<w:document/>"))
+CONTAINERS = {
+    "a zip of a stored PDF": (zipped(("a.pdf", PDF), ("b.txt", "b")), "archive"),
+    "a zip of a stored Word document": (zipped(("a.docx", DOCX), ("b.txt", "b")), "archive"),
+    "a zip of a zip": (zipped(("a.zip", zipped(("a.pdf", PDF)))), "archive"),
+    "a Word document": (DOCX, "docx"),
+    "a Word document with a stored PDF": (zipped(("a.pdf", PDF), ("word/document.xml", "<w:document/>")), "docx"),
+    "a tar of a PDF": (tarred("a.pdf", PDF), "archive"),
+    "a tar of a zip": (tarred("a.zip", zipped(("a.pdf", PDF))), "archive"),
+    "a tar of a file with the name of a signature": (tarred("%PDF-1.7", b"x"), "archive"),
+    "a tar of an image directory": (tarred("icns", b"x"), "archive"),
+    "a tar of a GIF directory": (tarred("GIF89a", b"x"), "archive"),
+    "a tar of a Parquet directory": (tarred("PAR1", b"x"), "archive"),
+    "a tar of a file named like a database": (tarred("SQLite format 3", b"x"), "archive"),
+    "a compressed PDF, stored": (gzip.compress(PDF, 0), "compressed"),
+    "a database with a PDF": (b"SQLite format 3\0".ljust(512, b"\0") + PDF, "sqlite"),
+    "a Parquet file with a PDF": (b"PAR1\x15\0" + PDF, "parquet"),
+    "a property list with a PDF": (b"bplist00\xd1\1\2" + PDF, "plist"),
+    "an Avro file with a PDF": (b"Obj\1\0" + PDF, "avro"),
+    "an OLE file with a PDF": (kinds._OLE_SIGNATURE.ljust(512, b"\0") + PDF, None),
+}
+
+
+@pytest.mark.parametrize("suffix", ["", ".pdf"])
+@pytest.mark.parametrize("what", CONTAINERS)
+def test_containers_are_known_before_their_contents(what, suffix):
+    first_bytes, kind = CONTAINERS[what]
+    # Of a container that is not opened, the name decides; the reader refuses it.
+    expected = "pdf" if kind is None and suffix else kind
+
+    assert name_of(kinds.detect(first_bytes, f"a{suffix}")) == expected
+    assert not kinds.is_pdf(first_bytes) or kind in ("sqlite", "parquet", "plist", "avro")
+
+
+@pytest.mark.parametrize("row", [row for row in describe.TYPES if row.listing and row.offset < 1024])
+def test_no_archive_that_is_only_described_is_shown_as_the_pdf_in_it(row):
+    first_bytes = b"\0" * row.offset + row.signature + bytes(40) + PDF
+
+    assert kinds.detect(first_bytes, "a") is None
+    assert not kinds.is_pdf(first_bytes)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     Surface = Literal["native", "terminal", "claude"]
     Signature = tuple[int, bytes, bytes]
     """A place (-1: after blanks and line ends), the bytes there, and others among the first 2,048 of the file."""
+    Pass = tuple[list[tuple["Kind", Callable[[bytes], bool], bytes | None]], dict[str, "Kind"]]
 
 
 @record
@@ -61,6 +62,9 @@ class Kind:
     """The suffix of a file beside it that may hold its latest changes."""
     is_fallback: bool = False
     """A file is of this kind only if no other row claims it: many documents are zip archives, too."""
+    container: str = ""
+    """The format of `container` that its files have, for a document that is an archive or compressed. Rows of other
+    formats are not compared with such files, because an archive begins with the bytes of its first member."""
 
 
 def api_image_type(first_bytes: bytes) -> str | None:
@@ -232,9 +236,18 @@ def _is_image(first_bytes: bytes) -> bool:
     return is_possible and image_type(first_bytes) is not None
 
 
+# Containers that are described, not opened. They begin with headers, and soon with the bytes of a stored member.
+_OLE_SIGNATURE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_CLOSED_CONTAINERS = (
+    *(_OLE_SIGNATURE, b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07", b"MSCF\0\0\0\0", b"!<arch>\n"),
+    *(b"070701", b"070702", b"070707", b"\xc7\x71", b"\x71\xc7"),
+)
+
+
 def is_pdf(first_bytes: bytes) -> bool:
-    """Return True if the signature of a PDF is near the start, where PDF readers search for it."""
-    return _PDF_SIGNATURE in first_bytes[:1024]
+    """Return True if the signature of a PDF is near the start, where PDF readers search for it, but in no archive."""
+    is_near = _PDF_SIGNATURE in first_bytes[:1024]
+    return is_near and not container(first_bytes) and not first_bytes.startswith(_CLOSED_CONTAINERS)
 
 
 def _is_pdf_file(first_bytes: bytes) -> bool:
@@ -304,11 +317,19 @@ def compression(first_bytes: bytes) -> str | None:
     return "zstd" if first_bytes[:4] == b"\x28\xb5\x2f\xfd" else None
 
 
+_ZIP_HEADER = b"PK\3\4"
+
+
 def archive(first_bytes: bytes) -> str | None:
     """Return the archive format of a file by its first bytes: "zip", "tar" or None."""
-    if first_bytes[:4] in (b"PK\3\4", b"PK\5\6"):
+    if first_bytes[:4] in (_ZIP_HEADER, b"PK\5\6"):
         return "zip"
     return "tar" if first_bytes[:1] != b"\0" and tar_checksum_fits(first_bytes[:_TAR_BLOCK]) else None
+
+
+def container(first_bytes: bytes) -> str:
+    """Return the archive or compression format of a file by its first bytes; "" if it has none."""
+    return archive(first_bytes) or compression(first_bytes) or ""
 
 
 def tar_checksum_fits(block: bytes) -> bool:
@@ -336,14 +357,21 @@ def _is_compressed(first_bytes: bytes) -> bool:
 
 def _in_zip(first_bytes: bytes, directory: bytes) -> bool:
     """Return True if one of the first members of a zip file lies in this directory, by the names in their headers."""
-    if not first_bytes.startswith(b"PK\x03\x04"):
-        return False
     at = 0
     for _ in range(64):
+        if not first_bytes.startswith(_ZIP_HEADER, at):
+            return False
+        header = first_bytes[at : at + 30]
         name = at + 30
-        if first_bytes[name : name + len(directory)] == directory:
+        if first_bytes.startswith(directory, name):
             return True
-        at = first_bytes.find(b"PK\x03\x04", name)
+        size, name_size, extra_size = (
+            int.from_bytes(header[start:end], "little") for start, end in ((18, 22), (26, 28), (28, 30))
+        )
+        # A member that was written as a stream has its size after its data. A stored member has it here, and its data
+        # may be another zip file, with headers of its own.
+        is_known = 0 < size < 0xFFFFFFFF
+        at = name + name_size + extra_size + size if is_known else first_bytes.find(_ZIP_HEADER, name)
         if at < 0:
             return False
     return False
@@ -363,9 +391,6 @@ def _is_odf(first_bytes: bytes) -> bool:
 
 def _is_rtf(first_bytes: bytes) -> bool:
     return first_bytes.startswith(b"{\\rtf1")
-
-
-_OLE_SIGNATURE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
 def _is_docx(first_bytes: bytes) -> bool:
@@ -409,19 +434,6 @@ KINDS: tuple[Kind, ...] = (
         shown_in=("native",),
     ),
     Kind(
-        "pdf",
-        "eyespan.readers.pdf",
-        "a PDF",
-        matches=_is_pdf_file,
-        text_signatures=((0, b"%PDF-", b""),),
-        suffixes=(".pdf",),
-        decoder="eyespan.decoders.pdf:decode",
-        needs="pypdfium2",
-        layout="pages",
-        parts="pages",
-        shown_in=("native", "terminal", "claude"),
-    ),
-    Kind(
         "notebook",
         "eyespan.readers.notebook",
         "a notebook",
@@ -439,6 +451,7 @@ KINDS: tuple[Kind, ...] = (
         text_signatures=(),
         starts=b"P",
         suffixes=(".docx", ".docm", ".dotx"),
+        container="zip",
         decoder="eyespan.decoders.docx:decode",
         layout="text",
     ),
@@ -450,6 +463,7 @@ KINDS: tuple[Kind, ...] = (
         text_signatures=(),
         starts=b"P",
         suffixes=(".pptx", ".pptm", ".ppsx"),
+        container="zip",
         decoder="eyespan.decoders.pptx:decode",
         layout="text",
     ),
@@ -461,6 +475,7 @@ KINDS: tuple[Kind, ...] = (
         text_signatures=((30, b"mimetypeapplication", b""),),
         starts=b"P",
         suffixes=(".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
+        container="zip",
         decoder="eyespan.decoders.sheet:decode",
         needs="python_calamine",
         extra="docs",
@@ -475,6 +490,7 @@ KINDS: tuple[Kind, ...] = (
         text_signatures=((30, b"mimetypeapplication", b""),),
         starts=b"P",
         suffixes=(".odt", ".ott", ".odp", ".otp", ".odg", ".otg"),
+        container="zip",
         decoder="eyespan.decoders.odf:decode",
         layout="text",
     ),
@@ -530,6 +546,7 @@ KINDS: tuple[Kind, ...] = (
         text_signatures=((30, b"mimetypeapplication", b""),),
         starts=b"P",
         suffixes=(".epub",),
+        container="zip",
         decoder="eyespan.decoders.epub:decode",
         needs="selectolax",
         extra="docs",
@@ -629,6 +646,7 @@ KINDS: tuple[Kind, ...] = (
         "a list of arrays",
         suffixes=(".npz",),
         signature=b"PK",
+        container="zip",
         decoder="eyespan.decoders.numpy_arrays:decode_archive",
         parts="tables",
     ),
@@ -673,6 +691,19 @@ KINDS: tuple[Kind, ...] = (
         decoder="eyespan.decoders.parquet:decode",
         needs="duckdb",
         extra="tables",
+    ),
+    Kind(  # after those whose files may hold one in their first bytes
+        "pdf",
+        "eyespan.readers.pdf",
+        "a PDF",
+        matches=_is_pdf_file,
+        text_signatures=((0, b"%PDF-", b""),),
+        suffixes=(".pdf",),
+        decoder="eyespan.decoders.pdf:decode",
+        needs="pypdfium2",
+        layout="pages",
+        parts="pages",
+        shown_in=("native", "terminal", "claude"),
     ),
     Kind("archive", "eyespan.readers.archive", "an archive", matches=_is_archive, text_signatures=(), is_fallback=True),
     Kind(
@@ -727,7 +758,7 @@ def detect(first_bytes: bytes, name: str, wanted: frozenset[str] | None = None) 
     dot = name.rfind(".")
     suffix = "" if dot < 0 else name[dot:].lower()
     tables = _tables()
-    for signatures, suffixes in tables.passes:
+    for signatures, suffixes in tables.passes(container(first_bytes)):
         for kind, matches, starts in signatures:
             if (starts is None or start in starts) and matches(first_bytes):
                 return kind
@@ -771,12 +802,21 @@ class _Tables:
         self.names = {kind.name: kind for kind in (*rows, TEXT, BINARY)}
         self.fallbacks = frozenset([kind.name for kind in rows if kind.is_fallback])
         self.text_rules: dict[frozenset[str], tuple[tuple[Signature, ...], tuple[str, ...]]] = {}
-        self.passes = []
-        for is_fallback in (False, True):
-            group = [kind for kind in rows if kind.is_fallback is is_fallback]
-            signatures = [(kind, kind.matches, kind.starts) for kind in group if kind.matches is not None]
-            suffixes = {suffix: kind for kind in reversed(group) for suffix in kind.suffixes}
-            self.passes.append((signatures, suffixes))
+        self._passes: dict[str, list[Pass]] = {}
+
+    def passes(self, container: str) -> list[Pass]:
+        """Return the rows that files of a container format are compared with, in two passes; "" is no container."""
+        if container not in self._passes:
+            documents = [kind for kind in self.rows if not kind.is_fallback and container in ("", kind.container)]
+            fallbacks = [kind for kind in self.rows if kind.is_fallback]
+            self._passes[container] = [_as_pass(documents), _as_pass(fallbacks)]
+        return self._passes[container]
+
+
+def _as_pass(rows: list[Kind]) -> Pass:
+    """Return the rows with a signature, and the rows of suffixes."""
+    signatures = [(kind, kind.matches, kind.starts) for kind in rows if kind.matches is not None]
+    return signatures, {suffix: kind for kind in reversed(rows) for suffix in kind.suffixes}
 
 
 _made: _Tables | None = None
