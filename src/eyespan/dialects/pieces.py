@@ -8,8 +8,10 @@ from eyespan.model import (
     CharRange,
     DocumentOptions,
     ImageOptions,
+    ImagePart,
     Lines,
     NotebookOptions,
+    NotePart,
     PdfOptions,
     SheetOptions,
     TableOptions,
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from eyespan.kinds import Kind
+    from eyespan.model import Document
     from eyespan.opened import Opened
     from eyespan.outline.model import Symbol as OutlineSymbol
     from eyespan.selectors import Piece, Range, Target
@@ -97,6 +100,27 @@ def choose(
         case "table", Named("table", within):
             return Choice(Named("table"), within)
     raise no_such_part(path, kind, piece)
+
+
+@record
+class Page:
+    """A page of a document: its number, its text with the heading, and its images."""
+
+    number: int
+    note: NotePart
+    images: tuple[ImagePart, ...] = ()
+
+
+def pages_of(document: Document) -> tuple[NotePart | None, list[Page]]:
+    """Return what a PDF has before its first page, such as bookmarks, and the pages that were read."""
+    notes = [(at, part) for at, part in enumerate(document.parts) if isinstance(part, NotePart)]
+    contents = notes.pop(0)[1] if document.extra.get("has_contents") else None
+    ends = [*[at for at, _ in notes[1:]], len(document.parts)]
+    pages = []
+    for number, (at, note), end in zip(document.extra["pages_returned"], notes, ends, strict=True):
+        images = [part for part in document.parts[at:end] if isinstance(part, ImagePart)]
+        pages.append(Page(number, note, tuple(images)))
+    return contents, pages
 
 
 def row_window(name: str) -> tuple[str, int, int] | None:

@@ -16,7 +16,7 @@ from eyespan.dialects.native.text import FileText, HeldText
 from eyespan.dialects.native.text_items import TextPlan, make_item
 from eyespan.dialects.native.versions import Digest
 from eyespan.dialects.native.wanted import Wanted, want_ranges
-from eyespan.dialects.pieces import Choice, choose
+from eyespan.dialects.pieces import Choice, choose, pages_of
 from eyespan.errors import Cancelled, PastEnd, ReadError, TimedOut
 from eyespan.escape import visible
 from eyespan.hashes import blake2b
@@ -41,6 +41,9 @@ TEXTLESS_PAGES = 4
 """At most so many pages whose text cannot be read come with their images."""
 MAX_PAGES = 20
 MAX_SEARCHED_PAGES = 100
+NO_CONTENTS = "bookmarks, attachments and signatures do not fit; a larger budget shows them"
+LEAST_WITH_NOTE = 80
+"""A smaller share of the budget has no room for that note."""
 NO_NUMBERS = 1 << 60
 """A gutter with a number on the first line only: no line of a document can be mistaken for one of eyespan's own."""
 
@@ -145,14 +148,13 @@ def search_pages(opened: Opened, target: Target, search: Search, view: View) -> 
     choice = choose(target.path, opened.kind, piece, max_pages=MAX_SEARCHED_PAGES, has_images=False)
     document = opened.read(options=choice.options)
     _check_range(target, choice, document)
-    texts = [part.text for part in document.parts if isinstance(part, NotePart)]
     style = replace(view.style, every=NO_NUMBERS) if view.style.every else view.style
     items = []
     numbers = list(document.extra["pages_returned"])
-    for number, text in zip(numbers, texts, strict=False):
-        held = HeldText(replace(document, parts=()), f"{text}\n", opened.context)
-        page = TextPlan(replace(target, piece=Pages(number, number)), held, Wanted(is_whole=True), style)
-        found = search_text(page, replace(search, note=""), view)
+    for page in pages_of(document)[1]:
+        held = HeldText(replace(document, parts=()), f"{page.note.text}\n", opened.context)
+        plan = TextPlan(replace(target, piece=Pages(page.number, page.number)), held, Wanted(is_whole=True), style)
+        found = search_text(plan, replace(search, note=""), view)
         if isinstance(found, TextPlan):
             items.append(make_item([found], view))
     asked = replace(target, pattern=search.text)
@@ -229,21 +231,11 @@ class PagesItem:
         total = document.extra["total_pages"]
         wanted_last = target.piece.last if isinstance(target.piece, Pages) else None
         self._last = total if wanted_last is None else min(total, wanted_last)
-        self._texts: list[str] = []
-        self._images: list[list[Content]] = []
-        self._numbers: list[int] = list(document.extra["pages_returned"])
-        self._headings: list[str] = []
-        self._contents: NotePart | None = None
-        for part in document.parts:
-            if isinstance(part, NotePart):
-                if document.extra.get("has_contents") and self._contents is None:
-                    self._contents = part
-                    continue
-                self._headings.append(part.heading)
-                self._texts.append(part.text)
-                self._images.append([])
-            elif isinstance(part, ImagePart):
-                self._images[-1].append(ImageContent(part.data, part.media_type))
+        self._contents, pages = pages_of(document)
+        self._numbers = [page.number for page in pages]
+        self._headings = [page.note.heading for page in pages]
+        self._texts = [page.note.text for page in pages]
+        self._images = [[ImageContent(image.data, image.media_type) for image in page.images] for page in pages]
 
     def _cost(self, count: int) -> int:
         images = sum(map(len, self._images[:count]))
@@ -328,8 +320,13 @@ class PagesItem:
             blocks=tuple(self._images[0]),
             is_one_part=True,
         )
-        shown = make_item([plan], self._view).show(max_tokens)
-        return replace(shown, left=(*shown.left, *self._rest(number)))
+        note, room = "", max_tokens
+        if self._contents is not None and max_tokens >= LEAST_WITH_NOTE:
+            note = own_lines.note(NO_CONTENTS)
+            room -= tokens.estimate(note) + 1
+        shown = make_item([plan], self._view).show(room)
+        lines = (*shown.lines, note) if note else shown.lines
+        return replace(shown, lines=lines, left=(*shown.left, *self._rest(number)), written="")
 
 
 def _hash(path: str, pages: str, text: str) -> str:
