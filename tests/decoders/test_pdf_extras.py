@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
 from eyespan import Workspace
-from eyespan.decoders import pdf_extras
+from eyespan.decoders import pdf, pdf_extras
 from eyespan.decoders.pdf_extras import section_pages
 from tests.readers.pdf_files import pages, stream, words
 
 
-def shown(tmp_path, data, selector=""):
+def shown(tmp_path, data, selector="", budget=200_000):
     (tmp_path / "a.pdf").write_bytes(data)
-    return Workspace(tmp_path).tool("native").call({"files": f"a.pdf{selector}"})
+    return Workspace(tmp_path).tool("native").call({"files": f"a.pdf{selector}", "budget": budget})
+
+
+def annotated(entries, *, is_form=False, text="words"):
+    """Return a PDF of one page with these annotations."""
+    more = {1000 + at: f"<< /Type /Annot {entry} >>" for at, entry in enumerate(entries)}
+    names = " ".join([f"{number} 0 R" for number in more])
+    catalog = f"/AcroForm << /Fields [{names}] >>" if is_form else ""
+    return pages(words((72, 700, text)), catalog=catalog, annotations=names, more=more)
+
+
+def decoded(data):
+    """Return the facts and the text of the first page."""
+    params = {"first": 1, "last": None, "max_pages": 1, "images": False, "max_px": 9, "max_bytes": 1 << 24}
+    facts, blobs = pdf.decode(io.BytesIO(data), {**params, "max_text_chars": 10**7, "layout": True, "seconds": 60})
+    return facts, blobs[0].decode()
 
 
 def test_the_values_of_a_form_follow_the_text(tmp_path):
@@ -48,6 +65,73 @@ def test_links_and_annotations_name_the_text_they_belong_to(tmp_path):
 
     assert "Links:\n\t- the manual: https://example.org/?a=1" in text
     assert 'Annotations:\n\t- highlight on "some words" by Ada: check this\n\t- note: a note' in text
+
+
+NUMBERED = " ".join([f"w{n:05d}" for n in range(10_000)])
+"""70,000 characters, more than a string of 64 KiB in UTF-16 has."""
+
+
+def test_a_long_value_of_a_form_is_whole(tmp_path):
+    data = annotated([f"/Subtype /Widget /FT /Tx /T (story) /V ({NUMBERED}) /Rect [9 9 99 40]"], is_form=True)
+
+    assert f"\t- story: {NUMBERED}" in shown(tmp_path, data).text
+
+
+def test_a_long_annotation_is_whole(tmp_path):
+    data = annotated([f"/Subtype /Text /T (Ann) /Contents ({NUMBERED}) /Rect [9 9 99 40]"])
+
+    assert f"\t- note by Ann: {NUMBERED}" in shown(tmp_path, data).text
+
+
+def test_a_long_address_of_a_link_is_whole(tmp_path):
+    address = "https://example.org/" + "a" * 20_000
+    data = annotated([f"/Subtype /Link /Rect [9 9 99 40] /A << /S /URI /URI ({address}) >>"])
+
+    assert f"\t- {address}\n" in shown(tmp_path, data).text + "\n"
+
+
+def test_all_fields_and_notes_of_a_page_are_shown(tmp_path):
+    fields = [f"/Subtype /Widget /FT /Tx /T (f{n}) /V (value {n}) /Rect [9 9 99 40]" for n in range(400)]
+    notes = [f"/Subtype /Text /Contents (note {n}) /Rect [9 9 99 40]" for n in range(400)]
+
+    text = shown(tmp_path, annotated([*fields, *notes], is_form=True)).text
+
+    assert [n for n in range(400) if f"\t- f{n}: value {n}\n" not in text] == []
+    assert [n for n in range(400) if f"\t- note: note {n}\n" not in f"{text}\n"] == []
+
+
+def test_entries_above_the_limit_are_counted(monkeypatch):
+    monkeypatch.setattr(pdf_extras, "MAX_ENTRIES", 3)
+    data = annotated([f"/Subtype /Text /Contents (note {n}) /Rect [9 9 99 40]" for n in range(5)])
+
+    text = decoded(data)[1]
+
+    assert "note 2" in text
+    assert text.endswith("... the first 3 of 5 fields, links and annotations of this page are read, 2 are left out")
+
+
+def test_a_string_above_the_limit_is_not_called_empty(monkeypatch):
+    monkeypatch.setattr(pdf_extras, "MAX_STRING_BYTES", 100)
+    data = annotated([f"/Subtype /Widget /FT /Tx /T (story) /V ({'x' * 400}) /Rect [9 9 99 40]"], is_form=True)
+
+    assert "- story: (400 characters, too long to be shown)" in decoded(data)[1]
+
+
+def test_a_long_marked_text_is_cut_with_its_length():
+    text = "word " * 20 + "word"
+    data = annotated(["/Subtype /Highlight /Rect [70 690 6000 715] /Contents (see)"], text=text * 2)
+
+    assert f'highlight on "{(text * 2)[:120]}... (' in decoded(data)[1]
+
+
+def test_marked_texts_that_take_too_long_are_counted(monkeypatch):
+    monkeypatch.setattr(pdf_extras, "QUOTES_SECONDS", 0.0)
+    data = annotated([f"/Subtype /Highlight /Rect [70 690 600 715] /Contents (note {n})" for n in range(2)])
+
+    text = decoded(data)[1]
+
+    assert "- highlight: note 1" in text
+    assert text.endswith("... the texts under 2 links and annotations are left out: they take too long")
 
 
 OUTLINE = {
@@ -88,6 +172,47 @@ class TestSections:
         assert error.code == "no_symbol"
         assert "a.pdf::Methods" in error.message
 
+    def test_bookmarks_above_the_limit_are_counted(self, tmp_path):
+        more = {60: "<< /Type /Outlines /First 1000 0 R /Last 1299 0 R /Count 300 >>"}
+        for n in range(1000, 1300):
+            following = f"/Next {n + 1} 0 R" if n < 1299 else ""
+            more[n] = f"<< /Title (Part {n}) /Parent 60 0 R {following} /Dest [10 0 R /Fit] >>"
+
+        text = shown(tmp_path, pages(words((72, 700, "words")), catalog="/Outlines 60 0 R", more=more)).text
+
+        assert "\t- Part 1059 (p1)\n\t- ... 240 more\n" in text
+
+    def test_a_bookmark_without_a_page_is_listed(self, tmp_path):
+        more = {**OUTLINE, 61: "<< /Title (Front matter) /Parent 60 0 R /Next 62 0 R >>"}
+
+        text = shown(tmp_path, pages(words((72, 700, "words")), catalog="/Outlines 60 0 R", more=more)).text
+
+        assert "\tBookmarks:\n\t- Front matter\n" in text
+
+    def test_a_deep_bookmark_is_listed(self, tmp_path):
+        more = {60: "<< /Type /Outlines /First 1000 0 R /Last 1000 0 R /Count 1 >>"}
+        for n in range(1000, 1020):
+            below = f"/First {n + 1} 0 R /Last {n + 1} 0 R /Count 1" if n < 1019 else ""
+            more[n] = f"<< /Title (Level {n}) /Parent {n - 1 if n > 1000 else 60} 0 R {below} /Dest [10 0 R /Fit] >>"
+
+        text = shown(tmp_path, pages(words((72, 700, "words")), catalog="/Outlines 60 0 R", more=more)).text
+
+        assert "- Level 1019 (p1)" in text
+
+    def test_bookmarks_that_do_not_fit_are_named(self, tmp_path):
+        page = words(*[(72, 10 + 12 * n, f"line {n} of a long page") for n in range(60)])
+        data = pages(page, page, page, page, catalog="/Outlines 60 0 R", more=OUTLINE)
+
+        reply = shown(tmp_path, data, budget=200)
+
+        assert ">note: bookmarks, attachments and signatures do not fit; a larger budget shows them\n" in reply.text
+        assert reply.facts["tokens"] <= 200
+
+    def test_a_search_finds_the_last_page_of_a_file_with_bookmarks(self, tmp_path, book):
+        reply = shown(tmp_path, book, "?page 4")
+
+        assert [part["selector"] for part in reply.structured["parts"][0]["parts"]] == ["a.pdf:p4:1"]
+
     def test_a_loop_of_bookmarks_ends(self, tmp_path):
         loop = {
             60: "<< /Type /Outlines /First 61 0 R /Last 61 0 R /Count 1 >>",
@@ -123,6 +248,20 @@ def test_labels_and_attachments_are_named(tmp_path):
     assert "Attachments:\n\t- data.csv (3 bytes)" in text
     assert "Page 1 of 2, labelled i:" in text
     assert "Page 2 of 2, labelled 1:" in text
+
+
+def test_attachments_above_the_limit_are_counted(tmp_path):
+    names = " ".join([f"(n{n:03d}) 60 0 R" for n in range(100)])
+    more = {
+        60: "<< /Type /Filespec /F (data.csv) /UF (data.csv) /EF << /F 61 0 R >> >>",
+        61: stream("a,b", "/Type /EmbeddedFile /Params << /Size 3 >>"),
+    }
+    catalog = f"/Names << /EmbeddedFiles << /Names [{names}] >> >>"
+
+    text = shown(tmp_path, pages(words((72, 700, "one")), catalog=catalog, more=more)).text
+
+    assert text.count("\t- data.csv") == 60
+    assert "\t- ... 40 more\n" in text
 
 
 class TestPagesWithoutReadableText:

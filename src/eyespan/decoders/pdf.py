@@ -35,8 +35,10 @@ MAX_HELD_BYTES = 4 * 1024 * 1024
 """A larger file is read piece by piece where it is."""
 LEAST_SHARED_PAGES = 32
 """Fewer pages are not divided between two jobs."""
-MAX_LISTED = 200
-"""The most bookmarks that are listed."""
+MAX_LISTED = 60
+"""The bookmarks, attachments and signatures that are listed before the first page; the others are counted."""
+MAX_SUGGESTED = 200
+"""The titles that one which does not exist is compared with."""
 _REASONS = {
     pdfium.FPDF_ERR_SUCCESS: "it has no pages",  # no other error
     pdfium.FPDF_ERR_FILE: "the file cannot be read",
@@ -74,13 +76,11 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
         entries = pdf_extras.bookmarks(document)
         section = pdf_extras.section_pages(entries, params["section"], total)
         if section is None:
-            return {**facts, "sections": [title for _, title, _ in entries[:MAX_LISTED]]}, []
+            return {**facts, "sections": [title[:200] for _, title, _ in entries[:MAX_SUGGESTED]]}, []
         facts["section"] = list(section)
         _, first, wanted_last = section
     elif params.get("layout") and first == 1 and params["last"] is None and not params.get("share"):
-        facts["bookmarks"] = pdf_extras.bookmarks(document)[:MAX_LISTED]
-        facts["attachments"] = pdf_extras.attachments(document)
-        facts["signatures"] = pdf_extras.signatures(document)
+        facts.update(_lists(document))
     last = min(total, wanted_last, first + params["max_pages"] - 1)
     share = params.get("share")
     if share is not None:
@@ -102,6 +102,25 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
         facts["pages"].append(page)
         blobs += made
     return facts, blobs
+
+
+def _lists(document: pypdfium2.PdfDocument) -> dict[str, Any]:
+    """Return the first bookmarks, attachments and signatures of a file, and the number of each."""
+    entries = pdf_extras.bookmarks(document)
+    listed = [
+        (level, pdf_extras.shortened(title, pdf_extras.MAX_TITLE_CHARS), page)
+        for level, title, page in entries[:MAX_LISTED]
+    ]
+    attachments, attachment_count = pdf_extras.attachments(document, MAX_LISTED)
+    signatures, signature_count = pdf_extras.signatures(document, MAX_LISTED)
+    return {
+        "bookmarks": listed,
+        "attachments": attachments,
+        "signatures": signatures,
+        "total_bookmarks": len(entries),
+        "total_attachments": attachment_count,
+        "total_signatures": signature_count,
+    }
 
 
 def _open(file: BinaryIO) -> pypdfium2.PdfDocument:

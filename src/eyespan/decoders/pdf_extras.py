@@ -1,6 +1,7 @@
 """What a PDF holds beside its text: form values, links, annotations, bookmarks, labels of pages, attached files.
 
-All numbers of entries and lengths of strings are bounded. A file that is damaged in one of these parts loses that part.
+Strings are whole. Limits apply to the entries of a page, to the text of a page, and to lists about the whole file; what
+exceeds them is counted. A file that is damaged in one of these parts loses that part.
 """
 
 from __future__ import annotations
@@ -17,12 +18,19 @@ import pypdfium2.raw as pdfium
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-MAX_ENTRIES = 300
-"""The most fields, links or annotations of a page, and attachments of a file."""
+MAX_ENTRIES = 10_000
+"""The fields, links and annotations of a page that are read, and the options of a list; each takes some 0.1 ms."""
 SIZES_SECONDS = 1.0
-MAX_BOOKMARKS = 2000
-MAX_DEPTH = 8
-MAX_CHARS = 2000
+MAX_BOOKMARKS = 20_000
+MAX_DEPTH = 64
+MAX_TITLE_CHARS = 200
+MAX_LABEL_CHARS = 40
+MAX_QUOTE_CHARS = 120
+"""The text of the page that an annotation repeats."""
+QUOTES_SECONDS = 2.0
+"""The time for these texts of one page: pdfium searches the whole page for each."""
+MAX_STRING_BYTES = 8 * 1024 * 1024
+"""A longer string exceeds the text of a page. pdfium copies all of a string or nothing."""
 _SUBTYPES = {
     pdfium.FPDF_ANNOT_TEXT: "note",
     pdfium.FPDF_ANNOT_FREETEXT: "text box",
@@ -47,22 +55,29 @@ _CHOICES = (pdfium.FPDF_FORMFIELD_COMBOBOX, pdfium.FPDF_FORMFIELD_LISTBOX)
 
 def page_extras(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, layer: Any) -> list[str]:
     """Return the lines about the fields, links and annotations of a page. `layer` is its text, or None."""
-    fields: list[str] = []
+    fields: dict[str, None] = {}
     links: list[str] = []
-    notes: list[str] = []
+    quotes = _Quotes(layer)
+    notes: dict[str, None] = {}
     for annotation in _annotations(page):
         subtype = pdfium.FPDFAnnot_GetSubtype(annotation)
         if subtype == pdfium.FPDF_ANNOT_WIDGET:
-            if document.formenv and (line := _field(document.formenv.raw, annotation)) and line not in fields:
-                fields.append(line)
-        elif subtype == pdfium.FPDF_ANNOT_LINK and (line := _link(document, annotation, layer)):
+            if document.formenv and (line := _field(document.formenv.raw, annotation)):
+                fields[line] = None
+        elif subtype == pdfium.FPDF_ANNOT_LINK and (line := _link(document, annotation, quotes)):
             links.append(line)
-        if subtype != pdfium.FPDF_ANNOT_WIDGET and (line := _note(annotation, subtype, layer)) and line not in notes:
-            notes.append(line)
+        if subtype != pdfium.FPDF_ANNOT_WIDGET and (line := _note(annotation, subtype, quotes)):
+            notes[line] = None
     lines: list[str] = []
     for title, entries in (("Form fields", fields), ("Links", links), ("Annotations", notes)):
         if entries:
             lines += ["", f"{title}:", *[f"- {entry}" for entry in entries]]
+    total = pdfium.FPDFPage_GetAnnotCount(page.raw)
+    if total > MAX_ENTRIES:
+        read = f"the first {MAX_ENTRIES} of {total} fields, links and annotations of this page are read"
+        lines += ["", f"... {read}, {total - MAX_ENTRIES} are left out"]
+    if quotes.left_out:
+        lines += ["", f"... the texts under {quotes.left_out} links and annotations are left out: they take too long"]
     return lines
 
 
@@ -106,30 +121,25 @@ def _chosen(form: Any, annotation: Any) -> list[str]:
     ]
 
 
-def _link(document: pypdfium2.PdfDocument, annotation: Any, layer: Any) -> str:
+def _link(document: pypdfium2.PdfDocument, annotation: Any, quotes: _Quotes) -> str:
     link = pdfium.FPDFAnnot_GetLink(annotation)
     action = pdfium.FPDFLink_GetAction(link) if link else None
     if not action or pdfium.FPDFAction_GetType(action) != pdfium.PDFACTION_URI:
         return ""
-    size = pdfium.FPDFAction_GetURIPath(document.raw, action, None, 0)
-    if not 1 < size <= 4 * MAX_CHARS:
-        return ""
-    buffer = ctypes.create_string_buffer(size)
-    pdfium.FPDFAction_GetURIPath(document.raw, action, buffer, size)
-    address = _one_line(buffer.raw.split(b"\0", 1)[0].decode("utf-8", "replace"))
-    label = _text_under(annotation, layer)
+    address = _narrow(partial(pdfium.FPDFAction_GetURIPath, document.raw, action))
+    label = quotes.text_under(annotation)
     # The address itself stands in the text.
     if not address or label == address:
         return ""
     return f"{label}: {address}" if label else address
 
 
-def _note(annotation: Any, subtype: int, layer: Any) -> str:
+def _note(annotation: Any, subtype: int, quotes: _Quotes) -> str:
     contents = _string(annotation, b"Contents")
     if not contents and subtype != pdfium.FPDF_ANNOT_FILEATTACHMENT:
         return ""
     author = _string(annotation, b"T")
-    marked = _text_under(annotation, layer) if subtype in _MARKS else ""
+    marked = quotes.text_under(annotation) if subtype in _MARKS else ""
     head = _SUBTYPES.get(subtype, "link" if subtype == pdfium.FPDF_ANNOT_LINK else "drawing")
     if marked:
         head += f' on "{marked}"'
@@ -147,33 +157,46 @@ def _attached_name(annotation: Any) -> str:
     return _wide(partial(pdfium.FPDFAttachment_GetName, attachment))
 
 
-def _text_under(annotation: Any, layer: Any) -> str:
-    """Return the text of the page that an annotation covers."""
-    box = pdfium.FS_RECTF()
-    if not layer or not pdfium.FPDFAnnot_GetRect(annotation, box):
-        return ""
-    edges = (box.left, box.top, box.right, box.bottom)
-    units = pdfium.FPDFText_GetBoundedText(layer, *edges, None, 0)
-    if not 0 < units <= MAX_CHARS:
-        return ""
-    buffer = (ctypes.c_ushort * (units + 1))()
-    pdfium.FPDFText_GetBoundedText(layer, *edges, buffer, units)
-    return _one_line(bytes(buffer)[: 2 * units].decode("utf-16-le", "replace").split("\0", 1)[0])[:120]
+class _Quotes:
+    """The text of a page that its annotations cover."""
+
+    def __init__(self, layer: Any) -> None:
+        self._layer = layer
+        self._end = time.monotonic() + QUOTES_SECONDS
+        self.left_out = 0
+        """The annotations whose text was not read in time."""
+
+    def text_under(self, annotation: Any) -> str:
+        """Return the text that an annotation covers, or the start of it."""
+        box = pdfium.FS_RECTF()
+        if not self._layer or not pdfium.FPDFAnnot_GetRect(annotation, box):
+            return ""
+        if time.monotonic() >= self._end:
+            self.left_out += 1
+            return ""
+        edges = (box.left, box.top, box.right, box.bottom)
+        units = pdfium.FPDFText_GetBoundedText(self._layer, *edges, None, 0)
+        if units <= 0:
+            return ""
+        buffer = (ctypes.c_ushort * (units + 1))()
+        pdfium.FPDFText_GetBoundedText(self._layer, *edges, buffer, units)
+        text = bytes(buffer)[: 2 * units].decode("utf-16-le", "replace").split("\0", 1)[0]
+        return shortened(_one_line(text), MAX_QUOTE_CHARS)
 
 
 # --- the whole file --------------------------------------------------------------------------------------------------
 
 
 def bookmarks(document: pypdfium2.PdfDocument) -> list[tuple[int, str, int]]:
-    """Return level, title and page of each bookmark, in order; those without a page of this file are left out."""
+    """Return level, title and page of each bookmark, in order, up to `MAX_BOOKMARKS`; the page is 0 if it has none."""
     found = []
     try:
         for entry in document.get_toc(max_depth=MAX_DEPTH):
-            title = _one_line(entry.get_title())[:200]
+            title = _one_line(entry.get_title())
             target = entry.get_dest()
             page = target.get_index() if target else None
-            if title and page is not None and 0 <= page < len(document):
-                found.append((entry.level, title, page + 1))
+            if title:
+                found.append((entry.level, title, page + 1 if page is not None and 0 <= page < len(document) else 0))
             if len(found) >= MAX_BOOKMARKS:
                 break
     except (pypdfium2.PdfiumError, ValueError, RecursionError):
@@ -186,6 +209,7 @@ def section_pages(entries: list[tuple[int, str, int]], name: str, total: int) ->
 
     The exact title counts first, then one without regard to case, then one that contains the name.
     """
+    entries = [entry for entry in entries if entry[2]]
     wanted = _one_line(name)
     tests: tuple[Callable[[str], bool], ...] = (
         lambda title: title == wanted,
@@ -202,17 +226,18 @@ def section_pages(entries: list[tuple[int, str, int]], name: str, total: int) ->
 
 def label(document: pypdfium2.PdfDocument, index: int) -> str:
     """Return the label of a page, counted from 0, as it is printed on it; "" if there is none."""
-    return _wide(partial(pdfium.FPDF_GetPageLabel, document.raw, index))[:40]
+    return shortened(_wide(partial(pdfium.FPDF_GetPageLabel, document.raw, index)), MAX_LABEL_CHARS)
 
 
-def attachments(document: pypdfium2.PdfDocument) -> list[tuple[str, int]]:
-    """Return name and size in bytes of each attached file; the size is -1 if it is not known.
+def attachments(document: pypdfium2.PdfDocument, limit: int) -> tuple[list[tuple[str, int]], int]:
+    """Return name and size in bytes of the first attached files, and their number; the size is -1 if it is not known.
 
     pdfium decompresses a file to find its size, so the sizes are left out after `SIZES_SECONDS`.
     """
     found = []
     end = time.monotonic() + SIZES_SECONDS
-    for index in range(min(MAX_ENTRIES, max(0, pdfium.FPDFDoc_GetAttachmentCount(document.raw)))):
+    total = max(0, pdfium.FPDFDoc_GetAttachmentCount(document.raw))
+    for index in range(min(limit, total)):
         attachment = pdfium.FPDFDoc_GetAttachment(document.raw, index)
         if not attachment:
             continue
@@ -220,13 +245,14 @@ def attachments(document: pypdfium2.PdfDocument) -> list[tuple[str, int]]:
         size = ctypes.c_ulong()
         is_known = time.monotonic() < end and pdfium.FPDFAttachment_GetFile(attachment, None, 0, size)
         found.append((name or "unnamed", size.value if is_known else -1))
-    return found
+    return found, total
 
 
-def signatures(document: pypdfium2.PdfDocument) -> list[str]:
-    """Return the time, the reason and the method of each digital signature; none of them is verified."""
+def signatures(document: pypdfium2.PdfDocument, limit: int) -> tuple[list[str], int]:
+    """Return time, reason and method of the first digital signatures, and their number; none of them is verified."""
     found = []
-    for index in range(min(20, max(0, pdfium.FPDF_GetSignatureCount(document.raw)))):
+    total = max(0, pdfium.FPDF_GetSignatureCount(document.raw))
+    for index in range(min(limit, total)):
         signature = pdfium.FPDF_GetSignatureObject(document.raw, index)
         if signature:
             parts = (
@@ -235,7 +261,7 @@ def signatures(document: pypdfium2.PdfDocument) -> list[str]:
                 _narrow(partial(pdfium.FPDFSignatureObj_GetSubFilter, signature)),
             )
             found.append(", ".join([part for part in parts if part]) or "without details")
-    return found
+    return found, total
 
 
 _TIME = re.compile(r"D:(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:Z|([+-]\d\d)'?(\d\d)?'?)?.*")
@@ -261,22 +287,35 @@ def _string(annotation: Any, key: bytes) -> str:
 def _wide(call: Callable[[Any, int], int]) -> str:
     """Return a string that pdfium writes into a buffer of UTF-16, as one line."""
     size = call(None, 0)
-    if not 2 < size <= 64 * 1024:
+    if size <= 2:
         return ""
+    if size > MAX_STRING_BYTES:
+        return _too_long(size // 2 - 1)
     buffer = (ctypes.c_ushort * (size // 2 + 1))()
     call(buffer, size)
     return _one_line(bytes(buffer)[: size - 2].decode("utf-16-le", "replace"))
 
 
 def _narrow(call: Callable[[Any, int], int]) -> str:
-    """Return a string that pdfium writes into a buffer of bytes."""
+    """Return a string that pdfium writes into a buffer of bytes, as one line."""
     size = call(None, 0)
-    if not 1 < size <= 1024:
+    if size <= 1:
         return ""
+    if size > MAX_STRING_BYTES:
+        return _too_long(size - 1)
     buffer = ctypes.create_string_buffer(size)
     call(buffer, size)
     return _one_line(buffer.raw.split(b"\0", 1)[0].decode("utf-8", "replace"))
 
 
+def _too_long(chars: int) -> str:
+    return f"({chars} characters, too long to be shown)"
+
+
 def _one_line(text: str) -> str:
-    return " ".join("".join([c if c.isprintable() else " " for c in text[: 2 * MAX_CHARS]]).split())[:MAX_CHARS]
+    return " ".join("".join([c if c.isprintable() else " " for c in text]).split())
+
+
+def shortened(text: str, max_chars: int) -> str:
+    """Return the start of a text that is too long, with its length."""
+    return text if len(text) <= max_chars else f"{text[:max_chars]}... ({len(text)} characters)"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_REPLY_BYTES = 12 * MIB
 """The text and images of one answer: 16 MiB as base64, half of what a request to a model API may hold."""
-MAX_PAGE_CHARS = 200_000
+MAX_PAGE_CHARS = 2_000_000
 LEAST_SHARED_PAGES = 64
 LEAST_SHARED_BYTES = 128 * 1024
 """Two jobs decode the text of a file of this size, if so many pages are requested."""
@@ -191,26 +191,26 @@ def _textless(heading: str, page: dict[str, Any]) -> str:
     return f"{heading}: no text layer{', only this image' if page.get('media_type') else ''}."
 
 
-MAX_LISTED = 60
-"""The bookmarks and attachments before the first page."""
-
-
 def _contents(facts: dict[str, Any]) -> str:
-    """Return the bookmarks and attachments of a PDF, one a line; "" if it has none."""
-    lines: list[str] = []
-    bookmarks, attachments = facts.get("bookmarks") or [], facts.get("attachments") or []
-    if bookmarks:
-        lines.append("Bookmarks:")
-        lines += [f"{'  ' * level}- {title} (p{page})" for level, title, page in bookmarks[:MAX_LISTED]]
-        if len(bookmarks) > MAX_LISTED:
-            lines.append(f"- ... {len(bookmarks) - MAX_LISTED} more")
-    if attachments:
-        lines += [*([""] if lines else []), "Attachments:"]
-        lines += [f"- {name}{f' ({size} bytes)' if size >= 0 else ''}" for name, size in attachments[:MAX_LISTED]]
-    if facts.get("signatures"):
-        lines += [*([""] if lines else []), "Digital signatures, not verified:"]
-        lines += [f"- {signature}" for signature in facts["signatures"][:MAX_LISTED]]
-    return "\n".join(lines)
+    """Return the bookmarks, attachments and signatures of a PDF, one a line; "" if it has none."""
+    bookmarks = [
+        f"{'  ' * level}- {title}{f' (p{page})' if page else ''}" for level, title, page in facts.get("bookmarks") or []
+    ]
+    attachments = [
+        f"- {name}{f' ({size} bytes)' if size >= 0 else ''}" for name, size in facts.get("attachments") or []
+    ]
+    signatures = [f"- {signature}" for signature in facts.get("signatures") or []]
+    lists = (
+        ("Bookmarks", bookmarks, facts.get("total_bookmarks", 0)),
+        ("Attachments", attachments, facts.get("total_attachments", 0)),
+        ("Digital signatures, not verified", signatures, facts.get("total_signatures", 0)),
+    )
+    blocks = []
+    for title, lines, total in lists:
+        more = [f"- ... {total - len(lines)} more"] if total > len(lines) else []
+        if lines or more:
+            blocks.append("\n".join([f"{title}:", *lines, *more]))
+    return "\n\n".join(blocks)
 
 
 def _no_section(opened: Opened, name: str, facts: dict[str, Any]) -> NoSymbol:
