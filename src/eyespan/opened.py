@@ -133,20 +133,21 @@ class Opened:
             error.path, error.relative = self.source.asked, self.source.path
             raise
 
-    def stream(self, selection: Selection | None = None) -> Iterator[Part]:
+    def stream(self, selection: Selection | None = None, *, as_text: bool = False) -> Iterator[Part]:
         """Yield the same parts one after the other; lines of a text come in small parts, however many are selected.
 
-        The deadline starts again after every part.
+        The deadline starts again after every part. `as_text` is that of `read`.
 
         Raises: ReadError.
         """
         chosen = self.request.selection if selection is None else selection
+        opened = self._changed(None, None, as_text) if as_text else self
         if self._thread is None:
-            parts = self._stream_now(chosen, self.context)
+            parts = opened._stream_now(chosen, self.context)
             following = parts.__next__
         else:
             thread = self._thread
-            parts = self._stream_now(chosen, thread.relay)
+            parts = opened._stream_now(chosen, thread.relay)
 
             def following() -> Part:
                 part = thread.run(self, lambda _: next(parts, None))

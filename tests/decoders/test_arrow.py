@@ -73,6 +73,16 @@ MANY = _file(
     "L2f9Qg4PXT_0)x;pq0ujdWq99J<xOt=0WyuSufshApqQ>bVPRp%=vKe0oBS*KUeL{R4gcoA2cXytgcM^BghtWwLUn%$zv#Oc;~Dc"
     "6pTY`d4sDpC#r#vaRRWjD^_7I=ZJH-P4cm=|}hU|KXm#gNhmXKZc+2FV*Y"
 )
+LONG = _file(
+    "c-rln*H#ok5Qe{923T>_Q5Qr-#kiQoh*``T#eg}2f`TZlf{J2}sEAoH=bUrSc;}^$;3Ig4J+r-Mg@X^kIaTNMS5@6L-PJv}e{yPS"
+    "N?IaRD*FXk*cOFJ1mSp8q|9Zg9F=(#4NY*XQKaK?^}Q-Iy(*5=b1pT!I?m3@_uE^Qs=A6mt=m2;UazBlmOmp0=PXl=NarkjE6eH4"
+    "tMUjnYdTq=S68_8&zZq}{27J*Kx{a<eZN1tAKOe~^bJjCH^K~JmHU~X3)IbH)rz6tphUlon~+8Fe>1hWw2$@$e1flPT`&*UCskVy"
+    "=4GzXTv)X}s3HGRLr<13)JH*XUV6MhAP@)y0)apv5C{YUfj}S-2m}IwKp+qZ1OkCTAP@)ywH*1Gxp{uAldGtrpL5|R41;h-dFY`I"
+    "QPjnx9`$K}MME0V7%$Pp(1ci;(v0TB(Snw=BA(W?p)KubPX~M?(2-7brVCx^Mt6FUNKbmvn?CfVA4&9Q00SAsV1_W1VI(u05sYLM"
+    "qZz|k#xb4=Ok@(1Nnr|8No5+-nZZobn8j@7Fqe7EX8{XY#A24Plyov!#&R;rVg)P7CWlqzvYIvIk&mCXtfPQJ*0X_)6tRiT6tjh`"
+    "Y-2k+*vT$-vxmLxV?QMv;2?)6<uGL&;V8#A&IwL(iqo8-oU@$cJQujgB`$M?t6bwcH@L|yZgYpb+~YnEc*r9j^Mt27<2f&Q$tzy-"
+    "hPS-qJs<eUCqDCquYBV>K^bJFqah9GD^2zK5ss46(mF~*y(j9;Lps#oq2K9PNatC*b**+Y$&QBiFSYR(!T"
+)
 
 
 def shown(data, first=1, count=10):
@@ -141,6 +151,15 @@ def test_values_of_every_type():
         "| 300 | -2.25 | 2024-01-31 | 2024-01-01T01:02:03.456Z | NULL | False | [] | NULL | NULL "
         "| NULL | NULL | 23:59:00 | 0 ms | x'6364' (2 bytes) | NULL | NULL |",
     ]
+
+
+def test_values_of_selected_rows_are_whole():
+    sample = arrow.decode(io.BytesIO(LONG), {"first": 1, "count": 2})[1][0].decode()
+    facts, (selected,) = arrow.decode(io.BytesIO(LONG), {"first": 1, "count": 2, "windowed": True})
+
+    assert f"| {('word ' * 200)[:160]}... (10000 bytes) | [0, 1, 2, 3," in sample
+    assert f"| {'word ' * 2000} | {list(range(200))} |\n| short | [1] |" in selected.decode()
+    assert "cut_cells" not in facts
 
 
 def test_a_window_through_the_workspace(tmp_path):

@@ -273,7 +273,7 @@ def test_a_row_over_many_lines_has_an_end(tmp_path):
     assert fails(tmp_path, "a.csv").reason == "invalid CSV: a row exceeds 1048576 bytes"
 
 
-def test_long_values_of_many_rows_are_cut_as_they_are_read(tmp_path):
+def test_long_values_of_selected_rows_are_whole_up_to_the_limit_of_the_text(tmp_path):
     row = "\U0001f600" + "a" * 100_000 + ",1\n"
     (tmp_path / "a.csv").write_text("name,number\n" + row * 200)
     tracemalloc.start()
@@ -283,7 +283,9 @@ def test_long_values_of_many_rows_are_cut_as_they_are_read(tmp_path):
     finally:
         tracemalloc.stop()
 
-    assert found.extra["rows_returned"] == [1, 200]
+    assert found.extra["rows_returned"] == [1, 3]
+    assert found.parts[0].text.count("a" * 100_000) == 3
+    assert "rows 1-3 of 200; the next with :rows 4-200\n" in found.parts[0].text
     assert peak < 16 * MIB
 
 
@@ -531,6 +533,20 @@ def test_only_reading_is_allowed(tmp_path):
 
 
 # --- Parquet ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_long_value_of_a_selected_row_is_whole(tmp_path):
+    made = sqlite3.connect(tmp_path / "a.sqlite")
+    made.execute("create table t (story text)")
+    made.execute("insert into t values (?)", ("word " * 5000,))
+    made.commit()
+    made.close()
+    tool = Workspace(tmp_path).tool("native")
+
+    sample, selected = (tool.call({"files": name, "budget": 100_000}).text for name in ("a.sqlite", "a.sqlite:t"))
+
+    assert f"| {('word ' * 40)}... (25000 chars) |" in sample
+    assert f"| {'word ' * 5000} |" in selected
 
 
 def parquet(path, query, options=""):

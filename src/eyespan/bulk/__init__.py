@@ -2,6 +2,7 @@
 
 record   `Record`, the one form of every result, and its schema
 walk     paths and patterns to files, in one fixed order
+windows  a document in parts, to its end
 reading  one file to records
 chunks   texts in pieces of a limited size, cut by structure
 pool     many files in several processes, with a bound on what is in flight

@@ -2,29 +2,30 @@
 
 A text is cut where it has structure: between symbols and headings, the outer ones first, then at empty lines, then
 between any two lines, and a line that alone exceeds the limit between characters. Neighbours that fit into one chunk
-stay together. Pages of a PDF are cut one by one. The chunks of a file in order are its text, each character once.
+stay together. Pages of a PDF and windows of rows are cut one by one. The chunks of a file in order are its text, each
+character once.
 """
 
 from __future__ import annotations
 
 from eyespan import kinds
-from eyespan.dialects import pieces
+from eyespan.bulk.windows import windows
+from eyespan.dialects.native.documents import joined
 from eyespan.errors import Cancelled, ReadError, TimedOut, TooLarge
 from eyespan.model import CharRange, Lines, NotePart, TextPart
-from eyespan.record import record
-from eyespan.selectors import Pages, Ranges, Target, write_target
+from eyespan.record import record, replace
+from eyespan.selectors import Area, Cells, Named, Pages, Ranges, Target, write_target
 from eyespan.tokens import estimate, fit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from eyespan.model import Document
     from eyespan.opened import Opened
     from eyespan.outline import Outline
     from eyespan.selectors import Piece
 
-MAX_PAGES = 10_000
-WINDOW_LINES = 20_000
 INNER_DEPTH = 3
 """Symbols within so many others, and deeper ones, are cut apart together."""
 EMPTY_LINE, ANY_LINE = INNER_DEPTH + 1, INNER_DEPTH + 2
@@ -39,6 +40,8 @@ class Chunk:
     text: str
     symbol: str = ""
     """The innermost symbol or heading around all of it."""
+    left_out: str = ""
+    """What belongs to the part of the document that begins here and is in no chunk."""
 
 
 def chunks_of(opened: Opened, path: str, max_tokens: int, max_bytes: int) -> Iterator[Chunk] | None:
@@ -47,37 +50,64 @@ def chunks_of(opened: Opened, path: str, max_tokens: int, max_bytes: int) -> Ite
     Raises: ReadError; TooLarge once more than `max_bytes` were read, after the chunks before them.
     """
     kind = opened.kind
-    if kind.layout == "pages":
-        return _page_chunks(opened, path, max_tokens, max_bytes)
     if kind.layout == "image" or kind is kinds.BINARY:
         return None
-    return _text_chunks(opened, path, max_tokens, max_bytes)
+    if kind is kinds.TEXT or (kind.is_text and kind.layout in ("notes", "drawing")):
+        return _text_chunks(opened, path, max_tokens, max_bytes)
+    return _window_chunks(opened, path, max_tokens, max_bytes)
 
 
-def _page_chunks(opened: Opened, path: str, max_tokens: int, max_bytes: int) -> Iterator[Chunk]:
-    choice = pieces.choose(path, opened.kind, None, max_pages=MAX_PAGES, has_images=False)
-    document = opened.read(options=choice.options)
-    texts = [part.text for part in document.parts if isinstance(part, NotePart)]
+def _window_chunks(opened: Opened, path: str, max_tokens: int, max_bytes: int) -> Iterator[Chunk]:
     taken_bytes = 0
-    for number, text in zip(document.extra["pages_returned"], texts, strict=False):
+    before = ""
+    for window in windows(opened):
+        document = window.document
+        if window.piece is None and opened.kind.layout == "pages":
+            before = _BEFORE_PAGES
+            continue
+        text, cuts = _joined_text(document, path)
         taken_bytes += len(text)
         if taken_bytes > max_bytes:
             raise TooLarge(path, size_bytes=opened.facts.size_bytes, limit_bytes=max_bytes)
-        lines = split_lines(text if text.endswith("\n") else f"{text}\n")
-        for first, last, column, chars in cut(lines, {}, max_tokens):
+        lines = split_lines(text)
+        left_out = "; ".join([one for one in (before, window.left_out) if one])
+        before = ""
+        for first, last, column, chars in cut(lines, cuts, max_tokens):
             is_whole = (first, last, column) == (1, len(lines), 0)
-            within = () if is_whole else (_range(first, last, column, chars),)
-            selector = write_target(Target(path, Pages(number, number, within)))
-            yield Chunk(selector, _text(lines, first, last, column, chars))
+            piece = _piece_within(window.piece, None if is_whole else _range(first, last, column, chars), len(lines))
+            yield Chunk(write_target(Target(path, piece)), _text(lines, first, last, column, chars), left_out=left_out)
+            left_out = ""
+
+
+_BEFORE_PAGES = "bookmarks, attachments or signatures before the first page"
+
+
+def _piece_within(piece: Piece | None, selected: Lines | CharRange | None, line_count: int) -> Piece:
+    """Return the piece that selects a part of the text of a window; None: all of it."""
+    if isinstance(piece, (Pages, Cells, Area, Named)):
+        return piece if selected is None else replace(piece, within=(selected,))
+    return Ranges((selected or Lines(1, line_count),))
+
+
+def _joined_text(document: Document, path: str) -> tuple[str, Mapping[int, int]]:
+    """Return the text whose lines a selector counts, and the lines where its parts begin."""
+    if isinstance(document.parts[0], TextPart):
+        return bytes(document.parts[0].data).decode("utf-8", "replace"), {}
+    text, _ = joined(document, Target(path))
+    cuts, line = {}, 1
+    for part in document.parts:
+        cuts[line] = 0
+        line += max(1, len(split_lines(part.text))) if isinstance(part, NotePart) else 1
+    return text, cuts
 
 
 def _text_chunks(opened: Opened, path: str, max_tokens: int, max_bytes: int) -> Iterator[Chunk]:
-    text, cuts, is_whole = _whole_text(opened, path, max_bytes)
+    text, is_whole = _whole_text(opened, max_bytes)
     lines = split_lines(text)
     outline = None
     if estimate(text) > max_tokens and opened.kind is kinds.TEXT:
         outline = _outline(opened)
-        cuts = symbol_cuts(outline) if outline is not None else {}
+    cuts = symbol_cuts(outline) if outline is not None else {}
     for first, last, column, chars in cut(lines, cuts, max_tokens):
         piece: Piece | None = Ranges((_range(first, last, column, chars),))
         if (first, last, column) == (1, len(lines), 0) and opened.kind is kinds.TEXT:
@@ -88,46 +118,17 @@ def _text_chunks(opened: Opened, path: str, max_tokens: int, max_bytes: int) -> 
         raise TooLarge(path, size_bytes=opened.facts.size_bytes, limit_bytes=max_bytes)
 
 
-def _whole_text(opened: Opened, path: str, max_bytes: int) -> tuple[str, Mapping[int, int], bool]:
-    """Return the text whose lines a selector counts, where its parts begin, and False if it was too long.
-
-    Raises: ReadError.
-    """
-    choice = pieces.choose(path, opened.kind, Ranges((Lines(),)), max_pages=MAX_PAGES, has_images=False)
-    if choice.as_text or opened.kind.layout == "text":
-        data: list[bytes] = []
-        left = max_bytes
-        for part in _windows(opened) if choice.as_text else opened.stream():
-            if isinstance(part, TextPart):
-                left -= len(part.data)
-                if left < 0:
-                    return b"".join(data).decode("utf-8", "replace"), {}, False
-                data.append(bytes(part.data))
-        return b"".join(data).decode("utf-8", "replace"), {}, True
-    from eyespan.dialects.native.documents import joined
-
-    document = opened.read(options=choice.options)
-    text, _ = joined(document, Target(path))
-    if len(text) > max_bytes:
-        raise TooLarge(path, size_bytes=opened.facts.size_bytes, limit_bytes=max_bytes)
-    cuts, line = {}, 1
-    for part in document.parts:
-        cuts[line] = 0
-        line += max(1, len(split_lines(part.text))) if isinstance(part, NotePart) else 1
-    return text, cuts, True
-
-
-def _windows(opened: Opened) -> Iterator[TextPart]:
-    """Yield the lines of a document that is text as well."""
-    first = 1
-    while True:
-        part = opened.read(Lines(first, WINDOW_LINES), as_text=True).parts[0]
-        if not isinstance(part, TextPart) or not part.line_count:
-            return
-        yield part
-        if not part.more:
-            return
-        first += part.line_count
+def _whole_text(opened: Opened, max_bytes: int) -> tuple[str, bool]:
+    """Return the lines of a file, and False if it has more than `max_bytes`. Raises: ReadError."""
+    data: list[bytes] = []
+    left = max_bytes
+    for part in opened.stream(as_text=True):
+        if isinstance(part, TextPart):
+            left -= len(part.data)
+            if left < 0:
+                return b"".join(data).decode("utf-8", "replace"), False
+            data.append(bytes(part.data))
+    return b"".join(data).decode("utf-8", "replace"), True
 
 
 def _outline(opened: Opened) -> Outline | None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from eyespan import kinds
 from eyespan.bulk.record import Record
+from eyespan.bulk.windows import windows
 from eyespan.context import CallContext
 from eyespan.errors import ReadError, TooLarge
-from eyespan.model import DocumentOptions, ImagePart, NotePart, PdfOptions, ReadRequest, TextPart
+from eyespan.model import ImagePart, NotePart, ReadRequest, TextPart
 from eyespan.record import record, replace
+from eyespan.selectors import Target, write_target
 from eyespan.tokens import estimate
 
 TYPE_CHECKING = False
@@ -16,13 +18,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eyespan.bulk.chunks import Chunk
+    from eyespan.kinds import Kind
     from eyespan.model import Part
     from eyespan.opened import Opened
     from eyespan.workspace import Workspace
 
 MAX_BYTES = 64 << 20
 """The text and images that are taken of one file unless the caller gives another limit."""
-MAX_PAGES = 10_000
 _MEMORY = "not enough memory"
 
 
@@ -48,9 +50,7 @@ def read_file(workspace: Workspace, path: str, options: Options) -> list[Record]
     context = CallContext(workspace.deadline_seconds)
     try:
         max_bytes = options.max_bytes
-        layout = DocumentOptions(pdf=PdfOptions(max_pages=MAX_PAGES, has_images=False, has_layout=True))
-        documents = kinds.shown_in("native") - {"archive"}
-        request = ReadRequest(path, documents=documents, options=layout, encoding="auto", reports_encoding=True)
+        request = ReadRequest(path, documents=kinds.shown_in("native"), encoding="auto", reports_encoding=True)
         with workspace.engine.open(request, context) as opened:
             kind, version = opened.kind.name, _version(opened) + options.suffix
             if options.chunk_tokens and (chunks := _chunks(opened, path, options)) is not None:
@@ -58,12 +58,11 @@ def read_file(workspace: Workspace, path: str, options: Options) -> list[Record]
                     records.append(_chunk_record(path, chunk, len(records), kind, version))
                 return _with_facts(records, opened, path, kind, version)
             taken_bytes = 0
-            for part in opened.stream():
-                found = _record(path, part, len(records), kind, version)
+            for found in _records(opened, path):
                 taken_bytes += len(found.text.encode("utf-8", "surrogatepass")) + len(found.data)
                 if taken_bytes > max_bytes:
                     raise TooLarge(path, size_bytes=opened.facts.size_bytes, limit_bytes=max_bytes)
-                records.append(found)
+                records.append(replace(found, part=len(records), kind=kind, version=version))
             return _with_facts(records, opened, path, kind, version)
     except ReadError as error:
         records.append(failure(path, error, part=len(records), kind=kind, version=version))
@@ -87,7 +86,7 @@ def _chunk_record(path: str, chunk: Chunk, number: int, kind: str, version: str)
         selector=chunk.selector,
         text=chunk.text,
         tokens=estimate(chunk.text),
-        facts={"symbol": chunk.symbol} if chunk.symbol else {},
+        facts={name: text for name, text in (("symbol", chunk.symbol), ("left_out", chunk.left_out)) if text},
     )
 
 
@@ -128,8 +127,27 @@ def _facts(opened: Opened) -> Mapping[str, Any]:
     return {"size_bytes": facts.size_bytes, "mtime_ns": facts.mtime_ns}
 
 
-def _record(path: str, part: Part, number: int, kind: str, version: str) -> Record:
-    base = Record(path, version=version, part=number, kind=kind, selector=path)
+def _records(opened: Opened, path: str) -> Iterator[Record]:
+    """Yield the records of a file: lines of a text, parts of each window of a document. Raises: ReadError."""
+    if is_read_by_lines(opened.kind):
+        for part in opened.stream(as_text=True):
+            yield _record(path, path, part)
+        return
+    for window in windows(opened):
+        selector = path if window.piece is None else write_target(Target(path, window.piece))
+        for number, part in enumerate(window.document.parts):
+            found = _record(path, selector, part)
+            has_note = number == 0 and window.left_out
+            yield replace(found, facts={"left_out": window.left_out}) if has_note else found
+
+
+def is_read_by_lines(kind: Kind) -> bool:
+    """Return True for plain text, and for a table that is text: its lines have all of it."""
+    return kind is kinds.TEXT or (kind.is_text and kind.parts == "table")
+
+
+def _record(path: str, selector: str, part: Part) -> Record:
+    base = Record(path, selector=selector)
     match part:
         case TextPart():
             text = bytes(part.data).decode("utf-8", "replace")

@@ -30,9 +30,11 @@ MAX_BATCHES = 100_000
 MAX_FIELDS = 10_000
 MAX_DEPTH = 12
 MAX_ITEMS = 50
-"""The items of a list that are shown."""
+"""The items of a list that a sample shows."""
 MAX_VALUE_BYTES = 4096
-"""The bytes of one text that are read; its cell shows less."""
+"""The bytes of one text that are read for a sample; its cell shows less."""
+SLICE_ROWS = 16
+"""The rows that are read at once: the values of each column together, whole if the rows were selected."""
 _SCHEMA, _DICTIONARY, _BATCH = 1, 2, 3
 _CODECS = {0: "lz4", 1: "zstd"}
 _UNITS = ("s", "ms", "us", "ns")
@@ -51,7 +53,7 @@ def _decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], 
     if start.startswith(b"FEA1"):
         raise _unreadable("Feather version 1, which is not read; pandas.read_feather opens it")
     is_file = start.startswith(SIGNATURE)
-    scan = _Scan(file, 8 if is_file else 0)
+    scan = _Scan(file, 8 if is_file else 0, is_selected=params.get("windowed", False))
     first, count = params["first"], params["count"]
     rows, problem = scan.rows(first, count)
     columns = [(field.name, field.type_name()) for field in scan.fields]
@@ -63,12 +65,11 @@ def _decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], 
         f"{tabular.plural(scan.batches, 'batch').replace('batchs', 'batches')}{codec}",
         f"columns: {tabular.columns_line(columns)}",
     ]
-    text, fit = tabular.table([name for name, _ in columns], rows)
     if problem:
         lines.append(problem)
-    if count and not (problem and not fit):
-        lines += ["", tabular.rows_line(first, fit, total), text if fit else ""]
-    return tabular.described(lines, columns, first, fit, total)
+    if count and not (problem and not rows.row_count):
+        lines += ["", tabular.rows_line(first, rows.row_count, total), rows.text()]
+    return tabular.described(lines, columns, rows, first=first, total=total, problem=problem)
 
 
 def _unreadable(reason: str) -> Unreadable:
@@ -267,10 +268,36 @@ class _Buffer:
         return unpacking.zstd(packed, MAX_BUFFER_BYTES)
 
 
+class _Limits:
+    """The limits of values: those of a sample, or as much of a selected row as a text can hold."""
+
+    def __init__(self, is_selected: bool) -> None:
+        self.items = tabular.MAX_TEXT_CHARS if is_selected else MAX_ITEMS
+        self.value_bytes = 4 * tabular.MAX_TEXT_CHARS if is_selected else MAX_VALUE_BYTES
+
+    def value(self, buffer: _Buffer, at: int, size: int, is_text: bool) -> Any:
+        """Return a text or bytes."""
+        data = buffer.take(at, min(size, self.value_bytes))
+        if size > self.value_bytes:
+            shown = data.decode("utf-8", "replace")[: tabular.MAX_CELL_CHARS - 40] if is_text else data[:16].hex()
+            return tabular.CutText(f"{shown}... ({size} bytes)")
+        return data.decode("utf-8", "replace") if is_text else data
+
+    def items_of(self, read: Callable[[int, int], list[Any]], at: int, size: int) -> list[Any]:
+        """Return the items of a list."""
+        if size < 0:
+            raise ValueError("a list of a negative length")
+        shown = read(at, min(size, self.items))
+        return shown if size <= self.items else [*shown, f"... {size - self.items} more"]
+
+
 class _Batch:
     """One batch of rows: its columns are decoded in the order of their buffers."""
 
-    def __init__(self, file: BinaryIO, table: _Table, body: int, dictionaries: Mapping[int, _Dictionary]) -> None:
+    def __init__(
+        self, file: BinaryIO, table: _Table, body: int, dictionaries: Mapping[int, _Dictionary], limits: _Limits
+    ) -> None:
+        self._limits = limits
         self.length = table.number(0, "q")
         compression = table.table(3)
         self.codec = compression.number(0, "b") if compression is not None else None
@@ -347,7 +374,7 @@ class _Batch:
             return self._lists(field, "q" if kind == 21 else "i")
         if kind == 16:
             child, size = self.column(field.children[0]), field.fact(0, "i")
-            return lambda at, count: [_shown_list(child, (at + i) * size, size) for i in range(count)]
+            return lambda at, count: [self._limits.items_of(child, (at + i) * size, size) for i in range(count)]
         if kind == 13:
             return self._structs(field)
         if kind in (25, 26):
@@ -355,7 +382,8 @@ class _Batch:
             starts, sizes = _numbers(self._buffer(), form), _numbers(self._buffer(), form)
             inner = self.column(field.children[0])
             return lambda at, count: [
-                _shown_list(inner, start, size) for start, size in zip(starts(at, count), sizes(at, count), strict=True)
+                self._limits.items_of(inner, start, size)
+                for start, size in zip(starts(at, count), sizes(at, count), strict=True)
             ]
         if kind == 11:
             size = {0: 4, 1: 8, 2: 16}.get(field.fact(0, "h"), 16)
@@ -383,7 +411,7 @@ class _Batch:
 
         def values(at: int, count: int) -> list[Any]:
             edges = places(at, count + 1)
-            return [_value(data, start, end - start, is_text) for start, end in pairwise(edges)]
+            return [self._limits.value(data, start, end - start, is_text) for start, end in pairwise(edges)]
 
         return values
 
@@ -400,7 +428,7 @@ class _Batch:
                     short = data[place + 4 : place + 4 + max(0, size)]
                     made.append(short.decode("utf-8", "replace") if is_text else short)
                 else:
-                    made.append(_value(buffers[number], offset, size, is_text))
+                    made.append(self._limits.value(buffers[number], offset, size, is_text))
             return made
 
         return values
@@ -412,7 +440,7 @@ class _Batch:
 
         def values(at: int, count: int) -> list[Any]:
             edges = places(at, count + 1)
-            lists = [_shown_list(child, start, end - start) for start, end in pairwise(edges)]
+            lists = [self._limits.items_of(child, start, end - start) for start, end in pairwise(edges)]
             return [_as_map(entries) for entries in lists] if is_map else lists
 
         return values
@@ -492,21 +520,6 @@ def _decimals(buffer: _Buffer, size: int, scale: int) -> Callable[[int, int], li
     return values
 
 
-def _value(buffer: _Buffer, at: int, size: int, is_text: bool) -> Any:
-    data = buffer.take(at, min(size, MAX_VALUE_BYTES))
-    if size > MAX_VALUE_BYTES:
-        shown = data.decode("utf-8", "replace")[: tabular.MAX_CELL_CHARS - 40] if is_text else data[:16].hex()
-        return f"{shown}... ({size} bytes)"
-    return data.decode("utf-8", "replace") if is_text else data
-
-
-def _shown_list(read: Callable[[int, int], list[Any]], at: int, size: int) -> list[Any]:
-    if size < 0:
-        raise ValueError("a list of a negative length")
-    shown = read(at, min(size, MAX_ITEMS))
-    return shown if size <= MAX_ITEMS else [*shown, f"... {size - MAX_ITEMS} more"]
-
-
 def _as_map(entries: list[Any]) -> Any:
     if all(isinstance(entry, dict) and len(entry) == 2 for entry in entries):
         return {str(next(iter(entry.values()))): list(entry.values())[1] for entry in entries}
@@ -533,8 +546,9 @@ def _date(value: int, per_second: int) -> str:
 class _Scan:
     """The messages of a file: the schema first, then dictionaries and batches."""
 
-    def __init__(self, file: BinaryIO, start: int) -> None:
+    def __init__(self, file: BinaryIO, start: int, *, is_selected: bool) -> None:
         self._file, self._at = file, start
+        self._is_selected, self._limits = is_selected, _Limits(is_selected)
         self.fields: list[_Field] = []
         self.codec: int | None = None
         self.total: int | None = 0
@@ -542,9 +556,9 @@ class _Scan:
         self._dictionaries: dict[int, _Dictionary] = {}
         self._by_dictionary: dict[int, _Field] = {}
 
-    def rows(self, first: int, count: int) -> tuple[list[list[Any]], str]:
+    def rows(self, first: int, count: int) -> tuple[tabular.RowTable, str]:
         """Return the selected rows, and the reason if they cannot be decoded; counts all rows."""
-        rows: list[list[Any]] = []
+        rows = tabular.RowTable([])
         problem = ""
         total = 0
         for _ in range(MAX_BATCHES):
@@ -557,18 +571,19 @@ class _Scan:
                     raise _unreadable("an Arrow file of a machine with another byte order, which is not read")
                 self.fields = [_Field(field) for field in header.tables(1)]
                 self._note_dictionaries(self.fields)
+                rows = tabular.RowTable([field.name for field in self.fields], is_selected=self._is_selected)
             elif kind == _DICTIONARY:
                 self._add_dictionary(header, body)
             elif kind == _BATCH:
-                batch = _Batch(self._file, header, body, self._dictionaries)
+                batch = _Batch(self._file, header, body, self._dictionaries, self._limits)
                 self.batches += 1
                 self.codec = batch.codec if batch.codec is not None else self.codec
                 if not 0 <= batch.length < 1 << 60:
                     raise ValueError("a batch of a negative length")
                 low, high = max(first - 1, total), min(first - 1 + count, total + batch.length)
-                if low < high and not problem:
+                if low < high and not problem and not rows.is_full:
                     try:
-                        rows += self._batch_rows(batch, low - total, high - low)
+                        self._add_rows(rows, batch, low - total, high - low)
                     except unpacking.NoCodec as error:
                         problem = f"rows are not shown: {error}"
                 total += batch.length
@@ -580,10 +595,13 @@ class _Scan:
         self.total = total
         return rows, problem
 
-    def _batch_rows(self, batch: _Batch, at: int, count: int) -> list[list[Any]]:
-        columns = [batch.column(field) for field in self.fields]
-        values = [read(at, count) for read in columns[: tabular.MAX_COLUMNS]]
-        return [list(row) for row in zip(*values, strict=False)]
+    def _add_rows(self, rows: tabular.RowTable, batch: _Batch, at: int, count: int) -> None:
+        columns = [batch.column(field) for field in self.fields][: tabular.MAX_COLUMNS]
+        for start in range(at, at + count, SLICE_ROWS):
+            values = [read(start, min(SLICE_ROWS, at + count - start)) for read in columns]
+            for row in zip(*values, strict=False):
+                if not rows.add(row):
+                    return
 
     def _note_dictionaries(self, fields: list[_Field]) -> None:
         for field in fields:
@@ -596,7 +614,7 @@ class _Scan:
         field = self._by_dictionary.get(number)
         if field is None or data is None:
             return
-        batch = _Batch(self._file, data, body, self._dictionaries)
+        batch = _Batch(self._file, data, body, self._dictionaries, self._limits)
         field.dictionary = None  # the values themselves
         try:
             read = batch.column(field)

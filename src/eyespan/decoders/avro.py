@@ -60,11 +60,8 @@ def _decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], 
     columns = _columns(schema)
     file.seek(header.at)
     first, count = params["first"], params["count"]
-    total, rows, problem = _rows(file, types, schema, codec, first, count)
-    names = [name for name, _ in columns]
-    text, fit = tabular.table(
-        names, [[row.get(name) if isinstance(row, dict) else row for name in names] for row in rows]
-    )
+    rows = tabular.RowTable([name for name, _ in columns], is_selected=params.get("windowed", False))
+    total, problem = _add_rows(rows, file, types, schema, codec, first, count)
     shown_total = "more rows than were counted" if total is None else tabular.plural(total, "row")
     lines = [
         f"Avro, {tabular.plural(len(columns), 'column')}, {shown_total}, compression {codec}",
@@ -73,8 +70,8 @@ def _decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], 
     if problem:
         lines.append(problem)
     elif count:
-        lines += ["", tabular.rows_line(first, fit, total), text if fit else ""]
-    return tabular.described(lines, columns, first, fit, total)
+        lines += ["", tabular.rows_line(first, rows.row_count, total), rows.text()]
+    return tabular.described(lines, columns, rows, first=first, total=total, problem=problem)
 
 
 def _unreadable(reason: str) -> Unreadable:
@@ -102,39 +99,40 @@ def _type_name(schema: Any, depth: int = 0) -> str:
     return str(schema.get("name")) if kind in ("record", "enum", "fixed") else kind
 
 
-def _rows(
-    file: BinaryIO, types: _Types, schema: Any, codec: str, first: int, count: int
-) -> tuple[int | None, list[Any], str]:
-    """Return the number of all rows, the selected rows, and the reason if they cannot be decoded."""
-    rows: list[Any] = []
+def _add_rows(
+    rows: tabular.RowTable, file: BinaryIO, types: _Types, schema: Any, codec: str, first: int, count: int
+) -> tuple[int | None, str]:
+    """Add the selected rows; return the number of all rows, and the reason if they cannot be decoded."""
+    names = [name for name, _ in _columns(schema)]
     total = 0
     at = file.tell()
     for _ in range(MAX_BLOCKS_COUNTED):
         file.seek(at)
         start = _Bytes(read_up_to(file, 20))
         if not start.data:
-            return total, rows, ""
+            return total, ""
         in_block, size = start.number(), start.number()
         if in_block < 0 or size < 0 or size > MAX_BLOCK_BYTES:
             raise ValueError("block")
-        if total < first - 1 + count and total + in_block >= first and count:
+        if total < first - 1 + count and total + in_block >= first and count and not rows.is_full:
             file.seek(at + start.at)
             try:
                 data = _unpacked(read_up_to(file, size), codec)
             except unpacking.NoCodec as error:
-                return None, [], f"rows are not shown: {error}"
+                return None, f"rows are not shown: {error}"
             if data is None:
-                return None, [], f"rows are not shown: the compression {codec[:50]} is not supported"
+                return None, f"rows are not shown: the compression {codec[:50]} is not supported"
             block = _Bytes(data)
             for number in range(total + 1, total + in_block + 1):
                 row = types.read(block, schema, 0)
-                if first <= number < first + count:
-                    rows.append(row)
-                elif number >= first + count:
+                if number < first:
+                    continue
+                values = [row.get(name) if isinstance(row, dict) else row for name in names]
+                if number >= first + count or not rows.add(values):
                     break
         total += in_block
         at += start.at + size + 16
-    return None, rows, ""
+    return None, ""
 
 
 def _unpacked(data: bytes, codec: str) -> bytes | None:

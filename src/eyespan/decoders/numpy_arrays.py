@@ -43,8 +43,7 @@ _NAMES = {
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     """Decode the header and `count` rows from row `first` on. Raises: Unreadable."""
     array = _Array(file)
-    first, count = params["first"], params["count"]
-    text, facts = array.described(first, count)
+    text, facts = array.described(params["first"], params["count"], is_selected=params.get("windowed", False))
     return facts, [f"NumPy array, {text}".encode("utf-8", "replace")]
 
 
@@ -62,13 +61,15 @@ def decode_archive(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str,
         try:
             count = params["count"] if wanted is not None or params.get("windowed") else min(params["count"], 3)
             array = _Array(io.BytesIO(package.read(name)))
-            text, facts = array.described(params["first"] if wanted is not None else 1, count)
+            first = params["first"] if wanted is not None else 1
+            text, facts = array.described(first, count, is_selected=params.get("windowed", False))
         except Unreadable as error:
-            text, facts = error.reason, {}
+            text, facts = error.reason, {"problem": error.reason}
         blocks.append(f"## array {tabular.cell(name.removesuffix('.npy'))}: {text}")
-        tables.append({"name": name.removesuffix(".npy")[:200], **facts})
+        tables.append({"name": name.removesuffix(".npy"), **facts})
     if len(chosen) > MAX_ARRAYS:
         blocks.append(f"... {len(chosen) - MAX_ARRAYS} more")
+        tables += [{"name": name.removesuffix(".npy")} for name in chosen[MAX_ARRAYS:]]
     return {"tables": tables, "total_tables": len(names)}, ["\n\n".join(blocks).encode("utf-8", "replace")]
 
 
@@ -107,7 +108,7 @@ class _Array:
             return _type_name(self.fields[0][1])
         return "{" + ", ".join([f"{name}: {_type_name(kind)}" for name, kind in self.fields]) + "}"
 
-    def described(self, first: int, count: int) -> tuple[str, dict[str, Any]]:
+    def described(self, first: int, count: int, *, is_selected: bool) -> tuple[str, dict[str, Any]]:
         """Return the shape and rows as text, and facts."""
         total = self.shape[0] if self.shape else 1
         order = ", column by column" if self._is_fortran and len(self.shape) > 1 else ""
@@ -115,18 +116,20 @@ class _Array:
         lines = [f"{shape}, {self.type_name}{order}"]
         facts: dict[str, Any] = {"shape": list(self.shape), "type": self.type_name[:500], "total_rows": total}
         if any(kind[1:2] == "O" for _, kind in self.fields):
-            lines.append("its values are pickled objects, which are not read")
-            return "\n".join(lines), facts
+            facts["problem"] = "its values are pickled objects, which are not read"
+            return "\n".join([*lines, facts["problem"]]), facts
         if not count or not total or 0 in self.shape:
             return "\n".join(lines), facts
-        names, rows, note = self._rows(first, min(count, max(0, total - first + 1)))
-        text, fit = tabular.table(names, rows)
-        facts["rows_returned"] = [first, first + fit - 1] if fit else None
-        lines += ["", tabular.rows_line(first, fit, total), *([text] if fit else []), *([note] if note else [])]
-        return "\n".join(lines), facts
+        rows, problem = self._rows(first, min(count, max(0, total - first + 1)), is_selected)
+        facts |= rows.facts(first)
+        if problem:
+            facts["problem"] = problem
+        text = rows.text()
+        lines += ["", tabular.rows_line(first, rows.row_count, total), *([text] if text else [])]
+        return "\n".join([*lines, *([problem] if problem else [])]), facts
 
-    def _rows(self, first: int, count: int) -> tuple[list[str], list[list[Any]], str]:
-        """Return the names of columns, rows, and a note about columns that are not shown."""
+    def _rows(self, first: int, count: int, is_selected: bool) -> tuple[tabular.RowTable, str]:
+        """Return rows, and the reason if some are missing."""
         if len(self.fields) > 1 or self.fields[0][0]:
             width, names = 1, [name for name, _ in self.fields]
         else:
@@ -134,23 +137,23 @@ class _Array:
             names = [str(number) for number in range(min(width, tabular.MAX_COLUMNS))]
         item = sum(_size(kind) for _, kind in self.fields)
         shown = min(width, tabular.MAX_COLUMNS)
-        note = f"{width - shown} more columns of each row are left out" if width > shown else ""
+        rows = tabular.RowTable(names, max(width, len(names)), is_selected=is_selected)
         if not item:
-            return names, [], "its values have no bytes"
+            return rows, "its values have no bytes"
         if self._is_fortran and len(self.shape) > 1:
-            return names, [], "rows of an array that is stored column by column are not shown"
-        rows = []
+            return rows, "rows of an array that is stored column by column are not shown"
         for number in range(first - 1, first - 1 + count):
             self._file.seek(self._data_start + number * width * item)
             data = read_up_to(self._file, shown * item)
             if len(data) < shown * item:
-                note = "the file ends before its last row"
-                break
+                return rows, "the file ends before its last row"
             if len(self.fields) > 1 or self.fields[0][0]:
-                rows.append(_record(data, self.fields))
+                row = _record(data, self.fields)
             else:
-                rows.append([_value(data[at : at + item], self.fields[0][1]) for at in range(0, len(data), item)])
-        return names, rows, note
+                row = [_value(data[at : at + item], self.fields[0][1]) for at in range(0, len(data), item)]
+            if not rows.add(row):
+                break
+        return rows, ""
 
 
 def _fields(description: Any) -> list[tuple[str, str]]:

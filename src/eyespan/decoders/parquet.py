@@ -124,23 +124,27 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
                 f"select num_rows, num_row_groups from parquet_file_metadata('{_NAME}')"
             ).fetchall()
             total, groups = int(known[0][0]), int(known[0][1])
-            rows, problem = [], ""
+            rows, problem = (
+                tabular.RowTable([name for name, _ in columns], is_selected=params.get("windowed", False)),
+                "",
+            )
             if count and first <= total:
                 wanted = f"select columns(*)::varchar from read_parquet('{_NAME}') limit ? offset ?"
                 try:
-                    rows = database.execute(wanted, [count, first - 1]).fetchall()
+                    found = database.execute(wanted, [count, first - 1])
+                    while (row := found.fetchone()) is not None and rows.add(row):
+                        pass
                 except duckdb.Error as error:
                     problem = f"rows {first}-{min(total, first + count - 1)} cannot be decoded: {_reason(error)}"
     except duckdb.Error as error:
         raise Unreadable("", kind="parquet", reason=f"not a Parquet file, or a corrupt one: {_reason(error)}") from None
-    text, fit = tabular.table([name for name, _ in columns], rows)
     size = f"{tabular.plural(len(columns), 'column')}, {tabular.plural(total, 'row')}"
     lines = [f"Parquet, {size}, {tabular.plural(groups, 'row group')}", f"columns: {tabular.columns_line(columns)}"]
     if problem:
         lines.append(problem)
     elif count:
-        lines += ["", tabular.rows_line(first, fit, total), text if fit else ""]
-    return tabular.described(lines, columns, first, fit, total)
+        lines += ["", tabular.rows_line(first, rows.row_count, total), rows.text()]
+    return tabular.described(lines, columns, rows, first=first, total=total, problem=problem)
 
 
 def rehearse() -> None:

@@ -34,7 +34,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     counter = _Counter()
     text = json.dumps(counter.plain(value, 0), ensure_ascii=False, indent=1)
     note = "\n[the rest is left out: too many values]" if counter.is_full else ""
-    return {"values": counter.count}, [markdown.encode(text + note + "\n")]
+    return {"values": counter.count, "left_out_values": counter.is_full}, [markdown.encode(text + note + "\n")]
 
 
 class _Counter:

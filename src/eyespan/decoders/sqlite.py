@@ -18,12 +18,14 @@ from eyespan.decoders.files import read_up_to
 from eyespan.errors import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import BinaryIO
 
 MAX_BYTES = 128 << 20
 """It is held twice for a moment, within the memory limit of a job."""
 MAX_TABLES = 200
+MAX_NAMED_TABLES = 10_000
+"""The facts have the names of so many tables, the text describes the first `MAX_TABLES`."""
 SAMPLED_TABLES = 20
 TABLE_ROWS = 3
 """Rows shown of each table if no table is selected."""
@@ -148,12 +150,11 @@ class _Database:
         self._step_end = self._end if seconds is None else min(self._end, time.monotonic() + seconds)
         return self._connection.execute(statement, values).fetchall()
 
-    def rows(self, name: str, first: int, count: int) -> tuple[list[str], list[list[Any]]]:
-        """Return the names of columns, and rows with long values shortened."""
+    def rows(self, name: str, first: int, count: int) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+        """Return the names of columns, and rows one by one. Raises: sqlite3.Error, as the rows do."""
         self._step_end = self._end
         cursor = self._connection.execute(f"select * from {_quoted(name)} limit ? offset ?", (count, first - 1))
-        names = [column[0] for column in cursor.description]
-        return names, [[_short(value) for value in row] for row in cursor]
+        return [column[0] for column in cursor.description], cursor
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: object) -> int:
@@ -173,10 +174,10 @@ def _overview(database: _Database, params: Mapping[str, Any]) -> tuple[dict[str,
     blocks = [f"SQLite database, {', '.join(counts)}"]
     for number, one in enumerate(found[:MAX_TABLES]):
         count = params["count"] if params["windowed"] else TABLE_ROWS
-        blocks.append(_described(database, one, 1, count if number < SAMPLED_TABLES else 0))
+        blocks.append(_described(database, one, params, 1, count if number < SAMPLED_TABLES else 0))
     if len(found) > MAX_TABLES:
         blocks.append(f"... {len(found) - MAX_TABLES} more")
-    return {"tables": found[:MAX_TABLES], "total_tables": len(found)}, blocks
+    return {"tables": found[:MAX_NAMED_TABLES], "total_tables": len(found)}, blocks
 
 
 def _one_table(database: _Database, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -186,7 +187,7 @@ def _one_table(database: _Database, params: Mapping[str, Any]) -> tuple[dict[str
     one = one or next((each for each in found if each["name"].lower() == wanted.lower()), None)
     if one is None:
         return {"no_table": True, "suggestions": [each["name"][:200] for each in found[:10]]}, [""]
-    text = _described(database, one, params["first"], params["count"])
+    text = _described(database, one, params, params["first"], params["count"])
     return {"tables": [one], "total_tables": len(found)}, ["SQLite database", text]
 
 
@@ -202,7 +203,7 @@ def _tables(database: _Database) -> list[dict[str, Any]]:
     return found
 
 
-def _described(database: _Database, one: dict[str, Any], first: int, count: int) -> str:
+def _described(database: _Database, one: dict[str, Any], params: Mapping[str, Any], first: int, count: int) -> str:
     """Return a table's heading, columns and rows, and add its facts to `one`."""
     name = one["name"]
     title = f"## {one['what']} {tabular.cell(name)}"
@@ -213,19 +214,21 @@ def _described(database: _Database, one: dict[str, Any], first: int, count: int)
         info = database.query(f"pragma table_xinfo({_quoted(name)})")
         columns = [(str(row[1]), _column_type(row)) for row in info]
     except _ERRORS as error:
-        return f"{title}\nits columns cannot be read: {_reason(error)}"
+        one["problem"] = f"its columns cannot be read: {_reason(error)}"
+        return f"{title}\n{one['problem']}"
     one["columns"] = [{"name": column[:200], "type": kind} for column, kind in columns[: tabular.MAX_COLUMNS]]
     one["total_rows"] = total = _row_count(database, name)
     title += f", {tabular.plural(total, 'row')}" if total is not None else ", many rows"
     lines = [title, f"columns: {tabular.columns_line(columns)}"]
     if count and total != 0:
         try:
-            names, rows = database.rows(name, first, count)
+            names, found = database.rows(name, first, count)
+            rows = tabular.table(names, found, is_selected=params["windowed"])
         except _ERRORS as error:
-            return "\n".join([*lines, f"its rows cannot be read: {_reason(error)}"])
-        text, fit = tabular.table(names, rows)
-        one["rows_returned"] = [first, first + fit - 1] if fit else None
-        lines += [tabular.rows_line(first, fit, total, name), *([text] if fit else [])]
+            one["problem"] = f"its rows cannot be read: {_reason(error)}"
+            return "\n".join([*lines, one["problem"]])
+        one.update(rows.facts(first))
+        lines += [tabular.rows_line(first, rows.row_count, total, name), *([rows.text()] if rows.row_count else [])]
     return "\n".join(lines)
 
 
@@ -249,13 +252,6 @@ def _column_type(row: tuple[Any, ...]) -> str:
     if default is not None:
         words.append(f"default {tabular.cell(str(default)[:40])}")
     return " ".join(words)
-
-
-def _short(value: Any) -> Any:
-    """Shorten a value to the text shown in its cell, so that rows take little memory."""
-    if isinstance(value, (str, bytes)) and len(value) > 4096:
-        return tabular.cell(value)
-    return value
 
 
 def _quoted(name: str) -> str:

@@ -56,7 +56,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
             one = one or next((each for each in found if each.name.lower() == name.lower()), None)
             if one is None:
                 return {"no_table": True, "suggestions": [each.name[:200] for each in found[:10]]}, [b""]
-            text, facts = _described(database, one, params["first"], params["count"])
+            text, facts = _described(database, one, params, params["first"], params["count"])
             facts = {"tables": [facts], "total_tables": len(found)}
             blocks = ["SQLite database", text]
     except (IndexError, struct.error, ValueError):
@@ -84,17 +84,20 @@ def _overview(database: _Database, found: list[_Table], params: Mapping[str, Any
     facts = []
     for number, one in enumerate(found[:MAX_TABLES]):
         count = params["count"] if params["windowed"] else TABLE_ROWS
-        text, about = _described(database, one, 1, count if number < SAMPLED_TABLES else 0)
+        text, about = _described(database, one, params, 1, count if number < SAMPLED_TABLES else 0)
         blocks.append(text)
         facts.append(about)
     if len(found) > MAX_TABLES:
         blocks.append(f"... {len(found) - MAX_TABLES} more")
+        facts += [{"name": one.name, "what": one.what} for one in found[MAX_TABLES:]]
     return {"tables": facts, "total_tables": len(found)}, blocks
 
 
-def _described(database: _Database, one: _Table, first: int, count: int) -> tuple[str, dict[str, Any]]:
+def _described(
+    database: _Database, one: _Table, params: Mapping[str, Any], first: int, count: int
+) -> tuple[str, dict[str, Any]]:
     title = f"## {one.what} {tabular.cell(one.name)}"
-    facts: dict[str, Any] = {"name": one.name[:200], "what": one.what}
+    facts: dict[str, Any] = {"name": one.name, "what": one.what}
     if one.what != "table":
         return title, facts
     columns = [(name, kind) for name, kind, _ in one.columns]
@@ -102,12 +105,13 @@ def _described(database: _Database, one: _Table, first: int, count: int) -> tupl
     facts["total_rows"] = None
     lines = [title, f"columns: {tabular.columns_line(columns)}"]
     if not one.has_rows:
-        lines.append("its rows are not shown: a table without row numbers in a database of this size")
+        facts["problem"] = "its rows are not shown: a table without row numbers in a database of this size"
+        lines.append(facts["problem"])
     elif count:
-        rows = list(database.rows(one, first, count))
-        text, fit = tabular.table([name for name, _ in columns], rows)
-        facts["rows_returned"] = [first, first + fit - 1] if fit else None
-        lines += [tabular.rows_line(first, fit, None), *([text] if fit else [])]
+        names = [name for name, _ in columns]
+        rows = tabular.table(names, database.rows(one, first, count), is_selected=params["windowed"])
+        facts |= rows.facts(first)
+        lines += [tabular.rows_line(first, rows.row_count, None), *([rows.text()] if rows.row_count else [])]
     return "\n".join(lines), facts
 
 
@@ -273,8 +277,8 @@ class _Database:
             raw = data[at : at + size]
             if kind % 2:
                 text = raw.decode(self._encoding, "replace")
-                return text if len(raw) == size else f"{text[:200]}... ({size} bytes)", at + size
-            return raw if len(raw) == size else f"x'{raw[:16].hex()}...' ({size} bytes)", at + size
+                return text if len(raw) == size else tabular.CutText(f"{text[:200]}... ({size} bytes)"), at + size
+            return raw if len(raw) == size else tabular.CutText(f"x'{raw[:16].hex()}...' ({size} bytes)"), at + size
         if kind in (0, 10, 11):
             return None, at
         if kind == 7:

@@ -34,7 +34,7 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
 
     Facts: `total_pages`, `pages_returned`, `truncated`, `pages` (one dict for each); if selected pages are missing,
     `left_out` (first, last), and `stopped` ("bytes" or "seconds") if a limit was the reason; `has_contents` if the
-    first part has bookmarks, attachments and signatures.
+    first part has bookmarks, attachments and signatures, and `left_out_contents` if not all of them.
 
     Raises: Unreadable, TimedOut, Cancelled.
     """
@@ -105,6 +105,13 @@ def _page_document(opened: Opened, options: PdfOptions, context: CallContext) ->
     }
     if contents:
         extra["has_contents"] = True
+        left_out = [
+            f"{total - len(facts[name])} {name}"
+            for name in ("bookmarks", "attachments", "signatures")
+            if (total := facts[f"total_{name}"]) > len(facts[name])
+        ]
+        if left_out:
+            extra["left_out_contents"] = "; ".join(left_out)
     if options.section:
         extra["section"] = facts["section"]
     if pages and last_shown < last_wanted:

@@ -53,7 +53,8 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
     """Return one note: columns with their types, and rows.
 
     Facts: `columns` (name, type), `total_rows` (None if counting is expensive), `rows_returned` ((first, last) or
-    None); for a database `tables`, with these facts for each.
+    None), `cut_cells`, `left_out_columns` and `problem` if something is missing; for a database `tables`, with these
+    facts for each.
 
     Raises: Unreadable, Missing, NoMember (no such table), ScanLimit, TimedOut, Cancelled.
     """
@@ -118,6 +119,7 @@ class _Csv:
         source, request = opened.source, opened.request
         self._context = context
         self._first, self._count = _window(request.options.table)
+        self._is_selected = request.options.table.count is not None
         self._row_bytes = 0
         """The bytes of lines since the end of the last row."""
         self._charged_bytes = 0
@@ -159,7 +161,7 @@ class _Csv:
         names = described if has_names else [f"column {n}" for n in range(1, len(described) + 1)]
         self._context.charge(COLUMN_BYTES * len(described))
         types = [_ColumnType() for _ in described]
-        rows = tabular.RowTable(names, width)
+        rows = tabular.RowTable(names, width, is_selected=self._is_selected)
         ragged = number = 0
         last = self._first + self._count - 1
         is_counted = self._source.size_bytes <= COUNT_BYTES
@@ -205,11 +207,11 @@ class _Csv:
         lines = [header, f"columns: {tabular.columns_line(columns, table.total_columns)}"]
         fitting = table.rows.row_count
         if self._count:
-            lines += ["", tabular.rows_line(self._first, fitting, total), table.rows.text() if fitting else ""]
+            lines += ["", tabular.rows_line(self._first, fitting, total), table.rows.text()]
         facts: dict[str, Any] = {
             "columns": [{"name": name, "type": kind} for name, kind in columns],
             "total_rows": total,
-            "rows_returned": [self._first, self._first + fitting - 1] if fitting else None,
+            **table.rows.facts(self._first),
             "delimiter": table.delimiter,
             "has_names": table.has_names,
             "encoding": encoding,
