@@ -276,18 +276,21 @@ def run_answer(block, project):
 
 
 def check_unit(block):
-    verify = shutil.which("systemd-analyze")
-    if verify is None:
-        pytest.skip("systemd-analyze is not installed")
     sections = [line for line in block.text.splitlines() if line.startswith("[")]
     assert sections in (["[Unit]", "[Socket]", "[Install]"], ["[Unit]", "[Service]", "[Install]"])
 
 
 def check_nginx(block, project):
+    """Let nginx check the configuration, if it is installed. It makes all its directories, so they are in `project`."""
+    assert block.text.count("{") == block.text.count("}") == 3
+    assert "proxy_set_header Host 127.0.0.1:8765;" in block.text
     nginx = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
     if nginx is None:
-        pytest.skip("nginx is not installed")
-    text = f"pid {project}/pid;\nevents {{}}\nhttp {{\naccess_log off;\n{block.text}}}\n"
+        return
+    built = subprocess.run([nginx, "-V"], capture_output=True, text=True).stderr
+    modules = [name for name in ("proxy", "fastcgi", "uwsgi", "scgi") if f"--without-http_{name}_module" not in built]
+    own = "".join(f"{name}_temp_path {project}/nginx-{name};\n" for name in ("client_body", *modules))
+    text = f"pid {project}/pid;\nevents {{}}\nhttp {{\naccess_log off;\n{own}{block.text}}}\n"
     (project / "nginx.conf").write_text(text)
     done = subprocess.run(
         [nginx, "-t", "-c", str(project / "nginx.conf"), "-e", "stderr"], capture_output=True, text=True
@@ -297,9 +300,11 @@ def check_nginx(block, project):
 
 
 def check_caddy(block, project):
+    assert block.text.count("{") == block.text.count("}") == 3
+    assert "reverse_proxy 127.0.0.1:8765 {" in block.text
     caddy = shutil.which("caddy")
     if caddy is None:
-        pytest.skip("caddy is not installed")
+        return
     (project / "Caddyfile").write_text(block.text)
     words = [caddy, "adapt", "--config", str(project / "Caddyfile"), "--adapter", "caddyfile"]
     done = subprocess.run(words, capture_output=True, text=True)
