@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 
 from eyespan import Workspace
+from eyespan.context import CallContext
+from eyespan.memory import Ledger
 
 LIB = '''\
 """A harbour."""
@@ -47,6 +49,16 @@ def tool(root):
 def call(tool):
     """Return a function that calls the tool with files and other arguments."""
     return lambda files, **more: tool.call({"files": files, **more})
+
+
+@pytest.fixture
+def call_within(tool):
+    """Return a function that calls the tool with a limit of memory, files and other arguments."""
+
+    def call(max_bytes, files, **more):
+        return tool.call({"files": files, **more}, context=CallContext(ledger=Ledger(max_bytes=max_bytes)))
+
+    return call
 
 
 @pytest.fixture

@@ -9,10 +9,13 @@ import zipfile
 
 import pytest
 
-from eyespan import Workspace, context
+from eyespan import Workspace
 from eyespan.dialects.native.call import share
 
 from .answers import line_numbers, shown
+
+LITTLE_BYTES = 4 << 20
+"""Less memory than a block for each of many lines takes."""
 
 
 def test_a_symbol_comes_with_its_decorators_and_the_comment_above(call):
@@ -70,36 +73,30 @@ def test_a_selector_longer_than_any_name_is_understood(call):
 # --- many files ----------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def little_memory(monkeypatch):
-    """Let a call take 4 MiB."""
-    monkeypatch.setattr(context, "MAX_BYTES", 4 << 20)
-
-
-def test_many_lines_of_one_file_are_shown(root, call, little_memory):
+def test_many_lines_of_one_file_are_shown(root, call_within):
     (root / "long.txt").write_text("".join([f"line {n}\n" for n in range(1, 10_001)]))
 
-    reply = call("long.txt:" + ",".join([str(n) for n in range(10, 10_001, 20)]), budget=20_000)
+    reply = call_within(LITTLE_BYTES, "long.txt:" + ",".join([str(n) for n in range(10, 10_001, 20)]), budget=20_000)
 
     assert line_numbers(reply) == list(range(10, 10_001, 20))
 
 
-def test_many_lines_of_a_notebook_are_shown(root, call, little_memory):
+def test_many_lines_of_a_notebook_are_shown(root, call_within):
     source = "".join([f"line {n}\n" for n in range(1, 5001)])
     cell = {"cell_type": "code", "source": source, "metadata": {}, "outputs": [], "execution_count": 1}
     (root / "a.ipynb").write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}))
 
-    reply = call("a.ipynb:c1:" + ",".join([str(n) for n in range(10, 5001, 50)]), budget=20_000)
+    reply = call_within(LITTLE_BYTES, "a.ipynb:c1:" + ",".join([str(n) for n in range(10, 5001, 50)]), budget=20_000)
 
     assert not reply.is_error
     assert reply.text.count("\tline ") == 100
 
 
-def test_many_long_files_share_the_memory_of_a_call(root, call, little_memory):
+def test_many_long_files_share_the_memory_of_a_call(root, call_within):
     for number in range(30):
         (root / f"{number}.txt").write_text(f"words in file {number}\n" * 5000)
 
-    reply = call([f"{number}.txt" for number in range(30)], budget=5000)
+    reply = call_within(LITTLE_BYTES, [f"{number}.txt" for number in range(30)], budget=5000)
 
     assert len(reply.structured["parts"]) == 30
     assert not [part for part in reply.structured["parts"] if "error" in part]
@@ -116,10 +113,10 @@ def test_what_short_files_leave_of_the_budget_goes_to_a_long_one(root, call):
     assert reply.structured["tokens"] > 0.9 * 5000
 
 
-def test_a_file_that_takes_too_much_memory_leaves_the_others_readable(root, call, little_memory):
+def test_a_file_that_takes_too_much_memory_leaves_the_others_readable(root, call_within):
     (root / "wide.txt").write_text("\U0001f600" * 400_000)
 
-    reply = call(["wide.txt", "a.py:1-2", "wide.txt:1", "src/lib.py"], budget=100_000)
+    reply = call_within(LITTLE_BYTES, ["wide.txt", "a.py:1-2", "wide.txt:1", "src/lib.py"], budget=100_000)
 
     assert "wide.txt: reading it takes more than 4 MiB" in reply.text
     assert ["error" in part for part in reply.structured["parts"]] == [True, False, False]

@@ -16,6 +16,8 @@ from eyespan.memory import Ledger
 from .answers import line_numbers, read_back, shown
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
+LITTLE_BYTES = 4 << 20
+"""Less memory than a block for each of many matches takes."""
 
 
 def test_the_lines_that_match_are_shown_with_those_around_them(call):
@@ -223,56 +225,50 @@ def test_a_long_line_is_searched_up_to_the_limit(root, call, monkeypatch):
 # --- memory --------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def little_memory(monkeypatch):
-    """Let a call take 4 MiB: less than a block for each match takes."""
-    monkeypatch.setattr(context, "MAX_BYTES", 4 << 20)
-
-
 def many_matches(count):
     return "".join([f"needle {n}\n" + "other words\n" * 20 for n in range(count)])
 
 
-def test_many_matches_in_one_file_are_shown(root, call, little_memory):
+def test_many_matches_in_one_file_are_shown(root, call_within):
     (root / "busy.txt").write_text(many_matches(400))
 
-    reply = call("busy.txt?^needle", budget=20_000)
+    reply = call_within(LITTLE_BYTES, "busy.txt?^needle", budget=20_000)
 
     assert not reply.is_error
     assert reply.text.count("\tneedle ") == 400
 
 
-def test_a_directory_with_many_matches_is_searched_to_its_end(root, call, little_memory):
+def test_a_directory_with_many_matches_is_searched_to_its_end(root, call_within):
     """Files that no budget could show take little memory."""
     directory = root / "busy"
     directory.mkdir()
     for number in range(60):
         (directory / f"{number:02}.txt").write_text(many_matches(60))
 
-    reply = call("busy?^needle", budget=1000)
+    reply = call_within(LITTLE_BYTES, "busy?^needle", budget=1000)
 
     assert reply.text.startswith("> busy?^needle: 60 files of 60 match\n")
     assert len(reply.structured["left_out"]) >= 59
 
 
-def test_a_file_that_takes_too_much_memory_is_noted(root, call, little_memory):
+def test_a_file_that_takes_too_much_memory_is_noted(root, call_within):
     (root / "src" / "wide.txt").write_text("\U0001f600" * 200_000)
     (root / "src" / "z.txt").write_text("needle\n")
 
-    text = call("src?needle").text
+    text = call_within(LITTLE_BYTES, "src?needle").text
 
     assert text.startswith("> src?needle: 1 file of 2 matches\n")
     assert "src/wide.txt is too large to be searched to its end" in text
 
 
-def test_members_of_a_compressed_archive_that_match_hold_no_buffers(root, call, little_memory):
+def test_members_of_a_compressed_archive_that_match_hold_no_buffers(root, call_within):
     with tarfile.open(root / "t.tar.gz", "w:gz") as archive:
         for number in range(20):
             member = tarfile.TarInfo(f"{number:02}.txt")
             member.size = len(b"needle\n")
             archive.addfile(member, io.BytesIO(b"needle\n"))
 
-    assert call("t.tar.gz?needle").text.startswith("> t.tar.gz?needle: 20 files of 20 match\n")
+    assert call_within(LITTLE_BYTES, "t.tar.gz?needle").text.startswith("> t.tar.gz?needle: 20 files of 20 match\n")
 
 
 def test_an_archive_is_searched_beyond_the_members_that_a_listing_shows(root, call):
@@ -294,12 +290,11 @@ def test_members_that_are_not_searched_are_noted(root, call, monkeypatch):
     )
 
 
-def test_names_of_directories_that_were_searched_are_free_again(root, call, monkeypatch):
-    monkeypatch.setattr(context, "MAX_BYTES", 600 << 10)
+def test_names_of_directories_that_were_searched_are_free_again(root, call_within):
     for directory in range(16):
         (root / "tree" / f"{directory:02}").mkdir(parents=True)
         for name in range(100):
             (root / "tree" / f"{directory:02}" / f"{name:03}{'n' * 240}").symlink_to("nowhere")
     (root / "tree" / "last.txt").write_text("needle\n")
 
-    assert call("tree?needle").text.startswith("> tree?needle: 1 file of 1 matches\n")
+    assert call_within(600 << 10, "tree?needle").text.startswith("> tree?needle: 1 file of 1 matches\n")
