@@ -16,7 +16,7 @@ import eyespan
 PACKAGE = Path(eyespan.__file__).parent
 
 LAYERS = (
-    "errors record caches hashes linear_regex search tokens tokens_by_word _native",
+    "errors caches hashes linear_regex search tokens tokens_by_word _native",
     "model memory context source",
     "escape suggest selectors policy",
     "guard sandbox",
@@ -100,7 +100,6 @@ PARSING = {
     "outline/cache.py": "files that it wrote itself, of bounded size, after a check of their hash",
     "outline/python.py": "a scanner, which only the worker imports",
     "readers/tables.py": "CSV, a row of at most 1 MiB at a time",
-    "record.py": "the text of constructors, which it wrote itself",
     "server/auth/oauth.py": "the answer of the issuer that the host named",
     "server/auth/tokens.py": "the host's list of tokens",
     "server/json_lines.py": "messages of a client, of bounded size",

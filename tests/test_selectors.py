@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,6 @@ from hypothesis import strategies as st
 
 from eyespan import selectors
 from eyespan.model import CharRange, Lines, Tail
-from eyespan.record import replace
 from eyespan.selectors import (
     Area,
     Cells,

@@ -9,9 +9,9 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from eyespan.record import record
 from proof.bombs import archives, documents, formats, mixtures, repositories, texts
 
 Make = Callable[[Path], None]
@@ -20,7 +20,7 @@ PLAIN = b"".join(b"line %d of the plain file\n" % number for number in range(1, 
 MODULES = (texts, archives, repositories, documents, formats, mixtures)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Bomb:
     """One file, or directory, that is read in every dialect."""
 

@@ -11,11 +11,8 @@ import os
 import time
 from _thread import RLock
 from _weakref import ref
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-    from typing import Any
+from collections.abc import Callable, Hashable
+from typing import Any
 
 MAX_BYTES = 6 << 20
 REST_BYTES = 1 << 20

@@ -12,19 +12,18 @@ the parser sees them, because its time grows with their square.
 from __future__ import annotations
 
 import os
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
+from eyespan.dialects import DIALECTS, dialect_class
+from eyespan.dialects.base import Dialect
 from eyespan.errors import NotFound
 from eyespan.escape import visible
 from eyespan.guard import Guard, Root
 from eyespan.policy import Policy
-from eyespan.record import record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
-
-    from eyespan.dialects.base import Dialect
 
 FILE_NAME = "eyespan.toml"
 MAX_KEY_PARTS = 16
@@ -35,7 +34,7 @@ MAX_SHOWN_CHARS = 80
 """The length to which keys and values of the file are cut in messages."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class FileLimits:
     """The size of a configuration file: bytes, rules, characters and components of one rule, roots."""
 
@@ -64,14 +63,14 @@ class BadConfig(ValueError):
     """A configuration file that cannot be used. The message is one line that names the file and the key."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Config:
     """The contents of a configuration file."""
 
     roots: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
-    settings: Mapping[str, Mapping[str, Any]] = {}
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The settings of each dialect: `[dialects.NAME]`, and `[tools.read_file]` for `forge` (section 5 of seed 002)."""
     name: str = ""
     """The path of the file, for messages."""
@@ -174,8 +173,6 @@ def _parse(data: bytes, name: str, roots: Sequence[str], *, is_inside: bool) -> 
 
 def _dialect_settings(table: Mapping[str, Any], name: str, is_inside: bool) -> dict[str, Mapping[str, Any]]:
     """Return the settings of `[dialects.NAME]` by dialect, checked by the dialects themselves. Raises: BadConfig."""
-    from eyespan.dialects import DIALECTS, dialect_class
-
     for dialect, settings in table.items():
         key = f"dialects.{_shown(dialect, is_quoted=False)}"
         if dialect not in DIALECTS:
@@ -207,8 +204,6 @@ def _check_narrowing(dialect: type[Dialect], setting: str, value: Any, place: st
 
 def _parse_toml(data: bytes, name: str) -> dict[str, Any]:
     """Return the table of a file. Raises: BadConfig, in a time that grows no faster than the size of the file."""
-    import tomllib
-
     try:
         text = data.decode("utf-8-sig")
         _check_cost(text, name)
@@ -225,8 +220,6 @@ def _parse_toml(data: bytes, name: str) -> dict[str, Any]:
 
 def _check_cost(text: str, name: str) -> None:
     """Refuse numbers, dotted keys and nesting that the parser would need long for. Raises: BadConfig."""
-    import re
-
     for digits in re.finditer(r"\b[0-9][0-9a-fA-F_xob]*", text):
         if len(digits[0]) > MAX_DIGITS:
             raise BadConfig(f"{name}: {_last_key(text[: digits.end()])}: a number of more than {MAX_DIGITS} digits")

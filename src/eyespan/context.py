@@ -6,14 +6,10 @@ that is built from the contents of files pays with `charge`; `memory.Ledger` div
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from eyespan.errors import Cancelled, NoTurn, TimedOut, TooMuchMemory
-from eyespan.memory import LEDGER
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from eyespan.memory import Ledger
+from eyespan.memory import LEDGER, Ledger
 
 DEADLINE_SECONDS = 10.0
 """The default time limit of one call."""

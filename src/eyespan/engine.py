@@ -8,32 +8,31 @@ caller's thread.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
 
 from eyespan import kinds
 from eyespan.context import DEADLINE_SECONDS, CallContext, WouldBlock
-from eyespan.errors import UNLOADED, Binary, NotFound, OutsideRoot, ReadError, TooLarge, short_of
+from eyespan.errors import UNLOADED, Binary, Busy, NotFound, OutsideRoot, ReadError, TimedOut, TooLarge, short_of
 from eyespan.escape import named_path
+from eyespan.guard import Guard, paths
+from eyespan.guard.roots import Root
+from eyespan.kinds import Kind
 from eyespan.lines.binary import is_binary
+from eyespan.model import Document, Part, ReadRequest
 from eyespan.opened import Opened, Thread, ask_encoding
-from eyespan.record import replace
+from eyespan.source import Source
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Sequence
-    from typing import TypeVar
-
     from eyespan._native._fast import BatchForm, BatchLimits, SmallBatch, SmallText, Style
-    from eyespan.guard import Guard
     from eyespan.guard.listing import Listing
     from eyespan.guard.names import Names
     from eyespan.guard.remote.source import RemoteStatus
-    from eyespan.guard.roots import Root
     from eyespan.guard.tree import Choose, Survey, Take
-    from eyespan.kinds import Kind
-    from eyespan.model import Document, Part, ReadRequest
-    from eyespan.source import Source
 
-    T = TypeVar("T")
+T = TypeVar("T")
 
 KEYS_AT_ONCE = 1000
 """The keys of a bucket that are taken at a time: those of one request."""
@@ -78,8 +77,6 @@ class Engine:
 
         The deadline starts again with each page. Raises: ReadError.
         """
-        from itertools import islice
-
         found = self._wait(path, context, lambda guard, _: guard.keys_beneath(path))
         while found is not None:
             context.renew()
@@ -90,8 +87,6 @@ class Engine:
 
     def is_remote(self, path: str) -> bool:
         """Return True if a path leads to a remote root. Raises: ReadError for a path outside the workspace."""
-        from eyespan.guard import paths
-
         return paths.locate(path, self.guard.roots)[0].is_remote
 
     def describe(self, path: str, context: CallContext | None = None) -> os.stat_result | RemoteStatus:
@@ -126,7 +121,6 @@ class Engine:
 
         Raises: Cancelled, TimedOut.
         """
-        from eyespan.errors import Busy, TimedOut
         from eyespan.guard.names import Names
 
         roots = [root for root in self.guard.local_roots if root.canonical != os.sep and not root.is_closed]

@@ -42,10 +42,7 @@ from __future__ import annotations
 
 import errno as _errno
 import os
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 
 class ReadError(Exception):

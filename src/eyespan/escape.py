@@ -9,12 +9,11 @@ back to its file. `quoted_pieces` writes a long text as a JSON string.
 
 from __future__ import annotations
 
-from eyespan import _native
+import os
+from collections.abc import Iterator
+from typing import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+from eyespan import _native
 
 BLANKS = "\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 """Blanks of other widths: not printable to Python, harmless on a line."""
@@ -93,8 +92,6 @@ def named_path(text: str) -> str:
     """Return the path that a text of `written_path` names; any other text is returned as it is."""
     if _BYTE_ESCAPE not in text:
         return text
-    import os
-
     first, *rest = text.split(_BYTE_ESCAPE)
     pieces = [first]
     for piece in rest:

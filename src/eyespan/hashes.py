@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import hashlib
+import hashlib
 
 
 def blake2b() -> type[hashlib.blake2b]:

@@ -6,22 +6,21 @@ one decoder module if its files are decoded in the worker.
 
 from __future__ import annotations
 
-from eyespan.record import record
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Literal
+from eyespan.model import SNIFF_BYTES
 
-    Layout = Literal["text", "notes", "image", "drawing", "pages", "cells"]
-    Parts = Literal["", "frames", "pages", "cells", "sheets", "tables", "table"]
-    Surface = Literal["native", "terminal", "claude"]
-    Signature = tuple[int, bytes, bytes]
-    """A place (-1: after blanks and line ends), the bytes there, and others among the first 2,048 of the file."""
-    Pass = tuple[list[tuple["Kind", Callable[[bytes], bool], bytes | None]], dict[str, "Kind"]]
+Layout = Literal["text", "notes", "image", "drawing", "pages", "cells"]
+Parts = Literal["", "frames", "pages", "cells", "sheets", "tables", "table"]
+Surface = Literal["native", "terminal", "claude"]
+Signature = tuple[int, bytes, bytes]
+"""A place (-1: after blanks and line ends), the bytes there, and others among the first 2,048 of the file."""
+Pass = tuple[list[tuple["Kind", Callable[[bytes], bool], bytes | None]], dict[str, "Kind"]]
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Kind:
     """One kind of file: its detection, its reader and decoder, and how it is shown."""
 
@@ -258,8 +257,6 @@ def _is_pdf_file(first_bytes: bytes) -> bool:
 
 
 def _is_plain_text(first_bytes: bytes) -> bool:
-    from eyespan.model import SNIFF_BYTES
-
     sample = first_bytes[:SNIFF_BYTES]
     if b"\0" in sample:
         return False

@@ -9,12 +9,9 @@ match. Only whether a line contains a match is computed, not where.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Accepts = Callable[[str], bool]
+Accepts = Callable[[str], bool]
 
 MAX_PATTERN_CHARS = 1000
 MAX_NODES = 1000

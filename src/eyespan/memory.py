@@ -7,35 +7,37 @@ time has the turn, with which it may take `MAX_BYTES`. The ledger also returns f
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from _thread import allocate_lock
 from _weakref import ref
+from collections.abc import Callable
+from typing import Protocol
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Protocol
+from eyespan import _native
 
-    class Clock(Protocol):
-        """A clock as the module `time` is one."""
 
-        def monotonic(self) -> float:
-            """Return the seconds since some moment."""
+class Clock(Protocol):
+    """A clock as the module `time` is one."""
 
-        def sleep(self, seconds: float, /) -> None:
-            """Return after so many seconds."""
+    def monotonic(self) -> float:
+        """Return the seconds since some moment."""
 
-    class Holder(Protocol):
-        """A call that holds more than `FREE_BYTES`."""
+    def sleep(self, seconds: float, /) -> None:
+        """Return after so many seconds."""
 
-        shared_bytes: int
-        """The part of `SHARED_BYTES` that this call has."""
-        held_since: float
-        """The time when it began to hold that part, or last asked for the turn."""
 
-        def is_late(self) -> bool:
-            """Return True if others may have what the call holds."""
+class Holder(Protocol):
+    """A call that holds more than `FREE_BYTES`."""
+
+    shared_bytes: int
+    """The part of `SHARED_BYTES` that this call has."""
+    held_since: float
+    """The time when it began to hold that part, or last asked for the turn."""
+
+    def is_late(self) -> bool:
+        """Return True if others may have what the call holds."""
 
 
 FREE_BYTES = 512 << 10
@@ -147,8 +149,6 @@ class Ledger:
             with self._lock:
                 self._report_much_memory()
         if most_bytes > COLLECT_BYTES:
-            import gc
-
             from eyespan import caches
 
             self._last_collection = self.clock.monotonic()
@@ -191,8 +191,6 @@ class Ledger:
 
 def release_scratch() -> None:
     """Return the buffers of the accelerator to the system; the next call that needs some takes new ones."""
-    from eyespan import _native
-
     if _native.release_scratch is not None:
         _native.release_scratch()
 

@@ -6,15 +6,14 @@ document into a `Reply`. Nothing here depends on the way files are opened or on 
 
 from __future__ import annotations
 
-from eyespan.record import public_record, record
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any, Final, Literal
+from eyespan import tokens
 
-    TextRule = Literal["any", "nul", "utf8"]
-    TotalRule = Literal["no", "cheap", "exact"]
+TextRule = Literal["any", "nul", "utf8"]
+TotalRule = Literal["no", "cheap", "exact"]
 
 MIB = 1024 * 1024
 IMAGE_TOKENS = 1600
@@ -28,7 +27,7 @@ MAX_SYMBOLS = 20_000
 # --- requests --------------------------------------------------------------------------------------------------------
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Lines:
     """`count` lines from line `first`; `count=None` goes to the end of the file."""
 
@@ -36,7 +35,7 @@ class Lines:
     count: int | None = None
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Tail:
     """The last `count` lines, numbered as in the whole file; with `numbered=False` the rest is not read.
 
@@ -48,7 +47,7 @@ class Tail:
     max_bytes: int | None = None
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class CharRange:
     """Text from character `column` of line `first` to the end of line `last`, or of the file.
 
@@ -61,7 +60,7 @@ class CharRange:
     max_chars: int | None = None
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Block:
     """The lines around `anchor` that belong to its block by indentation, at most `cap` of them."""
 
@@ -75,7 +74,7 @@ class Block:
 Selection = Lines | Tail | CharRange | Block
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Limits:
     """The limits of one read. `None` is no limit."""
 
@@ -93,7 +92,7 @@ class Limits:
     """The text that one answer may hold; this keeps every request within the promised memory."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class PdfOptions:
     """Select pages of a PDF, both ends included; `last=None` is the last page."""
 
@@ -114,7 +113,7 @@ class PdfOptions:
     """Select the pages of the bookmark of this name."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class ImageOptions:
     """Select a region of an image: x, y, width and height in pixels of the upright original."""
 
@@ -125,7 +124,7 @@ class ImageOptions:
     """A frame of an animated image, or a page of a TIFF, counted from 1; None: the whole image, or the first frame."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class NotebookOptions:
     """Select cells of a notebook, both ends included; `last=None` is the last cell."""
 
@@ -137,7 +136,7 @@ class NotebookOptions:
     """Notes about outputs that are cut name the selector of the cell, not a command."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class SheetOptions:
     """Select one sheet of a spreadsheet and a range of its cells; "" is all of them."""
 
@@ -145,7 +144,7 @@ class SheetOptions:
     cells: str = ""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class TableOptions:
     """Select rows of a table; in a database, of one table or with None of all. `count=None` is a sample."""
 
@@ -154,14 +153,14 @@ class TableOptions:
     count: int | None = None
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class ArchiveOptions:
     """Limit the listing of an archive."""
 
     max_members: int = 1000
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class DocumentOptions:
     """Select parts of a document, for each kind that has parts of its own."""
 
@@ -185,7 +184,7 @@ EXACT_TOTAL: Final = "exact"
 """The rule for the total number of lines: never counted, counted where that is cheap, or always counted."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class ReadRequest:
     """One file, one selection, and the abilities of the dialect."""
 
@@ -219,7 +218,7 @@ class ReadRequest:
 # --- documents -------------------------------------------------------------------------------------------------------
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Facts:
     """Facts about the file itself, taken from the open descriptor."""
 
@@ -236,7 +235,7 @@ class Facts:
     """False: `size_bytes` is a guess, because the end of a compressed file was not read."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class TextPart:
     """Consecutive lines of a text file in UTF-8, which may hold invalid bytes, each with its terminator.
 
@@ -251,7 +250,7 @@ class TextPart:
     total_lines: int | None
     more: bool
     """The file has lines after the last one."""
-    cuts: Mapping[int, int] = {}
+    cuts: Mapping[int, int] = field(default_factory=dict)
     encoding: str = "utf-8"
     ends_open: bool | None = None
     """True if the last line of the file has no line feed; None if the end was not read."""
@@ -275,7 +274,7 @@ def drained(data: bytearray) -> list[bytes]:
     return pieces
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class RowsPart:
     """Lines selected one by one: number and bytes of each, without the terminator."""
 
@@ -284,16 +283,16 @@ class RowsPart:
     """The file ends before the requested line."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class ImagePart:
     """An image in a format that every model API accepts, with the changes made to it."""
 
     data: bytes
     media_type: str
-    facts: Mapping[str, Any] = {}
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class NotePart:
     """Text that eyespan itself wrote or extracted, not lines of the file."""
 
@@ -302,7 +301,7 @@ class NotePart:
     """A line of eyespan itself before the text, which is not counted as a line of it."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class BytesPart:
     """The first bytes of a file that is not text."""
 
@@ -314,34 +313,34 @@ class BytesPart:
 Part = TextPart | RowsPart | ImagePart | NotePart | BytesPart
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Document:
     """The result of a read: the kind of file, its facts and the requested parts."""
 
     kind: str
     facts: Facts
     parts: tuple[Part, ...]
-    extra: Mapping[str, Any] = {}
+    extra: Mapping[str, Any] = field(default_factory=dict)
     """Facts that only this kind has: pages, cells, pixels."""
 
 
 # --- replies ---------------------------------------------------------------------------------------------------------
 
 
-@public_record
+@dataclass(frozen=True, slots=True)
 class TextContent:
     text: str
     type: str = "text"
 
 
-@public_record
+@dataclass(frozen=True, slots=True)
 class ImageContent:
     data: bytes
     media_type: str
     type: str = "image"
 
 
-@public_record
+@dataclass(frozen=True, slots=True)
 class DocumentContent:
     data: bytes
     media_type: str
@@ -353,7 +352,7 @@ class DocumentContent:
 Content = TextContent | ImageContent | DocumentContent
 
 
-@public_record
+@dataclass(frozen=True, slots=True)
 class ReplyError:
     """The dialect's own code and text."""
 
@@ -361,7 +360,7 @@ class ReplyError:
     message: str
 
 
-@public_record
+@dataclass(frozen=True, slots=True)
 class Reply:
     """One answer of a tool; replies compare by value."""
 
@@ -371,7 +370,7 @@ class Reply:
     notes: tuple[str, ...] = ()
     """Notes without a place in the answer of the dialect, for example that the file changed while it was read."""
 
-    measures: Mapping[str, Any] = {}
+    measures: Mapping[str, Any] = field(default_factory=dict)
     """Counts of the read that the content does not show: see `facts`."""
 
     @property
@@ -386,8 +385,6 @@ class Reply:
         are shown, `cut_lines` (how many of them are shortened), `left_out` (the selectors that read on), `total_lines`
         and `file_bytes` of the whole file, `store_requests` and `store_bytes` of a read from a bucket or web server.
         """
-        from eyespan import tokens
-
         if len(self.content) == 1 and type(self.content[0]) is TextContent:  # the usual case
             text = self.content[0].text
             size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
@@ -409,7 +406,7 @@ class Reply:
         return "\n".join([block.text for block in self.content if type(block) is TextContent])
 
 
-@public_record
+@dataclass(frozen=True, slots=True)
 class ToolSpec:
     """A tool as its dialect announces it."""
 

@@ -7,31 +7,29 @@ the `Opened` too: it holds the bytes, the request and the rules, and it is their
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from _thread import allocate_lock
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from errno import ENOMEM
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from eyespan import kinds
 from eyespan.context import CallContext
 from eyespan.errors import Internal, ReadError, SystemFailure, Unreadable, log_shortage
 from eyespan.escape import written_path
 from eyespan.guard.paths import as_relative
-from eyespan.model import MIB, CharRange, Document, Facts
-from eyespan.record import replace
+from eyespan.kinds import Kind
+from eyespan.model import MIB, CharRange, Document, DocumentOptions, Facts, Part, ReadRequest, Selection, TotalRule
+from eyespan.policy import Policy
+from eyespan.source import Source, close_fd, spool
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-    from typing import Any, TypeVar
-
     from eyespan.guard.blocking import Relay
-    from eyespan.kinds import Kind
-    from eyespan.model import DocumentOptions, Part, ReadRequest, Selection, TotalRule
     from eyespan.outline import Outline
-    from eyespan.policy import Policy
-    from eyespan.source import Source
 
-    T = TypeVar("T")
+T = TypeVar("T")
 
 OUTLINE_CHARS = 2 * MIB
 """The text that an outline is made of; more of a file is not parsed."""
@@ -259,8 +257,6 @@ class Opened:
 
         Raises: Unreadable, Missing, TimedOut, Cancelled.
         """
-        import threading
-
         second = CallContext(context.left())
         found: list[Any] = []
 
@@ -404,7 +400,6 @@ def decode_bytes(
     Raises: Unreadable, Missing, TimedOut, Cancelled, SystemFailure.
     """
     from eyespan import worker
-    from eyespan.source import close_fd, spool
 
     fd = spool((data,), asked=asked)
     try:

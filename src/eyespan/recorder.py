@@ -5,30 +5,27 @@ It records paths, rules and ranges, so that neither the dialects nor the engine 
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from eyespan.context import CallContext
 from eyespan.errors import PolicyDenied, ReadError
-from eyespan.model import CharRange, Document, Lines, Tail, TextPart
+from eyespan.guard.listing import Listing
+from eyespan.guard.remote.source import RemoteStatus
+from eyespan.model import CharRange, Document, Lines, ReadRequest, Reply, Tail, TextPart
+from eyespan.opened import Opened
 from eyespan.tool import Tool
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
-    from typing import Any, TypeVar
-
-    from eyespan.context import CallContext
-
     # For the type checker a recorder is an engine: it forwards everything else to one.
     from eyespan.engine import Engine as _Engine
-    from eyespan.guard.listing import Listing
-    from eyespan.guard.remote.source import RemoteStatus
-    from eyespan.model import ReadRequest, Reply
-    from eyespan.opened import Opened
-
-    T = TypeVar("T")
 else:
     _Engine = object
+
+
+T = TypeVar("T")
 
 
 class Recorder(_Engine):

@@ -7,32 +7,31 @@ from __future__ import annotations
 
 import errno
 import os
+import tempfile
+from collections.abc import Hashable, Iterable
+from types import TracebackType
+from typing import Protocol, Self
 
 from eyespan.errors import from_os_error
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
-    from types import TracebackType
-    from typing import Protocol, Self
 
-    class Status(Protocol):
-        """The fields of os.stat_result that are used; the accelerator returns only these."""
+class Status(Protocol):
+    """The fields of os.stat_result that are used; the accelerator returns only these."""
 
-        @property
-        def st_mode(self) -> int: ...
-        @property
-        def st_ino(self) -> int: ...
-        @property
-        def st_dev(self) -> int: ...
-        @property
-        def st_nlink(self) -> int: ...
-        @property
-        def st_size(self) -> int: ...
-        @property
-        def st_mtime_ns(self) -> int: ...
-        @property
-        def st_ctime_ns(self) -> int: ...
+    @property
+    def st_mode(self) -> int: ...
+    @property
+    def st_ino(self) -> int: ...
+    @property
+    def st_dev(self) -> int: ...
+    @property
+    def st_nlink(self) -> int: ...
+    @property
+    def st_size(self) -> int: ...
+    @property
+    def st_mtime_ns(self) -> int: ...
+    @property
+    def st_ctime_ns(self) -> int: ...
 
 
 class Source:
@@ -161,8 +160,6 @@ def spool(pieces: Iterable[bytes], *, asked: str) -> int:
         if hasattr(os, "memfd_create"):
             fd = os.memfd_create("eyespan", os.MFD_CLOEXEC)
         else:
-            import tempfile
-
             with tempfile.TemporaryFile() as file:
                 fd = os.dup(file.fileno())
         for piece in pieces:

@@ -9,11 +9,9 @@ missing, wrong or additional directory, another case, other separators or anothe
 
 from __future__ import annotations
 
-from eyespan.record import record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from unicodedata import normalize
 
 MAX_SUGGESTIONS = 3
 MAX_NAME_CHARS = 255
@@ -43,8 +41,6 @@ def looks(name: str) -> str:
     """Return one spelling for all names that look the same."""
     if name.isascii():
         return name
-    from unicodedata import normalize
-
     return normalize("NFC", name.translate(_LOOKS_LIKE)).replace("\u2026", "...")
 
 
@@ -115,7 +111,7 @@ MAX_PATH_NAMES = 64
 """A path of more names is not located."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Located:
     """The files that a wrong path may mean."""
 

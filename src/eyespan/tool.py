@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from _thread import start_new_thread
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
 from eyespan.context import CallContext, WouldBlock
+from eyespan.dialects.base import Dialect
+from eyespan.engine import Engine
 from eyespan.errors import UNLOADED, BadArguments, Internal, PolicyDenied, ReadError, log_shortage, short_of
 from eyespan.escape import is_valid, is_valid_tree, valid_text, valid_tree
 from eyespan.memory import LEDGER
-from eyespan.model import Reply, ReplyError, TextContent
-from eyespan.record import replace
+from eyespan.model import Reply, ReplyError, TextContent, ToolSpec
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from eyespan.dialects.base import Dialect
-    from eyespan.engine import Engine
-    from eyespan.model import ToolSpec
     from eyespan.workspace import Workspace
 
 
@@ -146,7 +145,6 @@ def _tool_of(workspace: Workspace, dialect: Dialect) -> Tool:
 
 async def _in_own_thread(work: Callable[[], Reply]) -> Reply:
     import asyncio
-    from _thread import start_new_thread
 
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[Reply] = loop.create_future()

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from eyespan.context import DEADLINE_SECONDS, CallContext
-from eyespan.guard import Guard
+from eyespan.dialects import dialect_class
+from eyespan.dialects.base import ToolsetDialect
+from eyespan.engine import Engine
+from eyespan.errors import ReadError, Stuck, TimedOut
+from eyespan.escape import in_plain_words
+from eyespan.guard import Guard, Root
 from eyespan.guard.opening import open_roots
 from eyespan.policy import NarrowedPolicy, Policy
+from eyespan.tool import Tool, Toolset
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
     from eyespan.bulk import Record
     from eyespan.config import Config
-    from eyespan.engine import Engine
-    from eyespan.guard import Root
-    from eyespan.tool import Tool, Toolset
+
 
 _WARM_BYTES = 256 << 10
 """The memory that a usual first call takes: less than malloc returns to the system."""
@@ -81,8 +83,6 @@ class Workspace:
     def engine(self) -> Engine:
         """The engine of all tools, made on first use."""
         if not self._engines:
-            from eyespan.engine import Engine
-
             self._engines.append(Engine(self.guard, self.deadline_seconds))
         return self._engines[0]
 
@@ -130,7 +130,6 @@ class Workspace:
             return opened
         if config.roots and not roots:
             from eyespan.config import BadConfig
-            from eyespan.escape import in_plain_words
 
             outer = [root.canonical for root in opened.roots[: len(given)] if not root.is_remote]
             opened.close()
@@ -200,17 +199,10 @@ class Workspace:
         # Nearly every call needs these, and the first should not wait.
         import eyespan.lines.cache
         import eyespan.readers.text  # noqa: F401
-        from eyespan import model
-        from eyespan.dialects import dialect_class
-        from eyespan.dialects.base import ToolsetDialect
-        from eyespan.lines.finder import Place
-        from eyespan.record import make_constructors
-        from eyespan.tool import Tool, Toolset
 
         b"\n" * _WARM_BYTES  # leaves pages that the first call would have to wait for
         for root in self.roots:
             self.policy.rule_against("a", root.canonical)  # what it remembers about the root
-        make_constructors(model.Document, model.Facts, model.Lines, model.ReadRequest, model.TextPart, Place)
         made = dialect_class(dialect)(**{**self.settings.get(dialect, {}), **settings})
         members = made.members if isinstance(made, ToolsetDialect) else (made,)
         for member in members:
@@ -302,7 +294,6 @@ def _load_config(roots: Sequence[Root], path: str | None, deadline_seconds: floa
         except OSError:
             return None
     from eyespan.config import FILE_NAME, BadConfig, load
-    from eyespan.errors import ReadError, Stuck, TimedOut
     from eyespan.guard import blocking
 
     names = [root.path for root in roots if not root.is_remote]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from unittest import mock
 
 import pytest
@@ -17,7 +18,6 @@ from eyespan.lines.encodings import UTF8
 from eyespan.lines.finder import LineFinder
 from eyespan.lines.reader import LineReader
 from eyespan.model import ANY_IS_TEXT, EXACT_TOTAL, CharRange, Limits, Lines, ReadRequest, Tail
-from eyespan.record import replace
 from eyespan.source import Source
 from tests.sizes import examples
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
 
 from eyespan.outline.merge import merged, nested
 from eyespan.outline.model import Definition, build_outline
-from eyespan.record import replace
 from tests.sizes import size
 
 from .symbol_checks import SOURCE, check_shape, mutated, outline

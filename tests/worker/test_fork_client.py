@@ -7,12 +7,12 @@ import socket
 import sys
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
 from eyespan.context import CallContext
 from eyespan.errors import Cancelled, Internal, TimedOut, Unreadable
-from eyespan.record import replace
 from eyespan.worker import fork_client
 from tests.bad_worker import ECHOED, bad_worker, echo, fork_server_pid, script
 

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from os import environ
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from eyespan._native._fast import BatchForm, BatchLimits, Opened, SmallBatch, SmallText, Style
+
 
 open_beneath: Callable[..., Opened] | None = None
 """Opens a file beneath an open directory (guard/openat.py); None if the system has no such call."""

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import errno
 import os
+from array import array
+from collections.abc import Mapping
 
 from eyespan._native.cuts import cut_bytes
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _NONE_CUT: Mapping[int, int] = {}
 
@@ -61,8 +59,6 @@ def is_plain(text: str, /) -> bool:
 
 def hash_lines(data: bytes | bytearray | memoryview, /) -> bytes:
     """Return a hash of each line without its line feed, eight bytes each. They are compared within one process only."""
-    from array import array
-
     lines = bytes(data).split(b"\n")
     if not lines[-1]:
         lines.pop()
@@ -108,8 +104,6 @@ def scan(fd: int, offset: int, end: int, stride: int = 65536) -> tuple[bytes, in
         ValueError: `stride` is not in 1..4294967295, the most a count can hold.
     """
     # Imported here, because only this twin needs it.
-    from array import array
-
     if not 1 <= stride <= 0xFFFFFFFF:
         raise ValueError("stride must be in 1..4294967295")
     if offset < 0 and offset < end:

@@ -13,16 +13,16 @@ part), and each partition has a file of its own, so a repeated task replaces its
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
 from eyespan.bulk.reading import MAX_BYTES, Options, failure, read_file
+from eyespan.bulk.record import Record
 from eyespan.bulk.walk import find_files
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    from eyespan.bulk.record import Record
     from eyespan.workspace import Workspace
+
 
 FILES_PER_PARTITION = 128
 

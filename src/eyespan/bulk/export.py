@@ -10,18 +10,16 @@ from __future__ import annotations
 import errno
 import json
 import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from eyespan.bulk.pool import Kept, read_found
 from eyespan.bulk.reading import Options, version_of
 from eyespan.bulk.record import SCHEMA
 from eyespan.bulk.walk import find_files, order
+from eyespan.errors import ReadError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any, BinaryIO
-
-    from eyespan.errors import ReadError
     from eyespan.workspace import Workspace
 
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING
 
 from eyespan.bulk.reading import MAX_BYTES, Options, failure, read_file
 from eyespan.bulk.record import Record
 from eyespan.bulk.walk import find_files
 from eyespan.bulk.worker import BulkWorker, Ended
+from eyespan.context import CallContext
+from eyespan.errors import ReadError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from eyespan.context import CallContext
-    from eyespan.errors import ReadError
     from eyespan.workspace import Workspace
+
 
 MAX_IN_FLIGHT = 64
 MIN_TOKENS = 16

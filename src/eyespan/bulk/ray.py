@@ -13,17 +13,16 @@ version, part), and the names of written files follow from the blocks, so a retr
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from eyespan.bulk.reading import MAX_BYTES, Options, failure, read_file
 from eyespan.bulk.record import SCHEMA, Record
 from eyespan.bulk.walk import find_files
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
     from eyespan.workspace import Workspace
+
 
 FILES_PER_BATCH = 32
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from eyespan.record import public_record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 SCHEMA_VERSION = 1
 SCHEMA = {
@@ -27,7 +25,7 @@ SCHEMA = {
 """The columns of an exported table and their types; `facts` is JSON."""
 
 
-@public_record
+@dataclass(frozen=True, slots=True)
 class Record:
     """One part of one version of a file, or the reason why there is none. (source, version, part) is unique.
 
@@ -49,7 +47,7 @@ class Record:
     media_type: str = ""
     tokens: int = 0
     """An estimate for `text`."""
-    facts: Mapping[str, Any] = {}
+    facts: Mapping[str, Any] = field(default_factory=dict)
     error_code: str = ""
     error_message: str = ""
 
@@ -59,8 +57,6 @@ class Record:
 
     def as_json(self) -> dict[str, Any]:
         """Return the record as JSON values; `data` is base64."""
-        from base64 import b64encode
-
         row = {name: getattr(self, name) for name in SCHEMA}
         row["data"] = b64encode(self.data).decode("ascii")
         row["facts"] = dict(self.facts)

@@ -7,17 +7,17 @@ send in that order.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from eyespan.context import CallContext
 from eyespan.errors import NotRegular, ReadError
 from eyespan.guard.paths import as_relative
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from eyespan.guard.listing import Entry
     from eyespan.workspace import Workspace
+
 
 MAX_DEPTH = 64
 """Directories deeper than this are an error, not a search without end."""

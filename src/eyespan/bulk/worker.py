@@ -11,17 +11,16 @@ import os
 import pickle
 import subprocess
 import sys
+from typing import TYPE_CHECKING, Any
 
 from eyespan.bulk.reading import read_file
 from eyespan.escape import in_plain_words
 from eyespan.worker import launch
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from eyespan.bulk.reading import Options
     from eyespan.bulk.record import Record
+
 
 _CODE = "import sys; sys.path[:] = sys.argv[1:]; from eyespan.bulk.worker import main; main()"
 

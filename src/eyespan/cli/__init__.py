@@ -11,9 +11,7 @@ shows everything else, and `selected` what other selectors name.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import NoReturn
+from typing import NoReturn
 
 
 def run() -> NoReturn:

@@ -6,15 +6,13 @@ import json
 import os
 import sys
 from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any
 
 from eyespan.cli.options import Arguments, Option, UsageError
 from eyespan.escape import in_plain_words, visible
 from eyespan.server.audit import MAX_OLD_FILES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
 
 HELP = """\
 usage: eyespan audit FILE... [options]
@@ -231,8 +229,6 @@ def _whole_seconds(time: str) -> str:
 
 
 def _epoch_seconds(time: str) -> float:
-    from datetime import datetime
-
     return datetime.fromisoformat(time.replace("Z", "+00:00")).timestamp()
 
 

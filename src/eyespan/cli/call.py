@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from base64 import b64encode
+from typing import Any
 
 from eyespan.cli.options import COMMON, SET, Arguments, Option, UsageError, settings_by_dialect
-from eyespan.model import TextContent
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from eyespan.model import Reply
-    from eyespan.tool import Tool, Toolset
+from eyespan.dialects import DIALECTS
+from eyespan.model import Reply, TextContent
+from eyespan.tool import Tool, Toolset
 
 HELP = """\
 usage: eyespan call DIALECT [TOOL] [JSON] [options]
@@ -73,8 +70,6 @@ def main(arguments: Arguments) -> int:
 
 def make_tools(arguments: Arguments, dialect: str, settings: dict[str, Any]) -> Toolset:
     """Return the tools of a dialect. `settings` override those of the configuration. Raises: UsageError."""
-    from eyespan.dialects import DIALECTS
-
     if dialect not in DIALECTS:
         raise UsageError(f"no dialect {dialect!r}; the dialects are {', '.join(DIALECTS)}")
     workspace = arguments.workspace()
@@ -130,8 +125,6 @@ def reply_json(reply: Reply) -> dict[str, Any]:
         if isinstance(block, TextContent):
             content.append({"type": "text", "text": block.text})
         else:
-            from base64 import b64encode
-
             data = b64encode(block.data).decode("ascii")
             content.append({"type": block.type, "data": data, "media_type": block.media_type})
     error = reply.error

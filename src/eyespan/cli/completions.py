@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from eyespan.cli.main import COMMANDS, load_command
-from eyespan.cli.options import COMMON, Arguments, UsageError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from eyespan.cli.options import Option
+from eyespan.cli.options import COMMON, Arguments, Option, UsageError
+from eyespan.dialects import DIALECTS
 
 HELP = """\
 usage: eyespan completions SHELL
@@ -43,8 +40,6 @@ def _options_of(command: str) -> list[Option]:
 
 
 def _dialects() -> str:
-    from eyespan.dialects import DIALECTS
-
     return " ".join(DIALECTS)
 
 

@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from _thread import _count as count_other_threads
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import NoReturn
-
+from typing import NoReturn
 
 LOADING_GC_THRESHOLD = 10_000
 """While modules are loaded, thousands of objects are made and hardly any garbage. With Python's default threshold the
@@ -102,7 +99,6 @@ def discard_output() -> None:
 
 def _exit_with(child: int, reader: int) -> NoReturn:
     """Wait for the child's exit status, or its end, and exit likewise."""
-    import signal
 
     def forward(number: int, _frame: object) -> None:
         os.kill(child, number)

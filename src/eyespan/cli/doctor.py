@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import platform
+from collections.abc import Iterator
+from importlib.util import find_spec
 
 from eyespan.cli.options import COMMON, Arguments, Option
 from eyespan.escape import in_plain_words, visible
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from eyespan.kinds import Kind
+from eyespan.guard import choose_backend
+from eyespan.kinds import Kind
 
 HELP = """\
 usage: eyespan doctor [--json]
@@ -61,8 +60,6 @@ def main(arguments: Arguments) -> int:
     arguments.reject_operands("doctor")
     rows = list(checks(arguments))
     if arguments.values.get("json"):
-        import json
-
         listed = [{"name": name, "ok": state == OK, "state": state, "what": what} for name, state, what in rows]
         print(json.dumps(listed, indent=2))
     else:
@@ -78,7 +75,6 @@ _SIGNS = {OK: " ", NOT_INSTALLED: "-", PROBLEM: "!"}
 def checks(arguments: Arguments) -> Iterator[tuple[str, str, str]]:
     """Yield each part: its name, its state and a description."""
     from eyespan import __version__, _native, kinds, worker
-    from eyespan.guard import choose_backend
     from eyespan.lines.cache import cache_directory
 
     yield "eyespan", OK, f"{__version__}, Python {platform.python_version()}, {platform.system()} {platform.release()}"
@@ -115,8 +111,6 @@ def _state(is_ok: bool) -> str:
 
 
 def _is_installed(module: str) -> bool:
-    from importlib.util import find_spec
-
     try:
         return find_spec(module) is not None
     except ModuleNotFoundError:

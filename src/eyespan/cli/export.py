@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from eyespan.cli.options import COMMON, Arguments, Option, UsageError, whole_number
 from eyespan.escape import in_plain_words
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eyespan.bulk.export import Report
+
 
 HELP = """\
 usage: eyespan export TARGET... --to FILE [options]

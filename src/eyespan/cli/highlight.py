@@ -8,16 +8,12 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 from eyespan.context import CallContext
 from eyespan.errors import ReadError
 from eyespan.model import Lines, TextPart
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from eyespan.opened import Opened
+from eyespan.opened import Opened
 
 MAX_BYTES = 256 << 10
 SECONDS = 2.0

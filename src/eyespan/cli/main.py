@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import sys
+from types import ModuleType
+from typing import NoReturn
 
 from eyespan.cli.detach import Process, discard_output, prepare_streams
 from eyespan.cli.options import COMMON, Arguments, Option, UsageError, describe, parse, suggestion
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from types import ModuleType
-    from typing import NoReturn
 
 COMMANDS = {
     "read": ("PATH[:LINES]...", "show files: eyespan read app.py:10-20 build.log:-50"),

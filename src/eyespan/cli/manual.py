@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from eyespan.cli.main import COMMANDS, load_command
-from eyespan.cli.options import COMMON, Arguments
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from eyespan.cli.options import Option
+from eyespan.cli.options import COMMON, Arguments, Option
 
 HELP = """\
 usage: eyespan manual

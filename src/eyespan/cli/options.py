@@ -6,17 +6,19 @@ makes help text of them. `Arguments` is the result of a parse and opens the work
 
 from __future__ import annotations
 
+import json
 import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from eyespan.context import DEADLINE_SECONDS, as_seconds
+from eyespan.escape import in_plain_words, visible
+from eyespan.workspace import Workspace
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any
-
     from eyespan.cli.detach import Process
-    from eyespan.workspace import Workspace
+
 
 HELP_WIDTH = 80
 HELP_COLUMN = 26
@@ -86,8 +88,6 @@ COMMON = (
 
 def _setting(text: str) -> tuple[str, str, Any]:
     """Parse [DIALECT.]NAME=VALUE. The value is JSON; any other text stands for itself."""
-    import json
-
     name, equals, value = text.partition("=")
     dialect, _, setting = name.rpartition(".")
     if not equals or not setting:
@@ -163,8 +163,6 @@ class Arguments:
             from eyespan.guard import mounts
 
             mounts.before_waiting = self.process.detach
-        from eyespan.workspace import Workspace
-
         try:
             return Workspace.configured(
                 self.config,
@@ -174,10 +172,6 @@ class Arguments:
             )
         except (OSError, ValueError) as error:
             # Only a process that has found a configuration file has loaded its module.
-            import sys
-
-            from eyespan.escape import in_plain_words, visible
-
             config = sys.modules.get("eyespan.config")
             if config is not None and isinstance(error, (config.BadConfig, TimeoutError)):
                 raise UsageError(visible(str(error))) from None

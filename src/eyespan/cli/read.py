@@ -7,12 +7,11 @@ import sys
 
 from eyespan import kinds
 from eyespan.cli.options import COMMON, Arguments, Option, UsageError, one_of
+from eyespan.cli.reader import show
+from eyespan.cli.window import show_window
 from eyespan.guard import Guard
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from eyespan.guard.roots import Root
-    from eyespan.workspace import Workspace
+from eyespan.guard.roots import Root
+from eyespan.workspace import Workspace
 
 HELP = """\
 usage: eyespan read PATH[:LINES]... [options]
@@ -85,8 +84,6 @@ def main(arguments: Arguments) -> int:
     is_plain = not (is_terminal or is_colored or len(paths) > 1 or "json" in values or "documents" in values)
     if is_plain and _show_at_once(workspace, paths[0], values.get("numbers", True)):
         return 0
-    from eyespan.cli.reader import show
-
     return show(paths, values, workspace, is_terminal=is_terminal, is_colored=is_colored)
 
 
@@ -101,8 +98,6 @@ def _show_at_once(workspace: Workspace, path: str, has_numbers: bool) -> bool:
     guard = Guard((root,), workspace.policy, workspace.backend, never_blocks=True)
     if ":" not in path:
         return _show_small(guard, path, has_numbers)
-    from eyespan.cli.window import show_window
-
     return show_window(guard, path, has_numbers)
 
 

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from eyespan import errors, kinds
+from eyespan.cli.pager import Pager
+from eyespan.cli.standard_input import NAME, StandardInput
 from eyespan.context import CallContext
+from eyespan.dialects.json_lines import JsonLines
 from eyespan.dialects.terminal import MAX_LINE_CHARS, Terminal
 from eyespan.escape import visible
-from eyespan.model import Limits, ReadRequest, TextPart
-from eyespan.record import replace
+from eyespan.model import Limits, Part, ReadRequest, TextPart
+from eyespan.opened import Opened
+from eyespan.selectors import Target
+from eyespan.workspace import Workspace
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
-
     from eyespan.cli.selected import Selected
-    from eyespan.dialects.json_lines import JsonLines
-    from eyespan.model import Part
-    from eyespan.opened import Opened
-    from eyespan.workspace import Workspace
+
 
 RENEWING_BYTES = 1 << 20
 """Progress that counts as an answer: a person may wait for a long scan, but not for a byte a second."""
@@ -33,12 +35,8 @@ def show(
     """Show the files that the arguments name. Returns 1 when one could not be read."""
     pager = None
     if is_terminal and not values.get("no_pager"):
-        from eyespan.cli.pager import Pager
-
         pager = Pager()
     if values.get("json"):
-        from eyespan.dialects.json_lines import JsonLines
-
         printer: Terminal | JsonLines = JsonLines(_write)
     else:
         has_numbers = values.get("numbers", True)
@@ -91,9 +89,6 @@ class Reader:
         self.near = ()
         if text != "-" and not text.startswith(("-:", "-!/")):
             return self._show_file(text, text, headed)
-        from eyespan.cli.standard_input import NAME, StandardInput
-        from eyespan.workspace import Workspace
-
         try:
             with StandardInput() as directory, Workspace(directory) as own:
                 reader = Reader(own, self._printer, self._is_terminal, self._documents)
@@ -162,8 +157,6 @@ class Reader:
                 if opened.kind.layout in ("text", "notes"):  # the usual case, without the grammar of selectors
                     self.write_parts(_whole_parts(opened), label, progress, headed, opened)
                     return
-                from eyespan.selectors import Target
-
                 self._selected().show(opened, Target(text), label, progress, headed)
 
     def open_file(self, asked: str, context: CallContext, *, member: str = "", revision: str = "") -> Opened:
@@ -272,8 +265,6 @@ class Progress:
 
     @staticmethod
     def _now() -> float:
-        import time
-
         return time.monotonic()
 
     def __enter__(self) -> Progress:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from typing import Any
 
 from eyespan.cli.options import Arguments, Option, UsageError, one_of
 from eyespan.hosts import to_anthropic, to_mcp, to_openai
+from eyespan.tool import Tool
 from eyespan.workspace import Workspace
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from eyespan.tool import Tool
 
 HELP = """\
 usage: eyespan schema DIALECT [--for mcp|openai|anthropic]

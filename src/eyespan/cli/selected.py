@@ -6,22 +6,36 @@ A plain `eyespan read FILE` imports none of this, because start-up time is most 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from eyespan import errors, kinds
 from eyespan.context import CallContext
+from eyespan.dialects import pieces
+from eyespan.dialects.pieces import as_char_range, cut_out, rows_not_pattern
 from eyespan.escape import visible
-from eyespan.model import Lines, NotePart, Tail, TextPart
-from eyespan.record import replace
+from eyespan.model import CharRange, Lines, NotePart, Part, Tail, TextPart
+from eyespan.opened import Opened
+from eyespan.readers.text import is_count_costly
+from eyespan.selectors import (
+    Enclosing,
+    Named,
+    Place,
+    Range,
+    Ranges,
+    Symbol,
+    Target,
+    is_missing,
+    readings,
+    resolve,
+    write_range,
+    write_target,
+)
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
-
     from eyespan.cli.reader import Progress, Reader
-    from eyespan.model import CharRange, Part
-    from eyespan.opened import Opened
-    from eyespan.selectors import Range, Ranges, Target
+
 
 MAX_PAGES = 10_000
 MAX_NEAR = 20
@@ -45,7 +59,6 @@ class Selected:
     ) -> None:
         """Show what a text means that is no selector, after a note about it. Raises: ReadError."""
         from eyespan.dialects.native.suggestions import Suggestions
-        from eyespan.selectors import Target, readings, write_target
         from eyespan.selectors.forgive import (
             better_error,
             describe_reading,
@@ -99,8 +112,6 @@ class Selected:
         self, text: str, missing: errors.ReadError, context: CallContext, progress: Progress, headed: bool
     ) -> None:
         """Show what a path followed by a selector names. Raises: ReadError."""
-        from eyespan.selectors import Target, is_missing, readings, resolve
-
         if not is_missing(missing):
             raise missing
         targets = readings(text)[1:]
@@ -140,7 +151,6 @@ class Selected:
     def _search(self, target: Target, context: CallContext, progress: Progress) -> None:
         """Show the lines that match in the files of a directory or of a pattern. Raises: ReadError."""
         from eyespan.dialects.native import searches
-        from eyespan.selectors import write_target
 
         path = target.path.rstrip("/") or "/"
         below = searches.files_like if "*" in path else searches.files_below
@@ -169,8 +179,6 @@ class Selected:
     ) -> None:
         """Show the difference between two revisions, nothing if there is none. Raises: ReadError."""
         from eyespan.dialects.differences import difference, is_difference
-        from eyespan.dialects.pieces import as_char_range, cut_out
-        from eyespan.selectors import Place, Ranges, write_range
 
         if not is_difference(target):
             raise errors.NoRevision(target.path, revision=target.revision, reason=f"no revision '{target.revision}'")
@@ -203,8 +211,6 @@ class Selected:
         """Yield the parts that a target selects, each with the range it belongs to."""
         piece = target.piece
         if target.pattern:
-            from eyespan.dialects.pieces import rows_not_pattern
-
             rows = rows_not_pattern(target, opened.kind)
             yield from _matching_parts(opened, target) if rows is None else self._parts(opened, rows)
             return
@@ -212,9 +218,6 @@ class Selected:
             for part in opened.stream():
                 yield "", part
             return
-        from eyespan.dialects import pieces
-        from eyespan.selectors import Ranges, write_range
-
         if opened.kind in (kinds.TEXT, kinds.BINARY):
             if opened.source.is_version and isinstance(piece, Ranges) and not self._reader.needs_numbers:
                 target = replace(target, piece=_without_costly_numbers(opened, piece))
@@ -250,9 +253,6 @@ def _with_first(first: tuple[str, Part], others: Iterator[tuple[str, Part]]) -> 
 
 def _without_costly_numbers(opened: Opened, piece: Ranges) -> Ranges:
     """Return the ranges with last lines that are not numbered, if only many requests to a store could number them."""
-    from eyespan.readers.text import is_count_costly
-    from eyespan.selectors import Ranges
-
     if not any(isinstance(one, Tail) for one in piece.ranges) or not is_count_costly(opened):
         return piece
     print("eyespan: the last lines are not numbered, because that reads all of the file; -n does", file=sys.stderr)
@@ -261,8 +261,6 @@ def _without_costly_numbers(opened: Opened, piece: Ranges) -> Ranges:
 
 def _text_parts(opened: Opened, target: Target, pieces: Any) -> Iterator[tuple[str, Part]]:
     """Yield the parts of a text file that a piece selects. Raises: ReadError."""
-    from eyespan.selectors import Enclosing, Named, Ranges, Symbol, Target, write_range, write_target
-
     match target.piece:
         case Ranges(ranges):
             for one in ranges:
@@ -290,20 +288,15 @@ def _names_several(path: str, failure: errors.ReadError) -> bool:
 
 def _print_notes(target: Target, notes: Sequence[str]) -> None:
     """Print what matters about the symbols of a target, such as an end that may be wrong."""
-    from eyespan.selectors import write_target
-
     for note in notes:
         print(f"eyespan: {visible(write_target(target))}: {visible(note)}", file=sys.stderr)
 
 
 def _matching_parts(opened: Opened, target: Target) -> Iterator[tuple[str, Part]]:
     """Yield the lines that match the pattern of a target, with the lines around them. Raises: ReadError."""
-    from eyespan.dialects import pieces
     from eyespan.dialects.native.searches import compile_search, matching_lines, windows
     from eyespan.dialects.native.text import FileText
     from eyespan.dialects.native.wanted import line_ranges
-    from eyespan.model import CharRange
-    from eyespan.selectors import Enclosing, Named, Ranges, Symbol, Target, write_target
 
     if opened.kind.layout != "text":
         raise pieces.no_such_part(target.path, opened.kind, Ranges(()))
@@ -338,8 +331,6 @@ def _matching_parts(opened: Opened, target: Target) -> Iterator[tuple[str, Part]
 
 def _selections(one: Range, read: Callable[[CharRange], TextPart], pieces: Any) -> Iterator[Lines | Tail | CharRange]:
     """Yield the selection that a range of a selector means; the lines around a place."""
-    from eyespan.selectors import Place
-
     if isinstance(one, Place):
         around, _ = pieces.around_place(read, one.line, one.column)
         yield Lines(around.first, around.last - around.first + 1) if around.max_chars is None else around

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from eyespan import server
 from eyespan.cli.options import COMMON, SET, Arguments, Option, UsageError, parse, settings_by_dialect, whole_number
 from eyespan.dialects import dialect_class
 from eyespan.server.options import DEFAULT_DIALECT, LOCAL_PREFIX, SYSTEMD, InvalidOptions, ServeOptions, validate
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from eyespan.workspace import Workspace
+from eyespan.workspace import Workspace
 
 HELP = """\
 usage: eyespan serve [options] [DIR ...]
@@ -148,8 +146,6 @@ OPTIONS = {
 
 def main(arguments: Arguments) -> int:
     """Serve until the host closes the connection. Returns the exit status."""
-    from eyespan import server
-
     options = serve_options(arguments)  # reports wrong usage before a root is opened
     # Directories may be given as operands, as users of other servers expect.
     workspace = arguments.workspace([*arguments.roots, *arguments.operands] if arguments.operands else ())

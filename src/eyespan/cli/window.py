@@ -12,11 +12,8 @@ import sys
 from eyespan import _native, kinds
 from eyespan.context import WouldBlock
 from eyespan.errors import NotFound, ReadError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from eyespan.guard import Guard
-    from eyespan.source import Source
+from eyespan.guard import Guard
+from eyespan.source import Source
 
 NUMBERED = ("", 6, "\t", True, 0, 0)
 """The style of a numbered line for `Guard.read_small`."""

@@ -10,16 +10,13 @@ from __future__ import annotations
 import datetime
 import decimal
 import struct
+from collections.abc import Callable, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any, BinaryIO
 
 from eyespan.decoders import tabular, unpacking
 from eyespan.decoders.files import read_up_to
 from eyespan.errors import Unreadable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import BinaryIO
 
 KIND = "arrow"
 SIGNATURE = b"ARROW1"

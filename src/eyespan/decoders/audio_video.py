@@ -7,14 +7,9 @@ IndexError or struct.error.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from eyespan.decoders.data import duration, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from eyespan.decoders.data import Data
+from eyespan.decoders.data import Data, duration, text
 
 MAX_BOXES = 2000
 MAX_TAGS = 8

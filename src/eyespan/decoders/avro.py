@@ -10,15 +10,12 @@ import json
 import lzma
 import struct
 import zlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, BinaryIO
 
 from eyespan.decoders import tabular, unpacking
 from eyespan.decoders.files import read_up_to
 from eyespan.errors import Unreadable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import BinaryIO
 
 KIND = "avro"
 SIGNATURE = b"Obj\x01"

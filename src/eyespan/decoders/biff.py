@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import datetime
 import struct
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eyespan.decoders import biff_charts, cells, formula_tokens, number_formats
 from eyespan.decoders.formula_tokens import ERRORS, Names, Tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 VERSION = 0x0600
 MAX_LINKS = 1000

@@ -8,15 +8,12 @@ opens none.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from PIL import Image, ImageChops, ImageDraw, ImageFont, features
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    Point = tuple[float, float]
-    Colour = tuple[int, int, int]
+Point = tuple[float, float]
+Colour = tuple[int, int, int]
 
 ZOOM = 2
 MAX_FONT_PX = 400

@@ -6,14 +6,11 @@ Each format of spreadsheets has a module that fills `Extras`; `sheet` writes the
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    Area = tuple[int, int, int, int]
-    """First row, first column, last row, last column, from 0."""
+Area = tuple[int, int, int, int]
+"""First row, first column, last row, last column, from 0."""
 
 MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384
 MAX_LISTED = 200

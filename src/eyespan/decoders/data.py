@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import BinaryIO, Literal
 
 from eyespan.decoders.files import read_up_to
-
-if TYPE_CHECKING:
-    from typing import BinaryIO, Literal
 
 MAX_READ_BYTES = 4 * 1024 * 1024
 MAX_TEXT_CHARS = 120

@@ -9,17 +9,14 @@ from __future__ import annotations
 import plistlib
 import struct
 import zlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any, BinaryIO
 
 from eyespan.decoders import audio_video, listings, orc, programs
 from eyespan.decoders.data import Data, text
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import BinaryIO
-
-    Facts = Callable[[Data], list[str]]
-    Listing = Callable[[Data], list[tuple[str, int]]]
+Facts = Callable[[Data], list[str]]
+Listing = Callable[[Data], list[tuple[str, int]]]
 
 INVALID = (ValueError, LookupError, ArithmeticError, TypeError, EOFError, RecursionError, struct.error, zlib.error)
 """What parsers raise for a file that is not what its signature says."""

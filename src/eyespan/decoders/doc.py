@@ -10,15 +10,12 @@ import codecs
 import io
 import re
 import struct
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, BinaryIO
 
 from eyespan.decoders import docx, markdown, rtf
 from eyespan.decoders.ole import Container, read_file
 from eyespan.decoders.ooxml import ENCRYPTED
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import BinaryIO
 
 KIND = "doc"
 NOTE = "[text of a Word 97-2003 file: formatting, images and the layout of tables are left out]"

@@ -7,7 +7,8 @@ anchored. Images are lines with the selector that shows them. Tracked changes ar
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from eyespan.decoders import markdown, media, omml
 from eyespan.decoders.drawings import Drawings
@@ -16,9 +17,8 @@ from eyespan.decoders.xml_tree import NAMES, Handlers, attributes, text_of
 from eyespan.errors import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import BinaryIO
     from xml.etree.ElementTree import Element
+
 
 KIND = "docx"
 BODY = "word/document.xml"

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import io
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, BinaryIO
 
 try:
     import resvg_py
@@ -20,10 +21,6 @@ from eyespan.decoders import image, postscript
 from eyespan.decoders.files import read_whole
 from eyespan.decoders.postscript_machine import Failed
 from eyespan.errors import Missing, Unreadable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import BinaryIO
 
 KIND = "drawing"
 MAX_SVG_BYTES = 4 * 1024 * 1024

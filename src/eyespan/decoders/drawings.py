@@ -6,18 +6,18 @@ values that the cells had when it was saved.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from eyespan.decoders import markdown, number_formats
+from eyespan.decoders.media import Images
+from eyespan.decoders.ooxml import Package
 from eyespan.decoders.xml_tree import LOCAL_NAMES, NAMES, attributes, local_name, text_of
 from eyespan.errors import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
     from xml.etree.ElementTree import Element
 
-    from eyespan.decoders.media import Images
-    from eyespan.decoders.ooxml import Package
 
 MAX_POINTS = 20_000
 """The points of one chart that are shown. The rest is counted."""

@@ -9,16 +9,16 @@ import email.headerregistry
 import email.iterators
 import email.policy
 import functools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from eyespan.decoders import html, markdown
 from eyespan.decoders.files import read_whole
 from eyespan.errors import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from email.message import EmailMessage, MIMEPart
-    from typing import BinaryIO
+
 
 KIND = "eml"
 MAX_BYTES = 64 * 1024 * 1024

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Mapping
 from encodings.aliases import aliases
-from typing import TYPE_CHECKING, Any
+from typing import Any, BinaryIO
 
 from eyespan.errors import Missing
 from eyespan.lines.detect import SAMPLE_BYTES, UNLIKELY, ask_here
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import BinaryIO
 
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 from eyespan.decoders import html, markdown
 from eyespan.decoders.ooxml import Package
 from eyespan.decoders.xml_tree import local_name
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import BinaryIO
 
 KIND = "epub"
 CONTAINER = "META-INF/container.xml"

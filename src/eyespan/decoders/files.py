@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import io
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any, BinaryIO
 
 from eyespan.errors import Unreadable
-
-if TYPE_CHECKING:
-    from typing import BinaryIO
 
 
 def read_whole(file: BinaryIO, max_bytes: int, *, kind: str) -> bytes:

@@ -7,7 +7,7 @@ written as they come. A formula with a token that is not known, or with names th
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from eyespan.decoders import cells
 
@@ -16,8 +16,6 @@ try:
 except ImportError:  # formulas are then counted, not shown
     func_defs = None
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 MAX_CHARS = 8192
 _MAX_TOKENS = 4096

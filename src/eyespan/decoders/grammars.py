@@ -10,6 +10,7 @@ still in use, so points are read by index.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,9 +20,8 @@ from eyespan.model import MAX_SYMBOLS
 from eyespan.outline.rewrite import Rewritten, rewrite, without_conditionals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from tree_sitter import Language, Node, Parser, Query, QueryCursor
+
 
 Row = tuple[str, str, int, int, int, int, str, str]
 """name, kind, line, first, last, parent, signature, owner: the fields of a `Definition` in order."""

@@ -6,7 +6,8 @@ for each character: the number of its style in `STYLES`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any, BinaryIO
 
 from eyespan.errors import Missing, Unreadable
 from eyespan.outline import LANGUAGES
@@ -19,11 +20,7 @@ try:
 except ImportError as error:
     raise Missing("", what="colours of source text", install="pip install 'eyespan[color]'") from error
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import BinaryIO
-
-    Decoder = Callable[[BinaryIO, Mapping[str, Any]], tuple[dict[str, Any], list[bytes]]]
+Decoder = Callable[[BinaryIO, Mapping[str, Any]], tuple[dict[str, Any], list[bytes]]]
 
 STYLES = ("plain", "comment", "string", "keyword", "name", "number", "builtin", "heading", "added", "removed")
 _OPTIONS = {"markdown": {"handlecodeblocks": False}}

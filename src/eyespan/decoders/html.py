@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import codecs
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, BinaryIO
 
 from eyespan.decoders import markdown
 from eyespan.decoders.files import read_whole
@@ -15,9 +16,6 @@ try:
 except ImportError:  # reported by `convert`
     LexborHTMLParser = None  # type: ignore[assignment,misc]  # there is no such class then
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import BinaryIO
 
 KIND = "html"
 MAX_BYTES = 32 * 1024 * 1024

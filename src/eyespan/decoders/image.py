@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import io
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import IO, Any, BinaryIO, Literal
 
 try:
     import pillow_heif
@@ -21,10 +22,6 @@ from PIL import AvifImagePlugin, Image, ImageCms, ImageFile, MpoImagePlugin, Uni
 from eyespan.decoders import metafile
 from eyespan.decoders.files import read_up_to, read_whole
 from eyespan.errors import Missing, Unreadable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import IO, BinaryIO, Literal
 
 MAX_TIFF_FRAMES = 100_000
 """More frames are not counted."""

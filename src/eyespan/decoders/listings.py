@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import lzma
 import struct
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from eyespan.decoders.data import Data
+from eyespan.decoders.data import Data
 
-    Entries = list[tuple[str, int]]
+Entries = list[tuple[str, int]]
 
 MAX_ENTRIES = 2000
 MAX_HEADER_BYTES = 4 * 1024 * 1024

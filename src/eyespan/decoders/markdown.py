@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 MAX_TEXT_BYTES = 32 * 1024 * 1024
 _BLANK_LINES = re.compile(r"\n{3,}")

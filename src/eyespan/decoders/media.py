@@ -5,15 +5,15 @@ The images themselves are members of the package: the selector of one (`deck.ppt
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from eyespan.decoders.ooxml import Package
 from eyespan.decoders.xml_tree import NAMES, attributes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from xml.etree.ElementTree import Element
 
-    from eyespan.decoders.ooxml import Package
 
 _HEADER_BYTES = 1024
 """The first bytes that are unpacked for the size of an image. Only JPEG may need more, up to `_MAX_HEADER_BYTES`."""

@@ -11,20 +11,16 @@ import contextlib
 import io
 import math
 import struct
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 from PIL import Image
 
 from eyespan.decoders import postscript
-from eyespan.decoders.canvas import Canvas, TooMuchWork, curve
+from eyespan.decoders.canvas import Canvas, Colour, Point, TooMuchWork, curve
 from eyespan.decoders.font_charsets import FONT_CHARSETS
 from eyespan.decoders.postscript_machine import Failed
-from eyespan.record import record, replace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from eyespan.decoders.canvas import Colour, Point
 
 MAX_RECORDS = 200_000
 MAX_BITMAP_PIXELS = 20_000_000
@@ -54,7 +50,7 @@ class NoDrawing(Exception):
     """Reports a metafile that cannot be drawn; the text is the reason."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Pen:
     """The colour of lines, None for no lines, and their width in logical units."""
 
@@ -62,7 +58,7 @@ class Pen:
     width: float = 0
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Font:
     """The size of letters in logical units, and the angle of their line in degrees."""
 
@@ -72,7 +68,7 @@ class Font:
     encoding: str = "cp1252"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class State:
     """Everything that the records of a metafile set and `SaveDC` keeps."""
 

@@ -9,14 +9,11 @@ import codecs
 import datetime
 import re
 import struct
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, BinaryIO
 
 from eyespan.decoders import html, markdown, rtf
 from eyespan.decoders.ole import Container, read_file
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import BinaryIO
 
 KIND = "msg"
 MAX_NESTED = 3

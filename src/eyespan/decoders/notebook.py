@@ -16,16 +16,13 @@ import io
 import json
 import re
 import shlex
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, BinaryIO
 
 from eyespan import kinds
 from eyespan.decoders.files import read_up_to
 from eyespan.errors import Unreadable
 from eyespan.worker.protocol import without_strings
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import BinaryIO
 
 MAX_DEPTH = 100
 """A notebook has about ten levels, with its metadata rarely twice as many."""

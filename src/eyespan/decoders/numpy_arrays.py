@@ -10,16 +10,13 @@ import ast
 import io
 import math
 import struct
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, BinaryIO
 
 from eyespan.decoders import tabular
 from eyespan.decoders.files import read_up_to
 from eyespan.decoders.ooxml import Package
 from eyespan.errors import Unreadable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import BinaryIO
 
 KIND = "npy"
 SIGNATURE = b"\x93NUMPY"

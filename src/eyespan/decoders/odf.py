@@ -7,7 +7,8 @@ the selector that shows them, charts are tables, equations are the text that the
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from eyespan.decoders import markdown
 from eyespan.decoders.media import Images
@@ -16,9 +17,8 @@ from eyespan.decoders.xml_tree import local_name, text_of
 from eyespan.errors import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import BinaryIO
     from xml.etree.ElementTree import Element
+
 
 KIND = "odf"
 CONTENT = "content.xml"

@@ -5,19 +5,18 @@ cells, comments, images and charts.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from eyespan.decoders import cells, number_formats, odf
+from eyespan.decoders.media import Images
 from eyespan.decoders.odf import CONTENT
+from eyespan.decoders.ooxml import Package
 from eyespan.decoders.xml_tree import LOCAL_NAMES, local_name, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
     from xml.etree.ElementTree import Element
 
-    from eyespan.decoders.media import Images
-    from eyespan.decoders.ooxml import Package
 
 _GROUPS = frozenset(
     (

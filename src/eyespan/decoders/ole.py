@@ -7,7 +7,7 @@ damage of the file.
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+from typing import Any, BinaryIO
 
 from eyespan.decoders.files import read_whole
 from eyespan.decoders.ooxml import ENCRYPTED, OLE, is_encrypted_ole
@@ -18,8 +18,6 @@ try:
 except ImportError:  # reported by `Container`
     olefile = None
 
-if TYPE_CHECKING:
-    from typing import BinaryIO
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 MAX_STREAM_BYTES = 64 * 1024 * 1024

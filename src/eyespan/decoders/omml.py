@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from eyespan.decoders.xml_tree import NAMES, attributes, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from xml.etree.ElementTree import Element
+
 
 MAX_DEPTH = 60
 """Elements nested more deeply are written without their structure."""

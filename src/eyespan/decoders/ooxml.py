@@ -13,22 +13,21 @@ import lzma  # noqa: F401  # likewise
 import posixpath
 import re
 import zipfile
+from collections.abc import Iterable, Set
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import unquote
 
 from eyespan.decoders import salvage, xml_tree
+from eyespan.decoders.xml_tree import GrowingElement
 from eyespan.errors import Unreadable
 from eyespan.source import Source
 from eyespan.sources import zips
 from eyespan.sources.members import FILE, Entry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Set
-    from typing import BinaryIO
     from xml.etree.ElementTree import Element
 
-    from eyespan.decoders.xml_tree import GrowingElement
 
 MIB = 1024 * 1024
 MAX_PARTS = 10_000

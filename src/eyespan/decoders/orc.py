@@ -6,15 +6,11 @@ The footer is a message of protocol buffers, compressed like the rest of the fil
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from eyespan.decoders import tabular, unpacking
+from eyespan.decoders.data import Data
 from eyespan.decoders.listings import read_varint
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from eyespan.decoders.data import Data
 
 MAX_FOOTER_BYTES = 1024 * 1024
 MAX_TYPES = 10_000

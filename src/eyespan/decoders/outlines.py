@@ -5,19 +5,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any, BinaryIO
 
 from eyespan import outline
 from eyespan.decoders.grammars import load_parser
 from eyespan.errors import Missing
 from eyespan.outline import isolated
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import BinaryIO
-
-    Decoder = Callable[[BinaryIO, Mapping[str, Any]], tuple[dict[str, Any], list[bytes]]]
+Decoder = Callable[[BinaryIO, Mapping[str, Any]], tuple[dict[str, Any], list[bytes]]]
 
 
 def decode_shape(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:

@@ -11,7 +11,8 @@ import datetime
 import io
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, BinaryIO
 
 from eyespan.decoders import tabular
 from eyespan.decoders.files import read_up_to
@@ -24,9 +25,6 @@ except ImportError:  # reported by `decode`
     duckdb = None  # type: ignore[assignment]  # there is no such module then
     AbstractFileSystem = object
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import BinaryIO
 
 _M_ARENA_MAX = -8
 if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "mallopt"):

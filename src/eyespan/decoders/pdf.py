@@ -12,7 +12,8 @@ import encodings.utf_16_le  # noqa: F401  # pypdfium2 uses it, and the sandbox a
 import gc
 import io
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, BinaryIO
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -21,10 +22,6 @@ from PIL import Image, ImageChops
 from eyespan.decoders import pdf_extras, pdf_layout, pdf_words
 from eyespan.decoders.files import PositionedFile, read_up_to, read_whole
 from eyespan.errors import Unreadable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import BinaryIO
 
 KIND = "pdf"
 MAX_SCALE = 4.0

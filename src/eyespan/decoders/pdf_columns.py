@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from eyespan.decoders.pdf_words import spans_of
-
-if TYPE_CHECKING:
-    from eyespan.decoders.pdf_words import Row, Segment
+from eyespan.decoders.pdf_words import Row, Segment, spans_of
 
 
 def in_columns(rows: list[Row], jumps: list[float], depth: int = 0) -> list[list[Row]]:

@@ -9,14 +9,12 @@ from __future__ import annotations
 import ctypes
 import re
 import time
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pypdfium2
 import pypdfium2.raw as pdfium
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 MAX_ENTRIES = 10_000
 """The fields, links and annotations of a page that are read, and the options of a list; each takes some 0.1 ms."""

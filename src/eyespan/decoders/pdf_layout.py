@@ -14,6 +14,7 @@ from eyespan.decoders.pdf_columns import in_columns
 from eyespan.decoders.pdf_tables import Rules, Table, blocks_of
 from eyespan.decoders.pdf_tags import tagged_tables
 from eyespan.decoders.pdf_words import (
+    Row,
     characters,
     clean,
     is_one_column,
@@ -26,7 +27,6 @@ from eyespan.decoders.pdf_words import (
 if TYPE_CHECKING:
     import pypdfium2
 
-    from eyespan.decoders.pdf_words import Row
 
 MAX_WORDS = 20_000
 """A page with more words is shown as it is."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
@@ -11,14 +12,22 @@ from typing import TYPE_CHECKING
 
 import pypdfium2.raw as pdfium
 
-from eyespan.decoders.pdf_words import FLOATS, address_of, joined_spans, left_edge, plain_call, segment_of
+from eyespan.decoders.pdf_words import (
+    FLOATS,
+    Row,
+    Segment,
+    Span,
+    Word,
+    address_of,
+    joined_spans,
+    left_edge,
+    plain_call,
+    segment_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pypdfium2
 
-    from eyespan.decoders.pdf_words import Row, Segment, Span, Word
 
 MAX_RULES = 3000
 MAX_GAP_LINES = 3.2

@@ -7,18 +7,17 @@ others stands in the first of them. A table counts only if all of its rows have 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pypdfium2.raw as pdfium
 
 from eyespan.decoders.pdf_tables import MAX_CELL_CHARS, Table
+from eyespan.decoders.pdf_words import Word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pypdfium2
 
-    from eyespan.decoders.pdf_words import Word
 
 MAX_DEPTH = 24
 MAX_ELEMENTS = 20_000

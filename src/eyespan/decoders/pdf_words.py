@@ -14,6 +14,7 @@ import ctypes
 import re
 import struct
 from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from operator import itemgetter
@@ -22,13 +23,11 @@ from typing import TYPE_CHECKING, Any
 import pypdfium2.raw as pdfium
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     import pypdfium2
 
-    Box = tuple[float, float, float, float]
-    Span = tuple[float, float]
-    Word = tuple[float, float, float, float, int, int]
+Box = tuple[float, float, float, float]
+Span = tuple[float, float]
+Word = tuple[float, float, float, float, int, int]
 
 MAX_ROWS_BACK = 6
 """A word belongs to one of the last so many rows, or starts a new one."""

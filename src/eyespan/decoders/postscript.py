@@ -18,6 +18,7 @@ from eyespan.decoders.postscript_machine import Failed, Interpreter
 if TYPE_CHECKING:
     from PIL import Image
 
+
 _BOX = re.compile(r"%%(?:HiRes)?BoundingBox:\s*(-?[\d.]+)\s+(-?[\d.]+)\s+(-?[\d.]+)\s+(-?[\d.]+)")
 
 

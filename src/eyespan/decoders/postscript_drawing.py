@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import colorsys
 import math
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PIL import Image
 
-from eyespan.decoders.canvas import curve
+from eyespan.decoders.canvas import Point, curve
 from eyespan.decoders.postscript_machine import (
     IDENTITY,
     ITEM_BYTES,
@@ -17,7 +18,9 @@ from eyespan.decoders.postscript_machine import (
     OPERATORS,
     SIZE,
     Failed,
+    Interpreter,
     Literal,
+    Matrix,
     State,
     apply,
     font_size,
@@ -29,13 +32,6 @@ from eyespan.decoders.postscript_machine import (
     text_of,
     text_width,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from eyespan.decoders.canvas import Point
-    from eyespan.decoders.postscript_machine import Interpreter, Matrix
-
 
 # the state of drawing
 

@@ -10,21 +10,17 @@ import contextlib
 import math
 import re
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PIL import ImageFont
 
-from eyespan.decoders.canvas import HAS_LETTERS, Canvas, TooMuchWork
+from eyespan.decoders.canvas import HAS_LETTERS, Canvas, Colour, Point, TooMuchWork
 from eyespan.decoders.postscript_names import GLYPHS, SYMBOL
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from eyespan.decoders.canvas import Colour, Point
-
-    Matrix = tuple[float, float, float, float, float, float]
+Matrix = tuple[float, float, float, float, float, float]
 
 LEAST_PX = 512
 """The longer side of a drawing whose own size is smaller."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import math
 import operator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from eyespan.decoders.postscript_machine import (
     ITEM_BYTES,
@@ -15,6 +16,7 @@ from eyespan.decoders.postscript_machine import (
     OPERATORS,
     Exit,
     Failed,
+    Interpreter,
     Literal,
     Mark,
     Procedure,
@@ -24,11 +26,6 @@ from eyespan.decoders.postscript_machine import (
     operator_of,
 )
 from eyespan.decoders.postscript_names import NO_OPERATIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from eyespan.decoders.postscript_machine import Interpreter
 
 
 def _numeric(name: str, count: int, function: Callable[..., Any]) -> None:

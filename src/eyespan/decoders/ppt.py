@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import codecs
 import struct
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
 
 from eyespan.decoders import markdown
 from eyespan.decoders.ole import Container, read_file
 from eyespan.decoders.ooxml import ENCRYPTED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import BinaryIO
 
 KIND = "ppt"
 NOTE = "[text of a PowerPoint 97-2003 file: images, charts and the layout are left out]"

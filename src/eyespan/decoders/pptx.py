@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from eyespan.decoders import markdown, media, omml, xml_tree
 from eyespan.decoders.drawings import Drawings
@@ -12,9 +13,8 @@ from eyespan.decoders.xml_tree import ATTRIBUTES, NAMES, Handlers, attributes, e
 from eyespan.errors import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from typing import BinaryIO
     from xml.etree.ElementTree import Element
+
 
 KIND = "pptx"
 SHOW = "ppt/presentation.xml"

@@ -8,13 +8,9 @@ from __future__ import annotations
 
 import struct
 import zlib
-from typing import TYPE_CHECKING
 
-from eyespan.decoders.data import text
+from eyespan.decoders.data import Data, text
 from eyespan.decoders.listings import read_varint
-
-if TYPE_CHECKING:
-    from eyespan.decoders.data import Data
 
 MAX_CONSTANTS = 20_000
 MAX_NAMES = 12

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import codecs
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, BinaryIO
 
 from eyespan.decoders import markdown
 from eyespan.decoders.files import read_whole
 from eyespan.decoders.font_charsets import FONT_CHARSETS
 from eyespan.errors import Unreadable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import BinaryIO
 
 KIND = "rtf"
 MAX_FILE_BYTES = 64 * 1024 * 1024

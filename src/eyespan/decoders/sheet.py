@@ -12,10 +12,11 @@ import codecs
 import datetime
 import io
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, BinaryIO, NamedTuple
 
 from eyespan.decoders import biff, cells, drawings, markdown, number_formats, odf, ods, xls, xlsb, xlsx
+from eyespan.decoders.cells import Area, Extras
 from eyespan.decoders.files import read_whole
 from eyespan.decoders.media import Images
 from eyespan.decoders.ooxml import ENCRYPTED, OLE, Package, is_encrypted_ole
@@ -26,11 +27,6 @@ try:
 except ImportError:  # reported by `decode`
     calamine = None  # type: ignore[assignment]  # there is no such module then
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import BinaryIO
-
-    from eyespan.decoders.cells import Area, Extras
 
 KIND = "sheet"
 MAX_FILE_BYTES = 64 * 1024 * 1024

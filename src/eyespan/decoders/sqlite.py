@@ -11,15 +11,12 @@ from __future__ import annotations
 import io
 import sqlite3
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
 
 from eyespan.decoders import sqlite_log, sqlite_pages, tabular
 from eyespan.decoders.files import read_up_to
 from eyespan.errors import Unreadable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import BinaryIO
 
 MAX_BYTES = 128 << 20
 """It is held twice for a moment, within the memory limit of a job."""

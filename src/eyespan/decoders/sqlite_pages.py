@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import re
 import struct
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
 
 from eyespan.decoders import tabular
 from eyespan.decoders.files import read_up_to
 from eyespan.errors import Unreadable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import BinaryIO
 
 MAX_DEPTH = 20
 MAX_PAGES = 2_000_000

@@ -5,12 +5,10 @@ Used by readers and by decoders in the worker.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from eyespan.escape import escaped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 MAX_CELL_CHARS = 200
 """The limit for a cell of a sample. Cells of rows that were selected share the limit of the text."""

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import quopri
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, BinaryIO
 
 from eyespan.decoders import html, markdown
 from eyespan.decoders.files import read_whole
 from eyespan.errors import Unreadable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import BinaryIO
 
 KIND = "calendar"
 MAX_BYTES = 64 * 1024 * 1024

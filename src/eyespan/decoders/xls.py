@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import io
 import struct
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from eyespan.decoders import biff, cells, number_formats
 from eyespan.errors import Missing, Unreadable
@@ -18,8 +19,6 @@ try:
 except ImportError:  # reported by `Book`
     xlrd = None
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 KIND = "sheet"
 MAX_CELLS = 4_000_000

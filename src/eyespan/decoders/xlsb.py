@@ -7,16 +7,12 @@ Formulas with references to tables or to other workbooks are counted, not shown.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from eyespan.decoders import cells, drawings, formula_tokens, number_formats
 from eyespan.decoders.formula_tokens import ERRORS, Names, Tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from eyespan.decoders.media import Images
-    from eyespan.decoders.ooxml import Package
+from eyespan.decoders.media import Images
+from eyespan.decoders.ooxml import Package
 
 _ROW, _CELL_ERROR, _FORMULA_STRING, _FORMULA_NUMBER, _FORMULA_ERROR = 0, 3, 8, 9, 11
 _CELLS = range(1, 12)

@@ -12,13 +12,13 @@ from html import unescape
 from typing import TYPE_CHECKING
 
 from eyespan.decoders import cells, drawings, number_formats, xml_tree
+from eyespan.decoders.media import Images
+from eyespan.decoders.ooxml import Package
 from eyespan.decoders.xml_tree import NAMES, attributes, local_name, text_of
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-    from eyespan.decoders.media import Images
-    from eyespan.decoders.ooxml import Package
 
 _BOOK = "xl/workbook.xml"
 _PLAIN_SHEETS = re.compile(rb'<sheets>((?:\s*+<sheet(?: [\w:]++="[^"<>]*+"){1,9} ?/>){0,10000})\s*+</sheets>')

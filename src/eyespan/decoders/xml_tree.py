@@ -8,15 +8,15 @@ recursion over it then raises RecursionError, and the worker reports that.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Set
+from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import ParseError, TreeBuilder, XMLParser
 
 from eyespan.errors import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Set
-    from typing import Any
     from xml.etree.ElementTree import Element
+
 
 MAX_DEPTH = 256
 _PIECE_BYTES = 256 * 1024

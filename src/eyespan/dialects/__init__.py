@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eyespan.dialects.base import Dialect
+
 
 DIALECTS = {
     "native": "eyespan.dialects.native:Native",

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from typing import Any
+
 from eyespan.errors import BadArguments
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
 
 __all__ = ["BadArguments", "as_whole", "is_integer", "is_small_number", "path_in", "shown"]
 
@@ -48,8 +46,6 @@ def path_in(arguments: Any, name: str, bad: Callable[[str], BadArguments]) -> st
 
 def shown(value: Any) -> str:
     """Return a value for an error message: its JSON form, shortened, or its type if it has none."""
-    import json
-
     try:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):  # not JSON, too many digits, too deep

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from eyespan.context import CallContext
 from eyespan.dialects.measures import measure
 from eyespan.dialects.rendering import FEW_BYTES, text_memory
-from eyespan.model import Reply, TextContent, TextPart
+from eyespan.engine import Engine
+from eyespan.errors import ReadError
+from eyespan.model import Document, ReadRequest, Reply, ReplyError, TextContent, TextPart, ToolSpec
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
-
-    from eyespan.context import CallContext
-    from eyespan.engine import Engine
-    from eyespan.errors import ReadError
-    from eyespan.model import Document, ReadRequest, ReplyError, ToolSpec
-
-    Admit = Callable[[str, bool], str]
+Admit = Callable[[str, bool], str]
 
 CHANGED = "The file changed while it was read; the lines may come from two versions of it. Read it again."
 CHANGED_DOCUMENT = "The file changed while it was read; what is shown may be of two versions of it. Read it again."

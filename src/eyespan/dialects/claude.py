@@ -7,12 +7,17 @@ tokens). The variables of the document's prompt are settings.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
 from eyespan import errors, kinds
 from eyespan.dialects.arguments import BadArguments, as_whole, is_small_number, shown
 from eyespan.dialects.base import (
     CHANGED,
     CHANGED_DOCUMENT,
     NO_MEASURES,
+    Admit,
     FileDialect,
     encoding_facts,
     encoding_note,
@@ -20,11 +25,15 @@ from eyespan.dialects.base import (
 )
 from eyespan.dialects.measures import measure_small
 from eyespan.dialects.rendering import numbered_counting
+from eyespan.engine import Engine
+from eyespan.errors import ReadError
 from eyespan.escape import visible
 from eyespan.model import (
     NUL_IS_BINARY,
     SNIFF_BYTES,
     BytesPart,
+    Content,
+    Document,
     DocumentContent,
     DocumentOptions,
     ImageContent,
@@ -39,18 +48,7 @@ from eyespan.model import (
     TextContent,
     ToolSpec,
 )
-from eyespan.record import record
 from eyespan.tokens import estimate
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from eyespan.dialects.base import Admit
-    from eyespan.engine import Engine
-    from eyespan.errors import ReadError
-    from eyespan.model import Content, Document
 
 DEFAULT_READ_LINES = 2000
 MAX_LINE_LENGTH = 2000
@@ -69,7 +67,7 @@ KIND_NAMES = {"pdf": "PDF"}
 EMPTY = "<system-reminder>Warning: the file exists but the contents are empty.</system-reminder>"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class ClaudeArgs:
     """The checked arguments of a call."""
 

@@ -6,36 +6,33 @@ JSON list of results; images follow it.
 
 from __future__ import annotations
 
+import json
 import os
+from dataclasses import dataclass, replace
+from errno import ENOTDIR
 from sys import getsizeof
+from typing import Any
 
 from eyespan import errors
+from eyespan.context import CallContext
 from eyespan.dialects.arguments import BadArguments, as_whole, shown
-from eyespan.dialects.base import Dialect
+from eyespan.dialects.base import Admit, Dialect
 from eyespan.dialects.media import image_blocks, media_notes
 from eyespan.dialects.rows import Rows, line_limits
+from eyespan.engine import Engine
+from eyespan.errors import ReadError
 from eyespan.escape import written_path
 from eyespan.model import (
     NO_TOTAL,
     NUL_IS_BINARY,
+    Content,
     ReadRequest,
     Reply,
     ReplyError,
     TextContent,
     ToolSpec,
 )
-from eyespan.record import record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from eyespan.context import CallContext
-    from eyespan.dialects.base import Admit
-    from eyespan.engine import Engine
-    from eyespan.errors import ReadError
-    from eyespan.model import Content
-    from eyespan.opened import Opened
+from eyespan.opened import Opened
 
 MAX_LINES = 2000
 MAX_LINE_CHARS = 2000
@@ -53,7 +50,7 @@ _LISTS = ("files", "paths", "file_paths")
 _RANGE = ("start_line", "end_line")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class FileRange:
     """One file of a call, and the lines that are wanted of it."""
 
@@ -118,8 +115,6 @@ class Cline(Dialect):
         return tuple([_file_range(entry) for entry in _joined(entries)])
 
     def run(self, arguments: Any, engine: Engine, context: CallContext | None) -> Reply:
-        import json
-
         wanted = self.parse(arguments, engine.admit)
         assert context is not None
         results: list[dict[str, Any]] = []
@@ -236,7 +231,6 @@ def _opened(request: ReadRequest, engine: Engine, context: CallContext) -> Opene
     try:
         return engine.open(request, context)
     except errors.NotFound:
-        from eyespan.record import replace
         from eyespan.suggest import lookalikes
 
         directory, name = os.path.split(request.path)
@@ -258,8 +252,6 @@ def _described(error: ReadError, path: str, engine: Engine) -> str:
     name = written_path(name + "/" if os.path.isabs(path) and path.endswith("/") and name != "/" else name)
     match error:
         case errors.NotFound():
-            from errno import ENOTDIR
-
             if error.errno == ENOTDIR:
                 return f"ENOTDIR: not a directory, stat '{name}'"
             return f"ENOENT: no such file or directory, stat '{name}'"

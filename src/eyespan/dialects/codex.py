@@ -7,16 +7,23 @@ no total.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
 from eyespan import errors
 from eyespan._native.cuts import cut_bytes
 from eyespan.dialects.arguments import BadArguments, is_integer, is_small_number, shown
-from eyespan.dialects.base import CHANGED, NO_MEASURES, FileDialect, encoding_note, only_text, text_reply
+from eyespan.dialects.base import CHANGED, NO_MEASURES, Admit, FileDialect, encoding_note, only_text, text_reply
 from eyespan.dialects.measures import measure_small
 from eyespan.dialects.rendering import joined, numbered_counting
+from eyespan.engine import Engine
+from eyespan.errors import ReadError
 from eyespan.model import (
     ANY_IS_TEXT,
     NO_TOTAL,
     Block,
+    Document,
     Limits,
     Lines,
     ReadRequest,
@@ -26,17 +33,6 @@ from eyespan.model import (
     TextContent,
     ToolSpec,
 )
-from eyespan.record import record, replace
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
-    from eyespan.dialects.base import Admit
-    from eyespan.engine import Engine
-    from eyespan.errors import ReadError
-    from eyespan.model import Document
 
 DEFAULT_LIMIT = 2000
 MAX_LINE_BYTES = 500
@@ -46,7 +42,7 @@ _USIZE_MAX = 2**64 - 1
 _SMALL_FIELDS = frozenset(("file_path", "offset", "limit"))
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class CodexArgs:
     """The checked arguments of a call."""
 

@@ -6,11 +6,16 @@ Names, limits, numbering and notices follow the program; docs/dialects/deepagent
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
+from typing import Any
 
 from eyespan import errors
+from eyespan.context import CallContext
 from eyespan.dialects.arguments import BadArguments, as_whole, path_in, shown
-from eyespan.dialects.base import Dialect, only_text, text_notes
+from eyespan.dialects.base import Admit, Dialect, only_text, text_notes
 from eyespan.dialects.media import media_block, media_notes
+from eyespan.engine import Engine
+from eyespan.errors import ReadError
 from eyespan.escape import written_path
 from eyespan.guard.paths import beneath
 from eyespan.model import (
@@ -27,17 +32,7 @@ from eyespan.model import (
     TextContent,
     ToolSpec,
 )
-from eyespan.record import record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from eyespan.context import CallContext
-    from eyespan.dialects.base import Admit
-    from eyespan.engine import Engine
-    from eyespan.errors import ReadError
-    from eyespan.opened import Opened
+from eyespan.opened import Opened
 
 DEFAULT_LINES = 100
 MAX_ROW_CHARS = 5000
@@ -54,7 +49,7 @@ CUT = (
 )
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class DeepAgentsArgs:
     """The checked arguments of a call."""
 

@@ -6,21 +6,16 @@ Parts that are too large to compare closely are shown as removed and added as a 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from sys import getsizeof
+from typing import Any
 
 from eyespan.dialects.pieces import symbol_ranges
 from eyespan.errors import NoSymbol, TooLarge
 from eyespan.model import CharRange, TextPart
-from eyespan.record import replace
-from eyespan.selectors import Named, Symbol, write_target
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from eyespan.opened import Opened
-    from eyespan.selectors import Target
+from eyespan.opened import Opened
+from eyespan.selectors import Named, Symbol, Target, write_target
 
 MAX_CHARS = 4 * 1024 * 1024
 """Larger files are not compared."""

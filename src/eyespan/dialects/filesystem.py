@@ -7,14 +7,26 @@ that write are absent. docs/dialects/filesystem.md lists every difference from t
 
 from __future__ import annotations
 
+import errno
+import json
 import os
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from errno import ENOENT
+from typing import TYPE_CHECKING, Any
 
 from eyespan import errors
+from eyespan.context import CallContext
 from eyespan.dialects.arguments import BadArguments, shown
-from eyespan.dialects.base import CHANGED, Dialect, ToolsetDialect
+from eyespan.dialects.base import CHANGED, Admit, Dialect, ToolsetDialect
 from eyespan.dialects.rendering import charge_text, joined, unnumbered
+from eyespan.dialects.resource import uri_of
+from eyespan.engine import Engine
+from eyespan.errors import ReadError
 from eyespan.escape import valid_text, written_path
+from eyespan.guard.paths import beneath
 from eyespan.model import (
     ANY_IS_TEXT,
     MIB,
@@ -28,24 +40,16 @@ from eyespan.model import (
     ReadRequest,
     Reply,
     ReplyError,
+    Selection,
     Tail,
     TextContent,
     ToolSpec,
 )
-from eyespan.record import record
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
-
-    from eyespan.context import CallContext
-    from eyespan.dialects.base import Admit
     from eyespan.dialects.globs import Glob, GlobLimits
-    from eyespan.engine import Engine
-    from eyespan.errors import ReadError
     from eyespan.guard.listing import Entry
-    from eyespan.model import Selection
+
 
 MAX_FILES = 1000
 """The most files of one `read_multiple_files`."""
@@ -77,7 +81,7 @@ _SYSTEM_TEXTS = {
 """The texts of the original's platform."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class FilesystemArgs:
     """The checked arguments of a call; each tool uses some of them."""
 
@@ -304,8 +308,6 @@ class ReadMediaFile(_FilesystemTool):
         if image is not None:
             content = ImageContent(image.data, image.media_type)
         else:
-            from eyespan.dialects.resource import uri_of
-
             part: Any = document.parts[0]
             uri = uri_of(os.path.join(engine.guard.roots[0].canonical, document.facts.canonical))
             media_type = _MEDIA_TYPES.get(suffix, "application/octet-stream")
@@ -394,8 +396,6 @@ class DirectoryTree(_FilesystemTool):
     }
 
     def answer(self, args: FilesystemArgs, engine: Engine, context: CallContext) -> Reply:
-        import json
-
         limits = _glob_limits(context)
         excludes = [glob for pattern in args.excludes for glob in _tree_globs(pattern, limits)]
         top: list[dict[str, Any]] = []
@@ -451,8 +451,6 @@ class GetFileInfo(_FilesystemTool):
     )
 
     def answer(self, args: FilesystemArgs, engine: Engine, context: CallContext) -> Reply:
-        import stat
-
         status = engine.describe(_expanded(args.path, engine), context)
         born = getattr(status, "st_birthtime", None)
         rows = {
@@ -569,8 +567,6 @@ def _expanded(path: str, engine: Engine) -> str:
     Raises: BadArguments; OutsideRoot with `~` as it is, because an error must not name a directory outside the roots.
     """
     if path == "~" or path.startswith("~/"):
-        from eyespan.guard.paths import beneath
-
         asked, path = path, os.path.expanduser(path)
         if beneath(os.path.normpath(path), engine.guard.roots) is None:
             engine.admit(asked)
@@ -635,8 +631,6 @@ def _size(size_bytes: int) -> str:
 
 def _date(seconds: float) -> str:
     """Return a time as the original's platform prints it, in the zone of this machine."""
-    import time
-
     local = time.localtime(int(seconds))
     days = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
     months = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -670,8 +664,6 @@ def _described(error: ReadError, engine: Engine) -> str:
         case errors.TooLarge():
             return f"File too large to return: {error}: {path}"
         case errors.SystemFailure() if not isinstance(error, errors.Stuck):
-            import errno
-
             code = errno.errorcode.get(error.errno, "EIO")
             if code in _SYSTEM_TEXTS and error.reason == errors.system_text(error.errno):
                 return f"{code}: {_SYSTEM_TEXTS[code]}, open '{path}'"

@@ -7,36 +7,34 @@ numbers only the lines themselves. Lines keep their terminators.
 
 from __future__ import annotations
 
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, is_integer, is_small_number, shown
-from eyespan.dialects.base import FileDialect, encoding_facts, only_text, text_reply
+from eyespan.dialects.base import Admit, FileDialect, encoding_facts, only_text, text_reply
 from eyespan.dialects.measures import measure_small
 from eyespan.dialects.rendering import numbered, unnumbered
+from eyespan.engine import Engine
+from eyespan.errors import ReadError
 from eyespan.escape import written_path
 from eyespan.model import (
     NUL_IS_BINARY,
     NUL_OR_BAD_UTF8_IS_BINARY,
     BytesPart,
+    Document,
     Limits,
     Lines,
     ReadRequest,
     Reply,
     ReplyError,
+    Selection,
     Tail,
     TextContent,
     ToolSpec,
 )
-from eyespan.record import record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from eyespan.dialects.base import Admit
-    from eyespan.engine import Engine
-    from eyespan.errors import ReadError
-    from eyespan.model import Document, Selection
 
 NUMBERS = ("start_line", "end_line", "limit", "head", "tail")
 _FIELDS = frozenset(("path", "show_line_numbers", *NUMBERS))
@@ -47,7 +45,7 @@ _WHOLE_FILE = Lines()
 """The whole file, which has other limits than a range."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class ForgeArgs:
     """The checked arguments of a call."""
 
@@ -145,8 +143,6 @@ class Forge(FileDialect):
         facts = document.facts
         first = document.parts[0]
         if isinstance(first, BytesPart):
-            from base64 import b64encode
-
             payload = b64encode(first.data).decode("ascii")
             header = "[binary:base64][truncated]" if first.truncated else "[binary:base64]"
             text = f"{header}\n{payload}"

@@ -7,20 +7,28 @@ numbers, so a cut answer begins with a notice that names its lines.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from eyespan import _native, errors
+from eyespan.context import CallContext
 from eyespan.dialects.arguments import BadArguments, as_whole, shown
-from eyespan.dialects.base import Dialect, ToolsetDialect, text_notes
+from eyespan.dialects.base import Admit, Dialect, ToolsetDialect, text_notes
 from eyespan.dialects.measures import measure
 from eyespan.dialects.media import image_blocks, media_block
 from eyespan.dialects.rendering import charge_text
 from eyespan.dialects.rows import raw_lines
+from eyespan.engine import Engine
+from eyespan.errors import ReadError
 from eyespan.escape import valid_text, written_path
 from eyespan.model import (
     EXACT_TOTAL,
     MIB,
     NUL_IS_BINARY,
     BytesPart,
+    Content,
+    Document,
     DocumentOptions,
     Limits,
     Lines,
@@ -32,20 +40,11 @@ from eyespan.model import (
     TextPart,
     ToolSpec,
 )
-from eyespan.record import record
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from eyespan.context import CallContext
-    from eyespan.dialects.base import Admit
     from eyespan.dialects.globs import Glob, GlobLimits
-    from eyespan.engine import Engine
-    from eyespan.errors import ReadError
     from eyespan.guard.listing import Entry
-    from eyespan.model import Content, Document
+
 
 DEFAULT_LINES = 2000
 MAX_LINE_CHARS = 2000
@@ -99,7 +98,7 @@ _EXCLUDED_NAMES = frozenset((".ds_store", ".env", "gemini.md"))
 END = "\n--- End of content ---"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class GeminiArgs:
     """The checked arguments of a call; each tool uses some of them."""
 

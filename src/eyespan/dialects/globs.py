@@ -6,11 +6,9 @@ start with a dot match like all others. Not supported: extended patterns such as
 
 from __future__ import annotations
 
-from eyespan.outline.globs import GlobLimits, expand, match_names, parts_of
+from re import Pattern
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from re import Pattern
+from eyespan.outline.globs import GlobLimits, expand, match_names, parts_of
 
 __all__ = ["Glob", "GlobLimits", "literal_directory"]
 

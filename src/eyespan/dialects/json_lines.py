@@ -13,17 +13,14 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from eyespan.model import BytesPart, ImagePart, NotePart, RowsPart, TextPart
+from eyespan.errors import ReadError
+from eyespan.model import BytesPart, ImagePart, NotePart, Part, RowsPart, TextPart
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from eyespan.errors import ReadError
     from eyespan.guard.listing import Listing
-    from eyespan.model import Part
 
 
 class JsonLines:

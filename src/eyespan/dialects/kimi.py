@@ -5,14 +5,20 @@ Names, limits, numbering and notes follow the program; docs/dialects/kimi.md lis
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
 from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, is_integer, path_in, shown
-from eyespan.dialects.base import FileDialect, only_text, text_notes
+from eyespan.dialects.base import Admit, FileDialect, only_text, text_notes
 from eyespan.dialects.rows import raw_lines
+from eyespan.errors import ReadError
 from eyespan.escape import written_path
 from eyespan.model import (
     EXACT_TOTAL,
     NUL_IS_BINARY,
+    Document,
     Limits,
     Lines,
     ReadRequest,
@@ -22,16 +28,6 @@ from eyespan.model import (
     TextContent,
     ToolSpec,
 )
-from eyespan.record import record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from eyespan.dialects.base import Admit
-    from eyespan.errors import ReadError
-    from eyespan.model import Document
 
 MAX_LINES = 1000
 MAX_LINE_CHARS = 2000
@@ -40,7 +36,7 @@ _LIMITS = Limits(max_line_bytes=4 * (MAX_LINE_CHARS + 2), max_line_chars=MAX_LIN
 _MEDIA = frozenset(("image",))
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class KimiArgs:
     """The checked arguments of a call."""
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from eyespan import _native
 from eyespan.escape import is_valid, written_path
-from eyespan.model import RowsPart, TextPart
+from eyespan.model import Document, ReadRequest, RowsPart, TextPart
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from eyespan._native._fast import SmallText
-    from eyespan.model import Document, ReadRequest
 
 
 def measure(

@@ -5,12 +5,9 @@ from __future__ import annotations
 import os
 
 from eyespan.dialects.base import CHANGED_DOCUMENT
-from eyespan.model import BytesPart, DocumentContent, ImageContent, ImagePart
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from eyespan.engine import Engine
-    from eyespan.model import Document
+from eyespan.dialects.resource import uri_of
+from eyespan.engine import Engine
+from eyespan.model import BytesPart, Document, DocumentContent, ImageContent, ImagePart
 
 
 def image_blocks(document: Document) -> list[ImageContent]:
@@ -23,8 +20,6 @@ def media_block(document: Document, engine: Engine, media_type: str | None = Non
     images = image_blocks(document)
     if images:
         return images[0]
-    from eyespan.dialects.resource import uri_of
-
     part = document.parts[0]
     assert isinstance(part, BytesPart)
     uri = uri_of(os.path.join(engine.guard.roots[0].path, document.facts.canonical))

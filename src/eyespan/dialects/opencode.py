@@ -6,12 +6,18 @@ Names, limits, numbering and notices follow the program; docs/dialects/opencode.
 from __future__ import annotations
 
 import os
+import stat
+from dataclasses import dataclass
+from typing import Any
 
 from eyespan import errors
+from eyespan.context import CallContext
 from eyespan.dialects.arguments import BadArguments, as_whole, path_in, shown
-from eyespan.dialects.base import Dialect
+from eyespan.dialects.base import Admit, Dialect
 from eyespan.dialects.media import media_block, media_notes
 from eyespan.dialects.rows import Rows, line_limits
+from eyespan.engine import Engine
+from eyespan.errors import ReadError
 from eyespan.escape import valid_text, written_path
 from eyespan.model import (
     NO_TOTAL,
@@ -25,17 +31,7 @@ from eyespan.model import (
     TextContent,
     ToolSpec,
 )
-from eyespan.record import record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from eyespan.context import CallContext
-    from eyespan.dialects.base import Admit
-    from eyespan.engine import Engine
-    from eyespan.errors import ReadError
-    from eyespan.opened import Opened
+from eyespan.opened import Opened
 
 DEFAULT_LINES = 2000
 MAX_LINE_CHARS = 2000
@@ -47,7 +43,7 @@ _OPTIONS = DocumentOptions(pdf=PdfOptions(is_whole=True))
 _DOCUMENTS = frozenset(("image", "pdf"))
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class OpenCodeArgs:
     """The checked arguments of a call."""
 
@@ -228,8 +224,6 @@ def _listing(args: OpenCodeArgs, path: str, engine: Engine, context: CallContext
 
 def _is_directory(args: OpenCodeArgs, name: str, engine: Engine, context: CallContext) -> bool:
     """Return True for a link to a directory."""
-    import stat
-
     context.check()
     try:
         return stat.S_ISDIR(engine.describe(os.path.join(args.path, name), context).st_mode)

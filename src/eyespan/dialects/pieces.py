@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
 from eyespan.errors import NoSuchPart, NoSymbol
 from eyespan.escape import visible
+from eyespan.kinds import Kind
 from eyespan.model import (
     CharRange,
+    Document,
     DocumentOptions,
     ImageOptions,
     ImagePart,
@@ -18,18 +24,26 @@ from eyespan.model import (
     Tail,
     TextPart,
 )
-from eyespan.record import record, replace
-from eyespan.selectors import Area, Cells, Enclosing, Named, Pages, Place, Ranges, Symbol, parse_span, write_symbol
+from eyespan.opened import Opened
+from eyespan.selectors import (
+    Area,
+    Cells,
+    Enclosing,
+    Named,
+    Pages,
+    Piece,
+    Place,
+    Range,
+    Ranges,
+    Symbol,
+    Target,
+    parse_span,
+    write_symbol,
+)
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from eyespan.kinds import Kind
-    from eyespan.model import Document
-    from eyespan.opened import Opened
     from eyespan.outline.model import Symbol as OutlineSymbol
-    from eyespan.selectors import Piece, Range, Target
+
 
 TABLE_ROWS = 1000
 """The rows of a table that is selected by its name; a continuation selector reads on."""
@@ -45,7 +59,7 @@ MAX_RANGE_LINES = 2000
 _NOUNS = {Pages: "pages", Cells: "cells", Area: "sheets", Symbol: "symbols", Enclosing: "symbols", Ranges: "lines"}
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Choice:
     """What a piece selects of a document."""
 
@@ -53,7 +67,7 @@ class Choice:
     """The part of the document: pages, cells, a sheet, a table; None: all of it."""
     within: tuple[Range, ...] = ()
     """Lines of the text of that part; (): all of them."""
-    options: DocumentOptions = DocumentOptions()
+    options: DocumentOptions = field(default_factory=DocumentOptions)
     as_text: bool = False
     """The lines of the file itself are meant, not those of the document."""
 
@@ -102,7 +116,7 @@ def choose(
     raise no_such_part(path, kind, piece)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Page:
     """A page of a document: its number, its text with the heading, and its images."""
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import codecs
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from typing import Any
+
 from eyespan import _native
+from eyespan.context import CallContext
 from eyespan.errors import WindowTooLarge
 from eyespan.lines.encodings import char_width
-from eyespan.model import MIB, drained
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping
-    from typing import Any
-
-    from eyespan.context import CallContext
-    from eyespan.model import TextPart
+from eyespan.model import MIB, TextPart, drained
 
 PIECE_BYTES = 65536
 MAX_TEXT_BYTES = 16 * MIB
@@ -150,8 +147,6 @@ def _numbered_pieces(data: bytearray, part: TextPart, style: Mapping[str, Any], 
 
 def _decoded(pieces: list[bytes], *, one_line: bool = True, keeps_ends: bool = True) -> Generator[str, None, bytes]:
     """Yield the pieces as text up to the end of the first line; return what follows it in its piece."""
-    import codecs
-
     decode = codecs.getincrementaldecoder("utf-8")("replace").decode
     held_back = ""  # a carriage return that may be part of the end of the line
     while pieces:

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from mimetypes import guess_type
+from typing import Any
 from urllib.parse import parse_qsl, quote_from_bytes, unquote_to_bytes
 
+from eyespan.context import CallContext
 from eyespan.dialects.rendering import charge_text
-from eyespan.errors import InvalidPath
+from eyespan.engine import Engine
+from eyespan.errors import InvalidPath, ReadError
 from eyespan.escape import valid_text
-from eyespan.guard import paths
+from eyespan.guard import Root, paths
 from eyespan.kinds import api_image_type
 from eyespan.model import MIB, NUL_IS_BINARY, BytesPart, Limits, Lines, ReadRequest, TextPart
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from eyespan.context import CallContext
-    from eyespan.engine import Engine
-    from eyespan.guard import Root
 
 MAX_RESOURCE_BYTES = 8 * MIB
 MAX_COMPLETIONS = 100
@@ -94,8 +89,6 @@ def read(
 
 def complete(engine: Engine, value: str, context: CallContext) -> dict[str, Any]:
     """Return the paths that begin with `value`, directories with a slash; hidden names only after a dot."""
-    from eyespan.errors import ReadError
-
     directory, slash, start = value.rpartition("/")
     try:
         found = engine.list(directory + slash or ".", context).entries

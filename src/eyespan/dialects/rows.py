@@ -6,17 +6,13 @@ lines was asked for.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
 from eyespan.dialects.base import text_notes
-from eyespan.model import EXACT_TOTAL, Limits, Lines
-from eyespan.record import replace
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from eyespan.model import Document, TextPart, TotalRule
-    from eyespan.opened import Opened
+from eyespan.model import EXACT_TOTAL, Document, Limits, Lines, TextPart, TotalRule
+from eyespan.opened import Opened
 
 WINDOW_LINES = 2000
 """So many lines of 2,000 characters fit into the largest window, in any script."""

@@ -6,17 +6,17 @@ text arrives as it is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from eyespan._native import number
+from eyespan.errors import ReadError
 from eyespan.escape import visible
-from eyespan.model import ImagePart, NotePart, TextPart
+from eyespan.model import ImagePart, NotePart, Part, TextPart
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from eyespan.errors import ReadError
     from eyespan.guard.listing import Listing
-    from eyespan.model import Part
+
 
 MAX_LINE_CHARS = 2000
 _DIM, _BOLD, _RESET = "\x1b[2m", "\x1b[1m", "\x1b[0m"

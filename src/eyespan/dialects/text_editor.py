@@ -7,25 +7,19 @@ commands that edit are refused. docs/dialects/text-editor.md lists the decisions
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from eyespan import errors
+from eyespan.context import CallContext
 from eyespan.dialects.arguments import BadArguments, is_integer, shown
-from eyespan.dialects.base import FileDialect, only_text, text_notes, text_reply
+from eyespan.dialects.base import Admit, FileDialect, only_text, text_notes, text_reply
 from eyespan.dialects.rendering import numbered
+from eyespan.engine import Engine
+from eyespan.errors import ReadError
 from eyespan.escape import valid_text
-from eyespan.model import NUL_IS_BINARY, Lines, ReadRequest, Reply, ReplyError, ToolSpec
-from eyespan.record import record, replace
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from eyespan.context import CallContext
-    from eyespan.dialects.base import Admit
-    from eyespan.engine import Engine
-    from eyespan.errors import ReadError
-    from eyespan.model import Document
+from eyespan.model import NUL_IS_BINARY, Document, Lines, ReadRequest, Reply, ReplyError, ToolSpec
 
 EDITS = ("create", "str_replace", "insert", "undo_edit")
 SKIPPED = frozenset(("node_modules",))
@@ -33,7 +27,7 @@ SKIPPED = frozenset(("node_modules",))
 MAX_NAMES = 1000
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class EditorArgs:
     """The checked arguments of a call."""
 

@@ -7,24 +7,32 @@ as the last component is not a file.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
 from eyespan import _native, errors
 from eyespan.dialects.arguments import BadArguments, as_whole, is_small_number
-from eyespan.dialects.base import NO_MEASURES, FileDialect, encoding_facts, only_text, text_reply
+from eyespan.dialects.base import NO_MEASURES, Admit, FileDialect, encoding_facts, only_text, text_reply
 from eyespan.dialects.measures import measure_small
 from eyespan.dialects.rendering import FEW_BYTES, text_width
+from eyespan.engine import Engine
+from eyespan.errors import ReadError
 from eyespan.escape import QUOTED_CHARS, named_path, quoted_bytes, quoted_pieces, written_path
-from eyespan.model import EXACT_TOTAL, MIB, NUL_IS_BINARY, Limits, Lines, ReadRequest, ReplyError, ToolSpec
-from eyespan.record import record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    from eyespan.dialects.base import Admit
-    from eyespan.engine import Engine
-    from eyespan.errors import ReadError
-    from eyespan.model import Document, Reply, TextPart
+from eyespan.model import (
+    EXACT_TOTAL,
+    MIB,
+    NUL_IS_BINARY,
+    Document,
+    Limits,
+    Lines,
+    ReadRequest,
+    Reply,
+    ReplyError,
+    TextPart,
+    ToolSpec,
+)
 
 DEFAULT_MAX_LINES = 200
 HIGHEST_MAX_LINES = 500
@@ -32,7 +40,7 @@ SIZE_LIMIT_BYTES = 1 * MIB
 _SMALL_FIELDS = frozenset(("path", "start_line", "max_lines"))
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class WorkspaceArgs:
     """The checked arguments of a call."""
 
@@ -223,8 +231,6 @@ def _invalid(text: str) -> BadArguments:
 def _as_json(result: dict[str, Any]) -> str:
     global _encode
     if _encode is None:
-        import json
-
         _encode = json.JSONEncoder(ensure_ascii=False).encode
     content = result["content"]
     quoted = None if _native.quote is None or len(content) > QUOTED_CHARS else _native.quote(content)

@@ -12,6 +12,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from eyespan import _native
 from eyespan.context import CallContext, WouldBlock
@@ -29,21 +31,18 @@ from eyespan.guard import openat, paths
 from eyespan.guard.filesystems import is_pseudo
 from eyespan.guard.roots import Root
 from eyespan.guard.source import BlockingFile, Found, LocalFile
-from eyespan.source import close_fd
+from eyespan.policy import Policy
+from eyespan.policy.rules import UNLESS_ZIP
+from eyespan.source import Source, Status, close_fd
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from eyespan._native._fast import BatchForm, BatchLimits, SmallBatch, SmallText, Style
     from eyespan.guard.listing import Listing
     from eyespan.guard.remote import RemoteRoot
     from eyespan.guard.remote.source import RemoteStatus
     from eyespan.guard.tree import Choose, Survey, Take
-    from eyespan.policy import Policy
-    from eyespan.source import Source, Status
 
-    Find = Callable[..., Found | LocalFile]
+Find = Callable[..., Found | LocalFile]
 
 BACKENDS = ("openat2", "openat2-by-ctypes", "walk", "walk-by-name", "portable")
 """From the strongest to the weakest; the first that works is used."""
@@ -132,8 +131,6 @@ class Guard:
 
     def without_rules(self) -> Guard:
         """Return a guard with the same roots and no rules, for files whose contents no answer shows."""
-        from eyespan.policy import Policy
-
         policy = Policy(built_in=False)
         return Guard(self.roots, policy, self.backend, never_blocks=self._never_blocks, context=self.context)
 
@@ -171,8 +168,6 @@ class Guard:
             root, rest = self.admit(path, lexical=lexical)
             return self._open(root, rest, path, follow)
         except PolicyDenied as denied:
-            from eyespan.policy.rules import UNLESS_ZIP
-
             if denied.rule not in UNLESS_ZIP:
                 raise
             return self._open_zip(path, lexical, follow, denied)

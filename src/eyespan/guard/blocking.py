@@ -22,17 +22,14 @@ from __future__ import annotations
 
 import os
 from _thread import allocate_lock, start_new_thread
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
 
 from eyespan.context import CallContext
 from eyespan.errors import Cancelled, Stuck, TimedOut
 from eyespan.guard import mounts
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-    from typing import Any, TypeVar
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 MAX_STUCK = MAX_RUNNING = 8
 """Per mount. A stuck thread holds about 20 KB of memory until the mount responds or is removed."""

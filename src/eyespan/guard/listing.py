@@ -10,17 +10,18 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from eyespan.errors import NotRegular, PermissionRefused
 from eyespan.guard import walk
 from eyespan.guard.filesystems import is_pseudo
-from eyespan.record import record
 from eyespan.source import close_fd
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eyespan.guard import Guard, Root
     from eyespan.guard.source import Found
+
 
 MAX_SCANNED = 10_000
 PAGE_NAMES = 50_000
@@ -32,7 +33,7 @@ ENTRY_BYTES = 150
 """The memory of an entry beside its name."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One name in a directory. `what` is "file", "directory", "link" or "other"; links are not followed."""
 
@@ -47,7 +48,7 @@ class Entry:
         return _SUFFIXES[self.what]
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Listing:
     """The entries of a directory, sorted by name."""
 

@@ -10,18 +10,16 @@ change. Forked processes share that signal: one of them sees it, the others read
 from __future__ import annotations
 
 import os
+import select
 import time
 from _thread import allocate_lock
+from collections.abc import Callable, Hashable
 
 from eyespan.guard.filesystems import LOCAL_NAMES
 from eyespan.source import close_fd
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
-    Mount = tuple[str, str, bool]
-    """The mount point, the device, and whether its file system is local."""
+Mount = tuple[str, str, bool]
+"""The mount point, the device, and whether its file system is local."""
 
 before_waiting: Callable[[], None] | None = None
 """Called once, before the first thread that may hang: for a program that wants to be able to end all the same."""
@@ -139,8 +137,6 @@ def _read_open_table() -> bytes:
 
 def _has_changed() -> bool:
     """Return True if something was mounted or unmounted after the last call."""
-    import select
-
     poll = select.poll()
     poll.register(_table_fd, select.POLLPRI)
     try:

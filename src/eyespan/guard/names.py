@@ -13,16 +13,12 @@ import os
 import sys
 import time
 from _thread import allocate_lock
+from collections.abc import Callable
 
 from eyespan.caches import ENTRY_BYTES, Table
 from eyespan.guard.filesystems import is_pseudo
+from eyespan.guard.roots import Root
 from eyespan.source import close_fd
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from eyespan.guard.roots import Root
 
 MAX_BYTES = 8 << 20
 DIRECTORY_BYTES = 400

@@ -11,6 +11,8 @@ import errno
 import os
 import stat
 import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from eyespan import _native
 from eyespan.context import WouldBlock
@@ -18,11 +20,9 @@ from eyespan.guard.filesystems import LOCAL_TYPES, PSEUDO_TYPES
 from eyespan.guard.source import Found, LocalFile
 from eyespan.source import close_fd
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from eyespan.guard.roots import Root
+
 
 _PSEUDO_TYPES = b"".join([number.to_bytes(4, sys.byteorder) for number in PSEUDO_TYPES])
 """In the form that the accelerator takes. The `array` module would do the same, but takes 2 ms to import."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 
 from eyespan.context import CallContext, WouldBlock
+from eyespan.errors import Stuck, TimedOut
 from eyespan.guard.roots import Root
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def open_roots(paths: Sequence[str | os.PathLike[str]], deadline_seconds: float | None) -> tuple[Root, ...]:
@@ -17,8 +15,6 @@ def open_roots(paths: Sequence[str | os.PathLike[str]], deadline_seconds: float 
 
     Raises: TimeoutError (an OSError) if a file system does not respond; OSError, NotADirectoryError, ValueError.
     """
-    from eyespan.errors import Stuck, TimedOut
-
     context = CallContext(deadline_seconds)
     opened: list[Root] = []
     try:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from eyespan.errors import InvalidPath, OutsideRoot, SystemFailure
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from eyespan.guard.roots import Root
+
 
 MAX_PATH_BYTES = 4095
 """The limit of Linux: PATH_MAX is 4096 and includes the NUL after the path."""

@@ -10,17 +10,17 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from eyespan.errors import InvalidPath, OutsideRoot
 from eyespan.guard.paths import beneath
 from eyespan.guard.source import Found
 from eyespan.source import close_fd
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from eyespan.guard.roots import Root
+
 
 _FLAGS = (
     os.O_RDONLY

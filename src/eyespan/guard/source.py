@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Hashable, Iterator
+from typing import TYPE_CHECKING
 
 from eyespan import _native
+from eyespan.context import CallContext
 from eyespan.errors import from_os_error
-from eyespan.source import Source, spool
+from eyespan.source import Source, Status, spool
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
-
-    from eyespan.context import CallContext
     from eyespan.guard.roots import Root
-    from eyespan.source import Status
+
 
 MAX_COPY_BYTES = 32 << 20
 

@@ -13,24 +13,23 @@ import errno
 import os
 import stat
 import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from eyespan.errors import NotRegular, PermissionRefused
 from eyespan.guard import walk
 from eyespan.guard.filesystems import is_pseudo
-from eyespan.record import record
 from eyespan.source import close_fd
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from eyespan.guard import Guard, Root
     from eyespan.guard.source import Found
 
-    Key = bytes
-    File = tuple[str, int, Key]
-    Choose = Callable[["Survey"], Mapping[str, Sequence[str]]]
-    Take = Callable[[str, bytes, Key], None]
+Key = bytes
+File = tuple[str, int, Key]
+Choose = Callable[["Survey"], Mapping[str, Sequence[str]]]
+Take = Callable[[str, bytes, Key], None]
 
 MAX_FILES = 100_000
 MAX_DIRECTORIES = 30_000
@@ -96,7 +95,7 @@ class Files:
         return self._names, self._keys
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Survey:
     """The files below a directory."""
 

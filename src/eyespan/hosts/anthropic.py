@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from typing import Any
 
 from eyespan.hosts.openai import as_text
 from eyespan.hosts.schemas import anthropic_strict, copy_json
 from eyespan.hosts.toolsets import takes_toolsets
-from eyespan.model import DocumentContent, ImageContent
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from eyespan.model import Content, Reply
-    from eyespan.tool import Tool
+from eyespan.model import Content, DocumentContent, ImageContent, Reply
+from eyespan.tool import Tool
 
 IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """The media types of images that the API accepts."""

@@ -9,23 +9,20 @@ caller's mistake and raises.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
 
 from eyespan.escape import valid_text
 from eyespan.hosts import anthropic, openai
 from eyespan.hosts.schemas import without_nulls
 from eyespan.model import Reply, ReplyError, TextContent
-from eyespan.record import record
 from eyespan.tool import Tool
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
 
 RESPONSES, CHAT, ANTHROPIC = "responses", "chat", "anthropic"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class ToolCall:
     """One tool call of any API."""
 

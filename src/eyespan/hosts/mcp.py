@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from eyespan.hosts.schemas import copy_json
 from eyespan.hosts.toolsets import takes_toolsets
 from eyespan.server.definitions import definition
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from eyespan.tool import Tool
+from eyespan.tool import Tool
 
 
 @takes_toolsets

@@ -7,17 +7,12 @@ files go into a user message after all tool messages of the turn.
 from __future__ import annotations
 
 from base64 import b64encode
+from typing import Any
 
 from eyespan.hosts.schemas import copy_json, openai_strict
 from eyespan.hosts.toolsets import takes_toolsets
-from eyespan.model import DocumentContent, ImageContent, TextContent
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from eyespan.model import Reply
-    from eyespan.tool import Tool
+from eyespan.model import DocumentContent, ImageContent, Reply, TextContent
+from eyespan.tool import Tool
 
 IMAGE_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 """The media types of images that OpenAI's models accept."""

@@ -6,10 +6,9 @@ but supports only a part of JSON Schema, and each API another part.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+import json
+from collections.abc import Callable
+from typing import Any
 
 _BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength")
 
@@ -101,7 +100,5 @@ def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _append_description(schema: dict[str, Any], label: str, value: Any) -> None:
-    import json
-
     sentence = f"{label}: {json.dumps(value, ensure_ascii=False)}."
     schema["description"] = f"{schema['description']} {sentence}" if schema.get("description") else sentence

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
+from eyespan.tool import Tool, Toolset
 
-    from eyespan.tool import Tool, Toolset
+T = TypeVar("T")
+P = ParamSpec("P")
 
-    T = TypeVar("T")
-    P = ParamSpec("P")
 
-    class Converter(Protocol[P, T]):
-        """A function that returns one definition for a tool, and a list of them for a toolset."""
+class Converter(Protocol[P, T]):
+    """A function that returns one definition for a tool, and a list of them for a toolset."""
 
-        @overload
-        def __call__(self, tool: Tool, /, *args: P.args, **options: P.kwargs) -> T: ...
+    @overload
+    def __call__(self, tool: Tool, /, *args: P.args, **options: P.kwargs) -> T: ...
 
-        @overload
-        def __call__(self, tool: Toolset, /, *args: P.args, **options: P.kwargs) -> list[T]: ...
+    @overload
+    def __call__(self, tool: Toolset, /, *args: P.args, **options: P.kwargs) -> list[T]: ...
 
 
 def takes_toolsets(convert: Callable[Concatenate[Tool, P], T]) -> Converter[P, T]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from eyespan.lines.encodings import by_bom, choose, is_text_after_bom, wide_without_bom
-from eyespan.model import ANY_IS_TEXT, NUL_OR_BAD_UTF8_IS_BINARY, SNIFF_BYTES
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
+from eyespan.errors import Missing
+from eyespan.lines.encodings import by_bom, choose, is_text_after_bom, wide_without_bom
+from eyespan.model import ANY_IS_TEXT, NUL_OR_BAD_UTF8_IS_BINARY, SNIFF_BYTES, TextRule
+
 if TYPE_CHECKING:
     from eyespan.lines.detect import Ask
-    from eyespan.model import TextRule
+
 
 _COMPRESSED_DATA = (b"\x1f\x9d", b"\x1f\xa0", b"\x04\x22\x4d\x18")
 """Signatures of compressed data, of which a short file may look like text."""
@@ -61,7 +63,6 @@ def _reads_wide(first_bytes: bytes, encoding_rule: str) -> bool | None:
 
 
 def _is_guessable(sample: bytes, ask: Ask | None) -> bool:
-    from eyespan.errors import Missing
     from eyespan.lines.detect import detect
 
     if sample.startswith(_COMPRESSED_DATA):

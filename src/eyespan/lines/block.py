@@ -6,15 +6,11 @@ whole file, so no more is read than they reach.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from eyespan.errors import WindowTooLarge
-from eyespan.model import RowsPart
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from eyespan.lines.rows import Row, Rows
-    from eyespan.model import Block
+from eyespan.lines.rows import Row, Rows
+from eyespan.model import Block, RowsPart
 
 COLUMNS_PER_LEVEL = 4
 ROW_BYTES = 200

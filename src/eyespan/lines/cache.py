@@ -15,17 +15,12 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections.abc import Callable, Hashable
 
 from eyespan.caches import Table
 from eyespan.errors import ReadError
 from eyespan.lines.index import RACY_NS, STRIDE, TRUST_GROWTH_BYTES, LineIndex, digest, fingerprint, stamp_of
-from eyespan.source import close_fd
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
-    from eyespan.source import Source
+from eyespan.source import Source, close_fd
 
 MEMORY_BYTES = 2 << 20
 """The indexes of 32 GB of files. Those of large files are on disk, too."""

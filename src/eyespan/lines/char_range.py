@@ -7,21 +7,16 @@ own line. Columns count code points of the decoded text.
 
 from __future__ import annotations
 
-from eyespan.lines.encodings import READ_BYTES, UNDECODED, Transcoder, char_width
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from eyespan.context import CallContext
+from eyespan.lines.encodings import READ_BYTES, UNDECODED, Encoding, Transcoder, char_width
 from eyespan.lines.finder import CachedIndex, LineFinder, Place
 from eyespan.lines.scan import Scan
-from eyespan.model import MIB, CharRange, TextPart
-from eyespan.record import record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
-    from eyespan.context import CallContext
-    from eyespan.lines.encodings import Encoding
-    from eyespan.model import Part, ReadRequest, Tail
-    from eyespan.source import Source
+from eyespan.model import MIB, CharRange, Part, ReadRequest, Tail, TextPart
+from eyespan.source import Source
 
 
 def read_char_range(
@@ -49,7 +44,7 @@ def read_char_range(
     return (found.part,), facts
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class CharRangeText:
     """The text of a character range."""
 

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
 
 XML_BYTES = 256
 HTML_BYTES = 4096

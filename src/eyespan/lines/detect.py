@@ -11,16 +11,16 @@ in the worker: `Ask` passes a sample to it.
 from __future__ import annotations
 
 import codecs
+from collections.abc import Callable
 
 from eyespan.errors import Missing, shortage
+from eyespan.lines.declared import SUPERSETS, codec, declared
+from eyespan.lines.east_asian import likeliest as likeliest_east_asian
 from eyespan.lines.encodings import Encoding, by_bom, canonical_name, is_text_after_bom, wide_without_bom
+from eyespan.lines.latin import likeliest
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Ask = Callable[[bytes], tuple[str | None, float]]
-    """Returns the encoding of a sample by chardet, None if nothing fits, and its score. Raises: Missing."""
+Ask = Callable[[bytes], tuple[str | None, float]]
+"""Returns the encoding of a sample by chardet, None if nothing fits, and its score. Raises: Missing."""
 
 SAMPLE_BYTES = 64 * 1024
 VALID_PER_INVALID = 4
@@ -108,8 +108,6 @@ def _by_escapes(first_bytes: bytes) -> Encoding | None:
     if (b"+" in first_bytes and b"utf-7" in first_bytes[:4096].lower()) or (
         b"~" in first_bytes and b"hz-gb" in first_bytes[:4096].lower()
     ):
-        from eyespan.lines.declared import declared
-
         name = declared(first_bytes) or ""
         # Their signs are usual in program text, so these two count only if they are declared.
         if name in ("hz", "utf-7") and _is_valid(_whole_lines(first_bytes), name):
@@ -127,8 +125,6 @@ def _is_valid(sample: bytes, name: str) -> bool:
 
 def _by_declaration(first_bytes: bytes, sample: bytes) -> Encoding | None:
     """Return the encoding that the text declares, if nearly all of the sample is valid in it."""
-    from eyespan.lines.declared import declared
-
     name = declared(first_bytes)
     if name is None or name.startswith(("utf-16", "utf-32", "utf-7")):
         return None  # the declaration itself could not be read in them
@@ -215,18 +211,12 @@ def _guess(sample: bytes, ask: Ask | None = None) -> Encoding | None:
     """Return the most likely encoding, with the share of such guesses that is right; None for other data than text."""
     beyond = len(sample) - len(sample.translate(None, _BEYOND_ASCII))
     if beyond < FEW_BYTES:
-        from eyespan.lines.latin import likeliest
-
         latin = likeliest(sample)
         if latin is not None and latin[1] == 1.0:
             return Encoding(latin[0], how="detected", confidence=FEW_CONFIDENCE)
-    from eyespan.lines.east_asian import likeliest as likeliest_east_asian
-
     east_asian = likeliest_east_asian(_lines_beyond_ascii(sample, EAST_ASIAN_BYTES))
     if east_asian is not None and _is_valid(sample, east_asian) and _reads_like_text(sample, east_asian):
         return Encoding(east_asian, how="detected", confidence=CALIBRATION[0][1], has_lines=_has_lines(east_asian))
-    from eyespan.lines.declared import SUPERSETS, codec
-
     name = None
     for part in dict.fromkeys((_lines_beyond_ascii(sample), sample)):
         encoding, score = (ask or ask_here)(part)

@@ -9,19 +9,19 @@ is decoded whole.
 from __future__ import annotations
 
 import codecs
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from sys import getsizeof
+from typing import TYPE_CHECKING
 
 from eyespan import _native
-from eyespan.record import record, replace
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from eyespan.lines.detect import Ask
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Encoding:
     """A codec by its Python name, with the properties that finding lines needs."""
 
@@ -152,8 +152,6 @@ def is_text_after_bom(first_bytes: bytes, encoding: Encoding) -> bool:
     text = sample[: len(sample) - len(sample) % encoding.unit_bytes].decode(encoding.name, "replace")
     strange = sum([c < " " and c not in _TEXT_CONTROLS for c in text]) + text.count("\ufffd")
     if not text.isascii():
-        import unicodedata
-
         strange += sum([unicodedata.category(c) in _UNASSIGNED for c in text])
     return strange * 50 <= len(text) and text.count("\0") * 200 <= len(text)
 
@@ -201,11 +199,8 @@ def _is_of_few_scripts(text: str, is_narrow: bool) -> bool:
     With `is_narrow`, many characters are ASCII, and the blocks need not be counted.
     """
     rare = {char for char in text if char > "\xff"}
-    if rare:
-        import unicodedata
-
-        if any(unicodedata.category(char) in _UNASSIGNED for char in rare):
-            return False
+    if any(unicodedata.category(char) in _UNASSIGNED for char in rare):
+        return False
     if is_narrow:
         return True
     blocks: dict[int, int] = {}

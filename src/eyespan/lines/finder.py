@@ -5,17 +5,20 @@ Large files are found by their index, which is taken from the cache and returned
 
 from __future__ import annotations
 
-from eyespan.model import EXACT_TOTAL, MIB, NO_TOTAL
-from eyespan.record import record
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
+from eyespan.context import CallContext
+from eyespan.lines.index import Indexer
+from eyespan.lines.scan import Scan
+from eyespan.model import EXACT_TOTAL, MIB, NO_TOTAL
+from eyespan.source import Source
+
 if TYPE_CHECKING:
-    from eyespan.context import CallContext
     from eyespan.lines.cache import IndexCache
     from eyespan.lines.encodings import Encoding
-    from eyespan.lines.index import Indexer
-    from eyespan.lines.scan import Scan
-    from eyespan.source import Source
+
 
 TAIL_BYTES = 65536
 """The largest first step back from the end of a file: most tails are shorter."""
@@ -24,7 +27,7 @@ MAX_WINDOW_BYTES = 1 * MIB
 """The largest window that is read in one piece."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Place:
     """An offset and the number of its line. The line of an offset at the end of the file need not exist."""
 
@@ -58,10 +61,7 @@ class CachedIndex:
     def indexer(self) -> Indexer | None:
         """Return the indexer of a large file, None for a small one."""
         if self._indexer is None and self._source.size_bytes >= self.min_bytes and self._source.is_indexable:
-            import time
-
             from eyespan.lines.cache import shared
-            from eyespan.lines.index import Indexer
 
             self._cache = shared()
             self._started_ns = time.time_ns()

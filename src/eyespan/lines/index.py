@@ -14,17 +14,18 @@ was changed in the middle *and* appended to between two reads.
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from eyespan import _native
+from eyespan.context import CallContext
 from eyespan.errors import from_os_error
 from eyespan.hashes import blake2b
 from eyespan.search import first_true
+from eyespan.source import Source, Status
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from eyespan.context import CallContext
     from eyespan.lines.encodings import Encoding
-    from eyespan.source import Source, Status
+
 
 STRIDE = 65536
 """The initial length of a block; always a power of two."""

@@ -6,22 +6,16 @@ size of the file or of a line. Lines are found in the bytes of the file and retu
 
 from __future__ import annotations
 
-from eyespan.errors import ScanLimit, TooLarge
-from eyespan.lines.encodings import Transcoder
+from collections.abc import Iterator, Mapping
+
+from eyespan.context import CallContext
+from eyespan.errors import ReadError, ScanLimit, TooLarge
+from eyespan.lines.encodings import Encoding, Transcoder
 from eyespan.lines.finder import CachedIndex, LineFinder, Place
 from eyespan.lines.scan import Scan
 from eyespan.lines.window import LINE_BYTES, OPEN_LINE_BYTES, Window
-from eyespan.model import MIB, TextPart
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from eyespan.context import CallContext
-    from eyespan.errors import ReadError
-    from eyespan.lines.encodings import Encoding
-    from eyespan.model import ReadRequest
-    from eyespan.source import Source
+from eyespan.model import MIB, ReadRequest, TextPart
+from eyespan.source import Source
 
 STREAM_LINES = 4096
 NO_CUTS: Mapping[int, int] = {}

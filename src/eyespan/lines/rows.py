@@ -6,14 +6,10 @@ Reads in blocks around the anchor and holds one block each way. A row keeps no m
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterator
 
 from eyespan.lines.encodings import Transcoder
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from eyespan.lines.finder import LineFinder
+from eyespan.lines.finder import LineFinder
 
 TAB_COLUMNS = 4
 MAX_HELD_BYTES = 64 * 1024 * 1024

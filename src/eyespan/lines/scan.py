@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
+from eyespan.context import CallContext
+from eyespan.errors import ReadError
+from eyespan.source import Source
+
 if TYPE_CHECKING:
-    from eyespan.context import CallContext
-    from eyespan.errors import ReadError
     from eyespan.lines.encodings import Encoding
-    from eyespan.source import Source
 
 
 class Scan:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from io import BytesIO
 
+from eyespan.context import CallContext
 from eyespan.errors import TooLarge
-from eyespan.lines.encodings import WholeTranscoder
+from eyespan.lines.encodings import Encoding, WholeTranscoder
 from eyespan.model import MIB
-from eyespan.source import Source
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from eyespan.context import CallContext
-    from eyespan.lines.encodings import Encoding
-    from eyespan.source import Status
+from eyespan.source import Source, Status
 
 MAX_BYTES = 16 * MIB
 """The largest file that is decoded whole."""

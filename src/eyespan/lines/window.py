@@ -9,11 +9,7 @@ from __future__ import annotations
 from eyespan import _native
 from eyespan.errors import WindowTooLarge
 from eyespan.lines.encodings import CharCounter
-from eyespan.model import EXACT_TOTAL
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from eyespan.model import ReadRequest
+from eyespan.model import EXACT_TOTAL, ReadRequest
 
 LINE_BYTES = 16
 """The weight of a line in a window beside its text: its number and the characters around it."""

@@ -16,20 +16,19 @@ an empty outline that is not complete. Lines count from 1, ends are inclusive, a
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+from eyespan.context import CallContext
+from eyespan.outline import names
 from eyespan.outline.model import Outline, Symbol
+from eyespan.outline.names import Found, find, look_up, nearest, unique_names
 from eyespan.outline.render import render
-from eyespan.record import replace
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    from eyespan.context import CallContext
-    from eyespan.outline.names import Found, find, look_up, nearest, unique_names
-
-    Decode = Callable[[str, bytes, Mapping[str, Any], CallContext], tuple[dict[str, Any], list[bytes]]]
-    LoadParser = Callable[[str], Callable[[bytes], Any]]
+Decode = Callable[[str, bytes, Mapping[str, Any], CallContext], tuple[dict[str, Any], list[bytes]]]
+LoadParser = Callable[[str], Callable[[bytes], Any]]
 
 __all__ = [
     "LANGUAGES",
@@ -203,8 +202,6 @@ def __getattr__(name: str) -> Any:
     """Import the functions that look up names on first use: they need regular expressions."""
     if name not in ("Found", "find", "look_up", "nearest", "unique_names"):
         raise AttributeError(name)
-    from eyespan.outline import names
-
     return getattr(names, name)
 
 
@@ -291,8 +288,6 @@ def outline_here(data: bytes, name: str, load_parser: LoadParser | None = None) 
 
 def scan(data: bytes, language: str, load_parser: LoadParser | None) -> Outline:
     """Return the symbols of source in this language, parsed in this process."""
-    from importlib import import_module
-
     scanner = _SCANNERS.get(language)
     if scanner is None:
         from eyespan.outline import source

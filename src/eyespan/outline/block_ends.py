@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Callable, Iterator
 
+from eyespan.outline.block_rules import Rules
 from eyespan.outline.text import LineNumbers
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from eyespan.outline.block_rules import Rules
-
-    Start = tuple[re.Match[str], str]
-    """The start of a definition, and its kind."""
+Start = tuple[re.Match[str], str]
+"""The start of a definition, and its kind."""
 
 HEADER_CHARS = 3000
 """The text after the name of a definition that is searched for its body."""

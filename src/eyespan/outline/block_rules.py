@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from eyespan.record import record
+from dataclasses import dataclass
+from typing import Literal
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Literal
-
-    Ends = Literal["braces", "words", "indentation", "parentheses", "dot", "next"]
+Ends = Literal["braces", "words", "indentation", "parentheses", "dot", "next"]
 
 _STRING = r'"(?:\\.|[^"\\\n])*"?'
 _INTERPOLATED = r'"(?:\\.|\#\{(?:[^{}"\n]|"(?:\\.|[^"\\\n])*"|\{[^{}\n]*\})*\}|[^"\\\n])*"?'
@@ -17,7 +14,7 @@ _SLASHES = r"//[^\n]*|/\*.*?(?:\*/|\Z)"
 _HASH = r"\#[^\n]*"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Rules:
     """The way in which a language writes definitions."""
 

@@ -7,20 +7,14 @@ the length of the text.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 
-from eyespan.outline.block_ends import BlockEnds, BlockText, first_char
+from eyespan.outline.block_ends import BlockEnds, BlockText, Start, first_char
 from eyespan.outline.block_rules import RULES
 from eyespan.outline.merge import nested
-from eyespan.outline.model import Definition, build_outline
+from eyespan.outline.model import Definition, Outline, build_outline
 from eyespan.outline.text import comment_start, decode_text, squeeze
-from eyespan.record import replace
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from eyespan.outline.block_ends import Start
-    from eyespan.outline.model import Outline
 
 SIGNATURE_CHARS = 160
 _ARGUMENTS = re.compile(r"\b[A-Z][A-Z0-9_]{2,}\s*\([^;{}]*|\b__attribute__.*", re.DOTALL)

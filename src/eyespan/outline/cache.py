@@ -11,23 +11,19 @@ from __future__ import annotations
 import json
 import sys
 import zlib
+from collections.abc import Hashable
 
 from eyespan import __version__
 from eyespan.caches import Table
+from eyespan.context import CallContext
 from eyespan.hashes import blake2b
 from eyespan.lines.cache import cache_directory, is_name_of, load_file, save_file
 from eyespan.lines.index import RACY_NS, stamp_of
 from eyespan.outline import isolated, language_of, named, parsed_part
+from eyespan.outline.model import Outline
+from eyespan.source import Source
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from eyespan.context import CallContext
-    from eyespan.outline.model import Outline
-    from eyespan.source import Source
-
-    Key = tuple[Hashable, ...]
+Key = tuple[Hashable, ...]
 
 MEMORY_BYTES = 3 << 20
 """The outlines in memory. Others are loaded from disk, or made again."""

@@ -7,15 +7,12 @@ such as `*a*a*a*a*b` takes exponential time.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from fnmatch import translate
 from itertools import pairwise
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    Parts = list[re.Pattern[str] | None]
-    """An expression for each name of a pattern; None is `**`."""
+Parts = list[re.Pattern[str] | None]
+"""An expression for each name of a pattern; None is `**`."""
 
 MAX_PATTERN_CHARS = 1000
 MAX_ALTERNATIVES = 1000

@@ -7,17 +7,17 @@ attacker.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from eyespan.context import CallContext
 from eyespan.errors import Cancelled, ReadError, SystemFailure, TimedOut, Unreadable
 from eyespan.model import MAX_SYMBOLS
 from eyespan.outline.model import MAX_DEPTH, Outline, Symbol
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
     from eyespan.outline import Decode
+
 
 METHODS = ("ast", "tree-sitter", "shape", "regex")
 MAX_TEXT_CHARS = 2000

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import re
 
-from eyespan.outline.model import Definition, build_outline, ended, shortened
+from eyespan.outline.model import Definition, Outline, build_outline, ended, shortened
 from eyespan.outline.text import LineNumbers, decode_text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from eyespan.outline.model import Outline
 
 MAX_DEPTH = 2
 """Keys with more keys around them are not listed."""

@@ -10,23 +10,22 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import log2
 from sys import getsizeof
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from eyespan.caches import ENTRY_BYTES, Table
 from eyespan.hashes import blake2b
 from eyespan.outline import language_of, quick
-from eyespan.record import record, replace
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from eyespan.guard.tree import Choose, Key, Survey, Take
 
-    Accepts = Callable[[str], bool] | None
-    """Admits the paths of a map; None admits all."""
+Accepts = Callable[[str], bool] | None
+"""Admits the paths of a map; None admits all."""
 
 MAX_SCANNED = 6_000
 """The files of one map whose names are looked for; all others are listed with their sizes."""
@@ -99,7 +98,7 @@ class Summary:
         return 300 + len(self._names) + 4 * len(self.words)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class MapFile:
     """One file of a map."""
 
@@ -172,7 +171,7 @@ def _unpacked(row: bytes) -> MapFile:
     return MapFile(path, size_bytes, tuple([(name, int(number)) for number, _, name in names]), name_count)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class TreeMap:
     """The files of a directory by rank, and the counts and sizes of its directories."""
 

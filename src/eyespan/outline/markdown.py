@@ -6,15 +6,10 @@ Fenced code, HTML comments and the front matter hold no headings. Blank lines be
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from eyespan.outline.model import outline_of_headings
+from eyespan.outline.model import Outline, outline_of_headings
 from eyespan.outline.text import decode_text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from eyespan.outline.model import Outline
 
 FRONT_MATTER_LINES = 2000
 _HASHES = re.compile(r" {0,3}(#{1,6})(?:[ \t](.*))?$")

@@ -7,15 +7,16 @@ levels, named by their `id`, `name` or `key`. Scripts are outlined as JavaScript
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from eyespan.outline.merge import nested
 from eyespan.outline.model import Definition, build_outline, shortened
 from eyespan.outline.text import LineNumbers, decode_text
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eyespan.outline import LoadParser
     from eyespan.outline.model import Outline
+
 
 MAX_XML_DEPTH = 4
 MAX_ELEMENTS = 20_000

@@ -9,14 +9,13 @@ the error unless both agree.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from eyespan.record import replace
-
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from eyespan.outline.model import Definition
+
 
 _BODIES = frozenset(("function", "method", "class", "struct", "interface", "enum", "trait", "impl", "namespace"))
 _NEAR_LINES = 2

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
 from eyespan.model import MAX_SYMBOLS
-from eyespan.record import record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Literal
-
-    Method = Literal["ast", "tree-sitter", "shape", "regex"]
+Method = Literal["ast", "tree-sitter", "shape", "regex"]
 
 MAX_DEPTH = 30
 """Deeper symbols are left out: only generated files have them, and every level makes qualified names longer."""
@@ -19,7 +17,7 @@ _QUALIFIED_CHARS = 1000
 _SIGNATURE_CHARS = 200
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Symbol:
     """One definition, heading or key.
 
@@ -44,7 +42,7 @@ class Symbol:
     """The line near which the parser lost track, so that the last line may be wrong; 0 if it did not."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Outline:
     """The symbols of a file in file order, and how reliable they are."""
 
@@ -59,7 +57,7 @@ class Outline:
     """The command that installs the missing grammar."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Definition:
     """A symbol as a scanner finds it; `parent` is the index of the definition around it, or -1."""
 

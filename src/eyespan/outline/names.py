@@ -9,15 +9,15 @@ parameters (`name(int, String)`).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from eyespan import suggest
-from eyespan.record import record
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from eyespan.outline.model import Outline, Symbol
+
 
 _TYPES = frozenset(("class", "struct", "interface", "enum", "trait", "type"))
 _SEPARATOR = re.compile(r"::|->|[#\\:/$](?=[^\W\d]|[$#~`])")
@@ -40,7 +40,7 @@ _PLAIN = re.compile(r"[$#`'\"@]")
 _SLUG_NOISE = re.compile(r"[^\w\- ]")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Found:
     """The symbols that a name stands for."""
 

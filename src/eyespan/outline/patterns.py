@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import re
 
-from eyespan.outline.model import Definition, Nesting, build_outline, shortened
+from eyespan.outline.model import Definition, Nesting, Outline, build_outline, shortened
 from eyespan.outline.text import LineNumbers, comment_start, decode_text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from eyespan.outline.model import Outline
 
 SIGNATURE_CHARS = 100
 

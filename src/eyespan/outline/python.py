@@ -11,18 +11,13 @@ import _ast
 import re
 import unicodedata  # noqa: F401  The parser loads it for names that are not ASCII, and the sandbox opens no files.
 import warnings
+from collections.abc import Callable, Iterator
+from typing import Literal
 
-from eyespan.outline.model import Definition, Nesting, build_outline
+from eyespan.outline.model import Definition, Nesting, Outline, build_outline
 from eyespan.outline.text import comment_start, decode_text, squeeze
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Literal
-
-    from eyespan.outline.model import Outline
-
-    Scope = Literal["module", "class", "function"]
+Scope = Literal["module", "class", "function"]
 
 MAX_PARSED_BYTES = 1 << 20
 """The parser cannot be interrupted and takes up to two seconds for this much. Handwritten files are smaller."""

@@ -8,10 +8,7 @@ over a bounded number of bytes, in time proportional to them.
 from __future__ import annotations
 
 import re
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
 
 MAX_BYTES = 16 * 1024
 """The first bytes of a file that are searched."""

@@ -7,8 +7,7 @@ Only the structure is of interest: a macro that is blanked out by mistake costs 
 from __future__ import annotations
 
 import re
-
-from eyespan.record import record
+from dataclasses import dataclass
 
 _ARGUMENTS = rb"\((?:[^()]|\((?:[^()]|\([^()]*\))*\)){0,400}\)"
 _UPPER = rb"[A-Z_][A-Z0-9_]{2,}+(?!\w)"
@@ -103,7 +102,7 @@ _TESTS = ("TEST", "BENCHMARK", "TYPED", "SCENARIO", "SPEC", "FIXTURE")
 _NAME = re.compile(r"[A-Za-z_][\w:]*")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Rewritten:
     """A source that the grammars parse with fewer errors."""
 

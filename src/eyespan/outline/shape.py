@@ -7,11 +7,11 @@ documents may mislead it. The time is proportional to the length of the text, fo
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, replace
 
 from eyespan.outline.model import Definition, Nesting, ended
 from eyespan.outline.rewrite import macro_symbol
 from eyespan.outline.text import LineNumbers, comment_start, squeeze
-from eyespan.record import record, replace
 
 _NAME = r"([A-Za-z_$][\w$]*)"
 _MODIFIERS = (
@@ -67,7 +67,7 @@ _ATTRIBUTE = re.compile(
 )
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Shape:
     """The definitions that can be recognised without a grammar."""
 
@@ -98,7 +98,7 @@ def scan_shape(text: str, language: str) -> Shape:
 # --- headers ----------------------------------------------------------------------------------------------------------
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class _Header:
     """A definition as the text before its brace names it."""
 
@@ -195,7 +195,7 @@ def _piece_pattern(language: str) -> re.Pattern[str]:
     return re.compile("|".join(parts), re.DOTALL | re.MULTILINE)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class _Brace:
     """An open brace and the state of the scanner before it."""
 

@@ -6,6 +6,8 @@ the sandboxed worker (`decoders.outlines`).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from eyespan.errors import Missing
 from eyespan.model import MAX_SYMBOLS
 from eyespan.outline.merge import merged
@@ -14,12 +16,10 @@ from eyespan.outline.rewrite import rewrite
 from eyespan.outline.shape import scan_shape
 from eyespan.outline.text import decode_text
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from eyespan.outline import LoadParser
     from eyespan.outline.model import Outline
+
 
 _KINDS = (
     "function",

@@ -6,12 +6,8 @@ import re
 
 from eyespan.outline import python
 from eyespan.outline.merge import nested
-from eyespan.outline.model import Definition, build_outline
+from eyespan.outline.model import Definition, Outline, build_outline
 from eyespan.outline.text import LineNumbers, comment_start, decode_text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from eyespan.outline.model import Outline
 
 _CALL = re.compile(r"^([A-Za-z_][\w.]*)\(", re.MULTILINE)
 _PIECE = re.compile(r"\"\"\"(?:\\.|[^\\])*?\"\"\"|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?|#[^\n]*|[()]", re.DOTALL)

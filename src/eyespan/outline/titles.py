@@ -6,16 +6,11 @@ A section goes to the line before the next title of its level or of a higher one
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from eyespan.outline.merge import nested
-from eyespan.outline.model import Definition, build_outline, outline_of_headings, shortened
+from eyespan.outline.model import Definition, Outline, build_outline, outline_of_headings, shortened
 from eyespan.outline.text import comment_start, decode_text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from eyespan.outline.model import Outline
 
 SIGNATURE_CHARS = 100
 

@@ -7,12 +7,8 @@ from __future__ import annotations
 
 import re
 
-from eyespan.outline.model import Definition, Nesting, build_outline, shortened
+from eyespan.outline.model import Definition, Nesting, Outline, build_outline, shortened
 from eyespan.outline.text import comment_start, decode_text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from eyespan.outline.model import Outline
 
 MAX_DEPTH = 2
 """Keys with more keys around them are not listed."""

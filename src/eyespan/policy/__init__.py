@@ -18,14 +18,12 @@ rules do not see contents.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
 from eyespan.errors import PolicyDenied
 from eyespan.policy.names import TRAILING, bare_parts, fold, in_other_codecs, resolved, spellings
 from eyespan.policy.rules import BUILT_IN_ALLOW, BUILT_IN_DENY, UNLESS_ZIP, QuickLook, Rules, built_in_groups
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
 
 _ENDS_OF_PRESENTATIONS = tuple([rule.rpartition("*")[2] for rule in UNLESS_ZIP])
 MAX_VERDICTS = 2048

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from eyespan.policy.names import (
     BACKUP_SUFFIXES,
     CONFLICT,
@@ -20,10 +22,6 @@ from eyespan.policy.names import (
     resolved,
 )
 from eyespan.policy.rules import built_in_groups
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Set
 
 _COPY_SUFFIXES = tuple([f"{sign}{word}" for word in COPY_WORDS for sign in COPY_SIGNS])
 _MARKS_AT_END = (*_COPY_SUFFIXES, *SUFFIXES)

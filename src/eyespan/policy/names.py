@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unicodedata import normalize
+
 COMPRESSION_SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zstd", ".lzma")
 BACKUP_SUFFIXES = ("~", ".bak", ".backup", ".old", ".orig", ".save", ".swp", ".swo")
 SUFFIXES = (*COMPRESSION_SUFFIXES, *BACKUP_SUFFIXES, "::$data")  # the last: another spelling of a file on NTFS
@@ -159,8 +161,6 @@ def fold(path: str) -> str:
         _dropped.update({0x3002: ".", 0x2044: "/", 0x2215: "/"})  # Others take these for a dot and a slash.
     if path.isascii():
         return path.lower().translate(_dropped)
-    from unicodedata import normalize
-
     folded = ""
     while folded != path:  # a few characters need a second pass
         plain = normalize("NFKD", path).casefold().translate(_dropped).replace("i\u0307", "i")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable, Sequence
+from fnmatch import translate
+
 from eyespan.policy.names import (
     CONFLICT,
     COPY_ENDS,
@@ -12,10 +16,6 @@ from eyespan.policy.names import (
     ODD_ENDS,
     fold,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 _NAMES = (
     "**/.ssh/**",
@@ -368,9 +368,6 @@ _matchers: dict[str, Callable[[str], object]] = {}
 
 def _matcher(piece: str) -> Callable[[str], object]:
     """Return the matcher of a piece, compiled once: a directory has many names, and each is compared."""
-    import re
-    from fnmatch import translate
-
     if len(_matchers) >= MAX_MATCHERS:
         _matchers.clear()
     found = _matchers[piece] = re.compile(translate(piece)).match
@@ -385,6 +382,4 @@ def _literal_ends(piece: str) -> tuple[str, str]:
 
 def _matches_nothing(piece: str) -> bool:
     """Return True for a piece with an empty class of characters, such as `[z-a]`."""
-    from fnmatch import translate
-
     return "(?!)" in translate(piece)

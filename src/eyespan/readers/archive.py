@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from eyespan.context import CallContext
 from eyespan.escape import short_name
-from eyespan.model import NotePart
+from eyespan.model import Document, NotePart, Selection
+from eyespan.policy import Policy
 from eyespan.sources import containers, has_denied_target, is_denied, read_contents
-from eyespan.sources.members import DIRECTORY, FILE, HARD_LINK, LINK, canonical_name
+from eyespan.sources.members import DIRECTORY, FILE, HARD_LINK, LINK, Entry, canonical_name
 from eyespan.sources.nested import NestedSource
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from eyespan.context import CallContext
-    from eyespan.model import Document, Selection
     from eyespan.opened import Opened
-    from eyespan.policy import Policy
-    from eyespan.sources.members import Entry
+
 
 _CHECKED_ENTRIES = 64
 """The entries between two checks of the deadline."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from eyespan.errors import Binary
-from eyespan.kinds import detect, image_type
-from eyespan.model import BytesPart
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
+from eyespan.context import CallContext
+from eyespan.errors import Binary
+from eyespan.kinds import Kind, detect, image_type
+from eyespan.model import BytesPart, Document, Selection
+
 if TYPE_CHECKING:
-    from eyespan.context import CallContext
-    from eyespan.kinds import Kind
-    from eyespan.model import Document, Selection
     from eyespan.opened import Opened
 
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eyespan import escape
+from eyespan.context import CallContext
 from eyespan.lines.whole import HeldSource
-from eyespan.model import ReadRequest
+from eyespan.model import Document, ReadRequest, Selection
 from eyespan.readers import text
 
 if TYPE_CHECKING:
-    from eyespan.context import CallContext
-    from eyespan.model import Document, Selection
     from eyespan.opened import Opened
 
 

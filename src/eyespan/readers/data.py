@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from eyespan.context import CallContext
 from eyespan.errors import Cancelled, ReadError, TimedOut
 from eyespan.escape import short_name
-from eyespan.model import NotePart
+from eyespan.model import Document, NotePart, Selection
 from eyespan.sources import containers, is_denied
 from eyespan.sources.members import DIRECTORY, FILE, Entry
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from eyespan.context import CallContext
-    from eyespan.model import Document, Selection
     from eyespan.opened import Opened
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from eyespan.context import CallContext
 from eyespan.errors import TimedOut, Unreadable
 from eyespan.kinds import drawing_type
-from eyespan.model import NotePart
+from eyespan.model import Document, NotePart, Selection
 from eyespan.outline.isolated import PartDeadline
 from eyespan.readers.image import MAX_BYTES, MAX_SIDE_PX, SHOWN_PX, image_part
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from eyespan.context import CallContext
-    from eyespan.model import Document, Selection
     from eyespan.opened import Opened
+
 
 DRAW_SECONDS = 5.0
 """The time for the image. The text of the drawing is shown without it, so it must not take that of the whole call."""

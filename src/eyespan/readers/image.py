@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from eyespan.context import CallContext
 from eyespan.errors import PastEnd, Unreadable
 from eyespan.kinds import api_image_type, image_type
-from eyespan.model import ImagePart, NotePart
+from eyespan.model import Document, ImageOptions, ImagePart, NotePart, Part, Selection
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    from eyespan.context import CallContext
-    from eyespan.model import Document, ImageOptions, Part, Selection
     from eyespan.opened import Opened
+
 
 MAX_BYTES = 3_750_000
 MAX_SIDE_PX = 2000

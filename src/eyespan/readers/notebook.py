@@ -8,19 +8,17 @@ like an image file and in a job of its own. For any file the result is valid UTF
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from eyespan import escape
+from eyespan.context import CallContext
 from eyespan.errors import Cancelled, ReadError, TimedOut, Unreadable, WindowTooLarge
-from eyespan.model import MIB, ImagePart, NotePart
+from eyespan.model import MIB, Document, ImagePart, NotePart, Part, Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from eyespan.context import CallContext
-    from eyespan.model import Document, Part, Selection
     from eyespan.opened import Opened
+
 
 MAX_BYTES = 32 * MIB
 MAX_OUTPUT_CHARS = 10_000

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from eyespan.context import CallContext
 from eyespan.errors import NoSymbol, Unreadable
 from eyespan.kinds import is_pdf
-from eyespan.model import MIB, BytesPart, NotePart
+from eyespan.model import MIB, BytesPart, Document, NotePart, Part, PdfOptions, Selection
 from eyespan.readers.image import SHOWN_PX, image_part
-from eyespan.record import replace
 from eyespan.selectors import write_symbol
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from eyespan.context import CallContext
-    from eyespan.model import Document, Part, PdfOptions, Selection
     from eyespan.opened import Opened
+
 
 MAX_REPLY_BYTES = 12 * MIB
 """The text and images of one answer: 16 MiB as base64, half of what a request to a model API may hold."""

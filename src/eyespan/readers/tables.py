@@ -8,23 +8,23 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from eyespan.context import CallContext
 from eyespan.decoders import tabular
 from eyespan.errors import NoMember, ScanLimit, Unreadable
-from eyespan.lines.encodings import UTF8, Transcoder, choose
-from eyespan.model import MIB, NotePart
-from eyespan.record import record
+from eyespan.lines.encodings import UTF8, Encoding, Transcoder, choose
+from eyespan.lines.whole import decoded
+from eyespan.model import MIB, Document, NotePart, Selection, TableOptions
+from eyespan.readers import write_ahead
+from eyespan.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from eyespan.context import CallContext
-    from eyespan.lines.encodings import Encoding
-    from eyespan.model import Document, Selection, TableOptions
     from eyespan.opened import Opened
-    from eyespan.source import Source
+
 
 SAMPLE_ROWS = 10
 TYPED_ROWS = 1000
@@ -80,8 +80,6 @@ def _decoded_document(opened: Opened, context: CallContext) -> Document:
         "windowed": options.count is not None,
     }
     if opened.kind.log_suffix:
-        from eyespan.readers import write_ahead
-
         facts, blobs = write_ahead.decode(opened, params, context)
     else:
         facts, blobs = opened.decode(params, context)
@@ -94,7 +92,7 @@ def _decoded_document(opened: Opened, context: CallContext) -> Document:
     return opened.document((NotePart(text),), facts)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class _Table:
     """A part of a CSV file."""
 
@@ -131,8 +129,6 @@ class _Csv:
         if rule == "bom" and self._encoding.name == "utf-8":
             self._encoding = choose("utf-8-sig", source.first_bytes)
         if not self._encoding.has_lines:
-            from eyespan.lines.whole import decoded
-
             self._source = decoded(source, self._encoding, context)[0]
             self._encoding = UTF8
 

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
 from eyespan import _native
-from eyespan.lines.encodings import READ_BYTES, UTF8, char_width, choose, transcode
+from eyespan.context import CallContext
+from eyespan.lines.block import grow
+from eyespan.lines.encodings import READ_BYTES, UTF8, Encoding, char_width, choose, transcode
 from eyespan.lines.reader import LineReader
-from eyespan.model import NO_TOTAL, Block, CharRange, Lines, RowsPart, Tail, TextPart
+from eyespan.lines.rows import Rows
+from eyespan.lines.whole import HeldSource, decoded
+from eyespan.model import (
+    NO_TOTAL,
+    Block,
+    CharRange,
+    Document,
+    Lines,
+    Part,
+    ReadRequest,
+    RowsPart,
+    Selection,
+    Tail,
+    TextPart,
+)
+from eyespan.source import Source
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
-    from eyespan.context import CallContext
-    from eyespan.lines.encodings import Encoding
-    from eyespan.lines.whole import HeldSource
-    from eyespan.model import Document, Part, ReadRequest, Selection
     from eyespan.opened import Opened
-    from eyespan.source import Source
+
 
 CHEAP_REMOTE_BYTES = 4 << 20
 """The bytes that are read from a store without being asked for, to count lines."""
@@ -119,8 +131,6 @@ def _read_decoded(
     source: Source, request: ReadRequest, selection: Selection, encoding: Encoding, context: CallContext
 ) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
     """Read lines of a text that must be decoded whole."""
-    from eyespan.lines.whole import decoded
-
     held, replaced = decoded(source, encoding, context)
     parts, facts = read_held(held, request, selection, context)
     if not facts:
@@ -214,9 +224,6 @@ def _range_in_memory(source: Source, request: ReadRequest, wanted: CharRange, co
 def _read_block(
     request: ReadRequest, block: Block, encoding: Encoding, lines: LineReader
 ) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
-    from eyespan.lines.block import grow
-    from eyespan.lines.rows import Rows
-
     most = request.limits.max_line_bytes or request.limits.max_window_bytes
     rows = Rows(lines.finder(), max_line_bytes=most)
     part = grow(rows, block, request.limits.max_window_bytes) or RowsPart((), past_end=True)

@@ -9,20 +9,17 @@ the memory of a call is left out, which the answer states.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
-from eyespan.context import WouldBlock
+from eyespan.context import CallContext, WouldBlock
 from eyespan.errors import NotFound, ReadError
 from eyespan.model import MIB
-from eyespan.source import close_fd, spool
+from eyespan.source import Source, close_fd, spool
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
-    from eyespan.context import CallContext
     from eyespan.opened import Opened
-    from eyespan.source import Source
+
 
 MAX_BYTES = 24 * MIB
 """A database and its log that are larger together are not copied."""

@@ -14,14 +14,9 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from typing import Any
 
-from eyespan.memory import LEDGER
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from eyespan.memory import Ledger
+from eyespan.memory import LEDGER, Ledger
 
 _RAW, _MEM, _OBJECT = 0, 1, 2
 """The domains of `PyMem_GetAllocator`; the first always uses malloc."""

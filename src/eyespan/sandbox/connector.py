@@ -15,17 +15,13 @@ import os
 import signal
 import socket
 from _thread import start_new_thread
+from collections.abc import Sequence
 
 from eyespan.errors import StoreFailure
+from eyespan.guard.remote.relay import Relay
 from eyespan.guard.remote.web import MAX_PLACE_BYTES, METADATA_ANSWER, Server
 from eyespan.sandbox import process
 from eyespan.sandbox.server import Needs, enter
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from eyespan.guard.remote.relay import Relay
 
 DNS_PORT = 53
 

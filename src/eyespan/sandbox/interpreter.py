@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from struct import error, unpack_from
 
 # Opened by name by the C library, its loader and Python's own modules when they are first needed. No secrets.
 _SYSTEM = (
@@ -73,8 +74,6 @@ def executable() -> list[str]:
 
 def _loader_of(path: str) -> str:
     """Return the loader named in a program's header, or "" if it names none or is not a 64-bit program."""
-    from struct import error, unpack_from
-
     try:
         with open(path, "rb") as file:
             header = file.read(4096)

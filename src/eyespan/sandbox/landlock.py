@@ -11,12 +11,9 @@ import os
 import stat
 import struct
 from errno import ENOSYS
+from typing import Any
 
 from eyespan.sandbox.process import LINUX, libc
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _syscall: Any = libc.syscall if LINUX else None  # before any fork: see `process`
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same numbers on every architecture

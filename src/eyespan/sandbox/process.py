@@ -9,15 +9,15 @@ from __future__ import annotations
 import ctypes
 import struct
 import sys
+from typing import Any
+
+from eyespan.sandbox.allocator import return_objects
 
 try:
     import resource
 except ImportError:  # Windows has no such limits: `limit` returns False
     resource = None  # type: ignore[assignment]  # mypy knows only the module
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 LINUX = sys.platform == "linux"
 libc: Any = ctypes.CDLL(None, use_errno=True) if LINUX else None
@@ -72,8 +72,6 @@ def return_memory() -> None:
     of Python come from malloc, too, while calls hold much memory.
     """
     if LINUX and hasattr(libc, "mallopt"):
-        from eyespan.sandbox.allocator import return_objects
-
         return_objects()
         trim_threshold, mmap_threshold, arena_max = -1, -3, -8
         libc.mallopt(arena_max, MAX_ARENAS)

@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from errno import ENOSYS, EPERM
+from typing import Literal
 
-from eyespan.record import record
 from eyespan.sandbox.process import prctl
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Literal
 
 ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 """The machines with known call numbers: the column of the table, and the kernel's identifier of the architecture."""
@@ -100,7 +97,7 @@ _TABLE = {
 """No profile allows `clone3`: its arguments are in memory, where a filter cannot check them. C libraries use clone."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Check:
     """The condition on one argument of a permitted call."""
 

@@ -20,19 +20,16 @@ that are already open (of /proc only the mount table, kept open by `guard.mounts
 
 from __future__ import annotations
 
+import _thread
 import os
 import sys
 import time
+from dataclasses import dataclass
 
 from eyespan.escape import visible
-from eyespan.guard import mounts
-from eyespan.record import record
+from eyespan.guard import Root, mounts
 from eyespan.sandbox import interpreter, landlock, process, seccomp
 from eyespan.sandbox.seccomp import Check
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from eyespan.guard import Root
 
 THREAD_END_SECONDS = 3.0
 """The time for other threads to end before the sandbox is given up: longer than an idle thread stays."""
@@ -100,7 +97,7 @@ _RESOLVING = (
 )
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Needs:
     """The files and ports that a server has to reach from inside the sandbox."""
 
@@ -115,7 +112,7 @@ class Needs:
     """TCP ports of the relays of buckets, which may be connected to without any other network; None: no remote root."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Report:
     """The reasons for the layers that are missing."""
 
@@ -213,8 +210,6 @@ def _thread_count() -> int:
     try:
         return len(os.listdir("/proc/self/task"))
     except OSError:
-        import _thread
-
         return 1 + _thread._count()
 
 

@@ -19,19 +19,14 @@ way to split it, from the right; `resolve` takes the first whose path exists.
 from __future__ import annotations
 
 import errno
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
-from eyespan.errors import InvalidPath, NoMember, NoRevision, NotFound, SystemFailure
+from eyespan.errors import InvalidPath, NoMember, NoRevision, NotFound, ReadError, SystemFailure
 from eyespan.model import CharRange, Lines, Tail
-from eyespan.record import record, replace
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import TypeVar
-
-    from eyespan.errors import ReadError
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 MAX_READINGS = 64
 MAX_SPLITS = 8
@@ -47,7 +42,7 @@ MAX_PATTERN_CHARS = 1000
 # --- selections ----------------------------------------------------------------------------------------------------
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Place:
     """A line and a character of it, as compilers print them. It selects its surroundings."""
 
@@ -58,28 +53,28 @@ class Place:
 Range = Lines | Tail | Place | CharRange
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Ranges:
     """One or more pieces of a text, by lines."""
 
     ranges: tuple[Range, ...]
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Symbol:
     """A function, class, heading or key by its name."""
 
     name: str
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Enclosing:
     """The functions or classes around lines or places, such as the hits of a search."""
 
     ranges: tuple[Range, ...]
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Pages:
     """Pages of a document; `last=None` is the end. `within`, here and below, selects lines of their text."""
 
@@ -88,7 +83,7 @@ class Pages:
     within: tuple[Range, ...] = ()
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Cells:
     """Cells of a notebook; `last=None` is the end."""
 
@@ -97,7 +92,7 @@ class Cells:
     within: tuple[Range, ...] = ()
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Area:
     """Cells of a spreadsheet: "A1:D20" of a sheet, or of the first one if `sheet` is ""."""
 
@@ -106,7 +101,7 @@ class Area:
     within: tuple[Range, ...] = ()
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Named:
     """A table, a sheet, or another part with a name."""
 
@@ -117,7 +112,7 @@ class Named:
 Piece = Ranges | Symbol | Enclosing | Pages | Cells | Area | Named
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Target:
     """A file, a revision of it, a member of it if it is an archive, and a piece of that."""
 

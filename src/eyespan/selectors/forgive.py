@@ -7,6 +7,10 @@ the policy apply to it. The caller states the reading in its answer.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
 from eyespan.errors import (
     Cancelled,
     InvalidRange,
@@ -21,19 +25,11 @@ from eyespan.errors import (
     Stuck,
     TimedOut,
 )
-from eyespan.record import replace
-from eyespan.selectors import Named, Ranges, Symbol, is_missing, readings, write_target
+from eyespan.selectors import Named, Ranges, Symbol, Target, is_missing, readings, write_target
 from eyespan.selectors.loose import loose_ranges
 from eyespan.selectors.pasted import Interpretation, interpretations, spellings
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any, TypeVar
-
-    from eyespan.selectors import Target
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 MAX_TRIED = 1000
 """The readings of one text that are opened."""

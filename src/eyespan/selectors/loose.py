@@ -7,11 +7,7 @@ import re
 from urllib.parse import unquote
 
 from eyespan.model import Lines, Tail
-from eyespan.selectors import Place, Ranges, parse_ranges
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from eyespan.selectors import Piece, Range
+from eyespan.selectors import Piece, Place, Range, Ranges, parse_ranges
 
 MAX_NAMES = 12
 """The components of a path that are removed one by one from its start."""

@@ -11,11 +11,12 @@ expressions are bounded, so the time is linear in the length of the text.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from eyespan.model import Lines
-from eyespan.record import record, replace
-from eyespan.selectors import Cells, Named, Pages, Place, Ranges, Symbol, Target, bases, is_revision, readings
+from eyespan.selectors import Cells, Named, Pages, Piece, Place, Ranges, Symbol, Target, bases, is_revision, readings
 from eyespan.selectors.loose import (
     MAX_NAMES,
     loose_ranges,
@@ -26,12 +27,6 @@ from eyespan.selectors.loose import (
     sorted_lines,
     strip,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from eyespan.selectors import Piece
 
 MAX_TEXT_CHARS = 64 * 1024
 MAX_LINES = 300
@@ -50,7 +45,7 @@ MAX_WORDS = 4
 """The words before a line number that may be one path with blanks in it."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Interpretation:
     """The places that a text may name."""
 

@@ -22,17 +22,15 @@ Neither server uses the official SDK, whose import takes half a second and 60 MB
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 
+from eyespan.escape import in_plain_words
+from eyespan.server.http.memory import import_asyncio_without_tls
 from eyespan.server.options import InvalidOptions, ServeOptions
+from eyespan.workspace import Workspace
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from eyespan.workspace import Workspace
-
-    WorkspaceFactory = Callable[[Sequence[str] | None], Workspace]
-    """Opens the workspace of these roots, or with None that of the command line. Raises OSError, ValueError."""
+WorkspaceFactory = Callable[[Sequence[str] | None], Workspace]
+"""Opens the workspace of these roots, or with None that of the command line. Raises OSError, ValueError."""
 
 __all__ = ["InvalidOptions", "ServeOptions", "serve"]
 
@@ -42,8 +40,6 @@ def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
     try:
         if options.http is not None:
             if options.tls_cert is None:
-                from eyespan.server.http.memory import import_asyncio_without_tls
-
                 import_asyncio_without_tls()
             from eyespan.server.http.app import serve as serve_http
 
@@ -52,7 +48,5 @@ def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
 
         return serve_stdio(workspace_factory, options)
     except (InvalidOptions, OSError, ValueError, TypeError) as error:
-        from eyespan.escape import in_plain_words
-
         sys.stderr.write(f"eyespan serve: {in_plain_words(error)}\n")
         return 2 if isinstance(error, InvalidOptions) else 1

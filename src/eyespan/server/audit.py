@@ -14,13 +14,10 @@ import os
 import sys
 import time
 from _thread import allocate_lock
+from typing import Any
 
 from eyespan.escape import in_plain_words, valid_tree
 from eyespan.server import json_lines
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 MAX_OLD_FILES = 4
 """Rotated files that are kept next to the current one."""

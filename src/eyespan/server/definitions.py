@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+from collections.abc import Mapping
+from typing import Any
 
-    from eyespan.tool import Tool
+from eyespan.tool import Tool
 
 MAX_RESULT_CHARS = 500_000
 """A hint to Claude Code, which otherwise writes results of about 50 KB to disk and shows its model 2 KB of them."""

@@ -7,13 +7,13 @@ output is always valid UTF-8 on one line.
 
 from __future__ import annotations
 
+import json.decoder
+from binascii import b2a_base64
+from collections.abc import Callable
+from typing import Any
+
 from eyespan import _native
 from eyespan.escape import QUOTED_CHARS, encode_json, quoted_bytes, quoted_pieces
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 BIG_CHARS = 4096 if _native.quote is None else 256
 """A string of this length becomes a separate piece: it saves a copy, and the accelerator quotes it much faster."""
@@ -77,8 +77,6 @@ def loads(data: bytes | bytearray, values: int = 0) -> Any:
         value, end = _scan(text, 0)
     except SystemError:
         # The scanner of Python 3.11 takes the class of its errors from json.decoder, and fails if that is not loaded.
-        import json.decoder
-
         try:
             json.loads(data)
         except (ValueError, RecursionError) as error:
@@ -146,8 +144,6 @@ def large_bytes(value: Any) -> int:
 
 def base64(data: bytes | bytearray) -> bytes:
     """Return the base64 text of the data."""
-    from binascii import b2a_base64
-
     return b2a_base64(data, newline=False)
 
 

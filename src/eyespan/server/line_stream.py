@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 from _thread import allocate_lock
 
@@ -164,6 +165,4 @@ def _write_all(fd: int, pieces: list[bytes]) -> None:
 
 
 def _wait_until_ready(fd: int, *, for_writing: bool) -> None:
-    import select
-
     select.select([] if for_writing else [fd], [fd] if for_writing else [], [])

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 from eyespan.escape import valid_tree, visible
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 REFUSALS_PER_MINUTE = 60
 REFUSALS_AT_ONCE = 10

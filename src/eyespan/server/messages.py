@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from eyespan.context import CallContext
 from eyespan.errors import UNLOADED, log_shortage
-from eyespan.record import record
 from eyespan.server import protocol
 from eyespan.server.protocol import RpcError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any, Protocol
 
-    from eyespan.context import CallContext
+class Answering(Protocol):
+    """Answers requests: a session, or the page."""
 
-    class Answering(Protocol):
-        """Answers requests: a session, or the page."""
+    caller: str
 
-        caller: str
-
-        def answer(self, method: str, params: Mapping[str, Any], context: CallContext) -> dict[str, Any]:
-            """Return the result of one request. Raises: RpcError, WouldBlock."""
+    def answer(self, method: str, params: Mapping[str, Any], context: CallContext) -> dict[str, Any]:
+        """Return the result of one request. Raises: RpcError, WouldBlock."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Message:
     """A request, or with `request_id` None a message that gets no answer: a notification or a response."""
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
 from eyespan.context import DEADLINE_SECONDS
 from eyespan.dialects import DIALECTS
-from eyespan.record import record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
 
 DEFAULT_DIALECT = "native"
 SYSTEMD, LOCAL_PREFIX = "systemd", "unix:"
@@ -21,12 +18,12 @@ class InvalidOptions(Exception):
     """Options that contradict each other or name something that cannot be used. The message explains which."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class ServeOptions:
     """The options of `eyespan serve`, by the names they have on the command line."""
 
     dialects: tuple[str, ...] = ()
-    settings: Mapping[str, Mapping[str, Any]] = {}
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Settings of dialects, from `--set`; they take precedence over those of the configuration file."""
     rich: bool = False
     timeout_seconds: float = DEADLINE_SECONDS

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import time
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
 
 PROGRESS_SECONDS = 0.2
 """The shortest time between two notifications."""

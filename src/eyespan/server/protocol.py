@@ -6,13 +6,12 @@ and the server remembers nothing. A connection may use both; the request decides
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote
+
 import eyespan
 from eyespan.escape import valid_text, valid_tree
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 INTERNAL_ERROR, BUSY, RESOURCE_NOT_FOUND, UNSUPPORTED_VERSION = -32603, -32000, -32002, -32022
@@ -109,8 +108,6 @@ def root_paths(result: Any) -> list[str]:
     for root in roots if isinstance(roots, list) else []:
         uri = root.get("uri") if isinstance(root, dict) else None
         if isinstance(uri, str) and uri.startswith(("file:///", "file://localhost/")):
-            from urllib.parse import unquote
-
             path = unquote(uri[uri.index("/", 7) :], errors="surrogateescape")
             if "\0" not in path:
                 found.append(path)

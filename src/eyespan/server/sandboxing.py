@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from eyespan.sandbox import process
+from eyespan.errors import StoreFailure
+from eyespan.guard import Root
+from eyespan.sandbox import connector, process
 from eyespan.sandbox.server import Needs, Report, enter
+from eyespan.source import close_fd
+from eyespan.workspace import Workspace
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from eyespan.guard import Root
     from eyespan.guard.remote import RemoteRoot
     from eyespan.server.audit import Audit
     from eyespan.server.options import ServeOptions
+
 
 OFF_LINE = "WARNING: no sandbox (--no-sandbox): only the guard keeps this process from other files and the network"
 
@@ -62,7 +67,6 @@ def needs_of(options: ServeOptions, roots: Iterable[Root]) -> Needs:
     """Return the needs of a server with these options. Create the cache directory, which is impossible from inside."""
     from eyespan.guard.remote import RemoteRoot
     from eyespan.lines.cache import open_directory, shared
-    from eyespan.source import close_fd
 
     # Look the cache up here, while the home directory can still be read. A directory that is not private to this user
     # is not used, so the sandbox does not make it writable either.
@@ -99,9 +103,7 @@ def _start_connector(stores: list[RemoteRoot]) -> tuple[int, ...] | None:
     """Start the process that connects to these stores; return the ports of its relays, or None without stores."""
     if not stores or not process.LINUX:
         return None
-    from eyespan.errors import StoreFailure
     from eyespan.guard.remote.web import use_connector
-    from eyespan.sandbox import connector
 
     servers, relays = [], []
     for store in stores:
@@ -119,8 +121,6 @@ def _start_connector(stores: list[RemoteRoot]) -> tuple[int, ...] | None:
 
 def ports_of(addresses: Iterable[str]) -> tuple[int, ...]:
     """Return the ports of these addresses, and those of HTTPS and of DNS over TCP."""
-    from urllib.parse import urlsplit
-
     ports = {443, 53}
     for address in addresses:
         try:
@@ -136,7 +136,6 @@ def probe(roots: Iterable[str]) -> tuple[Report, bool]:
 
     A child process enters the sandbox to find out. Raises: OSError, ValueError, if it fails.
     """
-    import json
     import subprocess
 
     code = (
@@ -151,11 +150,8 @@ def probe(roots: Iterable[str]) -> tuple[Report, bool]:
 
 def answer_probe(roots: list[str]) -> None:
     """Enter the sandbox and write the result for `probe` to standard output, as JSON."""
-    import json
-
     from eyespan import worker
     from eyespan.server.options import ServeOptions
-    from eyespan.workspace import Workspace
 
     workspace = Workspace(*roots)
     report = enter(needs_of(ServeOptions(), workspace.roots))

@@ -7,11 +7,16 @@ server both answer from here.
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
-from eyespan.context import WouldBlock
+from eyespan.context import CallContext, WouldBlock
+from eyespan.dialects import dialect_class, resource
+from eyespan.dialects.resource import complete, uri_of
 from eyespan.errors import ReadError
 from eyespan.escape import valid_text
-from eyespan.model import DocumentContent, ImageContent, Reply, ReplyError, TextContent
+from eyespan.model import Content, DocumentContent, ImageContent, Reply, ReplyError, TextContent
 from eyespan.server import json_lines
 from eyespan.server.definitions import definition, output_schema
 from eyespan.server.options import DEFAULT_DIALECT
@@ -23,25 +28,21 @@ from eyespan.server.protocol import (
     RESOURCE_TEMPLATE,
     RpcError,
 )
+from eyespan.tokens import estimate
+from eyespan.tool import Tool
+from eyespan.workspace import Workspace
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, Protocol
-
-    from eyespan.context import CallContext
     from eyespan.guard.listing import Listing
-    from eyespan.model import Content
     from eyespan.recorder import Recorder
     from eyespan.server.options import ServeOptions
-    from eyespan.tool import Tool
-    from eyespan.workspace import Workspace
 
-    class AuditLog(Protocol):
-        """Where the lines about calls go."""
 
-        def write(self, line: dict[str, Any]) -> None:
-            """Append one line. Raises: OSError."""
+class AuditLog(Protocol):
+    """Where the lines about calls go."""
+
+    def write(self, line: dict[str, Any]) -> None:
+        """Append one line. Raises: OSError."""
 
 
 _CONTENT_KEYS = frozenset(("text", "content", "base64"))
@@ -209,8 +210,6 @@ class Service:
 
     def list_names(self, path: str, caller: str, context: CallContext) -> Listing:
         """List a directory, and write the audit line of the call. Raises: ReadError, RpcError, WouldBlock."""
-        import time
-
         from eyespan.recorder import Recorder
 
         recorder = Recorder(self.workspace.engine)
@@ -273,8 +272,6 @@ class Service:
             resource = {"uri": block.uri, "mimeType": block.media_type, "blob": block.data}
             return {"type": "resource", "resource": resource}
         if self._rich:
-            from eyespan.dialects.resource import uri_of
-
             path = recorder.document.facts.canonical if recorder is not None and recorder.document is not None else ""
             path = os.path.join(self.workspace.roots[0].path, path)  # an absolute path leads back, whatever the roots
             resource = {"uri": uri_of(path), "mimeType": block.media_type, "blob": block.data}
@@ -296,11 +293,7 @@ class Service:
         return {"resourceTemplates": [template]}
 
     def _read_resource(self, params: Mapping[str, Any], caller: str, context: CallContext) -> dict[str, Any]:
-        import time
-
-        from eyespan.dialects import resource
         from eyespan.recorder import Recorder, facts
-        from eyespan.tokens import estimate
 
         uri = params.get("uri")
         if not isinstance(uri, str):
@@ -346,9 +339,6 @@ class Service:
             raise RpcError(INVALID_PARAMS, "argument.value must be a string")
         if argument.get("name") != "path":
             return {"completion": {"values": [], "total": 0, "hasMore": False}}
-        import time
-
-        from eyespan.dialects.resource import complete
         from eyespan.recorder import Recorder
 
         recorder = Recorder(self.workspace.engine)
@@ -375,8 +365,6 @@ class Service:
         """Write the audit line of a listing. Raises: RpcError, if the names may not be given without it."""
         if self.audit is None:
             return
-        import time
-
         is_refused = recorder.list_error is not None
         line = {
             "caller": caller,
@@ -425,8 +413,6 @@ def _server_settings(
     workspace: Workspace, dialect: str, settings: Mapping[str, Mapping[str, Any]]
 ) -> Mapping[str, Any]:
     """Return the settings of a dialect. Its definition names the roots by default: the instructions name them too."""
-    from eyespan.dialects import dialect_class
-
     given = settings.get(dialect, {})
     configured = workspace.settings.get(dialect, {})
     name = "describes_roots"

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from eyespan.context import CallContext
 from eyespan.server.protocol import (
     CAPABILITIES,
     CAPABILITIES_KEY,
@@ -22,12 +26,7 @@ from eyespan.server.protocol import (
     server_info,
 )
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from eyespan.context import CallContext
     from eyespan.server.service import Service
 
 

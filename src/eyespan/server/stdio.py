@@ -12,6 +12,8 @@ from __future__ import annotations
 import sys
 import time
 from _thread import allocate_lock, start_new_thread
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from eyespan.context import DEADLINE_SECONDS, CallContext, WouldBlock
 from eyespan.server import json_lines, messages, protocol, sandboxing
@@ -21,14 +23,11 @@ from eyespan.server.protocol import RpcError
 from eyespan.server.service import Service
 from eyespan.server.session import Session
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from eyespan.server import WorkspaceFactory
     from eyespan.server.audit import Audit
     from eyespan.server.options import ServeOptions
+
 
 MAX_THREADS = 9
 """One that reads messages and eight that read files."""

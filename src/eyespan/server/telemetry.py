@@ -10,13 +10,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from eyespan.server.options import InvalidOptions
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 DEFAULT_ENDPOINT = "http://localhost:4318"
 FLUSH_MS = 2000

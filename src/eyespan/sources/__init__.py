@@ -6,19 +6,16 @@ member that a request names. Names in an archive are subject to the same policy 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from eyespan.context import CallContext
 from eyespan.errors import NoMember, NotRegular, Unreadable
 from eyespan.kinds import archive, compression
+from eyespan.policy import Policy
+from eyespan.source import Source
 from eyespan.sources import cache, streams, tars, zips
 from eyespan.sources.members import DIRECTORY, FILE, HARD_LINK, LINK, Contents, Entry, split_member
 from eyespan.sources.nested import DecodedSource, NestedSource
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from eyespan.context import CallContext
-    from eyespan.policy import Policy
-    from eyespan.source import Source
 
 MAX_DEPTH = 3
 """The depth of archives in archives."""

@@ -7,20 +7,18 @@ entries are dropped first. An entry is used only for a file with the size and th
 from __future__ import annotations
 
 import time
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
 
 from eyespan.caches import Table
 from eyespan.errors import ReadError
 from eyespan.lines.index import RACY_NS, stamp_of
+from eyespan.source import Source
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-    from typing import Any
-
-    from eyespan.source import Source
     from eyespan.sources.members import Contents
 
-    Key = tuple[Hashable, ...]
+Key = tuple[Hashable, ...]
 
 MAX_FILES = 32
 CHECKPOINT_BYTES = 40 << 10

@@ -6,14 +6,11 @@ other. If several members have one name, the last counts, as it would after unpa
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from eyespan.context import CallContext
 from eyespan.policy import MAX_PATH_CHARS, MAX_PATH_NAMES, is_too_long
-from eyespan.record import record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
-    from eyespan.context import CallContext
 
 MAX_MEMBERS = 100_000
 MAX_HEADER_BYTES = 1 << 20
@@ -33,7 +30,7 @@ _EMPTY_BYTES = "".__sizeof__()
 FILE, DIRECTORY, LINK, HARD_LINK, OTHER = "file", "directory", "link", "hard link", "special"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One member, as described by the archive's table of contents."""
 
@@ -65,7 +62,7 @@ class Entry:
         return self.name, self.target, self.other_name, *self.claimed_names
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Contents:
     """All members in archive order. `complaint` is "" or the reason why members may be missing."""
 

@@ -10,27 +10,26 @@ and bytes, memory and time are bounded here. Some streams give checkpoints, from
 from __future__ import annotations
 
 import zlib
+from bz2 import BZ2Decompressor
+from collections.abc import Callable
+from lzma import FILTER_LZMA1, FORMAT_RAW, FORMAT_XZ, LZMADecompressor
+from typing import Any, Protocol
 
 from eyespan.errors import shortage
 from eyespan.model import MIB
+from eyespan.source import Source
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Protocol
 
-    from eyespan.source import Source
+class Codec(Protocol):
+    """The common interface of the bz2, lzma and zstd decompressors."""
 
-    class Codec(Protocol):
-        """The common interface of the bz2, lzma and zstd decompressors."""
-
-        def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
-        @property
-        def eof(self) -> bool: ...
-        @property
-        def needs_input(self) -> bool: ...
-        @property
-        def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
 
 
 INPUT_BYTES = 16 * 1024
@@ -251,8 +250,6 @@ def deflate(below: Source, checkpoint: Any | None = None) -> Stream:
 
 
 def bzip2(below: Source, checkpoint: Any | None = None) -> Stream:
-    from bz2 import BZ2Decompressor
-
     return Bzip2Stream(below, checkpoint, BZ2Decompressor, b"BZh", window_bytes=_BZIP2_BYTES)
 
 
@@ -281,8 +278,6 @@ class XzStream(PartwiseStream):
         return super()._start_part()
 
     def _codec_of_window(self) -> Codec:
-        from lzma import FORMAT_XZ, LZMADecompressor
-
         return LZMADecompressor(FORMAT_XZ, self._window_bytes + MIB)
 
 
@@ -311,8 +306,6 @@ _CONTINUED = bytes(range(128, 256))
 
 def zip_lzma(below: Source, checkpoint: Any | None = None) -> Stream:
     """Decode LZMA in zip: a short header with the properties, then the bare stream. Raises: Broken."""
-    from lzma import FILTER_LZMA1, FORMAT_RAW, LZMADecompressor
-
     header = below.read_fully(0, 9)
     if len(header) < 9 or header[2:4] != b"\x05\0" or header[4] >= 9 * 5 * 5:
         raise Broken("invalid LZMA header")

@@ -6,9 +6,13 @@ the checksum of their first header.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from eyespan.context import CallContext
 from eyespan.errors import Cancelled, ReadError, TimedOut, Unreadable
 from eyespan.kinds import tar_checksum_fits
-from eyespan.record import record
+from eyespan.source import Source
 from eyespan.sources.members import (
     DIRECTORY,
     FILE,
@@ -22,13 +26,6 @@ from eyespan.sources.members import (
     entry_key,
 )
 from eyespan.sources.nested import NestedSource
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from eyespan.context import CallContext
-    from eyespan.source import Source
 
 BLOCK = 512
 MAX_EXTENSION_BYTES = 4 * MAX_HEADER_BYTES
@@ -88,7 +85,7 @@ def open_member(source: Source, entry: Entry, path: str) -> NestedSource:
     return NestedSource(source, entry.offset, entry.size_bytes, path=path, key=entry_key(entry))
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class _Header:
     type: bytes
     name: str

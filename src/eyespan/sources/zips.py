@@ -7,21 +7,20 @@ same name as its entry in the central directory.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable, Iterator
 from struct import Struct
+from typing import TYPE_CHECKING, Any
 
+from eyespan.context import CallContext
 from eyespan.errors import Unreadable
+from eyespan.source import Source
 from eyespan.sources import streams
 from eyespan.sources.members import DIRECTORY, FILE, LINK, MAX_CONTENTS_BYTES, Collector, Contents, Entry, entry_key
 from eyespan.sources.nested import DecodedSource, HeldSource, NestedSource
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from eyespan.context import CallContext
-    from eyespan.source import Source
     from eyespan.sources.streams import Stream
+
 
 _END = Struct("<4s4H2LH")
 _END64 = Struct("<4sQ2H2L4Q")

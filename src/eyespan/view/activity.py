@@ -6,13 +6,10 @@ import json
 import os
 from _thread import allocate_lock
 from collections import deque
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from itertools import pairwise
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
+from typing import Any
 
 MAX_EVENTS = 5000
 MAX_FILES = 500

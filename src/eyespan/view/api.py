@@ -4,46 +4,43 @@ from __future__ import annotations
 
 import time
 from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from eyespan.context import CallContext
 from eyespan.dialects import DIALECTS, dialect_class
 from eyespan.errors import ReadError
-from eyespan.model import IMAGE_TOKENS, ImageContent, TextContent
-from eyespan.recorder import facts, watched
+from eyespan.model import IMAGE_TOKENS, Content, ImageContent, Reply, TextContent
+from eyespan.recorder import Recorder, facts, watched
 from eyespan.tokens import estimate
+from eyespan.tool import Tool
 from eyespan.view import forms
+from eyespan.view.activity import Activity
+from eyespan.workspace import Workspace
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any, Protocol
-
     from eyespan.guard.listing import Listing
-    from eyespan.model import Content, Reply
-    from eyespan.recorder import Recorder
-    from eyespan.tool import Tool
-    from eyespan.view.activity import Activity
-    from eyespan.workspace import Workspace
 
-    class Backend(Protocol):
-        """The files and tools that the page shows, and its record of reads."""
 
-        roots: Sequence[str]
+class Backend(Protocol):
+    """The files and tools that the page shows, and its record of reads."""
 
-        def toolsets(self) -> Mapping[str, Sequence[Tool]]:
-            """Return the tools by dialect."""
+    roots: Sequence[str]
 
-        def list(self, path: str, context: CallContext) -> Listing:
-            """Return the names in a directory. Raises: ReadError."""
+    def toolsets(self) -> Mapping[str, Sequence[Tool]]:
+        """Return the tools by dialect."""
 
-        def call(self, tool: Tool, arguments: Any, context: CallContext) -> tuple[Reply, Recorder | None]:
-            """Call a tool; return its reply and the record of the call."""
+    def list(self, path: str, context: CallContext) -> Listing:
+        """Return the names in a directory. Raises: ReadError."""
 
-        def note(self, event: dict[str, Any]) -> None:
-            """Note a call of the page, as a line of the audit log."""
+    def call(self, tool: Tool, arguments: Any, context: CallContext) -> tuple[Reply, Recorder | None]:
+        """Call a tool; return its reply and the record of the call."""
 
-        def since(self, after: str) -> dict[str, Any]:
-            """Return the reads after a position, as `Activity.since` does."""
+    def note(self, event: dict[str, Any]) -> None:
+        """Note a call of the page, as a line of the audit log."""
+
+    def since(self, after: str) -> dict[str, Any]:
+        """Return the reads after a position, as `Activity.since` does."""
 
 
 class BadRequest(Exception):

@@ -6,13 +6,10 @@ Every dialect names its arguments differently. The tables below list the names t
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from eyespan.tool import Tool
+from eyespan.tool import Tool
 
 PATH_FIELDS = ("path", "file_path", "filePath", "absolute_path", "files", "paths", "include")
 ABSOLUTE_FIELDS = ("file_path", "filePath", "absolute_path")

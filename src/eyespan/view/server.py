@@ -12,16 +12,11 @@ import http.server
 import json
 import secrets
 import sys
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from eyespan.view.api import BadRequest
+from eyespan.view.api import Api, BadRequest
 from eyespan.view.files import FILES, HEADERS, load
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from eyespan.view.api import Api
 
 MAX_BODY_BYTES = 64 * 1024
 

@@ -27,15 +27,16 @@ time and file writes. Windows has a new process for each job and the limits on t
 
 from __future__ import annotations
 
+import atexit
 from _thread import allocate_lock
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False
+from eyespan.context import CallContext
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from eyespan.context import CallContext
     from eyespan.worker.client import Worker
+
 
 _worker: Worker | None = None
 _creating = allocate_lock()
@@ -51,8 +52,6 @@ def shared() -> Worker:
     # Several threads may arrive at once, and each extra Worker would leave a process running.
     with _creating:
         if _worker is None:
-            import atexit
-
             _worker = Worker()
             atexit.register(stop_all)
         return _worker

@@ -5,22 +5,22 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from eyespan.context import CallContext
 from eyespan.errors import Internal, SystemFailure, TimedOut, Unreadable
 from eyespan.model import MIB
-from eyespan.record import record
 from eyespan.source import close_fd
 from eyespan.worker import protocol
 from eyespan.worker.job import NO_OP_TASK
 from eyespan.worker.tasks import DECODERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from eyespan.worker.fork_client import ForkClient
     from eyespan.worker.no_fork import NoForkClient
+
 
 BACKENDS = ("fork_server", "no_fork")
 _TURN_SECONDS = 0.05
@@ -28,7 +28,7 @@ _TURN_SECONDS = 0.05
 _LAYERS = ("limits", "no_new_privs", "landlock", "capabilities", "seccomp")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class JobLimits:
     """The limits of one job, and the number of jobs."""
 

@@ -13,18 +13,18 @@ import socket
 import subprocess
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from eyespan.context import CallContext
 from eyespan.errors import Internal, TimedOut, Unreadable
 from eyespan.source import close_fd
 from eyespan.worker import launch, protocol
 from eyespan.worker.protocol import ENDED, STARTED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from eyespan.context import CallContext
     from eyespan.worker.client import JobLimits
+
 
 START_SECONDS = 30.0
 """The time for the fork server to start a job; on a busy machine it may take some seconds."""

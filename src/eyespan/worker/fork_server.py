@@ -19,17 +19,14 @@ import resource
 import select
 import signal
 import socket
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from eyespan.sandbox import process
 from eyespan.sandbox.decoder import DecoderSandbox
 from eyespan.worker import job, protocol
+from eyespan.worker.job import Decoder
 from eyespan.worker.protocol import ENDED, STARTED
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from eyespan.worker.job import Decoder
 
 _FILE, _RESPONSE = 3, 4  # the two descriptors of a child
 _MAX_FDS = 256

@@ -7,15 +7,12 @@ import contextlib
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any, BinaryIO
 
 from eyespan.worker import protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import BinaryIO
-
-    Decoder = Callable[[BinaryIO, Mapping[str, Any]], tuple[Mapping[str, Any], list[bytes]]]
+Decoder = Callable[[BinaryIO, Mapping[str, Any]], tuple[Mapping[str, Any], list[bytes]]]
 
 CODECS = (
     "ascii",

@@ -6,16 +6,12 @@ import contextlib
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from eyespan.errors import Internal, SystemFailure, shortage
+from eyespan.errors import Internal, ReadError, SystemFailure, shortage
 from eyespan.sandbox.interpreter import module_path
 from eyespan.source import close_fd
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from eyespan.errors import ReadError
 
 
 def launch(

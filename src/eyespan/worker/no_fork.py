@@ -7,16 +7,16 @@ import os
 import subprocess
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from eyespan.context import CallContext
 from eyespan.errors import TimedOut, Unreadable
 from eyespan.worker import launch, protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from eyespan.context import CallContext
     from eyespan.worker.client import JobLimits
+
 
 START_SECONDS = 3.0
 """Added to the time limit of each job, because starting the process is part of it."""

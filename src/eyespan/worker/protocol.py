@@ -19,14 +19,12 @@ import os
 import re
 import signal
 import socket
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from eyespan.errors import Internal, Missing, ReadError, TimedOut, Unreadable
 from eyespan.model import MIB
 from eyespan.worker.reasons import MAX_REASON_CHARS, clean_reason
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 STARTED = b"S"
 ENDED = b"\xffEND"

@@ -7,6 +7,7 @@ import re
 import sqlite3
 import tempfile
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,6 @@ from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.documents import NO_NUMBERS
 from eyespan.dialects.native.gutter import SEPARATORS, Style
 from eyespan.escape import visible
-from eyespan.record import replace
 from eyespan.selectors import Named, Target
 from tests.sizes import examples
 

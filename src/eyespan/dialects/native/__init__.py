@@ -8,9 +8,12 @@ describes the answer.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from eyespan import kinds
 from eyespan.context import CallContext
-from eyespan.dialects.base import Dialect
+from eyespan.dialects.base import Admit, Dialect
 from eyespan.dialects.native import exact_tokens, gutter, own_lines, versions
 from eyespan.dialects.native.arguments import (
     HIGHEST_BUDGET,
@@ -23,17 +26,9 @@ from eyespan.dialects.native.call import CHARS_PER_TOKEN, LEAST_CHARS, answer, c
 from eyespan.dialects.native.gutter import SEPARATORS, Style
 from eyespan.dialects.native.items import describe
 from eyespan.dialects.native.small import read_batch
-from eyespan.model import ReplyError, ToolSpec
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    from eyespan.dialects.base import Admit
-    from eyespan.engine import Engine
-    from eyespan.errors import ReadError
-    from eyespan.model import Reply
+from eyespan.engine import Engine
+from eyespan.errors import ReadError
+from eyespan.model import Reply, ReplyError, ToolSpec
 
 DEFAULT_BUDGET = 10_000
 COPIES = 2

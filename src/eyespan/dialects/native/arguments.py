@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
 from eyespan import selectors
 from eyespan.dialects.arguments import as_whole, shown
 from eyespan.dialects.native import versions
 from eyespan.errors import BadArguments
 from eyespan.escape import visible
-from eyespan.record import record, replace
-from eyespan.selectors import Target
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from eyespan.selectors import Piece
+from eyespan.selectors import Piece, Target
 
 LEAST_BUDGET = 50
 HIGHEST_BUDGET = 200_000
@@ -24,7 +21,7 @@ MAX_FILES = 100
 MAX_LISTED = 10_000
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Ask:
     """One target as the caller wrote it, and the ways to read it."""
 
@@ -36,7 +33,7 @@ class Ask:
     """The names of other tools that were translated into this target."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class NativeArgs:
     """The arguments of one call."""
 
@@ -168,8 +165,6 @@ _OBJECT = ("path", "lines", "symbol", "pages", "cells", "sheet", "range", "table
 
 def _listed(files: Any) -> list[Any]:
     if isinstance(files, str) and files.startswith("[") and files.endswith("]"):
-        import json
-
         try:  # some models send the list as text
             files = json.loads(files)
         except (ValueError, RecursionError):

@@ -5,7 +5,12 @@ Each file is opened once for the whole call, so that all pieces of it come from 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
 from eyespan import errors, kinds, tokens
+from eyespan.context import CallContext
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.items import LEAST_SHARED_CHARS, DirectoryItem, Failure, View
 from eyespan.dialects.native.suggestions import Suggestions, differing
@@ -13,6 +18,7 @@ from eyespan.dialects.native.text import FileText
 from eyespan.dialects.native.text_items import TextItem, TextPlan, make_item
 from eyespan.dialects.native.wanted import WHOLE, Wanted, want_ranges
 from eyespan.dialects.pieces import enclosing_ranges, no_such_part, rows_not_pattern, symbol_ranges
+from eyespan.engine import Engine
 from eyespan.model import (
     NUL_IS_BINARY,
     ArchiveOptions,
@@ -23,21 +29,16 @@ from eyespan.model import (
     Tail,
     TextContent,
 )
-from eyespan.record import replace
+from eyespan.opened import Opened
+from eyespan.readers.text import is_count_costly
 from eyespan.selectors import Enclosing, Named, Ranges, Symbol, Target, is_missing, resolve, write_target
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
-    from typing import Any
-
-    from eyespan.context import CallContext
     from eyespan.dialects.native import Native
     from eyespan.dialects.native.arguments import Ask, NativeArgs
     from eyespan.dialects.native.items import Item, Shown
     from eyespan.dialects.native.small import Batch
-    from eyespan.engine import Engine
-    from eyespan.opened import Opened
+
 
 CHARS_PER_TOKEN = 8
 """The characters that are read for each token of the budget; cheaper text is read on in another call."""
@@ -466,7 +467,6 @@ def _plan_tail(text: FileText, target: Target, count: int, view: View, note: str
     if not text.opened.source.is_version:
         return None
     from eyespan.dialects.native.tail_items import TailItem
-    from eyespan.readers.text import is_count_costly
 
     if not is_count_costly(text.opened):
         return None

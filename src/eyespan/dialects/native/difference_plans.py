@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 from eyespan import errors, tokens
 from eyespan.dialects import differences
 from eyespan.dialects.native import own_lines
@@ -10,16 +14,11 @@ from eyespan.dialects.native.items import Shown
 from eyespan.dialects.native.text import HeldText
 from eyespan.dialects.native.text_items import TextPlan
 from eyespan.dialects.native.wanted import Wanted, want_ranges
-from eyespan.record import replace
-from eyespan.selectors import Enclosing, Ranges, write_target
+from eyespan.opened import Opened
+from eyespan.selectors import Enclosing, Ranges, Target, write_target
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from eyespan.dialects.native.items import Item, View
-    from eyespan.opened import Opened
-    from eyespan.selectors import Target
 
 
 def plan_difference(target: Target, view: View, open_file: Callable[[Target], Opened]) -> Item | TextPlan:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
     from eyespan.outline import Symbol
+
 
 MAX_CHARS = 100
 MAX_HEADER_LINES = 40

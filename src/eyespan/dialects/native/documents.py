@@ -7,8 +7,12 @@ whole; the rest of what does not fit is offered as a selector that names the par
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from eyespan import tokens
+from eyespan.context import CallContext
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.gutter import Style
 from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown, counted
@@ -20,20 +24,14 @@ from eyespan.dialects.pieces import Choice, choose, pages_of
 from eyespan.errors import Cancelled, PastEnd, ReadError, TimedOut
 from eyespan.escape import visible
 from eyespan.hashes import blake2b
-from eyespan.model import IMAGE_TOKENS, ImageContent, ImagePart, NotePart
-from eyespan.record import replace
+from eyespan.model import IMAGE_TOKENS, Content, Document, ImageContent, ImagePart, NotePart
+from eyespan.opened import Opened
 from eyespan.selectors import Cells, Named, Pages, Target, write_target
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from eyespan.context import CallContext
     from eyespan.dialects.native.items import Item, View
     from eyespan.dialects.native.searches import Search
-    from eyespan.model import Content, Document
-    from eyespan.opened import Opened
+
 
 IMAGE_PAGES = 4
 """At most so many pages that are selected by number come with their images; of more there is the text."""

@@ -6,9 +6,9 @@ a second or two to load, so it is loaded for the first answer that needs it.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
 
 ENCODINGS = {"o200k": "o200k_base", "cl100k": "cl100k_base"}
 """The values of the setting `tokenizer`, and the names of the encodings."""
@@ -23,8 +23,6 @@ def check_setting(name: object) -> None:
         raise ValueError("tokenizer: the vocabulary of claude is not public, so there is no exact count of its tokens")
     if name not in ENCODINGS:
         raise ValueError(f"tokenizer must be estimate, {' or '.join(ENCODINGS)}, not {name!r}")
-    from importlib.util import find_spec
-
     if find_spec("bpe_openai") is None:
         raise ValueError(f"tokenizer={name!r} needs a vocabulary: {INSTALL}")
 
@@ -33,8 +31,6 @@ def counter(name: str) -> Callable[[str], int]:
     """Return the function that counts the tokens of a text."""
     found = _counters.get(name)
     if found is None:
-        from importlib import import_module
-
         encode = import_module("bpe_openai").get_encoding(ENCODINGS[name]).encode_ordinary
         found = _counters[name] = lambda text: len(encode(text))
     return found

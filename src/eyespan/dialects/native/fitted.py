@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
 from eyespan import _native, tokens
 from eyespan.dialects.native import own_lines, redaction, text_facts
 from eyespan.dialects.native.gutter import Row, Run, count_fitting, starts_after_gap
@@ -10,18 +14,15 @@ from eyespan.dialects.native.rows import extent, lacks_newline, place_after
 from eyespan.dialects.native.versions import Digest, Version
 from eyespan.dialects.pieces import AROUND_LINES
 from eyespan.model import CharRange
-from eyespan.record import record, replace
 from eyespan.search import first_true
 from eyespan.selectors import write_symbol
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from eyespan.dialects.native.gutter import Style
     from eyespan.dialects.native.items import View
     from eyespan.dialects.native.loaded import Loaded
     from eyespan.outline import Outline
+
 
 LEAST_CUT_TOKENS = 16
 """A line is cut for no less; also for no less than a twentieth of the share."""
@@ -30,7 +31,7 @@ OUTLINE_SHARE = 0.5
 """The most of a large source file's share that its outline gets; its first lines get the rest."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Frame:
     """The words around the rows of one text."""
 
@@ -44,7 +45,7 @@ class Frame:
     view: View
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Fitted:
     """Text ready to be shown."""
 

@@ -7,13 +7,12 @@ in another tool.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from eyespan.dialects.arguments import as_whole, shown
 from eyespan.errors import BadArguments
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+from eyespan.selectors import is_area, parse_ranges
 
 PATHS = frozenset(
     {
@@ -229,8 +228,6 @@ _ROLES = {"first": "first line", "last": "last line", "count": "number of lines"
 
 def _is_area(value: Any) -> bool:
     """Return True if a range names cells of a spreadsheet, not lines."""
-    from eyespan.selectors import is_area, parse_ranges
-
     return isinstance(value, str) and parse_ranges(value) is None and is_area(value)
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 from eyespan import errors, tokens
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.items import DirectoryItem, Failure
 from eyespan.dialects.native.text_items import TextPlan
-from eyespan.record import replace
+from eyespan.errors import ReadError
+from eyespan.selectors import Target
 from eyespan.selectors.forgive import (
     MAX_TRIED,
     MAX_TRIED_REMOTELY,
@@ -19,15 +24,10 @@ from eyespan.selectors.forgive import (
     may_forgive,
 )
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from eyespan.dialects.native.arguments import Ask
     from eyespan.dialects.native.call import Files
     from eyespan.dialects.native.items import Item, Shown
-    from eyespan.errors import ReadError
-    from eyespan.selectors import Target
 
     Plan = Item | TextPlan
 

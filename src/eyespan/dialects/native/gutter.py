@@ -9,21 +9,19 @@ standard library, over the bare text: 4 %; a number on every line takes 15 % and
 
 from __future__ import annotations
 
-from eyespan import _native
-from eyespan.record import record
-from eyespan.search import first_true
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, overload
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import overload
+from eyespan import _native
+from eyespan.search import first_true
 
 SEPARATORS = {"tab": "\t", "colon": ":", "pipe": "|", "arrow": "→", "blank": " "}
 EVERY = 5
 """The distance of numbered lines: far enough apart to cost little, near enough to count on from."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Row:
     """One line, or as much of it as was read."""
 
@@ -143,7 +141,7 @@ class Run:
         )
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Style:
     """The look of the gutter."""
 

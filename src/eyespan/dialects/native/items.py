@@ -2,43 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from sys import getsizeof
+from typing import TYPE_CHECKING, Any, Protocol
 
 from eyespan import errors, tokens
+from eyespan.context import CallContext
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.gutter import count_fitting
+from eyespan.errors import ReadError
 from eyespan.escape import short_name, visible
-from eyespan.model import Lines, ReplyError
-from eyespan.record import record
+from eyespan.model import Content, Lines, ReplyError
 from eyespan.selectors import Ranges, Target, write_target
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any, Protocol
-
-    from eyespan.context import CallContext
     from eyespan.dialects.native.gutter import Style
     from eyespan.dialects.native.versions import Versions
-    from eyespan.errors import ReadError
     from eyespan.guard.listing import Listing
-    from eyespan.model import Content
 
-    class Item(Protocol):
-        """One item of an answer."""
 
-        @property
-        def selector(self) -> str:
-            """Return the selector that reads all of it, for an item that is left out."""
-            ...
+class Item(Protocol):
+    """One item of an answer."""
 
-        def need(self) -> int:
-            """Return the cost of all of it in tokens, or more than the budget if that is not known."""
-            ...
+    @property
+    def selector(self) -> str:
+        """Return the selector that reads all of it, for an item that is left out."""
+        ...
 
-        def show(self, max_tokens: int) -> Shown:
-            """Return as much of it as `max_tokens` allow."""
-            ...
+    def need(self) -> int:
+        """Return the cost of all of it in tokens, or more than the budget if that is not known."""
+        ...
+
+    def show(self, max_tokens: int) -> Shown:
+        """Return as much of it as `max_tokens` allow."""
+        ...
 
 
 LEAST_TOKENS = 10
@@ -49,7 +47,7 @@ LEFT_TOKENS = 10
 """The cost of the line above the selectors of what is left out."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Shown:
     """An item as it goes into the answer."""
 
@@ -63,7 +61,7 @@ class Shown:
     """The lines as text, whose estimate is `tokens` of the facts; "": to be written."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class View:
     """The options of one call that items are shown by."""
 

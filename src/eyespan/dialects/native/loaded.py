@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
 from eyespan.dialects.native import redaction
 from eyespan.dialects.native.gutter import Row, Run
 from eyespan.dialects.native.items import counted
 from eyespan.dialects.native.rows import merged, rows_of
 from eyespan.dialects.native.wanted import WHOLE, Wanted
-from eyespan.model import CharRange, Tail
-from eyespan.record import record, replace
+from eyespan.model import CharRange, Facts, Tail, TextPart
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
     from eyespan.dialects.native.text import Text
-    from eyespan.model import Facts, TextPart
+
 
 MAX_ROWS = 50_000
 """The rows of one item, because short rows take far more memory than characters; the rest is left out."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Loaded:
     """Rows of a text: the beginning of what is wanted, or the end of the last lines."""
 

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
 from eyespan import errors, tokens
+from eyespan.context import CallContext
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.gutter import count_fitting
 from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown, counted
 from eyespan.dialects.native.versions import Digest
+from eyespan.engine import Engine
 from eyespan.model import Lines
 from eyespan.outline.globs import PathGlob, split_glob
-from eyespan.outline.maps import MAX_DIRECTORIES, shared
+from eyespan.outline.maps import MAX_DIRECTORIES, MapFile, TreeMap, shared
 from eyespan.selectors import Ranges, Target, write_target
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from eyespan.context import CallContext
     from eyespan.dialects.native.items import View
-    from eyespan.engine import Engine
-    from eyespan.outline.maps import MapFile, TreeMap
+
 
 ROW_NAMES = 5
 """The names in the row of a file."""

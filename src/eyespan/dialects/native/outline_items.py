@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
 from eyespan import tokens
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.doc_lines import first_doc_line
@@ -13,18 +17,13 @@ from eyespan.dialects.native.wanted import line_ranges
 from eyespan.dialects.pieces import enclosing_ranges, symbol_ranges
 from eyespan.escape import visible
 from eyespan.model import CharRange, Lines
-from eyespan.record import replace
-from eyespan.selectors import Enclosing, Named, Ranges, Symbol, write_symbol, write_target
+from eyespan.selectors import Enclosing, Named, Ranges, Symbol, Target, write_symbol, write_target
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
     from eyespan.dialects.native.items import View
     from eyespan.dialects.native.text import FileText
     from eyespan.outline import Symbol as OutlineSymbol
-    from eyespan.selectors import Target
+
 
 MAX_DOCUMENTED_CHARS = 1 << 20
 ROW_BYTES = 400

@@ -9,15 +9,11 @@ many rows of a file as one `Rows`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from eyespan.escape import visible
-from eyespan.record import replace
-from eyespan.selectors import Area, Named, write_piece, write_target
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from eyespan.selectors import Target
+from eyespan.selectors import Area, Named, Target, write_piece, write_target
 
 SIGN = ">"
 

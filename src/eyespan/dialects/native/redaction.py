@@ -9,10 +9,7 @@ looks like an ordinary word is not found.
 from __future__ import annotations
 
 import re
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 MAX_SECRET_CHARS = 4096
 """The text before and after the shown part that is searched too, so that no part of a cut secret is shown."""

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from eyespan import _native
 from eyespan.dialects.native.gutter import Row, Run, starts_after_gap
 from eyespan.model import CharRange, Lines, TextPart
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from eyespan.selectors import Range
+from eyespan.selectors import Range
 
 
 def as_selector_range(wanted: CharRange) -> Range:

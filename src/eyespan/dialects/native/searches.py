@@ -7,30 +7,29 @@ one item that holds a text item for each file with a match.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
 from eyespan import errors, kinds, tokens
+from eyespan.context import CallContext
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.items import LEAST_SHARED_CHARS, LEAST_TOKENS, LEFT_TOKENS, Shown, counted
 from eyespan.dialects.native.rows import merged, rows_of
 from eyespan.dialects.native.text import FileText
 from eyespan.dialects.native.text_items import TextItem, TextPlan, make_item
 from eyespan.dialects.native.wanted import Wanted, line_ranges
+from eyespan.engine import Engine
 from eyespan.linear_regex import Pattern, PatternError
-from eyespan.model import CharRange, Tail
-from eyespan.record import record, replace
+from eyespan.model import CharRange, Document, Tail
 from eyespan.selectors import Target, write_target
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
-
-    from eyespan.context import CallContext
     from eyespan.dialects.native.call import Files
     from eyespan.dialects.native.gutter import Run
     from eyespan.dialects.native.items import Item, View
     from eyespan.dialects.native.text import Text
-    from eyespan.engine import Engine
-    from eyespan.model import Document
+
 
 AROUND_MATCH = 2
 """The lines shown before and after a line that matches."""
@@ -49,7 +48,7 @@ SKIPPED = frozenset((".git", ".hg", ".svn", "node_modules", "__pycache__", ".ven
 """Directories that a search does not enter, because programs made their files; a search that names one does."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Search:
     """A pattern, compiled."""
 

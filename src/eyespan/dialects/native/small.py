@@ -8,21 +8,21 @@ left to them.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
 from eyespan import _native, kinds, tokens
 from eyespan.dialects.native import loaded, own_lines
 from eyespan.dialects.native.items import Shown
 from eyespan.dialects.native.versions import Version
+from eyespan.engine import Engine
 from eyespan.model import Reply, TextContent
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
     from eyespan._native._fast import SmallPart
     from eyespan.dialects.native import Native
     from eyespan.dialects.native.items import Item
-    from eyespan.engine import Engine
+
 
 _SIGNS = frozenset("\"'@!?*#[]{}<>|`$~ :\\")
 """Signs of a path that mean something in a selector or a header."""

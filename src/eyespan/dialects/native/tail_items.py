@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from eyespan import tokens
 from eyespan.dialects.native import own_lines, redaction, text_facts
 from eyespan.dialects.native.fitted import digest
@@ -10,15 +12,11 @@ from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown, coun
 from eyespan.dialects.native.loaded import MAX_ROWS
 from eyespan.dialects.native.rows import rows_of
 from eyespan.model import Tail
-from eyespan.selectors import write_target
+from eyespan.selectors import Target, write_target
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from eyespan.dialects.native.items import View
     from eyespan.dialects.native.text import FileText
-    from eyespan.selectors import Target
 
 
 class TailItem:

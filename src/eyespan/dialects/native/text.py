@@ -3,40 +3,38 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
 
 from eyespan import errors
+from eyespan.context import CallContext
 from eyespan.dialects.pieces import cut_out
-from eyespan.model import CHEAP_TOTAL, CharRange, Tail, TextPart
-from eyespan.record import replace
+from eyespan.model import CHEAP_TOTAL, CharRange, Document, DocumentOptions, Facts, Tail, TextPart, TotalRule
+from eyespan.opened import Opened
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
-
-    from eyespan.context import CallContext
-    from eyespan.model import Document, DocumentOptions, Facts, TotalRule
-    from eyespan.opened import Opened
     from eyespan.outline import Outline
 
-    class Text(Protocol):
-        """A text that is read by ranges."""
 
-        @property
-        def facts(self) -> Facts:
-            """Return the facts of the file as it was opened."""
-            ...
+class Text(Protocol):
+    """A text that is read by ranges."""
 
-        def read(self, selection: CharRange | Tail, total: TotalRule = CHEAP_TOTAL) -> tuple[TextPart, Document]:
-            """Read a part of the text. Raises: ReadError."""
-            ...
+    @property
+    def facts(self) -> Facts:
+        """Return the facts of the file as it was opened."""
+        ...
 
-        def outline(self) -> Outline | None:
-            """Return the symbols of the text, with little time to find them, or None if it can have none."""
-            ...
+    def read(self, selection: CharRange | Tail, total: TotalRule = CHEAP_TOTAL) -> tuple[TextPart, Document]:
+        """Read a part of the text. Raises: ReadError."""
+        ...
 
-        def drop_buffers(self) -> None:
-            """Free the memory that a later read can fill again."""
-            ...
+    def outline(self) -> Outline | None:
+        """Return the symbols of the text, with little time to find them, or None if it can have none."""
+        ...
+
+    def drop_buffers(self) -> None:
+        """Free the memory that a later read can fill again."""
+        ...
 
 
 ROW_BYTES = 200

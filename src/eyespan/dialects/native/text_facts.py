@@ -6,12 +6,10 @@ feed there is none. The text itself is not changed.
 
 from __future__ import annotations
 
-from eyespan import _native
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Iterable, Iterator, Sequence
+from eyespan import _native
 
 MAX_PLACES = 5
 MAX_RUNS = 4
@@ -70,8 +68,6 @@ def _pattern() -> re.Pattern[str]:
     """Return the pattern of one hidden character, made with the first text that may have one."""
     global _made_pattern
     if _made_pattern is None:
-        import re
-
         _made_pattern = re.compile("[\\0-\\x08\\x0a-\\x1f\\x7f-\\x9f" + "".join(map(chr, sorted(_HIDDEN))) + "]")
     return _made_pattern
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
 from eyespan import tokens
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.fitted import Fitted, Frame, fit, fit_all, version_of
@@ -11,23 +15,16 @@ from eyespan.dialects.native.loaded import load
 from eyespan.dialects.native.rows import as_selector_range, runs
 from eyespan.dialects.native.wanted import combined
 from eyespan.errors import PastEnd
-from eyespan.model import IMAGE_TOKENS
-from eyespan.record import record, replace
-from eyespan.selectors import write_range, write_symbol, write_target
+from eyespan.model import IMAGE_TOKENS, CharRange, Content
+from eyespan.selectors import Piece, Target, write_range, write_symbol, write_target
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
     from eyespan.dialects.native.gutter import Row, Style
     from eyespan.dialects.native.items import View
     from eyespan.dialects.native.loaded import Loaded
     from eyespan.dialects.native.text import Text
     from eyespan.dialects.native.wanted import Wanted
-    from eyespan.model import CharRange, Content
     from eyespan.outline import Outline
-    from eyespan.selectors import Piece, Target
 
 
 TOKENS_PER_MATCH = 8
@@ -35,7 +32,7 @@ MAX_NAMED_MATCHES = 20
 """The matches of a search that a note names."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class TextPlan:
     """A target of text before anything of it is read. Plans with the same key become one item."""
 

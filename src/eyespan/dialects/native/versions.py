@@ -10,15 +10,13 @@ distinguish versions of a file, but are not a signature: collisions can be const
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
 from eyespan import _native
 from eyespan.caches import Table
 from eyespan.hashes import blake2b
-from eyespan.record import record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from array import array
-    from collections.abc import Iterable, Sequence
 
 DIGITS = 12
 HASH_BYTES = 8
@@ -71,7 +69,7 @@ def as_hash(value: object) -> str | None:
     return None
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Version:
     """Lines of a file that were shown: their numbers and the hashes of their text.
 
@@ -86,8 +84,6 @@ class Version:
     @classmethod
     def of(cls, numbers: Sequence[int], texts: Sequence[str]) -> Version:
         """Return the version of these lines, none of which has a line feed."""
-        from array import array
-
         data = "\n".join([*texts, ""]).encode("utf-8", "surrogatepass")
         return cls(numbers if isinstance(numbers, range) else array("q", numbers), _native.hash_lines(data))
 
@@ -130,8 +126,6 @@ Difference = tuple[int, int, int]
 
 
 def _differences(old: Version, new: Version) -> list[Difference]:
-    from array import array
-
     a, b = array("q", old.hashes), array("q", new.hashes)
     start = 0
     while start < min(len(a), len(b)) and a[start] == b[start]:

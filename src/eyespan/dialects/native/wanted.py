@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 from eyespan.dialects.pieces import AROUND_LINES, around_place
 from eyespan.model import EXACT_TOTAL, CharRange, Lines, Tail
-from eyespan.record import record
-from eyespan.selectors import Place
+from eyespan.selectors import Place, Range
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from eyespan.dialects.native.text import Text
-    from eyespan.selectors import Range
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Wanted:
     """The ranges of one text that an item is to show."""
 

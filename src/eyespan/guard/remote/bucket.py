@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from eyespan.context import CallContext
 from eyespan.errors import Changed, Missing, NotFound, PermissionRefused, ReadError, StoreFailure
 from eyespan.guard.remote.endpoints import endpoints_of
 from eyespan.guard.remote.relay import UNREACHED, UNUSED, Relay
@@ -29,13 +32,9 @@ from eyespan.guard.remote.store import (
 )
 from eyespan.guard.remote.web import MAX_ANSWER_SECONDS, Server
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from eyespan.context import CallContext
     from eyespan.guard.remote.endpoints import Endpoints
+
 
 SIGNED_FOR = timedelta(minutes=10)
 """The time for which an address of an object is signed; a read with its repetitions takes seconds."""

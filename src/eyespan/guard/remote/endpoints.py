@@ -6,14 +6,10 @@ obstore finds them by itself; they are found here as well, because the relay sen
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
-
-from eyespan.record import record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 METADATA_HOSTS = {
     "s3": ("169.254.169.254", "[fd00:ec2::254]", "169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"),
@@ -42,7 +38,7 @@ TOKEN_HOSTS = {
 _TRUE = ("1", "true", "yes", "on", "t", "y")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Endpoints:
     """The addresses of one bucket."""
 

@@ -17,21 +17,17 @@ from __future__ import annotations
 
 import base64
 import http.client
+import io
 import os
 import re
 import socket
-from _thread import allocate_lock, start_new_thread
+from _thread import LockType, allocate_lock, start_new_thread
 from urllib.parse import parse_qs, urlsplit
 from weakref import ref
 
 from eyespan.errors import StoreFailure
 from eyespan.guard.remote.store import MAX_NAMES
 from eyespan.guard.remote.web import MAX_WHOLE_BYTES, Server
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import io
-    from _thread import LockType
 
 HOP_HEADERS = frozenset(
     (

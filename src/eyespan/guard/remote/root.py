@@ -5,6 +5,9 @@ from __future__ import annotations
 import errno
 import os
 from _thread import allocate_lock
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from eyespan.context import CallContext
 from eyespan.errors import InvalidPath, NotFound, NotRegular, OutsideRoot, StoreFailure
@@ -14,17 +17,14 @@ from eyespan.guard.remote.source import FIRST_BYTES, RemoteFile, RemoteStatus, n
 from eyespan.guard.remote.store import Version
 from eyespan.guard.roots import Root
 from eyespan.guard.tree import MAX_FILES, SKIPPED, Files, Survey, file_memory, key_of
+from eyespan.policy import Policy
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from eyespan.guard.remote.endpoints import Endpoints
     from eyespan.guard.remote.relay import Relay
     from eyespan.guard.remote.store import Store
     from eyespan.guard.remote.web import Server
     from eyespan.guard.tree import Choose, Key, Take
-    from eyespan.policy import Policy
 
 
 MAX_KEY_BYTES = 1024
@@ -123,8 +123,6 @@ class RemoteRoot(Root):
         """Return the keys that a web server may take a key for: decoded once more, without parameters."""
         if not self.url.startswith("http") or _URL_SIGNS.isdisjoint(key):
             return []
-        from urllib.parse import unquote
-
         found = [key]
         while len(found) < MAX_DECODED and "%" in found[-1]:
             found.append(unquote(found[-1], errors="surrogateescape"))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from eyespan.context import CallContext
 from eyespan.errors import TooLarge
 from eyespan.hashes import blake2b
 from eyespan.source import Source, close_fd, spool
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from eyespan.context import CallContext
     from eyespan.guard.remote.store import Store, Version
+
 
 FIRST_BYTES = 64 * 1024
 BLOCK_BYTES = 256 * 1024

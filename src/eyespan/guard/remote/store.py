@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import errno
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from eyespan.errors import Changed, NotFound, PermissionRefused, StoreFailure
-from eyespan.record import record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from eyespan.context import CallContext
-    from eyespan.errors import ReadError
+from eyespan.context import CallContext
+from eyespan.errors import Changed, NotFound, PermissionRefused, ReadError, StoreFailure
 
 REQUEST_SECONDS = 3.0
 """The longest wait for a byte of an answer; the request is then repeated."""
@@ -23,7 +18,7 @@ FIRST_PAUSE_SECONDS = 0.1
 MAX_NAMES = 10_000
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Version:
     """One version of an object. `etag` is "" where the store gives none; `modified_ns` is 0 likewise."""
 
@@ -43,7 +38,7 @@ def make_version(size_bytes: int, etag: str, modified_ns: int) -> Version:
     return Version(size_bytes, etag, modified_ns if 0 <= modified_ns < 1 << 63 else 0)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Names:
     """The names directly below a prefix. It is false if there are none."""
 

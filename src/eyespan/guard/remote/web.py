@@ -15,9 +15,12 @@ import ipaddress
 import re
 import socket
 import time
+from collections.abc import Callable, Iterator
 from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
+from eyespan.context import CallContext
 from eyespan.errors import Changed, NotRegular, StoreFailure
 from eyespan.guard.remote.store import (
     FIRST_PAUSE_SECONDS,
@@ -30,13 +33,9 @@ from eyespan.guard.remote.store import (
     refused,
 )
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Iterator
-    from typing import Any
 
-    from eyespan.context import CallContext
 
 MAX_WHOLE_BYTES = 32 << 20
 """The largest file that is read from a server without ranges."""

@@ -8,15 +8,15 @@ rate     rate limits
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from eyespan.server.auth.oauth import OAuthIssuer
 from eyespan.server.auth.tokens import Caller, Tokens, load_tokens
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eyespan.server.options import ServeOptions
 
-    Authenticator = Tokens | OAuthIssuer
+Authenticator = Tokens | OAuthIssuer
 
 __all__ = ["Caller", "OAuthIssuer", "Tokens", "load"]
 

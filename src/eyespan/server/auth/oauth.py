@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import time
 from _thread import allocate_lock
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
 
 from eyespan.server.auth.tokens import Caller
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 FETCH_SECONDS = 5
 KEYS_SECONDS = 300.0
@@ -108,8 +107,6 @@ class OAuthIssuer:
 
     def _discover_jwks_url(self) -> str:
         """Find the URL of the issuer's keys in its metadata. Raises: OSError, ValueError."""
-        import json
-        from urllib.parse import urlsplit
         from urllib.request import urlopen
 
         parts = urlsplit(self.issuer)

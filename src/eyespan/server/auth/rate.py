@@ -10,6 +10,7 @@ import mmap
 import os
 import struct
 import time
+from collections.abc import Callable
 
 SLOTS = 1 << 14
 """Names with a state at the same time; 16 bytes for each."""
@@ -99,8 +100,4 @@ class RateLimiter:
         return self._slots.change(f"{self._prefix}{name}", now, take)
 
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Change = Callable[[float], tuple[float, float]]
+Change = Callable[[float], tuple[float, float]]

@@ -12,23 +12,21 @@ import hmac
 import os
 import secrets
 import stat
+import tomllib
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from eyespan.dialects import DIALECTS
 from eyespan.escape import in_plain_words
-from eyespan.record import record
 from eyespan.server.options import InvalidOptions, ServeOptions
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 ENVIRONMENT = "EYESPAN_TOKEN"
 MIN_TOKEN_CHARS = 16
 MAX_TOKEN_FILE_BYTES = 4096
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Caller:
     """The holder of a token: its name in the audit log, and its own roots, dialects and rate if it has any."""
 
@@ -91,8 +89,6 @@ def token_files(options: ServeOptions) -> list[str]:
     """Return the files that hold tokens: the table and those that it names, or the one token file."""
     if options.tokens is None:
         return [options.token_file or str(default_token_file())]
-    import tomllib
-
     found = [options.tokens]
     try:
         with open(options.tokens, "rb") as file:
@@ -115,8 +111,6 @@ def read_callers(path: str) -> dict[bytes, Caller]:
 
     Raises: InvalidOptions, OSError.
     """
-    import tomllib
-
     with open(path, "rb") as file:
         try:
             table = tomllib.load(file)

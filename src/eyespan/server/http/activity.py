@@ -9,6 +9,7 @@ from __future__ import annotations
 import mmap
 import struct
 import time
+from typing import TYPE_CHECKING, Any
 
 from eyespan import hashes
 from eyespan.escape import valid_tree
@@ -16,11 +17,9 @@ from eyespan.server import json_lines
 from eyespan.server.audit import timestamp
 from eyespan.server.session import Session
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from eyespan.server.audit import Audit
+
 
 SLOTS = 1000
 """The reads of one worker that are kept."""

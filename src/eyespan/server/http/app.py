@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from eyespan.server import auth, preload, sandboxing
 from eyespan.server.options import SYSTEMD, InvalidOptions, ServeOptions
@@ -24,12 +25,12 @@ except ImportError as error:
     message = f"HTTP needs a package that is not installed ({error.name}): pip install 'eyespan[http]'"
     raise InvalidOptions(message) from None
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ssl
 
     from eyespan.server import WorkspaceFactory
     from eyespan.server.http.view import Page
+
 
 __all__ = ["listen", "serve"]
 

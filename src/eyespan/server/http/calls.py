@@ -15,23 +15,21 @@ import time
 from _queue import SimpleQueue
 from _thread import allocate_lock, start_new_thread
 from collections import deque
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from eyespan.context import WouldBlock
+from eyespan.context import CallContext, WouldBlock
 from eyespan.server import json_lines, messages, protocol
 from eyespan.server.protocol import RpcError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Mapping
-    from typing import Any
 
-    from eyespan.context import CallContext
     from eyespan.server.http.metrics import Metrics
     from eyespan.server.messages import Answering, Message
     from eyespan.server.telemetry import Telemetry
 
-    Done = Callable[[dict[str, Any], list[bytes]], bool]
+Done = Callable[[dict[str, Any], list[bytes]], bool]
 
 BUSY_SECONDS = 5.0
 """The longest time a call waits while `--calls` others run, if its deadline is not earlier."""

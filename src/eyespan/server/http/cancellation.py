@@ -13,19 +13,15 @@ from __future__ import annotations
 import mmap
 import os
 import struct
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from eyespan import hashes
+from eyespan.context import CallContext
 from eyespan.server import json_lines, protocol
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from eyespan.context import CallContext
-
-    Key = tuple[str, str, str | int]
-    """The caller, the session and the id of a request."""
+Key = tuple[str, str, str | int]
+"""The caller, the session and the id of a request."""
 
 SESSION = b"mcp-session-id"
 MAX_SESSION_BYTES = 128

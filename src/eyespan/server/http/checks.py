@@ -18,18 +18,17 @@ There are no CORS headers, so no web page can read an answer.
 
 from __future__ import annotations
 
-from eyespan.record import record
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
 from eyespan.server.options import is_loopback
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Literal
-
     from eyespan.server.options import ServeOptions
 
-    Headers = Mapping[bytes, Sequence[bytes]]
-    Route = Literal["mcp", "health", "metrics", "metadata", "page", "view", "view call"]
+Headers = Mapping[bytes, Sequence[bytes]]
+Route = Literal["mcp", "health", "metrics", "metadata", "page", "view", "view call"]
 
 MAX_HEADER_BYTES = 16 * 1024
 MAX_BODY_BYTES = 1024 * 1024
@@ -87,7 +86,7 @@ class Rejected(Exception):
             self.headers["retry-after"] = str(int(retry_after) + 1)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Head:
     """The start of a request: everything before its body."""
 
@@ -98,7 +97,7 @@ class Head:
     header_bytes: int
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Rules:
     """The values that requests are compared with."""
 

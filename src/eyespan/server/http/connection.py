@@ -8,7 +8,9 @@ and bytes that still arrive are read and dropped, since a reset would take the a
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
 
 import httptools
 
@@ -23,14 +25,11 @@ from eyespan.server.http.incoming import Incoming
 from eyespan.server.progress import throttle
 from eyespan.server.protocol import RpcError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from eyespan.server.auth import Caller
     from eyespan.server.http.connections import Phase, Place
     from eyespan.server.http.server import HttpServer
+
 
 MAX_RAW_BYTES = 8 * checks.MAX_BODY_BYTES
 """Bytes of one request after its headers: the body with the lines of its chunks, and trailers."""

@@ -7,14 +7,11 @@ share, then the oldest.
 
 from __future__ import annotations
 
-from eyespan.record import record
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any, Literal
-
-    Phase = Literal["headers", "body", "answering", "sending", "idle", "closing"]
+Phase = Literal["headers", "body", "answering", "sending", "idle", "closing"]
 
 MAX_CONNECTIONS = 1024
 """Connections of one worker. Fewer if the system allows fewer descriptors."""
@@ -35,7 +32,7 @@ blank line. `sending`: a client that does not receive its answer. `idle`: betwee
 has its last answer and does not close. A call has its own deadline."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Place:
     """A connection as it is seen when all places are taken."""
 

@@ -8,18 +8,17 @@ protocol have a status of their own. All functions here are pure.
 
 from __future__ import annotations
 
-from eyespan.record import record
+from binascii import a2b_base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
 from eyespan.server import json_lines, messages, protocol
 from eyespan.server.messages import InvalidMessage, Message, error_answer
 from eyespan.server.protocol import RpcError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    Headers = Mapping[bytes, Sequence[bytes]]
-    """The values of each header by its name in lower case."""
+Headers = Mapping[bytes, Sequence[bytes]]
+"""The values of each header by its name in lower case."""
 
 DEFAULT_VERSION = "2025-03-26"
 """The revision of a request without the header, as the specification defines it."""
@@ -46,7 +45,7 @@ class NotAccepted(Exception):
         self.answer = error_answer(request_id, error)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Received:
     """The message of a request."""
 
@@ -139,8 +138,6 @@ def decoded(value: str | None) -> str | None:
     """Return the text of a header: as it is, or the UTF-8 of `=?base64?...?=`; None if that is malformed."""
     if value is None or not (value.startswith("=?base64?") and value.endswith("?=")):
         return value
-    from binascii import a2b_base64
-
     try:
         return a2b_base64(value[9:-2], strict_mode=True).decode()
     except ValueError:

@@ -6,9 +6,7 @@ it holds. The first `FREE_BYTES` of each are free, so that usual requests are ac
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
 
 MAX_BYTES = 24 << 20
 """The memory of all requests, beyond what is free."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from eyespan.server.http.checks import Head
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eyespan.server.auth import Caller
     from eyespan.server.http import checks
     from eyespan.server.http.checks import Rejected
     from eyespan.server.http.inbox import Held
+
 
 KNOWN_HEADERS = frozenset(
     (

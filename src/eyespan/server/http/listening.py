@@ -6,8 +6,8 @@ import errno
 import os
 import socket
 import stat
+from dataclasses import replace
 
-from eyespan.record import replace
 from eyespan.server.options import LOCAL_PREFIX, SYSTEMD, InvalidOptions, ServeOptions, validate
 
 BACKLOG = 1024

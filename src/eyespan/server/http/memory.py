@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from typing import TYPE_CHECKING
 
 from eyespan import caches
 from eyespan.memory import LEDGER, release_scratch
 from eyespan.sandbox.process import MAX_ARENAS
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
+
 
 TRIM_SECONDS = 10.0
 _M_ARENA_MAX, _M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD = -8, -3, -1

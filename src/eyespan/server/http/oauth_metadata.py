@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from eyespan.server import json_lines
 from eyespan.server.http.checks import WELL_KNOWN
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eyespan.server.auth import OAuthIssuer
 

@@ -13,23 +13,22 @@ import os
 import select
 import signal
 import struct
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 from eyespan.escape import in_plain_words
-from eyespan.record import record
 from eyespan.server import json_lines
 from eyespan.server.auth.tokens import ENVIRONMENT, Caller, reload_tokens, token_files
 from eyespan.server.options import InvalidOptions
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from typing import Protocol
-
     from eyespan.server.log import Log
     from eyespan.server.options import ServeOptions
 
-    class Closable(Protocol):
-        def close(self) -> None: ...
+
+class Closable(Protocol):
+    def close(self) -> None: ...
 
 
 LOOK_SECONDS = 1.0
@@ -37,7 +36,7 @@ MAX_BYTES = 4 * 1024 * 1024
 _HEADER = struct.Struct("=QQ")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Secrets:
     """What can change while the server runs: the tokens with their holders, and the certificate with its key."""
 

@@ -6,6 +6,8 @@ import asyncio
 import errno
 import socket
 import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from eyespan.escape import in_plain_words
 from eyespan.server.auth import Caller, OAuthIssuer, Tokens
@@ -19,12 +21,10 @@ from eyespan.server.http.inbox import Inbox
 from eyespan.server.http.listening import BACKLOG
 from eyespan.server.options import InvalidOptions
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from eyespan.server.http.worker import WorkerSetup
     from eyespan.server.telemetry import Telemetry
+
 
 SWEEP_SECONDS = 0.5
 """The time between two looks at the clocks of all connections."""

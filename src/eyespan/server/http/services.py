@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
+from eyespan.guard import Root
 from eyespan.server.service import Service
 from eyespan.server.session import Session
+from eyespan.workspace import Workspace
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from eyespan.guard import Root
     from eyespan.server import WorkspaceFactory
     from eyespan.server.audit import Audit
     from eyespan.server.auth import Authenticator, Caller
     from eyespan.server.http.activity import ReadRing
     from eyespan.server.options import ServeOptions
     from eyespan.server.service import AuditLog
-    from eyespan.workspace import Workspace
+
 
 MAX_RESULT_BYTES = 8 * 1024 * 1024
 

@@ -7,28 +7,27 @@ dialects and the audit log are the same.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
+from eyespan.context import CallContext
+from eyespan.model import Reply
 from eyespan.server import json_lines, protocol
 from eyespan.server.http.activity import CallerName
 from eyespan.server.messages import Message
 from eyespan.server.protocol import RpcError
+from eyespan.tool import Tool
 from eyespan.view.activity import summary
 from eyespan.view.api import Api, BadRequest
 from eyespan.view.files import FILES, HEADERS, load
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from eyespan.context import CallContext
     from eyespan.guard.listing import Listing
-    from eyespan.model import Reply
     from eyespan.recorder import Recorder
     from eyespan.server.http.activity import ReadRing
     from eyespan.server.service import Service
-    from eyespan.tool import Tool
+
 
 PATH = b"/view/"
 DATA_PREFIX = PATH + b"api/"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from eyespan.record import record
 from eyespan.server.auth.rate import SharedSlots
 from eyespan.server.http.cancellation import Mailbox
 from eyespan.server.http.memory import return_free_memory
@@ -16,7 +17,6 @@ from eyespan.server.http.services import CallerServices
 from eyespan.server.log import Log
 from eyespan.server.options import ServeOptions
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ssl
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from eyespan.server.notify import Notifier
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class WorkerSetup:
     """The objects that all workers of a server share."""
 

@@ -14,17 +14,14 @@ from __future__ import annotations
 
 import os
 
+from eyespan.context import CallContext
 from eyespan.errors import NoRevision, NotRegular, OutsideRoot, ReadError, Unreadable
+from eyespan.guard import Guard
+from eyespan.model import ReadRequest
+from eyespan.source import Source
 from eyespan.sources.git import repository
 from eyespan.sources.git.objects import SUBMODULE, SYMBOLIC_LINK, TREE, ObjectStore
 from eyespan.sources.git.revisions import resolve
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from eyespan.context import CallContext
-    from eyespan.guard import Guard
-    from eyespan.model import ReadRequest
-    from eyespan.source import Source
 
 __all__ = ["open_at"]
 

@@ -7,22 +7,21 @@ repository with packs has most of its objects there.
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from eyespan.context import CallContext
 from eyespan.errors import Unreadable
-from eyespan.record import record
+from eyespan.source import Source
 from eyespan.sources import streams
 from eyespan.sources.git.packs import HELD_BYTES, KINDS, Pack, PackIndex, check_size, read_whole
 from eyespan.sources.git.repository import corrupt
 from eyespan.sources.nested import DecodedSource, HeldSource, NestedSource
+from eyespan.sources.streams import Stream
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from eyespan.context import CallContext
-    from eyespan.source import Source
     from eyespan.sources.git.repository import Repository
-    from eyespan.sources.streams import Stream
+
 
 MAX_PACKS = 256
 """The most packs that are used; their indexes are open at the same time."""
@@ -32,7 +31,7 @@ TREE, SYMBOLIC_LINK, SUBMODULE = 0o40000, 0o120000, 0o160000
 """Modes of tree entries that are no files: directory, symbolic link, submodule."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Commit:
     """The tree and the parents of a commit, by hash."""
 

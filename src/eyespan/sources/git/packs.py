@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from eyespan.context import CallContext
 from eyespan.errors import Unreadable
-from eyespan.record import record
+from eyespan.source import Source
 from eyespan.sources import streams
 from eyespan.sources.git.repository import corrupt
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from eyespan.context import CallContext
-    from eyespan.source import Source
 
 MAX_OBJECT_BYTES = 16 << 20
 """The limit for objects that are held whole: commits, trees, and files stored as deltas."""
@@ -113,7 +110,7 @@ class PackIndex:
         return int.from_bytes(raw, "big") if len(raw) == size_bytes else None
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class PackEntry:
     """The header of one object in a pack."""
 

@@ -6,15 +6,11 @@ Everything is opened through the guard. A file that is missing, of another type 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from eyespan.errors import NoRevision, NotFound, NotRegular, OutsideRoot, PolicyDenied, Unreadable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from eyespan.guard import Guard
-    from eyespan.source import Source
+from eyespan.guard import Guard
+from eyespan.source import Source
 
 MAX_REF_BYTES = 4096
 MAX_CONFIG_BYTES = 1 << 20

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from eyespan.context import CallContext
 from eyespan.errors import NoRevision, Unreadable
-from eyespan.record import record
+from eyespan.source import Source
 from eyespan.sources.git.objects import Commit
 from eyespan.sources.git.repository import HEX_DIGITS, corrupt
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from eyespan.context import CallContext
-    from eyespan.source import Source
     from eyespan.sources.git.objects import ObjectStore
     from eyespan.sources.git.repository import Repository
+
 
 MAX_STEPS = 10_000
 """The most commits that `~n` goes back."""
@@ -31,7 +31,7 @@ MIN_PREFIX_CHARS = 4
 _FORBIDDEN = ("..", "@{", "//", "\\", ":", "?", "*", "[", " ", "~", "^")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Revision:
     """A parsed revision: a name or hash, then steps to parents. A step is a parent's number and a count."""
 
