@@ -26,7 +26,6 @@ from eyespan.opened import Opened, Thread, ask_encoding
 from eyespan.source import Source
 
 if TYPE_CHECKING:
-    from eyespan._native._fast import BatchForm, BatchLimits, SmallBatch, SmallText, Style
     from eyespan.guard.listing import Listing
     from eyespan.guard.names import Names
     from eyespan.guard.remote.source import RemoteStatus
@@ -167,25 +166,6 @@ class Engine:
         if "\\" in request.path and _is_escaped(request.path):
             return _by_either_name(request.path, lambda name: self._read_one(replace(request, path=name), context))
         return self._read_one(request, context)
-
-    def read_small(
-        self,
-        path: str,
-        first: int,
-        count: int,
-        style: Style | None,
-        max_bytes: int | None = None,
-        wants_data: bool | int = False,
-        has_one_link: bool = False,
-    ) -> SmallText | None:
-        """Read lines of a small text in one step: see `Guard.read_small`. None if `read` has to do it."""
-        return self.guard.read_small(path, first, count, style, max_bytes, wants_data, has_one_link)
-
-    def read_batch(
-        self, paths: Sequence[str | None], limits: BatchLimits, form: BatchForm
-    ) -> tuple[Sequence[str | None], SmallBatch] | None:
-        """Read many small texts in one step: see `Guard.read_batch`. None if `open` has to be used for all."""
-        return self.guard.read_batch(paths, limits, form)
 
     def _read_one(self, request: ReadRequest, context: CallContext) -> Document:
         # A revision is spread over files that no backend can promise to open without blocking.

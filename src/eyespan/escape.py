@@ -9,11 +9,10 @@ back to its file. `quoted_pieces` writes a long text as a JSON string.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from typing import Any
-
-from eyespan import _native
 
 BLANKS = "\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 """Blanks of other widths: not printable to Python, harmless on a line."""
@@ -182,14 +181,7 @@ def quoted_bytes(text: str) -> int:
 
 
 def _quoted(text: str) -> bytes:
-    quoted = None if _native.quote is None else _native.quote(text)
-    if quoted is not None:
-        return quoted
-    try:
-        from _json import encode_basestring
-    except ImportError:  # an interpreter without the C parts
-        from json.encoder import py_encode_basestring as encode_basestring
-    return encode_json(encode_basestring(text))
+    return encode_json(json.encoder.encode_basestring(text))
 
 
 def encode_json(quoted: str) -> bytes:

@@ -78,12 +78,6 @@ class Recorder(_Engine):
         self.listed = listing.path
         return listing
 
-    def read_small(self, *_: Any, **__: Any) -> None:
-        """Leave every read to `read`, which is recorded."""
-
-    def read_batch(self, *_: Any, **__: Any) -> None:
-        """Leave every read to `open`, which is recorded."""
-
     def read(self, request: ReadRequest, context: CallContext | None = None) -> Document:
         document = self._tried(request, lambda: self._engine.read(request, context))
         self._read(request, document)

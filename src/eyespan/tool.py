@@ -46,13 +46,9 @@ class Tool:
 
         Raises: WouldBlock, if `context.may_block` is False and the read may wait for a file system.
         """
-        small = self.answer_small(arguments)
-        if small is not None:
-            return small
         dialect = self.dialect
         if context is None:
             context = CallContext(self.engine.deadline_seconds)
-        context.has_valid_text = False  # of an earlier call
         try:
             if not dialect.allowed:
                 raise PolicyDenied("")
@@ -68,20 +64,7 @@ class Tool:
         if context.store_requests:
             counts = {"store_requests": context.store_requests, "store_bytes": context.store_bytes}
             reply = replace(reply, measures={**reply.measures, **counts})
-        return reply if context.has_valid_text else _with_valid_text(reply)
-
-    def answer_small(self, arguments: Any) -> Reply | None:
-        """Answer a call for lines of a small text in one step; None if `call` has to answer. Never raises or blocks."""
-        dialect = self.dialect
-        if not dialect.allowed:
-            return None
-        try:
-            small = dialect.answer_small(arguments, self.engine)
-        except Exception:  # no memory, or a bug: the ordinary steps report it
-            return None
-        if small is not None:
-            LEDGER.finish_small()
-        return small
+        return _with_valid_text(reply)
 
     def error_reply(self, error: ReadError) -> Reply:
         """Return the reply to a read that failed."""

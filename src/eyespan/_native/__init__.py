@@ -10,34 +10,14 @@ from os import environ
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from eyespan._native._fast import BatchForm, BatchLimits, Opened, SmallBatch, SmallText, Style
+    from eyespan._native._fast import Opened
 
 
 open_beneath: Callable[..., Opened] | None = None
 """Opens a file beneath an open directory (guard/openat.py); None if the system has no such call."""
 
-read_small: Callable[[int, str, int, int, int, int, int, Style | None, bool | int, bool], SmallText | None] | None = (
-    None
-)
-"""Reads lines of a small text beneath an open directory (`Guard.read_small`); None where `open_beneath` is None."""
-
-read_batch: (
-    Callable[
-        [int, int, int, tuple[str | None, ...], tuple[str, ...], BatchLimits, BatchForm],
-        SmallBatch | None,
-    ]
-    | None
-) = None
-"""Reads many small texts as parts of a native answer (`Guard.read_batch`); None where `read_small` is."""
-
 has_changed: Callable[[int, int, int], bool] | None = None
 """Compares size and modification time of an open file with those before; None where `open_beneath` is None."""
-
-quote: Callable[[str], bytes | None] | None = None
-"""Returns a str as a JSON string in UTF-8, or None if it has lone surrogates; None without the accelerator."""
-
-dump: Callable[[object, int], bytes | None] | None = None
-"""Returns a plain value as JSON in UTF-8, or None for other values and long ones; None without the accelerator."""
 
 scale: Callable[[bytes, bytes], bytes] | None = None
 """Prepares the tables of `weigh`."""
@@ -69,15 +49,11 @@ try:
     )
 
     # The number in fast.c changes with the contract: an editable install may have an older build.
-    if REVISION != 19:
+    if REVISION != 20:
         raise ImportError("built from other sources")
     BACKEND = "c"
     open_beneath = getattr(_fast, "open_beneath", None)  # Linux only
     has_changed = getattr(_fast, "has_changed", None)
-    read_small = getattr(_fast, "read_small", None)
-    read_batch = getattr(_fast, "read_batch", None)
-    quote = _fast.quote
-    dump = getattr(_fast, "dump", None)  # not in an older build, which writes the same values in more steps
     release_scratch = _fast.release_scratch
     scale, weigh, weigh_words = _fast.scale, _fast.weigh, _fast.weigh_words
 except Exception:  # a build for another platform can fail in any way, and the twin always works
@@ -88,7 +64,6 @@ except Exception:  # a build for another platform can fail in any way, and the t
 __all__ = [
     "BACKEND",
     "count",
-    "dump",
     "gutter",
     "has_changed",
     "hash_lines",
@@ -98,9 +73,6 @@ __all__ = [
     "number",
     "number_counting",
     "open_beneath",
-    "quote",
-    "read_batch",
-    "read_small",
     "release_scratch",
     "scale",
     "scan",

@@ -2,24 +2,6 @@ from collections.abc import Mapping
 
 REVISION: int
 
-Style = tuple[str, int, str, bool, int, int]
-"""lead, width (-1: that of the last number), mark, keep_ends, max_chars and max_bytes of `number`."""
-
-SmallText = tuple[str, int, int, int, int, int, bool, str, bytes | None]
-"""Text, size_bytes, mtime_ns, total_lines, line_count, cut_lines, ends_open, path, and all bytes if wanted."""
-
-BatchLimits = tuple[int, int, int, int]
-"""The bytes and the lines of one file, the bytes and the cost of all parts, at most."""
-
-BatchForm = tuple[str, int, bytes, tuple[tuple[int, bytes, bytes], ...]]
-"""The separator and the distance of numbers of a gutter, the scale of `weigh`, and signatures of `kinds.text_rules`."""
-
-SmallPart = tuple[int, int, int, str, int, int, int, bytes]
-"""First character and end in the text, line_count, hash, cost, size_bytes, mtime_ns, and the hashes of the lines."""
-
-SmallBatch = tuple[str, int, list[SmallPart | None]]
-"""The text of all parts, its cost, and the part of each file."""
-
 class Opened:
     """A file or directory found beneath a directory; fast.c describes the fields."""
 
@@ -81,31 +63,6 @@ def open_beneath(
     walks: bool = False,
     /,
 ) -> Opened: ...
-def read_small(
-    directory: int,
-    path: str,
-    device: int,
-    handles: int,
-    most: int,
-    first: int,
-    lines: int,
-    style: Style | None,
-    wants_data: bool | int,
-    has_one_link: bool = False,
-    /,
-) -> SmallText | None: ...
-def read_batch(
-    directory: int,
-    device: int,
-    handles: int,
-    paths: tuple[str | None, ...],
-    shown: tuple[str, ...],
-    limits: BatchLimits,
-    form: BatchForm,
-    /,
-) -> SmallBatch | None: ...
-def dump(value: object, most: int, /) -> bytes | None: ...
-def quote(text: str, /) -> bytes | None: ...
 def scale(classes: bytes, weights: bytes, /) -> bytes: ...
 def weigh(text: str | bytes, scale: bytes, /) -> int: ...
 def weigh_words(text: str, weights: bytes, /) -> int: ...

@@ -44,7 +44,7 @@
 #endif
 
 enum {
-    REVISION = 19,          /* _native/__init__.py refuses a build of another contract */
+    REVISION = 20,          /* _native/__init__.py refuses a build of another contract */
     BLOCK = 1 << 20,        /* smaller reads pay for system calls, larger ones exceed the processor's cache */
     HUGE_PAGE = 2 << 20,    /* two blocks */
     HUGE_ABOVE = 256 << 10, /* scratch memory that takes a huge page */
@@ -1575,18 +1575,10 @@ static PyObject *py_weigh(PyObject *self, PyObject *const *args, Py_ssize_t coun
     return PyLong_FromUnsignedLongLong(total);
 }
 
-#ifdef __linux__
-#include "blake2b.c"
-#endif
-#include "json_values.c"
-#include "small_files.c"
-#include "small_batch.c"
 #include "words.c"
 
 static PyMethodDef functions[] = {
 #ifdef __linux__
-    {"read_batch", (PyCFunction)(void (*)(void))py_read_batch, METH_FASTCALL, NULL},
-    {"read_small", (PyCFunction)(void (*)(void))py_read_small, METH_FASTCALL, NULL},
     {"has_changed", (PyCFunction)(void (*)(void))py_has_changed, METH_FASTCALL, NULL},
     {"open_beneath", (PyCFunction)(void (*)(void))py_open_beneath, METH_FASTCALL, NULL},
 #endif
@@ -1596,8 +1588,6 @@ static PyMethodDef functions[] = {
     {"number_counting", (PyCFunction)(void (*)(void))py_number_counting, METH_FASTCALL | METH_KEYWORDS, NULL},
     {"gutter", (PyCFunction)(void (*)(void))py_gutter, METH_FASTCALL, NULL},
     {"hash_lines", py_hash_lines, METH_O, NULL},
-    {"quote", py_quote, METH_O, NULL},
-    {"dump", (PyCFunction)(void (*)(void))py_dump, METH_FASTCALL, NULL},
     {"is_plain", py_is_plain, METH_O, NULL},
     {"longer", (PyCFunction)(void (*)(void))py_longer, METH_FASTCALL, NULL},
     {"scale", py_scale, METH_VARARGS, NULL},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 from eyespan import kinds
 from eyespan.cli.options import COMMON, Arguments, Option, UsageError, one_of
@@ -103,7 +104,7 @@ def _show_at_once(workspace: Workspace, path: str, has_numbers: bool) -> bool:
 
 def _show_small(guard: Guard, path: str, has_numbers: bool) -> bool:
     """Show a small text in one step."""
-    found = guard.read_small(path, 1, sys.maxsize, _NUMBERED if has_numbers else None, wants_data=True)
+    found: Any = None
     if found is None:
         return False
     text, name, data = found[0], found[7], found[8]

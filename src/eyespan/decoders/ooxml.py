@@ -192,9 +192,6 @@ class Package:
 
     def read(self, name: str) -> bytes:
         """Return one part. Raises: Unreadable, if it is missing, corrupt or too large."""
-        data = self._read_small(name.lower())
-        if data is not None:
-            return data
         entry = self._entry(name.lower())
         if entry is None:
             raise self.unreadable(f"its part {name} is missing")
@@ -208,16 +205,6 @@ class Package:
             return zips.read_member(self._source, entry)
         except Unreadable:
             raise self.unreadable(f"its part {name} is corrupt") from None
-
-    def _read_small(self, key: str) -> bytes | None:
-        """Return an ordinary part of at most `MIB`; None if `read` has to look at it, or has to report something."""
-        whole, place = self._source.data, self._places.get(key)
-        if whole is None or place is None or self._index is None or self._left_bytes < MIB:
-            return None
-        data = self._index.read_small(place, whole, min(MIB, MAX_PART_BYTES))
-        if data is not None:
-            self._left_bytes -= len(data)
-        return data
 
     def read_sound(self, name: str) -> bytes:
         """Return a part, or its start if the rest is corrupt, with a complaint. Raises: Unreadable."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from eyespan.errors import BadArguments
 
-__all__ = ["BadArguments", "as_whole", "is_integer", "is_small_number", "path_in", "shown"]
+__all__ = ["BadArguments", "as_whole", "is_integer", "path_in", "shown"]
 
 MAX_BITS = 1024
 """No line number is longer, and Python formats no number of more than 4,300 digits."""
@@ -17,11 +17,6 @@ MAX_BITS = 1024
 def is_integer(value: Any) -> bool:
     """Return True for a JSON integer; `true` is not one."""
     return type(value) is int and value.bit_length() <= MAX_BITS
-
-
-def is_small_number(value: Any) -> bool:
-    """Return True for an integer from 1 on that every step can hold."""
-    return type(value) is int and 0 < value < 2**31
 
 
 def as_whole(value: Any) -> int | None:

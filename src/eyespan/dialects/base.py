@@ -95,19 +95,6 @@ class Dialect:
         """
         raise NotImplementedError  # abstract
 
-    def __init_subclass__(cls) -> None:
-        # A subclass that answers in another way must not answer small texts in the way of its base.
-        own = cls.__dict__
-        if "answer_small" not in own and not {"run", "parse", "plan", "render"}.isdisjoint(own):
-            cls.answer_small = Dialect.answer_small  # type: ignore[method-assign]
-
-    def answer_small(self, arguments: Any, engine: Engine) -> Reply | None:
-        """Answer a call for lines of a small text in one step, as `run` would; None if `run` has to answer.
-
-        A dialect takes only arguments that need no second look. Everything else, and every error, is left to `run`.
-        """
-        return None
-
     def parse(self, arguments: Any, admit: Admit) -> Any:
         """Check the arguments of a call. `admit(path, lexical)` checks a path's name without access to the disk.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eyespan import errors, kinds
-from eyespan.dialects.arguments import BadArguments, as_whole, is_small_number, shown
+from eyespan.dialects.arguments import BadArguments, as_whole, shown
 from eyespan.dialects.base import (
     CHANGED,
     CHANGED_DOCUMENT,
@@ -23,14 +23,11 @@ from eyespan.dialects.base import (
     encoding_note,
     only_text,
 )
-from eyespan.dialects.measures import measure_small
 from eyespan.dialects.rendering import numbered_counting
-from eyespan.engine import Engine
 from eyespan.errors import ReadError
 from eyespan.escape import visible
 from eyespan.model import (
     NUL_IS_BINARY,
-    SNIFF_BYTES,
     BytesPart,
     Content,
     Document,
@@ -59,7 +56,6 @@ _SHOWN_KINDS = kinds.shown_in("claude")
 _PDF_ONLY = frozenset(("pdf",))
 _NO_KINDS: frozenset[str] = frozenset()
 
-_SMALL_FIELDS = frozenset(("file_path", "offset", "limit"))
 
 KIND_NAMES = {"pdf": "PDF"}
 """The names of kinds in error messages, if they differ."""
@@ -126,7 +122,6 @@ class Claude(FileDialect):
         self._roots: tuple[str, ...] = ()
         """The directories that the definition names; none if it claims the whole machine."""
         self._limits = Limits(max_line_bytes=4 * (self.max_line_chars + 2), max_line_chars=self.max_line_chars)
-        self._small_style = ("", 6, self.separator, False, self.max_line_chars, 0)
         self._options = DocumentOptions(pdf=PdfOptions(max_pages=MAX_PAGES, is_whole=self.pdf == "document"))
 
     def set_roots(self, roots: Sequence[str]) -> None:
@@ -139,38 +134,6 @@ class Claude(FileDialect):
         description = "\n".join([line for line in lines if self.can_read_pdf or not line.startswith(PDF_LINE)])
         has_pages = self.has_pages and self.can_read_pdf
         return ToolSpec("Read", description, _schema(self.first_offset, has_pages, self.default_read_lines))
-
-    def answer_small(self, arguments: Any, engine: Engine) -> Reply | None:
-        if type(arguments) is not dict or self.encoding is not None or not _SMALL_FIELDS.issuperset(arguments):
-            return None
-        path, offset = arguments.get("file_path"), arguments.get("offset", self.first_offset)
-        limit = arguments.get("limit", self.default_read_lines)
-        if type(path) is not str or path[:1] != "/" or type(offset) is not int or not is_small_number(limit):
-            return None
-        first = offset - self.first_offset + 1
-        if not is_small_number(first):
-            return None
-        # No format that is shown here is recognised by later bytes of a text.
-        found = engine.read_small(path, first, limit, self._small_style, wants_data=SNIFF_BYTES)
-        if found is None:
-            return None
-        text, size_bytes, _, total, line_count, cut_lines, _, rest, data = found
-        wanted = _SHOWN_KINDS if self.can_read_pdf else _SHOWN_KINDS | _PDF_ONLY
-        if kinds.detect(data or b"", rest, wanted) is not None:
-            return None
-        if self.max_bytes is not None and len(arguments) == 1 and size_bytes > self.max_bytes:
-            return None
-        if self.max_tokens is not None and estimate(text) > self.max_tokens:
-            return None
-        has_more = first + line_count <= total
-        content: tuple[Content, ...] = (TextContent(text),)
-        if has_more and "limit" not in arguments:
-            content = (*content, TextContent(self._more_reminder(first, line_count, total)))
-        facts = {"lines_returned": line_count, "truncated": has_more, "total_lines": total}
-        measures = measure_small(path, first, found)
-        if cut_lines:
-            measures["cut_lines"] = cut_lines
-        return Reply(content, facts, None, (), measures)
 
     def parse(self, arguments: Any, admit: Admit) -> ClaudeArgs:
         if not isinstance(arguments, dict):

@@ -13,11 +13,9 @@ from typing import Any
 
 from eyespan import errors
 from eyespan._native.cuts import cut_bytes
-from eyespan.dialects.arguments import BadArguments, is_integer, is_small_number, shown
+from eyespan.dialects.arguments import BadArguments, is_integer, shown
 from eyespan.dialects.base import CHANGED, NO_MEASURES, Admit, FileDialect, encoding_note, only_text, text_reply
-from eyespan.dialects.measures import measure_small
 from eyespan.dialects.rendering import joined, numbered_counting
-from eyespan.engine import Engine
 from eyespan.errors import ReadError
 from eyespan.model import (
     ANY_IS_TEXT,
@@ -30,7 +28,6 @@ from eyespan.model import (
     Reply,
     ReplyError,
     RowsPart,
-    TextContent,
     ToolSpec,
 )
 
@@ -39,7 +36,6 @@ MAX_LINE_BYTES = 500
 """Characters by the document. The program counts bytes of UTF-8 and cuts between characters, and so does this."""
 _LIMITS = Limits(max_line_bytes=MAX_LINE_BYTES + 12)
 _USIZE_MAX = 2**64 - 1
-_SMALL_FIELDS = frozenset(("file_path", "offset", "limit"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,21 +64,6 @@ class Codex(FileDialect):
 
     def _spec(self) -> ToolSpec:
         return ToolSpec("read_file", DESCRIPTION, _schema())
-
-    def answer_small(self, arguments: Any, engine: Engine) -> Reply | None:
-        if type(arguments) is not dict or self.encoding is not None or not _SMALL_FIELDS.issuperset(arguments):
-            return None
-        path = arguments.get("file_path")
-        first, limit = arguments.get("offset", 1), arguments.get("limit", DEFAULT_LIMIT)
-        if type(path) is not str or path[:1] != "/" or not is_small_number(first) or not is_small_number(limit):
-            return None
-        found = engine.read_small(path, first, limit, ("L", 0, ": ", False, 0, MAX_LINE_BYTES))
-        if found is None:
-            return None
-        measures = measure_small(path, first, found)
-        if found[5]:
-            measures["cut_lines"] = found[5]
-        return Reply((TextContent(found[0]),), None, None, (), measures)
 
     def parse(self, arguments: Any, admit: Admit) -> CodexArgs:
         fields = _object(arguments, "arguments")

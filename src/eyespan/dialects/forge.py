@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from eyespan import errors
-from eyespan.dialects.arguments import BadArguments, is_integer, is_small_number, shown
+from eyespan.dialects.arguments import BadArguments, is_integer, shown
 from eyespan.dialects.base import Admit, FileDialect, encoding_facts, only_text, text_reply
-from eyespan.dialects.measures import measure_small
 from eyespan.dialects.rendering import numbered, unnumbered
-from eyespan.engine import Engine
 from eyespan.errors import ReadError
 from eyespan.escape import written_path
 from eyespan.model import (
@@ -32,15 +30,11 @@ from eyespan.model import (
     ReplyError,
     Selection,
     Tail,
-    TextContent,
     ToolSpec,
 )
 
 NUMBERS = ("start_line", "end_line", "limit", "head", "tail")
 _FIELDS = frozenset(("path", "show_line_numbers", *NUMBERS))
-_SMALL_FIELDS = frozenset(("path", "start_line", "limit"))
-_SMALL_COUNT = 2**31 - 1
-_SMALL_STYLE = ("", -1, "\t", True, 0, 0)
 _WHOLE_FILE = Lines()
 """The whole file, which has other limits than a range."""
 
@@ -74,28 +68,6 @@ class Forge(FileDialect):
         return ToolSpec(
             "Read", DESCRIPTION, _schema(self.show_line_numbers), ("read", "read_file", "read-file", "ReadFile")
         )
-
-    def answer_small(self, arguments: Any, engine: Engine) -> Reply | None:
-        if type(arguments) is not dict or self.encoding is not None or not _SMALL_FIELDS.issuperset(arguments):
-            return None
-        path, first, count = arguments.get("path"), arguments.get("start_line", 1), arguments.get("limit", _SMALL_COUNT)
-        if type(path) is not str or not is_small_number(first) or not is_small_number(count):
-            return None
-        limit_bytes = self.max_file_read_bytes if len(arguments) == 1 else self.max_scan_bytes
-        style = _SMALL_STYLE if self.show_line_numbers else None
-        found = engine.read_small(path, first, count, style, limit_bytes)
-        if found is None:
-            return None
-        text, _, _, total, line_count, _, _, rest, _ = found
-        result = {
-            "text": text,
-            "binary": False,
-            "path": rest,
-            "start_line": first,
-            "end_line": first + line_count - 1,
-            "total_lines": total,
-        }
-        return Reply((TextContent(text),), result, None, (), measure_small(path, first, found))
 
     def parse(self, arguments: Any, admit: Admit) -> ForgeArgs:
         if not isinstance(arguments, dict):

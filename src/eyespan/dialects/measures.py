@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eyespan import _native
 from eyespan.escape import is_valid, written_path
 from eyespan.model import Document, ReadRequest, RowsPart, TextPart
-
-if TYPE_CHECKING:
-    from eyespan._native._fast import SmallText
 
 
 def measure(
@@ -49,15 +46,6 @@ def measure(
     if "left_out" in document.extra:
         first, last = document.extra["left_out"]
         facts["left_out"] = [f"{_as_asked(request.path)}:p{first}-{last}"]
-    return facts
-
-
-def measure_small(path: str, first: int, found: SmallText) -> dict[str, Any]:
-    """Return the same facts about lines of a small text, from line `first` on, but not about shortened lines."""
-    total, shown = found[3], found[4]
-    facts: dict[str, Any] = {"file_bytes": found[1], "lines": shown, "total_lines": total}
-    if first + shown <= total:
-        facts["left_out"] = [f"{path}:{first + shown}-"]
     return facts
 
 

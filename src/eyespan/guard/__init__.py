@@ -15,7 +15,6 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from eyespan import _native
 from eyespan.context import CallContext, WouldBlock
 from eyespan.errors import (
     Closed,
@@ -36,7 +35,6 @@ from eyespan.policy.rules import UNLESS_ZIP
 from eyespan.source import Source, Status, close_fd
 
 if TYPE_CHECKING:
-    from eyespan._native._fast import BatchForm, BatchLimits, SmallBatch, SmallText, Style
     from eyespan.guard.listing import Listing
     from eyespan.guard.remote import RemoteRoot
     from eyespan.guard.remote.source import RemoteStatus
@@ -52,8 +50,6 @@ NON_BLOCKING_BACKENDS = ("openat2", "openat2-by-ctypes")
 
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
 _ZIP = b"PK\x03\x04"
-FEW_NAMES = 4
-"""Fewer names are judged one by one, which takes less time."""
 _chosen: str | None = None
 
 
@@ -80,11 +76,7 @@ class Guard:
     __slots__ = (
         "_find",
         "_never_blocks",
-        "_prefix",
-        "_read_batch",
-        "_read_small",
         "_returns_sources",
-        "_small_prefix",
         "backend",
         "context",
         "local_roots",
@@ -110,16 +102,9 @@ class Guard:
         if self.backend in ("openat2", "walk"):
             openat.hold_handles()
         self._never_blocks = never_blocks
-        self._prefix = self.roots[0].prefix if len(self.roots) == 1 else ""
         self.context = context
         self._returns_sources = self.backend in ("openat2", "walk") and context is None
         """The backend may return an opened source that needs no further check."""
-        self._read_small = self._read_batch = None
-        self._small_prefix = self._prefix if self._prefix and self.roots[0].spellings[0] else "/"
-        """The path of the only root; of the whole machine it is a slash."""
-        is_one_step = self._returns_sources and self.backend == "openat2"
-        if is_one_step and len(self.roots) == len(self.local_roots) == 1 and self.roots[0].never_hangs:
-            self._read_small, self._read_batch = _native.read_small, _native.read_batch
 
     def non_blocking(self) -> Guard:
         """Return a guard with the same roots and rules that never blocks."""
@@ -140,11 +125,7 @@ class Guard:
         Raises: PolicyDenied, OutsideRoot, InvalidPath, SystemFailure, Closed.
         """
         try:
-            if not lexical and self._prefix and path.startswith(self._prefix) and paths.is_ordinary(path):
-                # As by `locate`, for nearly all paths.
-                root, rest = self.roots[0], path[len(self._prefix) :].lstrip("/")
-            else:
-                root, rest = paths.locate(path, self.roots, lexical=lexical)
+            root, rest = paths.locate(path, self.roots, lexical=lexical)
         except ReadError as error:
             if len(path) <= paths.MAX_PATH_BYTES:  # no file has a longer name, and rules take time by its length
                 self.policy.admit(path, path)
@@ -171,66 +152,6 @@ class Guard:
             if denied.rule not in UNLESS_ZIP:
                 raise
             return self._open_zip(path, lexical, follow, denied)
-
-    def read_small(
-        self,
-        path: str,
-        first: int,
-        count: int,
-        style: Style | None,
-        max_bytes: int | None = None,
-        wants_data: bool | int = False,
-        has_one_link: bool = False,
-    ) -> SmallText | None:
-        """Read lines of a small text in one step, numbered in a style; None if `open` and the readers have to do it.
-
-        `max_bytes` is the largest file that is taken; with `has_one_link`, none with other hard links. `wants_data`
-        adds its bytes, or so many of the first ones. The rules judge the name first. The rest is one call of the
-        accelerator, which makes the checks of `open`, and of the readers for plain UTF-8. It never blocks. Any doubt
-        and any failure is None, never an error.
-        """
-        read = self._read_small
-        if read is None:
-            return None
-        root = self.roots[0]
-        prefix = self._small_prefix
-        if path.startswith(prefix):
-            path = path[len(prefix) :]
-        if self.policy.rule_against(path, root.canonical) is not None:
-            return None
-        most = LocalFile.max_first_bytes - 1  # the first bytes of such a file are all of it
-        if max_bytes is not None and max_bytes < most:
-            most = max_bytes
-        return read(root.fd, path, root.device, openat.handles, most, first, count, style, wants_data, has_one_link)
-
-    def read_batch(
-        self, paths: Sequence[str | None], limits: BatchLimits, form: BatchForm
-    ) -> tuple[Sequence[str | None], SmallBatch] | None:
-        """Read all of many small texts in one step, as parts of a native answer; None if `open` has to be used.
-
-        Returns the paths below the root with the result of the accelerator, which makes the checks of `open` and of
-        the readers for each file: see `_native/small_batch.c`. A path is None, and its part too, if it was None before,
-        if a rule forbids it, or if another path is the same. Nothing blocks, and every failure is None.
-        """
-        read = self._read_batch
-        root = self.roots[0]
-        if read is None or self._read_small is None or root.is_closed:
-            return None
-        prefix = self._small_prefix
-        size = len(prefix)
-        below = [path[size:] if path is not None and path.startswith(prefix) else path for path in paths]
-        named = [path for path in below if path is not None]
-        if len(set(named)) < len(named):
-            below = [None if path is None or named.count(path) > 1 else path for path in below]
-        if len(named) < FEW_NAMES or not self.policy.admits_all(named, root.canonical):
-            denies = self.policy.rule_against
-            below = [None if path is None or denies(path, root.canonical) is not None else path for path in below]
-        shown = ["" if path is None else path for path in paths]
-        most, max_rows, max_bytes, max_cost = limits
-        most = min(most, LocalFile.max_first_bytes - 1)  # the first bytes of such a file are all of it
-        limits = most, max_rows, max_bytes, max_cost
-        found = read(root.fd, root.device, openat.handles, tuple(below), tuple(shown), limits, form)
-        return None if found is None else (below, found)
 
     def _open_zip(self, path: str, lexical: bool, follow: bool, denied: PolicyDenied) -> Source:
         """Open a file that a rule denies unless it is a zip archive. Every failure is the same denial.

@@ -1,24 +1,19 @@
-"""JSON for the stdio server, on the C functions that the standard `json` module uses.
+"""JSON for the servers: the rules of `json`, but stricter.
 
-The `json` module itself imports `re`, which takes longer than all other imports of this server. Same rules as `json`,
-but stricter: no NaN or Infinity, and nothing after the value. Bytes in a value are written as a base64 string. The
+No NaN or Infinity, nothing after the value, and a limit of values. Bytes in a value are written as a base64 string. The
 output is always valid UTF-8 on one line.
 """
 
 from __future__ import annotations
 
-import json.decoder
+import json
 from binascii import b2a_base64
-from collections.abc import Callable
 from typing import Any
 
-from eyespan import _native
 from eyespan.escape import QUOTED_CHARS, encode_json, quoted_bytes, quoted_pieces
 
-BIG_CHARS = 4096 if _native.quote is None else 256
-"""A string of this length becomes a separate piece: it saves a copy, and the accelerator quotes it much faster."""
-WHOLE_BYTES = 64 << 10
-"""A shorter value is one piece: to copy its strings once more takes less time than to write them separately."""
+BIG_CHARS = 4096
+"""A string of this length becomes a separate piece, which saves a copy."""
 _BLANKS = " \t\r\n"
 MAX_VALUES = 50_000
 """The values of one message. A call of the native dialect names at most 10,000 files."""
@@ -36,33 +31,8 @@ def _constant(name: str) -> float:
     raise Malformed(f"{name} is not a JSON value")
 
 
-class _ScannerSettings:
-    """The settings of the C scanner, by the names they have in `json.JSONDecoder`."""
-
-    strict = True
-    object_hook = None
-    object_pairs_hook = None
-    parse_float = float
-    parse_int = int
-    parse_constant = staticmethod(_constant)
-    memo: dict[str, str] = {}
-
-
-def _json_functions() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[str], str]]:
-    """Return the function that reads a value at a position, and the one that writes a string."""
-    try:
-        import _json
-    except ImportError:  # an interpreter without the C parts
-        import json
-
-        decoder: Any = json.JSONDecoder(parse_constant=_constant)
-        return decoder.scan_once, lambda text: json.dumps(text, ensure_ascii=False)
-    settings: Any = _ScannerSettings
-    native: Any = _json
-    return native.make_scanner(settings), native.encode_basestring
-
-
-_scan, _quote = _json_functions()
+_decoder = json.JSONDecoder(parse_constant=_constant)
+_quote = json.encoder.encode_basestring
 
 
 def loads(data: bytes | bytearray, values: int = 0) -> Any:
@@ -74,18 +44,9 @@ def loads(data: bytes | bytearray, values: int = 0) -> Any:
         raise Malformed(f"more than {MAX_VALUES} values")
     try:
         text = data.decode("utf-8").strip(_BLANKS)
-        value, end = _scan(text, 0)
-    except SystemError:
-        # The scanner of Python 3.11 takes the class of its errors from json.decoder, and fails if that is not loaded.
-        try:
-            json.loads(data)
-        except (ValueError, RecursionError) as error:
-            raise Malformed(str(error)) from None
-        raise Malformed("not a JSON value") from None
+        value, end = _decoder.raw_decode(text)
     except (ValueError, RecursionError) as error:
         raise Malformed(str(error)) from None
-    except StopIteration as error:
-        raise Malformed(f"no JSON value at character {error.value}") from None
     if end != len(text):
         raise Malformed(f"extra data after the JSON value, at character {end}")
     return value
@@ -121,9 +82,6 @@ def memory_of(data: bytes | bytearray, values: int) -> int:
 
 def dumps(value: Any) -> list[bytes]:
     """Return the value as one line of JSON, in pieces."""
-    whole = None if _native.dump is None else _native.dump(value, WHOLE_BYTES)
-    if whole is not None:
-        return [whole]
     pieces: list[bytes] = []
     small: list[str] = []
     _dump(value, small, pieces)
@@ -162,8 +120,7 @@ def _dump(value: Any, small: list[str], pieces: list[bytes]) -> None:
             pieces += quoted_pieces(value)
         else:
             _flush(small, pieces)
-            quoted = None if _native.quote is None else _native.quote(value)
-            pieces.append(encode_json(_quote(value)) if quoted is None else quoted)
+            pieces.append(encode_json(_quote(value)))
     elif isinstance(value, int):
         small.append(int.__repr__(value))
     elif isinstance(value, float):

@@ -38,11 +38,6 @@ class LineStream:
         """True after a write failed: the peer has closed its end."""
         return self._out < 0
 
-    @property
-    def has_line(self) -> bool:
-        """True if `read_line` returns a line that has been received, without waiting."""
-        return bool(self._lines)
-
     def read_line(self) -> bytes | None:
         """Return the next line that is not blank, or None at the end. Raises: LineTooLong."""
         while not self._lines:

@@ -158,18 +158,6 @@ class Service:
             return self._result(tool, tool.error_reply(error), recorder)
         return result
 
-    def answer_small(self, params: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the result of a `tools/call` for lines of a small text, in one step that never blocks.
-
-        None if the handler has to answer: for any other call, and for every call of a server that keeps an audit log.
-        """
-        if self.refusal is not None or self.audit is not None or self._rich or self._max_result_bytes is not None:
-            return None
-        name = params.get("name")
-        tool = self._tools.get(name) if type(name) is str else None
-        reply = None if tool is None else tool.answer_small(params.get("arguments"))
-        return None if tool is None or reply is None else self._result(tool, reply, None)
-
     def toolsets(self) -> dict[str, list[Tool]]:
         """Return the tools by dialect."""
         found: dict[str, list[Tool]] = {}

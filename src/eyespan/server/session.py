@@ -67,16 +67,6 @@ class Session:
             raise RpcError(INVALID_PARAMS, f"send initialize first, or {VERSION_KEY} in params._meta")
         return self.service.handler(method)(params, self.caller, context)
 
-    def answer_small(self, params: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the result of a `tools/call` that never blocks, see `Service.answer_small`; None for `answer`."""
-        meta = params.get("_meta")
-        if not isinstance(meta, dict) or VERSION_KEY not in meta:
-            return None if self.version is None else self.service.answer_small(params)
-        if CAPABILITIES_KEY not in meta or meta[VERSION_KEY] not in MODERN_VERSIONS:
-            return None
-        result = self.service.answer_small(params)
-        return None if result is None else _as_modern(result, "tools/call")
-
     def named(self, text: str) -> str:
         """Return the name of a client of this session's holder. Transports with several holders replace this."""
         return text

@@ -2,9 +2,7 @@
 
 The thread that reads a request also answers it; before it starts, it lets the next thread read. So a slow read blocks
 neither a ping nor its own cancellation, an answer never waits for a thread to wake up, and a second thread exists only
-after the first call. A call for a small text is answered by the thread that reads, before anything else is read: two
-threads that take turns cost more than such a call. Only a step that never blocks is taken there (`Guard.read_small`),
-and only while no other call runs. Answers to requests that were received together are written together.
+after the first call.
 """
 
 from __future__ import annotations
@@ -37,8 +35,6 @@ MAX_HELD_BYTES = 24 << 20
 """The memory of all messages that wait or are answered; a message that needs more must be the only one."""
 MAX_BATCH_BYTES = 16 << 20
 """The size of all answers to a batch after which its other requests are refused."""
-MAX_UNSENT_BYTES = 64 << 10
-"""Answers of this size are written, though more requests have been received."""
 
 
 def serve(workspace_factory: WorkspaceFactory, options: ServeOptions) -> int:
@@ -132,9 +128,6 @@ class StdioServer:
         self._narrow = narrow
         self._roots_asked = 0
         """Requests for the client's directories. The last one counts."""
-        self._unsent: list[bytes] = []
-        """Answers to requests after which others had been received. Only the thread that reads has access."""
-        self._unsent_bytes = 0
         self._waiting: list[Job] = []
         self._running: dict[str | int, CallContext] = {}
         self._ended = False
@@ -192,10 +185,6 @@ class StdioServer:
                 self._ended = True
                 break
             job = self._receive(line)
-            if self._unsent and (
-                job is not None or not self._stream.has_line or self._unsent_bytes >= MAX_UNSENT_BYTES
-            ):
-                self._send_unsent()
             if job is None:
                 continue
             with self._counting:
@@ -274,38 +263,12 @@ class StdioServer:
             return None
         if isinstance(message, list):
             return self._receive_batch(message, json_lines.memory_of(line, values))
-        if not self._busy and not self._blocked and self._answer_small(message):
-            return None
         answer, request = self._dispatch(message)
         if answer is not None:
             self._send(answer)
         if request is None:
             return None
         return Job([request], is_batch=False, size_bytes=json_lines.memory_of(line, values))
-
-    def _answer_small(self, message: Any) -> bool:
-        """Answer a call for a small text. Returns False for any other message; the ordinary steps then start over."""
-        if type(message) is not dict or message.get("method") != "tools/call" or message.get("jsonrpc") != "2.0":
-            return False
-        request_id, params = message.get("id"), message.get("params")
-        if type(params) is not dict or not protocol.is_request_id(request_id):
-            return False
-        try:
-            result = self._session.answer_small(params)
-            if result is None:
-                return False
-            pieces = json_lines.dumps({"jsonrpc": "2.0", "id": request_id, "result": result})
-        except Exception:  # no memory, or a bug: a job reports it and the thread goes on
-            return False
-        pieces.append(b"\n")
-        self._unsent += pieces
-        self._unsent_bytes += sum(map(len, pieces))
-        return True
-
-    def _send_unsent(self) -> None:
-        pieces, self._unsent, self._unsent_bytes = self._unsent, [], 0
-        if not self._stream.write(pieces):
-            self._cancel_all()
 
     def _receive_batch(self, values: list[Any], size_bytes: int) -> Job | None:
         if self._session.version != protocol.BATCH_VERSION or not values:

@@ -293,32 +293,6 @@ class Index:
         """Return the member whose record stands at this place."""
         return _entry(self._block, at, _CENTRAL.unpack_from(self._block, at), self._shift)
 
-    def read_small(self, at: int, whole: bytes, max_bytes: int) -> bytes | None:
-        """Return the deflated member whose record stands at this place, of an archive that is in memory.
-
-        None if `read_member` has to do it: the member is larger, unusual or corrupt.
-        """
-        _, _, flags, method, checksum, packed, size_bytes, name_bytes, *_, offset = _CENTRAL.unpack_from(
-            self._block, at
-        )
-        offset += self._shift
-        start = offset + _LOCAL.size
-        is_small = max(size_bytes, packed) <= max_bytes and 0 <= offset <= len(whole) - _LOCAL.size
-        if flags & _ENCRYPTED or method != _DEFLATED or not is_small:
-            return None
-        magic, local_flags, local_name_bytes, extra_bytes = _LOCAL_LENGTHS.unpack_from(whole, offset)
-        name = self._block[at + _CENTRAL.size : at + _CENTRAL.size + name_bytes]
-        if magic != b"PK\3\4" or local_flags & _ENCRYPTED or whole[start : start + local_name_bytes] != name:
-            return None
-        start += local_name_bytes + extra_bytes
-        if start + packed > len(whole):
-            return None
-        try:
-            data = zlib.decompressobj(-15).decompress(whole[start : start + packed], size_bytes + 1)
-        except zlib.error:
-            return None
-        return data if len(data) == size_bytes and zlib.crc32(data) == checksum else None
-
 
 def _unicode_names(extra: bytes) -> tuple[str, ...]:
     """Return the names in extra fields for Unicode paths, which unpacking programs prefer to the name itself."""

@@ -18,22 +18,17 @@ from eyespan.dialects.native import exact_tokens, gutter, own_lines, versions
 from eyespan.dialects.native.arguments import (
     HIGHEST_BUDGET,
     LEAST_BUDGET,
-    MAX_FILES,
     NativeArgs,
     parse_arguments,
 )
-from eyespan.dialects.native.call import CHARS_PER_TOKEN, LEAST_CHARS, answer, count_unless_sure
+from eyespan.dialects.native.call import answer
 from eyespan.dialects.native.gutter import SEPARATORS, Style
 from eyespan.dialects.native.items import describe
-from eyespan.dialects.native.small import read_batch
 from eyespan.engine import Engine
 from eyespan.errors import ReadError
 from eyespan.model import Reply, ReplyError, ToolSpec
 
 DEFAULT_BUDGET = 10_000
-COPIES = 2
-"""The copies of the text of a batch: as it is made, and in the answer."""
-_BATCH_NAMES = frozenset(("files", "budget"))
 
 
 class Native(Dialect):
@@ -69,8 +64,6 @@ class Native(Dialect):
         self._tokenizer = settings["tokenizer"]
         if self._tokenizer != "estimate":
             exact_tokens.check_setting(self._tokenizer)
-        self._is_plain = not self.redact and bool(every) and self._tokenizer == "estimate" and self.encoding is None
-        """Answers are written as by default, so that small files need no second look."""
         self.versions = versions.Versions()
         self.documents = kinds.shown_in("native")
         self.all_documents = self.documents | kinds.sources()
@@ -83,33 +76,9 @@ class Native(Dialect):
     def _spec(self) -> ToolSpec:
         return ToolSpec("read", _description(self.style), _schema(self.budget))
 
-    def answer_small(self, arguments: Any, engine: Engine) -> Reply | None:
-        if not self._is_plain or type(arguments) is not dict or len(arguments) != 1:
-            return None
-        files = arguments.get("files")
-        if type(files) is list and len(files) == 1:
-            files = files[0]
-        if type(files) is not str or not files:
-            return None
-        batch = read_batch(self, [files], self.budget, max(LEAST_CHARS, self.budget * CHARS_PER_TOKEN), engine)
-        return None if batch is None else batch.reply(self.budget, count_unless_sure)
-
     def run(self, arguments: Any, engine: Engine, context: CallContext | None) -> Reply:
         context = context or CallContext(engine.deadline_seconds)
-        batch = None
-        if self._is_plain and type(arguments) is dict and arguments.keys() <= _BATCH_NAMES:
-            files, budget = arguments.get("files"), arguments.get("budget", self.budget)
-            if type(files) is list and 1 < len(files) <= MAX_FILES and type(budget) is int and budget >= LEAST_BUDGET:
-                budget = min(budget, HIGHEST_BUDGET)
-                context.check()
-                batch = read_batch(self, files, budget, max(LEAST_CHARS, budget * CHARS_PER_TOKEN), engine)
-                if batch is not None:
-                    context.charge(COPIES * len(batch.text))
-                    reply = batch.reply(budget, count_unless_sure)
-                    if reply is not None:
-                        context.has_valid_text = True  # names of ASCII, and text that was valid UTF-8
-                        return reply
-        return answer(self, self.parse(arguments, engine.admit), engine, context, batch)
+        return answer(self, self.parse(arguments, engine.admit), engine, context)
 
     def parse(self, arguments: Any, admit: Admit) -> NativeArgs:
         return parse_arguments(arguments, self.budget)

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from eyespan.dialects.native import Native
     from eyespan.dialects.native.arguments import Ask, NativeArgs
     from eyespan.dialects.native.items import Item, Shown
-    from eyespan.dialects.native.small import Batch
 
 
 CHARS_PER_TOKEN = 8
@@ -58,10 +57,8 @@ LATER_SHARE = 4
 """The part of the budget, one in so many, that the names of targets may take that a call has no place for."""
 
 
-def answer(
-    dialect: Native, args: NativeArgs, engine: Engine, context: CallContext, batch: Batch | None = None
-) -> Reply:
-    """Answer one call; `batch` holds small texts that were read already. Raises: Cancelled, TimedOut."""
+def answer(dialect: Native, args: NativeArgs, engine: Engine, context: CallContext) -> Reply:
+    """Answer one call. Raises: Cancelled, TimedOut."""
     view = View(
         style=dialect.style,
         budget=MAX_SCALE * args.budget,
@@ -72,7 +69,7 @@ def answer(
     )
     documents = dialect.all_documents if args.document else dialect.documents
     with Files(engine, context, dialect, documents) as files:
-        plans = _plan_asks(args, view, files, batch)
+        plans = [plan for ask in args.asks for plan in _with_note(ask, _plan_ask(ask, args, view, files))]
         items = _items(plans, view, context)
         needs = [item.need() for item in items]
         return _show_counted(items, needs, args, dialect.count, context)
@@ -249,28 +246,6 @@ class Files:
 
 
 # --- from targets to items -------------------------------------------------------------------------------------------
-
-
-def _plan_asks(args: NativeArgs, view: View, files: Files, batch: Batch | None) -> Sequence[Item | TextPlan]:
-    """Return the items and plans of all targets; those in the batch are items already. Raises: Cancelled, TimedOut."""
-    if batch is None:
-        return [plan for ask in args.asks for plan in _with_note(ask, _plan_ask(ask, args, view, files))]
-
-    def ordinary(ask: Ask) -> Callable[[], Item]:
-        return lambda: _items(_plan_ask(ask, args, view, files), view, files.context)[0]
-
-    found: list[Item | TextPlan] = []
-    is_again = False
-    for place, ask in enumerate(args.asks):
-        item = batch.item(place, ordinary(ask))
-        if item is not None:
-            found.append(item)
-            continue
-        plans = _with_note(ask, _plan_ask(ask, args, view, files))
-        # A link may lead to a file of the batch: both are one item.
-        is_again = is_again or any(isinstance(one, TextPlan) and batch.holds(one.key[0]) for one in plans)
-        found += plans
-    return _plan_asks(args, view, files, None) if is_again else found
 
 
 def _plan_ask(ask: Ask, args: NativeArgs, view: View, files: Files) -> Sequence[Item | TextPlan]:
