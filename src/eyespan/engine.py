@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
@@ -23,6 +24,7 @@ from eyespan.kinds import Kind
 from eyespan.lines.binary import is_binary
 from eyespan.model import Document, Part, ReadRequest
 from eyespan.opened import Opened, Thread, ask_encoding
+from eyespan.policy import Policy
 from eyespan.source import Source
 
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ class Engine:
 
         def list_now(name: str) -> Listing:
             # Always in a thread: no backend can promise that a directory answers.
-            with _Loading(name):
+            with _loading(name):
                 return self._wait(name, context, lambda guard, _: guard.list_beneath(name, after))
 
         return _by_either_name(path, list_now)
@@ -96,7 +98,7 @@ class Engine:
         context = context or CallContext(self.deadline_seconds)
 
         def describe_now(name: str) -> os.stat_result | RemoteStatus:
-            with _Loading(name):
+            with _loading(name):
                 return self._wait(name, context, lambda guard, _: guard.describe_beneath(name))
 
         return _by_either_name(path, describe_now)
@@ -108,7 +110,7 @@ class Engine:
         """
 
         def explore_now(name: str) -> Survey:
-            with _Loading(name):
+            with _loading(name):
                 return self._wait(name, context, lambda guard, _: guard.explore_beneath(name, choose, take, max_bytes))
 
         return _by_either_name(path, explore_now)
@@ -131,7 +133,7 @@ class Engine:
                 break
             waiting = CallContext(4 * NAMES_SECONDS, may_block=context.may_block, ledger=context.ledger)
             try:
-                with _Loading(root.path):
+                with _loading(root.path):
                     self._wait(root.path, waiting, names.walker(seconds))
             except (TimedOut, Busy):
                 pass  # The file system does not respond: what is known has to do.
@@ -144,13 +146,19 @@ class Engine:
         Raises: ReadError.
         """
         context = context or CallContext(self.deadline_seconds)
-        if "\\" in request.path and _is_escaped(request.path):
-            return _by_either_name(request.path, lambda name: self._open_loading(replace(request, path=name), context))
-        return self._open_loading(request, context)
 
-    def _open_loading(self, request: ReadRequest, context: CallContext) -> Opened:
-        with _Loading(request.path):
-            return self._open(request, context)
+        def open_named(path: str) -> Opened:
+            named = request if path == request.path else replace(request, path=path)
+            # A revision is spread over files that no backend can promise to open without blocking.
+            if not named.revision:
+                try:
+                    return open_with(self._non_blocking, named, context)
+                except WouldBlock:
+                    pass
+            return self._open_in_thread(named, context)
+
+        with _loading(request.path):
+            return _by_either_name(request.path, open_named)
 
     def read(self, request: ReadRequest, context: CallContext | None = None) -> Document:
         """Read the requested part of a file: open, read, close.
@@ -163,51 +171,19 @@ class Engine:
                 return self.read(request, context)
             finally:
                 context.finish()
-        if "\\" in request.path and _is_escaped(request.path):
-            return _by_either_name(request.path, lambda name: self._read_one(replace(request, path=name), context))
-        return self._read_one(request, context)
-
-    def _read_one(self, request: ReadRequest, context: CallContext) -> Document:
-        # A revision is spread over files that no backend can promise to open without blocking.
-        if not request.revision:
-            try:
-                opened = self._opened(self._non_blocking, request, context)
-                try:
-                    return opened.read_now(request.selection, context)
-                finally:
-                    opened.source.close()
-            except WouldBlock:
-                pass
-            except UNLOADED as error:
-                short = short_of(error, request.path)
-                if short is None:
-                    raise
-                raise short from None
-        with _Loading(request.path):
-            return self._wait(request.path, context, lambda guard, inner: self._read_now(guard, request, inner))
+        with _loading(request.path), self.open(request, context) as opened:
+            return opened.read()
 
     def stream(self, request: ReadRequest, context: CallContext) -> Iterator[Part]:
         """Yield the requested parts one after the other: see `Opened.stream`.
 
         Raises: ReadError; Binary for a file that is neither text nor a document of the request.
         """
-        with _Loading(request.path), self.open(request, context) as opened:
+        with _loading(request.path), self.open(request, context) as opened:
             yield from opened.stream()
 
-    def _read_now(self, guard: Guard, request: ReadRequest, context: CallContext) -> Document:
-        """Open, read and close in the calling thread. Raises: ReadError, WouldBlock."""
-        opened = self._opened(guard, request, context)
-        try:
-            return opened.read_now(request.selection, context)
-        finally:
-            opened.source.close()
-
-    def _open(self, request: ReadRequest, context: CallContext) -> Opened:
-        if not request.revision:
-            try:
-                return self._opened(self._non_blocking, request, context)
-            except WouldBlock:
-                pass
+    def _open_in_thread(self, request: ReadRequest, context: CallContext) -> Opened:
+        """Open a file whose file system may block. Raises: ReadError; WouldBlock if the context may not block."""
         if not context.may_block:
             raise WouldBlock
         from eyespan.guard import blocking
@@ -216,7 +192,7 @@ class Engine:
         key = self._mount(request.path)
 
         def work(inner: CallContext) -> Opened:
-            opened = self._opened(self.guard.blocking(inner), request, inner)
+            opened = open_with(self.guard.blocking(inner), request, inner)
             found = Opened(opened.source, request, opened.kind, opened.policy, context, Thread(context, relay, key))
             found.beside = opened.beside
             return found
@@ -229,63 +205,6 @@ class Engine:
             return blocking.within(context, work, key=key, path=request.path, late=close_late, relay=relay)
         except ReadError as error:
             error.path = error.path or request.path
-            raise
-
-    def _opened(self, guard: Guard, request: ReadRequest, context: CallContext) -> Opened:
-        """Open in the calling thread. Only what the sources hold stays charged. Raises: ReadError, WouldBlock."""
-        before_bytes = context.refundable_bytes
-        try:
-            return self._opened_source(guard, request, context)
-        finally:
-            context.refund_since(before_bytes)
-
-    def _opened_source(self, guard: Guard, request: ReadRequest, context: CallContext) -> Opened:
-        if request.revision or request.member or request.documents:
-            source = self._source(guard, request, context)
-        else:
-            source = guard.open(request.path, lexical=request.lexical, follow=request.follows_final_link)
-        try:
-            limit = request.limits.max_file_bytes
-            if limit is not None and source.size_bytes > limit:
-                raise TooLarge(source.asked, size_bytes=source.size_bytes, limit_bytes=limit)
-            opened = Opened(source, request, _kind(source, request, context), guard.policy, context)
-            if opened.kind.log_suffix and source.is_file:
-                opened.beside = lambda suffix: guard.open(request.path + suffix, lexical=request.lexical, follow=False)
-            return opened
-        except BaseException as error:
-            _close_failed(source, error)
-            raise
-
-    def _source(self, guard: Guard, request: ReadRequest, context: CallContext) -> Source:
-        """Open the file that the request names, or what it names in that file or in a git revision.
-
-        Raises: ReadError, WouldBlock.
-        """
-        source: Source
-        if request.revision:
-            from eyespan.sources.git import open_at
-
-            source = open_at(guard, request, context)
-        else:
-            source = guard.open(request.path, lexical=request.lexical, follow=request.follows_final_link)
-        documents = request.documents
-        if not request.member and "archive" not in documents and "compressed" not in documents:
-            return source
-        try:
-            if not request.member and kinds.compression(source.first_bytes) is None:
-                return source
-            from eyespan.sources import open_nested
-
-            return open_nested(
-                source,
-                request.member,
-                guard.policy,
-                context,
-                decode="compressed" in documents,
-                decode_archives="archive" in documents,
-            )
-        except BaseException as error:
-            _close_failed(source, error)
             raise
 
     def _wait(self, path: str, context: CallContext, work: Callable[[Guard, CallContext], T]) -> T:
@@ -316,10 +235,6 @@ class Engine:
         return mounts.mount_of(os.path.join(root.canonical, rest))
 
 
-def _is_escaped(path: str) -> bool:
-    return named_path(path) != path
-
-
 def _by_either_name(path: str, act: Callable[[str], T]) -> T:
     """Act on the file that a path names by escapes of its bytes; without such a file, on that of the text itself.
 
@@ -339,29 +254,71 @@ def _by_either_name(path: str, act: Callable[[str], T]) -> T:
             raise error from None
 
 
-def _close_failed(source: Source, error: BaseException) -> None:
-    """Close a source that cannot be used, and add its file to the error."""
-    if isinstance(error, ReadError):
-        error.path, error.relative = source.asked, source.path
-    source.close()
+def open_with(guard: Guard, request: ReadRequest, context: CallContext) -> Opened:
+    """Open what a request names in the calling thread: a file, what is nested in it, or a file of a git revision.
+
+    Only what the sources hold stays charged.
+
+    Raises: ReadError, WouldBlock.
+    """
+    before_bytes = context.refundable_bytes
+    source: Source
+    if request.revision:
+        from eyespan.sources.git import open_at
+
+        source = open_at(guard, request, context)
+    else:
+        source = guard.open(request.path, lexical=request.lexical, follow=request.follows_final_link)
+    try:
+        source = _nested(source, request, guard.policy, context)
+        limit = request.limits.max_file_bytes
+        if limit is not None and source.size_bytes > limit:
+            raise TooLarge(source.asked, size_bytes=source.size_bytes, limit_bytes=limit)
+        opened = Opened(source, request, _kind(source, request, context), guard.policy, context)
+        if opened.kind.log_suffix and source.is_file:
+            opened.beside = lambda suffix: guard.open(request.path + suffix, lexical=request.lexical, follow=False)
+        return opened
+    except BaseException as error:
+        if isinstance(error, ReadError):
+            error.path, error.relative = source.asked, source.path
+        source.close()
+        raise
+    finally:
+        context.refund_since(before_bytes)
 
 
-class _Loading:
-    """Turns the failure to import a module, for lack of descriptors or memory, into the error of a read."""
+def _nested(source: Source, request: ReadRequest, policy: Policy, context: CallContext) -> Source:
+    """Return the member of an archive or the decompressed bytes that a request names; else the source itself.
 
-    __slots__ = ("_path",)
+    Raises: ReadError, WouldBlock.
+    """
+    documents = request.documents
+    if not request.member:
+        may_be_packed = "archive" in documents or "compressed" in documents
+        if not may_be_packed or kinds.compression(source.first_bytes) is None:
+            return source
+    from eyespan.sources import open_nested
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    return open_nested(
+        source,
+        request.member,
+        policy,
+        context,
+        decode="compressed" in documents,
+        decode_archives="archive" in documents,
+    )
 
-    def __enter__(self) -> None:
-        pass
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, UNLOADED):
-            short = short_of(error, self._path)
-            if short is not None:
-                raise short from None
+@contextmanager
+def _loading(path: str) -> Iterator[None]:
+    """Turn the failure to import a module, for lack of descriptors or memory, into the error of a read."""
+    try:
+        yield
+    except UNLOADED as error:
+        short = short_of(error, path)
+        if short is None:
+            raise
+        raise short from None
 
 
 def _kind(source: Source, request: ReadRequest, context: CallContext) -> Kind:

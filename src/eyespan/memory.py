@@ -162,12 +162,6 @@ class Ledger:
             self._has_unreleased = most_bytes > RELEASE_BYTES
             release_freed()
 
-    def finish_small(self) -> None:
-        """End a call that had no context because it took next to no memory."""
-        if self._has_unreleased:
-            self._has_unreleased = False
-            release_freed()
-
     def has_collected(self, seconds: float) -> bool:
         """Return True if a call that took much memory ended in the last so many seconds."""
         return self._last_collection is not None and self.clock.monotonic() - self._last_collection < seconds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from eyespan.context import CallContext
@@ -140,10 +141,8 @@ class FileDialect(Dialect):
             request, document, self.max_line_bytes, self.max_line_chars, counts_lines=not self.counts_cut_lines
         )
         reply = self.render(args, document)
-        if reply.measures:  # of a dialect that shows less than it has read
-            measures.update(reply.measures)
-        object.__setattr__(reply, "measures", measures)  # the reply is not shared yet; a copy takes ten times as long
-        return reply
+        measures.update(reply.measures)  # a dialect may show less than it has read
+        return replace(reply, measures=measures)
 
     def answer_bytes(self, part: TextPart) -> int:
         """Return the memory that the answer for a large text takes, beside what the reader was charged for."""

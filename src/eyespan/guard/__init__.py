@@ -147,42 +147,10 @@ class Guard:
         """
         try:
             root, rest = self.admit(path, lexical=lexical)
-            return self._open(root, rest, path, follow)
         except PolicyDenied as denied:
             if denied.rule not in UNLESS_ZIP:
                 raise
             return self._open_zip(path, lexical, follow, denied)
-
-    def _open_zip(self, path: str, lexical: bool, follow: bool, denied: PolicyDenied) -> Source:
-        """Open a file that a rule denies unless it is a zip archive. Every failure is the same denial.
-
-        Raises: PolicyDenied.
-        """
-        guard = Guard(
-            self.roots,
-            self.policy.unless_zip(),
-            self.backend,
-            never_blocks=self._never_blocks,
-            context=self.context,
-        )
-        try:
-            root, rest = guard.admit(path, lexical=lexical)
-            source = guard._open(root, rest, path, follow)
-        except ReadError:
-            raise denied from None
-        try:
-            if source.first_bytes.startswith(_ZIP):
-                return source
-        except ReadError:
-            pass
-        except BaseException:
-            source.close()
-            raise
-        source.close()
-        raise denied
-
-    def _open(self, root: Root, rest: str, path: str, follow: bool) -> Source:
-        """Open what `rest` names beneath a root, after its name was admitted. Raises: ReadError, WouldBlock."""
         try:
             if self._never_blocks and not (root.never_hangs and self.backend in NON_BLOCKING_BACKENDS):
                 raise WouldBlock
@@ -212,6 +180,33 @@ class Guard:
             source.path = self.address(root, rest)
             source.canonical = self.address(where, source.canonical)
         return source
+
+    def _open_zip(self, path: str, lexical: bool, follow: bool, denied: PolicyDenied) -> Source:
+        """Open a file that a rule denies unless it is a zip archive. Every failure is the same denial.
+
+        Raises: PolicyDenied.
+        """
+        guard = Guard(
+            self.roots,
+            self.policy.unless_zip(),
+            self.backend,
+            never_blocks=self._never_blocks,
+            context=self.context,
+        )
+        try:
+            source = guard.open(path, lexical=lexical, follow=follow)
+        except ReadError:
+            raise denied from None
+        try:
+            if source.first_bytes.startswith(_ZIP):
+                return source
+        except ReadError:
+            pass
+        except BaseException:
+            source.close()
+            raise
+        source.close()
+        raise denied
 
     def _open_remote(self, root: Root, rest: str, path: str) -> Source:
         return self._remote(root, rest, path).open(rest, path, self.context or CallContext())
