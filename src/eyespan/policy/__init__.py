@@ -18,12 +18,12 @@ rules do not see contents.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from eyespan.errors import PolicyDenied
 from eyespan.policy.names import TRAILING, bare_parts, fold, in_other_codecs, resolved, spellings
-from eyespan.policy.rules import BUILT_IN_ALLOW, BUILT_IN_DENY, UNLESS_ZIP, QuickLook, Rules, built_in_groups
+from eyespan.policy.rules import BUILT_IN_ALLOW, BUILT_IN_DENY, UNLESS_ZIP, Rules, built_in_groups
 
 _ENDS_OF_PRESENTATIONS = tuple([rule.rpartition("*")[2] for rule in UNLESS_ZIP])
 MAX_VERDICTS = 2048
@@ -54,7 +54,6 @@ class Policy:
         "_has_wide_rules",
         "_host",
         "_is_anchored",
-        "_quick_look",
         "_roots",
         "_verdicts",
         "_with_keys",
@@ -80,9 +79,7 @@ class Policy:
     def _use(self, groups: tuple[tuple[Rules, Rules | None], ...]) -> None:
         self._built_in = groups
         """Rules with their own exceptions."""
-        self._directories = {name for rules, _ in groups for name in rules.directory_names()}
-        built_in = [rules for rules, _ in groups]
-        self._quick_look = QuickLook([self._host, *built_in], built_in)
+        self._directories = frozenset([name for rules, _ in groups for name in rules.directory_names()])
         self._roots: dict[str, tuple[str, ...]] = {}
         self._verdicts: dict[str, dict[str, str | None]] = {}
         """The latest verdicts, by root and path."""
@@ -124,8 +121,6 @@ class Policy:
         folded = fold(path)
         if self._with_keys is not None and not folded.rstrip(f"{TRAILING}/").endswith(_ENDS_OF_PRESENTATIONS):
             verdict = self._with_keys.rule_against(path, root)  # an archive or a copy of a key is no presentation
-        elif not above and self._quick_look.cannot_match(folded) and not self._needs_other_codecs(path):
-            verdict = None
         else:
             verdict = self._judge(path, above)
         if verdict is None and "\0" in path:
@@ -136,13 +131,6 @@ class Policy:
                 self._verdicts[root] = verdicts = {}
             verdicts[path] = verdict
         return verdict
-
-    def admits_all(self, paths: Sequence[str], root: str = "") -> bool:
-        """Return True if it is obvious that `rule_against` is None for all of these paths; False: judge each."""
-        above = self._roots.get(root)
-        if above is None:
-            above = self._names_of_root(root)
-        return not above and self._quick_look.cannot_match_any(paths)
 
     def _needs_other_codecs(self, path: str) -> bool:
         """Return True if bytes of this path may be a name of the rules in another encoding."""
@@ -254,9 +242,6 @@ class NarrowedPolicy(Policy):
 
     def unless_zip(self) -> Policy:
         return NarrowedPolicy(self._outer.unless_zip(), self._places)
-
-    def admits_all(self, paths: Sequence[str], root: str = "") -> bool:
-        return False  # each is judged from both roots
 
     def rule_against(self, path: str, root: str = "") -> str | None:
         rule = self._outer.rule_against(path, root)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from functools import lru_cache
 
 from eyespan.policy.names import (
     BACKUP_SUFFIXES,
@@ -34,12 +34,12 @@ MAX_COPIED_DIRECTORIES = 64
 MAX_NAME_CHARS = 255
 
 
-def paths_of_originals(path: str, directories: Set[str]) -> list[list[str]]:
+def paths_of_originals(path: str, directories: frozenset[str]) -> list[list[str]]:
     """Return the paths of which a path may be a copy, or a short name. `directories` are those of the rules."""
     return [*_spellings_of_copies(path, directories), *_spellings_of_short_names(path, directories)]
 
 
-def _spellings_of_copies(path: str, directories: Set[str]) -> list[list[str]]:
+def _spellings_of_copies(path: str, directories: frozenset[str]) -> list[list[str]]:
     """Return the paths of which a path may be a copy that some program made: each name without its marks of copies.
 
     `directories` are the names of directories that the rules contain; a copy of one of them becomes its name.
@@ -48,7 +48,7 @@ def _spellings_of_copies(path: str, directories: Set[str]) -> list[list[str]]:
     if not parts:
         return []
     *above, last = parts
-    copies = sum([any(directory in name for directory in directories) for name in above])
+    copies = sum([_contains_any(name, directories) for name in above])
     limit = max(MAX_ORIGINALS // (copies + 1), MIN_ORIGINALS)
     plain = plain_directories(above, directories, limit)
     found = [[*plain, name] for name in names_of_originals(last, limit)]
@@ -56,15 +56,20 @@ def _spellings_of_copies(path: str, directories: Set[str]) -> list[list[str]]:
     return [one for one in found if one and one != parts]
 
 
-def plain_directories(names: list[str], directories: Set[str], limit: int) -> list[str]:
+def plain_directories(names: list[str], directories: frozenset[str], limit: int) -> list[str]:
     """Return the names of directories; a copy of one of `directories` as that."""
     plain = list(names)
-    copies = [place for place, name in enumerate(names) if any(directory in name for directory in directories)]
+    copies = [place for place, name in enumerate(names) if _contains_any(name, directories)]
     for place in copies[-MAX_COPIED_DIRECTORIES:]:
         if names[place] not in directories:
             originals = names_of_originals(names[place], limit)
             plain[place] = next((original for original in originals if original in directories), names[place])
     return plain
+
+
+@lru_cache(maxsize=4096)  # most files share their directories with others
+def _contains_any(name: str, directories: frozenset[str]) -> bool:
+    return any(directory in name for directory in directories)
 
 
 def names_of_originals(name: str, limit: int) -> list[str]:
@@ -138,7 +143,7 @@ def _without_date(name: str) -> list[str]:
     return found
 
 
-def _spellings_of_short_names(path: str, directories: Set[str]) -> list[list[str]]:
+def _spellings_of_short_names(path: str, directories: frozenset[str]) -> list[list[str]]:
     """Return the paths that the short names of Windows in a path may stand for: `ENV~1` for `.env`.
 
     Other systems accept them too, where they mount a file system of Windows. `directories` are the names of directories

@@ -8,7 +8,6 @@ COMPRESSION_SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zstd", ".lzma")
 BACKUP_SUFFIXES = ("~", ".bak", ".backup", ".old", ".orig", ".save", ".swp", ".swo")
 SUFFIXES = (*COMPRESSION_SUFFIXES, *BACKUP_SUFFIXES, "::$data")  # the last: another spelling of a file on NTFS
 TRAILING = " .\t\n\r\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029\0"
-ODD_ENDS = (*SUFFIXES, *TRAILING)
 ARCHIVE_WORDS = ("zip", "zipx", "7z", "rar", "tar", "tgz", "tbz", "tbz2", "txz", "tzst", "taz", "cab", "cpio", "iso")
 """The suffixes of archives. An archive with the name of a denied file holds that file."""
 COPY_WORDS = (
@@ -36,11 +35,6 @@ COPY_WORDS = (
 )
 COPY_SIGNS = ".-_ "
 """The characters before a word or a number that marks a copy."""
-COPY_ENDS = frozenset(
-    [f"{sign}{word}"[-3:] for word in COPY_WORDS for sign in (COPY_SIGNS if len(word) < 3 else COPY_SIGNS[0])]
-)
-COPY_LAST_SIGNS = frozenset("0123456789)#z")
-"""The last three characters, or the last one, of a name with the mark of a copy."""
 COPY_STARTS = (
     *(".#", "._", "~$", ".~lock.", "copy of ", "backup of ", "kopie von ", "copie de ", "copia de "),
     *[f"{word}{sign}" for word in ("copy", "backup", "bak", "old") for sign in COPY_SIGNS],
@@ -81,6 +75,8 @@ def spellings(path: str) -> list[list[str]]:
 def names_without_suffixes(name: str) -> list[str]:
     """Return a folded name, then what remains as the suffixes of compression and backups are removed one by one."""
     found = [name]
+    if not name.endswith(SUFFIXES):
+        return found
     end = len(name)
     is_swap_file = False
     while True:

@@ -1,21 +1,12 @@
-"""The built-in rules, rules as glob patterns that are compiled once, and a quick check for names that none matches."""
+"""The built-in rules, and rules as glob patterns that are compiled once."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from fnmatch import translate
 
-from eyespan.policy.names import (
-    CONFLICT,
-    COPY_ENDS,
-    COPY_FIRST_SIGNS,
-    COPY_LAST_SIGNS,
-    COPY_SIGNS,
-    COPY_STARTS,
-    ODD_ENDS,
-    fold,
-)
+from eyespan.policy.names import fold
 
 _NAMES = (
     "**/.ssh/**",
@@ -178,127 +169,6 @@ class Rules:
                 if (not _is_literal(glob[-1]) or glob[-1] == name) and matches(glob, places):
                     return pattern
         return None
-
-
-class QuickLook:
-    """A quick check that finds nearly all harmless names; `Policy` judges the rest."""
-
-    __slots__ = (
-        *("_built_in", "_directories", "_ends", "_has_plain_suffixes", "_heads", "_last_signs", "_name_suffixes"),
-        *("_pairs", "_prefixes", "_starts_with_signs", "_stems", "_suffixes", "_suspicious_names"),
-    )
-
-    def __init__(self, groups: list[Rules], built_in: list[Rules]) -> None:
-        self._built_in = built_in
-        self._stems: tuple[tuple[str, ...], tuple[str, ...]] | None = None
-        """Texts of which the name of a copy contains one, if a built-in rule matches what it is a copy of: those
-        without a dot at their start, and with one. Few names need them, so they are found on first use."""
-        last_names = [name for rules in built_in for name in (*rules.names, *(rules.last_names or ()))]
-        starts = {name[: name.rindex(".")] for name in last_names if "." in name[1:]}
-        self._directories = tuple([name for rules in groups for name in rules.directories])
-        self._prefixes = (*[prefix for rules in groups for prefix, _ in rules.prefixes], *COPY_STARTS)
-        # A mark may stand before the suffix: `credentials (1).json`.
-        self._starts_with_signs = tuple([f"{start}{sign}" for start in starts for sign in f"{COPY_SIGNS}(:#"])
-        self._name_suffixes = frozenset([name[name.rindex(".") :] for name in last_names if "." in name[1:]])
-        heads = frozenset([prefix[:2] for prefix in (*self._prefixes, *self._starts_with_signs)])
-        self._heads = heads if all(len(head) == 2 for head in heads) else None
-        """The first two characters of all prefixes; None if one is shorter."""
-        self._suffixes = (*[suffix for rules in groups for suffix, _ in rules.suffixes], *ODD_ENDS)
-        self._last_signs = COPY_LAST_SIGNS.union([suffix for suffix in self._suffixes if len(suffix) == 1])
-        self._pairs = frozenset([suffix for suffix in self._suffixes if len(suffix) == 2])
-        self._ends = COPY_ENDS.union([suffix[-3:] for suffix in self._suffixes if len(suffix) > 2])
-        self._has_plain_suffixes = all("." not in suffix[1:] for suffix in self._suffixes)
-        """Only the last part of a name, from its last dot on, decides if it has one of the suffixes."""
-        # More directories are found faster by their names than by a search in the path.
-        is_quick = len(self._directories) <= 8 and all(rules.last_names is not None for rules in groups)
-        # A path that ends in a slash has another last name.
-        last_names = [name for rules in groups for name in (*rules.names, *(rules.last_names or ()))]
-        last_names += self._directories
-        self._suspicious_names = frozenset(["", *last_names]) if is_quick else None
-        """Last names by which some rule may match; None: the last name does not decide."""
-
-    def cannot_match(self, path: str) -> bool:
-        """Return True if it is obvious that no rule matches a folded path."""
-        if self._suspicious_names is None or "\\" in path or "~" in path or "/ " in path:
-            return False
-        slash = path.rfind("/")
-        name = path[slash + 1 :]
-        if name in self._suspicious_names:
-            return False
-        if self._heads is None or name[:2] in self._heads:
-            if name.startswith(self._prefixes):
-                return False
-            if self._may_have_inner_mark(name):
-                return False
-        # The last characters decide for nearly all names, in a third of the time of `endswith` with many suffixes.
-        may_be_copy = ":" in name or name[0] in COPY_FIRST_SIGNS or CONFLICT in name
-        if name[-1] in self._last_signs or name[-3:] in self._ends or (self._pairs and name[-2:] in self._pairs):
-            if name.endswith(self._suffixes):
-                return False
-            may_be_copy = may_be_copy or name[-3:] in COPY_ENDS or name[-1] in COPY_LAST_SIGNS
-        if slash > 0:
-            for directory in self._directories:
-                if directory in path:
-                    return False
-        return not may_be_copy or not self._has_stem(name)
-
-    def _has_stem(self, name: str) -> bool:
-        """Return True if a name contains one of the stems."""
-        if self._stems is None:
-            self._stems = _stems_of(self._built_in)
-        plain, dotted = self._stems
-        for stem in plain:
-            if stem in name:
-                return True
-        dot = name.find(".")
-        while dot >= 0:
-            if name.startswith(dotted, dot):
-                return True
-            dot = name.find(".", dot + 1)
-        return False
-
-    def cannot_match_any(self, paths: Sequence[str]) -> bool:
-        """Return True if it is obvious that no rule matches any of these paths. Some others are not obvious here."""
-        text = "\n".join(paths)
-        if self._suspicious_names is None or not self._has_plain_suffixes or not text.isascii() or "\\" in text:
-            return False
-        text = text.lower()
-        if "~" in text or " " in text or CONFLICT in text or not "".join(paths).isprintable():
-            return False
-        folded = text.split("\n")
-        if len(folded) != len(paths):
-            return False
-        for directory in self._directories:
-            if directory in text:
-                return False
-        names = [path[path.rfind("/") + 1 :] for path in folded]
-        if not self._suspicious_names.isdisjoint(names):
-            return False
-        may_be_copy = False
-        for end in {name[name.rfind(".") :] if "." in name else name for name in names}:
-            if end.endswith(self._suffixes):
-                return False
-            may_be_copy = may_be_copy or end[-3:] in COPY_ENDS or end[-1] in COPY_LAST_SIGNS
-        heads = {name[:2] for name in names}
-        may_be_copy = may_be_copy or not COPY_FIRST_SIGNS.isdisjoint([head[0] for head in heads])
-        if (may_be_copy or ":" in text) and any(map(self._has_stem, names)):
-            return False
-        if self._heads is not None and self._heads.isdisjoint(heads):
-            return True
-        return not any(name.startswith(self._prefixes) or self._may_have_inner_mark(name) for name in names)
-
-    def _may_have_inner_mark(self, name: str) -> bool:
-        return name.startswith(self._starts_with_signs) and name[name.rfind(".") :] in self._name_suffixes
-
-
-def _stems_of(groups: list[Rules]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return texts of which every name that the rules match contains one; see `QuickLook`."""
-    stems = {prefix for rules in groups for prefix, _ in rules.prefixes}
-    stems |= {suffix for rules in groups for suffix, _ in rules.suffixes}
-    names = {name for rules in groups for name in (*rules.names, *rules.directories, *(rules.last_names or ()))}
-    stems |= {name for name in names if "." not in name[1:]}
-    stems |= {name[: name.rindex(".")] for name in names if "." in name[1:]}  # a mark may stand before the suffix
-    return tuple([stem for stem in stems if stem[0] != "."]), tuple([stem for stem in stems if stem[0] == "."])
 
 
 def built_in_groups() -> tuple[tuple[Rules, Rules | None], ...]:
