@@ -21,7 +21,7 @@ TESTS = (
     *(
         "tests/_native",
         "tests/test_tokens.py",
-        "tests/test_tokens_by_word.py",
+        "tests/test_tokens.py",
         "tests/guard/test_guard.py",
         "tests/guard/test_openat.py",
     ),

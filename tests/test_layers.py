@@ -16,7 +16,7 @@ import eyespan
 PACKAGE = Path(eyespan.__file__).parent
 
 LAYERS = (
-    "errors caches hashes linear_regex search tokens tokens_by_word _native",
+    "errors caches hashes linear_regex search tokens _native",
     "model memory context source",
     "escape suggest selectors policy",
     "guard sandbox",
@@ -106,7 +106,7 @@ PARSING = {
     "server/sandboxing.py": "the response of a child of this process",
     "sources/streams.py": "decompression, in steps of bounded size",
     "sources/zips.py": "decompression of a member of bounded size",
-    "tokens_by_word.py": "weights that come with the package",
+    "tokens.py": "weights that come with the package",
     "worker/job.py": "a job of the main process, inside the decoding process",
     "worker/protocol.py": "responses of the worker, of bounded size and number of values",
 }

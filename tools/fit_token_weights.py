@@ -1,4 +1,4 @@
-"""Fit the weights of `eyespan.tokens_by_word` to the o200k vocabulary, and write them.
+"""Fit the weights of `eyespan.tokens` to the o200k vocabulary, and write them.
 
     pip install bpe-openai==0.1.4 numpy scipy
     python tools/fit_token_weights.py DIR... --write             # fit to the texts below these directories
@@ -28,7 +28,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(HERE / "src"))
 
-from eyespan import tokens_by_word as model  # noqa: E402  (found through the path set above)
+from eyespan import tokens as model  # noqa: E402  (found through the path set above)
 
 POWER = 0.8
 MOST_TIMES = 2000
@@ -137,7 +137,7 @@ def main() -> None:
             pieces.update(model.PIECES.findall(text))
         weights = fitted(pieces, count)
         if options.write:
-            (HERE / "src/eyespan/tokens_by_word.bin").write_bytes(zlib.compress(weights, 9))
+            (HERE / "src/eyespan.tokens.bin").write_bytes(zlib.compress(weights, 9))
         model._weights = memoryview(weights).cast("b")
     measure(options.directory, count)
 

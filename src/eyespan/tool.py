@@ -12,7 +12,6 @@ from eyespan.dialects.base import Dialect
 from eyespan.engine import Engine
 from eyespan.errors import UNLOADED, BadArguments, Internal, PolicyDenied, ReadError, log_shortage, short_of
 from eyespan.escape import is_valid, is_valid_tree, valid_text, valid_tree
-from eyespan.memory import LEDGER
 from eyespan.model import Reply, ReplyError, TextContent, ToolSpec
 
 if TYPE_CHECKING:

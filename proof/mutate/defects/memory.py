@@ -371,10 +371,10 @@ DEFECTS = (
     ),
     Defect(
         name="a long piece is weighed whole",
-        file=f"{SRC}/tokens_by_word.py",
+        file=f"{SRC}/tokens.py",
         old="    if len(piece) > _LONG_PIECE_CHARS:\n",
         new="    if False:\n",
-        tests="tests/test_tokens_by_word.py -k samples",
+        tests="tests/test_tokens.py -k samples",
     ),
     Defect(
         name="a call whose answer is still to be sent returns its memory",
@@ -462,17 +462,17 @@ DEFECTS = (
     ),
     Defect(
         name="any number of pieces is remembered",
-        file=f"{SRC}/tokens_by_word.py",
+        file=f"{SRC}/tokens.py",
         old=" and len(remembered) < _MAX_REMEMBERED:\n",
         new=":\n",
-        tests="tests/test_tokens_by_word.py -k remembered",
+        tests="tests/test_tokens.py -k remembered",
     ),
     Defect(
         name="pieces of a long text are remembered",
-        file=f"{SRC}/tokens_by_word.py",
+        file=f"{SRC}/tokens.py",
         old="    remembered: dict[str, int] = {}\n",
         new="    remembered = _remembered\n",
-        tests="tests/test_tokens_by_word.py -k remembered",
+        tests="tests/test_tokens.py -k remembered",
     ),
     Defect(
         name="small objects of large calls are in arenas",

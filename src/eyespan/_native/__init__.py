@@ -19,14 +19,8 @@ open_beneath: Callable[..., Opened] | None = None
 has_changed: Callable[[int, int, int], bool] | None = None
 """Compares size and modification time of an open file with those before; None where `open_beneath` is None."""
 
-scale: Callable[[bytes, bytes], bytes] | None = None
-"""Prepares the tables of `weigh`."""
-
-weigh: Callable[[str | bytes, bytes], int] | None = None
-"""Returns the cost of a text for tokens.py, which has a slower way of its own; None without the accelerator."""
-
 weigh_words: Callable[[str, bytes], int] | None = None
-"""Returns the cost of an ASCII text for tokens_by_word.py, or -1; None without the accelerator."""
+"""Returns the cost of an ASCII text for tokens.py, or -1; None without the accelerator."""
 
 release_scratch: Callable[[], None] | None = None
 """Frees the memory that stays allocated between calls of the accelerator; None without it."""
@@ -55,7 +49,7 @@ try:
     open_beneath = getattr(_fast, "open_beneath", None)  # Linux only
     has_changed = getattr(_fast, "has_changed", None)
     release_scratch = _fast.release_scratch
-    scale, weigh, weigh_words = _fast.scale, _fast.weigh, _fast.weigh_words
+    weigh_words = _fast.weigh_words
 except Exception:  # a build for another platform can fail in any way, and the twin always works
     from eyespan._native.pure import count, gutter, hash_lines, is_plain, longer, nth, number, number_counting, scan
 
@@ -74,8 +68,6 @@ __all__ = [
     "number_counting",
     "open_beneath",
     "release_scratch",
-    "scale",
     "scan",
-    "weigh",
     "weigh_words",
 ]

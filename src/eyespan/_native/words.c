@@ -1,4 +1,4 @@
-/* The cost of a text word by word. Part of fast.c, which includes this file; tokens_by_word.py is its twin.
+/* The cost of a text word by word. Part of fast.c, which includes this file; tokens.py is its twin.
  *
  * Only ASCII: the twin takes the blocks of a text with other characters, and those with a very long piece. The pieces
  * are those of its regular expression, one character after the other, without going back.

@@ -20,7 +20,7 @@ MODULES = (
     "outline.names",
     "outline.render",
     "suggest",
-    "tokens_by_word",
+    "tokens",
     "worker.client",
     "worker.fork_client",
     "worker.launch",

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from eyespan.record import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

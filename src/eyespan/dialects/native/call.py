@@ -20,9 +20,11 @@ from eyespan.dialects.native.wanted import WHOLE, Wanted, want_ranges
 from eyespan.dialects.pieces import enclosing_ranges, no_such_part, rows_not_pattern, symbol_ranges
 from eyespan.engine import Engine
 from eyespan.model import (
+    IMAGE_TOKENS,
     NUL_IS_BINARY,
     ArchiveOptions,
     DocumentOptions,
+    ImageContent,
     ReadRequest,
     Reply,
     ReplyError,
@@ -46,8 +48,6 @@ MAX_TRIES = 5
 FULL = 0.975
 """An answer uses at least this share of the budget, if more could be shown."""
 AIM = 0.992
-SURE = 2
-"""A text is taken to cost at most so many times its quick estimate; of usual files none costs 1.4 times."""
 MAX_SCALE = 4
 """The estimate is off by less than this factor."""
 LEAST_SHARE = 60
@@ -105,10 +105,10 @@ def _show_counted(
     count: Callable[[str], int] | None,
     context: CallContext,
 ) -> Reply:
-    """Return as much of the items as the budget allows, by an exact count or by the estimate for each word.
+    """Return as much of the items as the budget allows, by an exact count or by the estimate.
 
-    The quick estimate decides what is shown, and the count of the result corrects the tokens that it may spend. Of an
-    answer that shows everything, only as much is counted as is needed to be sure that it is within the budget.
+    The estimate of the parts decides what is shown. The count of the whole answer then corrects the tokens that the
+    parts may spend.
     """
     budget = args.budget
     max_tokens = budget
@@ -116,17 +116,7 @@ def _show_counted(
     for _ in range(MAX_TRIES):
         reply = _show(items, needs, args, max_tokens, context)
         is_whole = reply.structured is None or "left_out" not in reply.structured
-        if count is not None:
-            cost = count(reply.text)
-        elif is_whole:
-            counted = count_unless_sure(reply.text, _estimate(reply), budget)
-            if counted is None:
-                return reply
-            cost = counted
-        else:
-            from eyespan import tokens_by_word
-
-            cost = tokens_by_word.count(reply.text)
+        cost = (count or tokens.estimate)(reply.text)
         is_better = best_cost < cost <= budget or (best_cost > budget and cost < best_cost)
         if best is None or is_better:
             best, best_cost = reply, cost
@@ -134,23 +124,11 @@ def _show_counted(
             break
         max_tokens = max(1, min(int(max_tokens * AIM * budget / cost), MAX_SCALE * budget))
     assert best is not None
+    images = sum([isinstance(block, ImageContent) for block in best.content])
+    total = best_cost + IMAGE_TOKENS * images
     if best.structured is not None:
-        best.structured["tokens"] = best_cost
-    return best
-
-
-def count_unless_sure(text: str, estimated: int, budget: int) -> int | None:
-    """Return the tokens of a text by the estimate for each word; None if it is sure to be within the budget."""
-    if estimated * SURE <= budget:
-        return None
-    from eyespan import tokens_by_word
-
-    return tokens_by_word.count_unless_sure(text, estimated, budget, SURE)
-
-
-def _estimate(reply: Reply) -> int:
-    """Return the estimate of a reply, which its result object has."""
-    return tokens.estimate(reply.text) if reply.structured is None else reply.structured["tokens"]
+        best.structured["tokens"] = total
+    return replace(best, measures={**best.measures, "tokens": total})
 
 
 def _listed_later(later: Sequence[str], max_tokens: int) -> list[str]:
@@ -178,13 +156,8 @@ def _reply(
         lines += [own_lines.words(f"{noun}left out, over the budget of {budget}:"), *map(own_lines.entry, left)]
         lines += later_lines
         left = [*left, *later]
-    sign = own_lines.sign_for(lines)
-    if len(shown) == 1 and shown[0].written and sign == own_lines.SIGN and not left:
-        text, cost = shown[0].written, shown[0].facts["tokens"]
-    else:
-        text = own_lines.write(lines, sign)
-        cost = tokens.estimate(text)
-    structured: dict[str, Any] = {"parts": [one.facts for one in shown], "tokens": cost, "budget": budget}
+    text = own_lines.write(lines, own_lines.sign_for(lines))
+    structured: dict[str, Any] = {"parts": [one.facts for one in shown], "tokens": 0, "budget": budget}
     measures: dict[str, Any] = {"lines": sum([one.facts.get("lines", 0) for one in shown])}
     if left:
         structured["left_out"] = left

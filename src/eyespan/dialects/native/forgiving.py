@@ -110,4 +110,4 @@ class NotedItem:
 
     def show(self, max_tokens: int) -> Shown:
         shown = self._item.show(max(1, max_tokens - self._cost))
-        return replace(shown, lines=(*shown.lines, self._note), written="")
+        return replace(shown, lines=(*shown.lines, self._note))

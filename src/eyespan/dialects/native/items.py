@@ -57,8 +57,6 @@ class Shown:
     """Selectors of what did not fit."""
     error: ReplyError | None = None
     blocks: tuple[Content, ...] = ()
-    written: str = ""
-    """The lines as text, whose estimate is `tokens` of the facts; "": to be written."""
 
 
 @dataclass(frozen=True, slots=True)

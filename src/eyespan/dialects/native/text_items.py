@@ -120,7 +120,7 @@ class TextItem:
             return replace(self._show_text(max(max_tokens - cost, max_tokens // 2)), blocks=blocks)
         shown = self._show_text(max_tokens)
         note = own_lines.note(f"{len(blocks)} images are not shown; a cell alone comes with its own")
-        return replace(shown, lines=(*shown.lines, note), written="")
+        return replace(shown, lines=(*shown.lines, note))
 
     def _show_text(self, max_tokens: int) -> Shown:
         loaded, frame = self._loaded, self._frame
@@ -130,11 +130,7 @@ class TextItem:
             fitted = fit(frame, loaded, max_tokens - self._match_tokens(), outline)
         notes = self._match_notes(fitted)
         lines = (*fitted.lines, *notes)
-        if fitted is self._full and not notes:
-            written, cost = self._full_text, self._full_cost
-        else:
-            written = own_lines.write(lines)
-            cost = tokens.estimate(written)
+        cost = self._full_cost if fitted is self._full and not notes else tokens.estimate(own_lines.write(lines))
         left = self._left(fitted)
         following = left[0] if left else None
         facts: dict[str, Any] = {
@@ -154,7 +150,7 @@ class TextItem:
             versions = self._view.versions
             if (frame.key, fitted.hash) not in versions:
                 versions.keep(frame.key, fitted.hash, version_of(fitted.rows))
-        return Shown(lines, facts, left, written=written)
+        return Shown(lines, facts, left)
 
     def _symbols(self) -> Outline | None:
         """Return the outline of the text, found once: an item is shown several times until the budget is filled."""
