@@ -108,7 +108,7 @@ def _rounded(weights: Any) -> bytes:
 def measure(directories: list[Path], count: Callable[[str], int]) -> None:
     """Print the quantiles of the true count, relative to the estimate."""
     found = sorted(
-        (count(text[:size]) / model.count(text[:size]), path)
+        (count(text[:size]) / model.estimate(text[:size]), path)
         for number, (path, text) in enumerate(texts(directories))
         for size in [(3500, 8000, 18000)[number % 3]]
     )

@@ -7,7 +7,6 @@ from dataclasses import replace
 from unittest import mock
 
 import pytest
-from eyespan.record import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

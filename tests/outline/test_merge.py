@@ -6,7 +6,6 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from eyespan.record import replace
 
 from eyespan.outline.merge import merged, nested
 from eyespan.outline.model import Definition, build_outline

@@ -10,7 +10,6 @@ import time
 from dataclasses import replace
 
 import pytest
-from eyespan.record import replace
 
 from eyespan.context import CallContext
 from eyespan.errors import Cancelled, Internal, TimedOut, Unreadable

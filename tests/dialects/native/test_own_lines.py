@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from eyespan.record import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
