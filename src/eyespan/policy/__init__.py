@@ -105,6 +105,11 @@ class Policy:
         other._use(self._built_in[:-1])
         return other
 
+    @property
+    def is_for_zips(self) -> bool:
+        """True for the rules that `unless_zip` returns."""
+        return self._with_keys is not None
+
     def rule_against(self, path: str, root: str = "") -> str | None:
         """Return the rule that forbids this path, or None.
 
@@ -242,6 +247,10 @@ class NarrowedPolicy(Policy):
 
     def unless_zip(self) -> Policy:
         return NarrowedPolicy(self._outer.unless_zip(), self._places)
+
+    @property
+    def is_for_zips(self) -> bool:
+        return self._outer.is_for_zips
 
     def rule_against(self, path: str, root: str = "") -> str | None:
         rule = self._outer.rule_against(path, root)
