@@ -3,15 +3,16 @@ from __future__ import annotations
 import fnmatch
 import pickle
 import string
+import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eyespan.errors import PolicyDenied
 from eyespan.policy import MAX_VERDICTS, TOO_LONG, Policy
 from eyespan.policy.copies import MAX_ORIGINALS, names_of_originals
-from eyespan.policy.names import COMPRESSION_SUFFIXES, spellings
+from eyespan.policy.names import COMPRESSION_SUFFIXES, fold, spellings
 from eyespan.policy.rules import BUILT_IN_ALLOW, BUILT_IN_DENY, Places, matches
 from eyespan.sources import streams
 
@@ -346,8 +347,84 @@ BUILT_NAMES |= BUILT_NAMES.map(str.upper)
 
 ANY_PIECES = st.sampled_from(ORIGINALS) | BUILT_NAMES | st.characters() | st.sampled_from(string.printable)
 ANY_NAMES = st.lists(ANY_PIECES).map("".join)
+"""Names of denied files, marks of copies, every ASCII sign and all of Unicode, in any order."""
 
 
+@given(st.lists(NAMES | ANY_NAMES, max_size=5).map("/".join), st.sampled_from(["", "/srv", "/home/u/.aws"]))
+@example("credentials;1.json", "")
+@example("pgpass;1.conf", "")
+@example(".azure/accesstokens;1.json", "/srv")
+@example("#rclone#_20240102.conf", "")
+@example(".mylogin.cnf_bak.1 -", "")
+def test_an_unrelated_rule_does_not_change_a_verdict(path, root):
+    unrelated = [["no such directory/no such name"], ["*.no-such-suffix", "[\u2603]"]]
+
+    assert [Policy(rules).rule_against(path, root) for rules in unrelated] == [Policy().rule_against(path, root)] * 2
+
+
+@given(st.lists(NAMES | ANY_NAMES, max_size=5).map("/".join), st.sampled_from(["", "/srv", "/home/u/.aws"]))
+def test_a_verdict_does_not_depend_on_what_was_judged_before(path, root):
+    policy = Policy()
+    first = policy.rule_against(path, root)
+
+    assert [policy.rule_against(path, root), Policy().rule_against(path, root)] == [first, first]
+
+
+@given(st.text(st.sampled_from("eEé\u0301\u200b\u0345\u0391\u1fb3ßſK\u00ad")) | st.text())
+@example("e\u200b\u0301")
+def test_folding_is_done_once_and_for_all(text):
+    assert fold(fold(text)) == fold(text)
+
+
+@given(st.text())
+def test_all_forms_of_a_name_fold_to_one(text):
+    forms = {fold(unicodedata.normalize(form, text)) for form in ("NFC", "NFD")}
+
+    assert forms == {fold(text)}
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8"), max_size=8))
+def test_case_folds_away(text):
+    assert fold(text.casefold()) == fold(text)
+
+
+def test_folding_takes_names_that_are_no_unicode():
+    assert Policy().rule_against("\udcff/.env") == "**/.env"
+    assert Policy().rule_against("\ud800") is None
+
+
+@pytest.mark.parametrize(
+    ("path", "rule"),
+    [
+        ("server.key.gz", "**/*.key"),
+        ("server.key.GZ", "**/*.key"),
+        ("server.key.bak", "**/*.key"),
+        ("server.key~", "**/*.key"),
+        ("server.key~~~", "**/*.key"),
+        ("server.key.old.orig.gz.xz", "**/*.key"),
+        (f"server.key{'.gz' * 60}", "**/*.key"),
+        ("server.key.", "**/*.key"),
+        ("server.key . .", "**/*.key"),
+        ("server.key .gz", "**/*.key"),
+        (".server.key.swp", "**/*.key"),
+        (".id_rsa.swp", "**/id_rsa*"),
+        (".netrc::$DATA", "**/.netrc"),
+        (".ssh.bak/config", "**/.ssh/**"),
+        (".ssh./config", "**/.ssh/**"),
+        (".ssh \\config", "**/.ssh/**"),
+        ("app\\.npmrc", "**/.npmrc"),
+        ("\uff0enpmrc", "**/.npmrc"),
+        (".np\uff4drc", "**/.npmrc"),
+        ("app\uff3c.npmrc", "**/.npmrc"),
+        ("\u3002npmrc", "**/.npmrc"),
+        ("\uff61npmrc", "**/.npmrc"),
+        (".ssh\u2044config", "**/.ssh/**"),
+        (".ssh\u2215config", "**/.ssh/**"),
+        ("server.key\u3000", "**/*.key"),
+        (".aws/x/../credentials", "**/.aws/credentials"),
+        ("a\\.aws\\credentials.bak", "**/.aws/credentials"),
+    ],
+)
 def test_no_spelling_of_a_name_gets_past_a_rule(path, rule):
     assert Policy().rule_against(path) == rule
 

@@ -147,10 +147,14 @@ class Guard:
         """
         try:
             root, rest = self.admit(path, lexical=lexical)
+            return self._open_beneath(root, rest, path, follow)
         except PolicyDenied as denied:
             if denied.rule not in UNLESS_ZIP or self.policy.is_for_zips:
                 raise
             return self._open_zip(path, lexical, follow, denied)
+
+    def _open_beneath(self, root: Root, rest: str, path: str, follow: bool) -> Source:
+        """Open what `rest` names beneath a root, after its name was admitted. Raises: ReadError, WouldBlock."""
         try:
             if self._never_blocks and not (root.never_hangs and self.backend in NON_BLOCKING_BACKENDS):
                 raise WouldBlock
