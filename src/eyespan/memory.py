@@ -15,8 +15,6 @@ from _weakref import ref
 from collections.abc import Callable
 from typing import Protocol
 
-from eyespan import _native
-
 
 class Clock(Protocol):
     """A clock as the module `time` is one."""
@@ -56,8 +54,6 @@ CALL_BYTES = 32 << 10
 COLLECT_BYTES = 4 << 20
 """After a call that took more, garbage is collected: an error holds the frames it passed, and they hold buffers. Caches
 drop what is not used."""
-SCRATCH_BYTES = 2 << 20
-"""After a call that took more, the accelerator returns its buffers. They stay otherwise: fresh pages take time."""
 MUCH_MEMORY_SECONDS = 2.0
 """The time after a call that held much memory, in which its answer is sent and freed."""
 
@@ -154,8 +150,6 @@ class Ledger:
             self._last_collection = self.clock.monotonic()
             caches.shrink()
             gc.collect()
-        if most_bytes > SCRATCH_BYTES:
-            release_scratch()
         self._unreleased_bytes += most_bytes + CALL_BYTES
         if most_bytes > RELEASE_BYTES or self._unreleased_bytes > RELEASE_SUM_BYTES or self._has_unreleased:
             self._unreleased_bytes = 0
@@ -181,12 +175,6 @@ class Ledger:
         elif self._much_memory_end is None or now > self._much_memory_end:
             self._much_memory_end = None
             self.on_much_memory(False)
-
-
-def release_scratch() -> None:
-    """Return the buffers of the accelerator to the system; the next call that needs some takes new ones."""
-    if _native.release_scratch is not None:
-        _native.release_scratch()
 
 
 def release_freed() -> None:

@@ -58,7 +58,7 @@ def test_totals_that_other_threads_change(backend):
                     totals[n] = 10**6 + turn
                 totals.clear()
             else:
-                lines = backend.number(LONG, 1, max_chars=100, totals=totals).splitlines()
+                lines = backend.number(LONG, 1, max_chars=100, totals=totals)[0].splitlines()
                 assert len(lines) == 60
                 assert all("chars total]" in line for line in lines)
 

@@ -92,4 +92,4 @@ def test_shortened_lines_of_a_block_are_counted(tmp_path):
 
 
 def test_an_error_has_facts_too(tmp_path):
-    assert call(tmp_path, "codex", "none").facts == {"tokens": 14, "bytes": 59}
+    assert call(tmp_path, "codex", "none").facts == {"tokens": 17, "bytes": 59}

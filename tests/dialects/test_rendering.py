@@ -172,7 +172,7 @@ def test_a_window_in_pieces_is_numbered_as_a_whole(parts, size, keeps_ends):
         patch.setattr(rendering, "PIECE_BYTES", 3)
         patch.setattr(rendering, "drained", drained)
         part = TextPart(data=bytearray(data), first_line=7, line_count=1, total_lines=1, more=False)
-        whole = _native.number(data, 7, mark=": ", keep_ends=keeps_ends)
+        whole = _native.number(data, 7, mark=": ", keep_ends=keeps_ends)[0]
 
         assert numbered(part, mark=": ", keep_ends=keeps_ends) == whole
 

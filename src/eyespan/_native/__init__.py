@@ -22,9 +22,6 @@ has_changed: Callable[[int, int, int], bool] | None = None
 weigh_words: Callable[[str, bytes], int] | None = None
 """Returns the cost of an ASCII text for tokens.py, or -1; None without the accelerator."""
 
-release_scratch: Callable[[], None] | None = None
-"""Frees the memory that stays allocated between calls of the accelerator; None without it."""
-
 try:
     if environ.get("EYESPAN_PURE") == "1":
         raise ImportError("EYESPAN_PURE")
@@ -32,42 +29,32 @@ try:
     from eyespan._native._fast import (
         REVISION,
         count,
-        gutter,
-        hash_lines,
-        is_plain,
         longer,
         nth,
         number,
-        number_counting,
         scan,
     )
 
     # The number in fast.c changes with the contract: an editable install may have an older build.
-    if REVISION != 20:
+    if REVISION != 21:
         raise ImportError("built from other sources")
     BACKEND = "c"
     open_beneath = getattr(_fast, "open_beneath", None)  # Linux only
     has_changed = getattr(_fast, "has_changed", None)
-    release_scratch = _fast.release_scratch
     weigh_words = _fast.weigh_words
 except Exception:  # a build for another platform can fail in any way, and the twin always works
-    from eyespan._native.pure import count, gutter, hash_lines, is_plain, longer, nth, number, number_counting, scan
+    from eyespan._native.pure import count, longer, nth, number, scan
 
     BACKEND = "python"
 
 __all__ = [
     "BACKEND",
     "count",
-    "gutter",
     "has_changed",
-    "hash_lines",
-    "is_plain",
     "longer",
     "nth",
     "number",
-    "number_counting",
     "open_beneath",
-    "release_scratch",
     "scan",
     "weigh_words",
 ]

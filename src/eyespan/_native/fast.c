@@ -22,7 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #ifdef __linux__
@@ -44,15 +43,12 @@
 #endif
 
 enum {
-    REVISION = 20,          /* _native/__init__.py refuses a build of another contract */
+    REVISION = 21,          /* _native/__init__.py refuses a build of another contract */
     BLOCK = 1 << 20,        /* smaller reads pay for system calls, larger ones exceed the processor's cache */
-    HUGE_PAGE = 2 << 20,    /* two blocks */
-    HUGE_ABOVE = 256 << 10, /* scratch memory that takes a huge page */
     CHUNK = 4 << 20,        /* the largest piece that a thread takes */
     LEAST_CHUNK = 256 << 10,
     SPAN = 1 << 30,         /* bytes counted before the array of counts grows */
     SPAN_COUNTS = 1 << 20,
-    KEEP_AT_MOST = 2 << 20, /* scratch memory that stays allocated between calls: a huge page */
     FREE_LOCK_ABOVE = 64 << 10,
     LABEL_AT_MOST = 240, /* bytes of lead, number and mark */
     SLACK = 16,          /* copy() may write so many bytes too many */
@@ -61,102 +57,20 @@ static const int64_t TWO_THREADS_ABOVE = 4 << 20; /* starting a thread takes as 
 
 typedef unsigned char byte;
 
-/* ---- Scratch memory. Fresh pages cost more than the work done in them, so two buffers stay allocated. A call takes one
- * out of `kept`: a second thread, or Python code called in between, finds `kept` empty and allocates its own. Threads of
- * a Python without an interpreter lock may come at the same moment: the second one does not wait, it does without.
- *
- * A buffer of some size is one huge page, where the system has them: to touch it first takes a tenth of the time of its
- * 512 ordinary pages. It is mapped on its own, because malloc would keep other large blocks once it has freed this one. */
+/* ---- Memory that grows while a result is written. */
 
-static struct scratch {
+struct buffer {
     byte *at;
     size_t size;
-    int is_mapped;
-} kept[2]; /* for a file and for its numbered lines */
-static atomic_flag kept_is_busy = ATOMIC_FLAG_INIT;
-
-static struct scratch take_scratch(void) {
-    struct scratch mine = {NULL, 0, 0};
-    if (!atomic_flag_test_and_set_explicit(&kept_is_busy, memory_order_acquire)) {
-        struct scratch *from = &kept[kept[0].at == NULL], none = {NULL, 0, 0};
-        mine = *from;
-        *from = none;
-        atomic_flag_clear_explicit(&kept_is_busy, memory_order_release);
-    }
-    return mine;
-}
-
-static void free_scratch(struct scratch mine) {
-    if (mine.is_mapped)
-        munmap(mine.at, mine.size);
-    else
-        free(mine.at);
-}
-
-static void give_scratch(struct scratch mine) {
-    if (mine.size && mine.size <= KEEP_AT_MOST && !atomic_flag_test_and_set_explicit(&kept_is_busy, memory_order_acquire)) {
-        struct scratch *to = &kept[kept[0].at != NULL], former = *to;
-        *to = mine;
-        mine = former; /* of a call in between, or nothing */
-        atomic_flag_clear_explicit(&kept_is_busy, memory_order_release);
-    }
-    free_scratch(mine);
-}
-
-static PyObject *py_release_scratch(PyObject *self, PyObject *unused) {
-    (void)self, (void)unused;
-    if (!atomic_flag_test_and_set_explicit(&kept_is_busy, memory_order_acquire)) {
-        struct scratch all[2], none = {NULL, 0, 0};
-        for (int i = 0; i < 2; i++) {
-            all[i] = kept[i];
-            kept[i] = none;
-        }
-        atomic_flag_clear_explicit(&kept_is_busy, memory_order_release);
-        free_scratch(all[0]);
-        free_scratch(all[1]);
-    }
-    Py_RETURN_NONE;
-}
-
-/* Maps HUGE_PAGE bytes at a multiple of their size, or returns NULL. */
-static byte *map_huge_page(void) {
-    byte *all = mmap(NULL, 2 * HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (all == MAP_FAILED)
-        return NULL;
-    size_t before = (HUGE_PAGE - (uintptr_t)all % HUGE_PAGE) % HUGE_PAGE;
-    byte *page = all + before;
-    if (before)
-        munmap(all, before);
-    munmap(page + HUGE_PAGE, HUGE_PAGE - before);
-#ifdef MADV_HUGEPAGE
-    (void)madvise(page, HUGE_PAGE, MADV_HUGEPAGE); /* without huge pages it has ordinary ones */
-#endif
-    return page;
-}
+};
 
 /* Returns 0 if there is no memory; the buffer is as before then. */
-static int grow_scratch(struct scratch *mine, size_t size) {
-    if (size <= mine->size)
-        return 1;
-    if (size > PY_SSIZE_T_MAX)
+static int grow(struct buffer *mine, size_t size) {
+    byte *at = size <= PY_SSIZE_T_MAX ? realloc(mine->at, size) : NULL;
+    if (at == NULL)
         return 0;
-    struct scratch more = {NULL, size, 0};
-    if (size > HUGE_ABOVE && size <= HUGE_PAGE && (more.at = map_huge_page()) != NULL) {
-        more.size = HUGE_PAGE;
-        more.is_mapped = 1;
-    } else if (!mine->is_mapped) {
-        byte *at = realloc(mine->at, size);
-        if (at == NULL)
-            return 0;
-        mine->at = at;
-        mine->size = size;
-        return 1;
-    } else if ((more.at = malloc(size)) == NULL)
-        return 0;
-    if (mine->at != NULL)
-        memcpy(more.at, mine->at, mine->size);
-    free_scratch(*mine);
-    *mine = more;
+    mine->at = at;
+    mine->size = size;
     return 1;
 }
 
@@ -480,7 +394,7 @@ static enum outcome tell_total(char *note, size_t size, PyObject *totals, long l
  * labels are never part of an ill-formed sequence, so the result is the same as decoding line by line. A function of its
  * own, not inlined: the loop then has the registers for itself, and takes a third less time. */
 static __attribute__((noinline)) enum outcome number_lines(const byte *p, const byte *end, struct label *label, const struct style *style,
-                                 struct scratch *out, size_t *used, size_t *cut) {
+                                 struct buffer *out, size_t *used, size_t *cut) {
     char note[80];
     size_t at = 0, cut_lines = 0;
     /* In registers: for all that the compiler knows, writing a line could change `style`. */
@@ -515,7 +429,7 @@ static __attribute__((noinline)) enum outcome number_lines(const byte *p, const 
             size = head.raw;
         }
         size_t need = at + label->size + size + note_size + 1 + SLACK;
-        if (need > out->size && !grow_scratch(out, need + need / 2 + 4096)) {
+        if (need > out->size && !grow(out, need + need / 2 + 4096)) {
             PyErr_NoMemory();
             return FAILED;
         }
@@ -533,91 +447,6 @@ static __attribute__((noinline)) enum outcome number_lines(const byte *p, const 
     *used = at;
     *cut = cut_lines;
     return DONE;
-}
-
-/* The hash of one line, for comparing versions of a file within one process. `seed` differs from process to process. */
-static uint64_t line_seed;
-
-static inline uint64_t fold_product(uint64_t a, uint64_t b) {
-#ifdef __SIZEOF_INT128__
-    unsigned __int128 product = (unsigned __int128)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-#else
-    uint64_t product = (a ^ a >> 29) * (b | 1);
-    return (product ^ product >> 32) * 0x9fb21c651e98df25u + b;
-#endif
-}
-
-static inline uint64_t load_eight(const byte *p) {
-    uint64_t found;
-    memcpy(&found, p, sizeof found);
-    return found;
-}
-
-static inline uint64_t load_four(const byte *p) {
-    uint32_t found;
-    memcpy(&found, p, sizeof found);
-    return found;
-}
-
-static inline uint64_t hash_line(const byte *p, size_t size) {
-    const uint64_t first = 0x9e3779b97f4a7c15u, second = 0xd6e8feb86659fd93u;
-    uint64_t state = line_seed ^ fold_product(size ^ first, second), a, b;
-    const byte *end = p + size;
-    for (; (size_t)(end - p) > 16; p += 16)
-        state = fold_product(load_eight(p) ^ first ^ state, load_eight(p + 8) ^ second) + state;
-    size_t left = (size_t)(end - p); /* the last words overlap */
-    if (left >= 8) {
-        a = load_eight(p);
-        b = load_eight(end - 8);
-    } else if (left >= 4) {
-        a = load_four(p);
-        b = load_four(end - 4);
-    } else {
-        a = left ? (uint64_t)p[0] << 16 | (uint64_t)p[left >> 1] << 8 | end[-1] : 0;
-        b = left;
-    }
-    return fold_product(fold_product(a ^ second ^ state, b ^ first) ^ line_seed, state ^ second);
-}
-
-/* Puts a gutter before the lines of [p, end): the number and the mark before the first line and before each whose number
- * `every` divides, the mark alone before the others, nothing before an empty one of them. Writes from `*used` on, and the
- * hashes of the lines to `hashes`, unless that is NULL. Returns 0 if there is no memory. */
-static __attribute__((noinline)) int mark_lines(const byte *p, const byte *end, struct label *label, size_t every,
-                                                struct scratch *out, size_t *used, uint64_t *hashes) {
-    const byte *const start = p;
-    size_t at = *used, until_number = 0;
-    const size_t mark_size = label->mark_size, first_until = every - (size_t)label->number % every;
-    byte mark[LABEL_AT_MOST + SLACK] = {0};
-    memcpy(mark, label->mark, mark_size);
-    for (const byte *next; p < end; p = next) {
-        const byte *feed = find_feed(p, end);
-        next = feed < end ? feed + 1 : end;
-        size_t size = (size_t)(feed - p);
-        if (feed < end && size && p[size - 1] == '\r')
-            size--;
-        size_t need = at + label->size + size + 1 + 2 * SLACK;
-        if (need > out->size && !grow_scratch(out, need + need / 2 + 4096))
-            return 0;
-        if (until_number == 0) {
-            copy(out->at + at, label->text, label->size);
-            at += label->size;
-            until_number = p == start ? first_until : every;
-        } else if (size) {
-            copy(out->at + at, mark, mark_size);
-            at += mark_size;
-        }
-        until_number--;
-        advance_label(label);
-        copy_line(out->at + at, p, size, end);
-        at += size;
-        if (next < end)
-            out->at[at++] = '\n';
-        if (hashes != NULL)
-            *hashes++ = hash_line(p, size);
-    }
-    *used = at;
-    return 1;
 }
 
 /* ---- Scanning a file. Threads take chunks from one queue, because halves of a file seldom take the same time. */
@@ -1092,12 +921,12 @@ static const char *spell(PyObject *text, const char *otherwise, size_t *size) {
     return spelled;
 }
 
-/* Numbers lines for one of two functions: the text, or `counts` for the text and how many lines were shortened. */
-static PyObject *number(PyObject *const *args, Py_ssize_t count, PyObject *keywords, int counts) {
+/* number(data, first, ...): the text, and how many lines were shortened. */
+static PyObject *py_number(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
     enum { DATA, FIRST, LEAD, WIDTH, MARK, KEEP_ENDS, MAX_CHARS, MAX_BYTES, TOTALS, MOST };
     static const char *const names[MOST] = {"data",      "first",     "lead",      "width", "mark",
                                             "keep_ends", "max_chars", "max_bytes", "totals"};
-    const char *name = counts ? "number_counting" : "number";
+    (void)module;
     PyObject *values[MOST] = {NULL}, *answer = NULL;
     Py_ssize_t first = 0, width = 0, max_chars = 0, max_bytes = 0;
     struct style style = {0, SIZE_MAX, SIZE_MAX, NULL};
@@ -1112,7 +941,7 @@ static PyObject *number(PyObject *const *args, Py_ssize_t count, PyObject *keywo
         if (!PyErr_ExceptionMatches(PyExc_OverflowError))
             return NULL;
         PyErr_Clear();
-        return ask_twin(name, args, count, keywords);
+        return ask_twin("number", args, count, keywords);
     }
     PyObject *totals = values[TOTALS];
     style.keep_ends = values[KEEP_ENDS] ? PyObject_IsTrue(values[KEEP_ENDS]) : 0;
@@ -1127,7 +956,7 @@ static PyObject *number(PyObject *const *args, Py_ssize_t count, PyObject *keywo
         width >= 0 && width <= 100 && label.lead_size <= LABEL_AT_MOST && label.mark_size <= LABEL_AT_MOST &&
         label.lead_size + label.mark_size + (size_t)width + 20 <= LABEL_AT_MOST && max_chars >= 0 &&
         max_bytes >= 0 && (totals == NULL || PyDict_CheckExact(totals))) {
-        struct scratch out = take_scratch();
+        struct buffer out = {NULL, 0};
         size_t used = 0;
         const byte *p = data.buf;
         label.width = (int)width;
@@ -1139,83 +968,12 @@ static PyObject *number(PyObject *const *args, Py_ssize_t count, PyObject *keywo
         outcome = data.len ? number_lines(p, p + data.len, &label, &style, &out, &used, &cut) : DONE;
         if (outcome == DONE)
             answer = PyUnicode_DecodeUTF8(used ? (const char *)out.at : "", (Py_ssize_t)used, "replace");
-        give_scratch(out);
+        free(out.at);
     }
     PyBuffer_Release(&data);
     if (outcome == NOT_MINE)
-        return ask_twin(name, args, count, keywords);
-    return answer != NULL && counts ? Py_BuildValue("Nn", answer, (Py_ssize_t)cut) : answer;
-}
-
-static PyObject *py_number(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
-    (void)module;
-    return number(args, count, keywords, 0);
-}
-
-static PyObject *py_number_counting(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
-    (void)module;
-    return number(args, count, keywords, 1);
-}
-
-/* gutter(data, first, every, mark): the lines of UTF-8 as native shows them, see mark_lines. */
-static PyObject *py_gutter(PyObject *module, PyObject *const *args, Py_ssize_t count) {
-    Py_ssize_t first = 0, every = 0;
-    PyObject *answer = NULL;
-    struct label label;
-    Py_buffer data;
-    (void)module;
-    if (count != 4 || !PyUnicode_Check(args[3])) {
-        PyErr_SetString(PyExc_TypeError, "gutter takes data, first, every and a str");
-        return NULL;
-    }
-    if (!take_number(args[1], &first) || !take_number(args[2], &every)) {
-        if (!PyErr_ExceptionMatches(PyExc_OverflowError))
-            return NULL;
-        PyErr_Clear();
-        return ask_twin("gutter", args, count, NULL);
-    }
-    memset(&label, 0, sizeof label);
-    label.lead = "";
-    label.mark = spell(args[3], "", &label.mark_size);
-    if (label.mark == NULL || label.mark_size + 20 > LABEL_AT_MOST || first < 0 ||
-        (long long)first >= 100000000000000000 || every < 1)
-        return ask_twin("gutter", args, count, NULL);
-    if (PyObject_GetBuffer(args[0], &data, PyBUF_SIMPLE))
-        return NULL;
-    struct scratch out = take_scratch();
-    size_t used = 0;
-    const byte *p = data.buf;
-    label.number = first;
-    build_label(&label);
-    if (!data.len || mark_lines(p, p + data.len, &label, (size_t)every, &out, &used, NULL))
-        answer = PyUnicode_DecodeUTF8(used ? (const char *)out.at : "", (Py_ssize_t)used, "replace");
-    else
-        PyErr_NoMemory();
-    give_scratch(out);
-    PyBuffer_Release(&data);
-    return answer;
-}
-
-/* hash_lines(data): the hash of each line, without its line feed, in eight bytes. */
-static PyObject *py_hash_lines(PyObject *module, PyObject *argument) {
-    (void)module;
-    Py_buffer data;
-    if (PyObject_GetBuffer(argument, &data, PyBUF_SIMPLE))
-        return NULL;
-    const byte *p = data.buf, *end = p + data.len;
-    size_t count = data.len ? count_feeds(p, (size_t)data.len) + (end[-1] != '\n') : 0;
-    PyObject *answer = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(count * sizeof(uint64_t)));
-    if (answer != NULL) {
-        char *to = PyBytes_AsString(answer);
-        for (; p < end; to += sizeof(uint64_t)) {
-            const byte *feed = find_feed(p, end);
-            uint64_t found = hash_line(p, (size_t)(feed - p));
-            memcpy(to, &found, sizeof found);
-            p = feed < end ? feed + 1 : end;
-        }
-    }
-    PyBuffer_Release(&data);
-    return answer;
+        return ask_twin("number", args, count, keywords);
+    return answer != NULL ? Py_BuildValue("Nn", answer, (Py_ssize_t)cut) : NULL;
 }
 
 static PyObject *py_scan(PyObject *module, PyObject *args, PyObject *kwargs) {
@@ -1237,24 +995,17 @@ static PyObject *py_scan(PyObject *module, PyObject *args, PyObject *kwargs) {
         errno = EINVAL;
         return PyErr_SetFromErrno(PyExc_OSError);
     }
-    struct scratch blocks = take_scratch();
-    /* A huge page starts at a page border; reading into any other block takes a sixth longer. */
-    if (!blocks.is_mapped) {
-        free_scratch(blocks);
-        blocks = (struct scratch){NULL, 0, 0};
-    }
-    if (!grow_scratch(&blocks, 2 * BLOCK)) {
-        give_scratch(blocks);
+    void *blocks; /* at a page border: reading into any other block takes a sixth longer */
+    if (posix_memalign(&blocks, 4096, 2 * BLOCK))
         return PyErr_NoMemory();
-    }
     uint32_t *counts = NULL;
     size_t used = 0;
     int64_t at = offset;
     int error;
     Py_BEGIN_ALLOW_THREADS
-    error = scan_file(fd, &at, end, (uint32_t)stride, blocks.at, &counts, &used);
+    error = scan_file(fd, &at, end, (uint32_t)stride, blocks, &counts, &used);
     Py_END_ALLOW_THREADS
-    give_scratch(blocks);
+    free(blocks);
     PyObject *answer = NULL;
     if (error == ENOMEM)
         PyErr_NoMemory();
@@ -1401,42 +1152,6 @@ static PyObject *py_open_beneath(PyObject *module, PyObject *const *args, Py_ssi
 }
 #endif
 
-/* Returns True if a str is ASCII without control characters other than tabs and line feeds. */
-static PyObject *py_is_plain(PyObject *module, PyObject *text) {
-    (void)module;
-    Py_ssize_t length;
-    if (!PyUnicode_Check(text)) {
-        PyErr_SetString(PyExc_TypeError, "is_plain takes a str");
-        return NULL;
-    }
-    /* The UTF-8 of ASCII is the text itself; of any other text it would be made, and kept. */
-    if (PyUnicode_GetLength(text) == 0)
-        Py_RETURN_TRUE;
-    const byte *p = (const byte *)PyUnicode_AsUTF8AndSize(text, &length);
-    if (p == NULL) {
-        if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
-            return NULL;
-        PyErr_Clear();
-        Py_RETURN_FALSE;
-    }
-    size_t size = (size_t)length, at = 0;
-    int plain = 1;
-#ifdef USE_SSE2
-    const __m128i tab = _mm_set1_epi8('\t'), feed = _mm_set1_epi8('\n'), last = _mm_set1_epi8(0x1f);
-    const __m128i rubout = _mm_set1_epi8(0x7f);
-    for (; plain && size - at >= 16; at += 16) {
-        __m128i row = _mm_loadu_si128((const __m128i *)(p + at));
-        /* As signed numbers, bytes outside ASCII are below 0x20 too. */
-        __m128i odd = _mm_cmpgt_epi8(_mm_add_epi8(last, _mm_set1_epi8(1)), row);
-        odd = _mm_andnot_si128(_mm_or_si128(_mm_cmpeq_epi8(row, tab), _mm_cmpeq_epi8(row, feed)), odd);
-        plain = _mm_movemask_epi8(_mm_or_si128(odd, _mm_cmpeq_epi8(row, rubout))) == 0;
-    }
-#endif
-    for (; plain && at < size; at++)
-        plain = p[at] == '\t' || p[at] == '\n' || (p[at] >= 0x20 && p[at] < 0x7f);
-    return PyBool_FromLong(plain);
-}
-
 #include "words.c"
 
 static PyMethodDef functions[] = {
@@ -1447,14 +1162,9 @@ static PyMethodDef functions[] = {
     {"count", (PyCFunction)(void (*)(void))py_count, METH_VARARGS | METH_KEYWORDS, NULL},
     {"nth", (PyCFunction)(void (*)(void))py_nth, METH_VARARGS | METH_KEYWORDS, NULL},
     {"number", (PyCFunction)(void (*)(void))py_number, METH_FASTCALL | METH_KEYWORDS, NULL},
-    {"number_counting", (PyCFunction)(void (*)(void))py_number_counting, METH_FASTCALL | METH_KEYWORDS, NULL},
-    {"gutter", (PyCFunction)(void (*)(void))py_gutter, METH_FASTCALL, NULL},
-    {"hash_lines", py_hash_lines, METH_O, NULL},
-    {"is_plain", py_is_plain, METH_O, NULL},
     {"longer", (PyCFunction)(void (*)(void))py_longer, METH_FASTCALL, NULL},
     {"weigh_words", (PyCFunction)(void (*)(void))py_weigh_words, METH_FASTCALL, NULL},
     {"scan", (PyCFunction)(void (*)(void))py_scan, METH_VARARGS | METH_KEYWORDS, NULL},
-    {"release_scratch", py_release_scratch, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -1463,12 +1173,6 @@ static int fill_module(PyObject *module) {
     __builtin_cpu_init();
     has_avx2 = __builtin_cpu_supports("avx2") != 0;
 #endif
-    /* The hash of a str differs from process to process. */
-    PyObject *word = PyUnicode_FromString("the seed of hash_lines");
-    if (word == NULL)
-        return -1;
-    line_seed = (uint64_t)PyObject_Hash(word) * 0x9e3779b97f4a7c15u;
-    Py_DECREF(word);
 #ifdef __linux__
     struct state *state = PyModule_GetState(module);
     state->opened = (PyTypeObject *)PyType_FromModuleAndSpec(module, &opened_spec, NULL);

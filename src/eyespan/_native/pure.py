@@ -1,7 +1,7 @@
 """The inner loops of reading text in pure Python, for installations without a C compiler.
 
 `count` and `nth` search line feeds in a block, `scan` in an open file; `longer` counts long lines; `number` puts
-numbers before lines, `gutter` before some of them. The C twin has the same names, the same arguments and, byte for
+numbers before lines. The C twin has the same names, the same arguments and, byte for
 byte, the same results. Data is bytes, bytearray or a contiguous memoryview.
 """
 
@@ -49,22 +49,6 @@ def nth(data: bytes | bytearray | memoryview, n: int, start: int = 0) -> int:
     return at + 1
 
 
-_PLAIN = bytes([9, 10, *range(0x20, 0x7F)])
-
-
-def is_plain(text: str, /) -> bool:
-    """Return True if a text is ASCII without control characters other than tabs and line feeds."""
-    return text.isascii() and not text.encode().translate(None, _PLAIN)
-
-
-def hash_lines(data: bytes | bytearray | memoryview, /) -> bytes:
-    """Return a hash of each line without its line feed, eight bytes each. They are compared within one process only."""
-    lines = bytes(data).split(b"\n")
-    if not lines[-1]:
-        lines.pop()
-    return array("q", map(hash, lines)).tobytes()
-
-
 def longer(data: bytes | bytearray | memoryview, limit: int, in_chars: bool, /) -> int:
     """Return how many lines have more than `limit` characters, or bytes of UTF-8, once decoded.
 
@@ -103,7 +87,6 @@ def scan(fd: int, offset: int, end: int, stride: int = 65536) -> tuple[bytes, in
         OSError: the file cannot be read at an offset.
         ValueError: `stride` is not in 1..4294967295, the most a count can hold.
     """
-    # Imported here, because only this twin needs it.
     if not 1 <= stride <= 0xFFFFFFFF:
         raise ValueError("stride must be in 1..4294967295")
     if offset < 0 and offset < end:
@@ -156,30 +139,15 @@ def number(
     max_chars: int = 0,
     max_bytes: int = 0,
     totals: Mapping[int, int] = _NONE_CUT,
-) -> str:
+) -> tuple[str, int]:
     """Number the lines of `data` from `first`: `lead`, the number right-aligned in `width`, `mark`, the line.
 
     With `keep_ends` every line keeps its terminator; otherwise terminators (LF, and one CR before it) are removed and
     lines are joined by LF with none at the end. Invalid UTF-8 becomes U+FFFD, one for each maximal ill-formed part.
     `max_chars` shortens a line to that many characters and appends its length, which `totals` has by line number for
     lines of which `data` has only a prefix; `max_bytes` shortens silently to that many bytes of UTF-8, between
-    characters. 0 is no limit.
+    characters. 0 is no limit. Returns the text, and how many lines were shortened.
     """
-    return number_counting(data, first, lead, width, mark, keep_ends, max_chars, max_bytes, totals)[0]
-
-
-def number_counting(
-    data: bytes | bytearray | memoryview,
-    first: int,
-    lead: str = "",
-    width: int = 0,
-    mark: str = "\t",
-    keep_ends: bool = False,
-    max_chars: int = 0,
-    max_bytes: int = 0,
-    totals: Mapping[int, int] = _NONE_CUT,
-) -> tuple[str, int]:
-    """Number lines as `number` does; return the text and how many lines were shortened."""
     text = str(data, "utf-8", "replace")
     if not text:
         return "", 0
@@ -212,26 +180,3 @@ def number_counting(
     if width:
         return joint.join([f"{lead}{i:>{width}}{mark}{line}" for i, line in enumerate(lines, first)]), len(cut)
     return joint.join([f"{lead}{i}{mark}{line}" for i, line in enumerate(lines, first)]), len(cut)
-
-
-def gutter(data: bytes | bytearray | memoryview, first: int, every: int, mark: str, /) -> str:
-    """Put a gutter before the lines of `data`, which are numbered from `first`.
-
-    The first line, and each whose number `every` divides, gets its number and `mark`; each other one `mark` alone, or
-    nothing if it is empty. Terminators (LF, and one CR before it) are removed and lines are joined by LF with none at
-    the end. Invalid UTF-8 becomes U+FFFD. No data is no line.
-    """
-    if every < 1:
-        raise ValueError("every must be 1 or more")
-    text = str(data, "utf-8", "replace")
-    if not text:
-        return ""
-    if "\r" in text:
-        text = text.replace("\r\n", "\n")
-    lines = text.split("\n")
-    if not lines[-1]:
-        lines.pop()
-    shown = [mark + line if line else "" for line in lines]
-    for at in {0, *range(-first % every, len(lines), every)}:
-        shown[at] = f"{first + at}{mark}{lines[at]}"
-    return "\n".join(shown)

@@ -127,69 +127,7 @@ static const byte *end_of_blanks(const byte *p, const byte *end) {
     return at < end && at - p > 1 ? at - 1 : at;
 }
 
-/* The end of a piece is found in bit sets of the kinds of characters, and its cost by a table of the pieces before it:
- * loops over the few characters of a piece would take most of the time, because no processor can predict their ends. */
-enum {
-    WINDOW = 4096, /* characters whose kinds are in the bit sets at once */
-    REACH = 64,    /* characters of a piece that are looked at; a longer one is measured character by character */
-    SETS = WINDOW / 64 + 2,
-    KNOWN = 4096, /* pieces whose cost is remembered */
-    KNOWN_SIZE = 16,
-    FEW = 16384, /* characters of a text that is too short to remember anything */
-};
-
-struct kinds {
-    uint64_t lower[SETS], upper[SETS], sign[SETS], feed[SETS], blank[SETS]; /* feeds are blanks too */
-};
-
-struct known {
-    uint64_t first, second; /* the bytes of the piece */
-    uint32_t size, cost;
-};
-
-static void sort_characters(const byte *p, size_t size, struct kinds *kinds) {
-    memset(kinds, 0, sizeof *kinds);
-    size_t at = 0;
-#ifdef USE_SSE2
-#define WITHIN(low, high) _mm_cmpgt_epi8(_mm_set1_epi8((char)((high) - (low) + 1 - 128)), _mm_add_epi8(row, _mm_set1_epi8((char)(128 - (low)))))
-#define IS(c) _mm_cmpeq_epi8(row, _mm_set1_epi8(c))
-#define NOTE(set, found) kinds->set[at / 64] |= (uint64_t)(unsigned)_mm_movemask_epi8(found) << at % 64
-    for (; size - at >= 16; at += 16) {
-        __m128i row = _mm_loadu_si128((const __m128i *)(p + at));
-        __m128i lower = WITHIN('a', 'z'), upper = WITHIN('A', 'Z'), feed = _mm_or_si128(IS('\n'), IS('\r'));
-        __m128i blank = _mm_or_si128(_mm_or_si128(IS(' '), WITHIN(9, 13)), WITHIN(28, 31));
-        __m128i others = _mm_or_si128(_mm_or_si128(lower, upper), _mm_or_si128(blank, WITHIN('0', '9')));
-        NOTE(lower, lower);
-        NOTE(upper, upper);
-        NOTE(feed, feed);
-        NOTE(blank, blank);
-        NOTE(sign, _mm_andnot_si128(others, _mm_set1_epi8(-1)));
-    }
-#undef WITHIN
-#undef IS
-#undef NOTE
-#endif
-    for (; at < size; at++) {
-        uint64_t bit = (uint64_t)1 << at % 64;
-        enum character kind = character_of(p[at]);
-        kinds->lower[at / 64] |= kind == LOWER ? bit : 0;
-        kinds->upper[at / 64] |= kind == UPPER ? bit : 0;
-        kinds->sign[at / 64] |= kind == SIGN ? bit : 0;
-        kinds->feed[at / 64] |= kind == FEED ? bit : 0;
-        kinds->blank[at / 64] |= kind == BLANK || kind == FEED ? bit : 0;
-    }
-}
-
-/* Returns the 64 bits from `at` on. */
-static inline uint64_t bits_at(const uint64_t *set, size_t at) {
-    size_t word = at / 64, shift = at % 64;
-    return set[word] >> shift | set[word + 1] << 1 << (63 - shift);
-}
-
-/* Returns how many of the lowest bits are set; 64 if all are. */
-static inline size_t count_ones(uint64_t bits) { return ~bits ? (size_t)__builtin_ctzll(~bits) : 64; }
-
-/* Returns the end of the piece that begins at `p`, one character after the other. */
+/* Returns the end of the piece that begins at `p`. */
 static const byte *end_of_piece(const byte *p, const byte *end) {
     const byte *start = p;
     enum character kind = character_of(*p), next = p + 1 < end ? character_of(p[1]) : FEED;
@@ -213,43 +151,6 @@ static const byte *end_of_piece(const byte *p, const byte *end) {
     return p;
 }
 
-/* Returns the same by the bit sets of a window that begins at `base`; NULL if the piece is too long for that. */
-static inline const byte *end_in_sets(const byte *p, const byte *end, const byte *base, const struct kinds *kinds) {
-    size_t at = (size_t)(p - base), length;
-    enum character kind = character_of(*p), next = p + 1 < end ? character_of(p[1]) : FEED;
-    if (kind <= UPPER || (kind >= BLANK && kind != FEED && next <= UPPER)) {
-        size_t lead = kind > UPPER, capitals = count_ones(bits_at(kinds->upper, at + lead));
-        if (capitals >= REACH / 2)
-            return NULL;
-        length = lead + capitals + count_ones(bits_at(kinds->lower, at + lead + capitals));
-        if (length >= REACH)
-            return NULL;
-        p += length;
-        return p < end && *p == '\'' ? p + length_of_ending(p, end) : p;
-    }
-    if (kind == DIGIT) {
-        for (length = 1; length < 3 && p + length < end && character_of(p[length]) == DIGIT;)
-            length++;
-        return p + length;
-    }
-    if (kind == SIGN || (*p == ' ' && next == SIGN)) {
-        size_t lead = kind != SIGN;
-        length = lead + count_ones(bits_at(kinds->sign, at + lead));
-        if (length >= REACH)
-            return NULL;
-        for (p += length; p < end && (*p == '\r' || *p == '\n' || *p == '/');)
-            p++;
-        return p;
-    }
-    length = count_ones(bits_at(kinds->blank, at));
-    if (length >= REACH)
-        return NULL;
-    uint64_t feeds = bits_at(kinds->feed, at) & (((uint64_t)1 << length) - 1);
-    if (feeds)
-        return p + 64 - __builtin_clzll(feeds);
-    return p + length < end && length > 1 ? p + length - 1 : p + length;
-}
-
 /* Returns the cost of a piece beyond one token. */
 static long cost_of_piece(const byte *p, size_t size, const signed char *weights) {
     enum character kind = character_of(*p);
@@ -265,44 +166,14 @@ static long cost_of_piece(const byte *p, size_t size, const signed char *weights
     return sum > 0 ? sum : 0;
 }
 
-/* Returns the place of a piece of at most KNOWN_SIZE bytes in the table, with its key in `key`. */
-static inline struct known *place_of_piece(const byte *p, size_t size, struct known *table, struct known *key) {
-    key->first = load_eight(p) & (size < 8 ? ((uint64_t)1 << 8 * size) - 1 : UINT64_MAX);
-    key->second = size <= 8 ? 0 : load_eight(p + 8) & (size < 16 ? ((uint64_t)1 << 8 * (size - 8)) - 1 : UINT64_MAX);
-    key->size = (uint32_t)size;
-    uint64_t mixed = (key->first ^ key->second * 0x9e3779b97f4a7c15u ^ size) * 0xd6e8feb86659fd93u;
-    return table + (mixed >> 32 & (KNOWN - 1));
-}
-
-/* Returns the cost of an ASCII text in parts of a token; -1 if a piece is too long. `table` is empty, or NULL. */
-static long long weigh_words(const byte *p, const byte *end, const signed char *weights, struct known *table) {
-    struct kinds kinds;
-    const byte *base = p, *ready = p; /* the window, and the first place from which its sets do not reach far enough */
+/* Returns the cost of an ASCII text in parts of a token; -1 if a piece is too long. */
+static long long weigh_words(const byte *p, const byte *end, const signed char *weights) {
     long long total = 0;
-    while (p < end) {
-        if (p >= ready) {
-            size_t size = (size_t)(end - p) < WINDOW ? (size_t)(end - p) : WINDOW;
-            sort_characters(p, size, &kinds);
-            base = p;
-            ready = p + size == end ? end : p + size - 2 * REACH;
-        }
-        const byte *after = end_in_sets(p, end, base, &kinds);
-        if (after == NULL)
-            after = end_of_piece(p, end);
-        size_t size = (size_t)(after - p);
-        if (size > LONG_PIECE)
+    for (const byte *after; p < end; p = after) {
+        after = end_of_piece(p, end);
+        if (after - p > LONG_PIECE)
             return -1;
-        total += UNIT;
-        if (table != NULL && size <= KNOWN_SIZE && (size_t)(end - p) >= KNOWN_SIZE) {
-            struct known key, *known = place_of_piece(p, size, table, &key);
-            if (known->first != key.first || known->second != key.second || known->size != key.size) {
-                key.cost = (uint32_t)cost_of_piece(p, size, weights);
-                *known = key;
-            }
-            total += known->cost;
-        } else
-            total += cost_of_piece(p, size, weights);
-        p = after;
+        total += UNIT + cost_of_piece(p, (size_t)(after - p), weights);
     }
     return total;
 }
@@ -324,9 +195,7 @@ static PyObject *py_weigh_words(PyObject *self, PyObject *const *args, Py_ssize_
     const signed char *weights = (const signed char *)PyBytes_AsString(args[1]);
     long long total;
     Py_BEGIN_ALLOW_THREADS;
-    struct known *table = size > FEW ? calloc(KNOWN, sizeof *table) : NULL; /* without memory it takes longer */
-    total = weigh_words((const byte *)data, (const byte *)data + size, weights, table);
-    free(table);
+    total = weigh_words((const byte *)data, (const byte *)data + size, weights);
     Py_END_ALLOW_THREADS;
     return PyLong_FromLongLong(total);
 }

@@ -122,7 +122,7 @@ def _indexed_lines(source: Source, first: int, count: int) -> bytes | None:
 
 
 def _write_lines(data: bytes, first: int, has_numbers: bool) -> None:
-    _write(_native.number(data, first, width=6, keep_ends=True).encode() if has_numbers else data)
+    _write(_native.number(data, first, width=6, keep_ends=True)[0].encode() if has_numbers else data)
 
 
 def _write(data: bytes) -> None:

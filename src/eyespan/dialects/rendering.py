@@ -80,7 +80,7 @@ def numbered_counting(part: TextPart, **style: Any) -> tuple[str, int]:
     """Return the same, and how many lines were shortened. Raises: WindowTooLarge."""
     data = part.data
     if (len(data) <= MIB and part.line_count <= 20_000) or not isinstance(data, bytearray):
-        return _native.number_counting(data, part.first_line, totals=part.cuts, **style)
+        return _native.number(data, part.first_line, totals=part.cuts, **style)
     if not style.get("max_chars") and not style.get("max_bytes"):  # no line is shortened
         _check_width(data)
     cut: list[int] = []
@@ -127,7 +127,7 @@ def _numbered_pieces(data: bytearray, part: TextPart, style: Mapping[str, Any], 
                 continue
             if pieces:
                 # A line that is shown whole, however long: its number, then the line as it is.
-                yield before + _native.number(b"\n", line, **style).removesuffix("\n")
+                yield before + _native.number(b"\n", line, **style)[0].removesuffix("\n")
                 pieces.append(held[at:])
                 held = b""
                 held = yield from _decoded(pieces, keeps_ends=keeps_ends)
@@ -138,7 +138,7 @@ def _numbered_pieces(data: bytearray, part: TextPart, style: Mapping[str, Any], 
             end = len(held)
         piece = held[at:end]
         at = end
-        text, cut_lines = _native.number_counting(piece, line, totals=part.cuts, **style)
+        text, cut_lines = _native.number(piece, line, totals=part.cuts, **style)
         cut.append(cut_lines)
         yield before + text
         line += _native.count(piece)

@@ -79,7 +79,7 @@ class Terminal:
     def _lines(self, part: TextPart) -> None:
         if not self._is_terminal and not self.is_colored:
             if self._has_numbers and part.first_line:
-                self._write(number(bytes(part.data), part.first_line, width=6, keep_ends=True))
+                self._write(number(bytes(part.data), part.first_line, width=6, keep_ends=True)[0])
             else:
                 self._put(bytes(part.data))
             return

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from eyespan import _native, tokens
+from eyespan import tokens
 from eyespan.dialects.native import own_lines, redaction, text_facts
 from eyespan.dialects.native.gutter import Row, Run, count_fitting, starts_after_gap
 from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS
 from eyespan.dialects.native.rows import extent, lacks_newline, place_after
-from eyespan.dialects.native.versions import Digest, Version
+from eyespan.dialects.native.versions import Digest, Version, hash_lines
 from eyespan.dialects.pieces import AROUND_LINES
 from eyespan.model import CharRange
 from eyespan.search import first_true
@@ -100,7 +100,7 @@ def _fit(frame: Frame, loaded: Loaded, max_tokens: int | None, outline: Outline 
     lines.append(own_lines.header(_header(frame, loaded, rows, value)))
     if isinstance(rows, Run):
         if shown is None and frame.style.every:
-            lines.append(own_lines.Rows(frame.style.write(rows)))
+            lines.append(own_lines.Rows("\n".join(frame.style.format(rows))))
         else:
             lines += frame.style.format(rows, shown)
     else:
@@ -333,7 +333,7 @@ def version_of(rows: Sequence[Row] | Run) -> Version:
     """Return the version of a file that these rows are."""
     if isinstance(rows, Run):
         if not rows.has_crlf:
-            return Version.of_lines(rows.first, _native.hash_lines(rows.data or b"\n" * rows.count))
+            return Version.of_lines(rows.first, hash_lines(rows.data or b"\n" * rows.count))
         return Version.of(range(rows.first, rows.first + rows.count), rows.texts)
     return Version.of([row.number for row in rows], [row.text for row in rows])
 

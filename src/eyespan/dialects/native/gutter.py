@@ -149,14 +149,6 @@ class Style:
     every: int = EVERY
     """Each line whose number this divides is numbered; 1: all, 0: none and no gutter."""
 
-    def write(self, rows: Run) -> str:
-        """Return all rows with their gutters as one text. For a style without a gutter there is only `format`."""
-        lines = _native.gutter(rows.data or b"\n" * rows.count, rows.first, self.every, self.separator)
-        if rows.column > 1 and rows.count:
-            digits = len(f"{rows.first}")
-            return f"{lines[:digits]}:{rows.column}{lines[digits:]}"
-        return lines
-
     def format(self, rows: Sequence[Row] | Run, shown: Sequence[str] | None = None) -> list[str]:
         """Return one string for each row: its gutter and the text shown for it; None: its own."""
         every, separator = self.every, self.separator

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from eyespan import _native
-
 MAX_PLACES = 5
 MAX_RUNS = 4
 MAX_COUNTED = 10_000
@@ -37,8 +35,6 @@ _PRINTABLE = [character for character in _SUSPECT if character.isprintable()]
 
 def may_hide(text: str) -> bool:
     """Return False if a text has no hidden character; True if `hidden` has to look for one."""
-    if text.isascii():
-        return not _native.is_plain(text)
     # A set of the characters takes twenty times as long.
     if text.replace("\n", "").replace("\t", "").replace("\u3000", "").isprintable():
         return any(character in text for character in _PRINTABLE)

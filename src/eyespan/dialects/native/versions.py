@@ -14,7 +14,6 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from eyespan import _native
 from eyespan.caches import Table
 from eyespan.hashes import blake2b
 
@@ -85,12 +84,20 @@ class Version:
     def of(cls, numbers: Sequence[int], texts: Sequence[str]) -> Version:
         """Return the version of these lines, none of which has a line feed."""
         data = "\n".join([*texts, ""]).encode("utf-8", "surrogatepass")
-        return cls(numbers if isinstance(numbers, range) else array("q", numbers), _native.hash_lines(data))
+        return cls(numbers if isinstance(numbers, range) else array("q", numbers), hash_lines(data))
 
     @classmethod
     def of_lines(cls, first: int, hashes: bytes) -> Version:
         """Return the version of lines without a gap, from the result of `hash_lines`."""
         return cls(range(first, first + len(hashes) // HASH_BYTES), hashes)
+
+
+def hash_lines(data: bytes | bytearray | memoryview) -> bytes:
+    """Return a hash of each line without its line feed, eight bytes each. They are compared within one process only."""
+    lines = bytes(data).split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    return array("q", map(hash, lines)).tobytes()
 
 
 class Versions:

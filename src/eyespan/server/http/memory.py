@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from eyespan import caches
-from eyespan.memory import LEDGER, release_scratch
+from eyespan.memory import LEDGER
 from eyespan.sandbox.process import MAX_ARENAS
 
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ def return_free_memory(loop: asyncio.AbstractEventLoop) -> bool:
     mallopt(_M_TRIM_THRESHOLD, 1 << 20)
 
     def trim() -> None:
-        release_scratch()
         if LEDGER.has_collected(2 * TRIM_SECONDS + caches.UNUSED_SECONDS):
             caches.drop_unused()
         malloc_trim(ctypes.c_size_t(0))
