@@ -324,7 +324,7 @@ class PagesItem:
             room -= tokens.estimate(note) + 1
         shown = make_item([plan], self._view).show(room)
         lines = (*shown.lines, note) if note else shown.lines
-        return replace(shown, lines=lines, left=(*shown.left, *self._rest(number)), written="")
+        return replace(shown, lines=lines, left=(*shown.left, *self._rest(number)))
 
 
 def _hash(path: str, pages: str, text: str) -> str:
