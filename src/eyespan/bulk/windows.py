@@ -10,7 +10,7 @@ from eyespan.decoders.tabular import MAX_ROWS, plural
 from eyespan.dialects.pieces import pages_of
 from eyespan.model import DocumentOptions, NotebookOptions, PdfOptions, TableOptions
 from eyespan.record import record, replace
-from eyespan.selectors import Cells, Named, Pages
+from eyespan.selectors import Cells, Named, Pages, Target, readings, write_target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -154,3 +154,10 @@ def _left_out(facts: Mapping[str, Any], kind: str) -> str:
 
 def _listed(*found: str) -> str:
     return "; ".join([one for one in found if one])
+
+
+def selector_of(path: str, piece: Piece | None) -> str:
+    """Return the selector of a part; the path alone for a part that no selector names, such as a table "a:b"."""
+    target = Target(path, piece)
+    written = write_target(target)
+    return written if piece is not None and target in readings(written) else path
