@@ -1,4 +1,4 @@
-"""Any window of any file costs at most 32 MB above the idle process; each case runs in a separate process."""
+"""Any window of any file costs at most 32 MB above the idle process; each call runs in a separate process."""
 
 from __future__ import annotations
 
@@ -12,42 +12,53 @@ from pathlib import Path
 
 import pytest
 
+from tests.sizes import size
+
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak is read from /proc/self/status")
 
 MOST_BYTES = 32_000_000
 MB = 1_000_000
 LOG_LINE = b"2025-01-17T12:00:00.000Z INFO  service: request served in 12 ms, id=0123456789abcdef, path=/api/v1/thing\n"
-LOG_LINES = 200 * MB // len(LOG_LINE)
-DEEP = 1_500_000
+FILE_MB = size(short=70, long=200)
+LOG_LINES = FILE_MB * MB // len(LOG_LINE)
+DEEP = LOG_LINES * 4 // 5
 
 MEASURE = """
-import json, sys
+import json, os, sys
 from eyespan import Workspace
 
 def status(name):
     with open("/proc/self/status") as file:
         return next(int(line.split()[1]) * 1024 for line in file if line.startswith(name))
 
-root, dialect, settings, arguments = sys.argv[1], sys.argv[2], json.loads(sys.argv[3]), json.loads(sys.argv[4])
-tool = Workspace(root).tool(dialect, **settings)
-name = "path" if dialect.startswith(("workspace", "forge")) else "file_path"
-warm = {**arguments, name: root + "/small"}
-tool.call(warm)
-idle = status("VmRSS")
-reply = tool.call({**arguments, name: root + "/file"})
-print(json.dumps([status("VmHWM") - idle, len(reply.text), reply.is_error]))
+def measured(root, dialect, arguments, settings):
+    tool = Workspace(root).tool(dialect, **settings)
+    name = "path" if dialect.startswith(("workspace", "forge")) else "file_path"
+    tool.call({**arguments, name: root + "/small"})
+    idle = status("VmRSS")
+    reply = tool.call({**arguments, name: root + "/file"})
+    return status("VmHWM") - idle, len(reply.text), reply.is_error
+
+for case in json.load(sys.stdin):
+    if (child := os.fork()) == 0:
+        print(json.dumps(measured(sys.argv[1], *case)), flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
 """
 
 
-def peak(directory: Path, dialect: str, arguments: dict, settings: dict) -> tuple[int, int, bool]:
-    """Return the bytes that one call took, the characters of its answer, and True for an error.
+def peaks(directory: Path, cases: list[tuple[str, dict, dict]]) -> list[tuple[int, int, bool]]:
+    """Return the bytes that each call took, the characters of its answer, and True for an error.
 
-    The small file begins with a byte order mark: else the steps that the measured call takes would not be loaded.
+    Each call has a process of its own, forked from one that has read nothing. The small file begins with a byte order
+    mark: else the steps that the measured call takes would not be loaded.
     """
     (directory / "small").write_bytes(b"\xef\xbb\xbfdef f():\n    # note\n    return 1\n" * 3)
-    command = [sys.executable, "-c", MEASURE, str(directory), dialect, json.dumps(settings), json.dumps(arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return tuple(json.loads(done.stdout))
+    command = [sys.executable, "-c", MEASURE, str(directory)]
+    done = subprocess.run(command, input=json.dumps(cases), capture_output=True, text=True, check=True)
+    found = [tuple(json.loads(line)) for line in done.stdout.splitlines()]
+    assert len(found) == len(cases), done.stderr
+    return found
 
 
 @pytest.fixture
@@ -69,7 +80,7 @@ EVERYTHING = 10**9
 
 def write_one_line(file: Path) -> None:
     with file.open("wb") as out:
-        for _ in range(200):
+        for _ in range(FILE_MB):
             out.write(b"x" * MB)
 
 
@@ -157,9 +168,9 @@ CASES = {
 def test_no_window_costs_more_memory_than_promised(write, directory):
     write(directory / "file")
 
-    costs = {str(case): peak(directory, *case) for case in CASES[write]}
+    costs = zip(CASES[write], peaks(directory, CASES[write]), strict=True)
 
-    assert {case: cost for case, cost in costs.items() if cost[0] > MOST_BYTES} == {}
+    assert [(case, cost) for case, cost in costs if cost[0] > MOST_BYTES] == []
 
 
 @pytest.mark.parametrize("write", [write_long_lines, write_wide_text, write_nearly_narrow_text, write_utf16])
@@ -167,7 +178,6 @@ def test_two_thousand_long_lines_are_shown(write, directory):
     """Read as many lines as claude promises by default; they fit in the limit of an answer."""
     write(directory / "file")
 
-    for dialect in ("codex", "claude"):
-        _, chars, failed = peak(directory, dialect, {}, {})
+    for _, chars, failed in peaks(directory, [(dialect, {}, {}) for dialect in ("codex", "claude")]):
         assert not failed
         assert chars > 20_000

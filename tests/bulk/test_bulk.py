@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from eyespan import CallContext, Policy, Workspace
-from eyespan.bulk import SCHEMA, Record, pool, read_many
+from eyespan.bulk import SCHEMA, Record, pool, read_many, reading
 from eyespan.bulk.export import export_lines, export_table
 from eyespan.bulk.reading import Options
 from eyespan.bulk.walk import find_files
@@ -130,6 +130,15 @@ def test_a_selector_reads_the_part_again(workspace, tree):
     assert "".join([record.text for record in records]) == (tree / "long.txt").read_text()
     last = workspace.tool("native").call({"files": [records[-1].selector], "budget": 2000})
     assert records[-1].text.splitlines()[0] in last.text
+
+
+def test_an_export_by_an_earlier_release_is_read_again(workspace, tree, tmp_path, monkeypatch):
+    out = str(tmp_path / "out.jsonl")
+    monkeypatch.setattr(reading, "RECORDS_VERSION", reading.RECORDS_VERSION - 1)
+    export_lines(workspace, ["a.txt"], out)
+    monkeypatch.undo()
+
+    assert [export_lines(workspace, ["a.txt"], out).kept for _ in range(2)] == [0, 1]
 
 
 def test_limits_and_cancellation(workspace, tree):

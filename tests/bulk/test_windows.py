@@ -159,6 +159,17 @@ def test_all_tables_of_a_database_are_read(workspace, tmp_path):
     assert [record.selector for record in records[-2:]] == ["a.sqlite:blank", "a.sqlite:seen"]
 
 
+def test_a_table_that_no_selector_names_has_the_path_of_its_file(workspace, tmp_path):
+    made = sqlite3.connect(tmp_path / "a.sqlite")
+    made.execute('create table "a: b" (name text)')
+    made.execute("create table c (name text)")
+    made.execute("insert into c values ('x')")
+    made.commit()
+    made.close()
+
+    assert [record.selector for record in workspace.read_many("a.sqlite")] == ["a.sqlite", "a.sqlite:c rows 1-1"]
+
+
 def test_a_long_cell_is_whole(workspace, tmp_path):
     duckdb.sql(f"copy (select repeat('word ', 5000) as text) to '{tmp_path}/a.parquet'")
 
@@ -256,6 +267,15 @@ def test_what_is_left_out_is_named(workspace, tmp_path, what):
 
     assert [record.error_message for record in records if record.is_error] == []
     assert [record.facts["left_out"] for record in records if "left_out" in record.facts] == [what]
+
+
+@pytest.mark.parametrize("chunk_tokens", [None, 100])
+def test_a_document_without_parts_is_one_empty_record(workspace, tmp_path, chunk_tokens):
+    (tmp_path / "a.ipynb").write_text('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}')
+
+    (record,) = workspace.read_many("a.ipynb", chunk_tokens=chunk_tokens)
+
+    assert (record.kind, record.text, record.error_code) == ("notebook", "", "")
 
 
 class TestPages:

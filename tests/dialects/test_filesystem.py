@@ -217,7 +217,7 @@ class CountedChecks:
             raise TimedOut("", seconds=1)
 
 
-@pytest.mark.parametrize("pattern", ["{a,b}" * 9, "{a,b}" * 9 + "{" * 4000, "{a,b}" * 5 + "/x?" * 1000, "a{b}" * 100])
+@pytest.mark.parametrize("pattern", ["{a,b}" * 7, "{a,b}" * 7 + "{" * 1000, "{a,b}" * 4 + "/x?" * 500, "a{b}" * 100])
 def test_the_clock_is_looked_at_for_each_alternative_of_a_pattern(pattern):
     clock = CountedChecks(100_000)
     glob = Glob(pattern, GlobLimits(clock))

@@ -20,8 +20,8 @@ from eyespan.policy import Policy
 from tests.sizes import size
 
 SEED = int(os.environ.get("EYESPAN_SEED", "20250117"))
-PATHS = int(os.environ.get("EYESPAN_AGREEMENT_PATHS", size(short=4_000, long=100_000)))
-TREES = max(40, PATHS // 2500)
+PATHS = int(os.environ.get("EYESPAN_AGREEMENT_PATHS", size(short=2_000, long=100_000)))
+TREES = max(20, PATHS // 2500)
 WEAK_SHARE = 0.25
 """Of the paths that the weaker backend is asked for too: it is slower than all others together."""
 STRONG = ("openat2", "openat2-by-ctypes", "walk", "walk-by-name")

@@ -22,7 +22,7 @@ from eyespan.guard import Guard, Root
 from eyespan.policy import Policy
 from tests.sizes import size
 
-READS = int(os.environ.get("EYESPAN_RACE_READS", size(short=6_000, long=51_000)))
+READS = int(os.environ.get("EYESPAN_RACE_READS", size(short=3_000, long=51_000)))
 """Of each backend, split evenly over the shapes; so many swaps are waited for as well."""
 COUNTED = "EYESPAN_RACE_READS" in os.environ
 STEP = 500
@@ -208,7 +208,7 @@ def test_no_read_fails_because_of_swaps_that_do_no_harm(shape, backend, tmp_path
     guard = Guard((root,), Policy(), backend)
     failed = []
     with attacked(scene):
-        for _ in range(size(short=500, long=3000)):
+        for _ in range(size(short=200, long=3000)):
             try:
                 guard.open(scene.path).close()
             except ReadError as error:

@@ -132,7 +132,7 @@ for unit in map(bytes.fromhex, units):
 
 @pytest.mark.parametrize("name", REPEATED)
 def test_time_grows_with_the_size_and_not_with_its_square(name):
-    length = size(short=100_000, long=300_000)
+    length = size(short=30_000, long=300_000)
     units = [unit.hex() for unit in REPEATED[name]]
 
     done = subprocess.run([sys.executable, "-c", CHECK, name, str(length), *units], timeout=60 * len(units))

@@ -12,7 +12,7 @@ from tests.sizes import size
 from .symbol_checks import EXPECTED, SOURCE, check_shape, mutated
 
 by_file = pytest.mark.parametrize("path", SOURCE, ids=lambda path: path.name)
-LENGTH = size(short=40_000, long=100_000)
+LENGTH = size(short=15_000, long=100_000)
 
 
 @by_file

@@ -418,7 +418,7 @@ def test_a_bomb_inside_an_icon_is_refused_too(tmp_path):
 def test_an_image_that_takes_too_much_memory_is_an_error(monkeypatch, tmp_path):
     small = Worker(JobLimits(memory_bytes=110 << 20))
     monkeypatch.setattr(worker, "_worker", small)
-    Image.new("RGBA", (7000, 7000)).save(tmp_path / "wide.png")
+    Image.new("RGBA", (6000, 6000)).save(tmp_path / "wide.png", compress_level=1)
 
     reply = read(tmp_path / "wide.png")
 

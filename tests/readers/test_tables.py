@@ -649,7 +649,7 @@ def test_damage_never_does_more_than_fail(kind, database):
     data = path.read_bytes()
     dice = random.Random(f"tables {kind}")
     seen = set()
-    for _ in range(size(short=40, long=200)):
+    for _ in range(size(short=15, long=200)):
         damaged = bytearray(data)
         for _ in range(dice.choice((1, 4, 40))):
             at = dice.randrange(len(damaged))

@@ -195,7 +195,7 @@ def received(content):
 @linux
 @complete
 def test_every_reader_answers_the_same_inside_over_stdio(lines, harbour):
-    asked = questions(harbour)[:: size(short=2, long=1)]
+    asked = questions(harbour)[:: size(short=3, long=1)]
     server = lines("--dialect", "native", root=harbour)
     answers = []
     for arguments in asked:
@@ -224,7 +224,7 @@ def test_every_reader_answers_the_same_inside_over_http(harbour, workers):
 
     from .clients import HttpServer
 
-    asked = questions(harbour)[1 :: size(short=6, long=1) if workers == "1" else 5]
+    asked = questions(harbour)[1 :: size(short=8, long=1 if workers == "1" else 5)]
     server = HttpServer(harbour, "--dialect", "native", "--workers", workers)
 
     async def talk():
@@ -256,7 +256,7 @@ def test_a_worker_that_is_killed_is_started_again_inside(lines, harbour):
     server = lines("--dialect", "native", root=harbour)
     first = server.call("read", files="pictures/plain.png")
     seen = set()
-    for _ in range(3):
+    for _ in range(2):
         threads = Path(f"/proc/{server.process.pid}/task").iterdir()
         workers = {int(pid) for task in threads for pid in (task / "children").read_text().split()}
         assert len(workers) == 1
@@ -264,7 +264,7 @@ def test_a_worker_that_is_killed_is_started_again_inside(lines, harbour):
         os.kill(workers.pop(), signal.SIGKILL)
         assert server.call("read", files="pictures/plain.png") == first
 
-    assert len(seen) == 3
+    assert len(seen) == 2
 
 
 @linux

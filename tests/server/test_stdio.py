@@ -234,20 +234,6 @@ def test_blank_lines_are_skipped_and_the_last_line_needs_no_line_end(tree):
     assert done.stdout == PONG
 
 
-def test_the_server_starts_without_heavy_modules(tree):
-    # Not with -m: runpy imports modules of its own.
-    code = "import sys; from eyespan.cli import run; run()"
-    argv = [sys.executable, "-X", "importtime", "-c", code, "serve", "--root", str(tree), "--dialect", "claude"]
-    listing = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": ENVELOPE}})
-    done = subprocess.run(argv, input=listing.encode() + b"\n", capture_output=True)
-    imported = {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines()}
-
-    assert b"file_path" in done.stdout
-    assert "eyespan.server.stdio" in imported
-    heavy = {"json", "re", "typing", "dataclasses", "asyncio", "logging", "threading", "enum", "contextlib", "argparse"}
-    assert imported & heavy == set()
-
-
 # --- a mount that hangs --------------------------------------------------------------------------------------------
 
 

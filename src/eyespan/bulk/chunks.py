@@ -8,22 +8,23 @@ character once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-
 from eyespan import kinds
-from eyespan.bulk.windows import windows
+from eyespan.bulk.windows import selector_of, windows
 from eyespan.dialects.native.documents import joined
 from eyespan.errors import Cancelled, ReadError, TimedOut, TooLarge
-from eyespan.model import CharRange, Document, Lines, NotePart, TextPart
-from eyespan.opened import Opened
-from eyespan.selectors import Area, Cells, Named, Pages, Piece, Ranges, Target, write_target
+from eyespan.model import CharRange, Lines, NotePart, TextPart
+from eyespan.record import record, replace
+from eyespan.selectors import Cells, Named, Pages, Ranges, Target, write_target
 from eyespan.tokens import estimate, fit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from eyespan.outline import Outline
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from eyespan.model import Document
+    from eyespan.opened import Opened
+    from eyespan.outline import Outline
+    from eyespan.selectors import Piece
 
 INNER_DEPTH = 3
 """Symbols within so many others, and deeper ones, are cut apart together."""
@@ -31,7 +32,7 @@ EMPTY_LINE, ANY_LINE = INNER_DEPTH + 1, INNER_DEPTH + 2
 """The ranks of cuts after those at symbols, by their depth."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Chunk:
     """A piece of a text and the selector that reads it."""
 
@@ -74,7 +75,7 @@ def _window_chunks(opened: Opened, path: str, max_tokens: int, max_bytes: int) -
         for first, last, column, chars in cut(lines, cuts, max_tokens):
             is_whole = (first, last, column) == (1, len(lines), 0)
             piece = _piece_within(window.piece, None if is_whole else _range(first, last, column, chars), len(lines))
-            yield Chunk(write_target(Target(path, piece)), _text(lines, first, last, column, chars), left_out=left_out)
+            yield Chunk(selector_of(path, piece), _text(lines, first, last, column, chars), left_out=left_out)
             left_out = ""
 
 
@@ -83,14 +84,14 @@ _BEFORE_PAGES = "bookmarks, attachments or signatures before the first page"
 
 def _piece_within(piece: Piece | None, selected: Lines | CharRange | None, line_count: int) -> Piece:
     """Return the piece that selects a part of the text of a window; None: all of it."""
-    if isinstance(piece, (Pages, Cells, Area, Named)):
+    if isinstance(piece, (Pages, Cells, Named)):
         return piece if selected is None else replace(piece, within=(selected,))
     return Ranges((selected or Lines(1, line_count),))
 
 
 def _joined_text(document: Document, path: str) -> tuple[str, Mapping[int, int]]:
     """Return the text whose lines a selector counts, and the lines where its parts begin."""
-    if isinstance(document.parts[0], TextPart):
+    if document.parts and isinstance(document.parts[0], TextPart):
         return bytes(document.parts[0].data).decode("utf-8", "replace"), {}
     text, _ = joined(document, Target(path))
     cuts, line = {}, 1

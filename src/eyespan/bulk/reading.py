@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
-
 from eyespan import kinds
 from eyespan.bulk.record import Record
-from eyespan.bulk.windows import windows
+from eyespan.bulk.windows import selector_of, windows
 from eyespan.context import CallContext
 from eyespan.errors import ReadError, TooLarge
-from eyespan.kinds import Kind
-from eyespan.model import ImagePart, NotePart, Part, ReadRequest, TextPart
-from eyespan.opened import Opened
-from eyespan.selectors import Target, write_target
+from eyespan.model import ImagePart, NotePart, ReadRequest, TextPart
+from eyespan.record import record, replace
 from eyespan.tokens import estimate
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from eyespan.bulk.chunks import Chunk
-    from eyespan.workspace import Workspace
+    from collections.abc import Iterator, Mapping
+    from typing import Any
 
+    from eyespan.bulk.chunks import Chunk
+    from eyespan.kinds import Kind
+    from eyespan.model import Part
+    from eyespan.opened import Opened
+    from eyespan.workspace import Workspace
 
 MAX_BYTES = 64 << 20
 """The text and images that are taken of one file unless the caller gives another limit."""
+RECORDS_VERSION = 2
+"""Changes when the same file gives other records, so that an export by an earlier release is not kept."""
 _MEMORY = "not enough memory"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Options:
     """What is read of each file, and in which pieces."""
 
@@ -114,11 +116,12 @@ def version_of(workspace: Workspace, path: str, options: Options) -> str:
 
 
 def _version(opened: Opened) -> str:
-    source = opened.source
+    source, status = opened.source, opened.source.status
     if source.is_version:
-        return "-".join([f"{number:x}" for number in source.identity if isinstance(number, int)])
-    status = source.status
-    return f"{status.st_size:x}-{status.st_mtime_ns:x}-{status.st_ctime_ns:x}"
+        numbers = [number for number in source.identity if isinstance(number, int)]
+    else:
+        numbers = [status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+    return "-".join([f"{number:x}" for number in (RECORDS_VERSION, *numbers)])
 
 
 def _facts(opened: Opened) -> Mapping[str, Any]:
@@ -133,7 +136,7 @@ def _records(opened: Opened, path: str) -> Iterator[Record]:
             yield _record(path, path, part)
         return
     for window in windows(opened):
-        selector = path if window.piece is None else write_target(Target(path, window.piece))
+        selector = selector_of(path, window.piece)
         for number, part in enumerate(window.document.parts):
             found = _record(path, selector, part)
             has_note = number == 0 and window.left_out

@@ -6,21 +6,27 @@ its end, and each states what of it is left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
-
 from eyespan.decoders.tabular import MAX_ROWS, plural
-from eyespan.dialects.pieces import Page, pages_of
-from eyespan.model import Document, DocumentOptions, NotebookOptions, PdfOptions, TableOptions
-from eyespan.opened import Opened
-from eyespan.selectors import Cells, Named, Pages, Piece
+from eyespan.dialects.pieces import pages_of
+from eyespan.model import DocumentOptions, NotebookOptions, PdfOptions, TableOptions
+from eyespan.record import record, replace
+from eyespan.selectors import Cells, Named, Pages, Target, readings, write_target
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from eyespan.dialects.pieces import Page
+    from eyespan.model import Document
+    from eyespan.opened import Opened
+    from eyespan.selectors import Piece
 
 MAX_PAGES = 10_000
 """The pages that are read at once."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Window:
     """A part of a document."""
 
@@ -148,3 +154,10 @@ def _left_out(facts: Mapping[str, Any], kind: str) -> str:
 
 def _listed(*found: str) -> str:
     return "; ".join([one for one in found if one])
+
+
+def selector_of(path: str, piece: Piece | None) -> str:
+    """Return the selector of a part; the path alone for a part that no selector names, such as a table "a:b"."""
+    target = Target(path, piece)
+    written = write_target(target)
+    return written if piece is not None and target in readings(written) else path

@@ -16,6 +16,7 @@ from eyespan import Workspace
 from eyespan.guard.remote import bucket, web
 from eyespan.guard.remote.endpoints import endpoints_of
 from eyespan.guard.remote.relay import MAX_BODY_BYTES, MAX_ERROR_BYTES, UNUSED
+from tests.sizes import size
 
 from .bucket_server import BUCKET, BucketServer
 from .range_server import RangeServer, status
@@ -27,7 +28,7 @@ def tool_named(workspace, name):
     return next(tool for tool in workspace.toolset("filesystem") if tool.spec.name == name)
 
 
-STATUSES = (301, 302, 303, 307, 308)
+STATUSES = size(short=(302, 308), long=(301, 302, 303, 307, 308))
 OPERATIONS = {
     "read": lambda workspace: workspace.tool("native").call({"files": ["a.txt"]}),
     "read further": lambda workspace: workspace.tool("codex").call({"file_path": "/data/big.txt", "offset": 30_000}),
