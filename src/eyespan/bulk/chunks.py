@@ -8,23 +8,22 @@ character once.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
 from eyespan import kinds
 from eyespan.bulk.windows import selector_of, windows
 from eyespan.dialects.native.documents import joined
 from eyespan.errors import Cancelled, ReadError, TimedOut, TooLarge
-from eyespan.model import CharRange, Lines, NotePart, TextPart
-from eyespan.record import record, replace
-from eyespan.selectors import Cells, Named, Pages, Ranges, Target, write_target
+from eyespan.model import CharRange, Document, Lines, NotePart, TextPart
+from eyespan.opened import Opened
+from eyespan.selectors import Cells, Named, Pages, Piece, Ranges, Target, write_target
 from eyespan.tokens import estimate, fit
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from eyespan.model import Document
-    from eyespan.opened import Opened
     from eyespan.outline import Outline
-    from eyespan.selectors import Piece
+
 
 INNER_DEPTH = 3
 """Symbols within so many others, and deeper ones, are cut apart together."""
@@ -32,7 +31,7 @@ EMPTY_LINE, ANY_LINE = INNER_DEPTH + 1, INNER_DEPTH + 2
 """The ranks of cuts after those at symbols, by their depth."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Chunk:
     """A piece of a text and the selector that reads it."""
 

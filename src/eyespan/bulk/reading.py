@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
 from eyespan import kinds
 from eyespan.bulk.record import Record
 from eyespan.bulk.windows import selector_of, windows
 from eyespan.context import CallContext
 from eyespan.errors import ReadError, TooLarge
-from eyespan.model import ImagePart, NotePart, ReadRequest, TextPart
-from eyespan.record import record, replace
+from eyespan.kinds import Kind
+from eyespan.model import ImagePart, NotePart, Part, ReadRequest, TextPart
+from eyespan.opened import Opened
 from eyespan.tokens import estimate
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
     from eyespan.bulk.chunks import Chunk
-    from eyespan.kinds import Kind
-    from eyespan.model import Part
-    from eyespan.opened import Opened
     from eyespan.workspace import Workspace
+
 
 MAX_BYTES = 64 << 20
 """The text and images that are taken of one file unless the caller gives another limit."""
@@ -29,7 +28,7 @@ RECORDS_VERSION = 2
 _MEMORY = "not enough memory"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Options:
     """What is read of each file, and in which pieces."""
 

@@ -6,27 +6,21 @@ its end, and each states what of it is left out.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
 from eyespan.decoders.tabular import MAX_ROWS, plural
-from eyespan.dialects.pieces import pages_of
-from eyespan.model import DocumentOptions, NotebookOptions, PdfOptions, TableOptions
-from eyespan.record import record, replace
-from eyespan.selectors import Cells, Named, Pages, Target, readings, write_target
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
-    from eyespan.dialects.pieces import Page
-    from eyespan.model import Document
-    from eyespan.opened import Opened
-    from eyespan.selectors import Piece
+from eyespan.dialects.pieces import Page, pages_of
+from eyespan.model import Document, DocumentOptions, NotebookOptions, PdfOptions, TableOptions
+from eyespan.opened import Opened
+from eyespan.selectors import Cells, Named, Pages, Piece, Target, readings, write_target
 
 MAX_PAGES = 10_000
 """The pages that are read at once."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Window:
     """A part of a document."""
 
