@@ -115,7 +115,7 @@ static PyObject *py_release_scratch(PyObject *self, PyObject *unused) {
         free_scratch(all[0]);
         free_scratch(all[1]);
     }
-    Py_RETURN_NONE;
+    return Py_NewRef(Py_None);
 }
 
 /* Maps HUGE_PAGE bytes at a multiple of their size, or returns NULL. */
@@ -1411,13 +1411,13 @@ static PyObject *py_is_plain(PyObject *module, PyObject *text) {
     }
     /* The UTF-8 of ASCII is the text itself; of any other text it would be made, and kept. */
     if (PyUnicode_GetLength(text) == 0)
-        Py_RETURN_TRUE;
+        return Py_NewRef(Py_True);
     const byte *p = (const byte *)PyUnicode_AsUTF8AndSize(text, &length);
     if (p == NULL) {
         if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
             return NULL;
         PyErr_Clear();
-        Py_RETURN_FALSE;
+        return Py_NewRef(Py_False);
     }
     size_t size = (size_t)length, at = 0;
     int plain = 1;

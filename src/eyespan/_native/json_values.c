@@ -58,7 +58,7 @@ static PyObject *py_quote(PyObject *module, PyObject *text) {
         if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
             return NULL;
         PyErr_Clear();
-        Py_RETURN_NONE;
+        return Py_NewRef(Py_None);
     }
     struct scratch out = take_scratch();
     size_t used = 0;
@@ -164,7 +164,7 @@ static PyObject *py_dump(PyObject *module, PyObject *const *args, Py_ssize_t cou
     give_scratch(to.out);
     if (answer == NULL) {
         PyErr_Clear(); /* the ordinary steps report a lack of memory */
-        Py_RETURN_NONE;
+        return Py_NewRef(Py_None);
     }
     return answer;
 }

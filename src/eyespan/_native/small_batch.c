@@ -364,19 +364,17 @@ static int take_signatures(PyObject *given, struct batch *batch) {
     batch->signature_count = (size_t)PyTuple_Size(given);
     for (size_t i = 0; i < batch->signature_count; i++) {
         struct signature *one = batch->signatures + i;
-        Py_ssize_t start_size, rest_size;
-        const char *start, *rest;
-        if (!PyArg_ParseTuple(PyTuple_GetItem(given, (Py_ssize_t)i), "ny#y#", &one->place, &start, &start_size, &rest,
-                              &rest_size))
+        PyObject *start, *rest; /* Not "y#": see py_scan in fast.c. */
+        if (!PyArg_ParseTuple(PyTuple_GetItem(given, (Py_ssize_t)i), "nSS", &one->place, &start, &rest))
             return 0;
         if (one->place < AFTER_BLANKS || one->place > FIRST_BYTES) {
             PyErr_SetString(PyExc_ValueError, "a signature at a place that is not looked at");
             return 0;
         }
-        one->start = (const byte *)start;
-        one->start_size = (size_t)start_size;
-        one->rest = (const byte *)rest;
-        one->rest_size = (size_t)rest_size;
+        one->start = (const byte *)PyBytes_AsString(start);
+        one->start_size = (size_t)PyBytes_Size(start);
+        one->rest = (const byte *)PyBytes_AsString(rest);
+        one->rest_size = (size_t)PyBytes_Size(rest);
     }
     return 1;
 }
@@ -436,9 +434,9 @@ static PyObject *show_parts(const struct part *parts, size_t count, const struct
  * None alone if a limit of all parts is exceeded. */
 static PyObject *py_read_batch(PyObject *module, PyObject *const *args, Py_ssize_t given) {
     (void)module;
-    Py_ssize_t most, max_rows, max_bytes, mark_size, every;
+    Py_ssize_t most, max_rows, max_bytes, mark_size = 0, every;
     unsigned long long max_weight;
-    PyObject *scale, *signatures, *shown = NULL;
+    PyObject *mark, *scale, *signatures, *shown = NULL;
     struct batch batch = {0};
     if (given != 7 || !PyTuple_Check(args[3]) || !PyTuple_Check(args[4]) || !PyTuple_Check(args[5]) ||
         !PyTuple_Check(args[6]) || PyTuple_Size(args[3]) != PyTuple_Size(args[4]) ||
@@ -449,8 +447,8 @@ static PyObject *py_read_batch(PyObject *module, PyObject *const *args, Py_ssize
     long directory = PyLong_AsLong(args[0]), handles = PyLong_AsLong(args[2]);
     batch.device = PyLong_AsLongLong(args[1]);
     if (PyErr_Occurred() || !PyArg_ParseTuple(args[5], "nnnK", &most, &max_rows, &max_bytes, &max_weight) ||
-        !PyArg_ParseTuple(args[6], "s#nSO", &batch.mark, &mark_size, &every, &scale, &signatures) ||
-        !take_signatures(signatures, &batch))
+        !PyArg_ParseTuple(args[6], "UnSO", &mark, &every, &scale, &signatures) ||
+        (batch.mark = PyUnicode_AsUTF8AndSize(mark, &mark_size)) == NULL || !take_signatures(signatures, &batch))
         return NULL;
     if (directory < 0 || directory > INT_MAX || most < 1 || max_rows < 1 || max_bytes < 1 || every < 1 ||
         mark_size + 24 > LABEL_AT_MOST || PyBytes_Size(scale) != sizeof(struct scale)) {

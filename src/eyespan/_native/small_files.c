@@ -193,10 +193,10 @@ static PyObject *py_read_small(PyObject *module, PyObject *const *args, Py_ssize
     file.path = PyUnicode_AsUTF8AndSize(args[1], &path_size);
     if (file.path == NULL) {
         PyErr_Clear(); /* lone surrogates */
-        Py_RETURN_NONE;
+        return Py_NewRef(Py_None);
     }
     if (first < 1 || lines < 1 || most < 1 || wanted < 0 || directory < 0 || directory > INT_MAX || !is_ordinary(file.path, path_size))
-        Py_RETURN_NONE;
+        return Py_NewRef(Py_None);
     file.directory = (int)directory;
     file.handles = handles >= 0 && handles <= INT_MAX ? (int)handles : -1;
     file.most = (size_t)(most < SMALL_TEXT ? most : SMALL_TEXT);
@@ -209,7 +209,7 @@ static PyObject *py_read_small(PyObject *module, PyObject *const *args, Py_ssize
     PyObject *shown = loaded ? show_small(&file, first, lines, args[7], (size_t)wanted, args[1]) : NULL;
     give_scratch(file.more);
     if (shown == NULL && !PyErr_Occurred())
-        Py_RETURN_NONE;
+        return Py_NewRef(Py_None);
     return shown;
 }
 #endif
