@@ -103,19 +103,27 @@ def with_base64(value):
 
 
 def staged(name, case, tmp_path):
-    """Return the root that a case needs, and the texts that its places stand for."""
-    base = tmp_path.resolve()
+    """Return the root that a case needs, and the texts that its places stand for.
+
+    Cases without steps of their own share one copy of their set.
+    """
+    base = tmp_path.resolve() if "setup" in case else tmp_path.resolve().parent / f"conformance-{name}"
     root, outside = base / "root", base / "outside"
-    own_files = SETS / name / "files"
-    shutil.copytree(own_files if own_files.exists() else SETS / "files", root)
-    for path in root.rglob("*"):
-        path.chmod(0o755 if path.is_dir() else 0o644)
-    outside.mkdir()
-    (outside / "secret.txt").write_text("outside secret\n")
+    if not base.exists() or "setup" in case:
+        copy_files(name, root)
+        outside.mkdir()
+        (outside / "secret.txt").write_text("outside secret\n")
     names = {"{root}": str(root), "{outside}": str(outside)}
     for step in case.get("setup", []):
         stage(step, root, names)
     return root, names
+
+
+def copy_files(name, root):
+    own_files = SETS / name / "files"
+    shutil.copytree(own_files if own_files.exists() else SETS / "files", root)
+    for path in root.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
 
 
 def check_staged(name, case, dialect, tmp_path, place=None):

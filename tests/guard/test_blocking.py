@@ -13,8 +13,10 @@ import pytest
 from eyespan.context import CallContext
 from eyespan.errors import Cancelled, NotFound, Stuck, TimedOut
 from eyespan.guard import blocking, mounts
+from eyespan.memory import Ledger
+from tests.clock import Clock
 
-HANG_SECONDS = 30
+HANG_SECONDS = 120
 """A test that waits longer hangs."""
 
 
@@ -25,11 +27,20 @@ def silent():
     class Silent:
         def __init__(self) -> None:
             self.ends: list[tuple[int, int]] = []
+            self.clock = Clock()
 
-        def wait(self, value=None):
+        def call(self) -> CallContext:
+            """Return the context of a call whose deadline passes when `hang` has begun."""
+            return CallContext(10, ledger=Ledger(self.clock))
+
+        def hang(self, value=None):
+            return self.wait(value, passing_seconds=11)
+
+        def wait(self, value=None, passing_seconds=0):
             def work(_context):
                 here, there = os.pipe()
                 self.ends.append((here, there))
+                self.clock.now += passing_seconds
                 os.read(here, 1)
                 return value
 
@@ -61,6 +72,19 @@ def until(true) -> None:
         time.sleep(0.005)
 
 
+class TickingClock(Clock):
+    """A clock on which two seconds pass whenever it is read."""
+
+    def monotonic(self) -> float:
+        self.now += 2
+        return self.now
+
+
+def soon_late() -> CallContext:
+    """Return the context of a call whose deadline passes while it waits."""
+    return CallContext(10, ledger=Ledger(TickingClock()))
+
+
 def _no_thread(*_):
     raise RuntimeError("can't start new thread")
 
@@ -87,7 +111,7 @@ def test_without_a_deadline_the_work_takes_its_time():
 
 def test_the_caller_times_out_while_the_work_hangs(silent):
     with pytest.raises(TimedOut) as caught:
-        blocking.within(CallContext(0.05), silent.wait(), path="a.txt")
+        blocking.within(silent.call(), silent.hang(), path="a.txt")
 
     assert (caught.value.path, caught.value.hangs, blocking.stuck()) == ("a.txt", True, 1)
 
@@ -96,7 +120,7 @@ def test_a_late_result_is_released_in_its_thread(silent):
     put_away = []
 
     with pytest.raises(TimedOut):
-        blocking.within(CallContext(0.05), silent.wait("an open file"), late=put_away.append)
+        blocking.within(silent.call(), silent.hang("an open file"), late=put_away.append)
     silent.answer()
 
     assert (put_away, blocking.stuck()) == (["an open file"], 0)
@@ -122,7 +146,7 @@ def test_a_passed_deadline_starts_nothing():
 def test_after_eight_stuck_reads_the_ninth_is_refused_until_they_return(silent, monkeypatch):
     for _ in range(8):
         with pytest.raises(TimedOut):
-            blocking.within(CallContext(0.02), silent.wait(), key="mount")
+            blocking.within(silent.call(), silent.hang(), key="mount")
 
     with monkeypatch.context() as patch:
         patch.setattr(blocking, "_wait", lambda *_: pytest.fail("it waits"))
@@ -138,18 +162,20 @@ def test_after_eight_stuck_reads_the_ninth_is_refused_until_they_return(silent, 
 def test_a_waiting_read_is_refused_when_the_others_get_stuck(silent):
     errors = []
 
-    def ask(seconds):
+    def ask(context):
         try:
-            blocking.within(CallContext(seconds), silent.wait(), key="mount")
+            blocking.within(context, silent.wait(), key="mount")
         except (TimedOut, Stuck) as error:
             errors.append(type(error).__name__)
 
-    running = [threading.Thread(target=ask, args=(1.0,)) for _ in range(8)]
+    running = [threading.Thread(target=ask, args=(silent.call(),)) for _ in range(8)]
     for thread in running:
         thread.start()
     until(lambda: len(silent.ends) == 8)
-    last = threading.Thread(target=ask, args=(HANG_SECONDS,))
+    last = threading.Thread(target=ask, args=(CallContext(HANG_SECONDS),))
     last.start()
+    until(lambda: blocking._pool.waiting)
+    silent.clock.now += 11
     for thread in [*running, last]:
         thread.join(HANG_SECONDS)
 
@@ -244,14 +270,14 @@ def test_a_system_without_threads_is_reported(pool, monkeypatch):
 class Asking:
     """A call in a thread, and its result."""
 
-    def __init__(self, work, key, seconds=HANG_SECONDS):
+    def __init__(self, work, key, context=None):
         self.answer = None
-        self._thread = threading.Thread(target=self._run, args=(work, key, seconds))
+        self._thread = threading.Thread(target=self._run, args=(work, key, context or CallContext(HANG_SECONDS)))
         self._thread.start()
 
-    def _run(self, work, key, seconds):
+    def _run(self, work, key, context):
         try:
-            self.answer = blocking.within(CallContext(seconds), work, key=key)
+            self.answer = blocking.within(context, work, key=key)
         except (TimedOut, Stuck) as error:
             self.answer = error
 
@@ -275,7 +301,7 @@ def test_a_read_whose_turn_never_comes_is_refused_and_forgotten(silent, pool, mo
     until(lambda: silent.ends)
 
     with pytest.raises(Stuck) as caught:
-        blocking.within(CallContext(0.05), lambda _: "second", key="mount")
+        blocking.within(soon_late(), lambda _: "second", key="mount")
     silent.answer()
 
     assert (caught.value.count, first.ended(), pool.waiting, pool.mounts) == (1, "first", [], {})
@@ -287,7 +313,7 @@ def test_when_every_thread_is_busy_the_next_job_waits_for_one(silent, pool, monk
     first = Asking(silent.wait("first"), "one")
     until(lambda: silent.ends)
     with pytest.raises(Stuck):
-        blocking.within(CallContext(0.05), lambda _: None, key="another")
+        blocking.within(soon_late(), lambda _: None, key="another")
     assert list(pool.mounts) == ["one"]
 
     second = Asking(lambda _: "second", "another")
@@ -334,7 +360,7 @@ def test_a_job_of_a_busy_mount_does_not_delay_those_of_others(silent, pool, monk
 def test_when_no_thread_can_become_free_all_mounts_are_busy(full, silent, pool, monkeypatch):
     monkeypatch.setattr(blocking, "MAX_RUNNING", 1)
     monkeypatch.setattr(blocking, full, 1)
-    first = Asking(silent.wait(), "one", seconds=0.05 if full == "MAX_THREADS" else HANG_SECONDS)
+    first = Asking(silent.hang(), "one", silent.call() if full == "MAX_THREADS" else None)
     until(lambda: silent.ends)
     if full == "MAX_WAITING":
         waits = Asking(lambda _: None, "one")
@@ -448,7 +474,7 @@ def test_a_file_is_closed_although_its_mount_accepts_no_more_reads(silent, pool,
     monkeypatch.setattr(blocking, "MAX_STUCK", 1)
     closed = []
     with pytest.raises(TimedOut):
-        blocking.within(CallContext(0.05), silent.wait(), key="mount")
+        blocking.within(silent.call(), silent.hang(), key="mount")
 
     blocking.close_within(HANG_SECONDS, lambda: closed.append("a file"), key="mount")
 
@@ -458,7 +484,10 @@ def test_a_file_is_closed_although_its_mount_accepts_no_more_reads(silent, pool,
 
 
 def test_a_file_whose_closing_hangs_counts_as_stuck_until_it_is_closed(silent, pool):
-    blocking.close_within(0.05, lambda: silent.wait()(None), key="mount")
+    job = blocking._Job("mount", lambda: silent.wait()(None))
+    assert pool.submit_closing(job)
+    until(lambda: silent.ends)
+    pool.abandon(job)
 
     assert pool.mounts["mount"].stuck == 1
     silent.answer()
@@ -494,7 +523,7 @@ def test_a_thread_survives_a_failed_release(silent, pool):
         raise OSError("close failed")
 
     with pytest.raises(TimedOut):
-        blocking.within(CallContext(0.05), silent.wait(), late=fail)
+        blocking.within(silent.call(), silent.hang(), late=fail)
     silent.answer()
 
     assert (blocking.stuck(), blocking.within(CallContext(HANG_SECONDS), lambda _: "fine")) == (0, "fine")
@@ -511,13 +540,16 @@ def test_before_waiting_is_called_once_before_the_first_thread(monkeypatch):
 
 
 def test_a_thread_that_was_at_work_until_the_deadline_is_slow_and_does_not_hang():
+    clock = Clock()
+
     def work(context):
+        context.check()
+        clock.now += 11
         while True:
             context.check()
-            time.sleep(0.001)
 
     with pytest.raises(TimedOut) as raised:
-        blocking.within(CallContext(deadline_seconds=0.2), work, path="x")
+        blocking.within(CallContext(10, ledger=Ledger(clock)), work, path="x")
 
     assert not raised.value.hangs
     settle()  # the thread ends by itself, because its caller's deadline has passed
@@ -554,27 +586,30 @@ def test_a_call_that_ends_waits_for_a_thread_at_work_that_holds_memory(size_byte
     monkeypatch.setattr(blocking, "RETURN_SECONDS", HANG_SECONDS)
     may_end = threading.Event()
     has_ended = []
+    clock = Clock()
+    call = CallContext(10, ledger=Ledger(clock))
 
     def work(context):
+        context.advance(0, 0)
         if size_bytes:
             context.charge(size_bytes)
             threading.Timer(0.2, may_end.set).start()
+        if is_cancelled:
+            call.cancelled = True
+        else:
+            clock.now += 11
         try:
             while True:
-                time.sleep(0.01)
                 context.advance(0, 0)
         except (TimedOut, Cancelled):
             may_end.wait(HANG_SECONDS)  # as a thread that frees its memory
             has_ended.append(True)
             raise
 
-    context = CallContext(60 if is_cancelled else 0.3)
-    if is_cancelled:
-        threading.Timer(0.1, lambda: setattr(context, "cancelled", True)).start()
     with pytest.raises(Cancelled if is_cancelled else TimedOut):
-        blocking.within(context, work)
+        blocking.within(call, work)
     ended_before = list(has_ended)
-    context.finish()
+    call.finish()
     may_end.set()
     settle()
 
@@ -583,11 +618,11 @@ def test_a_call_that_ends_waits_for_a_thread_at_work_that_holds_memory(size_byte
 
 def test_a_call_does_not_wait_for_a_thread_that_hangs(silent, monkeypatch):
     monkeypatch.setattr(blocking, "RETURN_SECONDS", HANG_SECONDS)
-    context = CallContext(0.2)
+    context = silent.call()
     context.charge(2 << 20)
 
     with pytest.raises(TimedOut) as raised:
-        blocking.within(context, silent.wait())
+        blocking.within(context, silent.hang())
     context.finish()
 
     assert raised.value.hangs

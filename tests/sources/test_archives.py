@@ -327,7 +327,6 @@ def test_the_size_is_marked_as_exact_once_the_end_was_read(tmp_path):
 
     assert not start.exact
     assert (whole.exact, whole.size_bytes) == (True, len(data))
-    assert read(tmp_path, "a.gz", Lines(1, 5)).parts[0].total_lines is None
 
 
 # --- who asks --------------------------------------------------------------------------------------------------------
