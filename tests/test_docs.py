@@ -23,6 +23,7 @@ NAMED = re.compile(
 )
 """Paths from the top directory. `tools/list` is a method of MCP, so a path in tools/ has a suffix."""
 NAMED_BELOW_PACKAGE = re.compile(r"`((?:dialects|guard|sandbox|worker|server|cli|lines|sources)/[\w/]*(?:\.py)?)`")
+CODE = re.compile(r"(?s)(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
 
@@ -43,7 +44,7 @@ def test_every_path_that_a_page_names_exists(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=by_name)
 def test_every_link_of_a_page_leads_to_a_file(page):
-    links = LINK.findall(re.sub("`[^`]*`", "", page.read_text("utf-8")))
+    links = LINK.findall(CODE.sub("", page.read_text("utf-8")))
 
     assert [link for link in links if not (page.parent / link).exists()] == []
 

@@ -1,11 +1,10 @@
-"""Every selector of docs/selectors.md reads the same through `native` and through `eyespan read`."""
+"""Every selector of docs/selectors.md and every pasted text reads the same through `native` and `eyespan read`."""
 
 from __future__ import annotations
 
 import gzip
 import io
 import json
-import re
 import sqlite3
 import subprocess
 import tarfile
@@ -17,24 +16,16 @@ import pytest
 from eyespan import Workspace
 from eyespan.cli.main import main
 from eyespan.escape import visible
+from eyespan.selectors.pasted import EXAMPLES
+from eyespan.selectors.rows import ROWS
 
 DOC = Path(__file__).parent.parent / "docs" / "selectors.md"
-FORGIVING = "## What other tools print"
-CELL = re.compile(r"\| (?:`` (.*?) ``|`([^`]*)`)(?= \|)")
 
 
 def rows() -> list[str]:
     """The first column of the table of selectors, each selector once."""
-    table = DOC.read_text("utf-8").partition(FORGIVING)[0]
-    lines = [line for line in table.split("\n") if line.startswith("| `")]
+    lines = [line for line in DOC.read_text("utf-8").split("\n") if line.startswith("| `")]
     return list(dict.fromkeys([line.split(" | ")[0].strip("| `") for line in lines]))
-
-
-def pasted_rows() -> list[tuple[str, str]]:
-    """The texts that other tools print, and the selectors that they are read as."""
-    table = DOC.read_text("utf-8").partition(FORGIVING)[2]
-    rows = [CELL.findall(line.replace("\\|", "\0")) for line in table.split("\n") if line.startswith("| `")]
-    return [tuple((double or single).replace("\0", "|").replace("⏎", "\n") for double, single in row) for row in rows]
 
 
 def sheet(cells: list[list[str]]) -> str:
@@ -123,6 +114,10 @@ def place(tmp_path_factory) -> Path:
     (root / "src").mkdir()
     (root / "a.py").write_text(lines(100, "x = 'line'  #"))
     (root / "src" / "a.c").write_text(lines(140, "int x;  // line"))
+    (root / "src" / "net.rs").write_text("pub fn open() {}\n\nmod tests {\n    fn opens() {\n    }\n}\n")
+    (root / "AppTest.java").write_text(lines(20, "int x;  // line"))
+    (root / "Makefile").write_text(lines(5))
+    (root / "my notes.txt").write_text(lines(5))
     (root / "app.min.js").write_text(f"{'var a=1;' * 600}\nvar b=2;\nvar c=3;\nvar d=4;\n")
     (root / "lib.py").write_text("class Class:\n    def method(self):\n        return 1\n")
     (root / "lib.rs").write_text("mod net {\n    impl Socket {\n        pub fn open() {\n        }\n    }\n}\n")
@@ -179,7 +174,7 @@ def test_the_table_is_read():
     assert len(rows()) > 25
 
 
-@pytest.mark.parametrize(("pasted", "meant"), pasted_rows())
+@pytest.mark.parametrize(("pasted", "meant"), [*[example for row in ROWS for example in row.examples], *EXAMPLES])
 def test_a_pasted_text_is_read_as_the_selectors_that_it_means(place, pasted, meant, monkeypatch, capfd):
     monkeypatch.chdir(place)
     selectors = meant.split(", ")
@@ -194,7 +189,3 @@ def test_a_pasted_text_is_read_as_the_selectors_that_it_means(place, pasted, mea
     assert (reply.text.count(note), reply.text.replace(note, "")) == (1, exact.text)
     assert (statuses, printed.err) == ([0, 0], f"eyespan: {visible(pasted)}: read as {meant}\n")
     assert printed.out[: len(printed.out) // 2] == printed.out[len(printed.out) // 2 :]
-
-
-def test_the_table_of_pasted_texts_is_read():
-    assert len(pasted_rows()) > 100

@@ -73,6 +73,10 @@ def test_ranges_have_many_spellings(text, ranges):
         ("/etc/passwd", ["/etc/passwd", "etc/passwd"]),
         ("../x.py", ["../x.py"]),
         ("../src/x.py", ["../src/x.py", "src/x.py"]),
+        ("webpack:///./src/x.js", ["webpack:///./src/x.js", "/./src/x.js", "src/x.js"]),
+        ("package:app/core/x.dart", ["package:app/core/x.dart", "/app/core/x.dart", "app/core/x.dart", "core/x.dart"]),
+        ("https://example.org/src/x.py", ["https://example.org/src/x.py"]),
+        ("docs/\\303\\274.md", ["docs/\\303\\274.md", "docs/ü.md", "docs//303/274.md"]),
     ],
 )
 def test_a_path_that_may_exist_elsewhere_keeps_a_directory_and_a_name(path, spellings):
@@ -80,8 +84,8 @@ def test_a_path_that_may_exist_elsewhere_keeps_a_directory_and_a_name(path, spel
 
 
 def test_hunks_and_numbered_lines_belong_to_the_file_above_them():
-    (diff,) = interpretations("--- a/x.py\n+++ b/x.py\n@@ -1,2 +5,3 @@\n a\n@@ -9 +20 @@\n b\n")
-    (found,) = interpretations("x.py\n5:a\n20-b\n")
+    diff, *_ = interpretations("--- a/x.py\n+++ b/x.py\n@@ -1,2 +5,3 @@\n a\n@@ -9 +20 @@\n b\n")
+    found, *_ = interpretations("x.py\n5:a\n20-b\n")
 
     assert [place[-1] for place in diff.places] == [
         Target("x.py", Ranges((Lines(5, 3),))),
@@ -91,3 +95,11 @@ def test_hunks_and_numbered_lines_belong_to_the_file_above_them():
         Target("x.py", Ranges((Lines(5, 1),))),
         Target("x.py", Ranges((Lines(20, 1),))),
     ]
+
+
+def test_numbered_lines_after_a_place_do_not_repeat_it():
+    found, *_ = interpretations("error: x\n  --> x.py:5:1\n   |\n4 | a\n5 | b\n")
+
+    places = [place[-1] for place in found.places if place[-1].piece is not None]
+
+    assert places == [Target("x.py", Ranges((Place(5, 1),)))]

@@ -4,11 +4,13 @@ cli.md       every command and option
 errors.md    every error: class, code, cause, remedy
 settings.md  every setting of every dialect
 api.md       the public names of the package
+pasted.md    the texts of other programs that are read as selectors
 """
 
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from pathlib import Path
 
@@ -16,6 +18,8 @@ import eyespan
 from eyespan import errors
 from eyespan.cli.main import COMMANDS, load_command
 from eyespan.dialects import DIALECTS, dialect_class
+from eyespan.selectors.pasted import EXAMPLES
+from eyespan.selectors.rows import ROWS
 
 OUT = Path(__file__).resolve().parents[1] / "docs" / "reference"
 REMEDIES = {
@@ -133,6 +137,31 @@ def api_page() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def pasted_page() -> str:
+    """Return the page of pasted texts."""
+    lines = [
+        "# Pasted texts",
+        "",
+        "What `native` and `eyespan read` make of a text that is no selector; the rules are in",
+        "[selectors.md](../selectors.md#what-other-tools-print). The rows are the table in",
+        "`src/eyespan/selectors/rows.py`, and each is run as a test. `⏎` is the end of a line.",
+        "",
+        "| form | pasted | read as |",
+        "| --- | --- | --- |",
+    ]
+    tables = [*[(row.name, row.examples) for row in ROWS], ("several paths or lines", EXAMPLES)]
+    for name, examples in tables:
+        for number, (text, meant) in enumerate(examples):
+            lines.append(f"| {_cell(name) if not number else ''} | {_code(text)} | {_code(meant)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _code(text: str) -> str:
+    shown = text.replace("|", "\\|").replace("\n", "⏎")
+    ticks = "`" * (1 + max([len(run) for run in re.findall("`*", text)]))
+    return f"{ticks} {shown} {ticks}" if "`" in text else f"`{shown}`"
+
+
 def _signature(value: object) -> str:
     try:
         return str(inspect.signature(value))  # type: ignore[arg-type]  # a class or a function
@@ -144,7 +173,13 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-PAGES = {"cli.md": cli_page, "errors.md": errors_page, "settings.md": settings_page, "api.md": api_page}
+PAGES = {
+    "cli.md": cli_page,
+    "errors.md": errors_page,
+    "settings.md": settings_page,
+    "api.md": api_page,
+    "pasted.md": pasted_page,
+}
 
 
 def main(arguments: list[str]) -> int:

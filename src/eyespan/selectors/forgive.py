@@ -209,23 +209,24 @@ class _Tries:
 
     def located(self, place: Sequence[Target]) -> tuple[Target, Any] | None:
         """Return the first reading whose wrong path fits one file, with the path of that file and its result."""
-        tried: set[str] = set()
+        files: dict[str, str] = {}
         for target in place:
             name = target.path.rpartition("/")[2]
             # Only what looks like the name of a file is looked for: the other readings are whole messages.
             is_missing = (target.path, target.member, target.revision) in self._missing
             is_name = "." in name.strip(".") or (target.piece is not None and name[:1].isupper() and name.isalpha())
-            if not is_missing or target.path in tried or target.revision or not is_name or ":" in name:
+            if not is_missing or target.revision or not is_name or ":" in name:
                 continue
-            is_part = " " in target.path and not self._text.startswith(target.path)
-            if len(tried) >= MAX_LOCATED or is_part or "://" in target.path or _is_end(target.path, self._outside):
+            is_part = " " in target.path and ("\n" in self._text or not self._text.startswith(target.path))
+            if is_part or "://" in target.path or _is_end(target.path, self._outside):
                 continue
-            tried.add(target.path)
-            path = self._locate(target.path)
-            if path:
-                result = self.first([replace(target, path=path)])
-                if result is not None:
-                    return result
+            if target.path not in files:
+                if len(files) >= MAX_LOCATED:
+                    continue
+                files[target.path] = self._locate(target.path)
+            result = self.first([replace(target, path=files[target.path])]) if files[target.path] else None
+            if result is not None:
+                return result
         return None
 
     def _note(self, error: ReadError, target: Target) -> None:
