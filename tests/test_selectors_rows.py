@@ -79,6 +79,10 @@ def test_the_order_of_the_rows_has_no_meaning(monkeypatch):
         ("a.py:3,+5", ""),
         ("a.py:+5", ""),
         ("a.py:8-45.3: message", ""),
+        # the file lacks the part
+        ("lib.py::nope", ""),
+        ("lib.py:nope", ""),
+        ("FAILED lib.py::Class::nope - AssertionError", ""),
         # other machines
         ("https://example.org/src/a.c:3:7", ""),
         ("https://example.org/view/a.py", ""),

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import eyespan
 from eyespan import errors
-from eyespan.cli.main import COMMANDS, load_command
+from eyespan.cli.main import COMMANDS, command_parser, load_command
 from eyespan.dialects import DIALECTS, dialect_class
 from eyespan.selectors.pasted import EXAMPLES
 from eyespan.selectors.rows import ROWS
@@ -58,14 +58,12 @@ def cli_page() -> str:
     """Return the page of commands and options."""
     lines = ["# Commands", "", "`eyespan help COMMAND` prints the same.", ""]
     for name in COMMANDS:
-        command = load_command(name)
-        lines += [f"## eyespan {name}", "", "```text", command.HELP.rstrip(), "```", ""]
-        rows = [option for section in command.OPTIONS.values() for option in section]
-        if rows:
-            lines += ["| option | meaning |", "| --- | --- |"]
-        for option in rows:
-            names = ", ".join([f"`{each}{f' {option.value}' if option.value else ''}`" for each in option.names])
-            lines.append(f"| {names} | {_cell(option.text)} |")
+        lines += [f"## eyespan {name}", "", "```text", load_command(name).HELP.rstrip(), "```", ""]
+        lines += ["| option | meaning |", "| --- | --- |"]
+        for option in [option for section in command_parser(name).sections().values() for option in section]:
+            value = f" {option.metavar}" if option.metavar else ""
+            names = ", ".join([f"`{each}{value}`" for each in option.option_strings])
+            lines.append(f"| {names} | {_cell(option.help or '')} |")
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from eyespan.cli.main import COMMANDS, load_command
+from eyespan.cli.main import COMMANDS, command_parser
 from eyespan.cli.manual import page
 
 
@@ -39,9 +39,9 @@ def test_scripts_hold_every_command_and_option(shell, eyespan):
     assert (code, error) == (0, "")
     for command in COMMANDS:
         assert command in script
-        for section in load_command(command).OPTIONS.values():
+        for section in command_parser(command).sections().values():
             for option in section:
-                assert option.names[-1].lstrip("-") in script
+                assert option.option_strings[-1].lstrip("-") in script
     if shutil.which(shell):
         assert subprocess.run([shell, "-n"], input=script, text=True, capture_output=True).stderr == ""
 
@@ -52,9 +52,9 @@ def test_another_shell_is_refused(eyespan):
 
 def test_the_manual_holds_every_option():
     for command in COMMANDS:
-        for section in load_command(command).OPTIONS.values():
+        for section in command_parser(command).sections().values():
             for option in section:
-                assert option.names[-1].replace("-", r"\-") in page()
+                assert option.option_strings[-1].replace("-", r"\-") in page()
 
 
 @pytest.mark.skipif(not shutil.which("groff"), reason="needs groff")

@@ -49,12 +49,6 @@ def test_a_child_that_cannot_end_delays_neither_the_parent_nor_a_reader_of_its_o
     assert (done.returncode, done.stdout) == (3, b"shown\n")
 
 
-def test_garbage_collection_is_postponed_until_loading_has_finished():
-    code = "import gc; late = gc.get_threshold(); process.finish_loading(); print(late[0] > gc.get_threshold()[0])"
-
-    assert run(f"{code}; process.exit(0)").stdout == b"True\n"
-
-
 def test_a_process_with_a_second_thread_stays_one():
     code = """
 import os, threading

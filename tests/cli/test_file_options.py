@@ -10,7 +10,8 @@ import sys
 
 import pytest
 
-from eyespan.cli.main import COMMANDS, load_command
+from eyespan.cli.main import COMMANDS, command_parser
+from eyespan.cli.options import COMMON
 
 WORDS = {
     ("read", "--config"): ["read", "a.txt"],
@@ -74,11 +75,11 @@ for directory, words in json.loads(sys.argv[1]):
 
 def test_every_option_that_names_a_file_is_tried():
     named = {
-        (command, option.names[-1])
+        (command, option.option_strings[-1])
         for command in COMMANDS
-        for section in load_command(command).OPTIONS.values()
+        for title, section in command_parser(command).sections().items()
         for option in section
-        if option.value in ("FILE", "DIR") and (command == "read" or option.names[-1] not in ("--root", "--config"))
+        if option.metavar in ("FILE", "DIR") and (command == "read" or title != COMMON)
     }
 
     assert named <= set(WORDS)

@@ -76,7 +76,7 @@ def test_an_invalid_response_means_no_colours(source, eyespan, monkeypatch, resp
 
 
 def test_without_the_extra_nothing_is_started(source, eyespan, monkeypatch):
-    monkeypatch.setattr(highlight, "is_installed", lambda: False)
+    monkeypatch.setattr(highlight, "find_spec", lambda _: None)
     monkeypatch.setattr(Opened, "decode_bytes", None)
 
     assert eyespan("read", "-N", "a.py", "--color", "always")[1] == SOURCE

@@ -62,7 +62,7 @@ def test_the_help_lists_every_command(eyespan):
     code, out, err = eyespan("--help")
 
     assert (code, err) == (0, "")
-    assert [line.split()[0] for line in out.split("commands\n")[1].split("\n\n")[0].splitlines()] == list(COMMANDS)
+    assert [line.split()[0] for line in out.split("commands:\n")[1].split("\n\n")[0].splitlines()] == list(COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

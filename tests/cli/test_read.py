@@ -7,14 +7,15 @@ import os
 import pty
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from eyespan import _native
-from eyespan.cli import read, reader
-from eyespan.context import CallContext
+from eyespan.cli import reader
+from eyespan.cli.main import main
+from eyespan.lines import cache, index
+from eyespan.lines.finder import CachedIndex
+from eyespan.source import Source
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 
@@ -133,10 +134,6 @@ def test_a_terminal_gets_long_lines_shortened(directory):
     assert seen == f"     1\t{'x' * 2000}... [line of 300000 characters]\n     2\tend\n"
 
 
-MAX_MODULES = 26
-"""Modules of the package that a plain read imports. Each takes 80 us, and they are half of the time of a start."""
-
-
 CONTENTS = {
     "text": b"one\ntwo\n",
     "open": b"one\ntwo",
@@ -166,39 +163,58 @@ CONTENTS = {
 
 
 @pytest.mark.parametrize("name", CONTENTS)
-def test_a_small_text_is_shown_in_one_step_as_in_the_usual_way(name, directory, eyespan, monkeypatch):
+def test_a_file_is_the_same_by_every_path_to_it(name, directory, eyespan):
     (directory / name).write_bytes(CONTENTS[name])
-    calls = [["read", name], ["read", "-N", name], ["read", "--root", ".", name], ["read", str(directory / name)]]
-    in_one_step = [eyespan(*words) for words in calls]
-    monkeypatch.setattr(read, "_show_small", lambda *_: False)
+    paths = [[name], ["--root", ".", name], [f"./{name}"], [str(directory / name)]]
 
-    assert in_one_step == [eyespan(*words) for words in calls]
-
-
-def test_a_small_text_is_shown_in_one_step(directory, monkeypatch, eyespan):
-    if _native.open_beneath is None:
-        pytest.skip("needs the accelerator")
-    monkeypatch.setattr(reader, "show", lambda *_, **__: pytest.fail("the readers are used"))
-
-    assert eyespan("read", "poem.txt")[1].startswith("     1\tone\n")
-    assert eyespan("read", "-N", str(directory / "poem.txt"))[1].startswith("one\n")
+    for words in (["read"], ["read", "-N"]):
+        status, out, err = eyespan(*words, name)
+        named = [(status, out, err.replace(f"eyespan: {name}:", f"eyespan: {path[-1]}:")) for path in paths]
+        assert [eyespan(*words, *path) for path in paths] == named
 
 
-def test_reading_imports_no_slow_module(directory):
-    code = "import sys; old = set(sys.modules); from eyespan.cli.main import main; main(['read', 'poem.txt'])"
-    code += "; print(*sorted(set(sys.modules) - old), sep='\\n', file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=directory, text=True)
-    imported = set(done.stderr.split())
+def test_a_file_of_the_whole_name_comes_first(directory, eyespan):
+    (directory / "a").write_bytes(b"one\ntwo\n")
+    (directory / "a:1").write_bytes(b"a name like a selector\n")
+    (directory / "a:2").symlink_to("nothing")
 
-    banned = {"argparse", "asyncio", "collections", "contextlib", "dataclasses", "enum", "functools", "inspect", "json"}
-    banned |= {"logging", "pathlib", "re", "threading", "tomllib", "typing", "PIL", "pypdfium2", "chardet"}
-    assert banned & imported == set()
-    outside = [name for name in imported if name.partition(".")[0] not in {*sys.stdlib_module_names, "eyespan"}]
-    assert "eyespan.workspace" in imported
-    assert outside == []
-    assert {"eyespan.cli.selected", "eyespan.selectors", "eyespan.cli.pager"} & imported == set()
-    if _native.open_beneath is not None:  # without the accelerator its Python twin and others are imported too
-        assert len([name for name in imported if name.startswith("eyespan")]) <= MAX_MODULES
+    assert eyespan("read", "a:1") == (0, "     1\ta name like a selector\n", "")
+    assert eyespan("read", "a:2") == (0, "     2\ttwo\n", "")
+
+
+@pytest.fixture
+def small_index(monkeypatch, tmp_path_factory):
+    """Index with sizes a thousand times smaller."""
+    for module in (index, cache):
+        monkeypatch.setattr(module, "STRIDE", 64)
+    monkeypatch.setattr(index, "GROUP", 4)
+    monkeypatch.setattr(CachedIndex, "min_bytes", 1)
+    monkeypatch.setattr(Source, "max_first_bytes", 64)
+    monkeypatch.setattr(cache, "DISK_MIN_BYTES", 256)
+    monkeypatch.setattr(cache, "RACY_NS", 0)
+    monkeypatch.setattr(cache, "_shared", cache.IndexCache(str(tmp_path_factory.mktemp("cache"))))
+
+
+LARGE = {
+    "plain": b"".join(b"line %d\n" % n for n in range(400)),
+    "open": b"".join(b"line %d\n" % n for n in range(400)) + b"end",
+    "crlf": b"line\r\n" * 400,
+    "later": b"x" * 64 + b"\n" + b"\xc3\xa9\xff" * 200 + "\nend \u00e9\n".encode() * 40,
+    "wide": "z\u00e4hlen\n".encode() * 200,
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_lines_of_an_indexed_file_are_those_of_the_whole(name, small_index, directory, capfdbinary):
+    (directory / name).write_bytes(LARGE[name])
+    os.utime(directory / name, (1_000_000_000, 1_000_000_000))
+    rows = LARGE[name].splitlines(keepends=True)
+
+    for first, last in [(390, 390), (2, 3), (100, 149), (398, 400), (1, 1), (20, 20), (3, 90), (38, len(rows))]:
+        for _ in range(2):  # without the index, and with it
+            status = main(["read", "-N", f"{name}:{first}-{last}"])
+            shown = b"".join(rows[first - 1 : last])
+            assert (status, capfdbinary.readouterr().out) == (0 if shown else 1, shown)
 
 
 @pytest.mark.parametrize(
@@ -225,19 +241,14 @@ def test_documents_can_be_shown_raw_and_pages_as_documents(eyespan):
 
 
 def test_progress_renews_the_deadline():
-    watch = reader.Progress("big.log")
-    watch.context = CallContext(0.05)
-    end = watch.context.left()
+    watch = reader.Progress("big.log", 60.0)
+    renewed = []
+    watch.context.renew = lambda: renewed.append(True)
 
-    time.sleep(0.03)
     watch(reader.RENEWING_BYTES - 1, 1 << 40)
-    before = watch.context.left()
+    assert renewed == []
     watch(reader.RENEWING_BYTES, 1 << 40)
-
-    assert before is not None
-    assert end is not None
-    assert before < end
-    assert (watch.context.left() or 0) > before
+    assert renewed == [True]
 
 
 def test_a_directory_is_listed(directory, eyespan):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from eyespan.cli.main import command_parser
 from eyespan.cli.options import UsageError
-from eyespan.cli.serve import OPTIONS, parse_words
+from eyespan.cli.serve import parse_words
 from eyespan.server.options import ServeOptions
 
 
@@ -25,9 +26,9 @@ def test_the_sandbox_can_be_left_off_by_either_name(word):
 
 
 def test_every_option_is_a_field():
-    fields = {option.field for section in OPTIONS.values() for option in section}
+    fields = {option.dest for section in command_parser("serve").sections().values() for option in section}
 
-    assert fields - set(ServeOptions.__slots__) == {"roots", "config", "help"}
+    assert fields - set(ServeOptions.__slots__) == {"roots", "config", "help", "version"}
 
 
 @pytest.mark.parametrize(

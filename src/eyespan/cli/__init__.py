@@ -1,12 +1,9 @@
 """The command line: `eyespan COMMAND ...`, one module per command.
 
-    main      finds the command, runs it and prints help
-    options   the parser: options are rows of a table
-    detach    ends the process, even while a file system does not answer
-
-Start-up time is most of the time of `eyespan read`. `main`, `options`, `detach` and `read` therefore import neither
-argparse nor typing nor re, and `read` shows a small text in a pipe without the readers, `window` lines of it. `reader`
-shows everything else, and `selected` what other selectors name.
+main      finds the command, runs it and prints help
+options   parsers of `argparse`, converters, the arguments of a command
+detach    ends the process, even while a file system does not answer
+reader    shows what the arguments of `eyespan read` name, `selected` the parts of one file
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
-from eyespan.cli.options import Arguments, Option, UsageError
+from eyespan.cli.options import Arguments, Parser, UsageError, text
 from eyespan.escape import in_plain_words, visible
 from eyespan.server.audit import MAX_OLD_FILES
 
@@ -25,19 +25,19 @@ refused, by which caller, and when.
   eyespan audit reads.jsonl --refused       refused calls, one line each
   eyespan audit - < reads.jsonl             from standard input
 """
-OPTIONS = {
-    "options": (
-        Option("--caller", value="TEXT", text="only callers whose name contains this text"),
-        Option("--refused", text="list the refused calls instead of the summary"),
-        Option("--json", text="print the summary as JSON"),
-    ),
-}
 MAX_ROWS = 10
 """Rows in each table of the summary."""
 BARS = "▁▂▃▄▅▆▇█"
 PLAIN_BARS = ".:-=+*%#"
 """The bars where standard output has an encoding without the others."""
 CHART_COLUMNS = 48
+
+
+def add_options(parser: Parser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("--caller", metavar="TEXT", type=text, help="only callers whose name contains this text")
+    parser.add_argument("--refused", action="store_true", help="list the refused calls instead of the summary")
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
 
 def main(arguments: Arguments) -> int:
@@ -53,10 +53,10 @@ def main(arguments: Arguments) -> int:
         sys.stderr.write(f"eyespan audit: {in_plain_words(error)}\n")
         return 1
     if arguments.values.get("json"):
-        text = json.dumps(summary.as_json(), ensure_ascii=False, indent=2)
+        shown = json.dumps(summary.as_json(), ensure_ascii=False, indent=2)
     else:
-        text = "\n".join(summary.refusals() if arguments.values.get("refused") else summary.lines())
-    sys.stdout.write(text + "\n")
+        shown = "\n".join(summary.refusals() if arguments.values.get("refused") else summary.lines())
+    sys.stdout.write(shown + "\n")
     if summary.unreadable and not summary.calls and not summary.unsandboxed_starts:
         print("eyespan: this is not an audit log of `eyespan serve --audit`", file=sys.stderr)
         return 1

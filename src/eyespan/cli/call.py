@@ -7,7 +7,7 @@ import sys
 from base64 import b64encode
 from typing import Any
 
-from eyespan.cli.options import COMMON, SET, Arguments, Option, UsageError, settings_by_dialect
+from eyespan.cli.options import Arguments, Parser, UsageError, add_settings, settings_by_dialect
 from eyespan.dialects import DIALECTS
 from eyespan.model import Reply, TextContent
 from eyespan.tool import Tool, Toolset
@@ -30,16 +30,16 @@ A reply: {"is_error", "content": [{"type", "text" | "data" + "media_type"}],
 "facts": {"tokens", "bytes", "lines", "left_out" ...}}
 """
 CAN_DETACH = True
-OPTIONS = {
-    "options": (
-        Option(
-            "--jsonl",
-            text='many calls: one {"id": ..., "args": {...}} per line of standard input, one reply per line',
-        ),
-        SET,
-    ),
-    "common options": COMMON,
-}
+
+
+def add_options(parser: Parser) -> None:
+    """Add the options of the command."""
+    parser.add_argument(
+        "--jsonl",
+        action="store_true",
+        help='many calls: one {"id": ..., "args": {...}} per line of standard input, one reply per line',
+    )
+    add_settings(parser)
 
 
 def main(arguments: Arguments) -> int:
@@ -52,7 +52,6 @@ def main(arguments: Arguments) -> int:
     if arguments.values.get("jsonl"):
         if len(words) > 1:
             raise UsageError("with --jsonl, standard input holds the calls, one per line")
-        arguments.finish_loading()
         return _call_lines(tools)
     rest = list(words[1:])
     tool = _find_tool(tools, rest.pop(0) if len(tools) > 1 and rest else None)

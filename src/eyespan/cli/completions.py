@@ -1,9 +1,11 @@
-"""`eyespan completions`: completion scripts for shells, made from the tables of commands and options."""
+"""`eyespan completions`: completion scripts for shells, made from the parsers of the commands."""
 
 from __future__ import annotations
 
-from eyespan.cli.main import COMMANDS, load_command
-from eyespan.cli.options import COMMON, Arguments, Option, UsageError
+from argparse import Action
+
+from eyespan.cli.main import COMMANDS, command_parser
+from eyespan.cli.options import COMMON, Arguments, UsageError
 from eyespan.dialects import DIALECTS
 
 HELP = """\
@@ -16,7 +18,6 @@ names after a selector's sign.
   eyespan completions zsh > "${fpath[1]}/_eyespan"           once
   eyespan completions fish > ~/.config/fish/completions/eyespan.fish
 """
-OPTIONS = {"common options": COMMON}
 SHELLS = ("bash", "zsh", "fish")
 TAKES_FILES = ("read", "audit")
 TAKES_DIALECT = ("call", "schema")
@@ -34,26 +35,25 @@ def main(arguments: Arguments) -> int:
     return 0
 
 
-def _options_of(command: str) -> list[Option]:
-    sections = load_command(command).OPTIONS.values()
-    return list({option.names: option for section in sections for option in section}.values())
+def _options_of(command: str) -> list[Action]:
+    return [option for section in command_parser(command).sections().values() for option in section]
 
 
 def _dialects() -> str:
     return " ".join(DIALECTS)
 
 
-def _valued(options: list[Option], values: tuple[str, ...]) -> str:
-    return "|".join([name for option in options if option.value in values for name in option.names])
+def _valued(values: tuple[str, ...]) -> str:
+    every = [option for command in COMMANDS for option in _options_of(command) if option.metavar in values]
+    return "|".join(dict.fromkeys([name for option in every for name in option.option_strings]))
 
 
 def _bash() -> str:
     cases = []
     for command in COMMANDS:
-        options = _options_of(command)
-        names = " ".join([name for option in options for name in option.names])
+        names = " ".join([name for option in _options_of(command) for name in option.option_strings])
         cases.append(f'    {command}) options="{names}" ;;')
-    every = [option for command in COMMANDS for option in _options_of(command)]
+    common = command_parser("dialects").sections()[COMMON]
     return f"""\
 # bash completion for eyespan: source <(eyespan completions bash)
 _eyespan() {{
@@ -65,14 +65,14 @@ _eyespan() {{
     esac
   done
   case "$before" in
-    {_valued(every, DIRECTORIES)}) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- "$word"); return ;;
-    {_valued(every, FILES)}) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    {_valued(DIRECTORIES)}) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- "$word"); return ;;
+    {_valued(FILES)}) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     --dialect) mapfile -t COMPREPLY < <(compgen -W "{_dialects()}" -- "$word"); return ;;
     --color) mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$word"); return ;;
   esac
   case "$command" in
 {chr(10).join(cases)}
-    *) options="{" ".join([name for option in COMMON for name in option.names])} --version" ;;
+    *) options="{" ".join([name for option in common for name in option.option_strings])}" ;;
   esac
   if [[ "$word" == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
@@ -124,14 +124,14 @@ _eyespan "$@"
 """
 
 
-def _zsh_option(option: Option) -> str:
-    action = {"FILE": "_files", "DIR": "_files -/"}.get(option.value, "")
-    value = f":{option.value.lower().replace(':', ' ')}:{action}" if option.value else ""
-    if option.names[-1] == "--dialect":
+def _zsh_option(option: Action) -> str:
+    noun = str(option.metavar or "")
+    action = {"FILE": "_files", "DIR": "_files -/"}.get(noun, "")
+    value = f":{noun.lower().replace(':', ' ')}:{action}" if noun else ""
+    if "--dialect" in option.option_strings:
         value = f":dialect:({_dialects()})"
-    repeat = "*" if option.is_repeatable else ""
-    rows = [f"'{repeat}{name}[{_quoted(option.text)}]{value}'" for name in option.names]
-    return " ".join(rows)
+    repeat = "*" if noun else ""
+    return " ".join([f"'{repeat}{name}[{_quoted(option.help or '')}]{value}'" for name in option.option_strings])
 
 
 def _quoted(text: str) -> str:
@@ -154,13 +154,14 @@ def _fish() -> str:
         if command == "completions":
             lines.append(f"{here} -a '{' '.join(SHELLS)}'")
         for option in _options_of(command):
-            names = " ".join([f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names])
+            each = option.option_strings
+            names = " ".join([f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in each])
             value = ""
-            if option.value:
-                value = " -r" if option.value in (*FILES, *DIRECTORIES) else " -x"
-            if option.names[-1] == "--dialect":
+            if option.metavar:
+                value = " -r" if option.metavar in (*FILES, *DIRECTORIES) else " -x"
+            if "--dialect" in each:
                 value = f" -x -a '{_dialects()}'"
-            lines.append(f"{here} {names}{value} -d {_fish_quoted(option.text)}")
+            lines.append(f"{here} {names}{value} -d {_fish_quoted(option.help or '')}")
     return "".join([f"{line}\n" for line in lines])
 
 

@@ -1,4 +1,4 @@
-"""The process of a command: a quick start, and an end also when a file system does not answer.
+"""The process of a command, which ends also when a file system does not answer.
 
 A process that waits for a hung FUSE mount cannot end, not even when it is killed. `Process.detach` therefore continues
 in a child process before anything is done that may never return. The parent, which touches no file, waits for the
@@ -7,35 +7,22 @@ child's exit status and exits with it.
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
 from _thread import _count as count_other_threads
 from typing import NoReturn
 
-LOADING_GC_THRESHOLD = 10_000
-"""While modules are loaded, thousands of objects are made and hardly any garbage. With Python's default threshold the
-garbage collector would take about 3 % of the time of `eyespan read`, for nothing."""
+from eyespan.guard import blocking
 
 
 class Process:
-    """This process while it runs one command. Postpones garbage collection until `finish_loading`."""
-
-    __slots__ = ("_gc_threshold", "_status_fd", "can_detach", "skips_teardown")
+    """This process while it runs one command."""
 
     def __init__(self) -> None:
-        self._gc_threshold = gc.get_threshold()
-        gc.set_threshold(LOADING_GC_THRESHOLD)
         self.can_detach = False
-        self.skips_teardown = False
-        """Exit without finalizing the interpreter, which takes 2 ms: the command leaves nothing to finalize."""
         self._status_fd: int | None = None
         """In a child process: the pipe to the parent, for the exit status."""
-
-    def finish_loading(self) -> None:
-        """Collect garbage as Python does by default, in a command that may run for long."""
-        gc.set_threshold(*self._gc_threshold)
 
     def detach(self) -> None:
         """Continue in a child process. Returns in the child only; the parent exits with the child's status.
@@ -49,14 +36,13 @@ class Process:
         if child == 0:
             os.close(reader)
             self._status_fd = writer
-            self.skips_teardown = True
             return
         os.close(writer)
         _exit_with(child, reader)
 
     def exit(self, code: int) -> NoReturn:
         """End the process; do not wait for threads that wait for a file system."""
-        if not self.skips_teardown and not _has_stuck_threads():
+        if self._status_fd is None and not blocking.stuck():
             sys.exit(code)
         try:
             sys.stdout.flush()
@@ -112,8 +98,3 @@ def _exit_with(child: int, reader: int) -> NoReturn:
         os._exit(status[0])
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     os._exit(code if code >= 0 else 128 - code)
-
-
-def _has_stuck_threads() -> bool:
-    blocking = sys.modules.get("eyespan.guard.blocking")
-    return blocking is not None and blocking.stuck() > 0

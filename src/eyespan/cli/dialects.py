@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eyespan.cli.options import Arguments, Option
+from eyespan.cli.options import Arguments
 from eyespan.dialects import DIALECTS, dialect_class
 from eyespan.dialects.base import ToolsetDialect
 
@@ -12,7 +12,6 @@ usage: eyespan dialects
 Lists the dialects: the name to use, the name of the tool, and a summary.
 `eyespan schema DIALECT` prints the whole definition of one.
 """
-OPTIONS: dict[str, tuple[Option, ...]] = {}
 
 
 def main(arguments: Arguments) -> int:

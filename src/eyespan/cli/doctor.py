@@ -7,7 +7,7 @@ import platform
 from collections.abc import Iterator
 from importlib.util import find_spec
 
-from eyespan.cli.options import COMMON, Arguments, Option
+from eyespan.cli.options import Arguments, Parser
 from eyespan.escape import in_plain_words, visible
 from eyespan.guard import choose_backend
 from eyespan.kinds import Kind
@@ -52,7 +52,10 @@ EXTRAS = (
 CAN_DETACH = True
 OK, NOT_INSTALLED, PROBLEM = "ok", "not installed", "problem"
 
-OPTIONS = {"options": (Option("--json", text="print a JSON list"),), "common options": COMMON}
+
+def add_options(parser: Parser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("--json", action="store_true", help="print a JSON list")
 
 
 def main(arguments: Arguments) -> int:

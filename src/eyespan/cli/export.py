@@ -7,7 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from eyespan.cli.options import COMMON, Arguments, Option, UsageError, whole_number
+from eyespan.cli.options import Arguments, Parser, UsageError, text, whole_number
 from eyespan.escape import in_plain_words
 
 if TYPE_CHECKING:
@@ -31,22 +31,25 @@ that was killed; a table keeps the lines it was made of in FILE.jsonl for that.
 A file that cannot be read is a record with an error. Exit status: 0; 1 if the
 output cannot be written; 2 for wrong usage.
 """
-OPTIONS = {
-    "options": (
-        Option("--to", value="FILE", text="the result: .jsonl, .parquet, or - for JSON lines on standard output"),
-        Option("--jobs", value="N", convert=whole_number(256), text="processes that read (default: 1, this one)"),
-        Option(
-            "--max-bytes", value="N", convert=whole_number(2**40), text="text and images of one file (default: 64 MiB)"
-        ),
-        Option(
-            "--chunk",
-            value="N",
-            convert=whole_number(10**6),
-            text="cut texts by symbols, headings and lines into chunks of at most N tokens",
-        ),
-    ),
-    "common options": COMMON,
-}
+
+
+def add_options(parser: Parser) -> None:
+    """Add the options of the command."""
+    parser.add_argument(
+        "--to", metavar="FILE", type=text, help="the result: .jsonl, .parquet, or - for JSON lines on standard output"
+    )
+    parser.add_argument(
+        "--jobs", metavar="N", type=whole_number(256), help="processes that read (default: 1, this one)"
+    )
+    parser.add_argument(
+        "--max-bytes", metavar="N", type=whole_number(2**40), help="text and images of one file (default: 64 MiB)"
+    )
+    parser.add_argument(
+        "--chunk",
+        metavar="N",
+        type=whole_number(10**6),
+        help="cut texts by symbols, headings and lines into chunks of at most N tokens",
+    )
 
 
 def main(arguments: Arguments) -> int:
@@ -60,7 +63,6 @@ def main(arguments: Arguments) -> int:
         raise UsageError("export needs a file, a directory or a pattern. Try: eyespan export --help")
     if not to:
         raise UsageError("export needs --to FILE. Try: eyespan export --help")
-    arguments.finish_loading()
     jobs = arguments.values.get("jobs", 1)
     workers = jobs if jobs > 1 else 0
     options = Options(arguments.values.get("max_bytes", MAX_BYTES), arguments.values.get("chunk", 0))

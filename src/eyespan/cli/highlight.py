@@ -6,14 +6,16 @@ style for each character. Text of an unknown language, a text that is too large 
 
 from __future__ import annotations
 
-import os
-import sys
+from importlib.util import find_spec
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from eyespan.context import CallContext
 from eyespan.errors import ReadError
 from eyespan.model import Lines, TextPart
 from eyespan.opened import Opened
+from eyespan.outline import language_of
 
 MAX_BYTES = 256 << 10
 SECONDS = 2.0
@@ -31,16 +33,9 @@ COLORS = {
 """Of the sixteen colours that every terminal has and its user may choose."""
 
 
-def is_installed() -> bool:
-    """Return True if the extra is installed, without an import."""
-    return any(os.path.isfile(os.path.join(directory, "pygments", "lexer.py")) for directory in sys.path)
-
-
-def colored_lines(opened: Opened, context: CallContext) -> dict[int, list[tuple[str, str]]]:
+def colored_lines(opened: Opened) -> dict[int, list[tuple[str, str]]]:
     """Return the lines of a text by number, as pieces with their colour; empty if there are no colours for it."""
-    from eyespan.outline import language_of
-
-    if opened.source.status.st_size > MAX_BYTES:
+    if opened.source.status.st_size > MAX_BYTES or find_spec("pygments") is None:
         return {}
     try:
         part: Any = opened.read(Lines()).parts[0]
@@ -50,7 +45,7 @@ def colored_lines(opened: Opened, context: CallContext) -> dict[int, list[tuple[
         language = language_of(opened.source.name, data[:200])
         if not language or len(data) > MAX_BYTES:
             return {}
-        left = context.left()
+        left = opened.context.left()
         own = CallContext(SECONDS if left is None else min(SECONDS, left))
         facts, blobs = opened.decode_bytes(f"highlight-{language}", data, {}, own)
     except ReadError:
@@ -68,15 +63,8 @@ def _lines(text: str, numbers: bytes, colors: list[str]) -> list[list[tuple[str,
     found = []
     start = 0
     for line in text.split("\n"):
-        pieces: list[tuple[str, str]] = []
-        at = 0
-        while at < len(line):
-            number = numbers[start + at]
-            end = at + 1
-            while end < len(line) and numbers[start + end] == number:
-                end += 1
-            pieces.append((line[at:end], colors[number] if number < len(colors) else ""))
-            at = end
-        found.append(pieces)
+        chars = zip(line, numbers[start : start + len(line)], strict=True)
+        runs = [(number, "".join([char for char, _ in run])) for number, run in groupby(chars, itemgetter(1))]
+        found.append([(piece, colors[number] if number < len(colors) else "") for number, piece in runs])
         start += len(line) + 1
     return found

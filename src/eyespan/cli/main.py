@@ -1,13 +1,16 @@
-"""Finds the command, runs it and prints help."""
+"""Find the command, run it, print help."""
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from types import ModuleType
 from typing import NoReturn
 
+from eyespan import __version__
 from eyespan.cli.detach import Process, discard_output, prepare_streams
-from eyespan.cli.options import COMMON, Arguments, Option, UsageError, describe, parse, suggestion
+from eyespan.cli.options import Arguments, Parser, UsageError, add_common_options, suggestion
+from eyespan.suggest import nearest
 
 COMMANDS = {
     "read": ("PATH[:LINES]...", "show files: eyespan read app.py:10-20 build.log:-50"),
@@ -24,16 +27,17 @@ COMMANDS = {
 }
 """Operands and help text by command. The command `read` is the module `eyespan.cli.read`, and so on.
 
-A command's module has `HELP` (usage and examples), `OPTIONS` (rows by section) and `main(arguments)`, which returns the
-exit status. It may set `LEAVES_AT_ONCE`: nothing is left to finalize at its end. Or `CAN_DETACH`: a read that may block
-continues in a child process, so a kill may leave that child; only for a command that ends soon. A command that may run
-for long calls `Arguments.finish_loading`.
+A command's module has `HELP` (usage and examples) and `main(arguments)`, which returns the exit status, and where it
+has options of its own, `add_options(parser)`. It may set `CAN_DETACH`: a read that may block continues in a child
+process, so a kill may leave that child; only for a command that ends soon.
 """
 
 USAGE = """\
+usage: eyespan COMMAND [--root DIR]... [--config FILE] [--timeout SECONDS] ...
+
 eyespan: read files, for people and for AI agents
 
-usage: eyespan COMMAND [--root DIR]... [--config FILE] [--timeout SECONDS] ...
+commands:
 """
 
 
@@ -71,35 +75,34 @@ def _run_command(argv: list[str], process: Process | None) -> int:
     name, words = _split_command(argv)
     if name == "help" and words and not words[0].startswith("-"):
         name, words = words[0], ["--help"]
-    own = words[: words.index("--")] if "--" in words else words
-    if name in ("-V", "--version", "version") or (name in COMMANDS and {"-V", "--version"} & {*own}):
-        from eyespan import __version__
-
+    if name in ("-V", "--version", "version"):
         print(f"eyespan {__version__}")
         return 0
     if name in ("", "--help", "-h", "help"):
-        parse("eyespan", words if not name else [], COMMON)
-        print(overview(), end="")
+        overview = _overview()
+        overview.parse(words if not name else [])
+        print(overview.format_help(), end="")
         return 0 if name else 2
     if name not in COMMANDS:
         raise UsageError(_unknown_command(name))
-    command = load_command(name)
-    values, operands = parse(name, words, [*_rows(command), *COMMON])
-    if values.pop("help", False):
-        print(command.HELP + describe(command.OPTIONS), end="")
+    parser = command_parser(name)
+    values, operands = parser.parse(words)
+    if values.pop("version", False):
+        print(f"eyespan {__version__}")
         return 0
+    if values.pop("help", False):
+        print(parser.format_help(), end="")
+        return 0
+    command = load_command(name)
     if process is not None:
-        process.skips_teardown = getattr(command, "LEAVES_AT_ONCE", False)
         process.can_detach = getattr(command, "CAN_DETACH", False)
     code: int = command.main(Arguments(values, operands, process))
     return code
 
 
 def _unknown_command(name: str) -> str:
-    from eyespan.suggest import nearest
-
     if name.startswith("-"):
-        return f"no option {name}{suggestion(name, COMMON)} Try: eyespan --help"
+        return f"no option {name}{suggestion(name, _common_options())} Try: eyespan --help"
     if "/" in name or "." in name:
         return f"no command {name!r}. To show a file: eyespan read {name}"
     near = nearest(name, COMMANDS, most=1)
@@ -109,31 +112,40 @@ def _unknown_command(name: str) -> str:
 
 def _split_command(argv: list[str]) -> tuple[str, list[str]]:
     """Separate the command's name from the other words. Only common options may stand before it."""
-    valued = {name for option in COMMON if option.value for name in option.names}
     at = 0
     while at < len(argv) and argv[at] != "--":
         name, equals, _ = argv[at].partition("=")
-        if name not in valued:
+        if not _common_options().get(name, False):
             return argv[at], [*argv[:at], *argv[at + 1 :]]
         at += 1 if equals else 2
     return "", argv
 
 
+def _common_options() -> dict[str, bool]:
+    """Return the names of the common options, each with True if it takes a value."""
+    (options,) = _overview().sections().values()
+    return {name: option.nargs != 0 for option in options for name in option.option_strings}
+
+
 def load_command(name: str) -> ModuleType:
     """Return the module of a command."""
-    module = f"eyespan.cli.{name}"
-    __import__(module)
-    return sys.modules[module]
+    return import_module(f"eyespan.cli.{name}")
 
 
-def _rows(command: ModuleType) -> list[Option]:
-    return [option for section in command.OPTIONS.values() for option in section]
+def command_parser(name: str) -> Parser:
+    """Return the parser of a command, with the common options."""
+    command = load_command(name)
+    parser = Parser(name, command.HELP)
+    if hasattr(command, "add_options"):
+        command.add_options(parser)
+    add_common_options(parser)
+    return parser
 
 
-def overview() -> str:
-    """Return the help text of `eyespan --help`."""
-    lines = [f"  {f'{name} {operands}':<26}{text}" for name, (operands, text) in COMMANDS.items()]
-    version = Option("-V", "--version", text="print the version")
-    options = describe({"common options": (*COMMON, version)})
-    more = "\n`eyespan help COMMAND` explains a command, with examples.\n"
-    return "\n".join([USAGE, "commands", *lines, ""]) + options + more
+def _overview() -> Parser:
+    """Return the parser of a command line without a command."""
+    lines = [f"  {f'{name} {operands}':<26}{text}\n" for name, (operands, text) in COMMANDS.items()]
+    more = "\n`eyespan help COMMAND` explains a command, with examples."
+    parser = Parser("eyespan", USAGE + "".join(lines) + more)
+    add_common_options(parser)
+    return parser

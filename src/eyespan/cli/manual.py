@@ -1,9 +1,13 @@
-"""`eyespan manual`: the manual page, made from the tables of commands and options."""
+"""`eyespan manual`: the manual page, made from the parsers of the commands."""
 
 from __future__ import annotations
 
-from eyespan.cli.main import COMMANDS, load_command
-from eyespan.cli.options import COMMON, Arguments, Option
+from argparse import Action
+from collections.abc import Iterable
+
+from eyespan import __version__
+from eyespan.cli.main import COMMANDS, command_parser, load_command
+from eyespan.cli.options import COMMON, Arguments
 
 HELP = """\
 usage: eyespan manual
@@ -13,7 +17,6 @@ Prints the manual page of all commands, in the format of man.
   eyespan manual | man -l -                          read it
   eyespan manual > /usr/local/share/man/man1/eyespan.1   install it
 """
-OPTIONS = {"common options": COMMON}
 
 
 def main(arguments: Arguments) -> int:
@@ -25,8 +28,6 @@ def main(arguments: Arguments) -> int:
 
 def page() -> str:
     """Return the manual page as roff."""
-    from eyespan import __version__
-
     lines = [
         f'.TH EYESPAN 1 "" "eyespan {__version__}"',
         ".SH NAME",
@@ -41,10 +42,11 @@ def page() -> str:
     for name in COMMANDS:
         command = load_command(name)
         lines += [f'.SH "EYESPAN {name.upper()}"', ".nf", *[_text(line) for line in command.HELP.splitlines()], ".fi"]
-        for title, options in command.OPTIONS.items():
-            if options is not COMMON:
-                lines += [f'.SS "{_text(title)}"', *_rows(options)]
-    lines += ['.SH "COMMON OPTIONS"', *_rows(COMMON)]
+        sections = command_parser(name).sections()
+        common = sections.pop(COMMON)
+        for title, options in sections.items():
+            lines += [f'.SS "{_text(title)}"', *_rows(options)]
+    lines += ['.SH "COMMON OPTIONS"', *_rows(common)]
     lines += [
         ".SH ENVIRONMENT",
         *_row("EYESPAN_CACHE", "The directory of the index cache; off: no cache on disk."),
@@ -57,10 +59,11 @@ def page() -> str:
     return "".join([f"{line}\n" for line in lines])
 
 
-def _rows(options: tuple[Option, ...]) -> list[str]:
+def _rows(options: Iterable[Action]) -> list[str]:
     rows = []
     for option in options:
-        rows += _row(", ".join(option.names) + (f" {option.value}" if option.value else ""), option.text)
+        value = f" {option.metavar}" if option.metavar else ""
+        rows += _row(", ".join(option.option_strings) + value, option.help or "")
     return rows
 
 

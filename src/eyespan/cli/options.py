@@ -1,112 +1,189 @@
-"""The option parser of every command.
+"""The options of the commands: parsers of `argparse`, converters, and the arguments that a command receives.
 
-A command lists its options as rows (`Option`). `parse` reads the words of the command line by these rows, `describe`
-makes help text of them. `Arguments` is the result of a parse and opens the workspace that the common options describe.
+All words that are no options are operands, in any order with the options. `Arguments` opens the workspace that the
+common options describe.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from eyespan.config import BadConfig
 from eyespan.context import DEADLINE_SECONDS, as_seconds
 from eyespan.escape import in_plain_words, visible
+from eyespan.guard import mounts
+from eyespan.suggest import nearest
 from eyespan.workspace import Workspace
 
 if TYPE_CHECKING:
     from eyespan.cli.detach import Process
 
-
-HELP_WIDTH = 80
-HELP_COLUMN = 26
-"""Help text starts in this column, on a line of its own if the option is longer."""
+COMMON = "common options"
+"""The title of the options that every command accepts, before or after the command's name."""
 
 
 class UsageError(Exception):
     """A command line that cannot be run. The message names the mistake and the way out."""
 
 
-class Option:
-    """One option: its names, its value or lack of one, and its help text.
+class Parser(argparse.ArgumentParser):
+    """The options of one command. `text` is its usage, an empty line, and its description."""
 
-    `value` is the placeholder shown in help; an option without one is a flag and sets its field to `constant`.
-    `convert` makes the value from its text; it raises ValueError with a message that continues the option's name. A
-    repeatable option collects its values in a tuple; of any other option the last value counts. The field is the
-    option's last name without dashes, unless `field` names another. Help does not show the `aliases`.
-    """
+    def __init__(self, command: str, text: str) -> None:
+        usage, _, description = text.removeprefix("usage: ").partition("\n\n")
+        super().__init__(
+            command,
+            usage,
+            description,
+            formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=26, width=80),
+            argument_default=argparse.SUPPRESS,
+            add_help=False,
+            allow_abbrev=False,
+            exit_on_error=False,
+        )
 
-    __slots__ = ("aliases", "constant", "convert", "field", "is_repeatable", "names", "text", "value")
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
 
-    def __init__(
-        self,
-        *names: str,
-        aliases: tuple[str, ...] = (),
-        text: str,
-        value: str = "",
-        field: str = "",
-        convert: Callable[[str], Any] | None = None,
-        is_repeatable: bool = False,
-        constant: Any = True,
-    ) -> None:
-        self.names = names
-        self.aliases = aliases
-        self.text = text
-        self.value = value
-        self.field = field or names[-1].lstrip("-").replace("-", "_")
-        self.convert = convert
-        self.is_repeatable = is_repeatable
-        self.constant = constant
+    def sections(self) -> dict[str, list[argparse.Action]]:
+        """Return the options by section, without those that help does not show."""
+        groups = {str(group.title): group._group_actions for group in self._action_groups}
+        shown = {title: [one for one in found if one.help != argparse.SUPPRESS] for title, found in groups.items()}
+        return {title: options for title, options in shown.items() if options}
+
+    def parse(self, words: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+        """Return the values of the options that were given, and the operands in order.
+
+        `--` ends the options. Standard input is an operand: `-`, or with a selector `-:10-20`.
+        Raises: UsageError.
+        """
+        end = list(words).index("--") if "--" in words else len(words)
+        try:
+            values, operands = self.parse_known_args(words[:end])
+        except argparse.ArgumentError as error:
+            raise UsageError(self._message(error)) from None
+        for word in operands:
+            if word != "-" and word.startswith("-") and not word.startswith(("-:", "-!")):
+                name = word.partition("=")[0]
+                near = suggestion(name, [each for option in self._actions for each in option.option_strings])
+                raise UsageError(f"{self.prog} has no option {name}{near} Try: eyespan {self.prog} --help")
+        return vars(values), [*operands, *words[end + 1 :]]
+
+    def _message(self, error: argparse.ArgumentError) -> str:
+        names = (error.argument_name or "").split("/")
+        option = next(one for one in self._actions if names[-1] in one.option_strings)
+        if option.nargs == 0:
+            return f"{names[-1]} takes no value"
+        if error.message in ("expected one argument", _NO_VALUE):
+            return f"{names[-1]} needs a value: {names[-1]} {option.metavar}"
+        return f"{names[-1]} {error.message}"
 
 
-COMMON = (
-    Option(
+def add_common_options(parser: Parser) -> None:
+    """Add the options that every command accepts."""
+    common = parser.add_argument_group(COMMON)
+    common.add_argument(
         "--root",
-        value="DIR",
-        field="roots",
-        is_repeatable=True,
-        text="a directory that may be read (default: the current directory); repeatable",
-    ),
-    Option(
+        metavar="DIR",
+        dest="roots",
+        action="append",
+        type=text,
+        help="a directory that may be read (default: the current directory); repeatable",
+    )
+    common.add_argument(
         "--config",
-        value="FILE",
-        text="a configuration file (default: eyespan.toml in the first root, if it exists)",
-    ),
-    Option(
+        metavar="FILE",
+        type=text,
+        help="a configuration file (default: eyespan.toml in the first root, if it exists)",
+    )
+    common.add_argument(
         "--timeout",
-        value="SECONDS",
-        field="timeout_seconds",
-        convert=as_seconds,
-        text=f"the longest time one call may take (default: {DEADLINE_SECONDS:g})",
-    ),
-    Option("-h", "--help", text="print this help"),
-)
-"""The options that every command accepts, before or after the command's name."""
+        metavar="SECONDS",
+        dest="timeout_seconds",
+        type=_seconds,
+        help=f"the longest time one call may take (default: {DEADLINE_SECONDS:g})",
+    )
+    common.add_argument("-V", "--version", action="store_true", help="print the version")
+    common.add_argument("-h", "--help", action="store_true", help="print this help")
 
 
-def _setting(text: str) -> tuple[str, str, Any]:
+def suggestion(name: str, options: Iterable[str]) -> str:
+    """Return the end of a sentence about a wrong option: "; did you mean --root?", or a full stop."""
+    near = nearest(name, [long for long in options if long.startswith("--")], most=1)
+    return f"; did you mean {near[0]}?" if near else "."
+
+
+# --- converters ----------------------------------------------------------------------------------------------------
+
+_NO_VALUE = "has no value"
+
+
+def text(given: str) -> str:
+    """Return a text that is not empty."""
+    if not given:
+        raise argparse.ArgumentTypeError(_NO_VALUE)
+    return given
+
+
+def one_of(*choices: str) -> Callable[[str], str]:
+    """Return a converter that accepts only these texts."""
+
+    def convert(given: str) -> str:
+        if given not in choices:
+            listed = f"{', '.join(choices[:-1])} or {choices[-1]}"
+            raise argparse.ArgumentTypeError(f"must be {listed}, not {given!r}")
+        return given
+
+    return convert
+
+
+def whole_number(highest: int, *, lowest: int = 1) -> Callable[[str], int]:
+    """Return a converter for whole numbers from `lowest` to `highest`."""
+
+    def convert(given: str) -> int:
+        if not given.isascii() or not given.isdigit() or len(given) > 20 or not lowest <= int(given) <= highest:
+            raise argparse.ArgumentTypeError(f"must be a whole number from {lowest} to {highest}, not {given!r}")
+        return int(given)
+
+    return convert
+
+
+def _seconds(given: str) -> float:
+    try:
+        return as_seconds(given)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+# --- settings of dialects --------------------------------------------------------------------------------------------
+
+
+def add_settings(group: argparse._ActionsContainer) -> None:
+    """Add `--set`, the option of every command that makes tools."""
+    group.add_argument(
+        "--set",
+        metavar="[DIALECT.]NAME=VALUE",
+        dest="settings",
+        action="append",
+        type=_setting,
+        help="a setting of a dialect, as JSON or plain text; repeatable",
+    )
+
+
+def _setting(given: str) -> tuple[str, str, Any]:
     """Parse [DIALECT.]NAME=VALUE. The value is JSON; any other text stands for itself."""
-    name, equals, value = text.partition("=")
+    name, equals, value = text(given).partition("=")
     dialect, _, setting = name.rpartition(".")
     if not equals or not setting:
-        raise ValueError(f"must be NAME=VALUE or DIALECT.NAME=VALUE, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be NAME=VALUE or DIALECT.NAME=VALUE, not {given!r}")
     try:
         return dialect, setting, json.loads(value)
     except (ValueError, RecursionError):
         return dialect, setting, value
-
-
-SET = Option(
-    "--set",
-    value="[DIALECT.]NAME=VALUE",
-    field="settings",
-    convert=_setting,
-    is_repeatable=True,
-    text="a setting of a dialect, as JSON or plain text; repeatable",
-)
-"""The option of every command that makes tools."""
 
 
 def settings_by_dialect(given: Iterable[tuple[str, str, Any]], dialects: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -123,18 +200,19 @@ def settings_by_dialect(given: Iterable[tuple[str, str, Any]], dialects: Sequenc
     return settings
 
 
+# --- arguments -----------------------------------------------------------------------------------------------------
+
+
 class Arguments:
     """The parsed command line of one command.
 
-    `values` holds the command's own options by field, without those that were not given. `operands` are the words that
+    `values` holds the command's own options by name, without those that were not given. `operands` are the words that
     are no options. If the `process` can detach, a read that may block continues in a child process.
     """
 
-    __slots__ = ("config", "operands", "process", "roots", "timeout_seconds", "values")
-
     def __init__(self, values: Mapping[str, Any], operands: Sequence[str], process: Process | None = None) -> None:
         own = dict(values)
-        self.roots: tuple[str, ...] = own.pop("roots", ())
+        self.roots: list[str] = own.pop("roots", [])
         self.config: str | None = own.pop("config", None)
         self.timeout_seconds: float = own.pop("timeout_seconds", DEADLINE_SECONDS)
         self.values: dict[str, Any] = own
@@ -146,11 +224,6 @@ class Arguments:
         if self.operands:
             raise UsageError(f"{command} takes no argument {self.operands[0]!r}. Try: eyespan {command} --help")
 
-    def finish_loading(self) -> None:
-        """Collect garbage as Python does by default, in a command that may run for long."""
-        if self.process is not None:
-            self.process.finish_loading()
-
     def workspace(self, roots: Sequence[str] = (), *, is_confined: bool = True) -> Workspace:
         """Open the workspace of the common options, or of other `roots`, with its configuration.
 
@@ -160,8 +233,6 @@ class Arguments:
         Raises: UsageError.
         """
         if self.process is not None and self.process.can_detach:
-            from eyespan.guard import mounts
-
             mounts.before_waiting = self.process.detach
         try:
             return Workspace.configured(
@@ -170,118 +241,7 @@ class Arguments:
                 beyond=() if is_confined else (os.path.abspath(os.sep),),
                 deadline_seconds=self.timeout_seconds,
             )
+        except (BadConfig, TimeoutError) as error:
+            raise UsageError(visible(str(error))) from None
         except (OSError, ValueError) as error:
-            # Only a process that has found a configuration file has loaded its module.
-            config = sys.modules.get("eyespan.config")
-            if config is not None and isinstance(error, (config.BadConfig, TimeoutError)):
-                raise UsageError(visible(str(error))) from None
             raise UsageError(f"--root: {in_plain_words(error)}") from None
-
-
-def parse(command: str, words: Iterable[str], options: Iterable[Option]) -> tuple[dict[str, Any], list[str]]:
-    """Return the values of the options by field, and the operands in order.
-
-    `--name VALUE` and `--name=VALUE` are the same. `--` ends the options. Standard input is an operand: `-`, or with a
-    selector `-:10-20`.
-    Raises: UsageError.
-    """
-    known = {name: option for option in options for name in (*option.names, *option.aliases)}
-    values: dict[str, Any] = {}
-    operands: list[str] = []
-    rest = iter(words)
-    for word in rest:
-        if word == "--":
-            operands.extend(rest)
-        elif word == "-" or not word.startswith("-") or word.startswith(("-:", "-!")):
-            operands.append(word)
-        else:
-            name, equals, text = word.partition("=")
-            option = known.get(name)
-            if option is None:
-                near = suggestion(name, known.values())
-                raise UsageError(f"{command} has no option {name}{near} Try: eyespan {command} --help")
-            if not option.value:
-                if equals:
-                    raise UsageError(f"{name} takes no value")
-                values[option.field] = option.constant
-                continue
-            if not equals:
-                text = next(rest, "")
-                if text.startswith("--") and text.partition("=")[0] in known:
-                    text = ""  # the next option, so the value is missing
-            value = _convert(option, name, text)
-            values[option.field] = (*values.get(option.field, ()), value) if option.is_repeatable else value
-    return values, operands
-
-
-def _convert(option: Option, name: str, text: str) -> Any:
-    if not text:
-        raise UsageError(f"{name} needs a value: {name} {option.value}")
-    if option.convert is None:
-        return text
-    try:
-        return option.convert(text)
-    except ValueError as error:
-        raise UsageError(f"{name} {error}") from None
-
-
-def suggestion(name: str, options: Iterable[Option]) -> str:
-    """Return the end of a sentence about a wrong option: "; did you mean --root?", or a full stop."""
-    from eyespan.suggest import nearest
-
-    near = nearest(name, [long for option in options for long in option.names if long.startswith("--")], most=1)
-    return f"; did you mean {near[0]}?" if near else "."
-
-
-def one_of(*choices: str) -> Callable[[str], str]:
-    """Return a converter that accepts only these texts."""
-
-    def convert(text: str) -> str:
-        if text not in choices:
-            raise ValueError(f"must be {', '.join(choices[:-1])} or {choices[-1]}, not {text!r}")
-        return text
-
-    return convert
-
-
-def whole_number(highest: int, *, lowest: int = 1) -> Callable[[str], int]:
-    """Return a converter for whole numbers from `lowest` to `highest`."""
-
-    def convert(text: str) -> int:
-        if not text.isascii() or not text.isdigit() or len(text) > 20 or not lowest <= int(text) <= highest:
-            raise ValueError(f"must be a whole number from {lowest} to {highest}, not {text!r}")
-        return int(text)
-
-    return convert
-
-
-def describe(sections: Mapping[str, Iterable[Option]]) -> str:
-    """Return the help text of the options, section by section, in lines of at most `HELP_WIDTH`."""
-    lines = []
-    for title, options in sections.items():
-        lines += ["", title]
-        for option in options:
-            left = _synopsis(option)
-            texts = wrap(option.text, HELP_WIDTH - HELP_COLUMN)
-            if len(left) > HELP_COLUMN - 2:
-                lines.append(left)
-                left = ""
-            lines.append(f"{left:<{HELP_COLUMN}}{texts[0]}")
-            lines += [" " * HELP_COLUMN + text for text in texts[1:]]
-    return "".join([f"{line}\n" for line in lines])
-
-
-def wrap(text: str, width: int) -> list[str]:
-    """Break a text between words. The standard `textwrap` imports `re`, which takes longer than the help."""
-    lines = [""]
-    for word in text.split():
-        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
-            lines.append(word)
-        else:
-            lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
-    return lines
-
-
-def _synopsis(option: Option) -> str:
-    names = ", ".join(option.names)
-    return f"  {names} {option.value}" if option.value else f"  {names}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 
 DEFAULT = "less"
@@ -20,7 +21,7 @@ class Pager:
         command = os.environ.get("EYESPAN_PAGER", os.environ.get("PAGER", DEFAULT)).strip()
         if command in ("", "cat") or not hasattr(os, "posix_spawn"):
             return
-        if command == DEFAULT and not _is_installed(DEFAULT):
+        if command == DEFAULT and shutil.which(DEFAULT) is None:
             return
         reader, writer = os.pipe()
         end, held = os.pipe()
@@ -65,10 +66,3 @@ class Pager:
                 continue  # it is meant for the pager
         os.close(self._end)
         self._end = -1
-
-
-def _is_installed(program: str) -> bool:
-    for directory in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        if os.access(os.path.join(directory or ".", program), os.X_OK):
-            return True
-    return False

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
 
 from eyespan import kinds
-from eyespan.cli.options import COMMON, Arguments, Option, UsageError, one_of
-from eyespan.cli.reader import show
-from eyespan.cli.window import show_window
-from eyespan.guard import Guard
-from eyespan.guard.roots import Root
-from eyespan.workspace import Workspace
+from eyespan.cli.options import Arguments, Parser, UsageError, one_of
+from eyespan.cli.pager import Pager
+from eyespan.cli.reader import Reader, write_output
+from eyespan.dialects.json_lines import JsonLines
+from eyespan.dialects.terminal import Terminal
 
 HELP = """\
 usage: eyespan read PATH[:LINES]... [options]
@@ -47,74 +45,45 @@ long lines are shortened; in a pipe everything is exact. The time of --timeout
 starts again whenever lines were shown. Exit status: 0; 1 when a file could not
 be read; 2 for wrong usage.
 """
-
-LEAVES_AT_ONCE = True
 CAN_DETACH = True
-_NUMBERED = ("", 6, "\t", True, 0, 0)
-"""The style of a numbered line for `Guard.read_small`."""
 
-OPTIONS = {
-    "options": (
-        Option("-n", "--numbers", text="with line numbers (the default)"),
-        Option("-N", "--no-numbers", field="numbers", constant=False, text="without line numbers"),
-        Option("--json", text="one JSON object per part and per error, each on a line"),
-        Option("--raw", field="documents", constant="none", text="documents as the bytes they are"),
-        Option("--document", field="documents", constant="all", text="HTML, mail, CSV and calendars as documents"),
-        Option(
-            "--color",
-            value="WHEN",
-            convert=one_of("auto", "always", "never"),
-            text="auto (default), always or never; NO_COLOR is honoured",
-        ),
-        Option("--no-pager", text="do not show long output of a terminal in $PAGER"),
-    ),
-    "common options": COMMON,
-}
+
+def add_options(parser: Parser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("-n", "--numbers", action="store_true", help="with line numbers (the default)")
+    parser.add_argument("-N", "--no-numbers", action="store_false", dest="numbers", help="without line numbers")
+    parser.add_argument("--json", action="store_true", help="one JSON object per part and per error, each on a line")
+    parser.add_argument("--raw", action="store_true", help="documents as the bytes they are")
+    parser.add_argument("--document", action="store_true", help="HTML, mail, CSV and calendars as documents")
+    parser.add_argument(
+        "--color",
+        metavar="WHEN",
+        type=one_of("auto", "always", "never"),
+        help="auto (default), always or never; NO_COLOR is honoured",
+    )
+    parser.add_argument("--no-pager", action="store_true", help="do not show long output of a terminal in $PAGER")
 
 
 def main(arguments: Arguments) -> int:
     """Show the files. Returns 1 when one could not be read."""
-    paths = arguments.operands
+    paths, values = arguments.operands, arguments.values
     if not paths:
         raise UsageError("read needs a path. Try: eyespan read --help")
-    values = arguments.values
     color = values.get("color", "auto")
-    is_terminal = sys.stdout.isatty() and not values.get("json", False)
+    is_terminal = sys.stdout.isatty() and "json" not in values
     is_colored = color == "always" or (color == "auto" and is_terminal and not os.environ.get("NO_COLOR"))
     workspace = arguments.workspace(is_confined=False)
-    is_plain = not (is_terminal or is_colored or len(paths) > 1 or "json" in values or "documents" in values)
-    if is_plain and _show_at_once(workspace, paths[0], values.get("numbers", True)):
-        return 0
-    return show(paths, values, workspace, is_terminal=is_terminal, is_colored=is_colored)
-
-
-def _show_at_once(workspace: Workspace, path: str, has_numbers: bool) -> bool:
-    """Show a small text, or lines of a text, as a pipe gets them; return False if the usual way has to do it.
-
-    These are the usual calls of a script, and start-up time is most of their time: none of the readers is imported.
-    """
-    root = next((root for root in workspace.roots if _may_contain(root, path)), None)
-    if root is None or root.is_remote:
-        return False
-    guard = Guard((root,), workspace.policy, workspace.backend, never_blocks=True)
-    if ":" not in path:
-        return _show_small(guard, path, has_numbers)
-    return show_window(guard, path, has_numbers)
-
-
-def _show_small(guard: Guard, path: str, has_numbers: bool) -> bool:
-    """Show a small text in one step."""
-    found: Any = None
-    if found is None:
-        return False
-    text, name, data = found[0], found[7], found[8]
-    if kinds.is_document(data or b"", name):
-        return False
-    sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode())
-    return True
-
-
-def _may_contain(root: Root, path: str) -> bool:
-    """Return True for the root that a path leads to: the first one for a relative path."""
-    return path[:1] != "/" or root.is_remote or path.startswith(root.prefix) or not root.spellings[0]
+    pager = Pager() if is_terminal and "no_pager" not in values else None
+    printer: Terminal | JsonLines = JsonLines(write_output)
+    if "json" not in values:
+        has_numbers = values.get("numbers", True)
+        printer = Terminal(write_output, has_numbers=has_numbers, is_terminal=is_terminal, is_colored=is_colored)
+    documents = kinds.shown_in("terminal") | (kinds.sources() if "document" in values else frozenset())
+    if "raw" in values:
+        documents = frozenset()
+    reader = Reader(workspace, printer, documents, is_terminal, needs_numbers=values.get("numbers", False))
+    try:
+        return 1 if sum([not reader.show(path, headed=len(paths) > 1) for path in paths]) else 0
+    finally:
+        if pager is not None:
+            pager.wait()

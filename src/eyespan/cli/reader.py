@@ -1,226 +1,93 @@
-"""Read what the arguments of `eyespan read` name, and write it to standard output."""
+"""Read what the arguments of `eyespan read` name, and write it to standard output.
+
+The forgiving readings and the searches of `native` are loaded on first use: each takes more than 30 ms.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from typing import TypeVar
 
 from eyespan import errors, kinds
-from eyespan.cli.pager import Pager
-from eyespan.cli.standard_input import NAME, StandardInput
+from eyespan.cli import highlight
+from eyespan.cli.selected import print_note, selected_parts
+from eyespan.cli.standard_input import NAME, copied_input
 from eyespan.context import CallContext
+from eyespan.dialects.differences import difference, is_difference
 from eyespan.dialects.json_lines import JsonLines
+from eyespan.dialects.pieces import as_char_range, cut_out
 from eyespan.dialects.terminal import MAX_LINE_CHARS, Terminal
 from eyespan.escape import visible
-from eyespan.model import Limits, Part, ReadRequest, TextPart
+from eyespan.model import Limits, Lines, Part, ReadRequest, TextPart
 from eyespan.opened import Opened
-from eyespan.selectors import Target
+from eyespan.selectors import Place, Ranges, Target, readings, resolve, write_range, write_target
 from eyespan.workspace import Workspace
-
-if TYPE_CHECKING:
-    from eyespan.cli.selected import Selected
-
 
 RENEWING_BYTES = 1 << 20
 """Progress that counts as an answer: a person may wait for a long scan, but not for a byte a second."""
+MAX_NEAR = 20
+"""The similar paths that are listed after an error."""
+FINAL = (errors.TimedOut, errors.Cancelled, errors.PastEnd, errors.StoreFailure, errors.Changed, errors.NoMatch)
+"""The errors after which a text is not read in another way."""
+
+T = TypeVar("T")
+Show = Callable[[bool], None]
+"""Writes what a target selects of an opened file. True: after a header."""
 
 
-def show(
-    paths: Sequence[str], values: Mapping[str, Any], workspace: Workspace, *, is_terminal: bool, is_colored: bool
-) -> int:
-    """Show the files that the arguments name. Returns 1 when one could not be read."""
-    pager = None
-    if is_terminal and not values.get("no_pager"):
-        pager = Pager()
-    if values.get("json"):
-        printer: Terminal | JsonLines = JsonLines(_write)
-    else:
-        has_numbers = values.get("numbers", True)
-        printer = Terminal(_write, has_numbers=has_numbers, is_terminal=is_terminal, is_colored=is_colored)
-    documents = _document_kinds(values.get("documents", ""))
-    reader = Reader(workspace, printer, is_terminal, documents, needs_numbers=values.get("numbers", False))
-    try:
-        return 1 if sum([not reader.show(path, headed=len(paths) > 1) for path in paths]) else 0
-    finally:
-        if pager is not None:
-            pager.wait()
+def write_output(data: bytes) -> None:
+    """Write bytes to standard output, after what was printed before."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
 
 
-def _document_kinds(choice: str) -> frozenset[str]:
-    """Return the kinds that are shown as documents: "none", "all", or those that are not text too."""
-    if choice == "none":
-        return frozenset()
-    shown = kinds.shown_in("terminal")
-    return shown | kinds.sources() if choice == "all" else shown
-
-
+@dataclass(frozen=True, slots=True)
 class Reader:
     """Reads what the arguments name and writes it to standard output."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        printer: Terminal | JsonLines,
-        terminal: bool,
-        documents: frozenset[str],
-        *,
-        needs_numbers: bool = False,
-    ) -> None:
-        self.workspace = workspace
-        self.needs_numbers = needs_numbers
-        """The person asked for line numbers, whatever they cost."""
-        self._documents = documents
-        self._limits = Limits()
-        if terminal:
-            self._limits = Limits(max_line_bytes=4 * (MAX_LINE_CHARS + 1), max_line_chars=MAX_LINE_CHARS)
-        self._is_terminal = terminal
-        self._printer = printer
-        self._is_colored = isinstance(printer, Terminal) and printer.is_colored
-        self.near: tuple[str, ...] = ()
-        """Paths that the last wrong path may mean."""
+    workspace: Workspace
+    printer: Terminal | JsonLines
+    documents: frozenset[str]
+    is_terminal: bool
+    needs_numbers: bool = False
+    """The person asked for line numbers, whatever they cost."""
 
     def show(self, text: str, headed: bool) -> bool:
         """Show one argument; return False if it could not be read, with the reason on standard error."""
-        self._printer.start(text)
-        self.near = ()
+        self.printer.start(text)
         if text != "-" and not text.startswith(("-:", "-!/")):
-            return self._show_file(text, text, headed)
+            return self._show_named(text, text, headed)
         try:
-            with StandardInput() as directory, Workspace(directory) as own:
-                reader = Reader(own, self._printer, self._is_terminal, self._documents)
-                return reader._show_file(NAME + text[1:], text, headed)
+            with copied_input() as directory, Workspace(directory) as own:
+                return replace(self, workspace=own)._show_named(NAME + text[1:], text, headed)
         except OSError as error:
             failure = errors.from_os_error(error, "")
             return self._report(text, failure, f"cannot keep standard input: {error.strerror or error}")
 
-    def _show_file(self, text: str, label: str, headed: bool) -> bool:
+    def _show_named(self, text: str, label: str, headed: bool) -> bool:
+        near: list[str] = []
         try:
-            with Progress(label) as progress:
-                context = progress.context = CallContext(self.workspace.engine.deadline_seconds, progress)
-                try:
-                    self._exact(text, label, context, progress, headed)
-                except (
-                    errors.TimedOut,
-                    errors.Cancelled,
-                    errors.PastEnd,
-                    errors.StoreFailure,
-                    errors.Changed,
-                    errors.NoMatch,
-                ):
-                    raise
-                except errors.ReadError as error:
-                    self._selected().forgive(text, label, error, context, progress, headed)
+            with Progress(label, self.workspace.engine.deadline_seconds) as progress, ExitStack() as stack:
+                shows = _Argument(self, label, progress, stack, near).understand(text)
+                for show in shows:
+                    show(headed or len(shows) > 1)
         except errors.ReadError as error:
-            return self._report(label, error, self._advice(error))
+            return self._report(label, error, self._advice(error, near))
         return True
 
-    def _selected(self) -> Selected:
-        from eyespan.cli.selected import Selected
-
-        return Selected(self)
-
     def _report(self, label: str, error: errors.ReadError, message: str) -> bool:
-        sys.stdout.flush()
-        print(f"eyespan: {visible(label)}: {message}", file=sys.stderr)
-        self._printer.error(error, message)
+        print_note(label, message)
+        self.printer.error(error, message)
         return False
 
-    def list_names(self, text: str, label: str, context: CallContext, headed: bool) -> None:
-        """Show the names in a directory. Raises: ReadError."""
-        try:
-            listing = self.workspace.engine.list(text, context)
-        except errors.OutsideRoot:
-            path = self._below_everything(text)
-            if path is None:
-                raise
-            listing = self.workspace.engine.list(path, context)
-        if headed:
-            self._printer.header(label)
-        self._printer.listing(listing)
-
-    def _exact(self, text: str, label: str, context: CallContext, progress: Progress, headed: bool) -> None:
-        """Show the file that a text names, with or without a selector. Raises: ReadError."""
-        try:
-            opened = self.open_file(text, context)
-        except errors.NotRegular as failure:
-            if failure.what != "directory":
-                raise
-            self.list_names(text, label, context, headed)
-        except (errors.SystemFailure, errors.InvalidPath) as missing:
-            self._selected().resolve(text, missing, context, progress, headed)
-        else:
-            with opened:
-                if opened.kind.layout in ("text", "notes"):  # the usual case, without the grammar of selectors
-                    self.write_parts(_whole_parts(opened), label, progress, headed, opened)
-                    return
-                self._selected().show(opened, Target(text), label, progress, headed)
-
-    def open_file(self, asked: str, context: CallContext, *, member: str = "", revision: str = "") -> Opened:
-        request = ReadRequest(
-            asked,
-            limits=self._limits,
-            documents=self._documents,
-            encoding="bom",
-            counts_cut_chars=self._is_terminal,
-            member=member,
-            revision=revision,
-        )
-        try:
-            return self.workspace.engine.open(request, context)
-        except errors.OutsideRoot:
-            path = self._below_everything(asked)
-            if path is None:
-                raise
-            return self.workspace.engine.open(replace(request, path=path), context)
-
-    def _below_everything(self, path: str) -> str | None:
-        """Return the absolute path of a relative one (`../x`), if every file of the machine may be read; else None."""
-        if os.path.isabs(path) or not any(root.canonical == os.sep for root in self.workspace.roots):
-            return None
-        return os.path.realpath(path)
-
-    def write_parts(
-        self,
-        parts: Iterator[tuple[str, Part]],
-        text: str,
-        progress: Progress,
-        headed: bool,
-        opened: Opened | None = None,
-    ) -> None:
-        if isinstance(self._printer, Terminal):
-            self._printer.colored_lines = self._colored_lines(opened)
-        is_first = True
-        for wanted, part in parts:
-            progress.clear()
-            if isinstance(part, TextPart) and not part.line_count:
-                self._check_lines(part, wanted)
-                continue
-            if headed and is_first:
-                self._printer.header(text)
-            is_first = False
-            self._printer.part(part)
-
-    def _colored_lines(self, opened: Opened | None) -> dict[int, list[tuple[str, str]]]:
-        """Return the lines of a source text with colours, if the terminal shows them and the extra is installed."""
-        if opened is None or opened.kind != kinds.TEXT or not self._is_colored:
-            return {}
-        from eyespan.cli import highlight
-
-        return highlight.colored_lines(opened, opened.context) if highlight.is_installed() else {}
-
-    def _check_lines(self, part: TextPart, wanted: str) -> None:
-        """Raises: PastEnd, unless the file is empty."""
-        if part.total_lines:
-            raise errors.PastEnd("", part="line", wanted=wanted, document="the file", total=part.total_lines)
-        if self._is_terminal:
-            print("eyespan: the file is empty", file=sys.stderr)
-
-    def _advice(self, error: errors.ReadError) -> str:
-        """Return what went wrong and what to do next."""
+    def _advice(self, error: errors.ReadError, near: list[str]) -> str:
+        """Return what went wrong and what to do next. `near`: the paths that a wrong path may mean."""
         match error:
             case errors.OutsideRoot():
                 roots = ", ".join(root.path for root in self.workspace.roots)
@@ -230,42 +97,190 @@ class Reader:
             case errors.NoMember() | errors.NoRevision():
                 return str(error)
             case errors.NoSymbol() if error.suggestions:
-                return f"{error}; similar: {', '.join([visible(name) for name in error.suggestions])}"
-            case errors.NotFound() if self.near:
-                return f"no such file; similar: {', '.join([visible(name) for name in self.near])}"
+                return f"{error}; similar: {', '.join(error.suggestions)}"
             case errors.NotFound():
-                return "no such file"
+                return f"no such file; similar: {', '.join(near)}" if near else "no such file"
             case errors.Binary():
                 return "is a binary file; only text can be shown"
         return str(error)
 
 
-def _whole_parts(opened: Opened) -> Iterator[tuple[str, Part]]:
-    """Yield all parts of a file that is shown as text."""
-    for part in opened.stream():
-        yield "", part
+class _Argument:
+    """One argument: finds what it means, and opens the files. `stack` closes them."""
 
+    def __init__(self, reader: Reader, label: str, progress: Progress, stack: ExitStack, near: list[str]) -> None:
+        self._reader = reader
+        self._engine = reader.workspace.engine
+        self._label = label
+        self._progress = progress
+        self._stack = stack
+        self._near = near
 
-def _write(data: bytes) -> None:
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
+    def understand(self, text: str) -> list[Show]:
+        """Return what a text means: by the grammar of selectors, or else in a forgiving way, with a note.
+
+        Raises: ReadError.
+        """
+        try:
+            return [resolve(readings(text), lambda target: self._prepare(target, self._label), self._exists)]
+        except FINAL:
+            raise
+        except errors.ReadError as error:
+            return self._forgive(text, error.with_traceback(None))
+
+    def _forgive(self, text: str, failure: errors.ReadError) -> list[Show]:
+        """Return what a text means that is no selector. Raises: ReadError."""
+        from eyespan.dialects.native.suggestions import Suggestions
+        from eyespan.selectors import forgive as forgiving
+
+        if not forgiving.may_forgive(failure):
+            raise failure
+        suggestions = Suggestions(self._engine, self._progress.context)
+        try:
+            found, missing = forgiving.forgive(
+                text,
+                lambda target: self._prepare(target, write_target(target)),
+                lambda path: suggestions.locate(path).certain,
+            )
+        except (errors.TimedOut, errors.Cancelled):
+            raise
+        except errors.ReadError as error:
+            better = forgiving.better_error(failure, error, readings(text))
+            if forgiving.is_vague(better) and not isinstance(better, errors.OutsideRoot):
+                self._near += suggestions.near(forgiving.likely_path(readings(text)))[:MAX_NEAR]
+            raise better from None
+        self._progress.clear()
+        print_note(self._label, forgiving.describe_reading([target for target, _ in found], missing))
+        return [show for _, show in found]
+
+    def _prepare(self, target: Target, name: str) -> Show:
+        """Return a function that shows a target. Raises: ReadError, if it has no file or not what it selects of it."""
+        if ".." in target.revision:
+            parts = iter(self._difference(target))
+            return lambda headed: self._write(parts, name, headed)
+        try:
+            opened = self._stack.enter_context(self._open(target))
+        except (errors.NotFound, errors.NotRegular) as failure:
+            is_directory = getattr(failure, "what", "") == "directory"
+            if is_directory and target == Target(target.path):
+                return lambda headed: self._list(target.path, name, headed)
+            if target.pattern and target.piece is None and (is_directory or "*" in target.path):
+                return lambda _: self._search(target)
+            raise
+        selected = selected_parts(opened, target, needs_numbers=self._reader.needs_numbers)
+        # The first part shows that the file has what the target selects of it.
+        first = list(islice(selected, 1))
+        return lambda headed: self._write(chain(first, selected), name, headed, opened)
+
+    def _exists(self, path: str) -> bool:
+        try:
+            self._open(Target(path)).close()
+        except errors.TimedOut:
+            raise
+        except errors.ReadError:
+            return False
+        return True
+
+    def _open(self, target: Target) -> Opened:
+        is_terminal = self._reader.is_terminal
+        shortened = Limits(max_line_bytes=4 * (MAX_LINE_CHARS + 1), max_line_chars=MAX_LINE_CHARS)
+        request = ReadRequest(
+            target.path,
+            limits=shortened if is_terminal else Limits(),
+            documents=self._reader.documents,
+            encoding="bom",
+            counts_cut_chars=is_terminal,
+            member=target.member,
+            revision=target.revision,
+        )
+        context = self._progress.context
+        return self._anywhere(target.path, lambda path: self._engine.open(replace(request, path=path), context))
+
+    def _anywhere(self, path: str, take: Callable[[str], T]) -> T:
+        """Return the result of `take` for a path, also for one such as `../x` if every file may be read."""
+        try:
+            return take(path)
+        except errors.OutsideRoot:
+            is_everywhere = any(root.canonical == os.sep for root in self._reader.workspace.roots)
+            if os.path.isabs(path) or not is_everywhere:
+                raise
+            return take(os.path.realpath(path))
+
+    def _difference(self, target: Target) -> list[tuple[str, Part]]:
+        """Return the difference between two revisions, nothing if there is none. Raises: ReadError."""
+        if not is_difference(target):
+            raise errors.NoRevision(target.path, revision=target.revision, reason=f"no revision '{target.revision}'")
+        shown, _ = difference(target, lambda side: self._stack.enter_context(self._open(side)))
+        ranges = target.piece.ranges if isinstance(target.piece, Ranges) else (Lines(),)
+        lines = [one for one in ranges if not isinstance(one, Place)]
+        return [(write_range(one), cut_out(shown, as_char_range(one))) for one in lines] if shown else []
+
+    def _list(self, path: str, name: str, headed: bool) -> None:
+        """Show the names in a directory. Raises: ReadError."""
+        listing = self._anywhere(path, lambda path: self._engine.list(path, self._progress.context))
+        if headed:
+            self._reader.printer.header(name)
+        self._reader.printer.listing(listing)
+
+    def _search(self, target: Target) -> None:
+        """Show the lines that match in the files of a directory or of a pattern. Raises: ReadError."""
+        from eyespan.dialects.native import searches
+
+        path = target.path.rstrip("/") or "/"
+        below = searches.files_like if "*" in path else searches.files_below
+        context = self._progress.context
+        end = context.now() + searches.MAX_SECONDS
+        count = 0
+        for searched, one in enumerate(below(path, self._engine, context)):
+            is_late = context.now() > end
+            if is_late or searched >= searches.MAX_FILES or count >= searches.MAX_MATCHING_FILES:
+                print_note(write_target(target), f"stopped at {one.path}")
+                break
+            context.check()
+            try:
+                with self._open(one) as opened:
+                    if opened.kind.is_text:
+                        parts = selected_parts(opened, replace(one, pattern=target.pattern))
+                        self._write(parts, one.path, True, opened)
+                        count += 1
+            except (errors.Cancelled, errors.TimedOut):
+                raise
+            except errors.ReadError:
+                continue  # a file that cannot be read has no line that matches
+        if not count:
+            raise errors.NoMatch(target.path, pattern=target.pattern)
+
+    def _write(self, parts: Iterator[tuple[str, Part]], name: str, headed: bool, opened: Opened | None = None) -> None:
+        """Write parts, each with the range that it belongs to. Raises: ReadError."""
+        printer = self._reader.printer
+        if isinstance(printer, Terminal):
+            is_colored = opened is not None and opened.kind == kinds.TEXT and printer.is_colored
+            printer.colored_lines = highlight.colored_lines(opened) if opened is not None and is_colored else {}
+        for wanted, part in parts:
+            self._progress.clear()
+            if isinstance(part, TextPart) and not part.line_count:
+                if part.total_lines:
+                    raise errors.PastEnd("", part="line", wanted=wanted, document="the file", total=part.total_lines)
+                if self._reader.is_terminal:
+                    print("eyespan: the file is empty", file=sys.stderr)
+                continue
+            if headed:
+                printer.header(name)
+            headed = False
+            printer.part(part)
 
 
 class Progress:
     """A bar on standard error, once a scan takes longer than a second and a person is watching."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, deadline_seconds: float | None) -> None:
         self._name = name
-        self._shown = False
-        self._on = sys.stderr.isatty()
-        self._start = self._now() if self._on else 0.0
+        self._is_shown = False
+        self._is_on = sys.stderr.isatty()
+        self._start = time.monotonic()
         self._renewed_bytes = 0
-        self.context: CallContext | None = None
+        self.context = CallContext(deadline_seconds, self)
         """Of the read that is watched; with enough progress its time starts anew."""
-
-    @staticmethod
-    def _now() -> float:
-        return time.monotonic()
 
     def __enter__(self) -> Progress:
         return self
@@ -274,13 +289,11 @@ class Progress:
         self.clear()
 
     def __call__(self, done_bytes: int, total_bytes: int) -> None:
-        if self.context is not None and not 0 <= done_bytes - self._renewed_bytes < RENEWING_BYTES:
+        if not 0 <= done_bytes - self._renewed_bytes < RENEWING_BYTES:
             self._renewed_bytes = done_bytes
             self.context.renew()
-        if not self._on or total_bytes <= 0:
-            return
-        now = self._now()
-        if now - self._start < 1.0:
+        now = time.monotonic()
+        if not self._is_on or total_bytes <= 0 or now - self._start < 1.0:
             return
         self._start = now - 0.9  # ten times a second
         share = min(1.0, done_bytes / total_bytes)
@@ -288,10 +301,11 @@ class Progress:
         megabytes = f"{done_bytes / 1e6:,.0f} of {total_bytes / 1e6:,.0f} MB"
         sys.stderr.write(f"\r\x1b[K{visible(self._name)[:40]} {bar:·<30} {share:4.0%}  {megabytes}")
         sys.stderr.flush()
-        self._shown = True
+        self._is_shown = True
 
     def clear(self) -> None:
-        if self._shown:
+        """Remove the bar."""
+        if self._is_shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
-            self._shown = False
+            self._is_shown = False

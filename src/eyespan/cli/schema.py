@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any
 
-from eyespan.cli.options import Arguments, Option, UsageError, one_of
+from eyespan.cli.options import Arguments, Parser, UsageError, one_of
 from eyespan.hosts import to_anthropic, to_mcp, to_openai
 from eyespan.tool import Tool
 from eyespan.workspace import Workspace
@@ -33,17 +33,17 @@ def _with_aliases(tool: Tool) -> dict[str, Any]:
 
 
 FORMATS = {"anthropic": to_anthropic, "mcp": to_mcp, "openai": to_openai}
-OPTIONS = {
-    "options": (
-        Option(
-            "--for",
-            value="HOST",
-            field="host",
-            convert=one_of(*FORMATS),
-            text="the format of this API: mcp, openai or anthropic (default: eyespan's own, with aliases)",
-        ),
-    ),
-}
+
+
+def add_options(parser: Parser) -> None:
+    """Add the options of the command."""
+    parser.add_argument(
+        "--for",
+        metavar="HOST",
+        dest="host",
+        type=one_of(*FORMATS),
+        help="the format of this API: mcp, openai or anthropic (default: eyespan's own, with aliases)",
+    )
 
 
 def main(arguments: Arguments) -> int:

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from argparse import SUPPRESS, ArgumentTypeError
 from collections.abc import Sequence
+from typing import Any
 
 from eyespan import server
-from eyespan.cli.options import COMMON, SET, Arguments, Option, UsageError, parse, settings_by_dialect, whole_number
+from eyespan.cli.main import command_parser
+from eyespan.cli.options import (
+    Arguments,
+    Parser,
+    UsageError,
+    add_settings,
+    one_of,
+    settings_by_dialect,
+    text,
+    whole_number,
+)
 from eyespan.dialects import dialect_class
 from eyespan.server.options import DEFAULT_DIALECT, LOCAL_PREFIX, SYSTEMD, InvalidOptions, ServeOptions, validate
 from eyespan.workspace import Workspace
@@ -32,116 +44,109 @@ In a host's configuration:
 """
 
 
-def _address(text: str) -> tuple[str, int]:
-    if text == SYSTEMD or (text.startswith(LOCAL_PREFIX) and len(text) > len(LOCAL_PREFIX)):
-        return text, 0
-    host, colon, port = text.rpartition(":")
+def _address(given: str) -> tuple[str, int]:
+    if text(given) == SYSTEMD or (given.startswith(LOCAL_PREFIX) and len(given) > len(LOCAL_PREFIX)):
+        return given, 0
+    host, colon, port = given.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
     elif ":" in host:
-        raise ValueError(f"needs an IPv6 address in brackets: [{host}]:{port}")
+        raise ArgumentTypeError(f"needs an IPv6 address in brackets: [{host}]:{port}")
     if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
-        raise ValueError(f"must be HOST:PORT, for example 127.0.0.1:8765, unix:PATH or systemd, not {text!r}")
+        form = "HOST:PORT, for example 127.0.0.1:8765, unix:PATH or systemd"
+        raise ArgumentTypeError(f"must be {form}, not {given!r}")
     return host, int(port)
 
 
-def _log_form(text: str) -> str:
-    if text not in ("text", "json"):
-        raise ValueError(f"must be text or json, not {text!r}")
-    return text
-
-
-_ONLY_HTTP = (
-    Option("--allow-remote", text="listen on an address that other machines reach; a token is then required"),
-    Option(
-        "--allow-host",
-        value="NAME",
-        field="allow_hosts",
-        is_repeatable=True,
-        text="accept this Host header too, with its port if it has one; repeatable",
-    ),
-    Option(
-        "--allow-origin",
-        value="URL",
-        field="allow_origins",
-        is_repeatable=True,
-        text="accept this Origin header (default: none); repeatable",
-    ),
-    Option(
-        "--token-file",
-        value="FILE",
-        text="the file of the bearer token, made on first start; EYESPAN_TOKEN takes precedence",
-    ),
-    Option(
-        "--no-token",
-        text="require no token; only on a loopback address, for users who trust every local program",
-    ),
-    Option("--tls-cert", value="FILE", text="serve HTTPS with this certificate chain (PEM), and"),
-    Option("--tls-key", value="FILE", text="... its private key; both are read again when they change"),
-    Option("--otel", text="send metrics and traces to OpenTelemetry (OTEL_* variables; pip install 'eyespan[otel]')"),
-    Option("--view", text="serve the page of `eyespan view` at /view: the tools of this server, and its reads, live"),
-    Option("--log", value="FORM", convert=_log_form, text="text or json: the form of messages on standard error"),
-    Option("--tokens", value="FILE", text="TOML: several callers, each with its own token, directories and dialects"),
-    Option("--oauth-issuer", value="URL", text="accept the access tokens (signed JWTs) of this issuer instead, with"),
-    Option("--oauth-resource", value="URL", text="... the public address of this server, which the tokens must name"),
-    Option(
-        "--oauth-scope",
-        value="NAME",
-        field="oauth_scopes",
-        is_repeatable=True,
-        text="... a scope that the tokens must have; repeatable",
-    ),
-)
-OPTIONS = {
-    "options": (
-        Option(
-            "--dialect",
-            value="NAME",
-            field="dialects",
-            is_repeatable=True,
-            text="the dialect of the tool (`eyespan dialects` lists them); repeatable",
-        ),
-        SET,
-        Option("--rich", text="send PDFs as embedded documents too; most hosts cannot show them"),
-        Option("--audit", value="FILE", text="log one JSON line per call: caller, path, size; never contents"),
-        Option("--audit-required", text="refuse to read while that line cannot be written"),
-        Option(
-            "--audit-bytes",
-            value="N",
-            convert=whole_number(2**40),
-            text=f"rotate the log at this size and keep four old files (default: {ServeOptions().audit_bytes})",
-        ),
-        Option(
-            "--client-roots",
-            text="over stdio: read only the directories that the client names, as far as they are below the roots",
-        ),
-        Option(
-            "--no-sandbox",
-            aliases=("--no-jail",),
-            text="run without the kernel's sandbox around the server (`eyespan doctor` lists its layers)",
-        ),
-        Option(
-            "--memory",
-            value="MB",
-            convert=whole_number(10**6, lowest=0),
-            text=f"memory beyond that of the idle server (default: {ServeOptions().memory}; 0: no limit)",
-        ),
-    ),
-    "over HTTP (pip install 'eyespan[http]')": (
-        Option(
-            "--http",
-            value="HOST:PORT",
-            convert=_address,
-            text="serve streamable HTTP at /mcp, health at /healthz, Prometheus metrics at /metrics; also unix:PATH "
-            "for a local socket, systemd for one that a socket unit passes",
-        ),
-        *_ONLY_HTTP,
-        Option("--workers", value="N", convert=whole_number(64), text="processes that share the port (default: 1)"),
-        Option("--calls", value="N", convert=whole_number(256), text="concurrent calls per process (default: 8)"),
-        Option("--rate", value="N", convert=whole_number(10**9), text="calls per minute and caller (default: 600)"),
-    ),
-    "common options": COMMON,
+FLAGS = {
+    "--rich": "send PDFs as embedded documents too; most hosts cannot show them",
+    "--audit-required": "refuse to read while the line of --audit cannot be written",
+    "--client-roots": "over stdio: read only the directories that the client names, as far as they are below the roots",
+    "--no-sandbox": "run without the kernel's sandbox around the server (`eyespan doctor` lists its layers)",
 }
+HTTP = "over HTTP (pip install 'eyespan[http]')"
+HTTP_FLAGS = {
+    "--allow-remote": "listen on an address that other machines reach; a token is then required",
+    "--no-token": "require no token; only on a loopback address, for users who trust every local program",
+    "--otel": "send metrics and traces to OpenTelemetry (OTEL_* variables; pip install 'eyespan[otel]')",
+    "--view": "serve the page of `eyespan view` at /view: the tools of this server, and its reads, live",
+}
+HTTP_VALUES = {
+    "--token-file": ("FILE", "the file of the bearer token, made on first start; EYESPAN_TOKEN takes precedence"),
+    "--tls-cert": ("FILE", "serve HTTPS with this certificate chain (PEM), and"),
+    "--tls-key": ("FILE", "... its private key; both are read again when they change"),
+    "--tokens": ("FILE", "TOML: several callers, each with its own token, directories and dialects"),
+    "--oauth-issuer": ("URL", "accept the access tokens (signed JWTs) of this issuer instead, with"),
+    "--oauth-resource": ("URL", "... the public address of this server, which the tokens must name"),
+}
+HTTP_LISTS = {
+    "--oauth-scope": ("NAME", "... a scope that the tokens must have; repeatable"),
+    "--allow-host": ("NAME", "accept this Host header too, with its port if it has one; repeatable"),
+    "--allow-origin": ("URL", "accept this Origin header (default: none); repeatable"),
+}
+"""Options that need `--http`: those without a value, with one, and with several."""
+NUMBERS = {
+    "--workers": (64, "processes that share the port (default: 1)"),
+    "--calls": (256, "concurrent calls per process (default: 8)"),
+    "--rate": (10**9, "calls per minute and caller (default: 600)"),
+}
+
+
+def add_options(parser: Parser) -> None:
+    """Add the options of the command."""
+    parser.add_argument(
+        "--dialect",
+        metavar="NAME",
+        dest="dialects",
+        action="append",
+        type=text,
+        help="the dialect of the tool (`eyespan dialects` lists them); repeatable",
+    )
+    add_settings(parser)
+    for name, meaning in FLAGS.items():
+        parser.add_argument(name, action="store_true", help=meaning)
+    parser.add_argument("--no-jail", action="store_true", dest="no_sandbox", help=SUPPRESS)
+    parser.add_argument(
+        "--audit", metavar="FILE", type=text, help="log one JSON line per call: caller, path, size; never contents"
+    )
+    parser.add_argument(
+        "--audit-bytes",
+        metavar="N",
+        type=whole_number(2**40),
+        help=f"rotate the log at this size and keep four old files (default: {ServeOptions().audit_bytes})",
+    )
+    parser.add_argument(
+        "--memory",
+        metavar="MB",
+        type=whole_number(10**6, lowest=0),
+        help=f"memory beyond that of the idle server (default: {ServeOptions().memory}; 0: no limit)",
+    )
+    http = parser.add_argument_group(HTTP)
+    http.add_argument(
+        "--http",
+        metavar="HOST:PORT",
+        type=_address,
+        help="serve streamable HTTP at /mcp, health at /healthz, Prometheus metrics at /metrics; also unix:PATH for "
+        "a local socket, systemd for one that a socket unit passes",
+    )
+    for name, meaning in HTTP_FLAGS.items():
+        http.add_argument(name, action="store_true", help=meaning)
+    for name, (noun, meaning) in HTTP_VALUES.items():
+        http.add_argument(name, metavar=noun, type=text, help=meaning)
+    for name, (noun, meaning) in HTTP_LISTS.items():
+        http.add_argument(name, metavar=noun, dest=_field(name) + "s", action="append", type=text, help=meaning)
+    http.add_argument(
+        "--log",
+        metavar="FORM",
+        type=one_of("text", "json"),
+        help="text or json: the form of messages on standard error",
+    )
+    for name, (highest, meaning) in NUMBERS.items():
+        http.add_argument(name, metavar="N", type=whole_number(highest), help=meaning)
+
+
+def _field(name: str) -> str:
+    return name.removeprefix("--").replace("-", "_")
 
 
 def main(arguments: Arguments) -> int:
@@ -151,7 +156,6 @@ def main(arguments: Arguments) -> int:
     workspace = arguments.workspace([*arguments.roots, *arguments.operands] if arguments.operands else ())
 
     def open_workspace(roots: Sequence[str] | None) -> Workspace:
-        arguments.finish_loading()  # the server asks for a workspace when its modules are loaded
         return arguments.workspace(roots) if roots else workspace
 
     return server.serve(open_workspace, options)
@@ -159,18 +163,18 @@ def main(arguments: Arguments) -> int:
 
 def parse_words(words: Sequence[str]) -> ServeOptions:
     """Parse the words after `eyespan serve`. Raises: UsageError."""
-    values, operands = parse("serve", words, [option for section in OPTIONS.values() for option in section])
-    values.pop("help", None)
+    values, operands = command_parser("serve").parse(words)
     return serve_options(Arguments(values, operands))
 
 
 def serve_options(arguments: Arguments) -> ServeOptions:
     """Return the options of the server that a command line asks for. Raises: UsageError."""
-    values = dict(arguments.values)
-    if "http" not in values:
-        for option in _ONLY_HTTP:
-            if option.field in values:
-                raise UsageError(f"{option.names[0]} works only with --http")
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in arguments.values.items()
+    }
+    for name in (*HTTP_FLAGS, *HTTP_VALUES, *HTTP_LISTS, "--log"):
+        if "http" not in values and not {_field(name), _field(name) + "s"}.isdisjoint(values):
+            raise UsageError(f"{name} works only with --http")
     values["settings"] = settings_by_dialect(values.get("settings", ()), values.get("dialects", (DEFAULT_DIALECT,)))
     options = ServeOptions(**values, timeout_seconds=arguments.timeout_seconds)
     try:

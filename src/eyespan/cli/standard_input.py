@@ -5,24 +5,20 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 
 NAME = "stdin"
 
 
-class StandardInput:
-    """Copies standard input to a private temporary directory, since readers need to go back and forth in a file."""
+@contextmanager
+def copied_input() -> Iterator[str]:
+    """Copy standard input to a private directory, since readers go back and forth in a file.
 
-    def __enter__(self) -> str:
-        """Return the directory that holds the file `NAME`."""
-        self._directory = tempfile.mkdtemp(prefix="eyespan-")
-        try:
-            with open(os.path.join(self._directory, NAME), "xb") as file:
-                shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
-        except BaseException:
-            shutil.rmtree(self._directory, ignore_errors=True)
-            raise
-        return self._directory
-
-    def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self._directory, ignore_errors=True)
+    Yields the directory, which holds the file `NAME`.
+    """
+    with TemporaryDirectory(prefix="eyespan-") as directory:
+        with open(os.path.join(directory, NAME), "xb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+        yield directory

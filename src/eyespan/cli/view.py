@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from eyespan.cli.options import COMMON, Arguments, Option, UsageError, whole_number
+from eyespan.cli.options import Arguments, Parser, UsageError, text, whole_number
 
 HELP = """\
 usage: eyespan view [options]
@@ -26,14 +26,6 @@ The page is served on this machine only. It asks for the token that the command
 prints, unless the command opens it. A token is valid once; after that a cookie
 admits this browser, until the command ends.
 """
-OPTIONS = {
-    "options": (
-        Option("--port", value="N", convert=whole_number(65535), text="the port (default: any that is free)"),
-        Option("--audit", value="FILE", text="show the reads in this log of `eyespan serve --audit`"),
-        Option("--no-open", text="do not open the browser"),
-    ),
-    "common options": COMMON,
-}
 REDIRECT = """\
 <!doctype html>
 <meta charset="utf-8">
@@ -43,6 +35,15 @@ REDIRECT = """\
 """
 
 
+def add_options(parser: Parser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("--port", metavar="N", type=whole_number(65535), help="the port (default: any that is free)")
+    parser.add_argument(
+        "--audit", metavar="FILE", type=text, help="show the reads in this log of `eyespan serve --audit`"
+    )
+    parser.add_argument("--no-open", action="store_true", help="do not open the browser")
+
+
 def main(arguments: Arguments) -> int:
     """Serve the page until it is interrupted."""
     from eyespan.view.activity import Activity
@@ -50,7 +51,6 @@ def main(arguments: Arguments) -> int:
     from eyespan.view.server import ViewServer
 
     arguments.reject_operands("view")
-    arguments.finish_loading()
     workspace = arguments.workspace()
     try:
         server = ViewServer(

@@ -243,7 +243,8 @@ END = r"(?!\w|[-+~:.][0-9]|[-+~]{1,3}$)(?![\s0-9.,:;+>~∞*$-]{0,40}[0-9+>~∞*$
 THEN_COLUMN = rf"(?:,?\s?(?:and\s|at\s)?(?:[Cc]ol(?:umn)?|char(?:acter)?|pos(?:ition)?)[\s:=.]{{0,2}}{COLUMN})?"
 ARCHIVE = r"(?:zip|jar|war|ear|apk|whl|egg|tar|tgz|tbz2|txz|tar\.(?:gz|bz2|xz|zst))"
 
-_PATH = re.compile(rf"{PATH}(?!:[0-9+-])")
+_PATH = re.compile(rf"{PATH}(?!:[0-9+:-]|:[^\s:]{{1,500}}\s*$)")
+"""A path without a part of the file after it: what names a part that the file lacks does not mean the whole file."""
 _FIELD = re.compile(
     r"(?:^|[\s\"'{,;<(\[?&])((?:start|begin|end|last)?_?(?:line|column|col|limit|offset)s?_?(?:number|no|num|start|end)?)[\"']?"
     r"\s?[:=,]\s?[\"']?([0-9][0-9-]{0,30})",
