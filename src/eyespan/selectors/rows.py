@@ -226,7 +226,7 @@ def _dotted(match: re.Match[str]) -> Iterator[Target]:
 CHAR = r"[^\s\"'`“”‘’«»()\[\]{}<>|,;:*?#=]"
 BARE = (
     rf"(?:(?<!{CHAR})(?!(?<=:)//|[0-9]{{1,20}}(?!{CHAR}))|(?<=@)(?={SCHEME}))"
-    rf"(?P<path>(?:{SCHEME})?(?:[A-Za-z]:(?=[\\/]))?(?:{CHAR}++|(?<=/)[\[(]{{1,2}}[^\s\[\]()/]{{1,60}}[\])]{{1,2}}){{1,16}}+)"
+    rf"(?P<path>(?:{SCHEME})?(?:[A-Za-z]:(?=[\\/]))?(?:{CHAR}++|(?<=/)[\[(]{{1,2}}[^\s\[\]()/]{{1,60}}[\])]{{1,2}}){{1,16}})"
 )
 PATH = rf"(?:{BARE}(?:\*\*)?|[\"'`“‘«](?P<quoted>[^\"'`“”‘’«»\n]{{1,500}})[\"'`”’»])"
 REST = r"(?P<path>.{1,1000})$"
@@ -329,7 +329,7 @@ ROWS: tuple[Row, ...] = (
         ("2024-01-02 | ERROR | a.py:run:7 - failed", "a.py:7")),
     _row("frame of Java", Rank.BESIDE, rf"(?<![\w$.])(?P<package>(?:[\w$]{{1,60}}\.){{1,12}})[\w$<>]{{1,100}}\((?P<file>[\w$-]{{1,100}}\.\w{{1,8}}):{LINE}\)",
         ("    at src.App.run(a.c:42)", "src/a.c:42"), targets=_frame),
-    _row("path at a revision", Rank.BESIDE, rf"(?<!{CHAR})(?=[^:]{{0,100}}[A-Za-z])(?P<revision>(?:[\w~^@{{}}-]|(?<=[0-9])\.(?=[0-9])|(?<=origin)/){{2,100}}+):(?![0-9:/]){BARE}(?::{LINE}(?=:|$))?",
+    _row("path at a revision", Rank.BESIDE, rf"(?<!{CHAR})(?=[^:]{{0,100}}[A-Za-z])(?P<revision>(?:[\w~^@{{}}-]|(?<=[0-9])\.(?=[0-9])|(?<=origin)/){{2,100}}):(?![0-9:/]){BARE}(?::{LINE}(?=:|$))?",
         ("HEAD:src/a.py", "src/a.py@HEAD"), ("HEAD~3:src/a.py:7:version 1", "src/a.py@HEAD~3:7"), targets=_at_revision),
     _row("URL of a code host", Rank.BESIDE, HOSTED,
         ("https://github.com/owner/repo/blob/main/src/a.c#L3-L9", "src/a.c:3-9"), ("github.com/owner/repo/blob/main/src/a.c#L3", "src/a.c:3"),
