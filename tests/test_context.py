@@ -284,7 +284,6 @@ def test_a_call_that_waited_for_memory_in_vain_is_answered_with_advice(tmp_path,
     arguments |= {"claude": arguments["codex"], "forge": {"path": f"{tmp_path}/a.txt"}}
     settings = {"max_file_read_bytes": 10**6} if dialect == "forge" else {}
     tool = Workspace(tmp_path).tool(dialect, **settings)
-    monkeypatch.setattr(type(tool.dialect), "answer_small", lambda *_: None)
     ledger = Ledger(clock, free_bytes=10)
     others = [CallContext(ledger=ledger) for _ in range(3)]
     for other, size_bytes in zip(others, (SHARED_BYTES // 2, SHARED_BYTES // 2, LARGE), strict=True):

@@ -188,7 +188,7 @@ STARTS += (b"1234ftypheic", b"{", b"<svg", b"1234\xc2\xaf")
     st.sampled_from(["a", "a.py", "a.pdf", "a.ipynb", "a.png", "a.tga"]),
 )
 def test_the_bytes_that_decide_on_text_are_enough_to_find_what_claude_shows(start, gap, later, name):
-    """A text of which `answer_small` sees only the first bytes is judged as by the engine, which sees more of them."""
+    """The bytes that decide whether a file is text are enough to find what is shown of it."""
     text = (start + b"x" * gap + later).ljust(SNIFF_BYTES + 9000, b"y")
     shown = claude._SHOWN_KINDS
 

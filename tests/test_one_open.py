@@ -23,16 +23,7 @@ def opens(monkeypatch):
         seen.append(path)
         return whole(self, path, **how)
 
-    batched = Guard.read_batch
-
-    def counted_batch(self, paths, limits, form):
-        found = batched(self, paths, limits, form)
-        if found is not None:
-            seen.extend([path for path, part in zip(paths, found[1][2], strict=True) if part is not None])
-        return found
-
     monkeypatch.setattr(Guard, "open", counted)
-    monkeypatch.setattr(Guard, "read_batch", counted_batch)
     return seen
 
 

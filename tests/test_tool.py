@@ -199,7 +199,7 @@ def test_a_tool_that_is_denied_reads_nothing(root):
 
 
 def test_a_fault_of_our_own_is_an_answer_and_a_line_in_the_log(tool, root, monkeypatch, caplog):
-    for name in ("read", "read_small", "open"):
+    for name in ("read", "open"):
         monkeypatch.setattr(type(tool.engine), name, lambda *_: 1 / 0)
 
     reply = tool.call(reading(tool, str(root / "a.txt")))

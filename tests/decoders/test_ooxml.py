@@ -8,7 +8,6 @@ import re
 import struct
 import warnings
 import zipfile
-from unittest import mock
 
 import pytest
 from hypothesis import given, settings
@@ -312,24 +311,6 @@ def test_the_index_has_the_entries_of_the_contents(names):
     assert {name: index.entry(at) for name, at in index.places.items()} == {entry.name: entry for entry in entries}
     assert not index.has_more
     assert zips.Index(source, len(names) - 1).has_more
-
-
-@settings(max_examples=examples(200))
-@given(st.integers(0, 10_000), st.integers(0, 255), st.sampled_from([b"", b"before the archive"]))
-def test_a_small_part_is_read_in_one_step_as_in_all_steps(at, value, before):
-    data = bytearray(before + packed(**{"a.xml": "<a>some text</a>" * 3, "b.xml": "<b/>"}).getvalue())
-    data[at % len(data)] = value
-
-    def outcome():
-        try:
-            package = ooxml.Package(io.BytesIO(bytes(data)), "docx")
-            return [package.read(name) for name in ("a.xml", "b.xml")]
-        except Unreadable as error:
-            return error.reason
-
-    in_one_step = outcome()
-    with mock.patch.object(ooxml.Package, "_read_small", return_value=None):
-        assert in_one_step == outcome()
 
 
 @settings(max_examples=examples(200))

@@ -119,17 +119,6 @@ def test_bytes_without_any_match_are_not_guessed_at(monkeypatch, found):
     assert detect_module._guess(b"\x81\x8d\x8f\x90\x9d" * 9) is None
 
 
-def test_plain_text_loads_neither_chardet_nor_the_search_for_declarations():
-    code = (
-        "import sys; from eyespan.lines.detect import detect;"
-        "found = [detect(text.encode()).name for text in ('a + ~{b\\n', 'é\\n', '<?xml version=\"1.0\"?><é/>')];"
-        "print(found, sorted({'chardet', 'eyespan.lines.declared', 'eyespan.lines.latin', 're'} & set(sys.modules)))"
-    )
-    shown = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True).stdout
-
-    assert shown == "['utf-8', 'utf-8', 'utf-8'] []\n"
-
-
 KOREAN = "나는 고양이로소이다. 이름은 아직 없다.\n"
 JAPANESE = "吾輩は猫である。名前はまだ無い。\n"
 RUSSIAN = "Съешь же ещё этих мягких французских булок.\n"

@@ -94,7 +94,7 @@ def test_only_the_workspace_dialect_answers_with_structured_content(service, tre
     assert "outputSchema" not in listed(claude)[0]
     assert "structuredContent" not in blocks
     own = {"lines_returned": 2, "truncated": False, "total_lines": 2}
-    assert blocks["_meta"] == {"eyespan/facts": {**own, "tokens": 9, "bytes": 25, "lines": 2, "file_bytes": 12}}
+    assert blocks["_meta"] == {"eyespan/facts": {**own, "tokens": 11, "bytes": 25, "lines": 2, "file_bytes": 12}}
     assert structured["_meta"]["eyespan/facts"]["total_lines"] == 2
 
 

@@ -13,15 +13,13 @@ import time
 
 import pytest
 
-from eyespan import Workspace, _native
-from eyespan.context import CallContext
+from eyespan import Workspace
 from eyespan.sandbox import landlock
 from eyespan.server import stdio
 from eyespan.server.service import Service
-from eyespan.server.session import Session
 from tests.hung_fuse import hung_mount, why_not
 
-from .clients import ENVELOPE, SERVE, VERSIONS
+from .clients import SERVE, VERSIONS
 
 HANG_SECONDS = 60
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
@@ -403,30 +401,10 @@ def test_a_server_that_cannot_start_another_thread_answers_all_the_same(tree, mo
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(stdio, "start_new_thread", fail)
-    monkeypatch.setattr(Service, "answer_small", lambda *_: None)  # each call would get a thread
     found = answers_in_this_process(tree, 20)
 
     assert [answer["id"] for answer in found] == ["start", *range(20)]
     assert {answer["result"]["content"][0]["text"] for answer in found[1:]} == {"     1\thello\n     2\tworld"}
-
-
-def one_by_one(tree, messages):
-    """Return the answers to messages that are each sent after the answer to the one before, and the server."""
-    in_end, in_start = os.pipe()
-    out_end, out_start = os.pipe()
-    server = stdio.StdioServer(Service(Workspace(tree), ("claude",)), in_end, out_start)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    found = []
-    with os.fdopen(in_start, "wb", buffering=0) as requests, os.fdopen(out_end, "rb") as answers:
-        for message in messages:
-            requests.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-            found.append(json.loads(answers.readline()))
-        requests.close()
-        thread.join()
-        os.close(out_start)
-    os.close(in_end)
-    return found, server
 
 
 def read_call(number, path):
@@ -435,25 +413,6 @@ def read_call(number, path):
 
 
 START = {"id": "start", "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}}}
-
-
-def test_calls_for_small_texts_on_which_the_host_waits_need_no_second_thread(tree):
-    (tree / "small.txt").write_text("hello\nworld\n")
-    (tree / "invalid.txt").write_bytes(b"\xff\n")
-    calls = [read_call(1, tree / "small.txt"), read_call(2, tree / "small.txt")]
-
-    small, server = one_by_one(tree, [START, *calls])
-    other, other_server = one_by_one(
-        tree, [START, calls[0], read_call(2, tree / "invalid.txt"), read_call(3, tree / "none")]
-    )
-
-    assert [answer["result"]["content"][0]["text"] for answer in small[1:]] == ["     1\thello\n     2\tworld"] * 2
-    assert server._threads == 1 or _native.read_small is None
-    assert other[1] == small[1]
-    assert other[2]["result"]["content"][0]["text"] == "     1\t\ufffd"
-    assert other[3]["result"]["isError"]
-    assert other_server._threads >= 2
-    assert server._running == other_server._running == {}
 
 
 def all_at_once(tree, sent):
@@ -487,22 +446,6 @@ def as_lines(*messages):
     return b"".join([json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n" for message in messages])
 
 
-@pytest.mark.skipif(_native.read_small is None, reason="without the accelerator every call has a thread")
-def test_calls_for_small_texts_that_are_sent_at_once_are_answered_in_order_by_one_thread(tree):
-    (tree / "small.txt").write_text("hello\n" * 500)
-    calls = [read_call(number, tree / "small.txt") for number in range(99)]
-
-    writes, server = all_at_once(tree, as_lines(START, *calls, read_call("last", tree / "small.txt")) + b"\n \n")
-    answers = [answer for written in writes for answer in written]
-
-    assert [answer["id"] for answer in answers] == ["start", *range(99), "last"]
-    assert len({json.dumps(answer["result"]) for answer in answers[1:]}) == 1
-    assert server._threads == 1
-    assert len(writes) < len(answers) / 4
-    assert all(len(json.dumps(written)) < 2 * stdio.MAX_UNSENT_BYTES for written in writes)
-
-
-@pytest.mark.skipif(_native.read_small is None, reason="without the accelerator every call has a thread")
 def test_an_answer_does_not_wait_for_what_comes_after_blank_lines_half_lines_and_other_calls(tree):
     (tree / "small.txt").write_text("hello\n")
     (tree / "invalid.txt").write_bytes(b"\xff\n")
@@ -528,47 +471,6 @@ def test_an_answer_does_not_wait_for_what_comes_after_blank_lines_half_lines_and
     calls = [first, read_call(2, tree / "invalid.txt"), read_call("last", tree / "small.txt")]
     writes, _ = all_at_once(tree, as_lines(START, *calls))
     assert sorted([str(answer["id"]) for written in writes for answer in written]) == ["1", "2", "last", "start"]
-
-
-@pytest.mark.skipif(_native.read_small is None, reason="without the accelerator every call has a thread")
-def test_no_call_is_answered_by_the_reading_thread_while_another_runs(tree):
-    """The reading thread could wait there for a host that does not read, and could not cancel the other call."""
-    (tree / "small.txt").write_text("hello\n")
-    server = stdio.StdioServer(Service(Workspace(tree), ("claude",)), -1, -1)
-    server._session.version = "2025-06-18"
-    line = as_lines(read_call(1, tree / "small.txt"))
-
-    assert server._receive(line) is None
-    assert len(server._unsent) > 0
-    server._unsent.clear()
-    for name in ("_busy", "_blocked"):
-        setattr(server, name, 1)
-        assert [request.request_id for request in server._receive(line).requests] == [1]
-        assert server._unsent == []
-        setattr(server, name, 0)
-
-
-@pytest.mark.parametrize("version", [None, *VERSIONS])
-@pytest.mark.parametrize("dialect", ["codex", "workspace", "forge", "claude", "native"])
-def test_an_answer_in_one_step_is_the_ordinary_answer(tree, dialect, version):
-    (tree / "small.txt").write_text("hello\nworld\n" * 50)
-    service = Service(Workspace(tree), (dialect,))
-    name, schema = service._listed[0][0], service._listed[0][1].spec.input_schema["properties"]
-    key = next(key for key in ("file_path", "path", "files") if key in schema)
-    quick, ordinary = Session(service), Session(service)
-    for wanted in ("small.txt", "blob.bin", "none"):
-        params = {"name": name, "arguments": {key: str(tree / wanted)}}
-        if version == VERSIONS[-1]:
-            params["_meta"] = ENVELOPE
-        elif version is not None:
-            quick.version = ordinary.version = version
-            params["_meta"] = {"progressToken": 1}
-        found = quick.answer_small(params)
-
-        if version is None or wanted != "small.txt" or _native.read_small is None:
-            assert found is None
-        else:
-            assert found == ordinary.answer("tools/call", params, CallContext())
 
 
 def test_a_call_keeps_its_memory_until_its_answer_is_sent(tree):

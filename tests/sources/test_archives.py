@@ -28,6 +28,7 @@ from hypothesis import strategies as st
 
 from eyespan import Workspace
 from eyespan.context import CallContext
+from eyespan.engine import open_with
 from eyespan.errors import (
     Binary,
     Cancelled,
@@ -265,7 +266,7 @@ def test_bytes_are_the_same_wherever_one_jumps(container, tmp_path, monkeypatch)
     settle()
     for _ in range(3):  # from nothing, then with what the reads before have learned
         with Workspace(tmp_path) as workspace:
-            source = workspace.engine._source(workspace.engine.guard, request("packed", member=member), CallContext())
+            source = open_with(workspace.engine.guard, request("packed", member=member), CallContext()).source
             with source:
                 for _ in range(60):
                     offset, size = dice.randrange(len(data) + 10), dice.choice((1, 10, 999, 20_000))
@@ -1013,7 +1014,7 @@ def test_a_call_pays_for_the_codec_and_what_it_holds(tmp_path, pack, most_bytes)
     (tmp_path / "a").write_bytes(pack(bytes(20 * MIB)))
     call = CallContext()
     with Workspace(tmp_path) as workspace:
-        source = workspace.engine._source(workspace.engine.guard, request("a"), call)
+        source = open_with(workspace.engine.guard, request("a"), call).source
         with source:
             while source.read_at(source._reached, MIB):
                 pass
@@ -1048,7 +1049,7 @@ def test_a_codec_is_free_once_its_stream_is_closed(tmp_path, pack):
     try:
         with Workspace(tmp_path) as workspace:
             engine = workspace.engine
-            with engine._source(engine.guard, request("a"), CallContext()) as source:
+            with open_with(engine.guard, request("a"), CallContext()).source as source:
                 source.read_at(0, 10)
                 codec = source._stream._make()
                 decoder = getattr(codec, "_decoder", codec)
@@ -1175,7 +1176,7 @@ def test_a_closed_source_frees_its_codec_even_if_an_error_holds_the_stream(tmp_p
     (tmp_path / "a").write_bytes(lzma.compress(bytes(MIB)))
     call = CallContext()
     with Workspace(tmp_path) as workspace:
-        source = workspace.engine._source(workspace.engine.guard, request("a"), call)
+        source = open_with(workspace.engine.guard, request("a"), call).source
         with source:
             source.read_at(0, 1000)
             stream = source._stream
@@ -1189,7 +1190,7 @@ def test_going_back_frees_the_codec_before_another_is_made(tmp_path):
     (tmp_path / "a").write_bytes(lzma.compress(bytes(6 * MIB)))
     call = CallContext()
     with Workspace(tmp_path) as workspace:
-        source = workspace.engine._source(workspace.engine.guard, request("a"), call)
+        source = open_with(workspace.engine.guard, request("a"), call).source
         with source:
             source.read_at(5 * MIB, 1000)
             stream = source._stream
