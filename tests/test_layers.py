@@ -18,8 +18,8 @@ PACKAGE = Path(eyespan.__file__).parent
 LAYERS = (
     "errors caches hashes linear_regex search tokens _native",
     "model memory context source",
-    "escape suggest selectors policy",
-    "guard sandbox",
+    "escape suggest selectors policy signatures",
+    "guard sandbox binary_types",
     "lines kinds",
     "sources",
     "outline",
@@ -50,7 +50,6 @@ OPENING_FILES = {
     "bulk/worker.py": "its own pipe, and the null device in place of standard output",
     "cli/view.py": "the browser of the user",
     "decoders/image.py": "an image, from the descriptor of the job",
-    "decoders/metafile.py": "opens images that metafiles hold, from memory",
     "lines/cache.py": "the index cache, in the user's cache directory",
     "sandbox/connector.py": "the null device, in place of standard input and output",
     "sandbox/interpreter.py": "the header of the interpreter's own program",

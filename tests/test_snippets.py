@@ -116,8 +116,6 @@ def test_a_block_works(block, project, monkeypatch, capfdbinary):
     match block.language, block.text.split(maxsplit=1)[0]:
         case "text", "SLOWER":
             check_comparison(block, monkeypatch)
-        case "text", "from" if "dask" in block.text:
-            run_on_dask(block, project, monkeypatch)
         case "text", "from":
             run_on_ray(block, project, monkeypatch)
         case "json", _ if "permissions" in block.text:
@@ -450,15 +448,6 @@ def check_comparison(block, monkeypatch):
 
 def vars_of(record):
     return {name: getattr(record, name) for name in record.__slots__}
-
-
-def run_on_dask(block, project, monkeypatch):
-    pytest.importorskip("dask.bag", reason="dask is not installed")
-    monkeypatch.chdir(project)
-    text = block.text.replace('"s3://bucket/docs"', repr(str(project)))
-    exec(compile(f"import json\nfrom eyespan import Workspace\n{text}", str(block), "exec"), {})
-
-    assert list((project / "out").glob("*.jsonl"))
 
 
 def run_on_ray(block, project, monkeypatch):

@@ -35,7 +35,6 @@ def rows() -> Iterator[tuple[Any, ...]]:
     yield from _old_documents()
     yield from _mail_and_calendar()
     yield from _arrays()
-    yield from _listed_archives()
     yield from _more_archives()
     yield from _more_pdfs()
     yield from _markup()
@@ -219,42 +218,9 @@ def _arrays() -> Iterator[tuple[Any, ...]]:
         "array",
         writer(b"ARROW1\0\0" + b"\4\0\0\0" * 100_000 + struct.pack("<L", 400_000) + b"ARROW1"),
     )
-    yield "footer.orc", "array", writer(b"ORC" + b"\xff" * 250 + b"\xff")
 
 
 # --- archives ---------------------------------------------------------------------------------------------------------
-
-
-def _listed_archives() -> Iterator[tuple[Any, ...]]:
-    """Yield archives whose members are listed and not opened."""
-    huge = struct.pack("<QQL", 0, 0xFFFFFFFFFFFF, 0)
-    start = b"7z\xbc\xaf\x27\x1c\0\4" + struct.pack("<L", zlib.crc32(huge)) + huge
-    yield "header.7z", "listed", writer(start + bytes(1000))
-    names = b"\1\5" + b"\xff" + struct.pack("<Q", 1 << 40) + bytes(MB)
-    body = struct.pack("<QQL", 0, len(names), zlib.crc32(names))
-    yield "files.7z", "listed", writer(b"7z\xbc\xaf\x27\x1c\0\4" + struct.pack("<L", zlib.crc32(body)) + body + names)
-    yield "loop.iso", "listed", writer(_iso)
-    yield "members.ar", "listed", writer(b"!<arch>\n" + (b"m/".ljust(48) + b"0".ljust(10) + b"`\n") * 100_000)
-    yield "members.rar", "listed", writer(b"Rar!\x1a\7\1\0" + b"\xff" * MB)
-    yield (
-        "members.cpio",
-        "listed",
-        writer((b"070701" + b"0" * 88 + b"00000002" + b"00000000" + b"m\0").ljust(112, b"\0") * 60_000),
-    )
-
-
-def _iso() -> bytes:
-    """Return an image of a disc whose root directory is very large and holds itself."""
-    size = struct.pack("<L", 0x7FFFFFFF) + struct.pack(">L", 0x7FFFFFFF)
-    place = struct.pack("<L", 18) + struct.pack(">L", 18)
-    record = bytes([34, 0]) + place + size + bytes(7) + b"\2\0\0" + b"\1\0\0\1" + b"\1\0"
-    descriptor = b"\1CD001\1\0".ljust(156, b"\0") + record
-    return (
-        bytes(32768)
-        + descriptor.ljust(2048, b"\0")
-        + b"\xffCD001\1".ljust(2048, b"\0")
-        + (record * 60).ljust(2048, b"\0") * 400
-    )
 
 
 def _more_archives() -> Iterator[tuple[Any, ...]]:

@@ -6,7 +6,6 @@ import io
 import os
 import plistlib
 import sqlite3
-import struct
 import tempfile
 from importlib import import_module
 
@@ -104,25 +103,12 @@ class Image(Shown):
         for mode, fmt in (
             *(("RGB", "PNG"), ("P", "GIF"), ("RGB", "JPEG"), ("RGBA", "WEBP"), ("L", "BMP"), ("1", "TIFF")),
             *(("RGBA", "DDS"), ("P", "PCX"), ("RGB", "SGI"), ("RGB", "PPM"), ("RGB", "JPEG2000"), ("RGBA", "ICNS")),
-            *(("1", "XBM"), ("RGB", "EPS"), ("CMYK", "TIFF"), ("RGBA", "ICO")),
+            *(("1", "XBM"), ("CMYK", "TIFF"), ("RGBA", "ICO")),
         ):
             buffer = io.BytesIO()
             PillowImage.new(mode, (16, 16) if fmt == "ICNS" else (9, 7), 1).save(buffer, fmt)
             made.append(buffer.getvalue())
-        return [*made, *_metafiles()]
-
-
-def _metafiles() -> list[bytes]:
-    """Return an EMF and a WMF file, each with an area, a line and letters."""
-    from tests.decoders.metafile_files import brush, emf, letters, wmf, wmf_brush
-
-    box, line = struct.pack("<4i", 10, 0, 20, 10), struct.pack("<2i", 90, 90)
-    polygon = struct.pack("<H8h", 4, 100, 0, 200, 0, 200, 100, 100, 100)
-    text = struct.pack("<H", 4) + b"Tide" + struct.pack("<2h", 20, 10)
-    return [
-        emf(*brush(1, 255, 0, 0), (43, box), letters("Tide", 1, 1), (54, line)),
-        wmf(*wmf_brush(255, 0, 0), (0x324, polygon), (0x521, text)),
-    ]
+        return made
 
 
 class Pdf(Shown):
@@ -399,18 +385,6 @@ class Subtitles(Text):
     source = b"WEBVTT\n\n00:11.000 --> 00:13.000\n<v Ada>here\n\n1\n00:00:14,5 --> 00:00:15,5\n{\\an8}two\n"
 
 
-class Eps(Text):
-    name, task = "eps", "drawing"
-    source = (
-        b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 90 90\n/M {moveto} bind def\n/d 9 dict def d begin "
-        b"[1 2] 0 setdash\n"
-        b"9 9 M 1 1 5 {dup mul 20 exch lineto} for closepath gsave 1 0 0 setrgbcolor fill grestore stroke\n"
-        b"/Helvetica findfont 9 scalefont setfont 5 70 M (Tide \\(low\\)) dup stringwidth pop 2 div 0 rmoveto show\n"
-        b"gsave 20 20 translate 20 20 scale /s 4 string def 2 2 8 [2 0 0 2 0 0]\n{currentfile s readhexstring pop} "
-        b"image\n00ff80ff00 grestore 3 copy pop 45 rotate 30 30 9 0 360 arc eofill end showpage\n"
-    )
-
-
 class Decoder(Target):
     """A decoder in Python, called in this process: faster, and coverage can guide the inputs."""
 
@@ -500,10 +474,12 @@ class ShownDecoder(Decoder):
         super().close()
 
     def check(self, data: bytes) -> str:
-        from eyespan import kinds
+        from eyespan import signatures
         from eyespan.errors import Missing, Unreadable
 
-        media_type = kinds.drawing_type(data[:4096]) if self.task == "drawing" else kinds.image_type(data[:4096])
+        media_type = (
+            signatures.drawing_type(data[:4096]) if self.task == "drawing" else signatures.image_type(data[:4096])
+        )
         if self.task != "pdf" and media_type is None:
             return "no image"
         try:
@@ -548,4 +524,4 @@ _CONVERTED = (Docx, Pptx, Sheet, Odf, Xls, Rtf, Doc, Ppt, Msg, Epub, Html, Eml)
 _SMALL = (Npy, Avro, Plist, Mbox, Calendar, Subtitles)
 TARGETS = (Image(), Pdf(), *(kind() for kind in (*_CONVERTED, *_SMALL)), Sqlite(), SqliteLog(), Parquet())
 DECODERS = tuple(Decoder(kind) for kind in (*_CONVERTED, *_SMALL) if kind is not Sheet)  # calamine is not Python
-DECODERS += (ShownDecoder(Pdf), ShownDecoder(Image), ShownDecoder(Eps))
+DECODERS += (ShownDecoder(Pdf), ShownDecoder(Image))

@@ -25,6 +25,7 @@ from eyespan.lines.binary import is_binary
 from eyespan.model import Document, Part, ReadRequest
 from eyespan.opened import Opened, Thread, ask_encoding
 from eyespan.policy import Policy
+from eyespan.signatures import compression
 from eyespan.source import Source
 
 if TYPE_CHECKING:
@@ -295,7 +296,7 @@ def _nested(source: Source, request: ReadRequest, policy: Policy, context: CallC
     documents = request.documents
     if not request.member:
         may_be_packed = "archive" in documents or "compressed" in documents
-        if not may_be_packed or kinds.compression(source.first_bytes) is None:
+        if not may_be_packed or compression(source.first_bytes) is None:
             return source
     from eyespan.sources import open_nested
 
@@ -327,7 +328,7 @@ def _kind(source: Source, request: ReadRequest, context: CallContext) -> Kind:
     if request.member and getattr(source, "directory", None) is not None:
         return kinds.by_name("archive")  # an office file is listed too, if a directory in it is named
     if request.documents or request.refuses:
-        kind = kinds.detect(first_bytes, source.name, request.documents | request.refuses)
+        kind = kinds.detect(first_bytes, source.name)
         if kind is not None:
             if kind.name in request.refuses:
                 raise Binary(source.asked, kind=kind.name)

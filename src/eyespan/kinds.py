@@ -6,21 +6,20 @@ one decoder module if its files are decoded in the worker.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
-from eyespan.model import SNIFF_BYTES
+from eyespan import signatures
+from eyespan.binary_types import binary_type
+from eyespan.signatures import Bytes, Signature, archive, compression, container, in_zip, is_binary, may_begin
 
 Layout = Literal["text", "notes", "image", "drawing", "pages", "cells"]
 Parts = Literal["", "frames", "pages", "cells", "sheets", "tables", "table"]
 Surface = Literal["native", "terminal", "claude"]
-Signature = tuple[int, bytes, bytes]
-"""A place (-1: after blanks and line ends), the bytes there, and others among the first 2,048 of the file."""
-Pass = tuple[list[tuple["Kind", Callable[[bytes], bool], bytes | None]], dict[str, "Kind"]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Kind:
     """One kind of file: its detection, its reader and decoder, and how it is shown."""
 
@@ -29,17 +28,12 @@ class Kind:
     """The module whose `read(opened, selection, context)` returns the document."""
     noun: str = "a document"
     """The kind in messages, with its article."""
-    matches: Callable[[bytes], bool] | None = None
+    signature: Signature | None = None
     """A function that returns True if the first bytes are of this kind."""
-    starts: bytes | None = None
-    """All bytes that a file of this kind can begin with, so that `matches` is not called for others; None: any."""
-    text_signatures: tuple[Signature, ...] | None = None
-    """All ways in which a file of this kind can begin that is plain text: UTF-8 without control characters other than
-    tabs and line feeds; `archive` may also have the checksum of a tar archive. None: with any byte of `starts`."""
     suffixes: tuple[str, ...] = ()
-    """Names that make a file of this kind when no row matches its bytes."""
-    signature: bytes = b""
-    """The first bytes that a file with one of the suffixes must have; other files of these names are no such files."""
+    """Names that make a file of this kind when no signature is found in its bytes."""
+    needs_suffix: bool = False
+    """Files of other kinds have the signature too: a file needs the signature and one of the suffixes."""
     decoder: str = ""
     """The function that decodes it in the worker, as `module:function`."""
     needs: str = ""
@@ -66,340 +60,19 @@ class Kind:
     formats are not compared with such files, because an archive begins with the bytes of its first member."""
 
 
-def api_image_type(first_bytes: bytes) -> str | None:
-    """Return the media type of an image that model APIs accept unchanged, by its first bytes; None for others."""
-    if first_bytes.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if first_bytes.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if first_bytes.startswith((b"GIF87a", b"GIF89a")):
-        return "image/gif"
-    if first_bytes[:4] == b"RIFF" and first_bytes[8:12] == b"WEBP":
-        return "image/webp"
-    return None
-
-
-# The sizes of the header after the first 14 bytes of a BMP. The two letters "BM" alone also begin texts.
-_BMP_HEADERS = (12, 40, 52, 56, 64, 108, 124)
-_HEIF_BRANDS = (b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"hevm", b"hevs", b"mif1", b"msf1")
-_PDF_SIGNATURE = b"%PDF-"
-
-
-def image_type(first_bytes: bytes) -> str | None:
-    """Return the media type of an image that can be shown, perhaps converted, by its first bytes; None for others."""
-    known = api_image_type(first_bytes)
-    if known is not None:
-        # A text can begin with these six letters; the header of a GIF is not text.
-        return None if known == "image/gif" and _is_plain_text(first_bytes) else known
-    if first_bytes[:2] == b"BM":
-        return "image/bmp" if int.from_bytes(first_bytes[14:18], "little") in _BMP_HEADERS else None
-    if first_bytes[:4] in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"):
-        return "image/tiff"
-    if first_bytes[:4] == b"\0\0\1\0" and _has_icons(first_bytes):
-        return "image/x-icon"
-    if first_bytes[4:8] == b"ftyp":
-        size = min(int.from_bytes(first_bytes[:4], "big"), 256)
-        brands = (first_bytes[8:12], *[first_bytes[at : at + 4] for at in range(16, size, 4)])
-        if b"avif" in brands or b"avis" in brands:
-            return "image/avif"
-        if any(brand in _HEIF_BRANDS for brand in brands):
-            return "image/heic"
-    return _rarer_image_type(first_bytes)
-
-
-_SIGNATURES = (
-    (b"\0\0\0\x0cjP  \r\n\x87\n", "image/jp2"),
-    (b"\xff\x4f\xff\x51", "image/jp2"),
-    (b"DDS \x7c\0\0\0", "image/vnd.ms-dds"),
-    (b"8BPS\0\1\0\0\0\0\0\0", "image/vnd.adobe.photoshop"),
-    (b"\xb1\x68\xde\x3a", "image/x-dcx"),
-    (b"\x59\xa6\x6a\x95", "image/x-sun-raster"),
-    (b"\xd7\xcd\xc6\x9a\0\0", "image/wmf"),
-    (b"\1\0\x09\0\0\3", "image/wmf"),
-    (b"\2\0\x09\0\0\3", "image/wmf"),
-)
-
-
-def _rarer_image_type(first_bytes: bytes) -> str | None:
-    if len(first_bytes) < 8:
-        return None
-    for signature, media_type in _SIGNATURES:
-        if first_bytes.startswith(signature):
-            return media_type
-    start = first_bytes[:4]
-    if start[:1] == b"P" and start[1:2] in b"456":
-        return "image/x-portable-anymap" if _is_anymap(first_bytes) else None
-    if start[:2] == b"\x01\xda" and start[2] in (0, 1) and start[3] in (1, 2):
-        return "image/sgi"
-    if start[:1] == b"\n" and start[1] in (0, 2, 3, 4, 5) and start[2:] in (b"\1\1", b"\1\2", b"\1\4", b"\1\x08"):
-        return "image/vnd.zbrush.pcx"
-    if start == b"icns" and not _is_plain_text(first_bytes):
-        return "image/icns"
-    if start == b"qoif" and first_bytes[12:13] in (b"\3", b"\4"):
-        return "image/x-qoi"
-    if start in (b"BLP1", b"BLP2") and not _is_plain_text(first_bytes):
-        return "image/x-blp"
-    if first_bytes[4:6] in (b"\x11\xaf", b"\x12\xaf") and first_bytes[14:16] in (b"\0\0", b"\3\0"):
-        return "image/x-fli"
-    if start == b"\0\0\2\0" and _has_icons(first_bytes):
-        return "image/x-cursor"
-    if start == b"\1\0\0\0" and first_bytes[40:44] == b" EMF":
-        return "image/emf"
-    if start == b"\xc5\xd0\xd3\xc6":
-        return "image/x-eps"
-    return "image/x-tga" if _is_tga(first_bytes) else None
-
-
-def _has_icons(first_bytes: bytes) -> bool:
-    """Return True if an entry of an icon follows the signature: its data lies after the list of entries."""
-    count, offset = int.from_bytes(first_bytes[4:6], "little"), int.from_bytes(first_bytes[18:22], "little")
-    return len(first_bytes) >= 22 and 0 < count <= 256 and first_bytes[9] == 0 and offset >= 6 + 16 * count
-
-
-def _is_anymap(first_bytes: bytes) -> bool:
-    """Return True for the header of a PBM, PGM or PPM image: the signature, then two or three numbers."""
-    if first_bytes[2:3] not in b" \t\r\n" or len(first_bytes) < 7:
-        return False
-    lines = first_bytes[2:1024].split(b"\n", 16)
-    header = b" ".join([line.split(b"#", 1)[0] for line in lines]).split(None, 3)
-    count = 2 if first_bytes[1:2] in b"14" else 3
-    return len(header) >= count and all(word.isdigit() and len(word) < 7 for word in header[:count])
-
-
-def drawing_type(first_bytes: bytes) -> str | None:
-    """Return the media type of an image that is text, by its first bytes; None for others."""
-    if first_bytes[:1] == b"P":
-        return "image/x-portable-anymap" if first_bytes[1:2] in b"123" and _is_anymap(first_bytes) else None
-    start = first_bytes[:2048].lstrip(b"\xef\xbb\xbf \t\r\n")
-    if start.startswith(b"#define ") and b"_width " in start[:80] and b"_bits[]" in start.replace(b" []", b"[]"):
-        return "image/x-xbitmap"
-    if start.startswith(b"/* XPM */"):
-        return "image/x-xpixmap"
-    if start.startswith(b"%!PS"):
-        return "application/postscript" if _is_eps(start) else None
-    return "image/svg+xml" if start[:1] == b"<" and _is_svg(start) else None
-
-
-def _is_eps(start: bytes) -> bool:
-    """Return True if the comments of a PostScript program are those of a drawing, not of a document of pages."""
-    first_line = start.partition(b"\n")[0].partition(b"\r")[0]
-    pages = start.partition(b"%%Pages:")[2].split(None, 1)
-    is_one_page = not pages or pages[0] in (b"0", b"1")
-    return b"%%BoundingBox:" in start and (b"EPSF" in first_line or is_one_page)
-
-
-def _is_svg(start: bytes) -> bool:
-    """Return True if the root element of an XML text is one of SVG."""
-    at = 0
-    for _ in range(16):
-        if start.startswith((b"<?", b"<!--", b"<!"), at):
-            end = b"?>" if start.startswith(b"<?", at) else b"-->" if start.startswith(b"<!--", at) else b">"
-            if end == b">" and b"[" in start[at : start.find(b">", at)]:
-                end = b"]>"
-            closing = start.find(end, at)
-            if closing < 0:
-                return False
-            at = start.find(b"<", closing + len(end))
-            if at < 0:
-                return False
-            continue
-        name = start[at + 1 : at + 80].split(None, 1)[0].split(b">", 1)[0] if start[at + 1 : at + 80].strip() else b""
-        return name.rpartition(b":")[2] == b"svg"
-    return False
-
-
-def _is_drawing(first_bytes: bytes) -> bool:
-    return drawing_type(first_bytes) is not None
-
-
-def _is_tga(first_bytes: bytes) -> bool:
-    """Return True for the header of a Targa image, which has no signature but few possible values."""
-    if len(first_bytes) < 19 or first_bytes[1] > 1 or first_bytes[17] & 0xC0:
-        return False
-    has_map, kind, bits = first_bytes[1], first_bytes[2], first_bytes[16]
-    if has_map:
-        if kind not in (1, 9) or bits != 8 or first_bytes[7] not in (15, 16, 24, 32):
-            return False
-    elif kind not in (2, 3, 10, 11) or first_bytes[3:8] != b"\0" * 5 or bits not in (8, 15, 16, 24, 32):
-        return False
-    width, height = (int.from_bytes(first_bytes[at : at + 2], "little") for at in (12, 14))
-    return 0 < width <= 16384 and 0 < height <= 16384 and (first_bytes[0] == 0 or kind not in (3, 11))
-
-
-_IMAGE_STARTS = frozenset(b"\x89\xffGRBIM\0D8\xb1YP\x01\x02\xd7\xc5\niq")
-
-
-def _is_image(first_bytes: bytes) -> bool:
-    # Two formats can begin with any byte, but then have others that no text has.
-    is_possible = first_bytes[0] in _IMAGE_STARTS or first_bytes[1:2] <= b"\1" or first_bytes[5:6] == b"\xaf"
-    return is_possible and image_type(first_bytes) is not None
-
-
-# Containers that are described, not opened. They begin with headers, and soon with the bytes of a stored member.
-_OLE_SIGNATURE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_CLOSED_CONTAINERS = (
-    *(_OLE_SIGNATURE, b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07", b"MSCF\0\0\0\0", b"!<arch>\n"),
-    *(b"070701", b"070702", b"070707", b"\xc7\x71", b"\x71\xc7"),
-)
+_PDF = b"%PDF-"
 
 
 def is_pdf(first_bytes: bytes) -> bool:
-    """Return True if the signature of a PDF is near the start, where PDF readers search for it, but in no archive."""
-    is_near = _PDF_SIGNATURE in first_bytes[:1024]
-    return is_near and not container(first_bytes) and not first_bytes.startswith(_CLOSED_CONTAINERS)
+    """Return True if the signature of a PDF is near the start, where PDF readers search for it, and no other before."""
+    return _PDF in first_bytes[:1024] and not container(first_bytes) and not binary_type(first_bytes)
 
 
 def _is_pdf_file(first_bytes: bytes) -> bool:
     # A signature after other bytes counts only if they are not text: a text may mention it.
-    if first_bytes.startswith((_PDF_SIGNATURE, b"\xef\xbb\xbf" + _PDF_SIGNATURE)):
+    if first_bytes.startswith((_PDF, b"\xef\xbb\xbf" + _PDF)):
         return True
-    return is_pdf(first_bytes) and not _is_plain_text(first_bytes)
-
-
-def _is_plain_text(first_bytes: bytes) -> bool:
-    sample = first_bytes[:SNIFF_BYTES]
-    if b"\0" in sample:
-        return False
-    try:
-        sample.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return error.reason == "unexpected end of data" and error.end == len(sample)
-    return True
-
-
-def _is_sqlite(first_bytes: bytes) -> bool:
-    return first_bytes.startswith(b"SQLite format 3\0")
-
-
-def _is_parquet(first_bytes: bytes) -> bool:
-    # A page header follows the signature, and is never text: its first field is a number of one byte.
-    return first_bytes.startswith(b"PAR1") and not _is_plain_text(first_bytes)
-
-
-def _is_npy(first_bytes: bytes) -> bool:
-    return first_bytes.startswith(b"\x93NUMPY")
-
-
-def _is_avro(first_bytes: bytes) -> bool:
-    return first_bytes.startswith(b"Obj\x01")
-
-
-def _is_arrow(first_bytes: bytes) -> bool:
-    """Return True for an Arrow or Feather file, and for an Arrow stream, whose first message is the schema."""
-    if first_bytes.startswith((b"ARROW1\0\0", b"FEA1")):
-        return not _is_plain_text(first_bytes)
-    if first_bytes[:4] != b"\xff\xff\xff\xff" or len(first_bytes) < 16:
-        return False
-    size, root = (int.from_bytes(first_bytes[at : at + 4], "little") for at in (4, 8))
-    return size % 8 == 0 and 0 < size < 1 << 24 and 8 <= root < 64 and root % 4 == 0
-
-
-def _is_binary_plist(first_bytes: bytes) -> bool:
-    return first_bytes.startswith(b"bplist0") and not _is_plain_text(first_bytes)
-
-
-_TAR_BLOCK = 512
-
-
-def compression(first_bytes: bytes) -> str | None:
-    """Return the compression format of a file by its first bytes, or None."""
-    if first_bytes[:3] == b"\x1f\x8b\x08":
-        return "gzip"
-    # The three letters are followed by a digit, the block size, and by the signature of a block or of the end.
-    is_bzip2 = first_bytes[:3] == b"BZh" and first_bytes[3:4] in b"123456789"
-    if is_bzip2 and first_bytes[4:10] in (b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"):
-        return "bzip2"
-    if first_bytes[:6] == b"\xfd7zXZ\0":
-        return "xz"
-    return "zstd" if first_bytes[:4] == b"\x28\xb5\x2f\xfd" else None
-
-
-_ZIP_HEADER = b"PK\3\4"
-
-
-def archive(first_bytes: bytes) -> str | None:
-    """Return the archive format of a file by its first bytes: "zip", "tar" or None."""
-    if first_bytes[:4] in (_ZIP_HEADER, b"PK\5\6"):
-        return "zip"
-    return "tar" if first_bytes[:1] != b"\0" and tar_checksum_fits(first_bytes[:_TAR_BLOCK]) else None
-
-
-def container(first_bytes: bytes) -> str:
-    """Return the archive or compression format of a file by its first bytes; "" if it has none."""
-    return archive(first_bytes) or compression(first_bytes) or ""
-
-
-def tar_checksum_fits(block: bytes) -> bool:
-    """Return True if this is the header of a tar member. Old archives have no other signature."""
-    field = block[148:156].split(b"\0", 1)[0].strip(b" ")
-    if not field.isdigit() or len(block) < _TAR_BLOCK:
-        return False
-    try:
-        checksum = int(field, 8)
-    except ValueError:
-        return False
-    unsigned = sum(block) - sum(block[148:156]) + 8 * 32
-    # Some old archivers added signed bytes.
-    signed = unsigned - 256 * sum([byte > 127 for byte in block[:148] + block[156:]])
-    return checksum in (unsigned, signed)
-
-
-def _is_archive(first_bytes: bytes) -> bool:
-    return archive(first_bytes) is not None
-
-
-def _is_compressed(first_bytes: bytes) -> bool:
-    return compression(first_bytes) is not None
-
-
-def _in_zip(first_bytes: bytes, directory: bytes) -> bool:
-    """Return True if one of the first members of a zip file lies in this directory, by the names in their headers."""
-    at = 0
-    for _ in range(64):
-        if not first_bytes.startswith(_ZIP_HEADER, at):
-            return False
-        header = first_bytes[at : at + 30]
-        name = at + 30
-        if first_bytes.startswith(directory, name):
-            return True
-        size, name_size, extra_size = (
-            int.from_bytes(header[start:end], "little") for start, end in ((18, 22), (26, 28), (28, 30))
-        )
-        # A member that was written as a stream has its size after its data. A stored member has it here, and its data
-        # may be another zip file, with headers of its own.
-        is_known = 0 < size < 0xFFFFFFFF
-        at = name + name_size + extra_size + size if is_known else first_bytes.find(_ZIP_HEADER, name)
-        if at < 0:
-            return False
-    return False
-
-
-def _is_sheet(first_bytes: bytes) -> bool:
-    opendocument = b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet"
-    return first_bytes[30:84] == opendocument or _in_zip(first_bytes, b"xl/")
-
-
-def _is_odf(first_bytes: bytes) -> bool:
-    start = b"mimetypeapplication/vnd.oasis.opendocument."
-    return first_bytes[30 : 30 + len(start)] == start and first_bytes[30 + len(start) :].startswith(
-        (b"text", b"presentation", b"graphics")
-    )
-
-
-def _is_rtf(first_bytes: bytes) -> bool:
-    return first_bytes.startswith(b"{\\rtf1")
-
-
-def _is_docx(first_bytes: bytes) -> bool:
-    return _in_zip(first_bytes, b"word/")
-
-
-def _is_pptx(first_bytes: bytes) -> bool:
-    return _in_zip(first_bytes, b"ppt/")
-
-
-def _is_epub(first_bytes: bytes) -> bool:
-    return first_bytes[30:58] == b"mimetypeapplication/epub+zip"
+    return is_pdf(first_bytes) and is_binary(first_bytes)
 
 
 KINDS: tuple[Kind, ...] = (
@@ -407,8 +80,7 @@ KINDS: tuple[Kind, ...] = (
         "image",
         "eyespan.readers.image",
         "an image",
-        matches=_is_image,
-        text_signatures=((0, b"RIFF", b""), (4, b"ftyp", b""), (0, b"P4", b""), (0, b"P5", b""), (0, b"P6", b"")),
+        signature=signatures.is_image,
         decoder="eyespan.decoders.image:decode",
         needs="PIL",
         layout="image",
@@ -419,12 +91,7 @@ KINDS: tuple[Kind, ...] = (
         "drawing",
         "eyespan.readers.drawing",
         "a drawing",
-        matches=_is_drawing,
-        text_signatures=(
-            *((0, b"P1", b""), (0, b"P2", b""), (0, b"P3", b""), (-1, b"#define ", b"_bits")),
-            *((-1, b"/* XPM */", b""), (-1, b"%!PS", b""), (-1, b"<", b"svg")),
-        ),
-        starts=b"<P#/%\xef \t\r\n",
+        signature=signatures.is_drawing,
         decoder="eyespan.decoders.drawing:decode",
         layout="drawing",
         is_text=True,
@@ -444,9 +111,7 @@ KINDS: tuple[Kind, ...] = (
         "docx",
         "eyespan.readers.converted",
         "a text document",
-        matches=_is_docx,
-        text_signatures=(),
-        starts=b"P",
+        signature=in_zip(b"word/"),
         suffixes=(".docx", ".docm", ".dotx"),
         container="zip",
         decoder="eyespan.decoders.docx:decode",
@@ -456,9 +121,7 @@ KINDS: tuple[Kind, ...] = (
         "pptx",
         "eyespan.readers.converted",
         "a presentation",
-        matches=_is_pptx,
-        text_signatures=(),
-        starts=b"P",
+        signature=in_zip(b"ppt/"),
         suffixes=(".pptx", ".pptm", ".ppsx"),
         container="zip",
         decoder="eyespan.decoders.pptx:decode",
@@ -468,9 +131,7 @@ KINDS: tuple[Kind, ...] = (
         "sheet",
         "eyespan.readers.converted",
         "a spreadsheet",
-        matches=_is_sheet,
-        text_signatures=((30, b"mimetypeapplication", b""),),
-        starts=b"P",
+        signature=signatures.SHEET,
         suffixes=(".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
         container="zip",
         decoder="eyespan.decoders.sheet:decode",
@@ -483,9 +144,7 @@ KINDS: tuple[Kind, ...] = (
         "odf",
         "eyespan.readers.converted",
         "an OpenDocument file",
-        matches=_is_odf,
-        text_signatures=((30, b"mimetypeapplication", b""),),
-        starts=b"P",
+        signature=signatures.ODF,
         suffixes=(".odt", ".ott", ".odp", ".otp", ".odg", ".otg"),
         container="zip",
         decoder="eyespan.decoders.odf:decode",
@@ -495,9 +154,7 @@ KINDS: tuple[Kind, ...] = (
         "rtf",
         "eyespan.readers.converted",
         "a rich text",
-        matches=_is_rtf,
-        text_signatures=((0, b"{\\rtf", b""),),
-        starts=b"{",
+        signature=Bytes(0, b"{\\rtf1"),
         decoder="eyespan.decoders.rtf:decode",
         layout="text",
         is_text=True,
@@ -507,7 +164,8 @@ KINDS: tuple[Kind, ...] = (
         "eyespan.readers.converted",
         "a Word document",
         suffixes=(".doc", ".dot"),
-        signature=_OLE_SIGNATURE,
+        signature=signatures.OLE,
+        needs_suffix=True,
         decoder="eyespan.decoders.doc:decode",
         needs="olefile",
         extra="docs",
@@ -518,7 +176,8 @@ KINDS: tuple[Kind, ...] = (
         "eyespan.readers.converted",
         "a presentation",
         suffixes=(".ppt", ".pps", ".pot"),
-        signature=_OLE_SIGNATURE,
+        signature=signatures.OLE,
+        needs_suffix=True,
         decoder="eyespan.decoders.ppt:decode",
         needs="olefile",
         extra="docs",
@@ -529,7 +188,8 @@ KINDS: tuple[Kind, ...] = (
         "eyespan.readers.converted",
         "a message",
         suffixes=(".msg", ".oft"),
-        signature=_OLE_SIGNATURE,
+        signature=signatures.OLE,
+        needs_suffix=True,
         decoder="eyespan.decoders.msg:decode",
         needs="olefile",
         extra="docs",
@@ -539,9 +199,7 @@ KINDS: tuple[Kind, ...] = (
         "epub",
         "eyespan.readers.converted",
         "a book",
-        matches=_is_epub,
-        text_signatures=((30, b"mimetypeapplication", b""),),
-        starts=b"P",
+        signature=Bytes(30, b"mimetypeapplication/epub+zip"),
         suffixes=(".epub",),
         container="zip",
         decoder="eyespan.decoders.epub:decode",
@@ -566,7 +224,8 @@ KINDS: tuple[Kind, ...] = (
         "eyespan.readers.converted",
         "a mailbox",
         suffixes=(".mbox", ".mbx"),
-        signature=b"From ",
+        signature=Bytes(0, b"From "),
+        needs_suffix=True,
         decoder="eyespan.decoders.mbox:decode",
         needs="selectolax",
         extra="docs",
@@ -620,9 +279,7 @@ KINDS: tuple[Kind, ...] = (
         "sqlite",
         "eyespan.readers.tables",
         "a database",
-        matches=_is_sqlite,
-        text_signatures=(),
-        starts=b"S",
+        signature=Bytes(0, b"SQLite format 3\0"),
         decoder="eyespan.decoders.sqlite:decode",
         parts="tables",
         log_suffix="-wal",
@@ -631,9 +288,7 @@ KINDS: tuple[Kind, ...] = (
         "npy",
         "eyespan.readers.tables",
         "an array",
-        matches=_is_npy,
-        text_signatures=(),
-        starts=b"\x93",
+        signature=Bytes(0, b"\x93NUMPY"),
         decoder="eyespan.decoders.numpy_arrays:decode",
         parts="table",
     ),
@@ -642,7 +297,8 @@ KINDS: tuple[Kind, ...] = (
         "eyespan.readers.tables",
         "a list of arrays",
         suffixes=(".npz",),
-        signature=b"PK",
+        signature=Bytes(0, b"PK"),
+        needs_suffix=True,
         container="zip",
         decoder="eyespan.decoders.numpy_arrays:decode_archive",
         parts="tables",
@@ -651,9 +307,7 @@ KINDS: tuple[Kind, ...] = (
         "avro",
         "eyespan.readers.tables",
         "a table",
-        matches=_is_avro,
-        text_signatures=(),
-        starts=b"O",
+        signature=Bytes(0, b"Obj\1"),
         decoder="eyespan.decoders.avro:decode",
         parts="table",
     ),
@@ -661,9 +315,7 @@ KINDS: tuple[Kind, ...] = (
         "arrow",
         "eyespan.readers.tables",
         "a table",
-        matches=_is_arrow,
-        text_signatures=(),
-        starts=b"AF\xff",
+        signature=signatures.is_arrow,
         decoder="eyespan.decoders.arrow:decode",
         parts="table",
     ),
@@ -671,9 +323,7 @@ KINDS: tuple[Kind, ...] = (
         "plist",
         "eyespan.readers.converted",
         "a property list",
-        matches=_is_binary_plist,
-        text_signatures=(),
-        starts=b"b",
+        signature=Bytes(0, b"bplist0", also=is_binary),
         decoder="eyespan.decoders.plist:decode",
         layout="text",
     ),
@@ -681,9 +331,7 @@ KINDS: tuple[Kind, ...] = (
         "parquet",
         "eyespan.readers.tables",
         "a table",
-        matches=_is_parquet,
-        text_signatures=(),
-        starts=b"P",
+        signature=Bytes(0, b"PAR1", also=is_binary),
         parts="table",
         decoder="eyespan.decoders.parquet:decode",
         needs="duckdb",
@@ -693,8 +341,7 @@ KINDS: tuple[Kind, ...] = (
         "pdf",
         "eyespan.readers.pdf",
         "a PDF",
-        matches=_is_pdf_file,
-        text_signatures=((0, b"%PDF-", b""),),
+        signature=_is_pdf_file,
         suffixes=(".pdf",),
         decoder="eyespan.decoders.pdf:decode",
         needs="pypdfium2",
@@ -702,17 +349,21 @@ KINDS: tuple[Kind, ...] = (
         parts="pages",
         shown_in=("native", "terminal", "claude"),
     ),
-    Kind("archive", "eyespan.readers.archive", "an archive", matches=_is_archive, text_signatures=(), is_fallback=True),
+    Kind(
+        "archive",
+        "eyespan.readers.archive",
+        "an archive",
+        signature=lambda first_bytes: archive(first_bytes) is not None,
+        is_fallback=True,
+    ),
     Kind(
         "compressed",
         "eyespan.readers.binary",
         "a compressed file",
-        matches=_is_compressed,
-        text_signatures=((0, b"BZh", b""),),
-        starts=b"\x1fB\xfd\x28",
+        signature=lambda first_bytes: compression(first_bytes) is not None,
         is_fallback=True,
     ),
-    Kind("data", "eyespan.readers.data", "a binary file", decoder="eyespan.decoders.describe:decode", is_fallback=True),
+    Kind("data", "eyespan.readers.data", "a binary file", is_fallback=True),
     Kind(
         "csv",
         "eyespan.readers.tables",
@@ -741,87 +392,46 @@ def sources() -> frozenset[str]:
 
 def by_name(name: str) -> Kind:
     """Return the row of a kind. Raises: KeyError."""
-    return _tables().names[name]
+    for kind in (*KINDS, TEXT, BINARY):
+        if kind.name == name:
+            return kind
+    raise KeyError(name)
 
 
-def detect(first_bytes: bytes, name: str, wanted: frozenset[str] | None = None) -> Kind | None:
+def detect(first_bytes: bytes, name: str) -> Kind | None:
     """Return the document kind of a file, or None if it is plain text, empty or unknown.
 
-    With `wanted`, kinds that are not in it may be returned as None.
+    Signatures decide before names, and ordinary kinds before fallbacks. A container is recognised before its contents:
+    an archive or compressed file is compared only with the documents of its format.
     """
     if not first_bytes:
         return None
-    start = first_bytes[0]
-    dot = name.rfind(".")
-    suffix = "" if dot < 0 else name[dot:].lower()
-    tables = _tables()
-    for signatures, suffixes in tables.passes(container(first_bytes)):
-        for kind, matches, starts in signatures:
-            if (starts is None or start in starts) and matches(first_bytes):
+    held = container(first_bytes)
+    suffix = name[name.rfind(".") :].lower() if "." in name else ""
+    for is_fallback in (False, True):
+        candidates, by_suffix = _candidates(KINDS, first_bytes[0], "" if is_fallback else held, is_fallback)
+        for kind, signature in candidates:
+            if signature(first_bytes) and (not kind.needs_suffix or suffix in kind.suffixes):
                 return kind
-        if suffix in suffixes and first_bytes.startswith(suffixes[suffix].signature):
-            return suffixes[suffix]
-        if wanted is not None and tables.fallbacks.isdisjoint(wanted):
-            break
+        if suffix in by_suffix:
+            return by_suffix[suffix]
     return None
 
 
-def text_rules(wanted: frozenset[str]) -> tuple[tuple[Signature, ...], tuple[str, ...]]:
-    """Return how plain text begins that may be of another kind, and the suffixes of the wanted kinds.
+@lru_cache(maxsize=1024)
+def _candidates(
+    kinds: tuple[Kind, ...], first_byte: int, held: str, is_fallback: bool
+) -> tuple[list[tuple[Kind, Signature]], dict[str, Kind]]:
+    """Return the rows whose signature a file may have that begins with this byte, and rows by suffixes.
 
-    `detect` returns none of the wanted kinds for plain text that has neither, nor the checksum of a tar archive.
+    `held`: the format of the container, "" for none or any.
     """
-    tables = _tables()
-    if wanted not in tables.text_rules:
-        signatures: dict[Signature, None] = {}
-        for kind in tables.rows:
-            if kind.text_signatures is not None:
-                signatures.update(dict.fromkeys(kind.text_signatures))
-            elif kind.matches is not None:
-                starts = (b"",) if kind.starts is None else [bytes([byte]) for byte in kind.starts]
-                signatures.update(dict.fromkeys([(0, start, b"") for start in starts]))
-        suffixes = [suffix for kind in tables.rows if kind.name in wanted for suffix in kind.suffixes]
-        tables.text_rules[wanted] = tuple(signatures), tuple(suffixes)
-    return tables.text_rules[wanted]
+    rows = [kind for kind in kinds if kind.is_fallback is is_fallback and held in ("", kind.container)]
+    candidates = [(kind, kind.signature) for kind in rows if kind.signature and may_begin(kind.signature, first_byte)]
+    return candidates, {suffix: kind for kind in rows if not kind.needs_suffix for suffix in kind.suffixes}
 
 
 def is_document(first_bytes: bytes, name: str) -> bool:
     """Return True if a file is of a kind that `eyespan read` shows as a document."""
     kind = detect(first_bytes, name)
     return kind is not None and "terminal" in kind.shown_in
-
-
-class _Tables:
-    """The rows of `KINDS` arranged for detection: ordinary kinds first, then the fallbacks."""
-
-    def __init__(self, rows: tuple[Kind, ...]) -> None:
-        self.rows = rows
-        self.names = {kind.name: kind for kind in (*rows, TEXT, BINARY)}
-        self.fallbacks = frozenset([kind.name for kind in rows if kind.is_fallback])
-        self.text_rules: dict[frozenset[str], tuple[tuple[Signature, ...], tuple[str, ...]]] = {}
-        self._passes: dict[str, list[Pass]] = {}
-
-    def passes(self, container: str) -> list[Pass]:
-        """Return the rows that files of a container format are compared with, in two passes; "" is no container."""
-        if container not in self._passes:
-            documents = [kind for kind in self.rows if not kind.is_fallback and container in ("", kind.container)]
-            fallbacks = [kind for kind in self.rows if kind.is_fallback]
-            self._passes[container] = [_as_pass(documents), _as_pass(fallbacks)]
-        return self._passes[container]
-
-
-def _as_pass(rows: list[Kind]) -> Pass:
-    """Return the rows with a signature, and the rows of suffixes."""
-    signatures = [(kind, kind.matches, kind.starts) for kind in rows if kind.matches is not None]
-    return signatures, {suffix: kind for kind in reversed(rows) for suffix in kind.suffixes}
-
-
-_made: _Tables | None = None
-
-
-def _tables() -> _Tables:
-    """Return the tables of `KINDS`, built again if a row was added."""
-    global _made
-    if _made is None or _made.rows is not KINDS:
-        _made = _Tables(KINDS)
-    return _made

@@ -16,7 +16,6 @@ import pytest
 from eyespan import CallContext, Policy, Workspace
 from eyespan.bulk import SCHEMA, Record, pool, read_many, reading
 from eyespan.bulk.export import export_lines, export_table
-from eyespan.bulk.reading import Options
 from eyespan.bulk.walk import find_files
 from eyespan.cli.main import main
 from eyespan.errors import Cancelled
@@ -411,26 +410,3 @@ def test_a_dataset_of_ray_has_the_columns_of_the_schema(workspace):
 
     assert table.column_names == list(SCHEMA)
     assert table.column("error_code").to_pylist() == ["", "not_found"]
-
-
-@pytest.mark.parametrize("scheduler", ["sync", "processes"])
-def test_a_bag_of_dask_has_the_records_of_an_export(scheduler, workspace):
-    pytest.importorskip("dask.bag", reason="dask is not installed")
-    from eyespan.bulk.dask import read_bag
-
-    expected = [record.as_json() for record in workspace.read_many(".", ordered=True)]
-    options = {"num_workers": 2} if scheduler == "processes" else {}
-    assert read_bag(workspace, ".", files_per_partition=2).compute(scheduler=scheduler, **options) == expected
-
-
-def test_a_partition_of_dask_has_the_records_of_its_files(workspace):
-    from eyespan.bulk.dask import read_partition
-
-    found = [("a.txt", None), ("pipe", Record("pipe", error_code="not_regular")), ("nope", None)]
-    rows = read_partition(found, workspace, Options())
-
-    assert [(row["source"], row["error_code"]) for row in rows] == [
-        ("a.txt", ""),
-        ("pipe", "not_regular"),
-        ("nope", "not_found"),
-    ]

@@ -1,11 +1,10 @@
-"""Arrow files, streams and Feather files: schema, rows, compression and damage. pyarrow wrote the files below."""
+"""Arrow files and streams: schema, rows, compression and damage. pyarrow wrote the files below."""
 
 from __future__ import annotations
 
 import base64
 import io
 import zlib
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -173,9 +172,42 @@ def test_a_window_through_the_workspace(tmp_path):
     assert "Arrow stream" in answers[1]
 
 
-def test_feather_of_version_1_names_what_opens_it():
-    with pytest.raises(Unreadable, match="Feather version 1"):
-        shown(b"FEA1" + bytes(60))
+def test_a_file_without_markers_is_called_old():
+    with pytest.raises(Unreadable, match=r"it is from before Arrow 0\.15, whose messages are not read"):
+        shown(SHIPS[:8] + SHIPS[12:])
+
+
+def schema_fields(data):
+    """Return the tables of the columns of a stream, and where their message begins."""
+    size = int.from_bytes(data[4:8], "little")
+    header = arrow._Table.root(data[8 : 8 + size]).table(2)
+    return header.tables(1), 8
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(11, "interval"), (14, "union"), (22, "run-end encoded"), (25, "list view")]
+)
+def test_rare_types_are_described_and_rows_left_out(kind, name):
+    fields, start = schema_fields(STREAM)
+    changed = bytearray(STREAM)
+    changed[start + fields[0]._place(2)] = kind
+
+    lines = shown(bytes(changed)).split("\n")
+
+    assert lines == [
+        "Arrow stream, 3 columns, 3 rows, 2 batches",
+        f"columns: id {name}, name string, port dictionary of string",
+        f"rows are not shown: a column of type {name} is not decoded",
+    ]
+
+
+def test_an_unknown_type_is_refused():
+    fields, start = schema_fields(STREAM)
+    changed = bytearray(STREAM)
+    changed[start + fields[0]._place(2)] = 99
+
+    with pytest.raises(Unreadable, match="corrupt"):
+        shown(bytes(changed))
 
 
 def test_a_file_that_is_cut_off_shows_its_sound_batches():
@@ -202,10 +234,3 @@ def test_damaged_files_are_read_or_refused(data, changes):
         text = f"Arrow: {error.reason}"
 
     assert text.startswith("Arrow")
-
-
-def test_a_number_whose_type_has_no_size_is_refused():
-    batch = object.__new__(arrow._Batch)
-
-    with pytest.raises(ValueError, match="a number without a size"):
-        batch._values(SimpleNamespace(facts=None), 2)

@@ -525,3 +525,30 @@ def test_the_directories_of_a_tiff_are_counted_without_being_parsed(tmp_path, is
     reply = Workspace(tmp_path).tool("native").call({"files": "a.tiff"})
 
     assert f"It has {count} frames" in reply.text
+
+
+def eps(preview, program=b"%!PS-Adobe-3.0 EPSF-3.0\n"):
+    """Return an EPS file with a TIFF for programs that do not execute PostScript."""
+    places = 32 + len(program), len(preview)
+    return struct.pack("<7IHH", 0xC6D3D0C5, 32, len(program), 0, 0, *places, 0xFFFF, 0) + program + preview
+
+
+def test_an_eps_file_shows_its_preview(tmp_path):
+    tiff = io.BytesIO()
+    Image.new("RGB", (20, 10), RED).save(tiff, "TIFF")
+    (tmp_path / "a.eps").write_bytes(eps(tiff.getvalue()))
+
+    reply = Workspace(tmp_path).tool("native").call({"files": "a.eps"})
+
+    (block,) = [block for block in reply.content if isinstance(block, ImageContent)]
+    assert opened(block).getpixel((5, 5)) == RED
+    assert "This is the preview in the file, of 20 x 10 pixels (EPS)." in reply.text
+
+
+@pytest.mark.parametrize("preview", [b"no TIFF", b"II*\0\x08\0\0\0"])
+def test_an_eps_file_with_a_damaged_preview_is_an_error(tmp_path, preview):
+    (tmp_path / "a.eps").write_bytes(eps(preview))
+
+    reply = Workspace(tmp_path).tool("native").call({"files": "a.eps"})
+
+    assert (reply.error.code, reply.text) == ("unreadable", ">! a.eps: invalid TIFF header")

@@ -42,7 +42,6 @@ EXTRAS = (
     ("outline", "tree_sitter", "symbols of source code by grammars"),
     ("pydantic-ai", "pydantic_ai", "the tool for Pydantic AI"),
     ("ray", "ray", "bulk reading on Ray Data"),
-    ("dask", "dask", "bulk reading on Dask"),
     ("remote", "obstore", "buckets as roots: s3://, gs://, az://"),
     ("svg", "resvg_py", "SVG files as images"),
     ("tables", "duckdb", "Parquet files"),

@@ -1,8 +1,9 @@
-"""Arrow files, streams and Feather files: the schema, the number of rows and some of them.
+"""Arrow files and streams: the schema, the number of rows and some of them.
 
 A file is a list of messages: the schema, dictionaries, and batches of rows. A message is a table of FlatBuffers, whose
 fields are found by offsets, followed by buffers of values. Batches before the selected rows are skipped by their
-headers, and of buffers without compression only the selected values are read.
+headers, and of buffers without compression only the selected values are read. A table with a column of a rare type
+(unions, intervals, runs, views of lists) is described without its rows.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from eyespan.decoders import tabular, unpacking
 from eyespan.decoders.files import read_up_to
 from eyespan.errors import Unreadable
 
-KIND = "arrow"
 SIGNATURE = b"ARROW1"
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 MAX_BUFFER_BYTES = 64 * 1024 * 1024
@@ -35,6 +35,11 @@ SLICE_ROWS = 16
 _SCHEMA, _DICTIONARY, _BATCH = 1, 2, 3
 _CODECS = {0: "lz4", 1: "zstd"}
 _UNITS = ("s", "ms", "us", "ns")
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
+
+class _NotShown(Exception):
+    """Reports rows that are not decoded; the text is the reason."""
 
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
@@ -42,35 +47,26 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     try:
         return _decode(file, params)
     except (IndexError, struct.error, KeyError, TypeError, ValueError, OverflowError, ArithmeticError, RecursionError):
-        raise _unreadable("not an Arrow file, or a corrupt one") from None
+        raise Unreadable("", kind="arrow", reason="not an Arrow file, or a corrupt one") from None
 
 
 def _decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-    start = read_up_to(file, 8)
-    if start.startswith(b"FEA1"):
-        raise _unreadable("Feather version 1, which is not read; pandas.read_feather opens it")
-    is_file = start.startswith(SIGNATURE)
-    scan = _Scan(file, 8 if is_file else 0, is_selected=params.get("windowed", False))
+    is_file = read_up_to(file, 8).startswith(SIGNATURE)
     first, count = params["first"], params["count"]
+    scan = _Scan(file, 8 if is_file else 0, is_selected=params.get("windowed", False))
     rows, problem = scan.rows(first, count)
-    columns = [(field.name, field.type_name()) for field in scan.fields]
-    total = scan.total
-    codec = f", compression {_CODECS.get(scan.codec, '?')}" if scan.codec is not None else ""
-    shown_total = "more rows than were counted" if total is None else tabular.plural(total, "row")
+    columns = [(field.name, field.type_name) for field in scan.fields]
     lines = [
-        f"Arrow {'file' if is_file else 'stream'}, {tabular.plural(len(columns), 'column')}, {shown_total}, "
-        f"{tabular.plural(scan.batches, 'batch').replace('batchs', 'batches')}{codec}",
+        f"Arrow {'file' if is_file else 'stream'}, {tabular.plural(len(columns), 'column')}, "
+        f"{tabular.row_count(scan.total)}, {tabular.plural(scan.batches, 'batch', 'batches')}"
+        f"{'' if scan.codec is None else f', compression {_CODECS.get(scan.codec)}'}",
         f"columns: {tabular.columns_line(columns)}",
     ]
     if problem:
         lines.append(problem)
     if count and not (problem and not rows.row_count):
-        lines += ["", tabular.rows_line(first, rows.row_count, total), rows.text()]
-    return tabular.described(lines, columns, rows, first=first, total=total, problem=problem)
-
-
-def _unreadable(reason: str) -> Unreadable:
-    return Unreadable("", kind=KIND, reason=reason)
+        lines += ["", tabular.rows_line(first, rows.row_count, scan.total), rows.text()]
+    return tabular.described(lines, columns, rows, first=first, total=scan.total, problem=problem)
 
 
 # --- FlatBuffers ------------------------------------------------------------------------------------------------------
@@ -107,18 +103,20 @@ class _Table:
         target = self._target(number)
         return _Table(self._data, target) if target else None
 
-    def text(self, number: int) -> str:
+    def _block(self, number: int, item_bytes: int) -> bytes:
+        """Return the items of a list, or the letters of a text."""
         target = self._target(number)
-        if not target:
-            return ""
-        size = struct.unpack_from("<I", self._data, target)[0]
-        return self._data[target + 4 : target + 4 + size].decode("utf-8", "replace")
+        size = item_bytes * struct.unpack_from("<I", self._data, target)[0] if target else 0
+        block = self._data[target + 4 : target + 4 + size]
+        if len(block) < size:
+            raise ValueError("a list longer than its message")
+        return block
+
+    def text(self, number: int) -> str:
+        return self._block(number, 1).decode("utf-8", "replace")
 
     def tables(self, number: int) -> list[_Table]:
-        target = self._target(number)
-        if not target:
-            return []
-        count = struct.unpack_from("<I", self._data, target)[0]
+        target, count = self._target(number), len(self._block(number, 4)) // 4
         if count > MAX_FIELDS:
             raise ValueError("too many entries")
         places = [target + 4 + 4 * index for index in range(count)]
@@ -126,47 +124,22 @@ class _Table:
 
     def pairs(self, number: int) -> list[tuple[int, int]]:
         """Return a list of structures of two numbers of 64 bits."""
-        target = self._target(number)
-        if not target:
-            return []
-        count = struct.unpack_from("<I", self._data, target)[0]
-        if 16 * count > len(self._data):
-            raise ValueError("a list longer than its message")
-        values = struct.unpack_from(f"<{2 * count}q", self._data, target + 4)
-        return list(zip(values[::2], values[1::2], strict=True))
+        return list(struct.iter_unpack("<qq", self._block(number, 16)))
 
     def numbers(self, number: int) -> list[int]:
         """Return a list of numbers of 64 bits."""
-        target = self._target(number)
-        if not target:
-            return []
-        count = struct.unpack_from("<I", self._data, target)[0]
-        if 8 * count > len(self._data):
-            raise ValueError("a list longer than its message")
-        return list(struct.unpack_from(f"<{count}q", self._data, target + 4))
+        return [value for (value,) in struct.iter_unpack("<q", self._block(number, 8))]
 
 
 # --- the schema -------------------------------------------------------------------------------------------------------
 
-_SIMPLE = {
-    1: "null",
-    4: "binary",
-    5: "string",
-    6: "bool",
-    12: "list",
-    13: "struct",
-    14: "union",
-    17: "map",
-    19: "large binary",
-    20: "large string",
-    21: "large list",
-    22: "run-end encoded",
-    23: "binary view",
-    24: "string view",
-    25: "list view",
-    26: "large list view",
-}
-_FLOATS = ("float16", "float32", "float64")
+_NULL, _BOOL, _STRUCT, _FIXED_LIST, _MAP = 1, 6, 13, 16, 17
+_TEXTS = {4: "binary", 5: "string", 19: "large binary", 20: "large string"}
+_VIEWS = {23: "binary view", 24: "string view"}
+_LISTS = {12: "list", 17: "map", 21: "large list"}
+_NAMES = {_NULL: "null", _BOOL: "bool", _STRUCT: "struct", **_TEXTS, **_VIEWS, **_LISTS}
+_RARE = {11: "interval", 14: "union", 22: "run-end encoded", 25: "list view", 26: "large list view"}
+_LARGE = (19, 20, 21)
 
 
 class _Field:
@@ -177,51 +150,107 @@ class _Field:
             raise ValueError("columns nested too deeply")
         self.name = table.text(0)
         self.kind = table.number(2, "B")
-        self.facts = table.table(3)
-        encoding = table.table(4)
-        self.dictionary = encoding.number(0, "q") if encoding is not None else None
-        self.index_form = "i"
-        if encoding is not None and (index := encoding.table(1)) is not None:
-            self.index_form = _int_form(index)
         self.children = [_Field(child, depth + 1) for child in table.tables(5)]
+        self.form = ""
+        """The form of values of a fixed size; "" for others."""
+        self.show: Callable[[Any], Any] | None = None
+        """Returns a value of a fixed size as it is shown."""
+        self.item_count = 0
+        self.type_name = self._type(table.table(3))
+        self.dictionary: int | None = None
+        encoding = table.table(4)
+        if encoding is not None:
+            self.dictionary = encoding.number(0, "q")
+            self.type_name = f"dictionary of {self.type_name}"
+            index = encoding.table(1)
+            self.index_form = "i" if index is None else _int_form(index)
 
-    def fact(self, number: int, form: str, default: int = 0) -> int:
-        return self.facts.number(number, form, default) if self.facts is not None else default
+    def _type(self, facts: _Table | None) -> str:
+        """Return the name of the type, and set how its values are read."""
+        kind = self.kind
+        if kind in _NAMES or kind in _RARE:
+            inner = ""
+            if kind == _STRUCT:
+                inner = f"<{', '.join([f'{child.name} {child.type_name}' for child in self.children[:20]])}>"
+            elif kind in _LISTS and kind != _MAP:
+                inner = f" of {self.children[0].type_name}"
+            return f"{_NAMES.get(kind) or _RARE[kind]}{inner}"
+        if facts is None:
+            raise ValueError("a type without its facts")
+        match kind:
+            case 2:
+                self.form = _int_form(facts)
+                return f"{'' if facts.number(1, 'B') else 'u'}int{facts.number(0, 'i')}"
+            case 3:
+                precision = facts.number(0, "h") % 3
+                self.form = "efd"[precision]
+                return ("float16", "float32", "float64")[precision]
+            case 7:
+                digits, scale = facts.number(0, "i"), facts.number(1, "i")
+                self.form = f"{facts.number(2, 'i', 128) // 8}s"
+                self.show = lambda data: _decimal(data, scale)
+                return f"decimal({digits}, {scale})"
+            case 8:
+                is_days = facts.number(0, "h", 1) == 0
+                self.form = "i" if is_days else "q"
+                self.show = lambda value: _moment(value * 86400 if is_days else value, 1 if is_days else 1000)[:10]
+                return "date"
+            case 15:
+                size = facts.number(0, "i")
+                self.form = f"{size}s"
+                return f"{size} bytes"
+            case 16:
+                self.item_count = facts.number(0, "i")
+                return f"{self.item_count} {self.children[0].type_name}"
+        return self._time_type(facts)
 
-    def type_name(self) -> str:
-        name = self._plain_name()
-        return f"dictionary of {name}" if self.dictionary is not None else name
+    def _time_type(self, facts: _Table) -> str:
+        unit = facts.number(0, "h", 0 if self.kind == 10 else 1) % 4
+        self.form = "i" if self.kind == 9 and facts.number(1, "i", 32) == 32 else "q"
+        match self.kind:
+            case 9:
+                self.show = lambda value: _moment(value, 1000**unit)[11:]
+                return f"time({_UNITS[unit]})"
+            case 10:
+                zone = facts.text(1)
+                self.show = lambda value: _moment(value, 1000**unit) + ("Z" if zone else "")
+                return f"timestamp({_UNITS[unit]}{f', {zone}' if zone else ''})"
+            case 18:
+                self.show = lambda value: f"{value} {_UNITS[unit]}"
+                return f"duration({_UNITS[unit]})"
+        raise ValueError("an unknown type")
 
-    def _plain_name(self) -> str:
-        if self.kind == 2:
-            return f"{'' if self.fact(1, 'B') else 'u'}int{self.fact(0, 'i')}"
-        if self.kind == 3:
-            return _FLOATS[self.fact(0, "h") % 3]
-        if self.kind == 7:
-            return f"decimal({self.fact(0, 'i')}, {self.fact(1, 'i')})"
-        if self.kind == 8:
-            return "date"
-        if self.kind in (9, 18):
-            return f"{'time' if self.kind == 9 else 'duration'}({_UNITS[self.fact(0, 'h', 1) % 4]})"
-        if self.kind == 10:
-            zone = self.facts.text(1) if self.facts is not None else ""
-            return f"timestamp({_UNITS[self.fact(0, 'h') % 4]}{f', {zone}' if zone else ''})"
-        if self.kind == 11:
-            return "interval"
-        if self.kind in (15, 16):
-            inner = "bytes" if self.kind == 15 else ", ".join([child.type_name() for child in self.children])
-            return f"{self.fact(0, 'i')} {inner}"
-        name = _SIMPLE.get(self.kind, "unknown")
-        if self.kind in (12, 21, 25, 26) and self.children:
-            return f"{name} of {self.children[0].type_name()}"
-        if self.kind in (13, 14):
-            return f"{name}<{', '.join([f'{child.name} {child.type_name()}' for child in self.children[:20]])}>"
-        return name
+    def check(self) -> None:
+        """Raises: _NotShown, if it has values of a rare type."""
+        if self.kind in _RARE:
+            raise _NotShown(f"a column of type {_RARE[self.kind]} is not decoded")
+        for child in self.children:
+            child.check()
 
 
 def _int_form(table: _Table) -> str:
     form = {8: "b", 16: "h", 32: "i", 64: "q"}[table.number(0, "i")]
     return form if table.number(1, "B") else form.upper()
+
+
+def _decimal(data: bytes, scale: int) -> Any:
+    number = int.from_bytes(data, "little", signed=True)
+    if abs(scale) > 100:
+        return number
+    with decimal.localcontext() as context:
+        context.prec = 100
+        return format(decimal.Decimal(number).scaleb(-scale), "f")
+
+
+def _moment(value: int, per_second: int) -> str:
+    """Return a time since 1970 in ISO form, with all digits of its fraction that are not zero."""
+    seconds, rest = divmod(value, per_second)
+    try:
+        text = (_EPOCH + datetime.timedelta(seconds=seconds)).isoformat()[:19]
+    except OverflowError:
+        return f"{value} (not a time)"
+    fraction = f"{rest:0{len(str(per_second)) - 1}d}".rstrip("0") if rest else ""
+    return f"{text}.{fraction}" if fraction else text
 
 
 # --- values -----------------------------------------------------------------------------------------------------------
@@ -238,15 +267,27 @@ class _Buffer:
         self._data: bytes | None = None
 
     def take(self, at: int, size: int) -> bytes:
-        """Return some bytes of the buffer."""
+        """Return some bytes of the buffer. Raises: ValueError, if it has less."""
         if size > MAX_BUFFER_BYTES or at < 0 or size < 0:
             raise ValueError("more values than can be read")
         if self._codec is None:
             self._file.seek(self._offset + at)
-            return read_up_to(self._file, max(0, min(size, self.size - at)))
-        if self._data is None:
-            self._data = self._decompressed()
-        return self._data[at : at + size]
+            found = read_up_to(self._file, max(0, min(size, self.size - at)))
+        else:
+            if self._data is None:
+                self._data = self._decompressed()
+            found = self._data[at : at + size]
+        if len(found) < size:
+            raise ValueError("a value after the end of its buffer")
+        return found
+
+    def numbers(self, form: str, at: int, count: int) -> list[Any]:
+        size = struct.calcsize("<" + form)
+        return [value for (value,) in struct.iter_unpack("<" + form, self.take(size * at, size * count))]
+
+    def bits(self, at: int, count: int) -> list[bool]:
+        data = self.take(at // 8, (at + count + 7) // 8 - at // 8)
+        return [bool(data[(at % 8 + i) // 8] >> ((at + i) % 8) & 1) for i in range(count)]
 
     def _decompressed(self) -> bytes:
         if self.size > MAX_BUFFER_BYTES:
@@ -258,11 +299,7 @@ class _Buffer:
             return packed
         if not 0 <= length <= MAX_BUFFER_BYTES:
             raise ValueError("a buffer is too large")
-        if self._codec == 0:
-            return unpacking.lz4_frame(packed, length)
-        if self._codec != 1:
-            raise ValueError("an unknown compression")
-        return unpacking.zstd(packed, MAX_BUFFER_BYTES)
+        return unpacking.lz4_frame(packed, length) if self._codec == 0 else unpacking.zstd(packed, length)
 
 
 class _Limits:
@@ -273,268 +310,133 @@ class _Limits:
         self.value_bytes = 4 * tabular.MAX_TEXT_CHARS if is_selected else MAX_VALUE_BYTES
 
     def value(self, buffer: _Buffer, at: int, size: int, is_text: bool) -> Any:
-        """Return a text or bytes."""
+        """Return one text, or bytes; of a long one the start, with its size."""
         data = buffer.take(at, min(size, self.value_bytes))
         if size > self.value_bytes:
             shown = data.decode("utf-8", "replace")[: tabular.MAX_CELL_CHARS - 40] if is_text else data[:16].hex()
             return tabular.CutText(f"{shown}... ({size} bytes)")
         return data.decode("utf-8", "replace") if is_text else data
 
-    def items_of(self, read: Callable[[int, int], list[Any]], at: int, size: int) -> list[Any]:
-        """Return the items of a list."""
-        if size < 0:
-            raise ValueError("a list of a negative length")
-        shown = read(at, min(size, self.items))
+    def items_of(self, column: _Column, at: int, size: int) -> list[Any]:
+        """Return the items of a list; of a long one the first, with the number of the others."""
+        shown = column.values(at, min(size, self.items))
         return shown if size <= self.items else [*shown, f"... {size - self.items} more"]
 
 
 class _Batch:
-    """One batch of rows: its columns are decoded in the order of their buffers."""
+    """One batch of rows, whose columns take its buffers in order."""
 
     def __init__(
-        self, file: BinaryIO, table: _Table, body: int, dictionaries: Mapping[int, _Dictionary], limits: _Limits
+        self, file: BinaryIO, table: _Table, body: int, dictionaries: Mapping[int, list[_Column]], limits: _Limits
     ) -> None:
-        self._limits = limits
         self.length = table.number(0, "q")
+        if not 0 <= self.length < 1 << 60:
+            raise ValueError("a batch of a negative length")
         compression = table.table(3)
         self.codec = compression.number(0, "b") if compression is not None else None
-        self._nodes = iter(table.pairs(1))
+        self.nodes = iter(table.pairs(1))
+        self.dictionaries, self.limits = dictionaries, limits
         self._buffers = iter(table.pairs(2))
-        self._variadic = iter(table.numbers(4))
-        self._file, self._body, self._dictionaries = file, body, dictionaries
+        self._view_buffers = iter(table.numbers(4))
+        self._file, self._body = file, body
 
-    def _buffer(self) -> _Buffer:
+    def buffer(self) -> _Buffer:
         offset, size = next(self._buffers, (0, 0))
         return _Buffer(self._file, self._body + offset, size, self.codec)
 
-    def column(self, field: _Field) -> Callable[[int, int], list[Any]]:
-        """Return a function that returns `count` values of a column from a place on."""
-        _length, nulls = next(self._nodes, (0, 0))
-        if field.dictionary is not None:
-            return self._dictionary_column(field, nulls)
+    def view_buffers(self) -> list[_Buffer]:
+        return [self.buffer() for _ in range(min(next(self._view_buffers, 0), MAX_FIELDS))]
+
+
+class _Column:
+    """The values of one field in one batch."""
+
+    def __init__(self, batch: _Batch, field: _Field, *, is_dictionary: bool = False) -> None:
+        """Take the buffers of the field; `is_dictionary`: these are the values that its indexes stand for."""
+        length, self._nulls = next(batch.nodes, (0, 0))
+        self.length = length
+        self._field, self._limits = field, batch.limits
+        self._known = None
         kind = field.kind
-        if kind == 1:
-            return lambda at, count: [None] * count
-        if kind in (14, 22):
-            if kind == 14:
-                self._buffer()
-                if field.fact(0, "h"):
-                    self._buffer()
-            for child in field.children:
-                self.column(child)
-            return lambda at, count: ["(not decoded)"] * count
-        valid = self._buffer()
-        read = self._values(field, kind)
+        if field.dictionary is not None and not is_dictionary:
+            self._valid, self._data = batch.buffer(), batch.buffer()
+            self._known = batch.dictionaries.get(field.dictionary, [])
+            return
+        if kind == _NULL:
+            return
+        self._valid = batch.buffer()
+        if kind in _TEXTS or kind in _LISTS:
+            self._places = batch.buffer()
+        if kind not in (_STRUCT, _FIXED_LIST) and kind not in _LISTS:
+            self._data = batch.buffer()
+        self._longer = batch.view_buffers() if kind in _VIEWS else []
+        self._children = [_Column(batch, child) for child in field.children]
 
-        def values(at: int, count: int) -> list[Any]:
-            found = read(at, count)
-            if not nulls or not valid.size:
-                return found
-            bits = _bits(valid, at, count)
-            return [value if bit else None for value, bit in zip(found, bits, strict=False)]
+    def values(self, at: int, count: int) -> list[Any]:
+        """Return some values; None for those that are missing."""
+        if count < 0:
+            raise ValueError("a list of a negative length")
+        if not count:
+            return []  # the buffers may be left out then
+        if self._field.kind == _NULL and self._known is None:
+            return [None] * count
+        has_nulls = self._nulls and self._valid.size
+        bits = self._valid.bits(at, count) if has_nulls else [True] * count
+        if self._known is not None:
+            show: Callable[[Any], Any] | None = self._looked_up
+            found = self._data.numbers(self._field.index_form, at, count)
+        else:
+            show = self._field.show
+            found = self._stored(at, count)
+        if show is None:
+            return [value if bit else None for value, bit in zip(found, bits, strict=True)]
+        return [show(value) if bit else None for value, bit in zip(found, bits, strict=True)]
 
-        return values
+    def _looked_up(self, index: int) -> Any:
+        for part in self._known or ():
+            if 0 <= index < part.length:
+                return part.values(index, 1)[0]
+            index -= part.length
+        raise ValueError("a value that is in no dictionary")
 
-    def _dictionary_column(self, field: _Field, nulls: int) -> Callable[[int, int], list[Any]]:
-        valid, indexes = self._buffer(), self._buffer()
-        known = self._dictionaries.get(field.dictionary or 0)
-        read = _numbers(indexes, field.index_form)
+    def _stored(self, at: int, count: int) -> list[Any]:
+        field, kind = self._field, self._field.kind
+        if field.form:
+            return self._data.numbers(field.form, at, count)
+        if kind == _BOOL:
+            return self._data.bits(at, count)
+        if kind == _STRUCT:
+            columns = [child.values(at, count) for child in self._children]
+            names = [child.name for child in field.children]
+            return [{name: column[i] for name, column in zip(names, columns, strict=True)} for i in range(count)]
+        if kind == _FIXED_LIST:
+            return [self._items((at + i) * field.item_count, field.item_count) for i in range(count)]
+        if kind in _VIEWS:
+            return [self._viewed(view) for view in self._data.numbers("16s", at, count)]
+        edges = list(pairwise(self._places.numbers("q" if kind in _LARGE else "i", at, count + 1)))
+        if kind in _TEXTS:
+            is_text = "string" in field.type_name
+            return [self._limits.value(self._data, start, end - start, is_text) for start, end in edges]
+        lists = [self._items(start, end - start) for start, end in edges]
+        return [_as_map(entries) for entries in lists] if kind == _MAP else lists
 
-        def values(at: int, count: int) -> list[Any]:
-            bits = _bits(valid, at, count) if nulls and valid.size else [True] * count
-            looked_up = known.value if known is not None else (lambda index: f"#{index}")
-            return [looked_up(index) if bit else None for index, bit in zip(read(at, count), bits, strict=False)]
+    def _items(self, at: int, size: int) -> list[Any]:
+        return self._limits.items_of(self._children[0], at, size)
 
-        return values
-
-    def _values(self, field: _Field, kind: int) -> Callable[[int, int], list[Any]]:
-        if kind == 2:
-            if field.facts is None:
-                raise ValueError("a number without a size")
-            return _numbers(self._buffer(), _int_form(field.facts))
-        if kind == 3:
-            return _numbers(self._buffer(), "efd"[field.fact(0, "h") % 3])
-        if kind == 6:
-            bools = self._buffer()
-            return lambda at, count: _bits(bools, at, count)
-        if kind == 7:
-            return _decimals(self._buffer(), field.fact(2, "i", 128) // 8, field.fact(1, "i"))
-        if kind in (8, 9, 10, 18):
-            return self._times(field, kind)
-        if kind in (4, 5, 19, 20):
-            return self._texts("q" if kind in (19, 20) else "i", is_text=kind in (5, 20))
-        if kind in (23, 24):
-            return self._views(is_text=kind == 24)
-        if kind == 15:
-            return _fixed(self._buffer(), field.fact(0, "i"))
-        if kind in (12, 17, 21):
-            return self._lists(field, "q" if kind == 21 else "i")
-        if kind == 16:
-            child, size = self.column(field.children[0]), field.fact(0, "i")
-            return lambda at, count: [self._limits.items_of(child, (at + i) * size, size) for i in range(count)]
-        if kind == 13:
-            return self._structs(field)
-        if kind in (25, 26):
-            form = "q" if kind == 26 else "i"
-            starts, sizes = _numbers(self._buffer(), form), _numbers(self._buffer(), form)
-            inner = self.column(field.children[0])
-            return lambda at, count: [
-                self._limits.items_of(inner, start, size)
-                for start, size in zip(starts(at, count), sizes(at, count), strict=True)
-            ]
-        if kind == 11:
-            size = {0: 4, 1: 8, 2: 16}.get(field.fact(0, "h"), 16)
-            return _fixed(self._buffer(), size)
-        raise ValueError("an unknown type")
-
-    def _times(self, field: _Field, kind: int) -> Callable[[int, int], list[Any]]:
-        if kind == 8:
-            is_days = field.fact(0, "h", 1) == 0
-            read, per_second = _numbers(self._buffer(), "i" if is_days else "q"), 1 if is_days else 1000
-            scale = 86400 if is_days else 1
-            return lambda at, count: [_date(value * scale, per_second)[:10] for value in read(at, count)]
-        unit = field.fact(0, "h", 0 if kind == 10 else 1) % 4
-        if kind == 9:
-            read = _numbers(self._buffer(), "i" if field.fact(1, "i", 32) == 32 else "q")
-            return lambda at, count: [_date(value, 1000**unit)[11:] for value in read(at, count)]
-        read = _numbers(self._buffer(), "q")
-        if kind == 18:
-            return lambda at, count: [f"{value} {_UNITS[unit]}" for value in read(at, count)]
-        has_zone = field.facts is not None and bool(field.facts.text(1))
-        return lambda at, count: [_date(value, 1000**unit) + ("Z" if has_zone else "") for value in read(at, count)]
-
-    def _texts(self, form: str, is_text: bool) -> Callable[[int, int], list[Any]]:
-        places, data = _numbers(self._buffer(), form), self._buffer()
-
-        def values(at: int, count: int) -> list[Any]:
-            edges = places(at, count + 1)
-            return [self._limits.value(data, start, end - start, is_text) for start, end in pairwise(edges)]
-
-        return values
-
-    def _views(self, is_text: bool) -> Callable[[int, int], list[Any]]:
-        views = self._buffer()
-        buffers = [self._buffer() for _ in range(min(next(self._variadic, 0), MAX_FIELDS))]
-
-        def values(at: int, count: int) -> list[Any]:
-            data = views.take(16 * at, 16 * count)
-            made: list[Any] = []
-            for place in range(0, 16 * count, 16):
-                size, _, number, offset = struct.unpack_from("<iiii", data, place)
-                if size <= 12:
-                    short = data[place + 4 : place + 4 + max(0, size)]
-                    made.append(short.decode("utf-8", "replace") if is_text else short)
-                else:
-                    made.append(self._limits.value(buffers[number], offset, size, is_text))
-            return made
-
-        return values
-
-    def _lists(self, field: _Field, form: str) -> Callable[[int, int], list[Any]]:
-        places = _numbers(self._buffer(), form)
-        child = self.column(field.children[0])
-        is_map = field.kind == 17
-
-        def values(at: int, count: int) -> list[Any]:
-            edges = places(at, count + 1)
-            lists = [self._limits.items_of(child, start, end - start) for start, end in pairwise(edges)]
-            return [_as_map(entries) for entries in lists] if is_map else lists
-
-        return values
-
-    def _structs(self, field: _Field) -> Callable[[int, int], list[Any]]:
-        children = [(child.name, self.column(child)) for child in field.children]
-
-        def values(at: int, count: int) -> list[Any]:
-            columns = [(name, read(at, count)) for name, read in children]
-            return [{name: column[i] for name, column in columns} for i in range(count)]
-
-        return values
-
-
-class _Dictionary:
-    """The values that the numbers of a column stand for, each read once."""
-
-    def __init__(self) -> None:
-        self._parts: list[tuple[int, Callable[[int, int], list[Any]]]] = []
-        self._known: dict[int, Any] = {}
-
-    def add(self, length: int, read: Callable[[int, int], list[Any]], is_delta: bool) -> None:
-        if not is_delta:
-            self._parts, self._known = [], {}
-        self._parts.append((length, read))
-
-    def value(self, index: int) -> Any:
-        if index not in self._known:
-            at = index
-            for length, read in self._parts:
-                if at < length:
-                    self._known[index] = read(at, 1)[0] if at >= 0 else None
-                    break
-                at -= length
-            else:
-                raise ValueError("a value that is in no dictionary")
-        return self._known[index]
-
-
-def _numbers(buffer: _Buffer, form: str) -> Callable[[int, int], list[Any]]:
-    size = struct.calcsize("<" + form)
-
-    def values(at: int, count: int) -> list[Any]:
-        data = buffer.take(size * at, size * count)
-        return list(struct.unpack_from(f"<{count}{form}", data)) if data or count else []
-
-    return values
-
-
-def _bits(buffer: _Buffer, at: int, count: int) -> list[bool]:
-    data = buffer.take(at // 8, (at + count + 7) // 8 - at // 8)
-    return [bool(data[(at % 8 + i) // 8] >> ((at + i) % 8) & 1) for i in range(count)]
-
-
-def _fixed(buffer: _Buffer, size: int) -> Callable[[int, int], list[Any]]:
-    if size < 0:
-        raise ValueError("values of a negative size")
-
-    def values(at: int, count: int) -> list[Any]:
-        data = buffer.take(size * at, size * count)
-        return [data[size * i : size * (i + 1)] for i in range(count)]
-
-    return values
-
-
-def _decimals(buffer: _Buffer, size: int, scale: int) -> Callable[[int, int], list[Any]]:
-    read = _fixed(buffer, size)
-
-    def values(at: int, count: int) -> list[Any]:
-        numbers = [int.from_bytes(data, "little", signed=True) for data in read(at, count)]
-        if abs(scale) > 100:
-            return numbers
-        with decimal.localcontext() as context:
-            context.prec = 100
-            return [format(decimal.Decimal(number).scaleb(-scale), "f") for number in numbers]
-
-    return values
+    def _viewed(self, view: bytes) -> Any:
+        """Return a text that stands in its view if it is short, else in another buffer."""
+        is_text = self._field.kind == 24
+        size, _, number, offset = struct.unpack("<iiii", view)
+        if size > 12:
+            return self._limits.value(self._longer[number], offset, size, is_text)
+        short = view[4 : 4 + max(0, size)]
+        return short.decode("utf-8", "replace") if is_text else short
 
 
 def _as_map(entries: list[Any]) -> Any:
     if all(isinstance(entry, dict) and len(entry) == 2 for entry in entries):
         return {str(next(iter(entry.values()))): list(entry.values())[1] for entry in entries}
     return entries
-
-
-_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-
-
-def _date(value: int, per_second: int) -> str:
-    """Return a time since 1970 in ISO form, with all digits of its fraction that are not zero."""
-    seconds, rest = divmod(value, per_second)
-    try:
-        text = (_EPOCH + datetime.timedelta(seconds=seconds)).isoformat()[:19]
-    except OverflowError:
-        return f"{value} (not a time)"
-    fraction = f"{rest:0{len(str(per_second)) - 1}d}".rstrip("0") if rest else ""
-    return f"{text}.{fraction}" if fraction else text
 
 
 # --- messages ---------------------------------------------------------------------------------------------------------
@@ -548,9 +450,9 @@ class _Scan:
         self._is_selected, self._limits = is_selected, _Limits(is_selected)
         self.fields: list[_Field] = []
         self.codec: int | None = None
-        self.total: int | None = 0
+        self.total: int | None = None
         self.batches = 0
-        self._dictionaries: dict[int, _Dictionary] = {}
+        self._dictionaries: dict[int, list[_Column]] = {}
         self._by_dictionary: dict[int, _Field] = {}
 
     def rows(self, first: int, count: int) -> tuple[tabular.RowTable, str]:
@@ -561,44 +463,44 @@ class _Scan:
         for _ in range(MAX_BATCHES):
             found = self._next()
             if found is None:
+                if not self.fields:
+                    raise ValueError("no schema")
+                self.total = total
                 break
             kind, header, body = found
-            if kind == _SCHEMA:
-                if header.number(0, "h"):
-                    raise _unreadable("an Arrow file of a machine with another byte order, which is not read")
-                self.fields = [_Field(field) for field in header.tables(1)]
-                self._note_dictionaries(self.fields)
-                rows = tabular.RowTable([field.name for field in self.fields], is_selected=self._is_selected)
-            elif kind == _DICTIONARY:
-                self._add_dictionary(header, body)
-            elif kind == _BATCH:
-                batch = _Batch(self._file, header, body, self._dictionaries, self._limits)
-                self.batches += 1
-                self.codec = batch.codec if batch.codec is not None else self.codec
-                if not 0 <= batch.length < 1 << 60:
-                    raise ValueError("a batch of a negative length")
-                low, high = max(first - 1, total), min(first - 1 + count, total + batch.length)
-                if low < high and not problem and not rows.is_full:
-                    try:
-                        self._add_rows(rows, batch, low - total, high - low)
-                    except unpacking.NoCodec as error:
-                        problem = f"rows are not shown: {error}"
-                total += batch.length
-        else:
-            self.total = None
-            return rows, problem
-        if not self.fields:
-            raise ValueError("no schema")
-        self.total = total
+            try:
+                if kind == _SCHEMA:
+                    self.fields = [_Field(field) for field in header.tables(1)]
+                    rows = tabular.RowTable([field.name for field in self.fields], is_selected=self._is_selected)
+                    self._check_schema(header)
+                elif kind == _DICTIONARY and not problem:
+                    self._add_dictionary(header, body)
+                elif kind == _BATCH:
+                    batch = _Batch(self._file, header, body, self._dictionaries, self._limits)
+                    self.batches += 1
+                    self.codec = self.codec if batch.codec is None else batch.codec
+                    low, high = max(first - 1, total), min(first - 1 + count, total + batch.length)
+                    at, total = low - total, total + batch.length
+                    if low < high and not problem and not rows.is_full:
+                        self._add_rows(rows, batch, at, high - low)
+            except (_NotShown, unpacking.NoCodec) as error:
+                problem = f"rows are not shown: {error}"
         return rows, problem
 
     def _add_rows(self, rows: tabular.RowTable, batch: _Batch, at: int, count: int) -> None:
-        columns = [batch.column(field) for field in self.fields][: tabular.MAX_COLUMNS]
+        columns = [_Column(batch, field) for field in self.fields][: tabular.MAX_COLUMNS]
         for start in range(at, at + count, SLICE_ROWS):
-            values = [read(start, min(SLICE_ROWS, at + count - start)) for read in columns]
-            for row in zip(*values, strict=False):
+            values = [column.values(start, min(SLICE_ROWS, at + count - start)) for column in columns]
+            for row in zip(*values, strict=True):
                 if not rows.add(row):
                     return
+
+    def _check_schema(self, header: _Table) -> None:
+        self._note_dictionaries(self.fields)
+        if header.number(0, "h"):
+            raise _NotShown("they have the byte order of another machine")
+        for field in self.fields:
+            field.check()
 
     def _note_dictionaries(self, fields: list[_Field]) -> None:
         for field in fields:
@@ -609,29 +511,22 @@ class _Scan:
     def _add_dictionary(self, header: _Table, body: int) -> None:
         number, data = header.number(0, "q"), header.table(1)
         field = self._by_dictionary.get(number)
-        if field is None or data is None:
-            return
-        batch = _Batch(self._file, data, body, self._dictionaries, self._limits)
-        field.dictionary = None  # the values themselves
-        try:
-            read = batch.column(field)
-        finally:
-            field.dictionary = number
-        self._dictionaries.setdefault(number, _Dictionary()).add(batch.length, read, bool(header.number(2, "B")))
+        if field is not None and data is not None:
+            batch = _Batch(self._file, data, body, self._dictionaries, self._limits)
+            column = _Column(batch, field, is_dictionary=True)
+            is_delta = header.number(2, "B")
+            self._dictionaries[number] = [*(self._dictionaries.get(number, ()) if is_delta else ()), column]
 
     def _next(self) -> tuple[int, _Table, int] | None:
         """Return the kind, the header and the place of the body of the next message; None at the end."""
         self._file.seek(self._at)
-        start = read_up_to(self._file, 8)
-        if start[:4] == b"\xff\xff\xff\xff":
-            size, at = struct.unpack_from("<i", start.ljust(8, b"\0"), 4)[0], self._at + 8
-        else:  # before version 0.15 there was no marker
-            size, at = struct.unpack_from("<i", start.ljust(4, b"\0"))[0], self._at + 4
-        if size <= 0:
+        marker, size = struct.unpack("<Ii", read_up_to(self._file, 8).ljust(8, b"\0"))
+        if not marker or not size:
             return None
-        if size > MAX_MESSAGE_BYTES:
+        if marker != 0xFFFFFFFF:
+            raise Unreadable("", kind="arrow", reason="it is from before Arrow 0.15, whose messages are not read")
+        if not 0 < size <= MAX_MESSAGE_BYTES:
             raise ValueError("a message is too large")
-        self._file.seek(at)
         data = read_up_to(self._file, size)
         if len(data) < size:
             if self.fields:
@@ -641,6 +536,6 @@ class _Scan:
         header, length = message.table(2), message.number(3, "q")
         if header is None or length < 0:
             raise ValueError("a message without a header")
-        body = at + size
+        body = self._at + 8 + size
         self._at = body + (length + 7) // 8 * 8
         return message.number(1, "B"), header, body

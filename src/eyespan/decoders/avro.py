@@ -59,9 +59,8 @@ def _decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], 
     first, count = params["first"], params["count"]
     rows = tabular.RowTable([name for name, _ in columns], is_selected=params.get("windowed", False))
     total, problem = _add_rows(rows, file, types, schema, codec, first, count)
-    shown_total = "more rows than were counted" if total is None else tabular.plural(total, "row")
     lines = [
-        f"Avro, {tabular.plural(len(columns), 'column')}, {shown_total}, compression {codec}",
+        f"Avro, {tabular.plural(len(columns), 'column')}, {tabular.row_count(total)}, compression {codec}",
         f"columns: {tabular.columns_line(columns)}",
     ]
     if problem:

@@ -1,4 +1,4 @@
-"""Drawings that are text: SVG, rendered by resvg, EPS, and the text forms of bitmaps, decoded like any image.
+"""Drawings that are text: SVG, rendered by resvg, and the text forms of bitmaps, decoded like any image.
 
 Nothing outside the file is loaded. Fonts are files too, so the letters of an SVG are not drawn; its source has them.
 """
@@ -17,14 +17,12 @@ except ImportError:
 else:
     HAS_RESVG = True
 
-from eyespan.decoders import image, postscript
+from eyespan.decoders import image
 from eyespan.decoders.files import read_whole
-from eyespan.decoders.postscript_machine import Failed
 from eyespan.errors import Missing, Unreadable
 
 KIND = "drawing"
 MAX_SVG_BYTES = 4 * 1024 * 1024
-MAX_POSTSCRIPT_BYTES = 16 * 1024 * 1024
 LEAST_PX = 256
 """The longer side of an icon that is drawn larger than its own size."""
 _ROOT = re.compile(r"<(?:[\w.-]{1,40}:)?svg\b([^>]{0,4000})>")
@@ -42,8 +40,6 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
 
     Raises: Unreadable, Missing.
     """
-    if params["media_type"] == "application/postscript":
-        return _drawn_postscript(file, params)
     if params["media_type"] != "image/svg+xml":
         return image.decode(file, params)
     if not HAS_RESVG:
@@ -65,23 +61,9 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     return facts, blobs
 
 
-def _drawn_postscript(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-    data = read_whole(file, MAX_POSTSCRIPT_BYTES, kind=KIND)
-    try:
-        drawn, facts = postscript.draw(data, params["max_px"])
-    except Failed as error:
-        raise Unreadable("", kind=KIND, reason=f"the EPS is not drawn: {error}"[:200]) from None
-    made = io.BytesIO()
-    drawn.save(made, "PNG", compress_level=6)
-    made.seek(0)
-    shown, blobs = image.decode(made, {**params, "media_type": "image/png"})
-    return {**shown, **facts, "format": "EPS"}, blobs
-
-
 def rehearse() -> None:
     """Draw once, so that nothing is left to be imported."""
     image.rehearse()
-    postscript.rehearse()
     limits = {"max_px": 64, "max_side_px": 2000, "max_bytes": 100_000}
     svg = (
         b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><text>a</text><rect width="5" height="5"/></svg>'

@@ -3,12 +3,13 @@
 An upright image within the limits, in a format that every model API accepts (PNG, JPEG, GIF, WebP), is returned byte
 for byte, after it was decoded completely, because an invalid image ends a conversation. Any other is returned as a new
 PNG, JPEG or WebP, rotated upright, with a longer side of at most `max_px`. Numbers of more than 8 bits are scaled to
-the bits that they use.
+the bits that they use. Of an EPS file its TIFF preview is shown.
 """
 
 from __future__ import annotations
 
 import io
+import struct
 import warnings
 from collections.abc import Callable, Mapping
 from typing import IO, Any, BinaryIO, Literal
@@ -19,8 +20,7 @@ except ImportError:
     pillow_heif = None
 from PIL import AvifImagePlugin, Image, ImageCms, ImageFile, MpoImagePlugin, UnidentifiedImageError, features
 
-from eyespan.decoders import metafile
-from eyespan.decoders.files import read_up_to, read_whole
+from eyespan.decoders.files import read_up_to
 from eyespan.errors import Missing, Unreadable
 
 MAX_TIFF_FRAMES = 100_000
@@ -59,12 +59,9 @@ FORMATS = {
     "image/x-blp": "BLP",
     "image/x-xbitmap": "XBM",
     "image/x-xpixmap": "XPM",
-    "image/emf": "EMF",
-    "image/wmf": "WMF",
     "image/x-eps": "EPS",
 }
-_DRAWN_FORMATS = ("EMF", "WMF", "EPS")
-MAX_DRAWN_BYTES = 32 * 1024 * 1024
+MAX_PREVIEW_BYTES = 32 * 1024 * 1024
 _WEBP_IN_TIFF = 50001
 _PHOTO_FORMATS = ("JPEG", "AVIF", "HEIF", "JPEG2000")
 _PLAIN_MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "RGBa", "RGBX")
@@ -107,8 +104,8 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     kind = FORMATS[params["media_type"]]
     if kind == "HEIF" and pillow_heif is None:
         raise Missing("", what="reading HEIC images", install="pip install 'eyespan[heic]'")
-    if kind in _DRAWN_FORMATS:
-        return _drawn(read_whole(file, MAX_DRAWN_BYTES, kind="image"), kind, params)
+    if kind == "EPS":
+        return _preview(file, params)
     if kind == "AVIF" and not HAS_AVIF:
         raise _unreadable("the installed Pillow has no AVIF decoder")
     data = read_up_to(file, params["max_bytes"] + 1)
@@ -139,7 +136,6 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
 
 def rehearse() -> None:
     """Decode and convert a small image of every format and mode, so that nothing is left to be imported."""
-    metafile.rehearse()
     formats = ["PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "ICO", "PPM", "TGA", "PCX", "SGI", "DDS", "ICNS", "XBM"]
     formats += [name for name, feature in (("AVIF", "avif"), ("JPEG2000", "jpg_2000")) if features.check(feature)]
     for kind in formats:
@@ -159,19 +155,13 @@ def rehearse() -> None:
             decode(made, {"media_type": media_type, "crop": None, **limits, "max_side_px": 4})
 
 
-def _drawn(data: bytes, kind: str, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-    """Draw a file of commands. Raises: Unreadable."""
-    try:
-        image, drawn = metafile.draw(data, kind, params["max_px"])
-    except metafile.NoDrawing as error:
-        raise _unreadable(f"{kind}: {error}") from None
-    made = io.BytesIO()
-    image.save(made, "PNG", compress_level=6)
-    made.seek(0)
-    facts, blobs = decode(made, {**params, "media_type": "image/png"})
-    facts.pop("unchanged", None)
-    shown = {"scale": 1.0, "shown_width": facts["width"], "shown_height": facts["height"]}
-    return {**shown, **facts, **drawn, "format": kind}, blobs
+def _preview(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
+    """Return the TIFF in an EPS file for programs that do not execute PostScript. Raises: Unreadable."""
+    at, size_bytes = struct.unpack("<II", read_up_to(file, 28)[20:].ljust(8, b"\0"))
+    file.seek(at)
+    tiff = io.BytesIO(read_up_to(file, min(size_bytes, MAX_PREVIEW_BYTES)))
+    facts, blobs = decode(tiff, {**params, "media_type": "image/tiff"})
+    return {**facts, "format": "EPS", "is_preview": True}, blobs
 
 
 def _check(source: Callable[[], BinaryIO], kind: str, max_side_px: int) -> dict[str, Any] | None:

@@ -19,9 +19,9 @@ import shlex
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
-from eyespan import kinds
 from eyespan.decoders.files import read_up_to
 from eyespan.errors import Unreadable
+from eyespan.signatures import api_image_type
 from eyespan.worker.protocol import without_strings
 
 MAX_DEPTH = 100
@@ -313,7 +313,7 @@ class _CellWriter:
             data = base64.b64decode(re.sub(r"\s+", "", encoded), validate=True)
         except (binascii.Error, ValueError):
             reason = "[image left out: invalid base64]"
-        if not reason and kinds.api_image_type(data) is None:
+        if not reason and api_image_type(data) is None:
             reason = "[image left out: not a PNG, JPEG, GIF or WebP image]"
         sizes = [self._note(left_out), size, self._note(reason)]
         del self.pieces[-2:]

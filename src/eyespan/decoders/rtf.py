@@ -13,7 +13,6 @@ from typing import Any, BinaryIO
 
 from eyespan.decoders import markdown
 from eyespan.decoders.files import read_whole
-from eyespan.decoders.font_charsets import FONT_CHARSETS
 from eyespan.errors import Unreadable
 
 KIND = "rtf"
@@ -58,11 +57,31 @@ _SIGNS = {
     b"nestrow": "\n",
 }
 _PAGES = {10000: "mac-roman", 65001: "utf-8", 20127: "ascii", 28591: "latin-1"}
+_FONT_CHARSETS = {
+    77: "mac-roman",
+    128: "cp932",
+    129: "cp949",
+    130: "johab",
+    134: "gbk",
+    136: "big5",
+    161: "cp1253",
+    162: "cp1254",
+    163: "cp1258",
+    177: "cp1255",
+    178: "cp1256",
+    186: "cp1257",
+    204: "cp1251",
+    222: "cp874",
+    238: "cp1250",
+    254: "cp437",
+    255: "cp437",
+}
+"""Encodings by the number of the character set of a font; 0 to 2 leave the encoding of the document."""
 _LINK = re.compile(r'\s*HYPERLINK\s+(?:\\l\s+)?"?([^"\s]*)"?', re.IGNORECASE)
 _BLANKS = re.compile(r"(?<![ \t])[ \t]++\n|\n[ \t]++(?=\n)")  # possessive: one attempt for each run of blanks
 
 # In the sandbox no module can be imported.
-for _name in {*_PAGES.values(), "cp850", "cp1250", "cp949", "cp950", "cp936"}:
+for _name in {*_PAGES.values(), *_FONT_CHARSETS.values(), "cp850", "cp1252", "cp950", "cp936"}:
     codecs.lookup(_name)
 
 
@@ -254,8 +273,8 @@ class _Reader:
     def _font_table(self, word: bytes, number: int | None) -> None:
         if word == b"f":
             self._font_number = b"%d" % (number or 0)
-        elif word == b"fcharset" and number in FONT_CHARSETS and number not in (0, 1, 2):
-            self._fonts[self._font_number] = FONT_CHARSETS[number]
+        elif word == b"fcharset" and number in _FONT_CHARSETS:
+            self._fonts[self._font_number] = _FONT_CHARSETS[number]
 
     def _sign(self, sign: bytes) -> None:
         if sign == b"*":

@@ -164,6 +164,11 @@ def described(
     return facts, ["\n".join(lines).rstrip("\n").encode("utf-8", "replace")]
 
 
-def plural(count: int, noun: str) -> str:
+def plural(count: int, noun: str, plural_noun: str = "") -> str:
     """Return a count with its noun."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    return f"{count} {noun if count == 1 else plural_noun or f'{noun}s'}"
+
+
+def row_count(total: int | None) -> str:
+    """Return the number of all rows in words; None: they were not all counted."""
+    return "more rows than were counted" if total is None else plural(total, "row")

@@ -16,8 +16,6 @@ try:
 except ImportError:
     zstandard = None  # type: ignore[assignment]  # there is no such module then
 
-from eyespan.decoders.listings import read_varint
-
 MAX_WINDOW_BYTES = 8 * 1024 * 1024
 
 
@@ -42,7 +40,12 @@ def zstd(data: bytes, limit: int) -> bytes:
 
 def snappy(data: bytes, limit: int) -> bytes:
     """Decompress a block of Snappy to at most `limit` bytes. Raises: ValueError, IndexError."""
-    length, at = read_varint(data, 0)
+    length = at = 0
+    while data[at] & 0x80:
+        length |= (data[at] & 0x7F) << 7 * at
+        at += 1
+    length |= data[at] << 7 * at
+    at += 1
     if length > limit:
         raise ValueError("a block is too large")
     made = bytearray()
@@ -88,20 +91,13 @@ def lz4_frame(data: bytes, length: int) -> bytes:
         if size & 0x80000000:
             made += block
         else:
-            add_lz4_block(block, made, length)
+            _add_lz4_block(block, made, length)
     if len(made) != length:
         raise ValueError("a frame of another length")
     return bytes(made)
 
 
-def lz4_block(data: bytes, limit: int) -> bytes:
-    """Decompress a block of LZ4 to at most `limit` bytes. Raises: ValueError, IndexError."""
-    made = bytearray()
-    add_lz4_block(data, made, limit)
-    return bytes(made)
-
-
-def add_lz4_block(block: bytes, made: bytearray, limit: int) -> None:
+def _add_lz4_block(block: bytes, made: bytearray, limit: int) -> None:
     """Append the contents of a block of LZ4. Raises: ValueError, IndexError."""
     at, end = 0, len(block)
     while at < end:

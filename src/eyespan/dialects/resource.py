@@ -14,8 +14,8 @@ from eyespan.engine import Engine
 from eyespan.errors import InvalidPath, ReadError
 from eyespan.escape import valid_text
 from eyespan.guard import Root, paths
-from eyespan.kinds import api_image_type
 from eyespan.model import MIB, NUL_IS_BINARY, BytesPart, Limits, Lines, ReadRequest, TextPart
+from eyespan.signatures import api_image_type
 
 MAX_RESOURCE_BYTES = 8 * MIB
 MAX_COMPLETIONS = 100

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from eyespan.context import CallContext
 from eyespan.errors import Binary
-from eyespan.kinds import Kind, detect, image_type
+from eyespan.kinds import Kind, detect
 from eyespan.model import BytesPart, Document, Selection
+from eyespan.signatures import image_type
 
 if TYPE_CHECKING:
     from eyespan.opened import Opened

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from eyespan.context import CallContext
 from eyespan.errors import TimedOut, Unreadable
-from eyespan.kinds import drawing_type
 from eyespan.model import Document, NotePart, Selection
 from eyespan.outline.isolated import PartDeadline
 from eyespan.readers.image import MAX_BYTES, MAX_SIDE_PX, SHOWN_PX, image_part
+from eyespan.signatures import drawing_type
 
 if TYPE_CHECKING:
     from eyespan.opened import Opened
@@ -39,10 +39,6 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
         raise Unreadable(source.asked, kind="drawing", reason=f"it was not drawn within {DRAW_SECONDS:g} s") from None
     image = image_part(blobs, facts.get("media_type"), source.asked, "drawing")
     note = f"drawn from {facts['width']} x {facts['height']}"
-    if facts.get("format") == "EPS":
-        note += " points, letters in another typeface"
     if facts.get("lacks_letters"):
-        note += ", some of them left out" if facts.get("format") == "EPS" else ", without its letters"
-    if facts.get("damaged"):
-        note += "; incomplete, its program uses what is not drawn here"
+        note += ", without its letters"
     return opened.document((image, NotePart(note)), facts)

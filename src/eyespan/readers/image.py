@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from eyespan.context import CallContext
 from eyespan.errors import PastEnd, Unreadable
-from eyespan.kinds import api_image_type, image_type
 from eyespan.model import Document, ImageOptions, ImagePart, NotePart, Part, Selection
+from eyespan.signatures import api_image_type, image_type
 
 if TYPE_CHECKING:
     from eyespan.opened import Opened
@@ -18,8 +18,6 @@ MAX_BYTES = 3_750_000
 MAX_SIDE_PX = 2000
 """The strictest limits of model APIs: one larger image makes every later request of a conversation fail. A side of more
 than 2,000 pixels is refused in a conversation with many images, 3.75 MB by the API that accepts the fewest bytes."""
-MAX_TEXT_CHARS = 2000
-"""The text of a drawing that its note repeats."""
 SHOWN_PX = 1568
 """The longer side of a new image. Models see no more: larger images are scaled down by the API, which does not report
 the scale."""
@@ -84,10 +82,6 @@ def _note(facts: Mapping[str, Any]) -> str:
         sentences = [
             f"This is the preview in the file, of {facts['width']} x {facts['height']} pixels ({facts['format']})."
         ]
-    elif facts.get("is_drawn"):
-        sentences = [
-            f"Drawn from the commands of the file ({facts['format']}), with another typeface, without clipping."
-        ]
     if "crop" in facts:
         x, y, width, height = facts["crop"]
         sentences.append(f"The part of {width} x {height} pixels at x={x}, y={y} is shown.")
@@ -105,11 +99,4 @@ def _note(facts: Mapping[str, Any]) -> str:
         sentences.append("It has several frames; the first is shown.")
     if facts.get("damaged"):
         sentences.append("The file is damaged; what could be decoded is shown, the rest is blank.")
-    if facts.get("lacks_letters"):
-        sentences.append("Some letters are not drawn.")
-    if texts := [text for text in facts.get("texts") or () if isinstance(text, str)]:
-        shown_texts = " | ".join(texts)
-        if len(shown_texts) > MAX_TEXT_CHARS:
-            shown_texts = f"{shown_texts[:MAX_TEXT_CHARS]} ..."
-        sentences.append(f"Text in it: {shown_texts}")
     return " ".join(sentences)

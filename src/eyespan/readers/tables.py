@@ -191,8 +191,7 @@ class _Csv:
 
     def _answer(self, table: _Table) -> tuple[NotePart, dict[str, Any]]:
         columns, total, encoding = table.columns, table.total_rows, self._encoding.name
-        row_count = "more rows than were counted" if total is None else tabular.plural(total, "row")
-        header = f"CSV, {tabular.plural(table.total_columns, 'column')}, {row_count}, separated by "
+        header = f"CSV, {tabular.plural(table.total_columns, 'column')}, {tabular.row_count(total)}, separated by "
         header += DELIMITERS[table.delimiter]
         if not table.has_names:
             header += "; no names in the first row"

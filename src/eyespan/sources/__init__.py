@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 from eyespan.context import CallContext
 from eyespan.errors import NoMember, NotRegular, Unreadable
-from eyespan.kinds import archive, compression
 from eyespan.policy import Policy
+from eyespan.signatures import archive, compression
 from eyespan.source import Source
 from eyespan.sources import cache, streams, tars, zips
 from eyespan.sources.members import DIRECTORY, FILE, HARD_LINK, LINK, Contents, Entry, split_member

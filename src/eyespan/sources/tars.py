@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from eyespan.context import CallContext
 from eyespan.errors import Cancelled, ReadError, TimedOut, Unreadable
-from eyespan.kinds import tar_checksum_fits
+from eyespan.signatures import tar_checksum_fits
 from eyespan.source import Source
 from eyespan.sources.members import (
     DIRECTORY,

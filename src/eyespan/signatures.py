@@ -1,0 +1,312 @@
+"""Formats by their first bytes: images, drawings, archives, compressed files and documents.
+
+Nothing here looks at names. A signature is a function that returns True if the first bytes are of a format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from eyespan.model import SNIFF_BYTES
+
+Signature = Callable[[bytes], bool]
+
+_ZIP_HEADER = b"PK\3\4"
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """The signature of a format whose files have these bytes, or one of several strings of bytes, at a place."""
+
+    at: int
+    value: bytes | tuple[bytes, ...]
+    also: Signature | None = None
+    """What else is true of such files, if other files may have the same bytes."""
+
+    def __call__(self, first_bytes: bytes) -> bool:
+        return first_bytes.startswith(self.value, self.at) and (self.also is None or self.also(first_bytes))
+
+
+def may_begin(signature: Signature, first_byte: int) -> bool:
+    """Return False if no file of this signature begins with this byte."""
+    if not isinstance(signature, Bytes) or signature.at:
+        return True
+    values = signature.value if isinstance(signature.value, tuple) else (signature.value,)
+    return first_byte in [value[0] for value in values]
+
+
+def in_zip(directory: bytes) -> Bytes:
+    """Return the signature of a zip file of which one of the first members lies in a directory."""
+    return Bytes(0, _ZIP_HEADER, also=lambda first_bytes: _has_member(first_bytes, directory))
+
+
+def _has_member(first_bytes: bytes, directory: bytes) -> bool:
+    """Return True if the header of one of the first members has a name in this directory."""
+    at = 0
+    for _ in range(64):
+        if not first_bytes.startswith(_ZIP_HEADER, at):
+            return False
+        header = first_bytes[at : at + 30]
+        name = at + 30
+        if first_bytes.startswith(directory, name):
+            return True
+        size, name_size, extra_size = (
+            int.from_bytes(header[start:end], "little") for start, end in ((18, 22), (26, 28), (28, 30))
+        )
+        # A member that was written as a stream has its size after its data. A stored member has it here, and its data
+        # may be another zip file, with headers of its own.
+        is_known = 0 < size < 0xFFFFFFFF
+        at = name + name_size + extra_size + size if is_known else first_bytes.find(_ZIP_HEADER, name)
+        if at < 0:
+            return False
+    return False
+
+
+def is_binary(first_bytes: bytes) -> bool:
+    """Return True if the first bytes are no text in UTF-8. Letters that begin files of a format may begin texts too."""
+    sample = first_bytes[:SNIFF_BYTES]
+    if b"\0" in sample:
+        return True
+    try:
+        sample.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.reason != "unexpected end of data" or error.end != len(sample)
+    return False
+
+
+# --- images ----------------------------------------------------------------------------------------------------------
+
+
+def _is_webp(first_bytes: bytes) -> bool:
+    return first_bytes[8:12] == b"WEBP"
+
+
+_BMP_HEADERS = (12, 40, 52, 56, 64, 108, 124)
+
+
+def _has_bmp_header(first_bytes: bytes) -> bool:
+    # The header after the first 14 bytes begins with its size. The two letters alone also begin texts.
+    return int.from_bytes(first_bytes[14:18], "little") in _BMP_HEADERS
+
+
+def _has_icons(first_bytes: bytes) -> bool:
+    """Return True if an entry of an icon follows the signature: its data lies after the list of entries."""
+    count, offset = int.from_bytes(first_bytes[4:6], "little"), int.from_bytes(first_bytes[18:22], "little")
+    return len(first_bytes) >= 22 and 0 < count <= 256 and first_bytes[9] == 0 and offset >= 6 + 16 * count
+
+
+def _brands(first_bytes: bytes) -> tuple[bytes, ...]:
+    """Return the brands of a file of the family of MP4, by which HEIC and AVIF are known."""
+    if first_bytes[4:8] != b"ftyp":
+        return ()
+    size = min(int.from_bytes(first_bytes[:4], "big"), 256)
+    return (first_bytes[8:12], *[first_bytes[at : at + 4] for at in range(16, size, 4)])
+
+
+def _is_avif(first_bytes: bytes) -> bool:
+    return not {b"avif", b"avis"}.isdisjoint(_brands(first_bytes))
+
+
+_HEIF_BRANDS = (b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"hevm", b"hevs", b"mif1", b"msf1")
+
+
+def _is_heif(first_bytes: bytes) -> bool:
+    return not set(_HEIF_BRANDS).isdisjoint(_brands(first_bytes))
+
+
+def _is_anymap(first_bytes: bytes) -> bool:
+    """Return True for the header of a PBM, PGM or PPM image: the signature, then two or three numbers."""
+    if first_bytes[2:3] not in b" \t\r\n" or len(first_bytes) < 7:
+        return False
+    lines = first_bytes[2:1024].split(b"\n", 16)
+    header = b" ".join([line.split(b"#", 1)[0] for line in lines]).split(None, 3)
+    count = 2 if first_bytes[1:2] in b"14" else 3
+    return len(header) >= count and all(word.isdigit() and len(word) < 7 for word in header[:count])
+
+
+def _is_fli(first_bytes: bytes) -> bool:
+    return first_bytes[14:16] in (b"\0\0", b"\3\0")
+
+
+def _is_qoi(first_bytes: bytes) -> bool:
+    return first_bytes[12:13] in (b"\3", b"\4")
+
+
+def _has_tiff(first_bytes: bytes) -> bool:
+    return any(first_bytes[24:28])  # its size
+
+
+def _is_tga(first_bytes: bytes) -> bool:
+    """Return True for the header of a Targa image, which has no signature but few possible values."""
+    if len(first_bytes) < 19 or first_bytes[1] > 1 or first_bytes[17] & 0xC0:
+        return False
+    has_map, kind, bits = first_bytes[1], first_bytes[2], first_bytes[16]
+    if has_map:
+        if kind not in (1, 9) or bits != 8 or first_bytes[7] not in (15, 16, 24, 32):
+            return False
+    elif kind not in (2, 3, 10, 11) or first_bytes[3:8] != b"\0" * 5 or bits not in (8, 15, 16, 24, 32):
+        return False
+    width, height = (int.from_bytes(first_bytes[at : at + 2], "little") for at in (12, 14))
+    return 0 < width <= 16384 and 0 < height <= 16384 and (first_bytes[0] == 0 or kind not in (3, 11))
+
+
+_API_IMAGES: tuple[tuple[str, Signature], ...] = (
+    ("image/png", Bytes(0, b"\x89PNG\r\n\x1a\n")),
+    ("image/jpeg", Bytes(0, b"\xff\xd8\xff")),
+    ("image/gif", Bytes(0, (b"GIF87a", b"GIF89a"), also=is_binary)),
+    ("image/webp", Bytes(0, b"RIFF", also=_is_webp)),
+)
+_PCX = tuple([b"\n%c\1%c" % (version, bits) for version in (0, 2, 3, 4, 5) for bits in (1, 2, 4, 8)])
+_IMAGES: tuple[tuple[str, Signature], ...] = (
+    *_API_IMAGES,
+    ("image/bmp", Bytes(0, b"BM", also=_has_bmp_header)),
+    ("image/tiff", Bytes(0, (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"))),
+    ("image/x-icon", Bytes(0, b"\0\0\1\0", also=_has_icons)),
+    ("image/avif", Bytes(0, b"\0", also=_is_avif)),
+    ("image/heic", Bytes(0, b"\0", also=_is_heif)),
+    ("image/jp2", Bytes(0, (b"\0\0\0\x0cjP  \r\n\x87\n", b"\xff\x4f\xff\x51"))),
+    ("image/vnd.ms-dds", Bytes(0, b"DDS \x7c\0\0\0")),
+    ("image/vnd.adobe.photoshop", Bytes(0, b"8BPS\0\1\0\0\0\0\0\0")),
+    ("image/x-dcx", Bytes(0, b"\xb1\x68\xde\x3a")),
+    ("image/x-sun-raster", Bytes(0, b"\x59\xa6\x6a\x95")),
+    ("image/x-portable-anymap", Bytes(0, (b"P4", b"P5", b"P6"), also=_is_anymap)),
+    ("image/sgi", Bytes(0, (b"\1\xda\0\1", b"\1\xda\0\2", b"\1\xda\1\1", b"\1\xda\1\2"))),
+    ("image/vnd.zbrush.pcx", Bytes(0, _PCX)),
+    ("image/icns", Bytes(0, b"icns", also=is_binary)),
+    ("image/x-qoi", Bytes(0, b"qoif", also=_is_qoi)),
+    ("image/x-blp", Bytes(0, (b"BLP1", b"BLP2"), also=is_binary)),
+    ("image/x-fli", Bytes(4, (b"\x11\xaf", b"\x12\xaf"), also=_is_fli)),
+    ("image/x-cursor", Bytes(0, b"\0\0\2\0", also=_has_icons)),
+    ("image/x-eps", Bytes(0, b"\xc5\xd0\xd3\xc6", also=_has_tiff)),
+    ("image/x-tga", _is_tga),  # last: it has no signature of its own
+)
+
+
+@cache
+def _image_rows(first_byte: int) -> tuple[tuple[str, Signature], ...]:
+    return tuple([row for row in _IMAGES if may_begin(row[1], first_byte)])
+
+
+def api_image_type(first_bytes: bytes) -> str | None:
+    """Return the media type of an image that model APIs accept unchanged, by its first bytes; None for others."""
+    found = image_type(first_bytes)
+    return found if found in dict(_API_IMAGES) else None
+
+
+def image_type(first_bytes: bytes) -> str | None:
+    """Return the media type of an image that can be shown, perhaps converted, by its first bytes; None for others."""
+    for media_type, signature in _image_rows(first_bytes[0]) if first_bytes else ():
+        if signature(first_bytes):
+            return media_type
+    return None
+
+
+def is_image(first_bytes: bytes) -> bool:
+    """Return True if the file is an image that can be shown."""
+    return image_type(first_bytes) is not None
+
+
+def drawing_type(first_bytes: bytes) -> str | None:
+    """Return the media type of an image that is text, by its first bytes; None for others."""
+    if first_bytes[:1] == b"P":
+        return "image/x-portable-anymap" if first_bytes[1:2] in b"123" and _is_anymap(first_bytes) else None
+    start = first_bytes[:2048].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if start.startswith(b"#define ") and b"_width " in start[:80] and b"_bits[]" in start.replace(b" []", b"[]"):
+        return "image/x-xbitmap"
+    if start.startswith(b"/* XPM */"):
+        return "image/x-xpixmap"
+    return "image/svg+xml" if start[:1] == b"<" and _is_svg(start) else None
+
+
+def is_drawing(first_bytes: bytes) -> bool:
+    """Return True if the file is an image that is text."""
+    return drawing_type(first_bytes) is not None
+
+
+def _is_svg(start: bytes) -> bool:
+    """Return True if the root element of an XML text is one of SVG."""
+    at = 0
+    for _ in range(16):
+        if start.startswith((b"<?", b"<!--", b"<!"), at):
+            end = b"?>" if start.startswith(b"<?", at) else b"-->" if start.startswith(b"<!--", at) else b">"
+            if end == b">" and b"[" in start[at : start.find(b">", at)]:
+                end = b"]>"
+            closing = start.find(end, at)
+            if closing < 0:
+                return False
+            at = start.find(b"<", closing + len(end))
+            if at < 0:
+                return False
+            continue
+        name = start[at + 1 : at + 80].split(None, 1)[0].split(b">", 1)[0] if start[at + 1 : at + 80].strip() else b""
+        return name.rpartition(b":")[2] == b"svg"
+    return False
+
+
+# --- archives and compressed files -----------------------------------------------------------------------------------
+
+_TAR_BLOCK = 512
+
+
+def compression(first_bytes: bytes) -> str | None:
+    """Return the compression format of a file by its first bytes, or None."""
+    if first_bytes[:3] == b"\x1f\x8b\x08":
+        return "gzip"
+    # The three letters are followed by a digit, the block size, and by the signature of a block or of the end.
+    is_bzip2 = first_bytes[:3] == b"BZh" and first_bytes[3:4] in b"123456789"
+    if is_bzip2 and first_bytes[4:10] in (b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"):
+        return "bzip2"
+    if first_bytes[:6] == b"\xfd7zXZ\0":
+        return "xz"
+    return "zstd" if first_bytes[:4] == b"\x28\xb5\x2f\xfd" else None
+
+
+def archive(first_bytes: bytes) -> str | None:
+    """Return the archive format of a file by its first bytes: "zip", "tar" or None."""
+    if first_bytes[:4] in (_ZIP_HEADER, b"PK\5\6"):
+        return "zip"
+    return "tar" if first_bytes[:1] != b"\0" and tar_checksum_fits(first_bytes[:_TAR_BLOCK]) else None
+
+
+def container(first_bytes: bytes) -> str:
+    """Return the archive or compression format of a file by its first bytes; "" if it has none."""
+    return archive(first_bytes) or compression(first_bytes) or ""
+
+
+def tar_checksum_fits(block: bytes) -> bool:
+    """Return True if this is the header of a tar member. Old archives have no other signature."""
+    field = block[148:156].split(b"\0", 1)[0].strip(b" ")
+    if not field.isdigit() or len(block) < _TAR_BLOCK:
+        return False
+    try:
+        checksum = int(field, 8)
+    except ValueError:
+        return False
+    unsigned = sum(block) - sum(block[148:156]) + 8 * 32
+    # Some old archivers added signed bytes.
+    signed = unsigned - 256 * sum([byte > 127 for byte in block[:148] + block[156:]])
+    return checksum in (unsigned, signed)
+
+
+# --- documents -------------------------------------------------------------------------------------------------------
+
+_ODF = b"mimetypeapplication/vnd.oasis.opendocument."
+OLE = Bytes(0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
+"""The container of Office files from before 2007, of Outlook messages, and of others."""
+_IN_XL = in_zip(b"xl/")
+SHEET = Bytes(
+    0, _ZIP_HEADER, also=lambda first_bytes: first_bytes.startswith(_ODF + b"spreadsheet", 30) or _IN_XL(first_bytes)
+)
+ODF = Bytes(30, (_ODF + b"text", _ODF + b"presentation", _ODF + b"graphics"))
+
+
+def is_arrow(first_bytes: bytes) -> bool:
+    """Return True for an Arrow file, and for an Arrow stream, whose first message is the schema."""
+    if first_bytes.startswith(b"ARROW1\0\0"):
+        return True
+    if first_bytes[:4] != b"\xff\xff\xff\xff" or len(first_bytes) < 16:
+        return False
+    size, root = (int.from_bytes(first_bytes[at : at + 4], "little") for at in (4, 8))
+    return size % 8 == 0 and 0 < size < 1 << 24 and 8 <= root < 64 and root % 4 == 0
