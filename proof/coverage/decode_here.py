@@ -22,7 +22,7 @@ def _run(self, task, fd, params, *, asked, context=None):
             facts, blobs = decoder(file, given)
         header = protocol.pack({"facts": facts}, blobs)
     except Exception as error:
-        header, blobs = protocol.pack(protocol.error_header(error, task)), []
+        header, blobs = protocol.pack(protocol.error_header(error)), []
     header, blobs = protocol.parse(header + b"".join(blobs), asked, task)
     if "error" in header:
         raise protocol.error_from(header, asked, task)

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyespan.decoders import biff, sheet, xls
+from eyespan.decoders import biff, cells, sheet
 from eyespan.errors import Unreadable
 
-from .office_files import FIXTURES, ole
-from .office_files import biff as one_sheet
+from .office_files import ole
 
 START = struct.pack("<HHHHII", 0x0600, 5, 0, 0, 0, 0)
 
@@ -362,11 +361,10 @@ def test_a_sheet_that_is_damaged_is_called_so():
 
 
 def test_cells_that_are_far_apart_are_refused(monkeypatch):
-    monkeypatch.setattr(xls, "MAX_CELLS", 100)
-    assert "[its cells are too far apart, the limit is 100 cells]" in one(number(0, 0, 1), number(99, 1, 1))
+    monkeypatch.setattr(cells, "MAX_CELLS", 100)
 
-    monkeypatch.setattr(biff, "MAX_CELLS", 50)
-    assert "[its cells are too far apart, the limit is 100 cells]" in one(number(0, 51, 1))
+    assert "[its cells are too far apart, the limit is 100 cells]" in one(number(0, 0, 1), number(99, 1, 1))
+    assert "[its cells are too far apart, the limit is 100 cells]" in one(number(0, 101, 1))
 
 
 def test_an_encrypted_workbook_is_called_encrypted():
@@ -399,49 +397,31 @@ def test_damage_is_an_answer_or_a_reason(changes, end):
 # --- containers ------------------------------------------------------------------------------------------------------
 
 
-def test_the_stream_of_a_sound_container_is_found_without_the_library():
-    data = ole(Other=b"x", Workbook=SOUND).getvalue()
-
-    assert xls._plain_stream(data).rstrip(b"\0") == SOUND.rstrip(b"\0")
-    assert xls._plain_stream(ole(Book=SOUND).getvalue()) is None
-    assert xls._plain_stream(ole(**{"Workbook": SOUND, "a/Workbook": SOUND}).getvalue()) is None
-    assert xls._plain_stream(data[:100]) is None
-    size_at = data.index("Workbook\0".encode("utf-16-le")) + 0x78
-    longer = data[:size_at] + (1 << 20).to_bytes(4, "little") + data[size_at + 4 :]
-    assert xls._plain_stream(longer) is None
-    assert xls._plain_stream(data[:0x1E] + b"\x0c" + data[0x1F:]) is None
-    assert xls._plain_stream(data[:0x2C] + b"\0" + data[0x2D:]) is None
-    assert decoded(ole(**{"Workbook": SOUND, "a/Workbook": b"?"}).getvalue()) == decoded(SOUND)
+@pytest.mark.parametrize("streams", [{"Other": b"x", "Workbook": SOUND}, {"Workbook": SOUND, "a/Workbook": b"?"}])
+def test_the_workbook_is_found_in_its_container(streams):
+    assert decoded(ole(**streams).getvalue()) == decoded(SOUND)
 
 
-def test_a_chain_of_sectors_that_does_not_end_is_damage():
-    data = bytes(512 * 4)
-
-    assert xls._chain(data, [1, 2, 0xFFFFFFFE], 0) == bytes(512 * 3)
-    assert xls._chain(data, [2, 0xFFFFFFFE, 1], 0) == bytes(512 * 3)
-    assert xls._chain(data, [1, 0], 0) == b""
-    assert xls._chain(data, [1, 2], 0) == b""
-    assert xls._chain(data, [0xFFFFFFFF], 0) == b""
+def test_a_workbook_may_have_the_older_name():
+    assert decoded(ole(Book=SOUND).getvalue()) == decoded(SOUND)
 
 
-def test_older_workbooks_have_a_note_about_what_is_left_out():
-    made = one_sheet((0x0203, bytes(14)), (0x06, bytes(22)), (0x0809, bytes(16)), (0x0A, b""))
-    old = made.getvalue().replace(b"\x09\x08\x10\0\0\6", b"\x09\x08\x10\0\0\5")
+@pytest.mark.parametrize("start", [b"\x09\x08\x10\0\0\5", b"\x09\x04\6\0\0\4", b"\x09\x02\6\0\0\3", b"\x09\0\4\0\2\0"])
+@pytest.mark.parametrize("is_contained", [False, True])
+def test_a_workbook_from_before_1997_is_called_so(start, is_contained):
+    data = start + bytes(5000)
 
-    answer = decoded(old)
-
-    assert "[1 formulas are left out: those of this version are not decoded]" in answer
-    assert "[1 charts are left out: those of this version are not decoded]" in answer
+    with pytest.raises(Unreadable, match="a workbook of Excel 95 or before, which is not read"):
+        decoded(ole(Book=data).getvalue() if is_contained else data)
 
 
-def test_the_cells_are_those_that_the_library_reads():
-    data = (FIXTURES / "ledger.xls").read_bytes()
-    book_of_library = xls.Book._open(data)
-
-    for name in book_of_library.sheet_names():
-        rows, (first_row, first_column), _ = xls.Book(data).sheet(name)
-        page_of_library = book_of_library.sheet_by_name(name)
-        for at, row in enumerate(rows):
-            known = page_of_library.row_values(first_row + at)[first_column:]
-            texts = [value for value in row if isinstance(value, str | float)]
-            assert [value for value in known if value in texts][: len(texts)] == texts
+@pytest.mark.parametrize(
+    ("streams", "reason"),
+    [
+        ({"Workbook": b"other" * 1000}, "not a spreadsheet, or a corrupt one"),
+        ({"WordDocument": SOUND}, "its part Book is missing"),
+    ],
+)
+def test_another_container_is_no_spreadsheet(streams, reason):
+    with pytest.raises(Unreadable, match=reason):
+        decoded(ole(**streams).getvalue())

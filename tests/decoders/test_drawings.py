@@ -115,7 +115,7 @@ def test_a_diagram_is_a_nested_list():
 
 
 def test_a_missing_or_corrupt_part_is_named():
-    package = ooxml.Package(packed(**{"a.xml": "<broken"}), "docx")
+    package = ooxml.Package(packed(**{"a.xml": "<broken"}))
     found = drawings.Drawings(package, {})
 
     assert found.part_blocks("chart", "gone.xml") == ["[chart: its part is missing]"]
@@ -138,8 +138,7 @@ def test_charts_and_images_on_a_sheet_are_found_through_its_drawing():
                 "c.xml": f'<c:chartSpace xmlns:c="{CHART}"/>',
                 "m.gif": b"GIF89a\x05\x00\x07\x00",
             }
-        ),
-        "sheet",
+        )
     )
 
     assert drawings.sheet_blocks(package, Images(package, {"name": "b.xlsx"}), {"x": ("drawing", "d.xml")}) == [

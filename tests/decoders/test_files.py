@@ -20,9 +20,9 @@ class ShortReads(io.BytesIO):
 def test_a_file_is_read_to_its_end_or_the_limit(kind):
     assert read_up_to(kind(b"0123456789"), 20) == b"0123456789"
     assert read_up_to(kind(b"0123456789"), 7) == b"0123456"
-    assert read_whole(kind(b"0123456789"), 10, kind="html") == b"0123456789"
+    assert read_whole(kind(b"0123456789"), 10) == b"0123456789"
     with pytest.raises(Unreadable, match="more than 9 bytes"):
-        read_whole(kind(b"0123456789"), 9, kind="html")
+        read_whole(kind(b"0123456789"), 9)
 
 
 class TestPositionedFile:

@@ -136,7 +136,7 @@ def test_without_its_library_the_module_loads_and_names_the_install_command(monk
     module = load_without("olefile", ole, monkeypatch)
 
     with pytest.raises(Missing) as error:
-        module.Container(b"", "doc")
+        module.Container(b"")
     assert error.value.install == "pip install 'eyespan[docs]'"
 
 

@@ -70,7 +70,7 @@ def test_all_parts_together_are_bounded(monkeypatch):
     with zipfile.ZipFile(data, "w") as parts:
         parts.writestr("a", "x" * 600)
         parts.writestr("b", "x" * 600)
-    found = ooxml.Package(data, "docx")
+    found = ooxml.Package(data)
     found.read("a")
 
     with pytest.raises(Unreadable, match="have 1200 bytes, the limit is 1000"):
@@ -124,7 +124,7 @@ def test_an_encrypted_part_is_reported(tmp_path):
 
 
 def part_of(data: bytes) -> bytes:
-    return ooxml.Package(io.BytesIO(data), "docx").read("a.xml")
+    return ooxml.Package(io.BytesIO(data)).read("a.xml")
 
 
 @pytest.mark.parametrize("max_held_bytes", [0, ooxml.MAX_HELD_BYTES])
@@ -157,14 +157,14 @@ def test_a_part_is_unpacked_no_further_than_its_declared_size():
 
 def test_targets_of_relations_are_names_of_parts():
     rows = relations(a=("slide", "one.xml"), b=("slide", "../two.xml"), c=("slide", ""), d=("slide", "/x/%41.xml"))
-    found = ooxml.Package(packed(**{"ppt/_rels/show.xml.rels": rows}), "pptx").relations("ppt/show.xml")
+    found = ooxml.Package(packed(**{"ppt/_rels/show.xml.rels": rows})).relations("ppt/show.xml")
 
     assert [target for _, target in found.values()] == ["ppt/one.xml", "two.xml", "", "x/A.xml"]
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_parts_are_read_however_they_are_compressed(method):
-    assert ooxml.Package(packed(method, **{"a.xml": "<a/>" * 50}), "docx").read("A.xml") == b"<a/>" * 50
+    assert ooxml.Package(packed(method, **{"a.xml": "<a/>" * 50})).read("A.xml") == b"<a/>" * 50
 
 
 def test_a_part_that_differs_from_its_entry_is_corrupt(monkeypatch):
@@ -174,11 +174,11 @@ def test_a_part_that_differs_from_its_entry_is_corrupt(monkeypatch):
 
     for broken in (moved, other):
         with pytest.raises(Unreadable):
-            ooxml.Package(io.BytesIO(broken), "docx").read("a.xml")
+            ooxml.Package(io.BytesIO(broken)).read("a.xml")
     with pytest.raises(Unreadable, match=r"its part b\.xml is missing"):
-        ooxml.Package(io.BytesIO(bytes(data)), "docx").read("b.xml")
+        ooxml.Package(io.BytesIO(bytes(data))).read("b.xml")
     monkeypatch.setattr(ooxml, "MAX_READ_BYTES", 6)
-    twice = ooxml.Package(io.BytesIO(bytes(data)), "docx")
+    twice = ooxml.Package(io.BytesIO(bytes(data)))
     twice.read("a.xml")
     with pytest.raises(Unreadable, match="more than 6 bytes"):
         twice.read("a.xml")
@@ -188,7 +188,7 @@ def test_a_part_that_is_too_large_is_not_read(monkeypatch):
     monkeypatch.setattr(ooxml, "MAX_PART_BYTES", 3)
 
     with pytest.raises(Unreadable, match="the limit is 3"):
-        ooxml.Package(packed(**{"a.xml": "<a/>"}), "docx").read("a.xml")
+        ooxml.Package(packed(**{"a.xml": "<a/>"})).read("a.xml")
 
 
 # --- damage ----------------------------------------------------------------------------------------------------------
@@ -274,7 +274,7 @@ def test_relations_are_the_same_however_they_are_written(text):
         archive.writestr("ppt/slides/_rels/a.xml.rels", text)
         archive.writestr("ppt/media/a.png", b"?")
 
-    package = ooxml.Package(made, "pptx")
+    package = ooxml.Package(made)
 
     assert package.relations("ppt/slides/a.xml") == {"r1": ("image", "ppt/media/a.png")}
 
@@ -292,7 +292,7 @@ def test_unusual_relations_are_parsed(rows):
     part = f"<Relationships {RELATIONS}>{rows}</Relationships>"
 
     assert ooxml._plain_relations(part.encode()) is None
-    assert ooxml.Package(packed(**{"_rels/.rels": part}), "pptx").relations("") == {"r1": ("image", "a")}
+    assert ooxml.Package(packed(**{"_rels/.rels": part})).relations("") == {"r1": ("image", "a")}
 
 
 @pytest.mark.parametrize("names", [("a",), ("a", "d/", "d/b", "\u00e9", "a")])

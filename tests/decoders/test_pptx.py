@@ -174,7 +174,7 @@ def test_comments_of_both_formats_are_read():
         '<a:p><a:r><a:t>two</a:t></a:r></a:p><n:reply authorId="0"><a:t>back</a:t></n:reply></n:cm></n:cmLst>'
     )
     authors = '<p:cmAuthorLst xmlns:p="urn:p"><p:cmAuthor id="0" name="Ada"/><p:cmAuthor name="none"/></p:cmAuthorLst>'
-    parts = ooxml.Package(packed(**{"old.xml": old, "new.xml": new, "authors.xml": authors}), "pptx")
+    parts = ooxml.Package(packed(**{"old.xml": old, "new.xml": new, "authors.xml": authors}))
     known = pptx._authors(
         parts, {"a": ("commentAuthors", "authors.xml"), "b": ("authors", "missing.xml"), "c": ("x", "y")}
     )
@@ -187,7 +187,7 @@ def test_comments_of_both_formats_are_read():
 def test_text_around_a_comment_does_not_belong_to_it():
     comments = '<p:cmLst xmlns:p="urn:p">\n  <p:cm authorId="0">\n    <p:text>why</p:text>\n  </p:cm>\n</p:cmLst>'
 
-    found = pptx._comments(ooxml.Package(packed(**{"a.xml": comments}), "pptx"), "a.xml", {"0": "Ada"})
+    found = pptx._comments(ooxml.Package(packed(**{"a.xml": comments})), "a.xml", {"0": "Ada"})
 
     assert found == ["> Comment by Ada: why"]
 
@@ -198,7 +198,7 @@ def test_a_comment_after_its_replies_keeps_its_author():
         "<a:t>back</a:t></n:reply></n:replyLst><a:t>first</a:t></n:cm></n:cmLst>"
     )
 
-    found = pptx._comments(ooxml.Package(packed(**{"a.xml": comments}), "pptx"), "a.xml", {"0": "Ada", "1": "Bob"})
+    found = pptx._comments(ooxml.Package(packed(**{"a.xml": comments})), "a.xml", {"0": "Ada", "1": "Bob"})
 
     assert found == ["> Comment by Bob: first", "> Comment by Ada: back"]
 

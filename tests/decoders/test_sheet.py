@@ -195,7 +195,7 @@ def test_cells_without_places_in_a_sheet_of_giant_extent_are_reported(tmp_path):
 
 
 def test_a_sheet_with_too_many_rows_and_columns_with_values_is_refused(monkeypatch):
-    monkeypatch.setattr(sheet, "MAX_CELLS", 3)
+    monkeypatch.setattr(cells, "MAX_CELLS", 3)
     rows = b'<row r="1"><c r="A1"><v>1</v></c></row>' + LAST_ROW
 
     with pytest.raises(Unreadable, match="spans 1048576 rows and 16384 columns"):
@@ -211,7 +211,7 @@ def test_a_row_without_cells_is_left_out_and_the_others_keep_their_numbers():
 
 def test_a_sheet_that_only_might_be_too_wide_is_measured(monkeypatch):
     far = b'<row r="1"><c r="A1"/></row><row r="%d"><c r="AB%d"/></row>'
-    monkeypatch.setattr(sheet, "MAX_CELLS", 28 * 100)
+    monkeypatch.setattr(cells, "MAX_CELLS", 28 * 100)
 
     assert [sheet._is_small(far % (rows, rows)) for rows in (100, 101)] == [True, False]
 
@@ -492,8 +492,7 @@ def test_a_binary_workbook_has_errors_formats_hidden_and_merged_cells_and_commen
                 + record(635, struct.pack("<IIIII", 0, 4, 4, 1, 1))
                 + record(637, b"\0" + wide("so what")),
             }
-        ),
-        "sheet",
+        )
     )
 
     workbook = xlsb.Workbook(package, Images(package, {}))
@@ -531,7 +530,7 @@ def test_an_opendocument_sheet_has_errors_formulas_units_hidden_and_merged_cells
     spaces = (("t", "table"), ("o", "office"), ("x", "text"), ("d", "dc"))
     names = " ".join(f'xmlns:{key}="{OPENDOCUMENT}:{name}:1.0"' for key, name in spaces)
     content = f"<o:document {names}><o:body><o:spreadsheet>{table}</o:spreadsheet></o:body></o:document>"
-    package = ooxml.Package(packed(**{"content.xml": content}), "sheet")
+    package = ooxml.Package(packed(**{"content.xml": content}))
 
     extras = ods.extras_by_sheet(package, Images(package, {}))["Page"]
 
@@ -561,8 +560,7 @@ def test_charts_of_an_opendocument_sheet_are_tables_or_ranges():
                 "Object 1/content.xml": part.format(series + numbers),
                 "Object 2/content.xml": part.format(series),
             }
-        ),
-        "sheet",
+        )
     )
 
     extras = ods.extras_by_sheet(package, Images(package, {}))["Page"]

@@ -17,7 +17,7 @@ def part(body, declaration='<?xml version="1.0" encoding="UTF-8"?>', spaces=f'xm
 
 
 def parse(data):
-    return xml_tree.parse(data, kind="docx", part="a.xml")
+    return xml_tree.parse(data, part="a.xml")
 
 
 def outline(element):
@@ -84,7 +84,7 @@ def test_a_corrupt_part_is_refused(data):
     with pytest.raises(Unreadable, match=r"corrupt XML in its part a\.xml"):
         parse(data)
     with pytest.raises(Unreadable, match=r"corrupt XML in its part a\.xml"):
-        list(xml_tree.stream(data, frozenset(), kind="docx", part="a.xml"))
+        list(xml_tree.stream(data, frozenset(), part="a.xml"))
 
 
 @pytest.mark.parametrize("encoding", ["utf-7", "x-unknown", "shift_jis"])
@@ -141,7 +141,7 @@ def test_a_growing_tree_has_the_elements_of_a_whole_one(body, piece_bytes):
     data = part(body)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(xml_tree, "_PIECE_BYTES", piece_bytes)
-        grown = outline(xml_tree.stream(data, frozenset(("w:tbl", "x")), kind="docx", part="a.xml"))
+        grown = outline(xml_tree.stream(data, frozenset(("w:tbl", "x")), part="a.xml"))
 
     assert grown == outline(parse(data))
 
@@ -150,7 +150,7 @@ def test_an_element_that_is_not_iterated_is_passed_over(monkeypatch):
     monkeypatch.setattr(xml_tree, "_PIECE_BYTES", 10)
     data = part(f"<w:tbl>{'<w:tr><w:p/></w:tr>' * 20}</w:tbl><w:p/>")
 
-    root = xml_tree.stream(data, frozenset(("w:tbl",)), kind="docx", part="a.xml")
+    root = xml_tree.stream(data, frozenset(("w:tbl",)), part="a.xml")
 
     assert [xml_tree.NAMES[child.tag] for child in root] == ["w:tbl", "w:p"]
 
@@ -171,7 +171,7 @@ UNNEEDED = xml_tree.elements("w:pPr", "a:ln", empty="w:rPr")
     ],
 )
 def test_elements_that_are_not_needed_are_left_out(body, kept):
-    root = xml_tree.parse_without(UNNEEDED, part(body), kind="docx", part="a.xml")
+    root = xml_tree.parse_without(UNNEEDED, part(body), part="a.xml")
 
     assert outline(root) == ("w:document", kept)
 
@@ -187,14 +187,12 @@ def test_elements_that_are_not_needed_are_left_out(body, kept):
     ],
 )
 def test_elements_that_may_end_elsewhere_are_parsed(body):
-    assert outline(xml_tree.parse_without(UNNEEDED, part(body), kind="docx", part="a.xml")) == outline(
-        parse(part(body))
-    )
+    assert outline(xml_tree.parse_without(UNNEEDED, part(body), part="a.xml")) == outline(parse(part(body)))
 
 
 def test_a_part_that_is_corrupt_is_refused_with_its_own_line():
     with pytest.raises(Unreadable, match=r"line 3"):
-        xml_tree.parse_without(UNNEEDED, part("<w:pPr>\n\n</w:pPr><w:t></w:q>"), kind="docx", part="a.xml")
+        xml_tree.parse_without(UNNEEDED, part("<w:pPr>\n\n</w:pPr><w:t></w:q>"), part="a.xml")
 
 
 @pytest.mark.parametrize(

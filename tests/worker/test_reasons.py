@@ -70,7 +70,7 @@ class Unprintable(Exception):
     ],
 )
 def test_every_reason_of_a_response_is_clean(error, reason):
-    header = protocol.error_header(error, "image")
+    header = protocol.error_header(error)
 
     assert header["reason"] == reason
     assert protocol.error_from(header, "a", "image").reason == reason

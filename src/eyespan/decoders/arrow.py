@@ -16,8 +16,7 @@ from itertools import pairwise
 from typing import Any, BinaryIO
 
 from eyespan.decoders import tabular, unpacking
-from eyespan.decoders.files import read_up_to
-from eyespan.errors import Unreadable
+from eyespan.decoders.files import read_up_to, unreadable
 
 SIGNATURE = b"ARROW1"
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
@@ -47,7 +46,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     try:
         return _decode(file, params)
     except (IndexError, struct.error, KeyError, TypeError, ValueError, OverflowError, ArithmeticError, RecursionError):
-        raise Unreadable("", kind="arrow", reason="not an Arrow file, or a corrupt one") from None
+        raise unreadable("not an Arrow file, or a corrupt one") from None
 
 
 def _decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
@@ -524,7 +523,7 @@ class _Scan:
         if not marker or not size:
             return None
         if marker != 0xFFFFFFFF:
-            raise Unreadable("", kind="arrow", reason="it is from before Arrow 0.15, whose messages are not read")
+            raise unreadable("it is from before Arrow 0.15, whose messages are not read")
         if not 0 < size <= MAX_MESSAGE_BYTES:
             raise ValueError("a message is too large")
         data = read_up_to(self._file, size)

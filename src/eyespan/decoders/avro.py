@@ -14,10 +14,8 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from eyespan.decoders import tabular, unpacking
-from eyespan.decoders.files import read_up_to
-from eyespan.errors import Unreadable
+from eyespan.decoders.files import read_up_to, unreadable
 
-KIND = "avro"
 SIGNATURE = b"Obj\x01"
 MAX_HEADER_BYTES = 16 * 1024 * 1024
 MAX_BLOCK_BYTES = 64 * 1024 * 1024
@@ -40,13 +38,13 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
         lzma.LZMAError,
         OSError,
     ):
-        raise _unreadable("not an Avro file, or a corrupt one") from None
+        raise unreadable("not an Avro file, or a corrupt one") from None
 
 
 def _decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     header = _Bytes(read_up_to(file, MAX_HEADER_BYTES))
     if header.take(4) != SIGNATURE:
-        raise _unreadable("not an Avro file")
+        raise unreadable("not an Avro file")
     metadata = {}
     for key, value in header.pairs():
         metadata[key.decode("utf-8", "replace")] = value
@@ -68,10 +66,6 @@ def _decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], 
     elif count:
         lines += ["", tabular.rows_line(first, rows.row_count, total), rows.text()]
     return tabular.described(lines, columns, rows, first=first, total=total, problem=problem)
-
-
-def _unreadable(reason: str) -> Unreadable:
-    return Unreadable("", kind=KIND, reason=reason)
 
 
 def _columns(schema: Any) -> list[tuple[str, str]]:

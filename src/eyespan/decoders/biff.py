@@ -17,7 +17,6 @@ from eyespan.decoders.formula_tokens import ERRORS, Names, Tokens
 
 VERSION = 0x0600
 MAX_LINKS = 1000
-MAX_CELLS = 4_000_000
 _BOF, _EOF, _CONTINUE = 0x0809, 0x0A, 0x3C
 FORMULAS = (0x06, 0x0206, 0x0406)
 """The codes of formulas; some programs write those of older versions."""
@@ -280,7 +279,7 @@ class _Sheet:
         gap = column - len(values)
         if gap > 0:
             self._count += gap
-            if self._count > MAX_CELLS:
+            if self._count > cells.MAX_CELLS:
                 raise TooLarge
             values.extend([""] * gap)
         if gap >= 0:

@@ -13,6 +13,8 @@ Area = tuple[int, int, int, int]
 """First row, first column, last row, last column, from 0."""
 
 MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384
+MAX_CELLS = 4_000_000
+"""The limit for the rectangle around all cells of a sheet, which is held in memory, empty cells included."""
 MAX_LISTED = 200
 """The areas of one list, such as merged cells, that are named. The rest is counted."""
 _AREA = re.compile(r"\$?([A-Za-z]{1,3})?\$?(\d{1,7})?(?::\$?([A-Za-z]{1,3})?\$?(\d{1,7})?)?")

@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from eyespan.decoders import docx, markdown, rtf
+from eyespan.decoders.files import unreadable
 from eyespan.decoders.ole import Container, read_file
 from eyespan.decoders.ooxml import ENCRYPTED
 
-KIND = "doc"
 NOTE = "[text of a Word 97-2003 file: formatting, images and the layout of tables are left out]"
 _IS_ENCRYPTED, _IS_TABLE_1 = 0x100, 0x200
 _FIRST_WITH_PIECES = 0xC1
@@ -44,18 +44,18 @@ codecs.lookup("utf-16-le")
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     """Convert the document to text. Raises: Missing, Unreadable."""
-    data = read_file(file, KIND)
+    data = read_file(file)
     if data.startswith(b"{\\rtf"):
         return rtf.decode(io.BytesIO(data), params)
     if data.startswith(b"PK"):
         return docx.decode(io.BytesIO(data), params)
-    container = Container(data, KIND)
+    container = Container(data)
     stream = container.read("WordDocument")
     if len(stream) < 0x60:
-        raise container.unreadable("it is corrupt")
+        raise unreadable("it is corrupt")
     version, flags = struct.unpack_from("<H", stream, 2)[0], struct.unpack_from("<H", stream, 10)[0]
     if flags & _IS_ENCRYPTED:
-        raise container.unreadable(ENCRYPTED)
+        raise unreadable(ENCRYPTED)
     if version < _FIRST_WITH_PIECES:
         first, last = struct.unpack_from("<II", stream, 0x18)
         stories = [stream[first:last].decode("cp1252", "replace")]

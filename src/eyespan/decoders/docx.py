@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 
-KIND = "docx"
 BODY = "word/document.xml"
 MAX_BASE_STYLES = 20
 """The longest chain of styles based on styles; a chain may be a circle."""
@@ -53,7 +52,7 @@ NOTES = (
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     """Convert the document to Markdown. Raises: Unreadable."""
-    package = Package(file, KIND)
+    package = Package(file)
     body = BODY
     for kind, target in package.relations("").values():
         if kind == "officeDocument":

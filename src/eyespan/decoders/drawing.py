@@ -18,10 +18,9 @@ else:
     HAS_RESVG = True
 
 from eyespan.decoders import image
-from eyespan.decoders.files import read_whole
-from eyespan.errors import Missing, Unreadable
+from eyespan.decoders.files import read_whole, unreadable
+from eyespan.errors import Missing
 
-KIND = "drawing"
 MAX_SVG_BYTES = 4 * 1024 * 1024
 LEAST_PX = 256
 """The longer side of an icon that is drawn larger than its own size."""
@@ -44,7 +43,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
         return image.decode(file, params)
     if not HAS_RESVG:
         raise Missing("", what="drawing SVG images", install="pip install 'eyespan[svg]'")
-    data = read_whole(file, MAX_SVG_BYTES, kind=KIND)
+    data = read_whole(file, MAX_SVG_BYTES)
     source = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8", "replace").lstrip("\ufeff")
     source = _OUTSIDE.sub(r'\1""', source)
     width, height = _size(source)
@@ -53,7 +52,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
             svg_string=source, skip_system_fonts=True, dpi=96, **_target(width, height, params["max_px"])
         )
     except Exception as error:
-        raise Unreadable("", kind=KIND, reason=f"invalid SVG: {error}"[:200]) from None
+        raise unreadable(f"invalid SVG: {error}"[:200]) from None
     facts, blobs = image.decode(io.BytesIO(drawn), {**params, "media_type": "image/png"})
     facts.update(format="SVG", width=round(width or facts["width"]), height=round(height or facts["height"]))
     if _TEXT.search(source):
@@ -76,7 +75,7 @@ def _size(source: str) -> tuple[float, float]:
     """Return the width and the height that the root element gives; 0 for what it does not give."""
     root = _ROOT.search(source)
     if root is None:
-        raise Unreadable("", kind=KIND, reason="invalid SVG: it has no root element")
+        raise unreadable("invalid SVG: it has no root element")
     lengths = {name: float(value) for name, value in _LENGTH.findall(root[1])}
     if lengths.get("width") and lengths.get("height"):
         return lengths["width"], lengths["height"]

@@ -13,14 +13,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from eyespan.decoders import html, markdown
-from eyespan.decoders.files import read_whole
-from eyespan.errors import Unreadable
+from eyespan.decoders.files import read_whole, unreadable
 
 if TYPE_CHECKING:
     from email.message import EmailMessage, MIMEPart
 
 
-KIND = "eml"
 MAX_BYTES = 64 * 1024 * 1024
 HEADERS = ("From", "To", "Cc", "Reply-To", "Date", "Subject")
 
@@ -56,14 +54,14 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
 
     Raises: Missing, Unreadable.
     """
-    data = read_whole(file, MAX_BYTES, kind=KIND)
+    data = read_whole(file, MAX_BYTES)
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         data = html.decode_text(data).encode("utf-8", "replace")
     blocks, attached = mail_blocks(data)
     if not blocks:
         text = html.decode_text(data)
         if "\0" in text:
-            raise Unreadable("", kind=KIND, reason="not a mail: it has none of the usual headers")
+            raise unreadable("not a mail: it has none of the usual headers")
         blocks = ["[not a mail: it has none of the usual headers]", text] if text.strip() else []
     return {"attachments": attached}, [markdown.finish(blocks)]
 

@@ -8,16 +8,16 @@ from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 from eyespan.decoders import html, markdown
+from eyespan.decoders.files import unreadable
 from eyespan.decoders.ooxml import Package
 from eyespan.decoders.xml_tree import local_name
 
-KIND = "epub"
 CONTAINER = "META-INF/container.xml"
 
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     """Convert the book to Markdown. Books with DRM are refused. Raises: Missing, Unreadable."""
-    package = Package(file, KIND)
+    package = Package(file)
     roots = [
         element.get("full-path") for element in package.parse(CONTAINER).iter() if local_name(element) == "rootfile"
     ]
@@ -38,9 +38,9 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     # A book names each chapter once; one that repeats a chapter would be converted for as long as the job may run.
     chapters = list(dict.fromkeys([items[name] for name in spine if name in items and items[name] in package]))
     if spine and not chapters:
-        raise package.unreadable("all of its chapters are missing")
+        raise unreadable("all of its chapters are missing")
     if "META-INF/encryption.xml" in package and "META-INF/rights.xml" in package:
-        raise package.unreadable("it is protected by DRM")
+        raise unreadable("it is protected by DRM")
     facts: dict[str, Any] = {"chapters": len(chapters)}
     blocks: list[str] = []
     if about["title"]:

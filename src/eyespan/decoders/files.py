@@ -9,11 +9,16 @@ from typing import Any, BinaryIO
 from eyespan.errors import Unreadable
 
 
-def read_whole(file: BinaryIO, max_bytes: int, *, kind: str) -> bytes:
+def unreadable(reason: str) -> Unreadable:
+    """Return the error of a decoder for its file; the client of the worker adds the path and the kind."""
+    return Unreadable("", kind="", reason=reason)
+
+
+def read_whole(file: BinaryIO, max_bytes: int) -> bytes:
     """Return all bytes of a file from its position on. Raises: Unreadable, if there are more than `max_bytes`."""
     data = read_up_to(file, max_bytes + 1)
     if len(data) > max_bytes:
-        raise Unreadable("", kind=kind, reason=f"it has more than {max_bytes} bytes")
+        raise unreadable(f"it has more than {max_bytes} bytes")
     return data
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
-from eyespan.errors import Missing, Unreadable
+from eyespan.decoders.files import unreadable
+from eyespan.errors import Missing
 from eyespan.outline import LANGUAGES
 
 try:
@@ -87,4 +88,4 @@ def __getattr__(name: str) -> Decoder:
 
 
 def _refuse(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-    raise Unreadable("", kind="text", reason="no lexer for this language")
+    raise unreadable("no lexer for this language")

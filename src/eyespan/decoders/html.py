@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from eyespan.decoders import markdown
-from eyespan.decoders.files import read_whole
-from eyespan.errors import Missing, Unreadable
+from eyespan.decoders.files import read_whole, unreadable
+from eyespan.errors import Missing
 
 try:
     from selectolax.lexbor import LexborHTMLParser
@@ -17,7 +17,6 @@ except ImportError:  # reported by `convert`
     LexborHTMLParser = None  # type: ignore[assignment,misc]  # there is no such class then
 
 
-KIND = "html"
 MAX_BYTES = 32 * 1024 * 1024
 MAX_DEPTH = 20_000
 """The deepest nesting of elements. The parser's time grows with its square: a second at this depth."""
@@ -59,7 +58,7 @@ for _name in CODECS:
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     """Convert the page to Markdown. Raises: Missing, Unreadable."""
-    title, blocks = convert(decode_text(read_whole(file, MAX_BYTES, kind=KIND)))
+    title, blocks = convert(decode_text(read_whole(file, MAX_BYTES)))
     facts = {"title": title} if title else {}
     return facts, [markdown.finish(blocks)]
 
@@ -114,7 +113,7 @@ def _check_depth(html: str) -> None:
         depth = max(0, depth - 1) if closing else depth + 1
         if depth > MAX_DEPTH:
             reason = f"its elements are nested more than {MAX_DEPTH} levels deep; read it as text to see its source"
-            raise Unreadable("", kind=KIND, reason=reason)
+            raise unreadable(reason)
 
 
 def _walk(root: Any, writer: _Writer) -> None:

@@ -20,7 +20,7 @@ except ImportError:
     pillow_heif = None
 from PIL import AvifImagePlugin, Image, ImageCms, ImageFile, MpoImagePlugin, UnidentifiedImageError, features
 
-from eyespan.decoders.files import read_up_to
+from eyespan.decoders.files import read_up_to, unreadable
 from eyespan.errors import Missing, Unreadable
 
 MAX_TIFF_FRAMES = 100_000
@@ -107,7 +107,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     if kind == "EPS":
         return _preview(file, params)
     if kind == "AVIF" and not HAS_AVIF:
-        raise _unreadable("the installed Pillow has no AVIF decoder")
+        raise unreadable("the installed Pillow has no AVIF decoder")
     data = read_up_to(file, params["max_bytes"] + 1)
     is_small = len(data) <= params["max_bytes"]
 
@@ -130,7 +130,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
         raise _too_many_pixels() from None
     except Exception as error:
         if kind in _OPENED_DECODED and isinstance(error, UnidentifiedImageError):
-            raise _unreadable(f"invalid {kind} header") from None
+            raise unreadable(f"invalid {kind} header") from None
         return _salvage(source(), kind, params, error)
 
 
@@ -211,9 +211,9 @@ def _salvage(
     except MemoryError:
         raise
     except Exception:
-        raise _unreadable(reason) from None
+        raise unreadable(reason) from None
     if all(isinstance(pair, tuple) and pair[0] == pair[1] for pair in extremes):
-        raise _unreadable(reason)
+        raise unreadable(reason)
     return {**facts, "damaged": True}, blobs
 
 
@@ -331,7 +331,7 @@ def _check_pixels(size: tuple[int, int], most: int) -> None:
 
 
 def _too_many_pixels(size: str = "an image in it has more pixels", most: int = MAX_PIXELS) -> Unreadable:
-    return _unreadable(f"{size}; the limit is {most // 1_000_000} million")
+    return unreadable(f"{size}; the limit is {most // 1_000_000} million")
 
 
 def _orientation(image: Image.Image) -> int:
@@ -360,7 +360,7 @@ def _crop_box(crop: list[int] | None, width: int, height: int) -> tuple[int, int
     x, y, w, h = crop
     box = (max(0, x), max(0, y), min(width, x + w), min(height, y + h))
     if box[0] >= box[2] or box[1] >= box[3]:
-        raise _unreadable(f"the crop {x},{y} {w}x{h} lies outside the image of {width} x {height} pixels")
+        raise unreadable(f"the crop {x},{y} {w}x{h} lies outside the image of {width} x {height} pixels")
     return box
 
 
@@ -523,7 +523,3 @@ def _encode(image: Image.Image, kind: str, max_bytes: int) -> tuple[bytes, str]:
             return out.getvalue(), KEEPS[name]
     half = image.resize((max(1, image.width // 2), max(1, image.height // 2)), Image.Resampling.BICUBIC)
     return _encode(half, kind, max_bytes)
-
-
-def _unreadable(reason: str) -> Unreadable:
-    return Unreadable("", kind="image", reason=reason)

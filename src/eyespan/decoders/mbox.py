@@ -7,10 +7,8 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from eyespan.decoders import eml, markdown
-from eyespan.decoders.files import read_whole
-from eyespan.errors import Unreadable
+from eyespan.decoders.files import read_whole, unreadable
 
-KIND = "mbox"
 MAX_BYTES = 64 * 1024 * 1024
 MAX_MAILS = 2000
 _START = re.compile(rb"(?:^|(?<=\n\n)|(?<=\r\n\r\n))From [^\r\n]*\r?\n")
@@ -19,10 +17,10 @@ _QUOTED = re.compile(rb"^>(>*From )", re.MULTILINE)
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     """Convert the mails to Markdown. Raises: Missing, Unreadable."""
-    data = read_whole(file, MAX_BYTES, kind=KIND)
+    data = read_whole(file, MAX_BYTES)
     mails = _START.split(data)[1:]
     if not mails:
-        raise Unreadable("", kind=KIND, reason="not a mailbox: it has no line that starts a mail")
+        raise unreadable("not a mailbox: it has no line that starts a mail")
     blocks: list[str] = []
     for number, mail in enumerate(mails[:MAX_MAILS], 1):
         blocks.append(f"## Mail {number}")

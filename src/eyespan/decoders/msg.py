@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from eyespan.decoders import html, markdown, rtf
+from eyespan.decoders.files import unreadable
 from eyespan.decoders.ole import Container, read_file
 
-KIND = "msg"
 MAX_NESTED = 3
 MAX_ATTACHMENTS = 500
 MAX_RTF_BYTES = 32 * 1024 * 1024
@@ -45,9 +45,9 @@ for _name in (*_PAGE_NAMES.values(), *(f"cp{page}" for page in (874, 932, 936, 9
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     """Convert the message to Markdown. Raises: Missing, Unreadable."""
-    container = Container(read_file(file, KIND), KIND)
+    container = Container(read_file(file))
     if "__properties_version1.0" not in container:
-        raise container.unreadable("not an Outlook message")
+        raise unreadable("not an Outlook message")
     message = _Message(container, "")
     return {"attachments": message.attachments}, [markdown.finish(message.blocks())]
 

@@ -19,7 +19,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
-from eyespan.decoders.files import read_up_to
+from eyespan.decoders.files import read_up_to, unreadable
 from eyespan.errors import Unreadable
 from eyespan.signatures import api_image_type
 from eyespan.worker.protocol import without_strings
@@ -99,11 +99,7 @@ class _TooLarge(Exception):
 def too_large(size: int, max_bytes: int) -> Unreadable:
     """Return the error for a notebook of so many bytes."""
     advice = "clear its outputs, or inspect it with jq"
-    return _unreadable(f"{size} bytes exceed the limit of {max_bytes} for notebooks; {advice}")
-
-
-def _unreadable(reason: str) -> Unreadable:
-    return Unreadable("", kind="notebook", reason=reason)
+    return unreadable(f"{size} bytes exceed the limit of {max_bytes} for notebooks; {advice}")
 
 
 # --- JSON -------------------------------------------------------------------------------------------------------------
@@ -119,23 +115,23 @@ def parse_json(data: bytes) -> Any:
     bare = without_strings(data)
     brackets = bare.translate(None, _NOT_BRACKETS)
     if bare.count(b",") + len(brackets) // 2 > MAX_VALUES:
-        raise _unreadable(f"more than {MAX_VALUES} values")
+        raise unreadable(f"more than {MAX_VALUES} values")
     depth = 0
     for bracket in brackets:
         if bracket in b"[{":
             depth += 1
             if depth > MAX_DEPTH:
-                raise _unreadable(f"JSON nested more than {MAX_DEPTH} levels deep")
+                raise unreadable(f"JSON nested more than {MAX_DEPTH} levels deep")
         else:
             depth -= 1
     try:
         return json.loads(data.removeprefix(codecs.BOM_UTF8).decode("utf-8"))
     except UnicodeDecodeError:
-        raise _unreadable("not UTF-8") from None
+        raise unreadable("not UTF-8") from None
     except json.JSONDecodeError as error:
-        raise _unreadable(f"invalid JSON ({error.msg}, line {error.lineno} column {error.colno})") from None
+        raise unreadable(f"invalid JSON ({error.msg}, line {error.lineno} column {error.colno})") from None
     except (ValueError, RecursionError):  # a number with thousands of digits
-        raise _unreadable("invalid JSON") from None
+        raise unreadable("invalid JSON") from None
 
 
 class Notebook:
@@ -155,7 +151,7 @@ class Notebook:
                 if isinstance(cells, list):
                     self.cells += [(f".worksheets[{i}].cells[{j}]", cell) for j, cell in enumerate(cells)]
         else:
-            raise _unreadable("JSON without a list of cells")
+            raise unreadable("JSON without a list of cells")
         metadata = _as_dict(tree.get("metadata"))
         info, kernel = _as_dict(metadata.get("language_info")), _as_dict(metadata.get("kernelspec"))
         self.language = _as_word(info.get("name")) or _as_word(kernel.get("language")) or "python"

@@ -14,11 +14,10 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from eyespan.decoders import tabular
-from eyespan.decoders.files import read_up_to
+from eyespan.decoders.files import read_up_to, unreadable
 from eyespan.decoders.ooxml import Package
 from eyespan.errors import Unreadable
 
-KIND = "npy"
 SIGNATURE = b"\x93NUMPY"
 MAX_HEADER_BYTES = 64 * 1024
 MAX_READ_BYTES = 16 * 1024 * 1024
@@ -46,7 +45,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
 
 def decode_archive(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     """Decode all arrays of an archive, or the one that `table` names. Raises: Unreadable."""
-    package = Package(file, "npz")
+    package = Package(file)
     names = [name for name in package.names("") if name.endswith(".npy")]
     wanted = params.get("table")
     chosen = [name for name in names if wanted is None or name.removesuffix(".npy") == wanted or name == wanted]
@@ -70,10 +69,6 @@ def decode_archive(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str,
     return {"tables": tables, "total_tables": len(names)}, ["\n\n".join(blocks).encode("utf-8", "replace")]
 
 
-def _unreadable(reason: str) -> Unreadable:
-    return Unreadable("", kind=KIND, reason=reason)
-
-
 class _Array:
     """One array: its header, and rows that are read on demand."""
 
@@ -82,11 +77,11 @@ class _Array:
         self._file = file
         start = read_up_to(file, 12)
         if not start.startswith(SIGNATURE) or len(start) < 12:
-            raise _unreadable("not a NumPy array")
+            raise unreadable("not a NumPy array")
         is_old = start[6] == 1
         size = int.from_bytes(start[8:10] if is_old else start[8:12], "little")
         if size > MAX_HEADER_BYTES:
-            raise _unreadable(f"its header has more than {MAX_HEADER_BYTES} bytes")
+            raise unreadable(f"its header has more than {MAX_HEADER_BYTES} bytes")
         header = (start[10:] if is_old else b"") + read_up_to(file, size - (2 if is_old else 0))
         self._data_start = (10 if is_old else 12) + size
         try:
@@ -95,9 +90,9 @@ class _Array:
             self._is_fortran = bool(facts["fortran_order"])
             self.fields = _fields(facts["descr"])
         except (ValueError, SyntaxError, KeyError, TypeError, MemoryError, RecursionError):
-            raise _unreadable("its header is corrupt") from None
+            raise unreadable("its header is corrupt") from None
         if any(number < 0 for number in self.shape):
-            raise _unreadable("its header is corrupt")
+            raise unreadable("its header is corrupt")
 
     @property
     def type_name(self) -> str:

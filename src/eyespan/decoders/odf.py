@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from eyespan.decoders import markdown
+from eyespan.decoders.files import unreadable
 from eyespan.decoders.media import Images
 from eyespan.decoders.ooxml import ENCRYPTED, Package
 from eyespan.decoders.xml_tree import local_name, text_of
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 
-KIND = "odf"
 CONTENT = "content.xml"
 MANIFEST = "META-INF/manifest.xml"
 MAX_REPEATED = 1000
@@ -45,9 +45,9 @@ def is_encrypted(package: Package) -> bool:
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     """Convert the document to Markdown. Raises: Unreadable."""
-    package = Package(file, KIND, _DOCTYPE)
+    package = Package(file, _DOCTYPE)
     if is_encrypted(package):
-        raise package.unreadable(ENCRYPTED)
+        raise unreadable(ENCRYPTED)
     images = Images(package, params)
     story = Story(package, images)
     root = package.parse_optional(CONTENT)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from typing import Any, BinaryIO
 
-from eyespan.decoders.files import read_whole
+from eyespan.decoders.files import read_whole, unreadable
 from eyespan.decoders.ooxml import ENCRYPTED, OLE, is_encrypted_ole
 from eyespan.errors import Missing, Unreadable
 
@@ -26,26 +26,21 @@ MAX_STREAM_BYTES = 64 * 1024 * 1024
 class Container:
     """The streams of one file."""
 
-    def __init__(self, data: bytes, kind: str) -> None:
+    def __init__(self, data: bytes) -> None:
         """Read the directory. Raises: Missing, Unreadable."""
         if olefile is None:
             raise Missing("", what="reading Office files from before 2007", install="pip install 'eyespan[docs]'")
-        self._kind = kind
         if not data.startswith(OLE):
-            raise self.unreadable("not such a file, despite its name")
+            raise unreadable("not such a file, despite its name")
         if is_encrypted_ole(data):
-            raise self.unreadable(ENCRYPTED)
+            raise unreadable(ENCRYPTED)
         try:
             self._file: Any = olefile.OleFileIO(io.BytesIO(data), raise_defects=olefile.DEFECT_FATAL)
             self._paths = {"/".join(path).lower(): path for path in self._file.listdir(streams=True, storages=False)}
         except MemoryError:
             raise
         except Exception:  # of any class
-            raise self.unreadable("it is corrupt") from None
-
-    def unreadable(self, reason: str) -> Unreadable:
-        """Return the error for this document."""
-        return Unreadable("", kind=self._kind, reason=reason)
+            raise unreadable("it is corrupt") from None
 
     def __contains__(self, name: str) -> bool:
         return name.lower() in self._paths
@@ -58,18 +53,18 @@ class Container:
         """Return a stream. Raises: Unreadable, if it is missing or corrupt."""
         path = self._paths.get(name.lower())
         if path is None:
-            raise self.unreadable(f"its part {name} is missing")
+            raise unreadable(f"its part {name} is missing")
         try:
             if self._file.get_size(path) > MAX_STREAM_BYTES:
-                raise self.unreadable(f"its part {name} has more than {MAX_STREAM_BYTES} bytes")
+                raise unreadable(f"its part {name} has more than {MAX_STREAM_BYTES} bytes")
             data: bytes = self._file.openstream(path).read()
         except (MemoryError, Unreadable):
             raise
         except Exception:  # as above
-            raise self.unreadable(f"its part {name} is corrupt") from None
+            raise unreadable(f"its part {name} is corrupt") from None
         return data
 
 
-def read_file(file: BinaryIO, kind: str) -> bytes:
+def read_file(file: BinaryIO) -> bytes:
     """Return the bytes of a file. Raises: Unreadable, if there are too many."""
-    return read_whole(file, MAX_FILE_BYTES, kind=kind)
+    return read_whole(file, MAX_FILE_BYTES)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import unquote
 
 from eyespan.decoders import salvage, xml_tree
+from eyespan.decoders.files import unreadable
 from eyespan.decoders.xml_tree import GrowingElement
 from eyespan.errors import Unreadable
 from eyespan.source import Source
@@ -74,12 +75,11 @@ class _FileSource(Source):
 class Package:
     """The parts of one package by name; the case of letters does not matter."""
 
-    def __init__(self, file: BinaryIO, kind: str, harmless_doctype: re.Pattern[bytes] | None = None) -> None:
+    def __init__(self, file: BinaryIO, harmless_doctype: re.Pattern[bytes] | None = None) -> None:
         """Read the table of contents. A document type that `harmless_doctype` matches is ignored.
 
         Raises: Unreadable.
         """
-        self.kind = kind
         self._harmless_doctype = harmless_doctype
         self._source = _FileSource(file)
         self._left_bytes = MAX_READ_BYTES
@@ -96,10 +96,10 @@ class Package:
             if self._source.read_fully(0, len(OLE)) == OLE:
                 whole = self._source.read_fully(0, min(self._source.size_bytes, MAX_PART_BYTES))
                 old = "a format from before 2007; convert it to a newer one to read it"
-                raise self.unreadable(ENCRYPTED if is_encrypted_ole(whole) else old) from None
-            raise self.unreadable("not a zip archive, or a corrupt one") from None
+                raise unreadable(ENCRYPTED if is_encrypted_ole(whole) else old) from None
+            raise unreadable("not a zip archive, or a corrupt one") from None
         if self._index is not None and self._index.has_more:
-            raise self.unreadable(f"it has more than {MAX_PARTS} parts")
+            raise unreadable(f"it has more than {MAX_PARTS} parts")
         self._parts = {name.lower(): name for name in names}
         self._places: dict[str, int] = (
             {} if self._index is None else {name.lower(): at for name, at in self._index.places.items()}
@@ -119,7 +119,7 @@ class Package:
         whole = self._source.read_fully(0, min(self._source.size_bytes, MAX_PART_BYTES))
         found = salvage.members(whole, max_member_bytes=MAX_PART_BYTES, max_bytes=MAX_READ_BYTES)
         if len(found) < 2:
-            raise self.unreadable("corrupt")
+            raise unreadable("corrupt")
         self._recovered = {name.lower(): data for name, data in found.items()}
         self.complaints.append(f"the file is damaged; {len(found)} of its parts were recovered, others may be missing")
         for name, data in found.items():
@@ -136,10 +136,6 @@ class Package:
     def notes(self) -> list[str]:
         """Return the complaints as lines in brackets."""
         return [f"[{complaint}]" for complaint in self.complaints]
-
-    def unreadable(self, reason: str) -> Unreadable:
-        """Return the error for this document."""
-        return Unreadable("", kind=self.kind, reason=reason)
 
     def __contains__(self, name: str) -> bool:
         return name.lower() in self._parts
@@ -179,32 +175,32 @@ class Package:
                 self._check(entry)
                 total += entry.size_bytes
         if total > MAX_READ_BYTES:
-            raise self.unreadable(f"its parts have {total} bytes, the limit is {MAX_READ_BYTES}")
+            raise unreadable(f"its parts have {total} bytes, the limit is {MAX_READ_BYTES}")
 
     def _check(self, entry: Entry) -> None:
         if entry.is_encrypted:
-            raise self.unreadable("it is encrypted")
+            raise unreadable("it is encrypted")
         size = max(entry.size_bytes, entry.packed_bytes)
         if size > MAX_PART_BYTES:
-            raise self.unreadable(f"one of its parts has {size} bytes, the limit is {MAX_PART_BYTES}")
+            raise unreadable(f"one of its parts has {size} bytes, the limit is {MAX_PART_BYTES}")
         if entry.size_bytes > MIB and entry.size_bytes > MAX_RATIO * max(1, entry.packed_bytes):
-            raise self.unreadable(f"one of its parts expands to more than {MAX_RATIO} times its size (a zip bomb)")
+            raise unreadable(f"one of its parts expands to more than {MAX_RATIO} times its size (a zip bomb)")
 
     def read(self, name: str) -> bytes:
         """Return one part. Raises: Unreadable, if it is missing, corrupt or too large."""
         entry = self._entry(name.lower())
         if entry is None:
-            raise self.unreadable(f"its part {name} is missing")
+            raise unreadable(f"its part {name} is missing")
         self._check(entry)
         self._left_bytes -= entry.size_bytes
         if self._left_bytes < 0:
-            raise self.unreadable(f"its parts have more than {MAX_READ_BYTES} bytes")
+            raise unreadable(f"its parts have more than {MAX_READ_BYTES} bytes")
         if name.lower() in self._recovered:
             return self._recovered[name.lower()]
         try:
             return zips.read_member(self._source, entry)
         except Unreadable:
-            raise self.unreadable(f"its part {name} is corrupt") from None
+            raise unreadable(f"its part {name} is corrupt") from None
 
     def read_sound(self, name: str) -> bytes:
         """Return a part, or its start if the rest is corrupt, with a complaint. Raises: Unreadable."""
@@ -251,15 +247,15 @@ class Package:
 
     def parse(self, name: str) -> Element:
         """Return the root element of a part. Raises: Unreadable."""
-        return xml_tree.parse(self._read_xml(name), kind=self.kind, part=name)
+        return xml_tree.parse(self._read_xml(name), part=name)
 
     def parse_without(self, pattern: re.Pattern[bytes], name: str) -> Element:
         """Return the root element of a part without some elements: see `xml_tree.parse_without`. Raises: Unreadable."""
-        return xml_tree.parse_without(pattern, self._read_xml(name), kind=self.kind, part=name)
+        return xml_tree.parse_without(pattern, self._read_xml(name), part=name)
 
     def stream(self, name: str, containers: Set[str]) -> GrowingElement:
         """Return the root element of a part that is parsed on demand: see `xml_tree.stream`. Raises: Unreadable."""
-        return xml_tree.stream(self._read_xml(name, is_sound=True), containers, kind=self.kind, part=name)
+        return xml_tree.stream(self._read_xml(name, is_sound=True), containers, part=name)
 
     def _read_xml(self, name: str, is_sound: bool = False) -> bytes:
         data = self.read_sound(name) if is_sound else self.read(name)
@@ -293,7 +289,7 @@ class Package:
         if plain is not None:
             return plain
         try:
-            root = xml_tree.parse(data, kind=self.kind, part=part)
+            root = xml_tree.parse(data, part=part)
         except Unreadable as error:
             self.complaints.append(f"{error.reason}; it is left out")
             return []

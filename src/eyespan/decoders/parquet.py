@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from eyespan.decoders import tabular
-from eyespan.decoders.files import read_up_to
-from eyespan.errors import Missing, Unreadable
+from eyespan.decoders.files import read_up_to, unreadable
+from eyespan.errors import Missing
 
 try:
     import duckdb
@@ -135,7 +135,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
                 except duckdb.Error as error:
                     problem = f"rows {first}-{min(total, first + count - 1)} cannot be decoded: {_reason(error)}"
     except duckdb.Error as error:
-        raise Unreadable("", kind="parquet", reason=f"not a Parquet file, or a corrupt one: {_reason(error)}") from None
+        raise unreadable(f"not a Parquet file, or a corrupt one: {_reason(error)}") from None
     size = f"{tabular.plural(len(columns), 'column')}, {tabular.plural(total, 'row')}"
     lines = [f"Parquet, {size}, {tabular.plural(groups, 'row group')}", f"columns: {tabular.columns_line(columns)}"]
     if problem:

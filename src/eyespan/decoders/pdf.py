@@ -20,10 +20,8 @@ import pypdfium2.raw as pdfium
 from PIL import Image, ImageChops
 
 from eyespan.decoders import pdf_extras, pdf_layout, pdf_words
-from eyespan.decoders.files import PositionedFile, read_up_to, read_whole
-from eyespan.errors import Unreadable
+from eyespan.decoders.files import PositionedFile, read_up_to, read_whole, unreadable
 
-KIND = "pdf"
 MAX_SCALE = 4.0
 """The most pixels for a point, so that a tiny page does not become a large image."""
 PNG_BYTES = 384 * 1024
@@ -62,10 +60,10 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     document = _open(file)
     total = len(document)
     if total <= 0:
-        raise _unreadable("it has no pages")
+        raise unreadable("it has no pages")
     if params.get("whole"):
         file.seek(0)
-        return {"total_pages": total}, [read_whole(file, params["max_bytes"], kind=KIND)]
+        return {"total_pages": total}, [read_whole(file, params["max_bytes"])]
     facts: dict[str, Any] = {"total_pages": total, "pages": []}
     first: int = params["first"]
     wanted_last: int = params["last"] or total
@@ -129,7 +127,7 @@ def _open(file: BinaryIO) -> pypdfium2.PdfDocument:
     try:
         return pypdfium2.PdfDocument(held if len(held) <= MAX_HELD_BYTES else own)
     except pypdfium2.PdfiumError as error:
-        raise _unreadable(_REASONS.get(error.err_code, "it cannot be opened")) from None
+        raise unreadable(_REASONS.get(error.err_code, "it cannot be opened")) from None
 
 
 def _page(
@@ -238,7 +236,3 @@ def _render(page: pypdfium2.PdfPage, max_px: int) -> tuple[bytes, str, tuple[int
         out = io.BytesIO()
     image.save(out, "JPEG", quality=80, subsampling=0)
     return out.getvalue(), "image/jpeg", image.size
-
-
-def _unreadable(reason: str) -> Unreadable:
-    return Unreadable("", kind=KIND, reason=reason)

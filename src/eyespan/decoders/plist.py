@@ -9,10 +9,8 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from eyespan.decoders import markdown
-from eyespan.decoders.files import read_whole
-from eyespan.errors import Unreadable
+from eyespan.decoders.files import read_whole, unreadable
 
-KIND = "plist"
 MAX_BYTES = 64 * 1024 * 1024
 MAX_VALUES = 100_000
 """A list can refer to the same values many times, so a small file can stand for a large text."""
@@ -21,13 +19,13 @@ MAX_DEPTH = 100
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     """Convert the list to JSON. Raises: Unreadable."""
-    data = read_whole(file, MAX_BYTES, kind=KIND)
+    data = read_whole(file, MAX_BYTES)
     try:
         value = plistlib.loads(data)
     except MemoryError:
         raise
     except Exception:  # the module raises many types for damaged files
-        raise Unreadable("", kind=KIND, reason="not a property list, or a corrupt one") from None
+        raise unreadable("not a property list, or a corrupt one") from None
     counter = _Counter()
     text = json.dumps(counter.plain(value, 0), ensure_ascii=False, indent=1)
     note = "\n[the rest is left out: too many values]" if counter.is_full else ""

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from eyespan.decoders import markdown
+from eyespan.decoders.files import unreadable
 from eyespan.decoders.ole import Container, read_file
 from eyespan.decoders.ooxml import ENCRYPTED
 
-KIND = "ppt"
 NOTE = "[text of a PowerPoint 97-2003 file: images, charts and the layout are left out]"
 MAX_DEPTH = 32
 MAX_RECORDS = 2_000_000
@@ -29,11 +29,11 @@ codecs.lookup("cp1252")
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     """Convert the presentation to text. Raises: Missing, Unreadable."""
-    container = Container(read_file(file, KIND), KIND)
+    container = Container(read_file(file))
     if "Current User" in container and container.read("Current User")[12:16] == _ENCRYPTED_TOKEN.to_bytes(4, "little"):
-        raise container.unreadable(ENCRYPTED)
+        raise unreadable(ENCRYPTED)
     if "EncryptedSummary" in container:
-        raise container.unreadable(ENCRYPTED)
+        raise unreadable(ENCRYPTED)
     show = _Show(container.read("PowerPoint Document"))
     blocks = show.blocks()
     return {"slides": len(show.slides)}, [markdown.finish([NOTE, *blocks] if blocks else [])]

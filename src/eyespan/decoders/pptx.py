@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 
-KIND = "pptx"
 SHOW = "ppt/presentation.xml"
 _TITLES = ("title", "ctrTitle")
 _FOOTERS = ("dt", "ftr", "hdr")
@@ -50,7 +49,7 @@ _RELATIONS_SPACE = re.compile(rb' xmlns:r="[^"]*relationships"')
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     """Convert the presentation to Markdown, each slide under a heading with its number. Raises: Unreadable."""
-    package = Package(file, KIND)
+    package = Package(file)
     show = next((target for kind, target in package.relations("").values() if kind == "officeDocument"), SHOW)
     relations = package.relations(show)
     slides = [part for key in _slide_ids(package, show) if (part := relations.get(key, ("", ""))[1]) in package]
@@ -75,7 +74,7 @@ def _slide_ids(package: Package, show: str) -> list[str]:
     # Nearly every program writes the list like this. The rest of the part is styles.
     if found is not None and b"<!" not in data and _RELATIONS_SPACE.search(data, 0, found.start()):
         return [key.decode("utf-8", "replace") for key in _SLIDE_ID.findall(found[1])]
-    root = xml_tree.parse(data, kind=KIND, part=show)
+    root = xml_tree.parse(data, part=show)
     return [attributes(element).get("r:id", "") for element in root.iter() if NAMES[element.tag] == "p:sldId"]
 
 

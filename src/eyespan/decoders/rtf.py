@@ -12,10 +12,8 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from eyespan.decoders import markdown
-from eyespan.decoders.files import read_whole
-from eyespan.errors import Unreadable
+from eyespan.decoders.files import read_whole, unreadable
 
-KIND = "rtf"
 MAX_FILE_BYTES = 64 * 1024 * 1024
 MAX_GROUPS = 10_000
 _TOKEN = re.compile(
@@ -87,9 +85,9 @@ for _name in {*_PAGES.values(), *_FONT_CHARSETS.values(), "cp850", "cp1252", "cp
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     """Convert the text to Markdown. Raises: Unreadable."""
-    data = read_whole(file, MAX_FILE_BYTES, kind=KIND)
+    data = read_whole(file, MAX_FILE_BYTES)
     if not data.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{\\rtf"):
-        raise Unreadable("", kind=KIND, reason="not RTF, despite its name")
+        raise unreadable("not RTF, despite its name")
     return {}, [markdown.finish(text_of(data).split("\n\n"))]
 
 
@@ -181,7 +179,7 @@ class _Reader:
 
     def _open_group(self) -> None:
         if len(self._stack) >= MAX_GROUPS:
-            raise Unreadable("", kind=KIND, reason="it is nested too deeply")
+            raise unreadable("it is nested too deeply")
         self._stack.append(self._group)
         self._group = self._group.inner(len(self._out))
         self._is_optional = False

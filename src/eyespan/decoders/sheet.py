@@ -8,7 +8,6 @@ modules `xlsx`, `xlsb` and `ods` add the rest. The module `xls` reads workbooks 
 
 from __future__ import annotations
 
-import codecs
 import datetime
 import io
 import re
@@ -17,7 +16,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from eyespan.decoders import biff, cells, drawings, markdown, number_formats, odf, ods, xls, xlsb, xlsx
 from eyespan.decoders.cells import Area, Extras
-from eyespan.decoders.files import read_whole
+from eyespan.decoders.files import read_whole, unreadable
 from eyespan.decoders.media import Images
 from eyespan.decoders.ooxml import ENCRYPTED, OLE, Package, is_encrypted_ole
 from eyespan.errors import Missing, Unreadable
@@ -28,31 +27,20 @@ except ImportError:  # reported by `decode`
     calamine = None  # type: ignore[assignment]  # there is no such module then
 
 
-KIND = "sheet"
 MAX_FILE_BYTES = 64 * 1024 * 1024
-MAX_CELLS = 4_000_000
-"""The limit for the rectangle around all cells of a sheet, which is held in memory, empty cells included."""
 _FAR_CELL = re.compile(rb' r="([A-Z]{1,3})(\d{1,7})"')
 _LETTERS = re.compile(rb' r="([A-Z]{1,3})\d')
 _EVERYTHING: Area = (0, 0, cells.MAX_ROWS - 1, cells.MAX_COLUMNS - 1)
-_BIFF_STARTS = (b"\x09\x08", b"\x09\x04", b"\x09\x02", b"\x09\x00")
-"""The first bytes of workbooks from before 1993, which have no container."""
-
-# In the sandbox no module can be imported, and workbooks before 1997 have texts in code pages.
-for _name in ("utf-16-le", "mac-roman", "latin-1", "ascii", *(f"cp{page}" for page in (437, 850, 932, 936, 949, 950))):
-    codecs.lookup(_name)
-for _page in range(1250, 1259):
-    codecs.lookup(f"cp{_page}")
 
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     """Convert the selected sheets to Markdown tables. Raises: Missing, Unreadable."""
     if calamine is None:
         raise Missing("", what="reading spreadsheets", install="pip install 'eyespan[docs]'")
-    data = read_whole(file, MAX_FILE_BYTES, kind=KIND)
+    data = read_whole(file, MAX_FILE_BYTES)
     book = _open(data, params)
     if not book.sheet_names:
-        raise _unreadable("no sheet is found in it: it is corrupt or cut off")
+        raise unreadable("no sheet is found in it: it is corrupt or cut off")
     chosen, area = _choice(book.sheet_names, params)
     blocks: list[str] = []
     for name in chosen:
@@ -71,15 +59,11 @@ def _open(data: bytes, params: Mapping[str, Any]) -> _OldBook | _PackageBook:
     """Open a workbook by its first bytes. Raises: Unreadable, Missing."""
     if data.startswith(OLE):
         if is_encrypted_ole(data):
-            raise _unreadable(ENCRYPTED)
+            raise unreadable(ENCRYPTED)
         return _OldBook(data)
-    if data.startswith(_BIFF_STARTS):
+    if data.startswith(xls.STARTS):
         return _OldBook(data)
     return _PackageBook(data, params)
-
-
-def _unreadable(reason: str) -> Unreadable:
-    return Unreadable("", kind=KIND, reason=reason)
 
 
 class _SheetUnreadable(Exception):
@@ -123,11 +107,11 @@ class _PackageBook:
         images: Images | None = None
         self._images: Images | None = None
         if data.startswith(b"PK"):
-            package = self._package = Package(io.BytesIO(data), KIND)
+            package = self._package = Package(io.BytesIO(data))
             images = self._images = Images(package, params)
             package.check_all()
             if odf.is_encrypted(package):
-                raise _unreadable(ENCRYPTED)
+                raise unreadable(ENCRYPTED)
             data = package.repaired(data)
         self._book = _library_book(data)
         self.sheet_names: list[str] = list(self._book.sheet_names)
@@ -216,10 +200,10 @@ def _library_book(data: bytes) -> Any:
     try:
         return calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
     except calamine.PasswordError:
-        raise _unreadable(ENCRYPTED) from None
+        raise unreadable(ENCRYPTED) from None
     except BaseException as error:
         _reraise_foreign(error)
-        raise _unreadable("not a spreadsheet, or a corrupt one") from None
+        raise unreadable("not a spreadsheet, or a corrupt one") from None
 
 
 def _reraise_foreign(error: BaseException) -> None:
@@ -234,14 +218,14 @@ def _is_small(xml: bytes) -> bool:
     """Return True if the rectangle around all cells of a sheet can be held in memory."""
     last = _FAR_CELL.match(xml, xml.rfind(b' r="'))
     rows = max(int(last[2]) if last else 1, xml.count(b"<row"))
-    if rows * cells.MAX_COLUMNS <= MAX_CELLS:
+    if rows * cells.MAX_COLUMNS <= cells.MAX_CELLS:
         return True
     wide = re.search(rb' r="[A-Z]{2,3}\d', xml)
     wider = wide and re.search(rb' r="[A-Z]{3}\d', xml) is not None
-    if rows * (cells.MAX_COLUMNS if wider else 702 if wide else 26) <= MAX_CELLS:
+    if rows * (cells.MAX_COLUMNS if wider else 702 if wide else 26) <= cells.MAX_CELLS:
         return True  # an upper bound, because examining every cell takes longer than reading it
     last_column = max(set(_LETTERS.findall(xml)), key=lambda letters: (len(letters), letters), default=b"A")
-    return rows * (cells.column_number(last_column.decode()) + 1) <= MAX_CELLS
+    return rows * (cells.column_number(last_column.decode()) + 1) <= cells.MAX_CELLS
 
 
 class _Crowded(NamedTuple):
@@ -268,9 +252,9 @@ def _moved_together(part: str, xml: bytes) -> _Crowded:
     found = {(letters, int(digits)) for _, letters, digits in _CELL_PLACE.findall(xml)}
     rows = sorted({row for _, row in found})
     columns = sorted({cells.column_number(letters.decode()) for letters in {letters for letters, _ in found}})
-    if len(rows) * len(columns) > MAX_CELLS:
+    if len(rows) * len(columns) > cells.MAX_CELLS:
         wide, high = columns[-1] + 1, rows[-1]
-        raise _unreadable(f"a sheet spans {high} rows and {wide} columns, the limit is {MAX_CELLS} cells")
+        raise unreadable(f"a sheet spans {high} rows and {wide} columns, the limit is {cells.MAX_CELLS} cells")
     row_at = {row: at + 1 for at, row in enumerate(rows)}
     column_at = {number: cells.column_letters(at).encode() for at, number in enumerate(columns)}
 
@@ -300,7 +284,7 @@ def _choice(names: list[str], params: Mapping[str, Any]) -> tuple[list[str], Are
         number = int(sheet) if str(sheet).isdecimal() and len(str(sheet)) < 6 else 0
         chosen = exact or alike or (names[number - 1 : number] if number else [])
         if not chosen:
-            raise _unreadable(f"it has no sheet {str(sheet)[:100]!r}; its sheets are {', '.join(names)[:300]}")
+            raise unreadable(f"it has no sheet {str(sheet)[:100]!r}; its sheets are {', '.join(names)[:300]}")
     elif area:
         chosen = names[:1]
     return chosen, _area(area)
@@ -311,7 +295,7 @@ def _area(text: Any) -> Area:
         return _EVERYTHING
     area = cells.area_of(str(text))
     if area is None:
-        raise _unreadable(f"{str(text)[:100]!r} is not a range; examples are A1:D20, C:E and 5:9")
+        raise unreadable(f"{str(text)[:100]!r} is not a range; examples are A1:D20, C:E and 5:9")
     return area
 
 
@@ -364,8 +348,8 @@ def sparse_blocks(name: str, values: Mapping[tuple[int, int], Any], area: Area, 
     if not places:
         return [f"## {name}{' (hidden)' if state else ''}", *extras.header_lines(), "[no cells]", *extras.blocks]
     shown_rows, shown_columns = sorted({row for row, _ in places}), sorted({column for _, column in places})
-    if len(shown_rows) * len(shown_columns) > MAX_CELLS:
-        raise _SheetUnreadable(f"this sheet has more than {MAX_CELLS} cells; select an area, such as A1:Z1000")
+    if len(shown_rows) * len(shown_columns) > cells.MAX_CELLS:
+        raise _SheetUnreadable(f"this sheet has more than {cells.MAX_CELLS} cells; select an area, such as A1:Z1000")
     lines = [
         f"|   | {' | '.join([cells.column_letters(column) for column in shown_columns])} |",
         "|---|" + " --- |" * len(shown_columns),
@@ -399,8 +383,8 @@ def _bounds(rows: list[list[Any]], start: tuple[int, int], area: Area, extras: E
     if first_row > last_row or first_column > last_column:
         return None
     rows_and_columns = (last_row - first_row + 1) * (last_column - first_column + 1)
-    if rows_and_columns > MAX_CELLS:
-        raise _unreadable(f"a sheet spans {rows_and_columns} cells, the limit is {MAX_CELLS} cells")
+    if rows_and_columns > cells.MAX_CELLS:
+        raise unreadable(f"a sheet spans {rows_and_columns} cells, the limit is {cells.MAX_CELLS} cells")
     return first_row, first_column, last_row, last_column
 
 

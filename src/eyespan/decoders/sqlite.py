@@ -15,8 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from eyespan.decoders import sqlite_log, sqlite_pages, tabular
-from eyespan.decoders.files import read_up_to
-from eyespan.errors import Unreadable
+from eyespan.decoders.files import read_up_to, unreadable
 
 MAX_BYTES = 128 << 20
 """It is held twice for a moment, within the memory limit of a job."""
@@ -72,7 +71,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     try:
         facts, blocks = _one_table(database, params) if params["table"] is not None else _overview(database, params)
     except _ERRORS as error:
-        raise _unreadable(error) from None
+        raise unreadable(f"not a database, or a corrupt one: {_reason(error)}") from None
     finally:
         database.close()
     if note and blocks:
@@ -100,9 +99,9 @@ def _read_file(file: BinaryIO) -> bytearray:
         data += more
         if len(data) > MAX_BYTES:
             reason = f"it is larger than {MAX_BYTES >> 20} MiB, the limit for databases"
-            raise Unreadable("", kind="sqlite", reason=reason)
+            raise unreadable(reason)
     if len(data) < _HEADER_BYTES:
-        raise Unreadable("", kind="sqlite", reason="it ends within its header")
+        raise unreadable("it ends within its header")
     return data
 
 
@@ -131,7 +130,7 @@ class _Database:
                 connection.execute(f"pragma {pragma}")
         except _ERRORS as error:
             connection.close()
-            raise _unreadable(error) from None
+            raise unreadable(f"not a database, or a corrupt one: {_reason(error)}") from None
         connection.set_progress_handler(self._is_late, _STEPS)
         connection.set_authorizer(_authorize)
 
@@ -260,7 +259,3 @@ def _reason(error: Exception) -> str:
         return "its names are not UTF-8"
     text = str(error)
     return "it takes too long" if text == "interrupted" else text[:200]
-
-
-def _unreadable(error: Exception) -> Unreadable:
-    return Unreadable("", kind="sqlite", reason=f"not a database, or a corrupt one: {_reason(error)}")

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from eyespan.decoders import tabular
-from eyespan.decoders.files import read_up_to
-from eyespan.errors import Unreadable
+from eyespan.decoders.files import read_up_to, unreadable
 
 MAX_DEPTH = 20
 MAX_PAGES = 2_000_000
@@ -57,7 +56,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
             facts = {"tables": [facts], "total_tables": len(found)}
             blocks = ["SQLite database", text]
     except (IndexError, struct.error, ValueError):
-        raise Unreadable("", kind="sqlite", reason="not a database, or a corrupt one") from None
+        raise unreadable("not a database, or a corrupt one") from None
     return facts, ["\n\n".join(blocks).encode("utf-8", "replace")]
 
 

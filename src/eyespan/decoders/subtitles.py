@@ -7,10 +7,8 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from eyespan.decoders import html, markdown
-from eyespan.decoders.files import read_whole
-from eyespan.errors import Unreadable
+from eyespan.decoders.files import read_whole, unreadable
 
-KIND = "subtitles"
 MAX_BYTES = 64 * 1024 * 1024
 _TIME = re.compile(r"((?:\d+:)?\d{1,2}:\d\d)[.,]\d+\s*-->")
 _SPEAKER = re.compile(r"<v(?:\.[^ >]*)?\s+([^>]*)>")
@@ -19,7 +17,7 @@ _TAG = re.compile(r"<[^<>\n]*>|\{\\[^{}\n]*\}")
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     """Convert the subtitles to lines. Raises: Unreadable."""
-    text = html.decode_text(read_whole(file, MAX_BYTES, kind=KIND)).replace("\r\n", "\n").replace("\r", "\n")
+    text = html.decode_text(read_whole(file, MAX_BYTES)).replace("\r\n", "\n").replace("\r", "\n")
     lines: list[str] = []
     cue: list[str] | None = None
     count = 0
@@ -35,5 +33,5 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
                 lines.append(" ".join(cue))
                 cue = None
     if not count:
-        raise Unreadable("", kind=KIND, reason="no subtitles: it has no line with times")
+        raise unreadable("no subtitles: it has no line with times")
     return {"subtitles": count}, [markdown.encode("\n".join(lines) + "\n" if lines else "")]

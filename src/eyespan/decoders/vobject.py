@@ -11,10 +11,8 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from eyespan.decoders import html, markdown
-from eyespan.decoders.files import read_whole
-from eyespan.errors import Unreadable
+from eyespan.decoders.files import read_whole, unreadable
 
-KIND = "calendar"
 MAX_BYTES = 64 * 1024 * 1024
 MAX_VALUE_CHARS = 20_000
 _FOLD = re.compile(r"\r?\n[ \t]")
@@ -29,9 +27,9 @@ _DATA = ("PHOTO", "LOGO", "SOUND", "KEY", "ATTACH")
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     """Convert the entries to Markdown. Raises: Unreadable."""
-    text = html.decode_text(read_whole(file, MAX_BYTES, kind=KIND))
+    text = html.decode_text(read_whole(file, MAX_BYTES))
     if "BEGIN:" not in text[:10_000].upper():
-        raise Unreadable("", kind=KIND, reason="not a calendar or a contact, despite its name")
+        raise unreadable("not a calendar or a contact, despite its name")
     text = _FOLD.sub("", _SOFT_BREAK.sub("", text) if "QUOTED-PRINTABLE" in text.upper() else text)
     blocks: list[str] = []
     entries = 0

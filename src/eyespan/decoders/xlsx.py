@@ -84,7 +84,7 @@ class Workbook:
                 self._add_sheet(facts.get("name", ""), facts, relations)
             return
         sheet_names: list[str] = []
-        for element in xml_tree.parse(data, kind=package.kind, part=book).iter():
+        for element in xml_tree.parse(data, part=book).iter():
             name, facts = NAMES[element.tag], attributes(element)
             if name == "x:sheet":
                 sheet_names.append(facts.get("name", ""))
@@ -146,7 +146,7 @@ class Workbook:
                 data = self.package.read(self._styles)
                 plain = _plain_style_formats(data)
                 if plain is None:
-                    plain = _style_formats(xml_tree.parse(data, kind=self.package.kind, part=self._styles))
+                    plain = _style_formats(xml_tree.parse(data, part=self._styles))
                 self._formats = plain
         return self._formats
 

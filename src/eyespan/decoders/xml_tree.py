@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Set
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import ParseError, TreeBuilder, XMLParser
 
+from eyespan.decoders.files import unreadable
 from eyespan.errors import Unreadable
 
 if TYPE_CHECKING:
@@ -106,12 +107,12 @@ def text_of(element: Element) -> str:
 # --- parsing ---------------------------------------------------------------------------------------------------------
 
 
-def parse(data: bytes, *, kind: str, part: str) -> Element:
+def parse(data: bytes, *, part: str) -> Element:
     """Parse a part and return its root element. Raises: Unreadable."""
     root = _parse_small(data) if len(data) <= _PIECE_BYTES else None
     if root is not None:
         return root
-    feeder = _Feeder(data, kind, part)
+    feeder = _Feeder(data, part)
     while not feeder.is_finished:
         feeder.feed()
     return feeder.tree[0]
@@ -134,7 +135,7 @@ def _parse_small(data: bytes) -> Element | None:
     return None
 
 
-def parse_without(pattern: re.Pattern[bytes], data: bytes, *, kind: str, part: str) -> Element:
+def parse_without(pattern: re.Pattern[bytes], data: bytes, *, part: str) -> Element:
     """Parse a part without the elements that `pattern` matches, which the caller does not need. Raises: Unreadable.
 
     Finding an element takes a fraction of the time of making its objects. A part with comments or character data in
@@ -142,10 +143,10 @@ def parse_without(pattern: re.Pattern[bytes], data: bytes, *, kind: str, part: s
     """
     if b"<!" not in data:
         try:
-            return parse(pattern.sub(b"", data), kind=kind, part=part)
+            return parse(pattern.sub(b"", data), part=part)
         except Unreadable:
             pass  # elements of one name in another: the pattern ends at the first end tag
-    return parse(data, kind=kind, part=part)
+    return parse(data, part=part)
 
 
 def elements(*names: str, empty: str = "", more: str = "") -> re.Pattern[bytes]:
@@ -160,13 +161,13 @@ def elements(*names: str, empty: str = "", more: str = "") -> re.Pattern[bytes]:
     return re.compile(f"<(?:{'|'.join(forms)})".encode())
 
 
-def stream(data: bytes, containers: Set[str], *, kind: str, part: str) -> GrowingElement:
+def stream(data: bytes, containers: Set[str], *, part: str) -> GrowingElement:
     """Return the root element of a part, which is parsed while its children are iterated.
 
     A child whose short name is in `containers` is a `GrowingElement` too, unless it is complete when it is reached. Any
     other child is yielded once it is complete. Raises: Unreadable, also during the iteration.
     """
-    feeder = _Feeder(data, kind, part)
+    feeder = _Feeder(data, part)
     while not len(feeder.tree):
         feeder.feed()
     return GrowingElement(feeder.tree[0], feeder, containers)
@@ -212,12 +213,11 @@ class GrowingElement:
 class _Feeder:
     """A parser that is given its input in pieces."""
 
-    def __init__(self, data: bytes, kind: str, part: str) -> None:
+    def __init__(self, data: bytes, part: str) -> None:
         self._data = data
         self._at = 0
-        self._kind = kind
         self._part = part
-        self._builder = _builder(data, kind)
+        self._builder = _builder(data)
         self._parser = XMLParser(target=self._builder)
         self.tree = self._builder.start("", {})
         """An element around the root element, which makes it accessible before it is complete."""
@@ -239,9 +239,9 @@ class _Feeder:
                 self.is_finished = True
         except ParseError as error:
             place = f" (line {error.position[0]})" if hasattr(error, "position") else ""
-            raise self._unreadable(f"corrupt XML in its part {self._part}{place}") from None
+            raise unreadable(f"corrupt XML in its part {self._part}{place}") from None
         except (ValueError, LookupError) as error:  # an encoding that is unknown or not supported
-            raise self._unreadable(f"the XML of its part {self._part} cannot be decoded: {error}") from None
+            raise unreadable(f"the XML of its part {self._part} cannot be decoded: {error}") from None
 
     def _check_depth(self) -> None:
         element = self.tree
@@ -249,10 +249,7 @@ class _Feeder:
             if not len(element):
                 return
             element = element[-1]
-        raise self._unreadable(f"its XML is nested more than {MAX_DEPTH} levels deep")
-
-    def _unreadable(self, reason: str) -> Unreadable:
-        return Unreadable("", kind=self._kind, reason=reason)
+        raise unreadable(f"its XML is nested more than {MAX_DEPTH} levels deep")
 
 
 def _do_nothing() -> None:
@@ -262,16 +259,12 @@ def _do_nothing() -> None:
 class _RefusingBuilder(TreeBuilder):
     """A tree builder that refuses document types."""
 
-    def __init__(self, kind: str) -> None:
-        super().__init__()
-        self._kind = kind
-
     def doctype(self, name: str, public_id: str | None, system_id: str | None) -> None:
-        raise Unreadable("", kind=self._kind, reason="its XML has a document type, which is refused")
+        raise unreadable("its XML has a document type, which is refused")
 
 
-def _builder(data: bytes, kind: str) -> TreeBuilder:
+def _builder(data: bytes) -> TreeBuilder:
     # A document type stands before the root element, so most parts need no check. The parser supports UTF-16, which
     # the pattern does not match, and encodings that extend ASCII. It calls methods of a subclass through Python, which
     # takes a sixth longer.
-    return TreeBuilder() if _STARTS_WITH_ELEMENT.match(data) else _RefusingBuilder(kind)
+    return TreeBuilder() if _STARTS_WITH_ELEMENT.match(data) else _RefusingBuilder()

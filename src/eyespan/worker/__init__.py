@@ -19,7 +19,7 @@ one error of `eyespan.errors`; the next call works.
 `blobs` is a list of bytes, `params["seconds"]` is the time limit. Its kind's row in `eyespan.kinds` names it. Heavy
 libraries are imported at the top of its module: inside the sandbox no file can be opened, so everything that is
 imported or opened lazily must be used once at import. A decoder reports a bad file by raising
-`Unreadable("", kind=..., reason=...)` or `Missing("", what=..., install=...)`; the client adds the path.
+`files.unreadable(reason)` or `Missing("", what=..., install=...)`; the client adds path and kind.
 
 Linux has all layers of `sandbox.decoder`. macOS has the separate process, the fork for each job and the limits on CPU
 time and file writes. Windows has a new process for each job and the limits on time and output only.

@@ -82,7 +82,7 @@ class ForkServer:
             try:
                 decoder = self._load(message["task"])
             except Exception as error:
-                _respond(channel, STARTED, protocol.error_header(error, message["task"]))
+                _respond(channel, STARTED, protocol.error_header(error))
             else:
                 self._fork(decoder, message, file, channel)
         os.close(file)
@@ -123,7 +123,7 @@ class ForkServer:
             # The process lives for a second: collecting cycles after every 700 objects would take a tenth of it.
             gc.set_threshold(100_000, 20, 100)
             layers = self._enter_sandbox(file, response)
-            job.run(decoder, message["task"], message["params"], fd=_FILE, response=_RESPONSE, layers=layers)
+            job.run(decoder, message["params"], fd=_FILE, response=_RESPONSE, layers=layers)
             status = 0
         finally:
             os._exit(status)

@@ -55,9 +55,7 @@ def _decode_nothing(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str
     return {}, []
 
 
-def run(
-    decoder: Decoder, task: str, params: Mapping[str, Any], *, fd: int, response: int, layers: dict[str, bool]
-) -> None:
+def run(decoder: Decoder, params: Mapping[str, Any], *, fd: int, response: int, layers: dict[str, bool]) -> None:
     """Decode the file of `fd` and write the response to the descriptor `response`. Called inside the sandbox."""
     try:
         with contextlib.suppress(OSError):
@@ -67,7 +65,7 @@ def run(
         header = protocol.pack({"facts": facts, "layers": layers}, blobs)
     except BaseException as error:
         error.__traceback__ = error.__context__ = None  # frees what the decoder held, which may be all memory
-        header, blobs = protocol.pack({**protocol.error_header(error, task), "layers": layers}), []
+        header, blobs = protocol.pack({**protocol.error_header(error), "layers": layers}), []
     for data in (header, *blobs):
         _write_all(response, data)
 
@@ -88,7 +86,7 @@ def main(arguments: str) -> None:
     try:
         decoder = load_decoder(job["task"], job["decoders"])
     except Exception as error:
-        _write_all(response, protocol.pack(protocol.error_header(error, job["task"])))
+        _write_all(response, protocol.pack(protocol.error_header(error)))
         return
     sandbox = DecoderSandbox(memory_bytes=job["memory_bytes"], seconds=job["seconds"])
-    run(decoder, job["task"], job["params"], fd=0, response=response, layers=sandbox.apply())
+    run(decoder, job["params"], fd=0, response=response, layers=sandbox.apply())

@@ -191,7 +191,7 @@ def invalid_response(asked: str, task: str) -> Unreadable:
 # --- errors in responses ----------------------------------------------------------------------------------------------
 
 
-def error_header(error: BaseException, task: str) -> dict[str, Any]:
+def error_header(error: BaseException) -> dict[str, Any]:
     """Return the header that reports an exception of a decoder.
 
     Reasons pass through `clean_reason`: decoders put the messages of libraries into theirs.
@@ -200,15 +200,15 @@ def error_header(error: BaseException, task: str) -> dict[str, Any]:
         case Missing():
             return {"error": "missing", "what": error.what, "install": error.install}
         case Unreadable():
-            return {"error": "unreadable", "kind": error.kind, "reason": clean_reason(error.reason)}
+            return {"error": "unreadable", "reason": clean_reason(error.reason)}
         case ReadError():
-            return {"error": "unreadable", "kind": task, "reason": clean_reason(str(error))}
+            return {"error": "unreadable", "reason": clean_reason(str(error))}
         case MemoryError():
             return {"error": "memory"}
         case RecursionError():
-            return {"error": "unreadable", "kind": task, "reason": "it is nested too deeply"}
+            return {"error": "unreadable", "reason": "it is nested too deeply"}
     reason = clean_reason(_text_of(error)) or "no details"
-    return {"error": "unreadable", "kind": task, "reason": f"the decoder failed: {reason}"}
+    return {"error": "unreadable", "reason": f"the decoder failed: {reason}"}
 
 
 def _text_of(error: BaseException) -> str:
@@ -220,7 +220,7 @@ def _text_of(error: BaseException) -> str:
 
 def error_from(header: Mapping[str, Any], asked: str, task: str) -> ReadError:
     """Return the error that a header reports."""
-    fields = {name: str(header.get(name, ""))[:MAX_REASON_CHARS] for name in ("kind", "what", "install")}
+    fields = {name: str(header.get(name, ""))[:MAX_REASON_CHARS] for name in ("what", "install")}
     # Again here: a decoder that an attacker controls writes any header.
     fields["reason"] = clean_reason(str(header.get("reason", "")))
     match header["error"]:
@@ -230,7 +230,7 @@ def error_from(header: Mapping[str, Any], asked: str, task: str) -> ReadError:
             return Unreadable(asked, kind=task, reason="decoding it takes more memory than is allowed")
         case "process":
             return Internal(asked, f"the decoding process cannot be started: {fields['reason']}")
-    return Unreadable(asked, kind=fields["kind"] or task, reason=fields["reason"] or "it cannot be decoded")
+    return Unreadable(asked, kind=task, reason=fields["reason"] or "it cannot be decoded")
 
 
 def check_status(status: int, asked: str, task: str, seconds: float) -> None:
