@@ -33,7 +33,7 @@ def rows() -> Iterator[tuple[Any, ...]]:
     """Yield name, group, function that makes it, selectors."""
     yield from _open_documents()
     yield from _old_documents()
-    yield from _mail_and_calendar()
+    yield from _mail()
     yield from _arrays()
     yield from _more_archives()
     yield from _more_pdfs()
@@ -129,7 +129,7 @@ def _old_documents() -> Iterator[tuple[Any, ...]]:
     yield "properties.msg", "mail", writer(lambda: _ole(b"\0" * 60_000, "__substg1.0_1000001F"))
 
 
-def _mail_and_calendar() -> Iterator[tuple[Any, ...]]:
+def _mail() -> Iterator[tuple[Any, ...]]:
     yield "messages.mbox", "mail", writer("From a@b Thu Jan  1 00:00:00 2026\nSubject: a\n\nb\n\n" * 60_000)
     yield "headers.mbox", "mail", writer("From a@b Thu Jan  1 00:00:00 2026\n" + "X: y\n" * 300_000)
     deep = "".join(f"Content-Type: multipart/mixed; boundary=b{n}\n\n--b{n}\n" for n in range(5000))
@@ -141,12 +141,6 @@ def _mail_and_calendar() -> Iterator[tuple[Any, ...]]:
         writer("From: a\nContent-Type: application/gzip\nContent-Transfer-Encoding: base64\n\n" + quoted),
     )
     yield "folded.eml", "mail", writer("From: a\nSubject: " + "a\n " * 400_000 + "\n\nb\n")
-    yield "events.ics", "calendar", writer("BEGIN:VCALENDAR\n" + "BEGIN:VEVENT\nSUMMARY:a\nEND:VEVENT\n" * 60_000)
-    yield "open.ics", "calendar", writer("BEGIN:VCALENDAR\n" + "BEGIN:VEVENT\n" * 200_000)
-    yield "folded.ics", "calendar", writer("BEGIN:VCALENDAR\nSUMMARY:" + "a\n " * 500_000)
-    yield "cards.vcf", "calendar", writer("BEGIN:VCARD\nVERSION:3.0\nFN:a\nEND:VCARD\n" * 60_000)
-    yield "photo.vcf", "calendar", writer("BEGIN:VCARD\nPHOTO;ENCODING=b:" + "A" * 4 * MB + "\nEND:VCARD\n")
-    yield "lines.srt", "subtitles", writer("1\n00:00:01,000 --> 00:00:02,000\na\n\n" * 60_000)
 
 
 # --- arrays and records -----------------------------------------------------------------------------------------------

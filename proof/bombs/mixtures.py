@@ -75,10 +75,6 @@ def _documents() -> Iterator[tuple[Any, ...]]:
     yield "columns-2000.db", "sqlite", writer(lambda: _database(f"CREATE TABLE t ({names})", *more))
     operators = b"BT /F 1 Tf " + b'("""""""""") Tj 0 -1 Td ' * 100_000 + b"ET"
     yield "quotes.pdf", "pdf", writer(lambda: _page(_stream(zlib.compress(operators), b"/Filter /FlateDecode")))
-    times = "00:00:01.000 --> 00:00:59.000"
-    yield "wide.vtt", "subtitles", writer("WEBVTT\n\n" + f"{times}\n{WIDE}{chr(34) * 40}\n\n" * 40_000)
-    event = f"BEGIN:VEVENT\nSUMMARY:{WIDE}{chr(34) * 200}\nEND:VEVENT\n"
-    yield "wide.ics", "calendar", writer("BEGIN:VCALENDAR\n" + event * 10_000 + "END:VCALENDAR\n")
 
 
 def _row(number: int) -> str:

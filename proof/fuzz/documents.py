@@ -375,16 +375,6 @@ class Mbox(Text):
     source = b"From x@y Mon Jun 01 10:00:00 2009\nFrom: a@b\nSubject: s\n\nbody\n\nFrom z\nTo: c@d\n\nmore\n"
 
 
-class Calendar(Text):
-    name, suffix = "calendar", "ics"
-    source = b'BEGIN:VEVENT\r\nSUMMARY;X="a:b":Launch\\, at\r\n last\r\nDTSTART:20240102T030405Z\r\nEND:VEVENT\r\n'
-
-
-class Subtitles(Text):
-    name, suffix = "subtitles", "vtt"
-    source = b"WEBVTT\n\n00:11.000 --> 00:13.000\n<v Ada>here\n\n1\n00:00:14,5 --> 00:00:15,5\n{\\an8}two\n"
-
-
 class Decoder(Target):
     """A decoder in Python, called in this process: faster, and coverage can guide the inputs."""
 
@@ -521,7 +511,7 @@ class _File(io.BytesIO):
 
 
 _CONVERTED = (Docx, Pptx, Sheet, Odf, Xls, Rtf, Doc, Ppt, Msg, Epub, Html, Eml)
-_SMALL = (Npy, Avro, Plist, Mbox, Calendar, Subtitles)
+_SMALL = (Npy, Avro, Plist, Mbox)
 TARGETS = (Image(), Pdf(), *(kind() for kind in (*_CONVERTED, *_SMALL)), Sqlite(), SqliteLog(), Parquet())
 DECODERS = tuple(Decoder(kind) for kind in (*_CONVERTED, *_SMALL) if kind is not Sheet)  # calamine is not Python
 DECODERS += (ShownDecoder(Pdf), ShownDecoder(Image))

@@ -33,11 +33,9 @@ GROUPS = {
         "mail",
         "sqlite",
         "parquet",
-        "calendar",
-        "subtitles",
         "array",
     ),
-    *("subtitles", "listed", "markup", "search"),
+    *("markup", "search"),
 }
 SHORT = {
     *("newlines.txt", "names.py", "commas.csv", "names.tar.gz", "names.zip"),

@@ -20,7 +20,7 @@ from eyespan.context import CallContext
 from eyespan.decoders import sqlite as sqlite_decoder
 from eyespan.decoders import tabular
 from eyespan.dialects import pieces
-from eyespan.errors import Binary, Missing, NoMember, ReadError, ScanLimit, TimedOut
+from eyespan.errors import Binary, Missing, NoMember, ReadError, ScanLimit, TimedOut, Unreadable
 from eyespan.model import MIB, DocumentOptions, ReadRequest, TableOptions
 from eyespan.readers import tables, write_ahead
 from eyespan.worker.client import JobLimits, Worker
@@ -503,15 +503,15 @@ def test_a_statement_that_takes_too_long_is_ended(tmp_path):
     assert b"its rows cannot be read: it takes too long" in text
 
 
-def test_what_is_too_large_for_memory_is_read_page_by_page(tmp_path, monkeypatch):
-    monkeypatch.setattr(sqlite_decoder, "MAX_BYTES", 1000)
-    hostile(tmp_path, "create table t (a)")
+def test_a_database_that_is_too_large_for_memory_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(sqlite_decoder, "MAX_BYTES", 1 << 20)
+    (tmp_path / "a.db").write_bytes(b"SQLite format 3\0" + bytes(1 << 20))
     params = {"table": None, "first": 1, "count": 1, "windowed": False, "seconds": 1.0}
 
-    with open(tmp_path / "a.db", "rb") as file:
-        _, (text,) = sqlite_decoder.decode(file, params)
+    with (tmp_path / "a.db").open("rb") as file, pytest.raises(Unreadable) as error:
+        sqlite_decoder.decode(file, params)
 
-    assert b"1 table; rows of a database of this size are not counted" in text
+    assert error.value.reason == "it is larger than 1 MiB; `sqlite3 -readonly FILE` shows it"
 
 
 def test_only_reading_is_allowed(tmp_path):

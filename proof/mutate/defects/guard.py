@@ -109,7 +109,7 @@ DEFECTS = (
     Defect(
         name="an image that looks like a small text is shown as text",
         file=f"{SRC}/dialects/claude.py",
-        old='if kinds.detect(data or b"", rest, wanted) is not None:',
+        old='if kinds.detect(data or b"", rest) is not None:',
         new="if False:",
         tests=f"{ANSWER_SMALL} -k claude",
     ),

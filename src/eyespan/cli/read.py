@@ -54,7 +54,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("-N", "--no-numbers", action="store_false", dest="numbers", help="without line numbers")
     parser.add_argument("--json", action="store_true", help="one JSON object per part and per error, each on a line")
     parser.add_argument("--raw", action="store_true", help="documents as the bytes they are")
-    parser.add_argument("--document", action="store_true", help="HTML, mail, CSV and calendars as documents")
+    parser.add_argument("--document", action="store_true", help="HTML, mail and CSV as documents")
     parser.add_argument(
         "--color",
         metavar="WHEN",

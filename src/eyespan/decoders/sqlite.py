@@ -1,9 +1,9 @@
 """SQLite databases: the schema, and rows of their tables.
 
-The whole file is held in memory, so nothing has to be opened and nothing can be written; a file that is too large for
-that is read page by page by `sqlite_pages`. Pages of a write-ahead log that follows the database are put in their
-places first (`sqlite_log`). The only statements are those below: SQL in the file is never run, views and virtual tables
-are not queried, and an authorizer allows nothing but reading. Every statement has a time limit.
+The whole file is held in memory, so nothing has to be opened and nothing can be written; a larger one is refused. Pages
+of a write-ahead log that follows the database are put in their places first (`sqlite_log`). The only statements are
+those below: SQL in the file is never run, views and virtual tables are not queried, and an authorizer allows only
+reading. Every statement has a time limit.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
-from eyespan.decoders import sqlite_log, sqlite_pages, tabular
+from eyespan.decoders import sqlite_log, tabular
 from eyespan.decoders.files import read_up_to, unreadable
 
 MAX_BYTES = 128 << 20
@@ -51,12 +51,6 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     if logged and params.get("log") != "none":
         note = "; changes that are only in its write-ahead log (-wal) are not shown"
     file.seek(0)
-    if size > MAX_BYTES:
-        facts, blobs = sqlite_pages.decode(file, params)
-        if note:
-            facts["logged"] = True
-            blobs = [blob.replace(b"\n", note.encode() + b"\n", 1) for blob in blobs]
-        return facts, blobs
     data = _read_file(file)
     if log_bytes:
         log = data[size:]
@@ -98,7 +92,7 @@ def _read_file(file: BinaryIO) -> bytearray:
     while more := file.read(min(1 << 20, MAX_BYTES + 1 - len(data))):
         data += more
         if len(data) > MAX_BYTES:
-            reason = f"it is larger than {MAX_BYTES >> 20} MiB, the limit for databases"
+            reason = f"it is larger than {MAX_BYTES >> 20} MiB; `sqlite3 -readonly FILE` shows it"
             raise unreadable(reason)
     if len(data) < _HEADER_BYTES:
         raise unreadable("it ends within its header")
