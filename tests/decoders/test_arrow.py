@@ -214,6 +214,16 @@ def test_a_file_that_is_cut_off_shows_its_sound_batches():
     assert "row 2 of 2" in shown(SHIPS[: len(STREAM) - 200], first=2)
 
 
+@pytest.mark.parametrize("size", [3, 9])
+def test_a_value_after_the_end_of_its_buffer_is_refused(size):
+    """A buffer of three bytes, in a file that ends there or goes on."""
+    buffer = arrow._Buffer(io.BytesIO(b"abcdefghi"[:size]), 0, 3, None)
+
+    assert buffer.take(1, 2) == b"bc"
+    with pytest.raises(ValueError, match="after the end of its buffer"):
+        buffer.take(1, 5)
+
+
 @pytest.mark.parametrize("data", [b"", b"ARROW1\0\0", b"ARROW1\0\0" + b"\xff" * 100, SHIPS[:100]])
 def test_other_bytes_are_no_arrow_file(data):
     with pytest.raises(Unreadable, match="not an Arrow file, or a corrupt one"):

@@ -8,10 +8,15 @@ from typing import Any
 
 from eyespan.errors import BadArguments
 
-__all__ = ["BadArguments", "as_whole", "is_integer", "path_in", "shown"]
+__all__ = ["BadArguments", "as_whole", "is_integer", "path_in", "refusal", "shown"]
 
 MAX_BITS = 1024
 """No line number is longer, and Python formats no number of more than 4,300 digits."""
+
+
+def refusal(code: str, form: str = "{}") -> Callable[[str], BadArguments]:
+    """Return the function that makes the error of wrong arguments, with the code and the form of text of a dialect."""
+    return lambda text: BadArguments(code, form.format(text))
 
 
 def is_integer(value: Any) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eyespan import errors, kinds
-from eyespan.dialects.arguments import BadArguments, as_whole, shown
+from eyespan.dialects.arguments import BadArguments, as_whole, refusal, shown
 from eyespan.dialects.base import (
     CHANGED,
     CHANGED_DOCUMENT,
@@ -365,8 +365,7 @@ def _reminder(text: str, facts: dict[str, Any]) -> Reply:
     return Reply((TextContent(text),), facts)
 
 
-def _bad(text: str) -> BadArguments:
-    return BadArguments("invalid_input", text)
+_bad = refusal("invalid_input")
 
 
 PDF_LINE = "- This tool can read PDF files"

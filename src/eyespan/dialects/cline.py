@@ -15,7 +15,7 @@ from typing import Any
 
 from eyespan import errors
 from eyespan.context import CallContext
-from eyespan.dialects.arguments import BadArguments, as_whole, shown
+from eyespan.dialects.arguments import BadArguments, as_whole, refusal, shown
 from eyespan.dialects.base import Admit, Dialect
 from eyespan.dialects.media import image_blocks, media_notes
 from eyespan.dialects.rows import Rows, line_limits
@@ -302,5 +302,4 @@ def _line(entry: dict[str, Any], name: str) -> int | None:
     return number
 
 
-def _bad(text: str) -> BadArguments:
-    return BadArguments("invalid_arguments", f"Invalid input: {text}")
+_bad = refusal("invalid_arguments", "Invalid input: {}")

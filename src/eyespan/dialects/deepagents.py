@@ -11,7 +11,7 @@ from typing import Any
 
 from eyespan import errors
 from eyespan.context import CallContext
-from eyespan.dialects.arguments import BadArguments, as_whole, path_in, shown
+from eyespan.dialects.arguments import BadArguments, as_whole, path_in, refusal, shown
 from eyespan.dialects.base import Admit, Dialect, only_text, text_notes
 from eyespan.dialects.media import media_block, media_notes
 from eyespan.engine import Engine
@@ -250,5 +250,4 @@ def _below_root(path: str, engine: Engine) -> str:
     return path
 
 
-def _bad(text: str) -> BadArguments:
-    return BadArguments("invalid_arguments", f"Error: invalid arguments: {text}")
+_bad = refusal("invalid_arguments", "Error: invalid arguments: {}")

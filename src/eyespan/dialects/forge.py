@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eyespan import errors
-from eyespan.dialects.arguments import BadArguments, is_integer, shown
+from eyespan.dialects.arguments import is_integer, refusal, shown
 from eyespan.dialects.base import Admit, FileDialect, encoding_facts, only_text, text_reply
 from eyespan.dialects.rendering import numbered, unnumbered
 from eyespan.errors import ReadError
@@ -194,8 +194,7 @@ _UNLIMITED = 2**62
 """The count of an open range. Unlike the whole file, the scan limit bounds it."""
 
 
-def _bad(text: str) -> BadArguments:
-    return BadArguments("BadArgs", f"Bad args: {text}")
+_bad = refusal("BadArgs", "Bad args: {}")
 
 
 DESCRIPTION = "Reads file contents, whole or an optional range of lines."

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyespan import _native, errors
 from eyespan.context import CallContext
-from eyespan.dialects.arguments import BadArguments, as_whole, shown
+from eyespan.dialects.arguments import as_whole, refusal, shown
 from eyespan.dialects.base import Admit, Dialect, ToolsetDialect, text_notes
 from eyespan.dialects.measures import measure
 from eyespan.dialects.media import image_blocks, media_block
@@ -530,5 +530,4 @@ def _glob(pattern: str, limits: GlobLimits) -> Glob:
         raise _bad(str(error)) from None
 
 
-def _bad(text: str) -> BadArguments:
-    return BadArguments("invalid_tool_params", text)
+_bad = refusal("invalid_tool_params")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eyespan import errors
-from eyespan.dialects.arguments import BadArguments, is_integer, path_in, shown
+from eyespan.dialects.arguments import is_integer, path_in, refusal, shown
 from eyespan.dialects.base import Admit, FileDialect, only_text, text_notes
 from eyespan.dialects.rows import raw_lines
 from eyespan.errors import ReadError
@@ -197,9 +197,5 @@ def _fitting(rows: list[tuple[int, str, bool]]) -> int:
     return len(rows)
 
 
-def _refused(text: str) -> BadArguments:
-    return BadArguments("invalid_arguments", f"<system>ERROR: {text}</system>")
-
-
-def _bad(text: str) -> BadArguments:
-    return _refused(f"Invalid arguments: {text}")
+_refused = refusal("invalid_arguments", "<system>ERROR: {}</system>")
+_bad = refusal("invalid_arguments", "<system>ERROR: Invalid arguments: {}</system>")

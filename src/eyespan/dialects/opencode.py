@@ -12,7 +12,7 @@ from typing import Any
 
 from eyespan import errors
 from eyespan.context import CallContext
-from eyespan.dialects.arguments import BadArguments, as_whole, path_in, shown
+from eyespan.dialects.arguments import BadArguments, as_whole, path_in, refusal, shown
 from eyespan.dialects.base import Admit, Dialect
 from eyespan.dialects.media import media_block, media_notes
 from eyespan.dialects.rows import Rows, line_limits
@@ -257,9 +257,8 @@ def _absolute(path: str, engine: Engine) -> str:
     return root if path == "." else os.path.join(root, path)
 
 
-def _bad(text: str) -> BadArguments:
-    return BadArguments(
-        "invalid_arguments",
-        f"The read tool was called with invalid arguments: {text}.\n"
-        "Please rewrite the input so it satisfies the expected schema.",
-    )
+_bad = refusal(
+    "invalid_arguments",
+    "The read tool was called with invalid arguments: {}.\n"
+    "Please rewrite the input so it satisfies the expected schema.",
+)

@@ -13,7 +13,7 @@ from typing import Any
 
 from eyespan import errors
 from eyespan.context import CallContext
-from eyespan.dialects.arguments import BadArguments, is_integer, shown
+from eyespan.dialects.arguments import BadArguments, is_integer, refusal, shown
 from eyespan.dialects.base import Admit, FileDialect, only_text, text_notes, text_reply
 from eyespan.dialects.rendering import numbered
 from eyespan.engine import Engine
@@ -190,8 +190,7 @@ def _line(directory: str, name: str, what: str) -> str:
     return valid_text(os.path.join(directory, name)) + ("/" if what == "directory" else "")
 
 
-def _bad(text: str) -> BadArguments:
-    return BadArguments("invalid_arguments", f"Error: {text}")
+_bad = refusal("invalid_arguments", "Error: {}")
 
 
 EMPTY = "[the file exists and is empty]"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from eyespan import selectors
-from eyespan.dialects.arguments import as_whole, shown
+from eyespan.dialects.arguments import as_whole, refusal, shown
 from eyespan.dialects.native import versions
 from eyespan.errors import BadArguments
 from eyespan.escape import visible
@@ -248,5 +248,4 @@ def _known(value: Any) -> frozenset[str]:
     return frozenset(found)
 
 
-def _bad(text: str) -> BadArguments:
-    return BadArguments("invalid_arguments", text)
+_bad = refusal("invalid_arguments")

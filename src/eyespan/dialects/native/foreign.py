@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from eyespan.dialects.arguments import as_whole, shown
-from eyespan.errors import BadArguments
+from eyespan.dialects.arguments import as_whole, refusal, shown
 from eyespan.selectors import is_area, parse_ranges
 
 PATHS = frozenset(
@@ -231,5 +230,4 @@ def _is_area(value: Any) -> bool:
     return isinstance(value, str) and parse_ranges(value) is None and is_area(value)
 
 
-def _bad(text: str) -> BadArguments:
-    return BadArguments("invalid_arguments", text)
+_bad = refusal("invalid_arguments")
