@@ -263,17 +263,6 @@ KINDS: tuple[Kind, ...] = (
         parts="table",
     ),
     Kind(
-        "npz",
-        "eyespan.readers.tables",
-        "a list of arrays",
-        suffixes=(".npz",),
-        signature=Bytes(0, b"PK"),
-        needs_suffix=True,
-        container="zip",
-        decoder="eyespan.decoders.numpy_arrays:decode_archive",
-        parts="tables",
-    ),
-    Kind(
         "avro",
         "eyespan.readers.tables",
         "a table",

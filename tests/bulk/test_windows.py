@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import plistlib
 import re
 import sqlite3
@@ -67,11 +68,6 @@ def _npy(path):
     path.write_bytes(ARRAY)
 
 
-def _npz(path):
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("names.npy", ARRAY)
-
-
 def _notebook(path):
     output = {"output_type": "stream", "name": "stdout", "text": "".join([f"{name}{'.' * 4000}\n" for name in NAMES])}
     cell = {"cell_type": "code", "source": "x", "metadata": {}, "execution_count": 1, "outputs": [output]}
@@ -86,7 +82,6 @@ TABLES = {
     "a.sqlite": _sqlite,
     "a.avro": _avro,
     "a.npy": _npy,
-    "a.npz": _npz,
     "a.ipynb": _notebook,
 }
 
@@ -206,6 +201,13 @@ def _orc(path):
     return f"{path}.orc"
 
 
+def _npz(path):
+    with zipfile.ZipFile(f"{path}.npz", "w") as archive:
+        archive.writestr("a.npy", ARRAY)
+        archive.writestr("b.npy", ARRAY)
+    return f"{path}.npz"
+
+
 def _tar(path):
     path.with_suffix(".txt").write_text("hello\n")
     with tarfile.open(f"{path}.tar.gz", "w:gz") as archive:
@@ -251,6 +253,7 @@ LEFT_OUT = {
     "rows from 1 on: rows are not shown: the compression brotli is not supported": _unknown_codec,
     "the contents: this is a description": _orc,
     "the contents of 1 member": _tar,
+    "the contents of 2 members": _npz,
     "the contents of 1002 members; the names of 2 of them": _zip,
     "frames 2-3": _frames,
     "1 attachment": _mail,
@@ -276,6 +279,16 @@ def test_a_document_without_parts_is_one_empty_record(workspace, tmp_path, chunk
     (record,) = workspace.read_many("a.ipynb", chunk_tokens=chunk_tokens)
 
     assert (record.kind, record.text, record.error_code) == ("notebook", "", "")
+
+
+def test_a_database_that_is_too_large_is_an_error(workspace, tmp_path):
+    _sqlite(tmp_path / "a.sqlite")
+    os.truncate(tmp_path / "a.sqlite", (128 << 20) + 1)
+
+    (record,) = workspace.read_many("a.sqlite")
+
+    reason = "it is larger than 128 MiB; `sqlite3 -readonly FILE` shows it"
+    assert (record.error_code, record.error_message, record.text) == ("unreadable", reason, "")
 
 
 class TestPages:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 import struct
+import zipfile
 
 import pytest
 
+from eyespan import Workspace
 from eyespan.decoders import numpy_arrays
 from eyespan.errors import Unreadable
-
-from .office_files import packed
 
 
 def npy(descr, shape, data, fortran=False, version=1):
@@ -88,19 +88,12 @@ def test_a_corrupt_header_is_refused(data):
         shown(data)
 
 
-def test_an_archive_lists_its_arrays_and_shows_one_by_name():
-    file = packed(**{"one.npy": NUMBERS, "bad.npy": b"text", "two.npy": npy("<i2", (1,), b"\1\0")})
-    overview = {"first": 1, "count": 10, "table": None, "windowed": False}
+def test_an_archive_lists_its_arrays_and_shows_one(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("two.npy", npy("<i2", (1,), b"\1\0"))
+    tool = Workspace(tmp_path).tool("native")
 
-    whole = numpy_arrays.decode_archive(file, overview)[1][0].decode().split("\n\n## ")
-    one = numpy_arrays.decode_archive(file, {**overview, "table": "two"})[1][0].decode()
-    none = numpy_arrays.decode_archive(file, {**overview, "table": "three"})[0]
+    listed, one = (tool.call({"files": name}).text for name in ("a.npz", "a.npz!/two.npy"))
 
-    assert [block.partition("\n")[0] for block in whole] == [
-        "NumPy archive, 3 arrays",
-        "array one: 3 x 2, int32",
-        "array bad: not a NumPy array",
-        "array two: 1, int16",
-    ]
-    assert one == "NumPy archive, 3 arrays\n\n## array two: 1, int16\n\nrow 1 of 1\n| 0 |\n| --- |\n| 1 |"
-    assert none == {"no_table": True, "suggestions": ["one", "bad", "two"]}
+    assert listed.split()[-1] == "two.npy"
+    assert one.split("\n")[1:] == ["1\tNumPy array, 1, int16", "", "\trow 1 of 1", "\t| 0 |", "\t| --- |", "\t| 1 |"]

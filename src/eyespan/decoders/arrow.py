@@ -45,7 +45,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     """Decode the schema and `count` rows from row `first` on. Raises: Unreadable."""
     try:
         return _decode(file, params)
-    except (IndexError, struct.error, KeyError, TypeError, ValueError, OverflowError, ArithmeticError, RecursionError):
+    except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError, struct.error):
         raise unreadable("not an Arrow file, or a corrupt one") from None
 
 

@@ -27,17 +27,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     """Decode the schema and `count` rows from row `first` on. Raises: Unreadable."""
     try:
         return _decode(file, params)
-    except (
-        IndexError,
-        struct.error,
-        KeyError,
-        TypeError,
-        ValueError,
-        OverflowError,
-        zlib.error,
-        lzma.LZMAError,
-        OSError,
-    ):
+    except (LookupError, TypeError, ValueError, OverflowError, OSError, struct.error, zlib.error, lzma.LZMAError):
         raise unreadable("not an Avro file, or a corrupt one") from None
 
 

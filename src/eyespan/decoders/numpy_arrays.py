@@ -1,4 +1,4 @@
-"""NumPy arrays (npy) and archives of them (npz): shape, type and some rows.
+"""NumPy arrays (npy): shape, type and some rows.
 
 The header of an array is a literal of Python, which is parsed and never run. Arrays of objects are pickles, which are
 not read at all: reading one can run any code.
@@ -15,25 +15,12 @@ from typing import Any, BinaryIO
 
 from eyespan.decoders import tabular
 from eyespan.decoders.files import read_up_to, unreadable
-from eyespan.decoders.ooxml import Package
-from eyespan.errors import Unreadable
 
 SIGNATURE = b"\x93NUMPY"
 MAX_HEADER_BYTES = 64 * 1024
-MAX_READ_BYTES = 16 * 1024 * 1024
-MAX_ARRAYS = 100
 _CODES = {"f2": "e", "f4": "f", "f8": "d", "b1": "?", **{f"i{n}": c for n, c in zip((1, 2, 4, 8), "bhiq", strict=True)}}
 _CODES |= {f"u{n}": c for n, c in zip((1, 2, 4, 8), "BHIQ", strict=True)}
-_NAMES = {
-    "f": "float",
-    "i": "int",
-    "u": "uint",
-    "b": "bool",
-    "c": "complex",
-    "S": "bytes",
-    "U": "text",
-    "M": "datetime",
-}
+_NAMES = dict(zip("fiubcSUM", ["float", "int", "uint", "bool", "complex", "bytes", "text", "datetime"], strict=True))
 
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
@@ -41,32 +28,6 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     array = _Array(file)
     text, facts = array.described(params["first"], params["count"], is_selected=params.get("windowed", False))
     return facts, [f"NumPy array, {text}".encode("utf-8", "replace")]
-
-
-def decode_archive(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-    """Decode all arrays of an archive, or the one that `table` names. Raises: Unreadable."""
-    package = Package(file)
-    names = [name for name in package.names("") if name.endswith(".npy")]
-    wanted = params.get("table")
-    chosen = [name for name in names if wanted is None or name.removesuffix(".npy") == wanted or name == wanted]
-    if not chosen and wanted is not None:
-        return {"no_table": True, "suggestions": [name.removesuffix(".npy")[:200] for name in names[:10]]}, [b""]
-    blocks = [f"NumPy archive, {tabular.plural(len(names), 'array')}"]
-    tables = []
-    for name in chosen[:MAX_ARRAYS]:
-        try:
-            count = params["count"] if wanted is not None or params.get("windowed") else min(params["count"], 3)
-            array = _Array(io.BytesIO(package.read(name)))
-            first = params["first"] if wanted is not None else 1
-            text, facts = array.described(first, count, is_selected=params.get("windowed", False))
-        except Unreadable as error:
-            text, facts = error.reason, {"problem": error.reason}
-        blocks.append(f"## array {tabular.cell(name.removesuffix('.npy'))}: {text}")
-        tables.append({"name": name.removesuffix(".npy"), **facts})
-    if len(chosen) > MAX_ARRAYS:
-        blocks.append(f"... {len(chosen) - MAX_ARRAYS} more")
-        tables += [{"name": name.removesuffix(".npy")} for name in chosen[MAX_ARRAYS:]]
-    return {"tables": tables, "total_tables": len(names)}, ["\n\n".join(blocks).encode("utf-8", "replace")]
 
 
 class _Array:
