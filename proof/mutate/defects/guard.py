@@ -6,49 +6,9 @@ SPECIAL = "tests/guard/test_special.py"
 GUARD = "tests/guard/test_guard.py"
 OPENAT = "tests/guard/test_openat.py"
 FAULTS = "tests/faults/test_faults.py::test_a_fault_is_reported_or_overcome_and_nothing_stays_open[openat2]"
-
 BLOCKING = "tests/guard/test_blocking.py"
-SMALL = "tests/guard/test_small.py"
-BATCH = "tests/guard/test_batch.py"
-ANSWER_SMALL = "tests/dialects/test_answer_small.py"
-SMALL_C = f"{SRC}/_native/small_files.c"
 
 DEFECTS = (
-    Defect(
-        name="a small text is read through links",
-        file=SMALL_C,
-        old="BENEATH | NO_MAGICLINKS | NO_SYMLINKS | NO_XDEV}",
-        new="NO_MAGICLINKS}",
-        tests=f"{SMALL} -k 'nothing_but_regular or swapped'",
-    ),
-    Defect(
-        name="small texts of a batch are read without asking the rules",
-        file=f"{SRC}/guard/__init__.py",
-        old="if len(named) < FEW_NAMES or not self.policy.admits_all(named, root.canonical):",
-        new="if False:",
-        tests=f"{BATCH} -k rules",
-    ),
-    Defect(
-        name="a batch takes a file under two of its names",
-        file=f"{SRC}/_native/small_batch.c",
-        old="file.has_one_link = 1;",
-        new="file.has_one_link = 0;",
-        tests=f"{BATCH} -k nothing_but_regular",
-    ),
-    Defect(
-        name="a batch takes hidden characters",
-        file=f"{SRC}/_native/small_batch.c",
-        old="        if (!is_usual(code))\n            return 0;\n",
-        new="",
-        tests=f"{BATCH} -k to_note",
-    ),
-    Defect(
-        name="a batch takes documents that are text",
-        file=f"{SRC}/_native/small_batch.c",
-        old=" || may_be_document(data, size, batch))",
-        new=")",
-        tests=f"{BATCH} -k 'to_note or like_a_document'",
-    ),
     Defect(
         name="the walk in C follows links blindly",
         file=f"{SRC}/_native/fast.c",
@@ -62,56 +22,6 @@ DEFECTS = (
         old="        int error = errno;\n        if (here != directory)\n            close(here);",
         new="        int error = errno;",
         tests="tests/guard/test_walk.py -k in_c",
-    ),
-    Defect(
-        name="a small text is read from another mount",
-        file=SMALL_C,
-        old=" | NO_XDEV}",
-        new="}",
-        tests=f"{SMALL} -k other_mounts",
-        equivalent="the device is compared too",
-    ),
-    Defect(
-        name="a small text may be a directory",
-        file=SMALL_C,
-        old="fstat(handle, &found) == 0 && S_ISREG(found.st_mode) && ",
-        new="fstat(handle, &found) == 0 && ",
-        tests=f"{SMALL} -k 'nothing_but_regular or pipe'",
-    ),
-    Defect(
-        name="a small text is not compared with the file that was checked",
-        file=SMALL_C,
-        old="after.st_ino == found->st_ino && ",
-        new="",
-        tests=f"{SMALL} -k foreign_directory",
-    ),
-    Defect(
-        name="a small text is read without asking the rules",
-        file=f"{SRC}/guard/__init__.py",
-        old="if self.policy.rule_against(path, root.canonical) is not None:\n            return None",
-        new="if False:\n            return None",
-        tests=f"{SMALL} -k rules",
-    ),
-    Defect(
-        name="a small text stays open",
-        file=SMALL_C,
-        old="    close(fd);\n    return loaded;",
-        new="    return loaded;",
-        tests=f"{SMALL} -k 'opened_once'",
-    ),
-    Defect(
-        name="a small text with a byte order mark is shown with it",
-        file=SMALL_C,
-        old=' || (size >= 3 && memcmp(data, "\\xef\\xbb\\xbf", 3) == 0)',
-        new="",
-        tests=f"{SMALL} -k left_to_the_ordinary",
-    ),
-    Defect(
-        name="an image that looks like a small text is shown as text",
-        file=f"{SRC}/dialects/claude.py",
-        old='if kinds.detect(data or b"", rest) is not None:',
-        new="if False:",
-        tests=f"{ANSWER_SMALL} -k claude",
     ),
     Defect(
         name="openat2 in C may leave the root",
@@ -367,13 +277,6 @@ DEFECTS = (
         tests="tests/guard/test_guard_source.py -k read_once",
     ),
     Defect(
-        name="the quick check forbids no directory",
-        file=f"{SRC}/policy/rules.py",
-        old="                if directory in path:\n                    return False",
-        new="                if directory in path:\n                    return True",
-        tests="tests/test_policy.py",
-    ),
-    Defect(
         name="a thread that becomes free works for a call that has ended",
         file=f"{SRC}/guard/blocking.py",
         old="if mount.running < MAX_RUNNING and not job.has_ended():",
@@ -407,63 +310,5 @@ DEFECTS = (
         old="if context is not None and not number % _CHARGED_FILES:",
         new="if False:",
         tests="tests/guard/test_tree.py -k deadline",
-    ),
-    # --- small texts, in C ---
-    Defect(
-        name="a small text of another device is shown",
-        file=SMALL_C,
-        old=" && (int64_t)found.st_dev == file->device &&\n",
-        new=" &&\n",
-        tests=f"{SMALL} -k other_mounts",
-        equivalent="openat2 crosses no mount (RESOLVE_NO_XDEV); the device is compared in case a kernel ignores that",
-    ),
-    Defect(
-        name="a text of any size is a small one",
-        file=SMALL_C,
-        old=" && (uint64_t)found.st_size <= file->most &&\n",
-        new=" &&\n",
-        tests=f"{SMALL} -k left_to_the_ordinary",
-    ),
-    Defect(
-        name="a small text with NULs is text",
-        file=SMALL_C,
-        old="memchr(data, 0, size) != NULL || ",
-        new="",
-        tests=f"{SMALL} -k left_to_the_ordinary",
-    ),
-    Defect(
-        name="a small text with errors of UTF-8 is plain",
-        file=SMALL_C,
-        old="        if (!whole)\n            return 0;\n        if (at < size && data[at]",
-        new="        if (at < size && data[at]",
-        tests=f"{SMALL} -k left_to_the_ordinary",
-    ),
-    Defect(
-        name="a selector in the name of a small text is part of the name",
-        file=SMALL_C,
-        old=" || path[i] == ':' || path[i] == '\\\\')",
-        new=")",
-        tests=f"{SMALL} -k left_to_the_ordinary",
-    ),
-    Defect(
-        name="a small text without a line feed at its end loses its last line",
-        file=SMALL_C,
-        old="(Py_ssize_t)count_feeds(data, size) + ends_open;",
-        new="(Py_ssize_t)count_feeds(data, size);",
-        tests=f"{SMALL} {ANSWER_SMALL}",
-    ),
-    Defect(
-        name="the handle of a small text stays open",
-        file=SMALL_C,
-        old="    close(handle);\n    return loaded;",
-        new="    return loaded;",
-        tests=f"{SMALL} -k opened_once",
-    ),
-    Defect(
-        name="another link to a small text is not noticed",
-        file=SMALL_C,
-        old="(!file->has_one_link || found.st_nlink == 1) && ",
-        new="",
-        tests="tests/dialects/native/test_small.py",
     ),
 )

@@ -36,13 +36,6 @@ DEFECTS = (
         tests=f"{RULES} -k spelling",
     ),
     Defect(
-        name="the quick look misses names in backslash paths",
-        file=f"{SRC}/policy/rules.py",
-        old='if self._suspicious_names is None or "\\\\" in path or',
-        new="if self._suspicious_names is None or",
-        tests=f"{RULES} -k spelling",
-    ),
-    Defect(
         name="full-width letters hide a name",
         file=f"{SRC}/policy/names.py",
         old='normalize("NFKD", path).casefold().translate(_dropped).replace("i\\u0307", "i")\n'
@@ -312,13 +305,6 @@ DEFECTS = (
         tests="tests/test_policy.py -k before_the_suffix",
     ),
     Defect(
-        name="the quick look admits copies with a mark before the suffix",
-        file=f"{SRC}/policy/rules.py",
-        old="            if self._may_have_inner_mark(name):\n",
-        new="            if False:\n",
-        tests="tests/test_policy.py -k before_the_suffix",
-    ),
-    Defect(
         name="an archive with the name of a key is taken for a presentation",
         file=f"{SRC}/policy/__init__.py",
         old="        if self._with_keys is not None and ",
@@ -394,20 +380,6 @@ DEFECTS = (
         old="    while pending and len(found) < limit:\n",
         new="    while pending:\n",
         tests="tests/test_policy.py -k without_end",
-    ),
-    Defect(
-        name="the quick look admits copies of denied names",
-        file=f"{SRC}/policy/rules.py",
-        old="        return not may_be_copy or not self._has_stem(name)",
-        new="        return True",
-        tests="tests/test_policy.py -k copies",
-    ),
-    Defect(
-        name="many copies of denied names are admitted at once",
-        file=f"{SRC}/policy/rules.py",
-        old='        if (may_be_copy or ":" in text) and any(map(self._has_stem, names)):',
-        new="        if False:",
-        tests="tests/test_policy.py -k copies",
     ),
     Defect(
         name="rules of the host forbid copies by number",

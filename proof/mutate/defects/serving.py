@@ -328,21 +328,7 @@ DEFECTS = (
         new="            pass\n        else:\n",
         tests="tests/server/http/test_connections.py -k 503",
     ),
-    # --- stdio: answers in one step ---
-    Defect(
-        name="stdio: the reading thread answers while another call waits for a file system",
-        file=f"{SRC}/server/stdio.py",
-        old="        if not self._busy and not self._blocked and self._answer_small(message):",
-        new="        if not self._busy and self._answer_small(message):",
-        tests="tests/server/test_stdio.py -k reading_thread",
-    ),
-    Defect(
-        name="stdio: the reading thread answers while another call runs",
-        file=f"{SRC}/server/stdio.py",
-        old="        if not self._busy and not self._blocked and self._answer_small(message):",
-        new="        if not self._blocked and self._answer_small(message):",
-        tests="tests/server/test_stdio.py -k reading_thread",
-    ),
+    # --- stdio ---
     Defect(
         name="stdio: blank lines count as received requests",
         file=f"{SRC}/server/line_stream.py",
@@ -363,27 +349,6 @@ DEFECTS = (
         old="            if size_bytes < MAX_BATCH_BYTES:\n",
         new="            if True:\n",
         tests="tests/server/test_stdio.py -k limit_together",
-    ),
-    Defect(
-        name="stdio: a session that was not opened gets answers in one step",
-        file=f"{SRC}/server/session.py",
-        old="            return None if self.version is None else self.service.answer_small(params)\n",
-        new="            return self.service.answer_small(params)\n",
-        tests="tests/server/test_stdio.py -k in_one_step",
-    ),
-    Defect(
-        name="JSON in one step runs code of derived types",
-        file=f"{SRC}/_native/json_values.c",
-        old="    if (type == &PyDict_Type) {",
-        new="    if (PyDict_Check(value)) {",
-        tests="tests/server/test_json_lines.py -k no_other_value",
-    ),
-    Defect(
-        name="JSON in one step has no depth",
-        file=f"{SRC}/_native/json_values.c",
-        old="depth >= DEEPEST || to->at > to->most",
-        new="to->at > to->most",
-        tests="tests/server/test_json_lines.py -k deep_values",
     ),
     # --- the memory of requests ---
     Defect(

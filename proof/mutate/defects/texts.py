@@ -3,7 +3,6 @@
 from proof.mutate.defect import SRC, Defect
 
 CACHE = "tests/lines/test_cache.py"
-TOKENS = "tests/test_tokens.py"
 BIFF = "tests/decoders/test_biff.py"
 
 DEFECTS = (
@@ -133,35 +132,6 @@ DEFECTS = (
         old=" or len(counts) * stride != header[5] * 4:\n",
         new=":\n",
         tests=f"{CACHE} -k add_up",
-    ),
-    # --- the estimate of tokens ---
-    Defect(
-        name="rare scripts cost as much as others",
-        file=f"{SRC}/tokens.py",
-        old="    return _base_cost(text) if text.isascii() else _base_cost(text) + _rare_cost(text)\n",
-        new="    return _base_cost(text)\n",
-        tests=f"{TOKENS} -k vocabulary",
-    ),
-    Defect(
-        name="fit counts the border of two blocks twice",
-        file=f"{SRC}/tokens.py",
-        old="        left += _cost(text[start:done])  # the patterns across the border need these characters again\n",
-        new="",
-        tests=f"{TOKENS} -k beyond_the",
-    ),
-    Defect(
-        name="fit takes one character more",
-        file=f"{SRC}/tokens.py",
-        old="_first_beyond(text, start, done + 1, end, left) - 1)",
-        new="_first_beyond(text, start, done + 1, end, left))",
-        tests=f"{TOKENS} -k fit",
-    ),
-    Defect(
-        name="C weighs pairs of classes without the first",
-        file=f"{SRC}/tokens.py",
-        old="weights[number[pattern[0]] * 32 + last] += weight",
-        new="weights[last * 32 + last] += weight",
-        tests=f"{TOKENS} -k accelerator",
     ),
     # --- old workbooks ---
     Defect(
