@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from eyespan.context import CallContext
+from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.errors import ReadError
 from eyespan.model import Lines, TextPart
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from eyespan.opened import Opened
 
 MAX_BYTES = 256 << 10
-SECONDS = 2.0
+SECONDS = DEADLINE_SECONDS / 5
 COLORS = {
     "comment": "\x1b[90m",
     "string": "\x1b[32m",

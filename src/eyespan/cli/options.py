@@ -77,7 +77,7 @@ COMMON = (
         value="SECONDS",
         field="timeout_seconds",
         convert=as_seconds,
-        text=f"the longest time one call may take (default: {DEADLINE_SECONDS:g})",
+        text="the longest time one call may take (default: $EYESPAN_TIMEOUT, or 10)",
     ),
     Option("-h", "--help", text="print this help"),
 )

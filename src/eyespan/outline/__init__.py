@@ -16,6 +16,7 @@ an empty outline that is not complete. Lines count from 1, ends are inclusive, a
 
 from __future__ import annotations
 
+from eyespan.context import DEADLINE_SECONDS
 from eyespan.outline.model import Outline, Symbol
 from eyespan.outline.render import render
 from eyespan.record import replace
@@ -52,7 +53,7 @@ __all__ = [
 
 MAX_BYTES = 2 * 1024 * 1024
 """Only this much of a file is parsed, up to a line end."""
-DEADLINE_SECONDS = 8.0
+OUTLINE_SECONDS = 0.8 * DEADLINE_SECONDS
 """The time for one outline, with the start of the worker; 2 MB of ordinary source take half a second."""
 
 _BY_SUFFIX = {
@@ -253,7 +254,7 @@ def outline(
     *,
     decode: Decode,
     context: CallContext | None = None,
-    deadline_seconds: float = DEADLINE_SECONDS,
+    deadline_seconds: float = OUTLINE_SECONDS,
     is_courtesy: bool = False,
 ) -> Outline:
     """Return the symbols of a file, parsed in the sandboxed worker through `decode` (`Opened.decode_bytes`).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from eyespan.context import DEADLINE_SECONDS
 from eyespan.errors import TimedOut, Unreadable
 from eyespan.kinds import drawing_type
 from eyespan.model import NotePart
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from eyespan.model import Document, Selection
     from eyespan.opened import Opened
 
-DRAW_SECONDS = 5.0
+DRAW_SECONDS = DEADLINE_SECONDS / 2
 """The time for the image. The text of the drawing is shown without it, so it must not take that of the whole call."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 
+from eyespan.context import DEADLINE_SECONDS
 from eyespan.errors import Changed, NotFound, PermissionRefused, StoreFailure
 from eyespan.record import record
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from eyespan.context import CallContext
     from eyespan.errors import ReadError
 
-REQUEST_SECONDS = 3.0
+REQUEST_SECONDS = 0.3 * DEADLINE_SECONDS
 """The longest wait for a byte of an answer; the request is then repeated."""
 MAX_TRIES = 4
 FIRST_PAUSE_SECONDS = 0.1

@@ -16,7 +16,7 @@ from _queue import SimpleQueue
 from _thread import allocate_lock, start_new_thread
 from collections import deque
 
-from eyespan.context import WouldBlock
+from eyespan.context import DEADLINE_SECONDS, WouldBlock
 from eyespan.server import json_lines, messages, protocol
 from eyespan.server.protocol import RpcError
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     Done = Callable[[dict[str, Any], list[bytes]], bool]
 
-BUSY_SECONDS = 5.0
+BUSY_SECONDS = DEADLINE_SECONDS / 2
 """The longest time a call waits while `--calls` others run, if its deadline is not earlier."""
 JOIN_SECONDS = 0.003
 """The time after which another thread takes a call that waits."""
