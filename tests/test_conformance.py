@@ -83,7 +83,7 @@ def check_toolset(name, case, tmp_path, place=None):
     with Workspace(opened) as workspace:
         service = Service(workspace, [case["dialect"]], settings={case["dialect"]: case.get("settings", {})})
         params = {"name": case["tool"], "arguments": filled(case["args"], names)}
-        result = service.handler("tools/call")(params, "test", CallContext(10))
+        result = service.handler("tools/call")(params, "test", CallContext())
     blocks = [with_base64(block) for block in result["content"]]
     assert result["isError"] is ("error" in expect)
     if "error" in expect:
