@@ -1,4 +1,4 @@
-"""A clock that a test sets."""
+"""Clocks that a test sets."""
 
 from __future__ import annotations
 
@@ -18,3 +18,11 @@ class Clock:
             raise ValueError("no time would pass")
         self.naps.append(seconds)
         self.now += seconds
+
+
+class TickingClock(Clock):
+    """A clock on which two seconds pass whenever it is read."""
+
+    def monotonic(self) -> float:
+        self.now += 2
+        return self.now

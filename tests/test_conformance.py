@@ -23,21 +23,22 @@ TOOLSETS = sorted(path.parent.name for path in SETS.glob("*/cases.jsonl") if pat
 
 
 def load(name):
-    """The cases of a set, each once for every dialect it is meant for."""
+    """Return the cases of a set, each with the dialects that it is meant for."""
     # Lines end at LF and nowhere else: some cases hold U+2028, at which splitlines() would break them.
     cases = []
     for line in (SETS / name / "cases.jsonl").read_text(encoding="utf-8").split("\n"):
         if line:
             case = json.loads(line)
             dialect = case.get("dialect", "any")
-            for each in [dialect] if dialect != "any" else [name, f"{name}-upstream"]:
-                cases.append(pytest.param(case, each, id=f"{case['id']}-{each}" if dialect == "any" else case["id"]))
+            dialects = [dialect] if dialect != "any" else [name, f"{name}-upstream"]
+            cases.append(pytest.param(case, dialects, id=case["id"]))
     return cases
 
 
-@pytest.mark.parametrize(("case", "dialect"), load("codex"))
-def test_codex(case, dialect):
-    check_codex(case, dialect, Workspace("/"), f"{SETS}/codex/files")
+@pytest.mark.parametrize(("case", "dialects"), load("codex"))
+def test_codex(case, dialects):
+    for dialect in dialects:
+        check_codex(case, dialect, Workspace("/"), f"{SETS}/codex/files")
 
 
 def check_codex(case, dialect, workspace, files):
@@ -52,19 +53,19 @@ def check_codex(case, dialect, workspace, files):
         assert reply.error.message == case["error"]
 
 
-@pytest.mark.parametrize(("case", "dialect"), load("workspace"))
-def test_workspace(case, dialect, tmp_path):
-    check_staged("workspace", case, dialect, tmp_path)
+@pytest.mark.parametrize(("case", "dialects"), load("workspace"))
+def test_workspace(case, dialects, tmp_path):
+    check_staged("workspace", case, dialects, tmp_path)
 
 
-@pytest.mark.parametrize(("case", "dialect"), load("forge"))
-def test_forge(case, dialect, tmp_path):
-    check_staged("forge", case, dialect, tmp_path)
+@pytest.mark.parametrize(("case", "dialects"), load("forge"))
+def test_forge(case, dialects, tmp_path):
+    check_staged("forge", case, dialects, tmp_path)
 
 
-@pytest.mark.parametrize(("case", "dialect"), load("claude"))
-def test_claude(case, dialect, tmp_path):
-    check_staged("claude", case, dialect, tmp_path)
+@pytest.mark.parametrize(("case", "dialects"), load("claude"))
+def test_claude(case, dialects, tmp_path):
+    check_staged("claude", case, dialects, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ def check_toolset(name, case, tmp_path, place=None):
     with Workspace(opened) as workspace:
         service = Service(workspace, [case["dialect"]], settings={case["dialect"]: case.get("settings", {})})
         params = {"name": case["tool"], "arguments": filled(case["args"], names)}
-        result = service.handler("tools/call")(params, "test", CallContext(10))
+        result = service.handler("tools/call")(params, "test", CallContext())
     blocks = [with_base64(block) for block in result["content"]]
     assert result["isError"] is ("error" in expect)
     if "error" in expect:
@@ -126,8 +127,11 @@ def copy_files(name, root):
         path.chmod(0o755 if path.is_dir() else 0o644)
 
 
-def check_staged(name, case, dialect, tmp_path, place=None):
-    """Check one case. `place` moves the staged files elsewhere; it returns the root and the texts of its places."""
+def check_staged(name, case, dialects, tmp_path, place=None):
+    """Check one case in its dialects.
+
+    `place` moves the staged files elsewhere; it returns the root and the texts of its places.
+    """
     root, names = staged(name, case, tmp_path)
     opened: str | Path = "/" if name in WHOLE_MACHINE else root
     if place is not None:
@@ -136,7 +140,15 @@ def check_staged(name, case, dialect, tmp_path, place=None):
     settings = dict(case.get("config", {}))
     if case.get("policy") == "deny":
         settings["allowed"] = False
-    tool = Workspace(opened).tool(dialect, **settings)
+    file = case.get("file")
+    data = (root / file).read_bytes() if file and (root / file).is_file() else b""
+    arguments = filled(case.get("args"), names)
+    for dialect in dialects:
+        tool = Workspace(opened).tool(dialect, **settings)
+        check_tool(tool, name, case, arguments, expect, data)
+
+
+def check_tool(tool, name, case, arguments, expect, data):
     if case.get("call") == "definition":
         check_definition(tool, expect["definition"], name)
         assert expect.get("config", {}).items() <= dict(tool.dialect.settings).items()
@@ -144,10 +156,8 @@ def check_staged(name, case, dialect, tmp_path, place=None):
     if "tool" in case and case["tool"] not in (tool.spec.name, *tool.spec.aliases):
         assert expect["error"]["code"] == "UnknownTool"
         return
-    replies = [tool.call(filled(case["args"], names)) for _ in range(case.get("repeat", 1))]
+    replies = [tool.call(arguments) for _ in range(case.get("repeat", 1))]
     assert all(reply == replies[0] for reply in replies)
-    file = case.get("file")
-    data = (root / file).read_bytes() if file and (root / file).is_file() else b""
     check_reply(replies[0], expect, name, data)
 
 

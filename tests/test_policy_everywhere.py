@@ -175,7 +175,7 @@ def test_no_source_reaches_a_denied_file(names):
         for name in [*names, *[f"{name}.gz" for name in names], *tree.links]:
             assert read(workspace, name).startswith("denied"), name
             with pytest.raises(PolicyDenied):
-                resource.read(workspace.engine, workspace.roots, resource.uri_of(name), CallContext(10))
+                resource.read(workspace.engine, workspace.roots, resource.uri_of(name), CallContext())
             for dialect, argument in DIALECTS.items():
                 path = os.path.join(tree.root, name) if dialect in ("codex", "claude") else name
                 reply = workspace.tool(dialect).call({argument: path})
@@ -221,7 +221,7 @@ def test_nothing_names_a_denied_file(names):
         ):
             assert not leaks(read(workspace, path, member=member)), (path, member)
         for typed in ["", "z", "Z", ".", ".e", "i", "app/", "config/", "config/z", "secrets/", ".ssh/", TOKEN[0]]:
-            assert not leaks(str(resource.complete(workspace.engine, typed, CallContext(10)))), typed
+            assert not leaks(str(resource.complete(workspace.engine, typed, CallContext()))), typed
         for name in names:
             for wrong in (name[:-1], f"{name}x", name.swapcase(), name.replace(".", "_"), f"x/{name}"):
                 for path in (wrong, f"a.zip!/{wrong}", f"b.tar!/{wrong}", f"b.tar!/nested.zip!/{wrong}"):

@@ -77,7 +77,7 @@ def test_no_error_outlives_its_call(dialect, is_watched, failures):
         for path in paths:
             arguments = {key: str(path)}
             if is_watched:
-                kept.append(watched(tool, arguments, CallContext(5))[1])
+                kept.append(watched(tool, arguments, CallContext())[1])
             else:
                 tool.call(arguments)
         alive = [repr(found) for found in gc.get_objects() if isinstance(found, ReadError) and found not in before]
@@ -96,7 +96,7 @@ def test_no_error_of_a_thread_outlives_its_call():
     gc.disable()
     try:
         with pytest.raises(ReadError):
-            blocking.within(CallContext(5), fail)
+            blocking.within(CallContext(), fail)
         alive = sum(isinstance(found, ReadError) for found in gc.get_objects())
     finally:
         gc.enable()

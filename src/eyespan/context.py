@@ -6,13 +6,11 @@ that is built from the contents of files pays with `charge`; `memory.Ledger` div
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 from eyespan.errors import Cancelled, NoTurn, TimedOut, TooMuchMemory
 from eyespan.memory import LEDGER, Ledger
-
-DEADLINE_SECONDS = 10.0
-"""The default time limit of one call."""
 
 _TURN_SECONDS = 0.01
 """The time between two checks of the deadline while a call waits for its turn."""
@@ -29,6 +27,20 @@ def as_seconds(text: str) -> float:
     if not 0 < seconds <= 3600:
         raise ValueError(f"wants seconds, more than 0 and at most 3600, not {text!r}")
     return seconds
+
+
+def _default_deadline() -> float:
+    """Raises: ValueError, with a message for people."""
+    text = os.environ.get("EYESPAN_TIMEOUT", "10")
+    try:
+        return as_seconds(text)
+    except ValueError as error:
+        raise ValueError(f"EYESPAN_TIMEOUT {error}") from None
+
+
+DEADLINE_SECONDS = _default_deadline()
+"""The default time limit of one call. What may be left out of an answer has a share of it, so a slow machine needs one
+setting."""
 
 
 class CallContext:

@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 KEYS_AT_ONCE = 1000
 """The keys of a bucket that are taken at a time: those of one request."""
-NAMES_SECONDS = 0.2
+NAMES_SECONDS = 0.02 * DEADLINE_SECONDS
 """The processor time that one call spends on looking for the file that a wrong path may mean."""
 
 

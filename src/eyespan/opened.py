@@ -16,7 +16,7 @@ from errno import ENOMEM
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from eyespan import kinds
-from eyespan.context import CallContext
+from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.errors import Internal, ReadError, SystemFailure, Unreadable, log_shortage
 from eyespan.escape import written_path
 from eyespan.guard.paths import as_relative
@@ -34,7 +34,7 @@ T = TypeVar("T")
 OUTLINE_CHARS = 2 * MIB
 """The text that an outline is made of; more of a file is not parsed."""
 COURTESY_CHARS = MIB
-COURTESY_SECONDS = 0.3
+COURTESY_SECONDS = 0.03 * DEADLINE_SECONDS
 """The same, and the time, for an outline that was not asked for: it must not delay the text."""
 JOIN_SECONDS = 0.05
 """The time between two checks of the deadline while a second job is awaited."""
@@ -196,7 +196,7 @@ class Opened:
         return found
 
     def _find_outline(self, context: CallContext, is_courtesy: bool) -> Outline:
-        from eyespan.outline import DEADLINE_SECONDS, cache, outline
+        from eyespan.outline import OUTLINE_SECONDS, cache, outline
 
         cached = cache.shared()
         name = self.source.name
@@ -218,7 +218,7 @@ class Opened:
                 name,
                 decode=self.decode_bytes,
                 context=context,
-                deadline_seconds=COURTESY_SECONDS if is_courtesy else DEADLINE_SECONDS,
+                deadline_seconds=COURTESY_SECONDS if is_courtesy else OUTLINE_SECONDS,
                 is_courtesy=is_courtesy,
             )
             if found.hint:

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from eyespan.cli import highlight, options
+from eyespan.cli import highlight
 from eyespan.errors import TimedOut
 from eyespan.opened import Opened
 from eyespan.outline import LANGUAGES, language_of
@@ -18,13 +18,6 @@ from eyespan.decoders import highlight as decoder
 
 SOURCE = 'def moor(boat):  # moor\n    """Moor\n    a boat."""\n    return 1\n'
 ESCAPE = re.compile(r"\x1b\[\d+m")
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """Give the lexer time: on a busy machine the first job takes longer than a person would wait."""
-    monkeypatch.setattr(highlight, "SECONDS", 60.0)
-    monkeypatch.setattr(options, "DEADLINE_SECONDS", 120.0)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -112,6 +113,21 @@ def test_a_configuration_outside_the_workspace_can_allow_names(directory, tmp_pa
     config.write_text('[policy]\nallow = ["**/*.pem"]\n')
 
     assert eyespan("--config", str(config), "read", "key.pem")[1] == "     1\tnot so secret\n"
+
+
+def test_the_environment_sets_the_default_deadline():
+    code = "from eyespan import Workspace; print(Workspace('.').engine.deadline_seconds)"
+    found = {}
+    for seconds in ("45", "soon"):
+        environment = {**os.environ, "EYESPAN_TIMEOUT": seconds}
+        done = [
+            subprocess.run([sys.executable, *words], capture_output=True, text=True, env=environment)
+            for words in (("-c", code), ("-m", "eyespan", "dialects"))
+        ]
+        found[seconds] = [done[0].stdout, done[1].returncode, done[1].stderr]
+
+    message = "eyespan: EYESPAN_TIMEOUT wants seconds, more than 0 and at most 3600, not 'soon'\n"
+    assert found == {"45": ["45.0\n", 0, ""], "soon": ["", 2, message]}
 
 
 @pytest.mark.parametrize("words", [("read", "a.json"), ("call", "native", '{"files": "a.json"}'), ("dialects",)])

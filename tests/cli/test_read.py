@@ -13,9 +13,12 @@ import pytest
 
 from eyespan.cli import reader
 from eyespan.cli.main import main
+from eyespan.context import CallContext
 from eyespan.lines import cache, index
 from eyespan.lines.finder import CachedIndex
+from eyespan.memory import Ledger
 from eyespan.source import Source
+from tests.clock import Clock
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 
@@ -241,14 +244,16 @@ def test_documents_can_be_shown_raw_and_pages_as_documents(eyespan):
 
 
 def test_progress_renews_the_deadline():
+    clock = Clock()
     watch = reader.Progress("big.log", 60.0)
-    renewed = []
-    watch.context.renew = lambda: renewed.append(True)
+    watch.context = CallContext(10, ledger=Ledger(clock))
 
+    clock.now += 3
     watch(reader.RENEWING_BYTES - 1, 1 << 40)
-    assert renewed == []
+    before = watch.context.left()
     watch(reader.RENEWING_BYTES, 1 << 40)
-    assert renewed == [True]
+
+    assert (before, watch.context.left()) == (7, 10)
 
 
 def test_a_directory_is_listed(directory, eyespan):

@@ -17,7 +17,9 @@ from eyespan.dialects import filesystem
 from eyespan.dialects.globs import Glob, GlobLimits
 from eyespan.errors import TimedOut
 from eyespan.hosts import from_tool_calls, to_openai
+from eyespan.memory import Ledger
 from eyespan.server.service import Service
+from tests.clock import TickingClock
 
 NAMES = [tool.tool_name for tool in filesystem.Filesystem.tools]
 
@@ -247,7 +249,7 @@ def test_a_search_by_many_patterns_ends_with_the_time_of_the_call(tmp_path, tool
     for number in range(100):
         (tmp_path / f"{number}.txt").touch()
     with Workspace(tmp_path) as workspace:
-        context = CallContext(0.05)
+        context = CallContext(10, ledger=Ledger(TickingClock()))
         reply = workspace.toolset("filesystem").named(tool).call({"path": str(tmp_path), **arguments}, context=context)
 
     assert reply.error.code == "timeout"

@@ -57,7 +57,7 @@ def call_command_line(tool, arguments):
 def call_server(tool, arguments):
     service = Service(tool.workspace, [tool.dialect.name])
     params = {"name": tool.spec.name, "arguments": json.loads(json.dumps(arguments))}
-    result = json.loads(json.dumps(service.handler("tools/call")(params, "test", CallContext(10))))
+    result = json.loads(json.dumps(service.handler("tools/call")(params, "test", CallContext())))
     facts = result["_meta"].get("eyespan/facts")
     return None if result["isError"] else (result.get("structuredContent", facts), facts)
 

@@ -14,7 +14,7 @@ from eyespan.context import CallContext
 from eyespan.errors import Cancelled, NotFound, Stuck, TimedOut
 from eyespan.guard import blocking, mounts
 from eyespan.memory import Ledger
-from tests.clock import Clock
+from tests.clock import Clock, TickingClock
 
 HANG_SECONDS = 120
 """A test that waits longer hangs."""
@@ -70,14 +70,6 @@ def until(true) -> None:
     while not true():
         assert time.monotonic() < end, "it hangs"
         time.sleep(0.005)
-
-
-class TickingClock(Clock):
-    """A clock on which two seconds pass whenever it is read."""
-
-    def monotonic(self) -> float:
-        self.now += 2
-        return self.now
 
 
 def soon_late() -> CallContext:

@@ -40,7 +40,7 @@ def _explore(root, path=".", *, wanted=None, policy=None, max_bytes=100):
         )
 
     survey = workspace.engine.explore(
-        path, choose, lambda path, data, key: taken.update({path: data}), max_bytes, CallContext(10)
+        path, choose, lambda path, data, key: taken.update({path: data}), max_bytes, CallContext()
     )
     return survey, taken
 
@@ -82,7 +82,7 @@ def test_a_directory_that_becomes_a_link_is_not_entered(root, tmp_path):
         return {"sub/": ["o.py"]}
 
     taken = []
-    Workspace(str(root)).engine.explore(".", swap, lambda *found: taken.append(found), 100, CallContext(10))
+    Workspace(str(root)).engine.explore(".", swap, lambda *found: taken.append(found), 100, CallContext())
 
     assert taken == []
 
@@ -135,7 +135,7 @@ def test_packed_files_are_those_that_were_packed(count):
 
 
 def test_the_memory_of_a_survey_is_charged(root):
-    context = CallContext(10)
+    context = CallContext()
     Workspace(str(root)).engine.explore(".", lambda survey: {}, lambda *found: None, 100, context)
 
     names = ("a.py", "\U0001f600" + "q" * 100, "sub.py")
@@ -149,7 +149,7 @@ def test_the_memory_of_a_survey_is_charged(root):
 def test_the_memory_of_a_directory_is_charged_while_it_is_listed(root, monkeypatch):
     for number in range(200):
         (root / f"{number}.txt").touch()
-    context = CallContext(10)
+    context = CallContext()
     most = []
     charge = context.charge
     monkeypatch.setattr(context, "charge", lambda size: charge(size) or most.append(context.charged_bytes))

@@ -17,7 +17,7 @@ from .symbol_checks import check_shape, mutated, outline
 
 FIXTURE = (Path(__file__).parent / "fixtures" / "harbour.py").read_bytes()
 STDLIB = Path(sysconfig.get_paths()["stdlib"])
-MODULES = sorted(path for path in STDLIB.rglob("*.py") if "site-packages" not in path.parts)
+MODULES = sorted(path for path in STDLIB.glob(size(short="*.py", long="**/*.py")) if "site-packages" not in path.parts)
 SAMPLE = random.Random(6).sample(MODULES, size(short=25, long=80))
 
 

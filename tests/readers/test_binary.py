@@ -32,12 +32,12 @@ def test_bytes_are_paid_for(tmp_path, monkeypatch):
 
     with Workspace(tmp_path) as workspace:
         workspace.engine.read(
-            ReadRequest("a.bin", wants_bytes=True, limits=Limits(max_whole_bytes=1000)), CallContext(10)
+            ReadRequest("a.bin", wants_bytes=True, limits=Limits(max_whole_bytes=1000)), CallContext()
         )
         charged.clear()
         tracemalloc.start()
         try:
-            document = workspace.engine.read(ReadRequest("a.bin", wants_bytes=True), CallContext(10))
+            document = workspace.engine.read(ReadRequest("a.bin", wants_bytes=True), CallContext())
             most = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

@@ -208,7 +208,7 @@ def test_a_crop_of_a_large_photo_is_decoded_at_the_shown_size(tmp_path):
 
 def test_a_file_over_the_byte_limit_is_scaled_though_its_sides_fit(tmp_path):
     noise = Image.effect_noise((2600, 2600), 90)
-    noise.save(tmp_path / "noise.png")
+    noise.save(tmp_path / "noise.png", compress_level=1)
     assert (tmp_path / "noise.png").stat().st_size > image.MAX_BYTES
 
     reply = read(tmp_path / "noise.png")
@@ -430,9 +430,9 @@ def test_an_image_that_takes_too_much_memory_is_an_error(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("task", "seconds", "words"),
     [
-        ("crash", 10, "the decoder crashed on it (signal 11)"),
+        ("crash", 60, "the decoder crashed on it (signal 11)"),
         ("loop", 1, "no answer within 1 s"),
-        ("eat", 10, "more memory"),
+        ("eat", 60, "more memory"),
     ],
 )
 def test_a_decoder_that_fails_badly_is_one_error_reply_and_the_next_read_works(monkeypatch, task, seconds, words):

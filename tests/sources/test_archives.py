@@ -197,10 +197,11 @@ SELECTIONS = [
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_every_window_is_that_of_the_plain_file(container, tmp_path):
     pack, member = CONTAINERS[container]
+    first = size(short=list(CONTAINERS).index(container) % 2, long=0)
     for name, data in PLAIN.items():
         (tmp_path / "plain").write_bytes(data)
         (tmp_path / "packed").write_bytes(pack(data))
-        for number, selection in enumerate(SELECTIONS):
+        for number, selection in enumerate(SELECTIONS[first :: size(short=2, long=1)]):
             both = ({}, {"limits": Limits(max_line_bytes=80, max_line_chars=20), "total": "exact"})
             for more in size(short=both[number % 2 :][:1], long=both):
                 plain = read(tmp_path, "plain", selection, **more)

@@ -467,7 +467,7 @@ def test_a_loose_object_that_is_a_bomb(tmp_path):
         place = tmp_path / ".git/objects" / digest[:2]
         place.mkdir()
         size = 1 << 40 if kind == b"blob" else len(data)
-        (place / digest[2:]).write_bytes(zlib.compress(b"%s %d\0" % (kind, size) + data))
+        (place / digest[2:]).write_bytes(zlib.compress(b"%s %d\0" % (kind, size) + data, 1))
 
     error = fails(tmp_path, "a", "cd" * 20, selection=Tail(1), text_rule="any")
 

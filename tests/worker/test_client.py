@@ -150,7 +150,7 @@ def test_jobs_leave_no_descriptor_open(worker, file):
 
     for task in ("echo", "crash", "flood", "refuse", "lacks", "loop"):
         try:
-            worker.run(task, file, {}, asked="data", context=CallContext(1 if task == "loop" else 30))
+            worker.run(task, file, {}, asked="data", context=CallContext(1 if task == "loop" else None))
         except (Unreadable, Missing, TimedOut):
             pass
 
@@ -188,7 +188,7 @@ def test_threads_that_start_at_once_share_one_worker(monkeypatch):
 def test_a_call_that_has_the_turn_for_memory_never_waits_for_jobs(tmp_path, monkeypatch):
     """The jobs that it would wait for may wait for that turn."""
     busy = Worker(JobLimits(jobs=1))
-    call = CallContext(30)
+    call = CallContext()
     call.charge(FREE_BYTES + SHARED_BYTES + 1)
     (tmp_path / "a.txt").write_bytes(b"text")
     try:

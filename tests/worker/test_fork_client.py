@@ -80,11 +80,14 @@ def test_a_job_that_was_sent_but_not_started_goes_to_a_new_process(worker, file)
 
 
 def test_a_job_whose_process_dies_is_one_error_and_the_next_job_works(worker, file):
-    echo(worker, file)
-    threading.Timer(0.3, os.kill, (fork_server_pid(worker), signal.SIGKILL)).start()
+    class Killing(CallContext):
+        def advance(self, done_bytes, total_bytes):
+            if done_bytes:
+                os.kill(fork_server_pid(worker), signal.SIGKILL)
 
+    echo(worker, file)
     with pytest.raises(Unreadable, match="decoding process was killed"):
-        worker.run("sleep", file, {}, asked="data")
+        worker.run("drip", file, {}, asked="data", context=Killing())
 
     assert echo(worker, file) == ECHOED
 
@@ -125,22 +128,31 @@ def test_a_python_that_does_not_start_is_tried_twice(file, monkeypatch):
         worker.run("echo", file, {}, asked="data")
 
 
+def ends(is_over):
+    """Return whether something is over within two minutes."""
+    for _ in range(6000):
+        if is_over():
+            return True
+        time.sleep(0.02)
+    return False
+
+
 def children(pid):
     with open(f"/proc/{pid}/task/{pid}/children") as listed:
         return listed.read().split()
 
 
 def gone(pid):
-    """Return whether a process ends within ten seconds."""
-    for _ in range(200):
+    """Return whether a process ends within two minutes."""
+
+    def is_gone():
         try:
             with open(f"/proc/{pid}/stat") as status:
-                if status.read().rpartition(")")[2].split()[0] in "ZX":
-                    return True
+                return status.read().rpartition(")")[2].split()[0] in "ZX"
         except (FileNotFoundError, ProcessLookupError):
             return True
-        time.sleep(0.05)
-    return False
+
+    return ends(is_gone)
 
 
 def failing(*_):
@@ -212,12 +224,7 @@ def test_cancelling_a_call_kills_its_job(worker, file):
     with pytest.raises(Cancelled):
         worker.run("loop", file, {}, asked="data", context=context)
 
-    fork_server = fork_server_pid(worker)
-    for _ in range(100):
-        if not children(fork_server):
-            break
-        time.sleep(0.02)
-    assert children(fork_server) == []
+    assert ends(lambda: not children(fork_server_pid(worker)))
 
 
 @linux

@@ -13,6 +13,11 @@ from typing import NoReturn
 
 def run() -> NoReturn:
     """Run the command line of this process and exit. The entry point of the console script."""
-    from eyespan.cli.main import run
+    try:
+        from eyespan.cli.main import run
+    except ValueError as error:  # of a setting in the environment
+        import sys
 
+        sys.stderr.write(f"eyespan: {error}\n")
+        sys.exit(2)
     run()

@@ -11,14 +11,14 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from eyespan.context import CallContext
+from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.errors import ReadError
 from eyespan.model import Lines, TextPart
 from eyespan.opened import Opened
 from eyespan.outline import language_of
 
 MAX_BYTES = 256 << 10
-SECONDS = 2.0
+SECONDS = DEADLINE_SECONDS / 5
 COLORS = {
     "comment": "\x1b[90m",
     "string": "\x1b[32m",

@@ -105,7 +105,7 @@ def add_common_options(parser: Parser) -> None:
         metavar="SECONDS",
         dest="timeout_seconds",
         type=_seconds,
-        help=f"the longest time one call may take (default: {DEADLINE_SECONDS:g})",
+        help="the longest time one call may take (default: $EYESPAN_TIMEOUT, or 10)",
     )
     common.add_argument("-V", "--version", action="store_true", help="print the version")
     common.add_argument("-h", "--help", action="store_true", help="print this help")

@@ -233,7 +233,7 @@ def attachments(document: pypdfium2.PdfDocument, limit: int) -> tuple[list[tuple
     pdfium decompresses a file to find its size, so the sizes are left out after `SIZES_SECONDS`.
     """
     found = []
-    end = time.monotonic() + SIZES_SECONDS
+    end = time.process_time() + SIZES_SECONDS
     total = max(0, pdfium.FPDFDoc_GetAttachmentCount(document.raw))
     for index in range(min(limit, total)):
         attachment = pdfium.FPDFDoc_GetAttachment(document.raw, index)
@@ -241,7 +241,7 @@ def attachments(document: pypdfium2.PdfDocument, limit: int) -> tuple[list[tuple
             continue
         name = _wide(partial(pdfium.FPDFAttachment_GetName, attachment))
         size = ctypes.c_ulong()
-        is_known = time.monotonic() < end and pdfium.FPDFAttachment_GetFile(attachment, None, 0, size)
+        is_known = time.process_time() < end and pdfium.FPDFAttachment_GetFile(attachment, None, 0, size)
         found.append((name or "unnamed", size.value if is_known else -1))
     return found, total
 

@@ -21,7 +21,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from eyespan.context import CallContext
+from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.outline import names
 from eyespan.outline.model import Outline, Symbol
 from eyespan.outline.names import Found, find, look_up, nearest, unique_names
@@ -51,7 +51,7 @@ __all__ = [
 
 MAX_BYTES = 2 * 1024 * 1024
 """Only this much of a file is parsed, up to a line end."""
-DEADLINE_SECONDS = 8.0
+OUTLINE_SECONDS = 0.8 * DEADLINE_SECONDS
 """The time for one outline, with the start of the worker; 2 MB of ordinary source take half a second."""
 
 _BY_SUFFIX = {
@@ -250,7 +250,7 @@ def outline(
     *,
     decode: Decode,
     context: CallContext | None = None,
-    deadline_seconds: float = DEADLINE_SECONDS,
+    deadline_seconds: float = OUTLINE_SECONDS,
     is_courtesy: bool = False,
 ) -> Outline:
     """Return the symbols of a file, parsed in the sandboxed worker through `decode` (`Opened.decode_bytes`).

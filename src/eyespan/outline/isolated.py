@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from eyespan.context import CallContext
+from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.errors import Cancelled, ReadError, SystemFailure, TimedOut, Unreadable
 from eyespan.model import MAX_SYMBOLS
 from eyespan.outline.model import MAX_DEPTH, Outline, Symbol
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 METHODS = ("ast", "tree-sitter", "shape", "regex")
 MAX_TEXT_CHARS = 2000
-LOAD_SECONDS = 5.0
+LOAD_SECONDS = DEADLINE_SECONDS / 2
 """The time for the start of the worker and the import of a grammar, apart from short deadlines."""
 _loaded: set[str] = set()
 """The tasks whose decoders this process has had loaded."""

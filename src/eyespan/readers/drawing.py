@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eyespan.context import CallContext
+from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.errors import TimedOut, Unreadable
 from eyespan.model import Document, NotePart, Selection
 from eyespan.outline.isolated import PartDeadline
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from eyespan.opened import Opened
 
 
-DRAW_SECONDS = 5.0
+DRAW_SECONDS = DEADLINE_SECONDS / 2
 """The time for the image. The text of the drawing is shown without it, so it must not take that of the whole call."""
 
 

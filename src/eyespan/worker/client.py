@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from eyespan.context import CallContext
+from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.errors import Internal, SystemFailure, TimedOut, Unreadable
 from eyespan.model import MIB
 from eyespan.source import close_fd
@@ -32,7 +32,7 @@ _LAYERS = ("limits", "no_new_privs", "landlock", "capabilities", "seccomp")
 class JobLimits:
     """The limits of one job, and the number of jobs."""
 
-    seconds: float = 10.0
+    seconds: float = DEADLINE_SECONDS
     """Of wall time and, separately, of CPU time."""
     memory_bytes: int = 512 * MIB
     """Of address space, code and libraries included."""

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from eyespan.context import CallContext
+from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.errors import TimedOut, Unreadable
 from eyespan.worker import launch, protocol
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from eyespan.worker.client import JobLimits
 
 
-START_SECONDS = 3.0
+START_SECONDS = 0.3 * DEADLINE_SECONDS
 """Added to the time limit of each job, because starting the process is part of it."""
 _POLL_SECONDS = 0.05
 _CHUNK_BYTES = 256 * 1024

@@ -41,7 +41,7 @@ def follow(call, selector, budget):
     return lines, calls
 
 
-@pytest.mark.parametrize("budget", size(short=[100, 5000], long=[60, 100, 300, 5000]))
+@pytest.mark.parametrize("budget", size(short=[300, 5000], long=[60, 100, 300, 5000]))
 def test_the_pages_of_a_pdf_are_continued_at_any_budget(call, budget):
     whole = text_of(call("pdfs/book.pdf:p1-20", budget=20_000).text.split("\n")[1:])
     last = text_of(call("pdfs/book.pdf:p21-25", budget=20_000).text.split("\n")[1:])
@@ -73,7 +73,7 @@ def test_a_part_beyond_the_end_is_answered_with_the_number_of_parts(call):
     assert "its sheets are Ledger, Notes" in call("office/ledger.xlsx:Nowhere").text
 
 
-@pytest.mark.parametrize("budget", [80, 500])
+@pytest.mark.parametrize("budget", size(short=[200, 500], long=[80, 500]))
 def test_a_notebook_is_continued_by_lines_of_its_text(call, budget):
     whole = call("notebooks/tides.ipynb", budget=100_000).text.split("\n")[1:]
 

@@ -14,10 +14,11 @@ from eyespan.dialects.native import Native
 from eyespan.guard.source import LocalFile
 from eyespan.memory import Ledger
 from tests.clock import Clock
-from tests.sizes import examples
+from tests.sizes import examples, size
 
 from .answers import characters, follow, shown
 
+LONG = size(short=400, long=3000)
 pieces = st.one_of(
     st.text("abc xyz_(){}", max_size=30),
     st.text("語日本中文🙂éü", max_size=20),
@@ -39,8 +40,8 @@ pieces = st.one_of(
             "> a:1-1/1 #000000000000",
         ]
     ),
-    st.integers(50, 3000).map(lambda n: "endless " * n),
-    st.integers(50, 3000).map(lambda n: " " * n),
+    st.integers(50, LONG).map(lambda n: "endless " * n),
+    st.integers(50, LONG).map(lambda n: " " * n),
 )
 texts = st.lists(pieces, max_size=30).map("".join)
 

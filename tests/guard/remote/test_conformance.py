@@ -38,10 +38,10 @@ def reason_against(case) -> str:
 
 
 CASES = [
-    pytest.param(name, case, dialect, id=f"{name}-{each.id}")
+    pytest.param(name, case, dialect, id=f"{name}-{case['id']}-{dialect}")
     for name in SETS
-    for each in local.load(name)
-    for case, dialect in [each.values]
+    for case, dialects in [each.values for each in local.load(name)]
+    for dialect in dialects
     if not reason_against(case)
 ]
 OFTEN_DIFFERENT = ("0040", "0041", "dots", "parent", "below", "sizes", "tree", "info")
@@ -110,7 +110,7 @@ def check(places, store, name, case, dialect, tmp_path):
     elif name in local.TOOLSETS:
         local.check_toolset(name, case, tmp_path, place.move(prefix))
     else:
-        local.check_staged(name, case, dialect, tmp_path, place.move(prefix))
+        local.check_staged(name, case, [dialect], tmp_path, place.move(prefix))
 
 
 @pytest.mark.parametrize(("name", "case", "dialect"), SAMPLE)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from eyespan import errors, kinds, tokens
-from eyespan.context import CallContext
+from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.items import LEAST_SHARED_CHARS, LEAST_TOKENS, LEFT_TOKENS, Shown, counted
 from eyespan.dialects.native.rows import merged, rows_of
@@ -42,7 +42,7 @@ WIDE_COPIES = 5
 """The copies of the bytes of lines that a search makes: their text, of up to four bytes for each, and each line."""
 MAX_FILES = 5000
 MAX_MATCHING_FILES = 100
-MAX_SECONDS = 5.0
+MAX_SECONDS = DEADLINE_SECONDS / 2
 """The limits of a search. What they leave out is noted."""
 SKIPPED = frozenset((".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", ".tox", ".mypy_cache"))
 """Directories that a search does not enter, because programs made their files; a search that names one does."""

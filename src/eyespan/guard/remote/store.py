@@ -6,10 +6,10 @@ import errno
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from eyespan.context import CallContext
+from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.errors import Changed, NotFound, PermissionRefused, ReadError, StoreFailure
 
-REQUEST_SECONDS = 3.0
+REQUEST_SECONDS = 0.3 * DEADLINE_SECONDS
 """The longest wait for a byte of an answer; the request is then repeated."""
 MAX_TRIES = 4
 FIRST_PAUSE_SECONDS = 0.1

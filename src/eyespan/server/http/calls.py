@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from eyespan.context import CallContext, WouldBlock
+from eyespan.context import DEADLINE_SECONDS, CallContext, WouldBlock
 from eyespan.server import json_lines, messages, protocol
 from eyespan.server.protocol import RpcError
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Done = Callable[[dict[str, Any], list[bytes]], bool]
 
-BUSY_SECONDS = 5.0
+BUSY_SECONDS = DEADLINE_SECONDS / 2
 """The longest time a call waits while `--calls` others run, if its deadline is not earlier."""
 JOIN_SECONDS = 0.003
 """The time after which another thread takes a call that waits."""

@@ -161,6 +161,8 @@ class HttpServer:
         link = self._opening.pop(task)
         if task.cancelled():
             link.close()
+        if self.is_stopping:
+            self._end_if_idle()
 
     async def _open(self, link: socket.socket) -> None:
         try:
