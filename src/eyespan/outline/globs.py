@@ -14,16 +14,10 @@ from itertools import pairwise
 Parts = list[re.Pattern[str] | None]
 """An expression for each name of a pattern; None is `**`."""
 
-MAX_PATTERN_CHARS = 1000
 MAX_ALTERNATIVES = 1000
 MAX_PARTS = 50_000
 """The names of all alternatives of all patterns of a call."""
 _SIGNS = "*[{"
-
-
-def is_glob(path: str) -> bool:
-    """Return True for a path with a wildcard."""
-    return "*" in path and len(path) <= MAX_PATTERN_CHARS
 
 
 def split_glob(path: str) -> tuple[str, str]:
@@ -57,32 +51,20 @@ class PathGlob:
     Raises: ValueError for a pattern with too many names or alternatives.
     """
 
-    __slots__ = ("_check", "_expression", "_others")
+    __slots__ = ("_alternatives", "_check")
 
     def __init__(self, pattern: str, check: Callable[[], None] = lambda: None) -> None:
         limits = GlobLimits(check)
         self._check = check
         compiled: dict[str, re.Pattern[str] | None] = {}
-        simple: list[str] = []
-        self._others: list[Parts] = []
-        for whole in expand(pattern, check):
-            for one in _with_stars_at_end(whole):
-                if _is_simple(one):
-                    limits.take(one.count("/") + 1)
-                    simple.append(_expression(one))
-                else:
-                    self._others.append(parts_of(one, compiled, limits))
-        self._expression = re.compile("|".join(simple), re.DOTALL) if simple else None
+        self._alternatives = [
+            parts_of(one, compiled, limits) for whole in expand(pattern, check) for one in _with_stars_at_end(whole)
+        ]
 
     def matches(self, path: str) -> bool:
         """Return True if the pattern matches a relative path."""
-        self._check()
-        if self._expression is not None and self._expression.fullmatch(path):
-            return True
-        if not self._others:
-            return False
         names = path.split("/")
-        for parts in self._others:
+        for parts in self._alternatives:
             self._check()
             if match_names(parts, names):
                 return True
@@ -103,25 +85,6 @@ def _with_stars_at_end(pattern: str) -> Iterator[str]:
         start = re.sub("[*]{2,}", "*", start)
         yield f"{lead}{start}*"
         yield f"{lead}{start}*/**"
-
-
-def _is_simple(pattern: str) -> bool:
-    """Return True if an expression for the whole pattern takes little time: there is one way to match each name."""
-    names = pattern.split("/")
-    return "[" not in pattern and names.count("**") <= 1 and all(name.count("*") <= 1 or name == "**" for name in names)
-
-
-def _expression(pattern: str) -> str:
-    """Return an expression for a simple pattern."""
-    names = pattern.split("/")
-    found = []
-    for name in names[:-1]:
-        found.append("(?:[^/]+/)*" if name == "**" else f"{_name_expression(name)}/")
-    return "".join(found) + (".+" if names[-1] == "**" else _name_expression(names[-1]))
-
-
-def _name_expression(name: str) -> str:
-    return re.escape(name).replace(r"\*", "[^/]*").replace(r"\?", "[^/]")
 
 
 def expand(pattern: str, check: Callable[[], None]) -> list[str]:

@@ -46,21 +46,10 @@ TOP_NAMES = 12
 """The names that a row of the map holds at most."""
 _MINOR = frozenset(
     (
-        *(
-            "test",
-            "tests",
-            "testing",
-            "testdata",
-            "spec",
-            "specs",
-            "fixtures",
-            "examples",
-            "example",
-            "samples",
-            "docs",
-        ),
-        *("doc", "vendor", "third_party", "external", "deps", "dist", "build", "out", "target", "generated", "bench"),
-        *("benchmarks", "mocks", "__tests__", "__mocks__", "e2e", "site-packages", "locale", "po", "migrations"),
+        *("test", "tests", "testing", "testdata", "spec", "specs", "fixtures", "examples", "example", "samples"),
+        *("docs", "doc", "vendor", "third_party", "external", "deps", "dist", "build", "out", "target", "generated"),
+        *("bench", "benchmarks", "mocks", "__tests__", "__mocks__", "e2e", "site-packages", "locale", "po"),
+        "migrations",
     )
 )
 _MINOR_SHARE = 0.25

@@ -45,7 +45,8 @@ _SCRIPT = (
 )
 _JAVA = (
     rb"^" + _INDENT + _MODIFIERS + rb"(?:(?:class|interface|enum|record|@interface|struct|namespace|object)[ \t]+"
-    rb"(?P<name>[A-Za-z_][\w.]*)|(?:[\w.<>\[\], ?]+[ \t]+)(?P<type>[a-zA-Z_]\w*)[ \t]*\([^;\n=]*$)"
+    rb"(?P<name>[A-Za-z_][\w.]*)|(?!return\b|throw\b|new\b|else\b|await\b)"
+    rb"(?:[\w.<>\[\], ?]+[ \t]+)(?P<type>[a-zA-Z_]\w*)[ \t]*\([^;\n=]*$)"
 )
 _TITLES = rb"^(?:#{1,3}[ \t]+(?P<name>\S[^\n]{0,60}))"
 _PATTERNS = {
@@ -60,13 +61,13 @@ _PATTERNS = {
     "erlang": rb"^(?P<name>[a-z]\w*)\(",
     "haskell": rb"^(?:(?:data|newtype|class|type)[ \t]+(?P<name>[A-Z]\w*)|(?P<type>[a-z_][\w']*)[ \t]*::)",
     "clojure": rb"^\((?:def\w*-?)[ \t]+(?P<name>[^\s()\[\]]+)",
-    "bash": rb"^(?:function[ \t]+)?(?P<name>[\w:.-]+)[ \t]*\(\)",
+    **dict.fromkeys(("bash", "zsh"), rb"^(?:function[ \t]+)?(?P<name>[\w:.-]+)[ \t]*\(\)"),
     "sql": rb"(?i)^create[ \t]+(?:or[ \t]+replace[ \t]+)?(?:table|view|function|procedure|index)[ \t]+(?P<name>[\w.]+)",
     "cmake": rb"(?i)^[ \t]*(?:function|macro|add_executable|add_library)[ \t]*\([ \t]*(?P<name>[\w.-]+)",
     "r": rb"^(?P<name>[\w.]+)[ \t]*(?:<-|=)[ \t]*function",
 }
 NO_NAMES = frozenset(
-    ("json", "yaml", "toml", "ini", "xml", "html", "css", "po", "rst", "asciidoc", "tex", "dockerfile", "nginx", "asm")
+    ("json", "yaml", "toml", "ini", "xml", "html", "css", "rst", "asciidoc", "tex", "dockerfile", "nginx")
 )
 """Languages whose names nothing refers to."""
 _compiled: dict[str, re.Pattern[bytes]] = {}
