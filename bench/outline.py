@@ -6,8 +6,8 @@
 
 The references are Python's own parser for Python, the TypeScript compiler for JavaScript and TypeScript, and
 universal-ctags for all others. The compiler is looked for below --typescript (a directory with node_modules), and
-languages without their reference are left out and named. For Swift and Scala, which no reference knows, regular
-expressions count the lines that define something; they give no ends.
+languages without their reference are left out and named. For Dart, Scala, Swift and Zig, which no reference knows,
+regular expressions count the lines that define something; they give no ends.
 
 raw recall      definitions of the reference that the outline contains, by name and line
 raw precision   functions, methods and types of the outline that the reference contains
@@ -42,7 +42,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from eyespan import __version__
-from eyespan.decoders.grammars import load_parser
 from eyespan.outline import language_in, language_of, outline_here
 
 if TYPE_CHECKING:
@@ -57,7 +56,6 @@ NEAR_LINES = 3
 CTAGS = {
     # language: (name for ctags, kinds that count for recall)
     "asciidoc": ("Asciidoc", "chapter section subsection subsubsection l4subsection l5subsection"),
-    "asm": ("Asm", "label macro"),
     "bash": ("Sh", "function"),
     "c": ("C", "macro function enum struct typedef union"),
     "clojure": ("Clojure", "function namespace"),
@@ -87,9 +85,10 @@ CTAGS = {
     "rust": ("Rust", "module struct interface implementation function enum typedef macro method"),
     "sql": ("SQL", "table procedure function view trigger index type"),
     "tcl": ("Tcl", "procedure namespace"),
+    "zsh": ("Sh", "function"),
     "tex": ("Tex", "part chapter section subsection subsubsection"),
 }
-NO_ENDS = frozenset(("markdown", "asciidoc", "rst", "make", "asm", "tex"))
+NO_ENDS = frozenset(("markdown", "asciidoc", "rst", "make", "tex"))
 """Languages whose reference ends a definition at the next one, with the blank lines between."""
 _MODIFIERS = (
     r"^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|private|internal|fileprivate|open|static|class|override|final|mutating|"
@@ -106,6 +105,12 @@ PATTERNS = {
     "scala": (
         _MODIFIERS + r"def\s+(`[^`]+`|\w+|[^\s\w(\[:]+)\s*[\[(:=]?",
         _MODIFIERS + r"(?:class|trait|object)\s+(\w+)",
+    ),
+    "zig": (r"^\s*(?:(?:pub|export|extern|inline|noinline)\s+(?:\"\w+\"\s+)?)*fn\s+(\w+)",),
+    "dart": (
+        r"^(?:(?:abstract|base|final|sealed|interface|mixin)\s+)*(?:class|mixin|enum|extension(?: type)?)\s+(\w+)",
+        r"^(?:  )?(?:(?:external|static)\s+)*(?:void|int|bool|String|Future<[\w<>?]*>|Uri|double|num)\??\s+"
+        r"(?:get\s+)?(?!Function\b)(\w+)\s*(?:\(|=>|\{)",
     ),
 }
 FORMS = {
@@ -154,7 +159,7 @@ CONFIRMING = {
 }
 CLAUSES = frozenset(("erlang", "haskell", "elixir", "objc", "ocaml"))
 """Languages whose reference lists every clause of a function."""
-FORMS["cpp"] = FORMS["c"]
+FORMS |= {"cpp": FORMS["c"], "zsh": FORMS["bash"]}
 KEYWORDS = frozenset(
     re.findall(
         r"\S+",
@@ -236,7 +241,7 @@ def has_form(language: str, name: str, line: str) -> bool:
     if (
         name in KEYWORDS
         or name in ("family", "instance", "deriving", "class", "open", "()", "infix", "infixl", "infixr", "nonrec")
-        or (language == "bash" and not re.fullmatch(r"[\w.-]+", name))
+        or (language in ("bash", "zsh") and not re.fullmatch(r"[\w.-]+", name))
     ):
         return False
     if language == "rust" and re.search(r"^\s*(?:unsafe\s+)?impl\b.*\bfor\s+[^\w&]|^\s*impl\b.*\bdyn\b", line):
@@ -381,7 +386,7 @@ class Counts:
         """Compare the outline of one file."""
         data = Path(path).read_bytes()
         started = time.process_time()
-        found = outline_here(data, path, load_parser)
+        found = outline_here(data, path)
         self.seconds += time.process_time() - started
         text = data.decode("utf-8", "replace")
         if language in ("elixir", "powershell"):  # ctags reads the examples in documentation and strings
@@ -562,7 +567,7 @@ def chosen_files(repositories: Iterable[str], per_language: int) -> dict[str, li
             if path.is_symlink() or not path.is_file() or not MIN_BYTES <= path.stat().st_size <= MAX_BYTES:
                 continue
             language = language_of(path.name)
-            language = language_in(path.name, path.read_bytes()) if path.suffix == ".h" else language
+            language = language_in(path.name, path.read_bytes()) if path.suffix in (".h", ".m") else language
             if language and (language != "json"):
                 here.setdefault(language, []).append(str(path))
         for language, paths in here.items():
@@ -659,7 +664,7 @@ reading the differences on the repositories of OUTLINE.md, and they favour the o
 on repositories that were not looked at before. unnoted: wrong last lines that the outline does not mark as doubtful.
 extents: symbols whose braces were counted by the tokens of Pygments. unbalanced: those whose braces do not match by
 these tokens, or whose lines overlap those of another symbol in part, without a note. broken: files that the outline
-does not claim to cover completely. Swift and Scala are compared with regular expressions only.
+does not claim to cover completely. Dart, Scala, Swift and Zig are compared with regular expressions only.
 
 {listed}
 """

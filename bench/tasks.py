@@ -32,7 +32,6 @@ from pathlib import Path
 import bpe_openai
 
 from eyespan import Workspace
-from eyespan.decoders.grammars import load_parser
 from eyespan.outline import find, outline_here
 
 SUFFIXES = (
@@ -87,7 +86,7 @@ class Repository:
         return done.stdout.decode("utf-8", "replace")
 
     def functions(self, path: str, data: bytes):
-        outline = outline_here(data, path, load_parser)
+        outline = outline_here(data, path)
         return outline, [symbol for symbol in outline.symbols if symbol.kind in ("function", "method")]
 
     def tasks(self, count: int):

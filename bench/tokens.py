@@ -27,7 +27,6 @@ from pathlib import Path
 import bpe_openai
 
 from eyespan import Workspace
-from eyespan.decoders.grammars import load_parser
 from eyespan.outline import find, outline_here
 
 ROOT = Path(os.__file__).parent
@@ -75,7 +74,7 @@ def lines_of(name: str) -> list[str]:
 
 
 def place_of(name: str, symbol: str) -> tuple[int, int]:
-    found = find(outline_here((ROOT / name).read_bytes(), name, load_parser), symbol)
+    found = find(outline_here((ROOT / name).read_bytes(), name), symbol)
     return found[0].first, found[0].last
 
 

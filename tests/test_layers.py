@@ -97,6 +97,7 @@ PARSING = {
     "hosts/calls.py": "the arguments of a call",
     "lines/detect.py": "a sample of at most 64 KB, for the encoding",
     "outline/cache.py": "files that it wrote itself, of bounded size, after a check of their hash",
+    "outline/grammars.py": "grammars, which only the worker imports",
     "outline/python.py": "a scanner, which only the worker imports",
     "readers/tables.py": "CSV, a row of at most 1 MiB at a time",
     "server/auth/oauth.py": "the answer of the issuer that the host named",

@@ -54,7 +54,6 @@ DEFINITIONS = {
     "ocaml": "let f x = x\n",
     "julia": "function f() end\n",
     "perl": "sub f { 1 }\n",
-    "po": 'msgid "a"\nmsgstr "b"\n',
 }
 """One definition in many of the languages that have an outline; the others share one."""
 OTHER_DEFINITION = "function f(a) { return a; }\n= section =\nkey = value\n"

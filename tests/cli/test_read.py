@@ -368,7 +368,7 @@ def test_a_search_of_too_many_files_states_where_it_stopped(directory, eyespan, 
 
 def test_read_states_that_the_end_of_a_symbol_may_be_wrong(directory, eyespan):
     pytest.importorskip("tree_sitter_go")
-    (directory / "broken.go").write_text("package x\nfunc f() {\n  a(\n}\nfunc g() {\n}}}\n")
+    (directory / "broken.go").write_text("package x\nfunc f() {\n  a(\n  }\nfunc g() {\n}}}\n")
 
     status, _, note = eyespan("read", "broken.go::f")
     assert (status, note) == (0, "eyespan: broken.go::f: parser lost track near line 3; the end may be wrong\n")

@@ -278,8 +278,6 @@ class Sweep:
         if reply.error is None:
             if self.scenario.name.startswith("notebook with") and "[image left out: " in reply.text:
                 return "a part failed" if text in reply.text else "WRONG: a part failed for no reason"
-            if self.scenario.name.startswith("outline in C") and "by shape, perhaps not complete" in reply.text:
-                return "reported as incomplete"
             if self.pieces and composed(reply.text, self.pieces, text):
                 return "a part failed"
             if number == errno.ESTALE and reports_change(reply) and not self.expected.is_error:

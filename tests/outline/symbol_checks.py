@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from eyespan.decoders.grammars import load_parser
 from eyespan.outline import Outline, outline_here
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -65,4 +64,4 @@ def mutated(data: bytes, dice: Random, times: int) -> bytes:
 
 def outline(data: bytes, name: str) -> Outline:
     """Outline a file in this process, as the worker does."""
-    return outline_here(data, name, load_parser)
+    return outline_here(data, name)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from eyespan.outline import render
+from eyespan.outline import Outline, Symbol, render
 from eyespan.tokens import estimate
 
 from .symbol_checks import ALL, FIXTURES, outline
@@ -66,3 +66,11 @@ def test_a_listing_costs_a_fraction_of_the_file():
     data = path.read_bytes()
 
     assert estimate(render(outline(data, path.name))) < estimate(data.decode()) / 4
+
+
+def test_a_symbol_whose_end_may_be_wrong_is_marked():
+    symbol = Symbol(
+        name="f", qualified="f", kind="function", line=1, first=1, last=3, depth=0, signature="f()", doubt=2
+    )
+
+    assert render(Outline((symbol,), "shape", "c", is_complete=False)) == "1-3 f() (end uncertain)"

@@ -17,9 +17,7 @@ from .symbol_checks import FIXTURES, mutated
         (b"class LIB_EXPORT Table {", b"class            Table {"),
         (b"struct ALIGNED(8) A : B {", b"struct            A : B {"),
         (b"int f() LOCKED(mu_) {", b"int f()             {"),
-        (b"int n GUARDED_BY(mu_);", b"int n                ;"),
         (b"LUA_API int f (int a) {", b"        int f (int a) {"),
-        (b"void API_CALL *f(int a) {", b"void          *f(int a) {"),
         (b"}\nTEST_END\n", b"}\n        \n"),
         (b"int NAME(int a) {", b"int NAME(int a) {"),
         (b"static int NAME() {", b"static int NAME() {"),
@@ -29,28 +27,25 @@ from .symbol_checks import FIXTURES, mutated
         (b'"class LIB_EXPORT A {"', b'"class LIB_EXPORT A {"'),
         (b"namespace FOO {", b"namespace FOO {"),
         (b"enum KIND {", b"enum KIND {"),
-        (b"int f(void *data UNUSED, int n)", b"int f(void *data       , int n)"),
-        (b"int f(const FOO, unsigned LONG)", b"int f(const FOO, unsigned LONG)"),
         (b"#define A do { /* no */ } while (0)\n", b"#define A do {          } while (0)\n"),
         (b"#define A /* nothing */\n", b"#define A /* nothing */\n"),
-        (b"#define A x /*\n two */ y\n", b"#define A x  \\\n        y\n"),
         (b'#define A "a/*b"\nint x;\n', b'#define A "    "\nint x;\n'),
     ],
 )
 def test_macros_around_a_definition_become_blanks(source, wanted):
-    assert rewrite(source).plain == wanted
+    assert rewrite(source).source == wanted
 
 
 def test_of_unbalanced_branches_one_is_left():
     source = b"#if A\nif (a) {\n#else\nif (b) {\n#endif\n}\n"
 
-    assert rewrite(source).plain.split() == [b"if", b"(a)", b"{", b"}"]
+    assert rewrite(source).source.split() == [b"if", b"(a)", b"{", b"}"]
 
 
 def test_balanced_branches_stay():
     source = b"#if A\nint f() { }\n#else\nint g() { }\n#endif\n"
 
-    assert rewrite(source).plain == source
+    assert rewrite(source).source == source
 
 
 @pytest.mark.parametrize(
@@ -74,5 +69,4 @@ def test_every_position_stays(name):
     for _ in range(60):
         data = mutated((FIXTURES / name).read_bytes(), dice, dice.randrange(0, 9))
         found = rewrite(data)
-        for text in (found.source, found.plain):
-            assert [len(line) for line in text.split(b"\n")] == [len(line) for line in data.split(b"\n")]
+        assert [len(line) for line in found.source.split(b"\n")] == [len(line) for line in data.split(b"\n")]

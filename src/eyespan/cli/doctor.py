@@ -39,7 +39,7 @@ EXTRAS = (
     ("oauth", "jwt", "access tokens of an OAuth issuer, over HTTP"),
     ("openai-agents", "agents", "the tool for the OpenAI Agents SDK"),
     ("otel", "opentelemetry.sdk", "OpenTelemetry metrics and traces of the HTTP server"),
-    ("outline", "tree_sitter", "symbols of source code by grammars"),
+    ("outline", "tree_sitter", "outlines of source code, except Python"),
     ("pydantic-ai", "pydantic_ai", "the tool for Pydantic AI"),
     ("ray", "ray", "bulk reading on Ray Data"),
     ("remote", "obstore", "buckets as roots: s3://, gs://, az://"),

@@ -5,8 +5,8 @@ which they were found:
 
     ast           Python, by its own parser
     tree-sitter   other languages, by their grammars (extra `outline`)
-    shape         by the file's own structure: headings, keys, tables; for source code without a grammar, or too broken
-                  for one, by indentation and braces, which can be wrong
+    shape         by the file's own structure: headings, keys, tables; for languages whose grammar has no wheel, by
+                  brackets and indentation
     regex         by lines that look like definitions: make targets, build stages, SQL statements
 
 `find` looks up a symbol by the name that a person would write, `nearest` suggests similar names, `render` lists an
@@ -22,13 +22,11 @@ from importlib import import_module
 from typing import Any
 
 from eyespan.context import DEADLINE_SECONDS, CallContext
-from eyespan.outline import names
 from eyespan.outline.model import Outline, Symbol
 from eyespan.outline.names import Found, find, look_up, nearest, unique_names
 from eyespan.outline.render import render
 
 Decode = Callable[[str, bytes, Mapping[str, Any], CallContext], tuple[dict[str, Any], list[bytes]]]
-LoadParser = Callable[[str], Callable[[bytes], Any]]
 
 __all__ = [
     "LANGUAGES",
@@ -37,7 +35,6 @@ __all__ = [
     "Outline",
     "Symbol",
     "find",
-    "has_grammar",
     "language_in",
     "language_of",
     "look_up",
@@ -76,7 +73,8 @@ _BY_SUFFIX = {
     "csharp": ".cs .csx",
     "ruby": ".rb .rake .gemspec .ru",
     "php": ".php .phtml",
-    "bash": ".sh .bash .zsh .ksh .bats",
+    "bash": ".sh .bash .ksh .bats",
+    "zsh": ".zsh .zsh-theme",
     "kotlin": ".kt .kts",
     "scala": ".scala .sc",
     "swift": ".swift",
@@ -109,8 +107,6 @@ _BY_SUFFIX = {
     "r": ".r",
     "zig": ".zig .zon",
     "nim": ".nim .nims .nimble",
-    "asm": ".s .asm .nasm",
-    "po": ".po .pot",
     "nginx": ".nginx .nginxconf",
 }
 _BY_NAME = {
@@ -138,13 +134,14 @@ _BY_NAME = {
     "wscript": "python",
     ".bashrc": "bash",
     ".profile": "bash",
+    ".zshrc": "zsh",
     ".gitconfig": "ini",
     ".editorconfig": "ini",
 }
 _BY_INTERPRETER = {
     "python": "python",
     "bash": "bash",
-    "zsh": "bash",
+    "zsh": "zsh",
     "ksh": "bash",
     "ruby": "ruby",
     "php": "php",
@@ -182,27 +179,18 @@ _SCANNERS = {
     "rst": "titles",
     "asciidoc": "titles",
     "tex": "titles",
-    "po": "titles",
-    "asm": "titles",
     "starlark": "starlark",
     **dict.fromkeys(
         (
-            *("hcl", "protobuf", "graphql", "haskell", "elixir", "erlang", "clojure", "ocaml", "dart", "julia", "perl"),
-            *("tcl", "groovy", "powershell", "cmake", "objc", "matlab", "r", "zig", "nim", "nginx"),
+            *("hcl", "protobuf", "graphql", "erlang", "clojure", "tcl", "groovy", "powershell", "cmake", "objc"),
+            *("r", "nim", "nginx", "zsh"),
         ),
         "blocks",
     ),
 }
-"""The module whose `scan(data, language)` outlines each language; `source` outlines all others."""
+"""The module whose `scan(data, language)` outlines each language; `grammars` outlines all others."""
 
 _suffixes: dict[str, str] = {}
-
-
-def __getattr__(name: str) -> Any:
-    """Import the functions that look up names on first use: they need regular expressions."""
-    if name not in ("Found", "find", "look_up", "nearest", "unique_names"):
-        raise AttributeError(name)
-    return getattr(names, name)
 
 
 def language_of(name: str, first_bytes: bytes = b"") -> str:
@@ -259,7 +247,8 @@ def outline(
     that costs only the outline. A courtesy outline, which the caller did not ask for, is then empty and has the reason
     as its hint.
 
-    Raises: Cancelled, TimedOut, if `context` demands it; SystemFailure; Unreadable, if the parser failed.
+    Raises: Cancelled, TimedOut, if `context` demands it; SystemFailure; Missing, if the grammar is not installed;
+        Unreadable, if the parser failed.
     """
     from eyespan.outline.isolated import outline_in_worker
 
@@ -269,46 +258,24 @@ def outline(
     language = language_in(name, part)
     if not language:
         return Outline(symbols=(), how="shape", language="", is_complete=False)
-    tasks = [f"outline-{language}", *(["outline-shape"] if has_grammar(language) else [])]
-    found = outline_in_worker(part, language, tasks, decode, context, deadline_seconds, is_courtesy=is_courtesy)
+    found = outline_in_worker(part, language, decode, context, deadline_seconds, is_courtesy=is_courtesy)
     return named(found, name, language, is_whole)
 
 
-def outline_here(data: bytes, name: str, load_parser: LoadParser | None = None) -> Outline:
-    """Return the symbols of a file, parsed in this process: for the worker, and for source that the caller trusts.
-
-    `load_parser(language)` loads a grammar; without it source code is outlined by its shape.
-    """
+def outline_here(data: bytes, name: str) -> Outline:
+    """Return the symbols of a file, parsed in this process, for source that the caller trusts. Raises: Missing."""
     part, is_whole = parsed_part(data)
     language = language_in(name, part)
     if not language:
         return Outline(symbols=(), how="shape", language="", is_complete=False)
-    return named(scan(part, language, load_parser), name, language, is_whole)
+    return named(scan(part, language), name, language, is_whole)
 
 
-def scan(data: bytes, language: str, load_parser: LoadParser | None) -> Outline:
-    """Return the symbols of source in this language, parsed in this process."""
-    scanner = _SCANNERS.get(language)
-    if scanner is None:
-        from eyespan.outline import source
-
-        return source.scan(data, language, load_parser)
-    if scanner == "markup":
-        from eyespan.outline import markup
-
-        return markup.scan(data, language, load_parser)
-    found: Outline = import_module(f"eyespan.outline.{scanner}").scan(data, language)
+def scan(data: bytes, language: str) -> Outline:
+    """Return the symbols of source in this language, parsed in this process. Raises: Missing."""
+    scanner = import_module(f"eyespan.outline.{_SCANNERS.get(language, 'grammars')}")
+    found: Outline = scanner.scan(data, language)
     return found
-
-
-def scanner_module(language: str) -> str:
-    """Return the module that outlines a language."""
-    return f"eyespan.outline.{_SCANNERS.get(language, 'source')}"
-
-
-def has_grammar(language: str) -> bool:
-    """Return True if the language is outlined by a grammar where that is installed."""
-    return language not in _SCANNERS
 
 
 def parsed_part(data: bytes) -> tuple[bytes, bool]:

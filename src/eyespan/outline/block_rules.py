@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Ends = Literal["braces", "words", "indentation", "parentheses", "dot", "next"]
+Ends = Literal["braces", "indentation", "parentheses", "dot"]
 
 _STRING = r'"(?:\\.|[^"\\\n])*"?'
-_INTERPOLATED = r'"(?:\\.|\#\{(?:[^{}"\n]|"(?:\\.|[^"\\\n])*"|\{[^{}\n]*\})*\}|[^"\\\n])*"?'
 _QUOTED = r"'(?:\\.|[^'\\\n])*'?"
 _SLASHES = r"//[^\n]*|/\*.*?(?:\*/|\Z)"
 _HASH = r"\#[^\n]*"
@@ -25,9 +24,8 @@ class Rules:
     skipped: str
     """A pattern of strings and comments."""
     comments: tuple[str, ...]
-    openers: str = ""
-    """With `words`: a pattern of the words that open a block."""
-    closers: str = r"\bend\b"
+    words: str = ""
+    """With `parentheses`: a pattern of the calls that open a block, and of those that close it as its group `close`."""
     is_case_sensitive: bool = True
     has_semicolons: bool = True
     """With `braces`: a semicolon ends a definition without a body; otherwise a line end does."""
@@ -80,40 +78,6 @@ RULES: dict[str, Rules] = {
         comments=("#", '"'),
         has_semicolons=False,
     ),
-    "zig": Rules(
-        definitions=(
-            (rf"{_INDENT}(?:pub\s+)?(?:(?:export|extern|inline|noinline)\s+(?:\"\w+\"\s+)?)*fn\s+{_NAME}", "function"),
-            (rf"{_INDENT}(?:pub\s+)?const\s+{_NAME}\s*=\s*(?:extern\s+|packed\s+)?(?:struct|union|opaque)\b", "struct"),
-            (rf"{_INDENT}(?:pub\s+)?const\s+{_NAME}\s*=\s*(?:extern\s+|packed\s+)?(?:enum|error)\b", "enum"),
-            (rf"^(?:pub\s+)?(?:const|var)\s+{_NAME}\b", "constant"),
-            (rf"{_INDENT}test\s+(?P<name>\"[^\"\n]*\"|\w+)", "function"),
-        ),
-        ends="braces",
-        skipped=rf"//[^\n]*|\\\\[^\n]*|{_STRING}|{_QUOTED}",
-        comments=("//",),
-    ),
-    "dart": Rules(
-        definitions=(
-            (rf"{_INDENT}(?:(?:abstract|base|final|sealed|interface|mixin)\s+)*class\s+{_NAME}", "class"),
-            (rf"{_INDENT}(?:base\s+)?mixin\s+{_NAME}", "trait"),
-            (rf"{_INDENT}extension(?:\s+type)?\s+{_NAME}", "impl"),
-            (rf"{_INDENT}enum\s+{_NAME}", "enum"),
-            (rf"{_INDENT}typedef\s+{_NAME}", "type"),
-            (
-                rf"{_INDENT}(?!return\b|else\b|new\b|throw\b|await\b|if\b|for\b|while\b|switch\b|catch\b|assert\b"
-                rf"|case\b)"
-                rf"(?:@\w+\s+)*(?:(?:external|static|final|const|factory|covariant|late)\s+)*"
-                rf"(?:[\w$.]+(?:<[^;{{}}()=]*>)?\??\s+)?(?:get\s+|set\s+|operator\s*)?(?P<name>[A-Za-z_$][\w$.]*"
-                rf"|[=<>+*/~%^&|\[\]-]+)"
-                rf"\s*(?:<[^;{{}}()=]*>)?\((?=[^;]*?\)\s*(?:async\*?|sync\*)?\s*(?:\{{|=>|:))",
-                "method",
-            ),
-            (rf"{_INDENT}(?:static\s+)?[\w$.]+(?:<[^;{{}}()=]*>)?\??\s+get\s+{_NAME}\s*(?:\{{|=>)", "method"),
-        ),
-        ends="braces",
-        skipped=rf"r?'''(?:\\.|[^\\])*?'''|r?\"\"\"(?:\\.|[^\\])*?\"\"\"|{_SLASHES}|{_STRING}|{_QUOTED}",
-        comments=("//", "/*", " *", "@"),
-    ),
     "groovy": Rules(
         definitions=(
             (
@@ -138,17 +102,6 @@ RULES: dict[str, Rules] = {
         comments=("//", "/*", " *", "@"),
         has_semicolons=False,
     ),
-    "perl": Rules(
-        definitions=(
-            (rf"{_INDENT}sub\s+(?P<name>[\w:']+)", "function"),
-            (r"^[ \t]*package\s+(?P<name>[\w:]+)(?=[^;{}]*\{)", "namespace"),
-            (r"^[ \t]*package\s+(?P<name>[\w:]+)[^;{}]*;", "section"),
-        ),
-        ends="braces",
-        skipped=rf"^=[a-zA-Z].*?(?:^=cut[^\n]*|\Z)|^__(?:END|DATA)__\n.*|(?<![$\\@%&]){_HASH}|{_STRING}|{_QUOTED}"
-        r"|\b(?:qw|qq|q)\s*(?:\([^)]*\)|\{[^{}]*\}|/[^/]*/|\[[^\]]*\])",
-        comments=("#",),
-    ),
     "powershell": Rules(
         definitions=(
             (rf"{_INDENT}(?:function|filter|workflow|configuration)\s+(?:\w+:)?(?P<name>[\w-]+)", "function"),
@@ -164,6 +117,16 @@ RULES: dict[str, Rules] = {
         skipped=r"<\#.*?(?:\#>|\Z)|@\"\n.*?\n\"@|@'\n.*?\n'@|\#[^\n]*|\"(?:`.|\"\"|[^\"`])*\"?|'(?:''|[^'])*'?",
         comments=("#",),
         is_case_sensitive=False,
+        has_semicolons=False,
+    ),
+    "zsh": Rules(
+        definitions=(
+            (rf"{_INDENT}function[ \t]+(?P<name>[\w:.@+-]+)(?=[ \t]*(?:\(\)|\{{|$))", "function"),
+            (rf"{_INDENT}(?P<name>[\w:.@+-]+)[ \t]*\(\)", "function"),
+        ),
+        ends="braces",
+        skipped=rf"\\.|(?<![\w$]){_HASH}|{_STRING}|{_QUOTED}",
+        comments=("#",),
         has_semicolons=False,
     ),
     "r": Rules(
@@ -225,60 +188,6 @@ RULES: dict[str, Rules] = {
         skipped=rf"{_SLASHES}|@?{_STRING}|{_QUOTED}",
         comments=("//", "/*", " *"),
     ),
-    "elixir": Rules(
-        definitions=(
-            (r"^[ \t]*defmodule\s+(?P<name>[\w.]+)", "namespace"),
-            (r"^[ \t]*defprotocol\s+(?P<name>[\w.]+)", "interface"),
-            (r"^[ \t]*defimpl\s+(?P<name>[\w.]+)", "impl"),
-            (r"^[ \t]*(?:defp?|defguardp?|defdelegate|defn|defnp)\s+(?P<name>[\w?!]+|[^\s\w(]+(?=\())", "function"),
-            (r"^[ \t]*defmacrop?\s+(?P<name>[\w?!]+)", "macro"),
-            (r"^[ \t]*(?:test|describe)\s+\"(?P<name>[^\"\n]+)\"", "function"),
-            (r"^[ \t]*@(?:callback|macrocallback)\s+(?P<name>[\w?!]+)", "method"),
-            (r"^[ \t]*@(?:type|typep|opaque)\s+(?P<name>\w+)", "type"),
-        ),
-        ends="words",
-        skipped=rf'~[a-zA-Z]?"""(?:\\.|[^\\])*?"""|"""(?:\\.|[^\\])*?"""|\'\'\'(?:\\.|[^\\])*?\'\'\'|(?<!\w)\?\\?.'
-        rf"|{_INTERPOLATED}|{_QUOTED}|{_HASH}"
-        r"|~[a-zA-Z](?:/(?:\\.|[^/\\\n])*/|\((?:\\.|[^)\\\n])*\)|\|(?:\\.|[^|\\\n])*\||\[(?:\\.|[^\]\\\n])*\])",
-        comments=("#", "@doc", "@spec", "@impl"),
-        openers=r"(?<![\w:.@])(?:do|fn)\b(?!:)",
-        closers=r"(?<![\w:.@])end\b(?!:)",
-    ),
-    "julia": Rules(
-        definitions=(
-            (r"^[ \t]*(?:[\w.]*@\w+\s+)*function\s+(?P<name>[\w.!]+|\([^)\n]*\)|[^\s\w(]+)", "function"),
-            (r"^[ \t]*(?:@\w+\s+)*macro\s+(?P<name>[\w!]+)", "macro"),
-            (r"^[ \t]*(?:@\w+\s+)*(?:bare)?module\s+(?P<name>\w+)", "namespace"),
-            (r"^[ \t]*(?:@\w+\s+)*(?:mutable\s+)?struct\s+(?P<name>\w+)", "struct"),
-            (r"^[ \t]*(?:abstract|primitive)\s+type\s+(?P<name>\w+)", "type"),
-            (
-                r"^[ \t]*(?:[\w.]*@\w+\s+)*(?P<name>[A-Za-z_][\w.!]*)(?:\{[^}\n]*\})?\((?:[^()]|\((?:[^()]"
-                r"|\([^()]*\))*\)){0,800}\)"
-                r"(?:[ \t]*::[^=\n]+)?(?:[ \t]*where[ \t]+[^=\n]+)?[ \t]*=(?![=>])",
-                "function",
-            ),
-        ),
-        ends="words",
-        skipped=rf'"""(?:\\.|[^\\])*?"""|{_STRING}|(?<![\w\])\'}}])\'(?:\\.[^\'\n]*|[^\'\\\n])\'|\#=.*?=\#|{_HASH}',
-        comments=("#", '"'),
-        openers=r"(?<![\w:.@])(?:function|macro|module|baremodule|struct|begin|let|if|for|while|try|quote|do"
-        r"|type)\b(?!\s*=)",
-        closers=r"(?<![\w:.@])end\b",
-    ),
-    "matlab": Rules(
-        definitions=(
-            (r"^[ \t]*function\s+(?:[^=\n(]*=\s*)?(?P<name>[A-Za-z][\w.]*)", "function"),
-            (r"^[ \t]*classdef\s+(?:\([^)]*\)\s*)?(?P<name>\w+)", "class"),
-            (r"^%%[ \t]+(?P<name>[^\n]+)", "section"),
-        ),
-        ends="words",
-        skipped=r"^[ \t]*%\{[ \t]*\n.*?^[ \t]*%\}[ \t]*$|%(?!%)[^\n]*|\"(?:\"\"|[^\"\n])*\"?|(?<![\w\])}'.])'(?:''"
-        r"|[^'\n])*'?",
-        comments=("%",),
-        openers=r"(?<![\w.])(?:function|classdef|methods|properties|events|enumeration|if|for|while|switch|try"
-        r"|parfor|spmd|arguments)\b(?!\s*\()",
-        closers=r"(?<![\w.(,:+*/-])\bend\b(?!\s*[):,+*/-])",
-    ),
     "nim": Rules(
         definitions=(
             (r"^[ \t]*(?:proc|func|method|iterator|template|macro|converter)\s+(?P<name>\w+|`[^`\n]+`)", "function"),
@@ -293,44 +202,6 @@ RULES: dict[str, Rules] = {
         skipped=rf'"""(?:.)*?"""|\#\[.*?\]\#|{_HASH}|{_STRING}',
         comments=("#",),
     ),
-    "haskell": Rules(
-        definitions=(
-            (r"^(?:data|newtype)(?:\s+(?:family|instance))?\s+(?:[^=\n]*=>\s*)?(?P<name>[A-Z][\w']*)", "struct"),
-            (r"^class\s+(?:[^\n]*=>\s*)?(?P<name>[A-Z][\w']*)", "interface"),
-            (r"^instance\s+(?:[^\n]*=>\s*)?(?P<name>[A-Z][\w'.]*\s+[^\n]*?)\s*(?:where|$)", "impl"),
-            (r"^type(?:\s+family|\s+instance)?\s+(?P<name>[A-Z][\w']*)", "type"),
-            (
-                r"^(?!(?:import|infix[lr]?|deriving|foreign|default|where|type|data|newtype|class|instance|module"
-                r"|let|in|if|then|else|case|of|do)\b)"
-                r"(?P<name>[a-z_][\w']*|\([^\w\s()]+\))(?=[\s,(\[\"!~@:=|])",
-                "function",
-            ),
-        ),
-        ends="next",
-        skipped=rf"\{{-.*?(?:-\}}|\Z)|--[^\n>|]*(?:[^\n]*)|{_STRING}|(?<![\w'])'(?:\\[^'\n]+|[^'\\\n])'",
-        comments=("--", "{-"),
-    ),
-    "ocaml": Rules(
-        definitions=(
-            (
-                r"^[ \t]*(?:let(?:\s+rec)?|and|external|val)\s+(?:%\w+\s+)?(?!open\b|module\b"
-                r"|exception\b)(?P<name>[a-z_][\w']*|\(\s*[^\w\s()]+\s*\))",
-                "function",
-            ),
-            (
-                r"^[ \t]*(?:type|and)(?:\s+nonrec)?\s+(?:\([^)]*\)\s*|'\w+\s+"
-                r"|[+-]'\w+\s+)?(?P<name>[a-z_][\w']*)(?=\s*(?:\+?=|:|\n|$))",
-                "type",
-            ),
-            (r"^[ \t]*(?:module(?:\s+type|\s+rec)?|and)\s+(?P<name>[A-Z][\w']*)", "namespace"),
-            (r"^[ \t]*exception\s+(?P<name>[A-Z][\w']*)", "type"),
-            (r"^[ \t]*class(?:\s+virtual|\s+type)*\s+(?:\[[^\]]*\]\s*)?(?P<name>[a-z_][\w']*)", "class"),
-            (r"^[ \t]*method(?:!|\s+virtual|\s+private)*\s+(?P<name>[a-z_][\w']*)", "method"),
-        ),
-        ends="indentation",
-        skipped=rf"\(\*.*?(?:\*\)|\Z)|{_STRING}|(?<!\w)'(?:\\[^'\n]+|[^'\\\n])'",
-        comments=("(*",),
-    ),
     "erlang": Rules(
         definitions=(
             (r"^(?P<name>[a-z]\w*|'[^'\n]+')(?=\s*\()", "function"),
@@ -340,7 +211,7 @@ RULES: dict[str, Rules] = {
             (r"^-callback\s+(?P<name>\w+)", "method"),
         ),
         ends="dot",
-        skipped=rf"%[^\n]*|{_STRING}|\$\\?.",
+        skipped=rf"%[^\n]*|\$\\?.|{_STRING}|{_QUOTED}",
         comments=("%", "-spec", "-doc"),
     ),
     "clojure": Rules(
@@ -379,8 +250,7 @@ RULES: dict[str, Rules] = {
         ends="parentheses",
         skipped=r"\#\[(=*)\[.*?\]\1\]|\#[^\n]*|\"(?:\\.|[^\"\\])*\"?",
         comments=("#",),
-        openers=r"(?im)^[ \t]*(?:function|macro)\s*\(",
-        closers=r"(?im)^[ \t]*end(?:function|macro)\s*\(",
+        words=r"(?im)^[ \t]*(?:(?P<close>end(?:function|macro))|function|macro)\s*\(",
         is_case_sensitive=False,
     ),
 }

@@ -35,7 +35,7 @@ WRITES_PER_CLEANING = 64
 MAX_UNPACKED_BYTES = 64 << 20
 VALUE_BYTES = 75
 """The memory of a value in the JSON of a symbol, and of its part of the symbol, beside its text."""
-FORMAT = b"2 " + __version__.encode()
+FORMAT = b"3 " + __version__.encode()
 """Part of every key, so that outlines of other scanners and grammars are not found: a number and the release."""
 _SUFFIX = ".outline"
 
@@ -110,7 +110,7 @@ def _unpacked(packed: bytes, data: bytes, name: str, context: CallContext | None
     except (ValueError, RecursionError, zlib.error):
         return None
     part, is_whole = parsed_part(data)
-    found = isolated.checked_outline(facts, part.count(b"\n") + 1, "")
+    found = isolated.checked_outline(facts, part.count(b"\n") + 1)
     return named(found, name, language_of(name, data[:200]), is_whole)
 
 

@@ -1,17 +1,15 @@
 """Outlines that are made in the sandboxed worker: the request, and the check of what comes back.
 
-Each language has a task of its own, `outline-<language>`, so that its grammar is loaded before the sandbox closes. If
-that task fails, `outline-shape` outlines source code without a grammar. The response is checked as if it came from an
-attacker.
+Each language has a task of its own, `outline-<language>`, so that its grammar is loaded before the sandbox closes. The
+response is checked as if it came from an attacker.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from eyespan.context import DEADLINE_SECONDS, CallContext
-from eyespan.errors import Cancelled, ReadError, SystemFailure, TimedOut, Unreadable
+from eyespan.errors import Cancelled, Missing, ReadError, SystemFailure, TimedOut, Unreadable
 from eyespan.model import MAX_SYMBOLS
 from eyespan.outline.model import MAX_DEPTH, Outline, Symbol
 
@@ -43,58 +41,53 @@ class PartDeadline(CallContext):
 def outline_in_worker(
     data: bytes,
     language: str,
-    tasks: Sequence[str],
     decode: Decode,
     context: CallContext | None,
     deadline_seconds: float,
     *,
     is_courtesy: bool,
 ) -> Outline:
-    """Return the outline by the first task that succeeds.
+    """Return the outline of source in this language.
 
-    If all fail, a courtesy outline is empty and has the reason as its hint; any other failure is raised.
+    A courtesy outline that fails is empty and has the reason as its hint; any other failure is raised.
 
-    Raises: Cancelled, TimedOut, if `context` demands it; SystemFailure, Unreadable.
+    Raises: Cancelled, TimedOut, if `context` demands it; SystemFailure, Missing, Unreadable.
     """
-    if is_courtesy and tasks[0] not in _loaded:
+    task = f"outline-{language}"
+    if is_courtesy and task not in _loaded:
         # Loading a grammar takes longer than most outlines, and only once.
         try:
-            decode(tasks[0], b"", {"language": language}, PartDeadline(context, LOAD_SECONDS))
+            decode(task, b"", {}, PartDeadline(context, LOAD_SECONDS))
         except (Cancelled, SystemFailure):
             raise
         except ReadError:
             pass  # the attempt below reports it
         if context is not None:
             context.check()
-        _loaded.add(tasks[0])
-    deadline = PartDeadline(context, deadline_seconds)
-    hint = ""
-    failure: ReadError | None = None
-    for task in tasks:
-        try:
-            facts, _ = decode(task, data, {"language": language}, deadline)
-        except (Cancelled, SystemFailure):
-            raise
-        except TimedOut:
-            hint = f"the outline was not finished within {deadline_seconds:g} s"
-            break
-        except ReadError as error:
-            hint, failure = "the parser failed", error
-            continue
-        return checked_outline(facts, data.count(b"\n") + 1, hint)
+        _loaded.add(task)
+    try:
+        facts, _ = decode(task, data, {}, PartDeadline(context, deadline_seconds))
+        return checked_outline(facts, data.count(b"\n") + 1)
+    except (Cancelled, SystemFailure):
+        raise
+    except TimedOut:
+        hint = f"the outline was not finished within {deadline_seconds:g} s"
+        failure: ReadError = Unreadable("", kind="outline", reason=hint)
+    except Missing as missing:
+        hint, failure = missing.install, missing
+    except ReadError as error:
+        hint, failure = "the parser failed", error
     if context is not None:
         context.check()
     if not is_courtesy:
-        raise failure or Unreadable("", kind="outline", reason=hint)
+        raise failure
     return Outline(symbols=(), how="shape", language=language, is_complete=False, hint=hint)
 
 
-def checked_outline(facts: dict[str, Any], line_count: int, hint: str) -> Outline:
+def checked_outline(facts: dict[str, Any], line_count: int) -> Outline:
     """Return the outline of a response; rows that are invalid make it empty."""
     how = facts.get("how")
-    given_hint = facts.get("hint")
-    if isinstance(given_hint, str) and given_hint:
-        hint = given_hint[:MAX_TEXT_CHARS]
+    hint = facts.get("hint")
     symbols = _checked_symbols(facts.get("symbols"), line_count)
     is_complete = facts.get("complete") is True and symbols is not None
     return Outline(
@@ -102,7 +95,7 @@ def checked_outline(facts: dict[str, Any], line_count: int, hint: str) -> Outlin
         how=how if how in METHODS else "shape",
         language="",
         is_complete=is_complete,
-        hint=hint,
+        hint=hint[:MAX_TEXT_CHARS] if isinstance(hint, str) else "",
     )
 
 

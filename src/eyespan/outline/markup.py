@@ -7,16 +7,11 @@ levels, named by their `id`, `name` or `key`. Scripts are outlined as JavaScript
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from eyespan.outline.merge import nested
-from eyespan.outline.model import Definition, build_outline, shortened
+from eyespan.errors import Missing
+from eyespan.outline import grammars
+from eyespan.outline.model import Definition, Outline, build_outline, definition_of, ended, nested, shortened
 from eyespan.outline.text import LineNumbers, decode_text
-
-if TYPE_CHECKING:
-    from eyespan.outline import LoadParser
-    from eyespan.outline.model import Outline
-
 
 MAX_XML_DEPTH = 4
 MAX_ELEMENTS = 20_000
@@ -36,39 +31,28 @@ _HEADING = re.compile(r"h[1-6]", re.IGNORECASE)
 _KEYS = ("id", "name", "key", "android:name", "x:Name", "ref", "Include")
 
 
-def scan(data: bytes, language: str, load_parser: LoadParser | None) -> Outline:
-    """Return the elements of a file, and the definitions in its scripts."""
+def scan(data: bytes, language: str) -> Outline:
+    """Return the elements of a file, and the definitions in its scripts if their grammars are installed."""
     text = decode_text(data)
     elements = _Elements(text, language)
     definitions = elements.run()
-    is_complete = elements.is_balanced
+    is_complete, hint = elements.is_balanced, ""
     for start, end, script in elements.scripts[:8]:
-        inner, is_whole = _script_definitions(text, start, end, script, load_parser)
+        try:
+            inner, is_whole = _script_definitions(text, start, end, script)
+        except Missing as missing:
+            is_complete, hint = False, missing.install
+            break
         definitions += inner
         is_complete = is_complete and is_whole
-    return build_outline(nested(definitions), "shape", is_complete=is_complete)
+    return build_outline(nested(definitions), "shape", is_complete=is_complete, hint=hint)
 
 
-def _script_definitions(
-    text: str, start: int, end: int, language: str, load_parser: LoadParser | None
-) -> tuple[list[Definition], bool]:
-    """Return the definitions of a script, in the lines of the whole file."""
-    from eyespan.outline import source
-
+def _script_definitions(text: str, start: int, end: int, language: str) -> tuple[list[Definition], bool]:
+    """Return the definitions of a script, in the lines of the whole file. Raises: Missing."""
     before = text.count("\n", 0, start)
-    found = source.scan(text[start:end].encode("utf-8", "replace"), language, load_parser)
-    return [
-        Definition(
-            name=one.name,
-            kind=one.kind,
-            line=one.line + before,
-            first=one.first + before,
-            last=one.last + before,
-            signature=one.signature,
-            doubt=one.doubt + before if one.doubt else 0,
-        )
-        for one in found.symbols
-    ], found.is_complete
+    found = grammars.scan(text[start:end].encode("utf-8", "replace"), language)
+    return [definition_of(one, before) for one in found.symbols], found.is_complete
 
 
 class _Elements:
@@ -150,15 +134,8 @@ class _Elements:
             if self._open[depth][0] == name:
                 for _, index, _ in self._open[depth:]:
                     if index >= 0:
-                        one = self._definitions[index]
-                        self._definitions[index] = Definition(
-                            name=one.name,
-                            kind=one.kind,
-                            line=one.line,
-                            first=one.first,
-                            last=self._numbers.at(tag.end() - 1),
-                            signature=one.signature,
-                        )
+                        line = self._numbers.at(tag.end() - 1)
+                        self._definitions[index] = ended(self._definitions[index], line)
                 del self._open[depth:]
                 return
         if self._language == "xml":

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from eyespan.model import MAX_SYMBOLS
 
 Method = Literal["ast", "tree-sitter", "shape", "regex"]
 
+TYPE_KINDS = frozenset(("class", "struct", "interface", "enum", "trait", "impl"))
+"""The kinds of definitions whose functions are methods."""
 MAX_DEPTH = 30
 """Deeper symbols are left out: only generated files have them, and every level makes qualified names longer."""
 _NAME_CHARS = 200
@@ -142,6 +144,45 @@ def ended(definition: Definition, last: int, signature: str = "") -> Definition:
         definition.owner,
         definition.doubt,
     )
+
+
+def definition_of(symbol: Symbol, lines_before: int = 0) -> Definition:
+    """Return a symbol as a definition in a text with so many more lines before it."""
+    return Definition(
+        name=symbol.name,
+        kind=symbol.kind,
+        line=symbol.line + lines_before,
+        first=symbol.first + lines_before,
+        last=symbol.last + lines_before,
+        signature=symbol.signature,
+        doubt=symbol.doubt and symbol.doubt + lines_before,
+    )
+
+
+def nested(definitions: list[Definition]) -> list[Definition]:
+    """Return definitions in file order, each with its parent; a child that ends after its parent is cut."""
+    order = sorted(range(len(definitions)), key=lambda at: (definitions[at].line, -definitions[at].last, at))
+    result: list[Definition] = []
+    open_ones: list[int] = []
+    floor = 0  # the last line of the definitions that end before this one
+    for at in order:
+        one = definitions[at]
+        while open_ones and result[open_ones[-1]].last < one.line:
+            floor = max(floor, result[open_ones.pop()].last)
+        parent = open_ones[-1] if open_ones else -1
+        first, last, doubt = one.first, one.last, one.doubt
+        if parent >= 0:
+            around = result[parent]
+            first = max(first, around.first)
+            if last > around.last:
+                last = around.last
+                doubt = doubt or around.doubt or last
+        if result:
+            first = max(first, result[-1].first, floor + 1)
+        first = min(first, one.line)
+        result.append(replace(one, first=first, last=max(last, one.line), parent=parent, doubt=doubt))
+        open_ones.append(len(result) - 1)
+    return result
 
 
 def outline_of_headings(headings: Iterable[tuple[int, int, str]], lines: list[str]) -> Outline:

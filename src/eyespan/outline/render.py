@@ -19,7 +19,7 @@ MIN_SHARE = 0.4
 
 
 def render(outline: Outline, tokens: int | None = None, signature_chars: int = SIGNATURE_CHARS) -> str:
-    """Return the symbols, one per line: first and last line, then the signature.
+    """Return the symbols, one per line: first and last line, then the signature, then a word of doubt.
 
     If they exceed `tokens` (an estimate), the least important details are left out, in this order: fields, constants,
     all of the signatures but the names, the deepest symbols, the end of the list. The last line counts the symbols that
@@ -65,7 +65,7 @@ def _rows(symbols: Sequence[Symbol], chars: int) -> list[str]:
     for symbol in symbols:
         spelled = shortened(symbol.signature, chars) if chars else symbol.name
         lines = str(symbol.first) if symbol.first == symbol.last else f"{symbol.first}-{symbol.last}"
-        row = f"{'  ' * symbol.depth}{lines} {spelled}"
+        row = f"{'  ' * symbol.depth}{lines} {spelled}{' (end uncertain)' if symbol.doubt else ''}"
         rows.append(row if row != before else "")
         before = row
     return rows

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from eyespan.outline import python
-from eyespan.outline.merge import nested
-from eyespan.outline.model import Definition, Outline, build_outline
+from eyespan.outline.model import Definition, Outline, build_outline, definition_of, nested
 from eyespan.outline.text import LineNumbers, comment_start, decode_text
 
 _CALL = re.compile(r"^([A-Za-z_][\w.]*)\(", re.MULTILINE)
@@ -20,18 +19,7 @@ def scan(data: bytes, language: str) -> Outline:
     text = decode_text(data).replace("\r\n", "\n")
     numbers = LineNumbers(text)
     lines = text.split("\n")
-    definitions = [
-        Definition(
-            name=one.name,
-            kind=one.kind,
-            line=one.line,
-            first=one.first,
-            last=one.last,
-            signature=one.signature,
-            doubt=one.doubt,
-        )
-        for one in found.symbols
-    ]
+    definitions = [definition_of(one) for one in found.symbols]
     for call in _CALL.finditer(text):
         end = _call_end(text, call.end())
         name = _TARGET.search(text, call.end(), end)

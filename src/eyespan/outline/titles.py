@@ -1,4 +1,4 @@
-"""Outline texts by their titles: reStructuredText, AsciiDoc, TeX; the messages of gettext files; labels of assembly.
+"""Outline texts by their titles: reStructuredText, AsciiDoc, TeX.
 
 A section goes to the line before the next title of its level or of a higher one, without the blank lines at its end.
 """
@@ -8,28 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from eyespan.outline.merge import nested
-from eyespan.outline.model import Definition, Outline, build_outline, outline_of_headings, shortened
-from eyespan.outline.text import comment_start, decode_text
+from eyespan.outline.model import Outline, outline_of_headings, shortened
+from eyespan.outline.text import decode_text
 
 SIGNATURE_CHARS = 100
 
 
 def scan(data: bytes, language: str) -> Outline:
-    """Return the titles, messages or labels of a file."""
+    """Return the titles of a file."""
     lines = decode_text(data).replace("\r\n", "\n").split("\n")
-    match language:
-        case "po":
-            return build_outline(list(_messages(lines)), "shape")
-        case "asm":
-            return build_outline(nested(list(_labels(lines))), "shape")
-        case "rst":
-            titles = _rst_titles(lines)
-        case "asciidoc":
-            titles = _asciidoc_titles(lines)
-        case _:
-            titles = _tex_titles(lines)
-    return outline_of_headings(titles, lines)
+    titles = {"rst": _rst_titles, "asciidoc": _asciidoc_titles, "tex": _tex_titles}[language]
+    return outline_of_headings(titles(lines), lines)
 
 
 # --- reStructuredText -------------------------------------------------------------------------------------------------
@@ -133,81 +122,3 @@ def _balanced(text: str, lines: list[str], number: int) -> str:
         if not depth:
             return whole[:at]
     return text
-
-
-# --- gettext ----------------------------------------------------------------------------------------------------------
-
-
-def _messages(lines: list[str]) -> Iterator[Definition]:
-    """Yield an entry for each message, named by its text."""
-    start = 0
-    name: list[str] = []
-    line = 0
-    is_id = False
-    for number, text in enumerate([*lines, ""], 1):
-        body = text.strip()
-        if not body:
-            if line:
-                yield _message("".join(name), line, start, number - 1)
-            start, name, line, is_id = 0, [], 0, False
-            continue
-        start = start or number
-        if body.startswith("msgid "):
-            line, is_id, name = number, True, [_unquoted(body[6:])]
-        elif body.startswith(("msgstr", "msgid_plural", "msgctxt", "#")):
-            is_id = False
-        elif is_id and body.startswith('"'):
-            name.append(_unquoted(body))
-
-
-def _message(name: str, line: int, first: int, last: int) -> Definition:
-    name = shortened(" ".join(name.split()), SIGNATURE_CHARS) or "(header)"
-    return Definition(name=name, kind="key", line=line, first=first, last=last)
-
-
-def _unquoted(text: str) -> str:
-    return text.strip().strip('"').replace("\\n", " ").replace('\\"', '"')
-
-
-# --- assembly ---------------------------------------------------------------------------------------------------------
-
-_LABEL = re.compile(r"([A-Za-z_$@?][\w$@?.]*):(?!:)")
-_MACRO = re.compile(r"\s*[.%]?macro\s+(\w+)|(\w+)\s+macro\b", re.IGNORECASE)
-_END_MACRO = re.compile(r"\s*[.%]?endm(?:acro)?\b", re.IGNORECASE)
-_PROC = re.compile(r"([\w$@?]+)\s+proc\b", re.IGNORECASE)
-_DEFINE = re.compile(r"\s*#\s*define\s+(\w+)|(?:SYM_FUNC_START\w*|ENTRY|GLOBAL|FUNCTION|TEXT)\s*\(?\s*([\w·.]+)")
-_ASM_COMMENTS = ("#", ";", "//", "/*", " *", "@")
-
-
-def _labels(lines: list[str]) -> Iterator[Definition]:
-    """Yield labels, each to the line before the next, macros and procedures."""
-    starts: list[tuple[int, str, str]] = []
-    macro = 0
-    for number, line in enumerate(lines, 1):
-        if macro:
-            if _END_MACRO.match(line):
-                starts[-1] = (*starts[-1][:2], f"macro {number}")
-                macro = 0
-            continue
-        if found := _MACRO.match(line):
-            starts.append((number, found[1] or found[2], f"macro {number}"))
-            macro = number
-        elif found := _PROC.match(line):
-            starts.append((number, found[1], "function"))
-        elif found := _DEFINE.match(line):
-            starts.append((number, found[1] or found[2], f"macro {number}" if found[1] else "function"))
-        elif (found := _LABEL.match(line)) and not found[1].startswith((".L", "L_", "$", "@@")):
-            starts.append((number, found[1], "function"))
-    for index, (number, name, kind) in enumerate(starts):
-        first = comment_start(lines, number, starts[index - 1][0] if index else 0, _ASM_COMMENTS)
-        if kind.startswith("macro"):
-            yield Definition(name=name, kind="macro", line=number, first=first, last=int(kind.split()[1]))
-            continue
-        following = next((one for one in starts[index + 1 :]), None)
-        last = comment_start(lines, following[0], number, _ASM_COMMENTS) - 1 if following else len(lines)
-        while last > number and not lines[last - 1].strip():
-            last -= 1
-        signature = shortened(" ".join(lines[number - 1].split()), SIGNATURE_CHARS)
-        yield Definition(
-            name=name, kind="function", line=number, first=first, last=max(last, number), signature=signature
-        )

@@ -1,8 +1,7 @@
 """The decoders of the worker, by task: `module:function`, imported in the worker process only.
 
-The task of a document is the name of its kind; its decoder stands in the row of that kind. Outlines have one task for
-each language, and one for source code without a grammar; the colours of a terminal have one for each language as well.
-The encoding of a text is guessed by another.
+The task of a document is the name of its kind; its decoder stands in the row of that kind. Outlines and the colours of
+a terminal have one task for each language. The encoding of a text is guessed by another.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from eyespan.outline import LANGUAGES
 
 DECODERS = {
     **{kind.name: kind.decoder for kind in KINDS if kind.decoder},
-    **{f"outline-{language}": f"eyespan.decoders.outlines:decode_{language}" for language in (*LANGUAGES, "shape")},
+    **{f"outline-{language}": f"eyespan.decoders.outlines:decode_{language}" for language in LANGUAGES},
     "encoding": "eyespan.decoders.encoding:decode",
     **{f"highlight-{language}": f"eyespan.decoders.highlight:decode_{language}" for language in LANGUAGES},
 }

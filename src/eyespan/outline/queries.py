@@ -1,7 +1,7 @@
 """The queries that find definitions in the trees of tree-sitter grammars, one for each language.
 
 The captures of a query name the kind; `@name` is the name, `@owner` what it belongs to without lying in it. Of several
-patterns that match the same name, the first counts.
+patterns that match the same name, the first counts. `@word` is the keyword of a definition in the form of a call.
 """
 
 from __future__ import annotations
@@ -75,6 +75,43 @@ _CPP = (
   (declaration declarator: (init_declarator declarator: (identifier) @name)) @constant))
 """
 )
+
+_OCAML_VALUES = "".join(
+    f"({around} (value_definition . {binding} .) @function) ({around} (value_definition {binding} @function))\n"
+    for binding in ("(let_binding pattern: [(value_name) (parenthesized_operator)] @name)",)
+    for around in ("compilation_unit", "structure")
+)
+_OCAML = """
+(value_specification (value_name) @name) @function
+(value_specification (parenthesized_operator) @name) @function
+(external (value_name) @name) @function
+(type_definition . (type_binding name: (_) @name) .) @type
+(type_definition (type_binding name: (_) @name) @type)
+(module_definition . (module_binding (module_name) @name) .) @namespace
+(module_definition (module_binding (module_name) @name) @namespace)
+(module_type_definition (module_type_name) @name) @namespace
+(exception_definition (constructor_declaration (constructor_name) @name)) @type
+(class_binding (class_name) @name) @class
+(class_type_binding (class_type_name) @name) @class
+(method_definition (method_name) @name) @method
+(method_specification (method_name) @name) @method
+"""
+_JULIA_CALLS = [
+    form.replace("CALL", "(call_expression . (_) @name)")
+    for form in (
+        "CALL",
+        "(typed_expression . CALL)",
+        "(where_expression . CALL)",
+        "(where_expression . (typed_expression . CALL))",
+        "(where_expression . (where_expression . CALL))",
+    )
+]
+_JULIA_TYPES = [
+    "(identifier) @name",
+    "(parametrized_type_expression . (identifier) @name)",
+    "(binary_expression . (identifier) @name)",
+    "(binary_expression . (parametrized_type_expression . (identifier) @name))",
+]
 
 QUERIES = {
     "javascript": _JAVASCRIPT,
@@ -195,6 +232,9 @@ QUERIES = {
 (template_body (val_definition pattern: (identifier) @name) @field)
 """,
     "swift": """
+(class_declaration declaration_kind: "struct" name: (_) @name) @struct
+(class_declaration declaration_kind: "enum" name: (_) @name) @enum
+(class_declaration declaration_kind: "extension" name: (_) @name) @impl
 (class_declaration name: (_) @name) @class
 (protocol_declaration name: (_) @name) @interface
 (function_declaration "func" . _ @name) @function
@@ -212,5 +252,85 @@ QUERIES = {
 (assignment_statement (variable_list name: (_) @name) (expression_list value: (function_definition))) @function
 (field name: (_) @name value: (function_definition)) @function
 (variable_declaration (assignment_statement (variable_list name: (_) @name))) @constant
+""",
+    "zig": """
+(function_declaration name: (_) @name) @function
+(variable_declaration . (identifier) @name [(struct_declaration) (union_declaration) (opaque_declaration)]) @struct
+(variable_declaration . (identifier) @name [(enum_declaration) (error_set_declaration)]) @enum
+(source_file (variable_declaration . (identifier) @name) @constant)
+(test_declaration [(string) (identifier)] @name) @function
+""",
+    "dart": """
+(class_definition name: (_) @name) @class
+(mixin_declaration (mixin) . (identifier) @name) @trait
+(extension_declaration name: (_) @name) @impl
+(extension_type_declaration name: (_) @name) @impl
+(enum_declaration name: (_) @name) @enum
+(type_alias . (type_identifier) @name "=") @type
+(type_alias (type_identifier) @name . (formal_parameter_list)) @type
+(method_signature [(function_signature name: (_) @name) (getter_signature name: (_) @name)
+  (_ [(identifier) (binary_operator) "[]" "[]=" "~"] @name . (formal_parameter_list))]) @method
+(declaration [(function_signature name: (_) @name) (getter_signature name: (_) @name)
+  (_ [(identifier) (binary_operator) "[]" "[]=" "~"] @name . (formal_parameter_list))]) @method
+(program [(function_signature name: (_) @name) (getter_signature name: (_) @name) (setter_signature name: (_) @name)]
+  @function)
+(local_function_declaration (lambda_expression parameters: (function_signature name: (_) @name))) @function
+(program (static_final_declaration_list (static_final_declaration (identifier) @name) @constant))
+""",
+    "elixir": """
+(call target: (identifier) @word (arguments . (alias) @name) (#eq? @word "defmodule")) @namespace
+(call target: (identifier) @word (arguments . (alias) @name) (#eq? @word "defprotocol")) @interface
+(call target: (identifier) @word (arguments . (alias) @name) (#eq? @word "defimpl")) @impl
+(call target: (identifier) @word (arguments . [(identifier) @name (call target: (_) @name) (binary_operator left:
+  [(identifier) @name (call target: (_) @name)] operator: "when")]) (#match? @word "^defmacrop?$")) @macro
+(call target: (identifier) @word (arguments . [(identifier) @name (call target: (_) @name) (binary_operator left:
+  [(identifier) @name (call target: (_) @name)] operator: "when")]) (#match? @word "^def(n|np|p|guardp?|delegate)?$"))
+  @function
+(call target: (identifier) @word (arguments . (binary_operator operator: _ @name)) (#match? @word "^defp?$")
+  (#not-eq? @name "when")) @function
+(call target: (identifier) @word (arguments . (string (quoted_content) @name)) (do_block)
+  (#any-of? @word "describe" "test")) @function
+(unary_operator operand: (call target: (identifier) @word (arguments (binary_operator left: [(call target: (_) @name)
+  (identifier) @name]))) (#any-of? @word "callback" "macrocallback")) @method
+(unary_operator operand: (call target: (identifier) @word (arguments (binary_operator left: [(call target: (_) @name)
+  (identifier) @name]))) (#any-of? @word "opaque" "type" "typep")) @type
+""",
+    "julia": "".join(
+        [
+            *(f"(function_definition (signature {call})) @function\n" for call in _JULIA_CALLS),
+            *(f"(macro_definition (signature {call})) @macro\n" for call in _JULIA_CALLS[:1]),
+            *(f"(assignment . {call}) @function\n" for call in _JULIA_CALLS),
+            *(f"(struct_definition (type_head {head})) @struct\n" for head in _JULIA_TYPES),
+            *(f"(abstract_definition (type_head {head})) @type\n" for head in _JULIA_TYPES),
+            "(primitive_definition (type_head (identifier) @name)) @type\n",
+            "(function_definition (signature (identifier) @name)) @function\n",
+            "(module_definition name: (_) @name) @namespace\n",
+            "(const_statement (assignment . (identifier) @name)) @constant\n",
+        ]
+    ),
+    "haskell": """
+(declarations [(data_type name: (_) @name) (newtype name: (_) @name)] @struct)
+(declarations (class name: (_) @name) @interface)
+(declarations (instance name: (_) @name) @impl)
+(declarations [(type_synonym name: (_) @name) (type_family name: (_) @name) (data_family name: (_) @name)
+  (type_instance name: (_) @name)] @type)
+(declarations [(function name: (_) @name) (bind name: (_) @name) (signature name: (_) @name)
+  (signature names: (binding_list . name: (_) @name)) (function (infix operator: (_) @name))
+  (pattern_synonym [(equation synonym: (_) @name) (signature synonym: (_) @name)])
+  (foreign_import signature: (signature name: (_) @name))] @function)
+""",
+    "ocaml": _OCAML_VALUES + _OCAML,
+    "ocaml_interface": _OCAML,
+    "perl": """
+(subroutine_declaration_statement name: (_) @name) @function
+(method_declaration_statement name: (_) @name) @method
+(package_statement name: (_) @name (block)) @namespace
+(package_statement name: (_) @name) @section
+""",
+    "matlab": """
+(class_definition name: (_) @name) @class
+(function_definition name: (_) @name) @function
+(function_signature name: (_) @name) @function
+(source_file ((comment) @name @section (#match? @name "^%%[ \\t]")))
 """,
 }

@@ -1,6 +1,8 @@
-"""Find definitions with tree-sitter grammars, by the queries of `grammars_queries`.
+"""Outline source code by tree-sitter grammars and the queries of `queries`.
 
-`outlines` runs them in the sandboxed worker. Grammars come from single wheels and need no network.
+Grammars come from single wheels (extra `outline`) and need no network. A grammar is a generated parser in C with a
+hand-written scanner, and the source is untrusted, so this module runs in the sandboxed worker (`decoders.outlines`).
+A grammar that meets an error continues elsewhere, so definitions around an error are marked as doubtful (`alignment`).
 
 Nothing here limits the time: the binding's way to stop a parser (`progress_callback`, tree-sitter 0.26.0) crashes the
 process, so only killing it stops a parser. In the same release `Point.row` and `Point.column` free a number that is
@@ -10,29 +12,32 @@ still in use, so points are read by index.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
-from eyespan.decoders.grammars_queries import QUERIES
 from eyespan.errors import Missing, shortage
 from eyespan.model import MAX_SYMBOLS
-from eyespan.outline.rewrite import Rewritten, rewrite, without_conditionals
+from eyespan.outline.alignment import Alignment
+from eyespan.outline.model import TYPE_KINDS, Definition, Outline, build_outline
+from eyespan.outline.queries import QUERIES
+from eyespan.outline.rewrite import Rewritten, rewrite
+from eyespan.outline.text import decode_text, squeeze
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Parser, Query, QueryCursor
 
-
-Row = tuple[str, str, int, int, int, int, str, str]
-"""name, kind, line, first, last, parent, signature, owner: the fields of a `Definition` in order."""
 
 _WHEELS = {
     "tsx": ("tree_sitter_typescript", "language_tsx"),
     "typescript": ("tree_sitter_typescript", "language_typescript"),
     "php": ("tree_sitter_php", "language_php"),
     "csharp": ("tree_sitter_c_sharp", "language"),
+    "ocaml": ("tree_sitter_ocaml", "language_ocaml"),
+    "ocaml_interface": ("tree_sitter_ocaml", "language_ocaml_interface"),
 }
-LANGUAGES = frozenset(QUERIES)
 
 _WRAPPERS = (
     "export_statement",
@@ -45,8 +50,12 @@ _WRAPPERS = (
     "var_declaration",
 )
 """Nodes around a single definition that are part of it."""
-_ABOVE = ("comment", "line_comment", "block_comment", "multiline_comment", "attribute_item", "decorator")
-_CLASSES = ("class", "struct", "interface", "enum", "trait", "impl")
+_ABOVE = (
+    *("comment", "line_comment", "block_comment", "multiline_comment", "documentation_comment", "haddock", "pod"),
+    *("attribute_item", "decorator", "annotation", "string_literal"),
+)
+"""Nodes before a definition that belong to it; the documentation of Julia is a string."""
+_ELIXIR_ATTRIBUTES = (b"@doc ", b"@spec ", b"@impl ")
 _DECLARATORS = (
     "parenthesized_declarator",
     "pointer_declarator",
@@ -54,107 +63,94 @@ _DECLARATORS = (
     "reference_declarator",
     "array_declarator",
 )
-_NO_NAMES = frozenset(
-    re.findall(
-        r"\S+",
-        "int void char short long float double bool unsigned signed const static struct union enum if "
-        "for while switch return else do case default goto sizeof",
-    )
-)
 _STATEMENTS = frozenset(("if", "for", "while", "switch", "foreach", "return", "else", "using"))
 _RUST_REFERENCE = re.compile(r"^(?:&\s*(?:'\w+\s*)?(?:mut\s+)?)+")
-_SEPARATORS = {"swift": ".", "cpp": "::", "ruby": "::", "lua": ".", "javascript": ".", "typescript": ".", "tsx": "."}
+_SEPARATORS = {
+    **dict.fromkeys(("javascript", "julia", "lua", "swift", "tsx", "typescript"), "."),
+    **dict.fromkeys(("cpp", "perl", "ruby"), "::"),
+}
+_NO_BRACES = frozenset(("elixir", "haskell", "julia", "matlab", "ocaml"))
+"""Languages in which a brace opens no body."""
 SIGNATURE_BYTES = 1000
 MATCH_LIMIT = 65536
 MAX_ERRORS = 2000
 MAX_MACROS = 2000
-_ALTERNATIVES = {"javascript": ("tsx",)}
-"""Grammars that are tried for source in which the language's own finds errors: JavaScript with types."""
-_FLOW = (
-    (re.compile(rb"\{\|"), b"{ "),
-    (re.compile(rb"\|\}"), b" }"),
-    (re.compile(rb"(?<=[:<,(=|&])(\s*)\?(?=[\w({'\"\[$])(?!\s*\.)"), rb"\1 "),
-    (re.compile(rb"\bopaque(?=[ \t]+type\b)"), b"      "),
-    (re.compile(rb"\bdeclare(?=[ \t]+type\b)"), b"       "),
-    (re.compile(rb"(?<=\w)(\s*)%checks\b"), rb"\1       "),
-    (re.compile(rb"(?<=[\[{,;])(\s*)[+-](?=\w+\??\s*:)"), rb"\1 "),
-    (re.compile(rb"\bimport typeof\b"), b"import type  "),
-)
-"""Replacements of the same length, so that all positions stay."""
+_ALTERNATIVES = {"javascript": ("tsx",), "ocaml": ("ocaml_interface",)}
+"""Grammars that are tried for source in which the language's own finds errors: JavaScript with types, interfaces."""
 _ITEM = re.compile(rb"\b(?:fn|struct|enum|trait|impl|mod|type|const|static|union|use)\s")
 _ITEM_REF = re.compile(rb"(\bstatic) +ref(?= )")
 _BLANKED = re.compile(rb"[^\n]")
 
 
-class Parsed(NamedTuple):
-    """The definitions in a source."""
+class _Grammar:
+    """A grammar, and the query for its definitions."""
 
-    rows: list[Row]
-    is_whole: bool
-    """False: some may be missing because the source has errors or is too large."""
-    errors: list[tuple[int, int]]
-    """The first and last line of each part that the grammar could not parse."""
-    plain: bytes
-    """The source without what no grammar can parse, for a scanner of braces."""
-
-
-def load_parser(language: str) -> Callable[[bytes], Parsed]:
-    """Load a grammar; return the function that finds definitions in UTF-8 source.
-
-    Raises: Missing.
-    """
-    grammar = _loaded_grammar(language)
-    others = [_loaded_grammar(other) for other in _ALTERNATIVES.get(language, ())]
-
-    def parse(source: bytes) -> Parsed:
-        rewritten = rewrite(source) if language in ("c", "cpp") else Rewritten(source, source, {})
-        parsed, plain = rewritten.source, rewritten.plain
-        if language == "csharp" and b"#if" in source:
-            parsed = plain = without_conditionals(source)
-        query = grammar.query
-        root = grammar.parse(parsed)
-        if language == "rust":
-            parsed = plain = _without_item_macros(parsed, root, grammar)
-            root = grammar.parse(parsed) if parsed is not source else root
-        if root.has_error and others:
-            typed = _without_flow(parsed) if language == "javascript" else parsed
-            for other in others:
-                attempt = other.parse(typed)
-                if _error_bytes(attempt) < _error_bytes(root):
-                    root, query = attempt, other.query
-        cursor = QueryCursor(query, match_limit=MATCH_LIMIT)
-        rows = _Rows(source, parsed, language, rewritten.names).collect(cursor.matches(root))
-        errors = _errors(root)
-        is_whole = not errors and not cursor.did_exceed_match_limit and len(rows) <= MAX_SYMBOLS
-        return Parsed(rows[:MAX_SYMBOLS], is_whole, errors, plain)
-
-    return parse
-
-
-class _Grammar(NamedTuple):
-    """A grammar and the query for its definitions."""
-
-    language: Language
-    query: Query
+    def __init__(self, language: Language, query: Query) -> None:
+        self._language = language
+        self.query = query
 
     def parse(self, source: bytes) -> Node:
         """Return the root of the tree."""
-        return Parser(self.language).parse(source).root_node
+        return Parser(self._language).parse(source).root_node
+
+
+_grammars: dict[str, _Grammar | None] = {}
+"""The grammars that were looked for; None is missing. In the sandbox nothing can be imported."""
+
+
+def scan(data: bytes, language: str) -> Outline:
+    """Return the definitions in source code. Raises: Missing, if the grammar is not installed."""
+    source = decode_text(data).encode("utf-8", "replace")
+    grammar = _loaded_grammar(language)
+    others = [_loaded_grammar(other) for other in _ALTERNATIVES.get(language, ())]
+    rewritten = rewrite(source) if language in ("c", "cpp") else Rewritten(source, {})
+    parsed = rewritten.source
+    root = grammar.parse(parsed)
+    if language == "rust":
+        parsed = _without_item_macros(source, root, grammar)
+        root = grammar.parse(parsed) if parsed is not source else root
+    query = grammar.query
+    for other in others if root.has_error else ():
+        attempt = other.parse(source)
+        if _error_bytes(attempt) < _error_bytes(root):
+            root, query = attempt, other.query
+    cursor = QueryCursor(query, match_limit=MATCH_LIMIT)
+    definitions = _Definitions(source, language, rewritten.names).collect(cursor.matches(root))
+    errors = _errors(root)
+    alignment = Alignment(source.decode("utf-8", "replace").split("\n"))
+    return build_outline(
+        alignment.with_doubts(definitions, errors),
+        "tree-sitter",
+        is_complete=not errors and not cursor.did_exceed_match_limit,
+    )
 
 
 def _loaded_grammar(language: str) -> _Grammar:
     """Load a grammar. Raises: Missing."""
+    if language not in _grammars:
+        _grammars[language] = _imported_grammar(language)
+    grammar = _grammars[language]
+    if grammar is None:
+        raise Missing("", what=f"the outline of {language} source", install="pip install 'eyespan[outline]'")
+    return grammar
+
+
+def _imported_grammar(language: str) -> _Grammar | None:
+    """Import a grammar; None if it is not installed, or too old or too new for its query."""
     module, function = _WHEELS.get(language, (f"tree_sitter_{language}", "language"))
     try:
-        global Language, Parser, Query, QueryCursor
+        global Parser, QueryCursor
         from tree_sitter import Language, Parser, Query, QueryCursor
 
-        loaded = Language(getattr(import_module(module), function)())
+        pointer = getattr(import_module(module), function)()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # the wheel for Perl returns a number
+            loaded = Language(pointer)
         return _Grammar(loaded, Query(loaded, QUERIES[language]))
     except (ImportError, AttributeError, ValueError) as error:
         if shortage(error):
             raise
-        raise Missing("", what=f"the outline of {language} source", install="pip install 'eyespan[outline]'") from error
+        return None
 
 
 # --- broken trees -----------------------------------------------------------------------------------------------------
@@ -183,13 +179,6 @@ def _error_bytes(root: Node) -> int:
         else:
             stack += [child for child in node.children if child.has_error or child.is_missing]
     return total
-
-
-def _without_flow(source: bytes) -> bytes:
-    """Return JavaScript with types of Flow in the form of TypeScript, in the same places."""
-    for pattern, replacement in _FLOW:
-        source = pattern.sub(replacement, source)
-    return source
 
 
 def _without_item_macros(source: bytes, root: Node, grammar: _Grammar) -> bytes:
@@ -229,7 +218,7 @@ def _without_item_macros(source: bytes, root: Node, grammar: _Grammar) -> bytes:
     return source if rewritten == source else bytes(rewritten)
 
 
-# --- from matches to rows ---------------------------------------------------------------------------------------------
+# --- from matches to definitions --------------------------------------------------------------------------------------
 
 
 class _Match(NamedTuple):
@@ -244,37 +233,40 @@ class _Match(NamedTuple):
     """The index of the pattern in its query."""
 
 
-class _Rows:
-    """The definitions of one source, as rows."""
+class _Definitions:
+    """The definitions of one source."""
 
-    def __init__(self, source: bytes, parsed: bytes, language: str, names: dict[int, tuple[str, str]]) -> None:
+    def __init__(self, source: bytes, language: str, names: dict[int, tuple[str, str]]) -> None:
         self._source = source
         self._lines = source.split(b"\n") if language in ("c", "cpp") else []
-        self._parsed_lines = parsed.split(b"\n") if language in ("c", "cpp") else []
         self._language = language
         self._names = names
         """The names of functions that macros begin, by their first byte."""
-        self._rows: list[Row] = []
+        self._found: list[Definition] = []
 
-    def collect(self, matches: list[tuple[int, dict[str, list[Node]]]]) -> list[Row]:
-        """Return the rows of all matches in file order, parents before children."""
-        rows = self._rows
-        open_rows: list[tuple[int, int]] = []  # index of a row, its last byte
+    def collect(self, matches: list[tuple[int, dict[str, list[Node]]]]) -> list[Definition]:
+        """Return the definitions of all matches in file order, parents before children."""
+        found = self._found
+        open_ones: list[tuple[int, int]] = []  # index of a definition, its last byte
         for match in self._distinct(matches):
-            node = match.node
-            while open_rows and node.start_byte >= open_rows[-1][1]:
-                open_rows.pop()
-            parent = open_rows[-1][0] if open_rows else -1
-            if match.kind == "constant" and parent >= 0 and rows[parent][1] in ("function", "method"):
+            node, end = match.node, _end_node(match.node)
+            while open_ones and node.start_byte >= open_ones[-1][1]:
+                open_ones.pop()
+            parent = open_ones[-1][0] if open_ones else -1
+            if match.kind == "constant" and parent >= 0 and found[parent].kind in ("function", "method"):
                 continue  # a local variable
             if node.type == "declaration" and match.kind == "function" and _is_in_body(node):
                 continue  # a local variable with a constructor, or a call that a broken tree takes for a declaration
-            if node.type == "ERROR":
+            one = self._definition(match, end, parent)
+            if self._language == "haskell" and found and one.kind == "function" and one.name == found[-1].name:
+                found[-1] = replace(found[-1], last=one.last)  # another equation
                 continue
-            rows.append(self._row(match, parent))
+            found.append(one)
             if node.type != "type_definition":  # a struct inside a typedef is not part of the new name
-                open_rows.append((len(rows) - 1, node.end_byte))
-        return rows
+                open_ones.append((len(found) - 1, end.end_byte))
+            if len(found) > MAX_SYMBOLS:
+                break
+        return found
 
     def _distinct(self, matches: list[tuple[int, dict[str, list[Node]]]]) -> list[_Match]:
         """Return one match for each name, by the first pattern of the query that matches it, in file order."""
@@ -282,6 +274,7 @@ class _Rows:
         for pattern, captures in matches:
             names = captures.pop("name", ())
             owners = captures.pop("owner", ())
+            captures.pop("word", None)
             owner = self._text(owners[0]) if owners else ""
             for kind, nodes in captures.items():
                 for name in names:
@@ -298,52 +291,43 @@ class _Rows:
                         if is_variable:
                             kind = "field" if nodes[0].type == "field_declaration" else "constant"
                         written = self._text(name)
-                        if kind != "macro" and (written in _NO_NAMES or written.endswith("::") or "::*" in written):
-                            continue  # the last two are pointers to members
+                        if kind != "macro" and (written.endswith("::") or "::*" in written):
+                            continue  # a pointer to a member
                     place = (name.start_byte, name.end_byte)
                     if place not in found or pattern < found[place].pattern:
                         found[place] = _Match(node=nodes[0], name=name, kind=kind, owner=owner, pattern=pattern)
         return sorted(found.values(), key=lambda m: (m.node.start_byte, -m.node.end_byte, m.name.start_byte))
 
-    def _row(self, match: _Match, parent: int) -> Row:
-        rows, node = self._rows, match.node
+    def _definition(self, match: _Match, end: Node, parent: int) -> Definition:
+        node = match.node
+        before = self._found[-1] if self._found else None
+        around = self._found[parent] if parent >= 0 else None
         if match.name.start_byte in self._names:
             name, owner = self._names[match.name.start_byte]
         else:
             name, owner = _split_owner(self._text(match.name), match.owner, self._language)
             name = self._special_name(match, name)
-        kind = self._kind(match)
-        if kind == "function" and parent >= 0 and rows[parent][1] in _CLASSES:
+        kind = match.kind
+        if kind == "function" and around is not None and around.kind in TYPE_KINDS:
             kind = "method"
-        elif kind == "method" and parent < 0 and not owner:
+        elif kind == "method" and around is None and not owner:
             kind = "function"
         line = match.name.start_point[0] + 1
-        first = self._first_attribute(_first_line(node))
-        first = min(line, max(first, rows[-1][3] if rows else 0))
-        last = max(line, _last_line(node))
+        first = min(line, max(_first_line(node), before.first if before is not None else 0))
+        last = max(line, _last_line(end))
         if kind == "macro" and self._lines:
             while last < len(self._lines) and self._lines[last - 1].rstrip().endswith(b"\\"):
                 last += 1
-        if parent >= 0:
-            last = min(last, rows[parent][4])
-        return (name, kind, line, first, last, parent, self._signature(node, match.name), owner)
-
-    def _kind(self, match: _Match) -> str:
-        """Return the kind of a definition; in Swift all types are declared alike."""
-        if self._language == "swift" and match.node.type == "class_declaration":
-            declared = match.node.child_by_field_name("declaration_kind")
-            word = self._text(declared) if declared is not None else ""
-            return {"struct": "struct", "enum": "enum", "extension": "impl"}.get(word, "class")
-        return match.kind
-
-    def _first_attribute(self, first: int) -> int:
-        """Return the first of the lines directly above a line that hold nothing but macros."""
-        lines, parsed = self._lines, self._parsed_lines
-        while 2 < first <= len(lines) and not parsed[first - 2].strip() and lines[first - 2].strip():
-            if lines[first - 3].rstrip().endswith((b"}", b";")):
-                break  # the end of what is above, like `TEST_END`
-            first -= 1
-        return first
+        return Definition(
+            name=name,
+            kind=kind,
+            line=line,
+            first=first,
+            last=last if around is None else min(last, around.last),
+            parent=parent,
+            signature=self._signature(node, match.name),
+            owner=owner,
+        )
 
     def _special_name(self, match: _Match, name: str) -> str:
         """Return the name of a definition that a keyword stands for."""
@@ -359,10 +343,16 @@ class _Rows:
                 return f"operator {self._text(following)}" if following is not None else name
             case "destructor_declaration":
                 return "~" + name
+            case "comment":  # the title of a section
+                return self._text(match.name, b"\n").strip("% ")
+            case "instance":  # of a class of Haskell, for some type
+                patterns = node.child_by_field_name("patterns")
+                return f"{name} {self._text(patterns)}" if patterns is not None else name
         return name
 
-    def _text(self, node: Node) -> str:
-        return _one_line(self._source[node.start_byte : node.end_byte][:SIGNATURE_BYTES])
+    def _text(self, node: Node, end: bytes | None = None) -> str:
+        text = self._source[node.start_byte : node.end_byte][:SIGNATURE_BYTES]
+        return _one_line(text.partition(end)[0] if end else text)
 
     def _signature(self, node: Node, name: Node) -> str:
         """Return a definition as the source spells it, without attributes and body."""
@@ -383,9 +373,8 @@ class _Rows:
         end = body.start_byte if body is not None and body.start_byte >= name.end_byte else node.end_byte
         text = self._source[start:end][:SIGNATURE_BYTES].decode("utf-8", "replace")
         if body is None:
-            text = _before_body(text, name.end_byte - start)
-        text = " ".join(text.split()).replace("( ", "(").replace(", )", ")").replace(" )", ")")
-        return text.rstrip("{;=: ").removesuffix("=>").rstrip()
+            text = _before_body(text, name.end_byte - start, "\n" if self._language in _NO_BRACES else "{\n;")
+        return squeeze(text).rstrip("{;=: ").removesuffix("=>").removesuffix(" do").rstrip()
 
 
 def _one_line(source: bytes) -> str:
@@ -428,12 +417,16 @@ def _split_owner(name: str, owner: str, language: str) -> tuple[str, str]:
         return name[1:-1], owner
     if name[:1] == "[":
         return name, owner
+    if language in ("haskell", "ocaml"):
+        return name.strip("() ").partition(" ")[0] or name, owner  # an operator, or a pattern with its arguments
     if language == "cpp" and name.startswith("operator ") and "(" in name:
         return name[: name.index("(")].rstrip(), owner
     if language == "cpp" and "<" in name and "operator" not in name:
         name = _without_arguments(name)
     if language == "lua":
         name = name.replace(":", ".")
+    if language == "julia":
+        name = re.sub(r"\{.*|[()]|(?<=\.):", "", name)
     separator = _SEPARATORS.get(language)
     if separator and separator in name and not name.startswith("operator"):
         before, _, last = name.rpartition(separator)
@@ -486,12 +479,12 @@ def _first_line(node: Node) -> int:
     """Return the first line that belongs to a definition, with attributes and comments directly above it."""
     node = _outermost(node)
     top = node.start_point[0]
-    before = node.prev_sibling
-    while before is not None and before.type in _ABOVE:
+    before = _previous(node)
+    while before is not None and _is_above(before):
         end = before.end_point
         if (end[0] if end[1] else end[0] - 1) < top - 1:
             break
-        earlier = before.prev_sibling
+        earlier = _previous(before)
         if earlier is not None and earlier.end_point[0] == before.start_point[0] and earlier.end_point[1]:
             break  # it follows code on its line, and is a comment on that
         top = min(top, before.start_point[0])
@@ -499,9 +492,54 @@ def _first_line(node: Node) -> int:
     return top + 1
 
 
+def _previous(node: Node) -> Node | None:
+    """Return the sibling before a node that is not a line end."""
+    before = node.prev_sibling
+    while before is not None and not before.type.strip():
+        before = before.prev_sibling
+    return before
+
+
+def _is_above(node: Node) -> bool:
+    """Return True for a node that belongs to the definition below it."""
+    is_attribute = node.type == "unary_operator" and (node.text or b"").startswith(_ELIXIR_ATTRIBUTES)
+    return node.type in _ABOVE or is_attribute
+
+
+def _end_node(node: Node) -> Node:
+    """Return the node at the end of a definition: its body may stand beside it, or all that follows be part of it."""
+    following = node.next_named_sibling
+    if following is not None and following.type == "function_body":  # Dart
+        return following
+    if _is_section(node):
+        while following is not None and following.type != "function_definition" and not _is_section(following):
+            node, following = following, following.next_named_sibling
+    return node
+
+
+def _is_section(node: Node) -> bool:
+    """Return True for a node that begins a part of the file: a package of Perl, a `%%` of MATLAB."""
+    if node.type == "package_statement":
+        return node.children[-1].type != "block"
+    return node.type == "comment" and (node.text or b"").startswith(b"%%")
+
+
 def _last_line(node: Node) -> int:
-    end = _outermost(node).end_point
+    """Return the line of the last token. The node itself may end where the next definition begins (Scala)."""
+    node = _outermost(node)
+    while (last := _last_child(node)) is not None:
+        node = last
+    end = node.end_point
     return end[0] + 1 if end[1] else end[0]
+
+
+def _last_child(node: Node) -> Node | None:
+    """Return the last child that is neither empty nor a line end."""
+    for index in range(node.child_count - 1, -1, -1):
+        child = node.child(index)
+        if child is not None and child.end_byte > child.start_byte and child.type.strip():
+            return child
+    return None
 
 
 def _after_attributes(node: Node) -> int:
@@ -519,14 +557,14 @@ def _after_attributes(node: Node) -> int:
     return start
 
 
-def _before_body(text: str, name_end: int) -> str:
-    """Return the text up to the first brace, semicolon or line end after the name that is not in parentheses."""
+def _before_body(text: str, name_end: int, stops: str) -> str:
+    """Return the text up to the first of these characters after the name that is not in parentheses."""
     depth = 0
     for at, char in enumerate(text):
         if char in "([":
             depth += 1
         elif char in ")]":
             depth -= 1
-        elif at >= name_end and depth <= 0 and char in "{\n;":
+        elif at >= name_end and depth <= 0 and char in stops:
             return text[:at]
     return text

@@ -1,20 +1,16 @@
-"""Run grammars in the worker and in this process, and replace those that fail."""
+"""Run grammars in the worker and in this process, and report those that fail or are missing."""
 
 from __future__ import annotations
 
 from random import Random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from eyespan.context import CallContext
 from eyespan.errors import Cancelled, Missing, TimedOut, Unreadable
 from eyespan.opened import decode_bytes
-from eyespan.outline import find, outline_here, source
+from eyespan.outline import find, grammars
 from eyespan.outline import outline as isolated_outline
-from eyespan.outline.model import build_outline
-from tests.sizes import examples
 
 from .symbol_checks import FIXTURES, SOURCE, check_shape, mutated, outline
 
@@ -49,8 +45,17 @@ def test_broken_source_still_has_an_outline():
     found = outline(GO + b"\nfunc Broken() {\n\tx := \n}\n\nfunc Whole() {}\n", "a.go")
 
     assert (found.how, found.is_complete) == ("tree-sitter", False)
-    assert find(found, "Boat.Hail")[0].last == 38
+    assert (find(found, "Boat.Hail")[0].last, find(found, "Boat.Hail")[0].doubt) == (38, 0)
     assert find(found, "Whole")
+
+
+@pytest.mark.usefixtures("_grammars")
+def test_an_unknown_version_of_a_grammar_is_missing(monkeypatch):
+    monkeypatch.setattr(grammars, "_grammars", {})
+    monkeypatch.setitem(grammars.QUERIES, "go", "(no_such_node) @name")
+
+    with pytest.raises(Missing):
+        outline(GO, "a.go")
 
 
 @pytest.mark.usefixtures("_grammars")
@@ -66,19 +71,6 @@ def test_large_columns_do_no_harm():
 
 
 # --- when it fails ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("error", [Unreadable("", kind="x", reason="it crashed"), Missing("", what="x", install="y")])
-def test_after_a_crash_the_worker_outlines_by_shape(error):
-    def decode(task, data, params, context):
-        if task == "outline-go":
-            raise error
-        return decode_bytes(task, data, params, context)
-
-    found = isolated_outline(GO, "a.go", decode=decode)
-
-    assert (found.how, found.is_complete, found.hint) == ("shape", False, "the parser failed")
-    assert find(found, "Boat.Hail")
 
 
 @pytest.mark.parametrize("name", ["a.go", "a.py", "a.json"])
@@ -102,21 +94,48 @@ def test_an_outline_that_takes_too_long_is_left_out_with_the_reason():
     assert (found.symbols, found.hint) == ((), "the outline was not finished within 0.3 s")
 
 
-def test_without_the_grammar_the_outline_says_how_to_get_it():
-    def fail(language):
+@pytest.fixture
+def _no_go(monkeypatch):
+    monkeypatch.setattr(grammars, "_grammars", {})
+    monkeypatch.setitem(grammars._WHEELS, "go", ("no_such_grammar", "language"))
+
+
+@pytest.mark.usefixtures("_no_go")
+def test_a_grammar_that_is_not_installed_is_missing():
+    with pytest.raises(Missing) as found:
+        outline(GO, "a.go")
+
+    assert (found.value.what, found.value.install) == ("the outline of go source", "pip install 'eyespan[outline]'")
+
+
+@pytest.mark.usefixtures("_no_go")
+def test_a_grammar_is_looked_for_once(monkeypatch):
+    with pytest.raises(Missing):
+        outline(GO, "a.go")
+    monkeypatch.delitem(grammars._WHEELS, "go")
+
+    with pytest.raises(Missing):
+        outline(GO, "b.go")
+
+
+def test_a_missing_grammar_is_reported_only_to_those_who_asked():
+    def fail(*_, **__):
         raise Missing("", what="the outline of go source", install="pip install 'eyespan[outline]'")
 
-    found = outline_here(GO, "a.go", fail)
+    found = isolated_outline(GO, "a.go", decode=fail, is_courtesy=True)
+    with pytest.raises(Missing):
+        isolated_outline(GO, "a.go", decode=fail)
 
-    assert (found.how, found.is_complete, found.hint) == ("shape", False, "pip install 'eyespan[outline]'")
+    assert (found.symbols, found.is_complete, found.hint) == ((), False, "pip install 'eyespan[outline]'")
 
 
-def test_a_wheel_that_is_not_there_is_missing(monkeypatch):
-    from eyespan.decoders import grammars
+def test_without_the_grammar_of_its_scripts_a_page_has_its_elements(monkeypatch):
+    monkeypatch.setattr(grammars, "_grammars", {"javascript": None})
 
-    monkeypatch.setitem(grammars._WHEELS, "go", ("no_such_grammar", "language"))
-    with pytest.raises(Missing, match="eyespan\\[outline\\]"):
-        grammars.load_parser("go")
+    found = outline(b'<div id="a">\n</div>\n<script>\nfunction f() {}\n</script>\n', "a.html")
+
+    assert [one.name for one in found.symbols] == ["#a", "script"]
+    assert (found.is_complete, found.hint) == (False, "pip install 'eyespan[outline]'")
 
 
 def test_the_caller_can_cancel_it():
@@ -132,7 +151,16 @@ def test_the_deadline_of_the_caller_holds():
         isolated_outline(GO, "a.go", decode=decode_bytes, context=CallContext(deadline_seconds=-1))
 
 
-ROW = ["f", "f", "function", 3, 3, 4, 0, "f()"]
+ROW = ["f", "f", "function", 3, 3, 4, 0, "f()", 0]
+
+
+def test_a_response_with_valid_rows_is_an_outline():
+    def answer(*_):
+        return {"symbols": [ROW], "how": "ast", "complete": True, "hint": ""}, []
+
+    found = isolated_outline(b"\n" * 9, "a.py", decode=answer)
+
+    assert [(one.name, one.last) for one in found.symbols] == [("f", 4)]
 
 
 @pytest.mark.parametrize(
@@ -140,12 +168,13 @@ ROW = ["f", "f", "function", 3, 3, 4, 0, "f()"]
     [
         None,
         [None],
-        [ROW[:7]],
+        [ROW[:8]],
         [[*ROW[:4], 0, *ROW[5:]]],
         [[*ROW[:5], 99, *ROW[6:]]],
-        [[*ROW[:6], 1, ROW[7]]],
-        [ROW, ["g", "f.g", "function", 9, 9, 9, 1, "g()"]],
-        [[*ROW[:6], 0, 7]],
+        [[*ROW[:6], 1, *ROW[7:]]],
+        [ROW, ["g", "f.g", "function", 9, 9, 9, 1, "g()", 0]],
+        [[*ROW[:7], 7, 0]],
+        [[*ROW[:8], 99]],
     ],
 )
 def test_a_response_with_invalid_rows_is_an_empty_outline(rows):
@@ -155,24 +184,3 @@ def test_a_response_with_invalid_rows_is_an_empty_outline(rows):
     found = isolated_outline(b"\n" * 9, "a.py", decode=answer)
 
     assert (found.symbols, found.is_complete) == ((), False)
-
-
-JUNK = st.recursive(
-    st.none() | st.booleans() | st.integers(-3, 50) | st.text(max_size=4) | st.sampled_from(["function", "class"]),
-    lambda inner: st.lists(inner, max_size=9),
-    max_leaves=8,
-)
-
-
-@settings(max_examples=examples(50), deadline=None)
-@given(JUNK | st.lists(st.lists(JUNK, min_size=8, max_size=8), max_size=4))
-def test_an_invalid_response_is_not_used(rows):
-    check_shape(build_outline(source._valid_definitions(rows, 40), "tree-sitter"), b"\n" * 39)
-
-
-def test_a_response_with_lines_outside_the_file_is_not_used():
-    row = ["f", "function", 3, 3, 4, -1, "f()", ""]
-
-    assert len(source._valid_definitions([row], 4)) == 1
-    assert source._valid_definitions([row], 3) == []
-    assert source._valid_definitions([[*row[:5], 0, *row[6:]]], 4) == []
