@@ -45,7 +45,7 @@ _SCRIPT = (
 )
 _JAVA = (
     rb"^" + _INDENT + _MODIFIERS + rb"(?:(?:class|interface|enum|record|@interface|struct|namespace|object)[ \t]+"
-    rb"(?P<name>[A-Za-z_][\w.]*)|(?!return\b|throw\b|new\b|else\b|await\b)"
+    rb"(?P<name>[A-Za-z_][\w.]*)|(?![ \t]*(?:return|throw|new|else|await)\b)"
     rb"(?:[\w.<>\[\], ?]+[ \t]+)(?P<type>[a-zA-Z_]\w*)[ \t]*\([^;\n=]*$)"
 )
 _TITLES = rb"^(?:#{1,3}[ \t]+(?P<name>\S[^\n]{0,60}))"
