@@ -115,12 +115,12 @@ def test_reads_on_the_mount_of_the_root_start_no_thread(tmp_path, monkeypatch, p
     (tmp_path / "a.txt").write_text("a\n")
     (tmp_path / "directory" / "b.txt").write_text("b\n")
     (tmp_path / "link").symlink_to("directory/b.txt")
-    monkeypatch.setattr(blocking, "start_new_thread", no_thread)
-    monkeypatch.setattr(blocking._pool, "idle", [])
     monkeypatch.setattr(openat, "LOCAL_TYPES", AnyType())
     monkeypatch.setattr(mounts, "LOCAL_NAMES", AnyType())
 
     with Workspace(tmp_path) as workspace:
+        monkeypatch.setattr(blocking, "start_new_thread", no_thread)
+        monkeypatch.setattr(blocking._pool, "idle", [])
         reply = workspace.tool("claude").call({"file_path": str(tmp_path / path)})
 
     assert reply.is_error == (path in ("missing.txt", "directory"))

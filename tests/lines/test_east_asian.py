@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -101,3 +104,30 @@ def test_characters_from_everywhere_are_no_text(codes):
     pairs = [code.to_bytes(2, "big") for code in codes if code & 0xFF >= 0xA1]
 
     assert likeliest(b"".join(pairs)) is None
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits descriptors")
+def test_a_codec_that_found_no_descriptor_is_loaded_later():
+    """Python remembers a codec whose library it could not load as unknown."""
+    code = """
+import resource, sys
+from eyespan.lines import east_asian
+
+soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+def limited(name):  # the library, not the module of the codec, finds no descriptor
+    if name.startswith("_codecs_"):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+sys.addaudithook(lambda event, arguments: limited(arguments[0]) if event == "import" and is_short else None)
+is_short = True
+try:
+    east_asian.likeliest(b"caf\\xe9")
+except ImportError as error:
+    print(error)
+is_short = False
+resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+print(east_asian.likeliest(b"caf\\xe9"))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    failed, later = done.stdout.splitlines()
+
+    assert ("Too many open files" in failed, later, done.stderr) == (True, "None", "")

@@ -17,7 +17,7 @@ usage: eyespan doctor [--json]
 
 Reports how files are opened here, the C accelerator, the sandboxes of decoders
 and of the server, the kinds of documents and the extras that are installed. A
-line that starts with `!` is a problem, one with `-` an extra that is not
+line that starts with `!` is a problem, one with `-` a part that is not
 installed; both explain what to do. Exit status: 0, or 1 if there is a problem.
 """
 
@@ -84,7 +84,7 @@ def checks(arguments: Arguments) -> Iterator[tuple[str, str, str]]:
     yield "guard", _state(backend != "portable"), f"{backend}: {GUARDS[backend]}"
     is_fast = _native.BACKEND == "c"
     slow = "Python; a C compiler at install time makes them several times faster"
-    yield "inner loops", _state(is_fast), "C" if is_fast else slow
+    yield "inner loops", OK if is_fast else NOT_INSTALLED, "C" if is_fast else slow
     yield "index cache", OK, cache_directory() or "off: in memory only (EYESPAN_CACHE)"
     layers = worker.layers()
     missing = [name for name, is_up in layers.items() if not is_up]

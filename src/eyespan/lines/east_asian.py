@@ -58,6 +58,8 @@ def likeliest(sample: bytes) -> str | None:
     """Return the codec of a text that reads like one of East Asia in it and in no other; None if that is not clear."""
     found, best, second = None, 0.0, 0.0
     for codec, common, has_kana in ROWS:
+        # A codec whose library cannot be loaded, for lack of a descriptor, would be unknown for good.
+        __import__(f"encodings.{codec.replace('-', '_')}")
         try:
             text = sample.decode(codec)
         except UnicodeDecodeError:
