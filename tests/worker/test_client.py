@@ -72,8 +72,8 @@ def test_a_response_is_paid_for(backend, tmp_path):
         ("crash", Unreadable, f"signal {int(signal.SIGSEGV)}"),
         ("abort", Unreadable, "crashed"),
         ("leave", Unreadable, "exited without a response"),
-        ("loop", TimedOut, "no answer within 1.5 s"),
-        ("sleep", TimedOut, "no answer within 1.5 s"),
+        ("loop", TimedOut, "no answer within 0.5 s"),
+        ("sleep", TimedOut, "no answer within 0.5 s"),
         ("eat", Unreadable, "more memory"),
         ("nibble", Unreadable, "more memory|crashed"),  # Python itself may crash without any memory left
         ("flood", Unreadable, "too large"),
@@ -86,7 +86,7 @@ def test_a_response_is_paid_for(backend, tmp_path):
     ],
 )
 def test_a_decoder_that_misbehaves_is_one_error_and_the_next_job_works(backend, task, error, words, file):
-    worker = bad_worker(backend, seconds=1.5 if error is TimedOut else 30)
+    worker = bad_worker(backend, seconds=0.5 if error is TimedOut else 30)
     try:
         with pytest.raises(error) as caught:
             worker.run(task, file, {}, asked="data")
@@ -150,7 +150,7 @@ def test_jobs_leave_no_descriptor_open(worker, file):
 
     for task in ("echo", "crash", "flood", "refuse", "lacks", "loop"):
         try:
-            worker.run(task, file, {}, asked="data", context=CallContext(1 if task == "loop" else None))
+            worker.run(task, file, {}, asked="data", context=CallContext(0.2 if task == "loop" else None))
         except (Unreadable, Missing, TimedOut):
             pass
 
