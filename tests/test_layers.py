@@ -16,7 +16,7 @@ import eyespan
 PACKAGE = Path(eyespan.__file__).parent
 
 LAYERS = (
-    "errors caches hashes linear_regex search tokens _native",
+    "errors caches linear_regex search tokens _native",
     "model memory context source",
     "escape suggest selectors policy signatures",
     "guard sandbox binary_types",

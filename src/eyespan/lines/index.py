@@ -14,12 +14,12 @@ was changed in the middle *and* appended to between two reads.
 from __future__ import annotations
 
 import sys
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from eyespan import _native
 from eyespan.context import CallContext
 from eyespan.errors import from_os_error
-from eyespan.hashes import blake2b
 from eyespan.search import first_true
 from eyespan.source import Source, Status
 
@@ -146,12 +146,12 @@ def stamp_of(status: Status) -> tuple[int, int]:
 
 def digest(data: bytes) -> bytes:
     """Return a hash of 16 bytes."""
-    return blake2b()(data, digest_size=16).digest()
+    return blake2b(data, digest_size=16).digest()
 
 
 def fingerprint(source: Source, covered: int) -> bytes:
     """Return a hash of the last block of the first `covered` bytes and of samples of everything before it."""
-    seen = blake2b()(digest_size=16)
+    seen = blake2b(digest_size=16)
     last = max(0, covered - STRIDE)
     step = max(SAMPLE_BYTES, last // SAMPLES)
     for offset in range(0, last, step):

@@ -12,11 +12,11 @@ import json
 import sys
 import zlib
 from collections.abc import Hashable
+from hashlib import blake2b
 
 from eyespan import __version__
 from eyespan.caches import Table
 from eyespan.context import CallContext
-from eyespan.hashes import blake2b
 from eyespan.lines.cache import cache_directory, is_name_of, load_file, save_file
 from eyespan.lines.index import RACY_NS, stamp_of
 from eyespan.outline import isolated, language_of, named, parsed_part
@@ -121,18 +121,17 @@ def _file_key(source: Source, name: str) -> Key:
 def _keys(data: bytes, name: str) -> tuple[str, bytes]:
     """Return the name of the file for a text, and the secret that only the text gives."""
     base = name.encode("utf-8", "surrogateescape")
-    secret = blake2b()(data, digest_size=32, key=FORMAT + base[-40:]).digest()
-    return blake2b()(secret, digest_size=16, person=b"eyespan outline").hexdigest() + _SUFFIX, secret
+    secret = blake2b(data, digest_size=32, key=FORMAT + base[-40:]).digest()
+    return blake2b(secret, digest_size=16, person=b"eyespan outline").hexdigest() + _SUFFIX, secret
 
 
 def _tag(packed: bytes, secret: bytes) -> bytes:
-    return blake2b()(packed, digest_size=16, key=secret).digest()
+    return blake2b(packed, digest_size=16, key=secret).digest()
 
 
 def _encrypted(data: bytes, secret: bytes) -> bytes:
     """Encrypt or decrypt bytes with a stream made from a secret that is used for one text only."""
-    hashed = blake2b()
-    blocks = [hashed(at.to_bytes(8, "big"), key=secret).digest() for at in range((len(data) + 63) // 64)]
+    blocks = [blake2b(at.to_bytes(8, "big"), key=secret).digest() for at in range((len(data) + 63) // 64)]
     stream = b"".join(blocks)[: len(data)]
     return (int.from_bytes(data, "big") ^ int.from_bytes(stream, "big")).to_bytes(len(data), "big")
 

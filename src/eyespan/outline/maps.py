@@ -12,13 +12,13 @@ from _thread import allocate_lock
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from math import log2
 from sys import getsizeof
 from typing import TYPE_CHECKING
 from zlib import crc32
 
 from eyespan.caches import ENTRY_BYTES, Table
-from eyespan.hashes import blake2b
 from eyespan.outline import language_of, quick
 
 if TYPE_CHECKING:
@@ -307,7 +307,7 @@ def _summarised(path: str, data: bytes) -> Summary:
 
 def _tree_fingerprint(survey: Survey, accepts: Accepts) -> bytes:
     """Return a hash of the names, sizes and times of all files."""
-    digest = blake2b()(digest_size=16)
+    digest = blake2b(digest_size=16)
     digest.update(survey.canonical.encode("utf-8", "surrogateescape"))
     for path, files in survey.directories.items():
         wanted: object = files.fingerprint

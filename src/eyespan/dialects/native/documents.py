@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from eyespan import tokens
@@ -23,7 +24,6 @@ from eyespan.dialects.native.wanted import Wanted, want_ranges
 from eyespan.dialects.pieces import Choice, choose, pages_of
 from eyespan.errors import Cancelled, PastEnd, ReadError, TimedOut
 from eyespan.escape import visible
-from eyespan.hashes import blake2b
 from eyespan.model import IMAGE_TOKENS, Content, Document, ImageContent, ImagePart, NotePart
 from eyespan.opened import Opened
 from eyespan.selectors import Cells, Named, Pages, Target, write_target
@@ -176,7 +176,7 @@ class ImageItem:
         self.selector = write_target(target)
         self._image = next(part for part in document.parts if isinstance(part, ImagePart))
         self._note = " ".join([part.text for part in document.parts if isinstance(part, NotePart)])
-        digest = blake2b()(self._image.data, digest_size=8).digest()
+        digest = blake2b(self._image.data, digest_size=8).digest()
         self._hash = f"{int.from_bytes(digest, 'big') % 10**12:012}"
         self._is_known = self._hash in view.known
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 
 from eyespan.caches import Table
-from eyespan.hashes import blake2b
 
 DIGITS = 12
 HASH_BYTES = 8
@@ -34,7 +34,7 @@ class Digest:
     __slots__ = ("_state",)
 
     def __init__(self, path: str) -> None:
-        self._state = blake2b()(path.encode("utf-8", "surrogateescape"), digest_size=8)
+        self._state = blake2b(path.encode("utf-8", "surrogateescape"), digest_size=8)
 
     def start(self, line: int, column: int) -> None:
         """Start a range of text at a character of a line."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from eyespan.context import CallContext
 from eyespan.errors import TooLarge
-from eyespan.hashes import blake2b
 from eyespan.source import Source, close_fd, spool
 
 if TYPE_CHECKING:
@@ -162,4 +162,4 @@ class RemoteFile(Source):
 
 def number_of(text: str) -> int:
     """Return a number that stands for a text, as an inode number stands for a file."""
-    return int.from_bytes(blake2b()(text.encode("utf-8", "surrogateescape"), digest_size=8).digest(), "big") >> 1
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogateescape"), digest_size=8).digest(), "big") >> 1

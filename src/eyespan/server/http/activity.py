@@ -9,9 +9,9 @@ from __future__ import annotations
 import mmap
 import struct
 import time
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from eyespan import hashes
 from eyespan.escape import valid_tree
 from eyespan.server import json_lines
 from eyespan.server.audit import timestamp
@@ -152,4 +152,4 @@ def _shortened(value: Any, max_chars: int) -> Any:
 
 
 def _digest(name: str) -> bytes:
-    return hashes.blake2b()(name.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest()
+    return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest()

@@ -14,9 +14,9 @@ import mmap
 import os
 import struct
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 from typing import Any
 
-from eyespan import hashes
 from eyespan.context import CallContext
 from eyespan.server import json_lines, protocol
 
@@ -119,4 +119,4 @@ class Cancellations:
 
 
 def _digest(key: Key) -> bytes:
-    return hashes.blake2b()(b"".join(json_lines.dumps(list(key))), digest_size=_DIGEST_BYTES).digest()
+    return blake2b(b"".join(json_lines.dumps(list(key))), digest_size=_DIGEST_BYTES).digest()
