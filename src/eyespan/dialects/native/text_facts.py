@@ -37,7 +37,7 @@ def may_hide(text: str) -> bool:
     """Return False if a text has no hidden character; True if `hidden` has to look for one."""
     # A set of the characters takes twenty times as long.
     if text.replace("\n", "").replace("\t", "").replace("\u3000", "").isprintable():
-        return any(character in text for character in _PRINTABLE)
+        return not text.isascii() and any(character in text for character in _PRINTABLE)
     return not _SUSPECT.isdisjoint(set(text))
 
 
