@@ -154,7 +154,12 @@ def test_no_read_leaks_while_names_are_swapped(shape, backend, tmp_path, capsys)
     start = time.monotonic()
     with attacked(scene) as swaps:
         before = int(swaps)
-        while read + refused + leaked < wanted or int(swaps) - before < wanted:
+        while (
+            read + refused + leaked < wanted
+            or int(swaps) - before < wanted
+            # On a busy machine the other thread may have every one of the first reads.
+            or (read == 0 and refused < 1000 * wanted)
+        ):
             for _ in range(STEP):
                 try:
                     source = guard.open(scene.path)

@@ -9,10 +9,6 @@ long.
 
 from __future__ import annotations
 
-# A codec that cannot be imported when it is first looked up, for lack of descriptors, is unknown for the rest of the
-# process. An import here fails with its cause, and is repeated.
-from encodings import big5hkscs, cp932, cp949, euc_jp, gb18030  # noqa: F401
-
 SIMPLIFIED = (
     "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里用道行所然家种"
     "事成方多经么去法学如都同现当没动面起看定天分还进好小部其些主样理心她本前开但因只从想实"
