@@ -94,7 +94,7 @@ class StdioServer:
         assert self.process.stderr is not None
         with contextlib.suppress(BrokenPipeError):  # the server has ended before it read everything
             self.process.stdin.close()
-        status = self.process.wait(30)
+        status = self.process.wait(120)
         self.errors = self.process.stderr.read().decode()
         if not self.process.stdout.closed:
             self.process.stdout.close()
@@ -203,7 +203,7 @@ class HttpServer:
     def end(self, number: int = signal.SIGTERM) -> int:
         if self.process.poll() is None:
             self.process.send_signal(number)
-        status = self.process.wait(60)
+        status = self.process.wait(180)
         assert self.process.stderr is not None
         self.errors = "".join(self.lines) + self.process.stderr.read()
         self.process.stderr.close()

@@ -21,7 +21,7 @@ def server():
 
 @pytest.fixture
 def workspace(server):
-    with Workspace(f"/data={server.url}", deadline_seconds=5) as workspace:
+    with Workspace(f"/data={server.url}", deadline_seconds=60) as workspace:
         yield workspace
 
 

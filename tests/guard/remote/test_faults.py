@@ -155,7 +155,7 @@ def read(place, schedule):
     server.files = {"f.txt": ONE}
     server.etags = {"f.txt": '"one"'}
     server.faults = [lambda handler, name=name: FAULTS[name](server, handler) for name in schedule]
-    with Workspace(root, deadline_seconds=20) as workspace:
+    with Workspace(root, deadline_seconds=60) as workspace:
         records = list(workspace.read_many("f.txt"))
     server.faults = []
     text = "".join([record.text for record in records]).encode()

@@ -59,7 +59,7 @@ def other():
 def run(place, operation):
     server, root = place
     server.files = FILES
-    with Workspace(f"/data={root}", deadline_seconds=10) as workspace:
+    with Workspace(f"/data={root}", deadline_seconds=60) as workspace:
         return OPERATIONS[operation](workspace)
 
 
@@ -100,7 +100,7 @@ def test_an_answer_of_the_service_of_credentials_is_not_followed(other, monkeypa
     monkeypatch.setenv("AWS_METADATA_ENDPOINT", service.url.removesuffix("/files"))
     monkeypatch.setenv("AWS_IMDSV1_FALLBACK", "true")
     before = other.connections
-    with Workspace(store.root, deadline_seconds=10) as workspace:
+    with Workspace(store.root, deadline_seconds=60) as workspace:
         assert workspace.tool("native").call({"files": ["a.txt"]}).is_error
         assert workspace.tool("native").call({"files": ["."]}).is_error
     service.close()
@@ -116,7 +116,7 @@ def test_no_proxy_of_the_environment_avoids_the_relay(other, monkeypatch):
     for name, value in {**store.environment, "NO_PROXY": "*", "no_proxy": "*", "HTTP_PROXY": other.url}.items():
         monkeypatch.setenv(name, value)
     before = other.connections
-    with Workspace(store.root, deadline_seconds=10) as workspace:
+    with Workspace(store.root, deadline_seconds=60) as workspace:
         assert workspace.tool("native").call({"files": ["a.txt"]}).is_error
     store.close()
 
@@ -251,10 +251,10 @@ def test_a_store_with_tls_is_reached_with_tls_and_checked(scheme, certificate, o
     server.files = {"a.txt": b"mine\n", "d/b.txt": b"x\n"}
     for name, value in server.environment.items():
         monkeypatch.setenv(name, value)
-    with Workspace(server.root, deadline_seconds=10) as workspace:
+    with Workspace(server.root, deadline_seconds=60) as workspace:
         assert workspace.tool("native").call({"files": ["a.txt"]}).is_error, "an unknown certificate"
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
-    with Workspace(server.root, deadline_seconds=10) as workspace:
+    with Workspace(server.root, deadline_seconds=60) as workspace:
         assert "mine" in workspace.tool("native").call({"files": ["a.txt"]}).text
         assert "b.txt" in workspace.tool("native").call({"files": ["d"]}).text
         server.faults = [status(302, Location=f"{other.url}/{BUCKET}/a.txt")] * 20

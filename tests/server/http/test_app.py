@@ -40,7 +40,7 @@ def test_the_token_is_not_on_the_command_line(server):
 
 
 def test_running_reads_are_finished_before_the_server_ends(place, slow_call):
-    server = HttpServer(place, "--dialect", "codex", "--timeout", "0.5")
+    server = HttpServer(place, "--dialect", "codex", "--timeout", "1")
     answers = []
     reading = threading.Thread()
     while "eyespan_calls_running 1" not in server.metrics():

@@ -69,7 +69,7 @@ def test_workers_end_with_their_supervisor(place):
     while "eyespan_workers 2" not in server.metrics():
         time.sleep(0.05)
     server.end(signal.SIGKILL)
-    for _ in range(100):
+    for _ in range(1200):
         left = [pid for pid in children if os.path.exists(f"/proc/{pid}") and not _is_zombie(pid)]
         if not left:
             break

@@ -59,7 +59,7 @@ def test_a_certificate_is_replaced_while_the_server_runs(place, tmp_path):
         refused = ask(plain, f"127.0.0.1:{port}")[0]
     for source, target in zip(second, used, strict=True):
         shutil.copy(source, target)
-    for _ in range(200):
+    for _ in range(2000):
         found.append(name_and_status(port, trusted))
         if found[-1][0] == "second":
             break
