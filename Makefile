@@ -15,7 +15,7 @@ run: $(READY)  ## show the same lines of a file in each dialect
 
 test: $(READY)  ## lint, type check and run every test in its short form; two minutes on two cores
 	@$(BIN)/ruff check -q . && $(BIN)/ruff format --check -q . && echo "lint: ok"
-	@$(BIN)/mypy >$(VENV)/types.txt 2>&1 & types=$$!; $(BIN)/python -m pytest -n 4 --dist worksteal; tests=$$?; \
+	@$(BIN)/mypy >$(VENV)/types.txt 2>&1 & types=$$!; $(BIN)/python -m pytest -n 3 --dist worksteal; tests=$$?; \
 		wait $$types; types=$$?; cat $(VENV)/types.txt; test $$tests = 0 -a $$types = 0
 
 fuzz: $(READY)  ## the property tests with random examples, LENGTH=10 times as many as `make test` has; SEED=N repeats a run
@@ -98,7 +98,7 @@ remote: $(READY)  ## the tests of remote roots with real servers of S3 and Azure
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt 'moto[server]'
 	@if command -v npm >/dev/null; then mkdir -p build/servers && npm install --silent --prefix build/servers s3rver@3.7.1 azurite@3.37.0; \
 		else echo "no npm: s3rver and azurite are not tested"; fi
-	@$(BIN)/python -m pytest tests/guard/remote
+	@$(BIN)/python -m pytest tests/extras/remote
 	@$(BIN)/python -m proof bombs --quick --remote s3 https https-whole --dialect native forge
 
 dist: $(READY)  ## build and check the source archive and the wheels; installs its tools in build/dist-venv, three minutes

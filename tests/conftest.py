@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
+import sys
 
 import hypothesis
 import pytest
 
+from eyespan import plugins
 from tests.sizes import FUZZ, examples
 
 os.environ.setdefault("EYESPAN_CACHE", "off")  # No test writes to the user's cache directory.
@@ -46,3 +49,48 @@ def full_device() -> str:
     if not os.access(path, os.W_OK):
         pytest.skip(f"{path} is missing or belongs to another user")
     return path
+
+
+@pytest.fixture
+def directory(tmp_path, monkeypatch):
+    """Return the current directory, with two text files."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "poem.txt").write_text("one\ntwo\nthree\nfour\n")
+    (tmp_path / "open.txt").write_text("alpha\nomega")
+    return tmp_path
+
+
+@pytest.fixture
+def eyespan(capfdbinary):
+    """Return a function that runs a command and returns its exit status, standard output and standard error."""
+
+    from eyespan.cli.main import main  # after the environment is set
+
+    def run(*argv):
+        code = main(list(argv))
+        sys.stdout.flush()
+        out, err = capfdbinary.readouterr()
+        return code, out.decode(), err.decode()
+
+    return run
+
+
+@pytest.fixture
+def install(tmp_path, monkeypatch):
+    """Return a function that installs a distribution with these entry points and this module."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(plugins, "_problems", {})
+    plugins._installed.cache_clear()
+
+    def add(name: str, entries: str, source: str = "") -> None:
+        module = name.replace("-", "_")
+        (tmp_path / f"{module}.py").write_text(source)
+        info = tmp_path / f"{module}-1.2.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.2\n")
+        (info / "entry_points.txt").write_text(entries)
+        importlib.invalidate_caches()
+        monkeypatch.delitem(sys.modules, module, raising=False)
+
+    yield add
+    plugins._installed.cache_clear()

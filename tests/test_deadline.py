@@ -15,7 +15,7 @@ import pytest
 
 from eyespan import Workspace
 from eyespan.context import CallContext, WouldBlock
-from eyespan.dialects import DIALECTS
+from eyespan.dialects import dialect_names
 from eyespan.errors import Stuck, TimedOut
 from eyespan.guard import BACKENDS, blocking, mounts
 from eyespan.model import Lines, ReadRequest
@@ -272,7 +272,7 @@ FORMS = {
 """The codes of both errors and the start of their texts, where a dialect has its own."""
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", dialect_names())
 def test_both_errors_suggest_what_to_do_next(place, dialect):
     timeout, busy, lead = FORMS.get(dialect, ("timeout", "busy", ""))
     with Workspace(place.root) as workspace:

@@ -86,7 +86,8 @@ def module_of_example(monkeypatch, name, first_line):
 def test_the_kind_of_the_architecture_page_works(tmp_path, monkeypatch):
     module_of_example(monkeypatch, "eyespan.readers.calendar", "from eyespan.model import NotePart")
     row = re.search(r'^ *(Kind\("agenda".*\))$', ARCHITECTURE.read_text(), re.MULTILINE)
-    monkeypatch.setattr(kinds, "KINDS", (*kinds.KINDS, eval(row[1], {"Kind": kinds.Kind})))
+    rows = (*kinds.rows(), eval(row[1], {"Kind": kinds.Kind}))
+    monkeypatch.setattr(kinds, "rows", lambda: rows)
     (tmp_path / "team.agenda").write_bytes(b"BEGIN:VEVENT\r\nSUMMARY:launch\r\nEND:VEVENT\r\n")
 
     with Workspace(tmp_path) as workspace:
@@ -97,7 +98,7 @@ def test_the_kind_of_the_architecture_page_works(tmp_path, monkeypatch):
 
 def test_the_dialect_of_the_architecture_page_works(tmp_path, monkeypatch):
     module_of_example(monkeypatch, "eyespan.dialects.first", "from eyespan.dialects.base import FileDialect")
-    monkeypatch.setitem(dialects.DIALECTS, "first", "eyespan.dialects.first:First")
+    monkeypatch.setitem(dialects.CORE, "first", "eyespan.dialects.first:First")
     (tmp_path / "a.txt").write_text("".join(f"line {n}\n" for n in range(1, 21)))
 
     with Workspace(tmp_path) as workspace:

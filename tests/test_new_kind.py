@@ -1,33 +1,29 @@
-"""A new kind is one reader and one row: a toy kind, added that way, is found everywhere."""
+"""A new kind is one reader and one row: a toy kind of an installed distribution is found everywhere."""
 
 from __future__ import annotations
-
-import sys
-from types import ModuleType
 
 import pytest
 
 from eyespan import Workspace, kinds
 from eyespan.cli.main import main
-from eyespan.model import NotePart
 
 CALENDAR = b"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:launch\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
-
+SOURCE = """
+from eyespan.kinds import Kind
+from eyespan.model import NotePart
 
 def read(opened, selection, context):
-    """The toy reader: the summaries of a calendar."""
-    lines = opened.source.read_fully(0, 1 << 20).decode().split("\r\n")
+    lines = opened.source.read_fully(0, 1 << 20).decode().split("\\r\\n")
     events = [line.removeprefix("SUMMARY:") for line in lines if line.startswith("SUMMARY:")]
-    return opened.document((NotePart("\n".join([f"event: {event}" for event in events])),), {"events": len(events)})
+    return opened.document((NotePart("\\n".join([f"event: {event}" for event in events])),), {"events": len(events)})
+
+ROW = Kind("agenda", "acme_agenda", "an agenda", suffixes=(".agenda",))
+"""
 
 
 @pytest.fixture
-def calendar(tmp_path, monkeypatch):
-    module = ModuleType("toy_calendar_reader")
-    module.read = read
-    monkeypatch.setitem(sys.modules, "toy_calendar_reader", module)
-    row = kinds.Kind("agenda", "toy_calendar_reader", "an agenda", suffixes=(".agenda",))
-    monkeypatch.setattr(kinds, "KINDS", (*kinds.KINDS, row))
+def calendar(tmp_path, install):
+    install("acme-agenda", "[eyespan.kinds]\nagenda = acme_agenda:ROW\n", SOURCE)
     (tmp_path / "team.agenda").write_bytes(CALENDAR)
     return tmp_path
 
@@ -68,7 +64,7 @@ def test_doctor_lists_it(calendar, monkeypatch, capfd):
     assert "on: an agenda (.agenda), shown by native, terminal" in capfd.readouterr().out
 
 
-@pytest.mark.parametrize("name", [kind.name for kind in kinds.KINDS])
+@pytest.mark.parametrize("name", [kind.name for kind in kinds.rows()])
 def test_every_row_names_modules_that_exist(name):
     from importlib.util import find_spec
 

@@ -25,8 +25,7 @@ from hypothesis import strategies as st
 
 from eyespan import Policy, Workspace
 from eyespan.context import CallContext
-from eyespan.dialects import DIALECTS as DIALECT_NAMES
-from eyespan.dialects import resource
+from eyespan.dialects import dialect_names, resource
 from eyespan.errors import PolicyDenied, ReadError
 from eyespan.model import ReadRequest
 from eyespan.policy.names import BACKUP_SUFFIXES, COMPRESSION_SUFFIXES, fold
@@ -345,7 +344,7 @@ def arguments_for(tool, path: str) -> dict[str, object]:
     return filled
 
 
-@pytest.mark.parametrize("dialect", DIALECT_NAMES)
+@pytest.mark.parametrize("dialect", dialect_names())
 def test_no_tool_reveals_a_denied_file(dialect):
     names = [f".env.{TOKEN}", f"app/{TOKEN}.pem", f"secrets/{TOKEN}.md", f"app/credentials ({TOKEN}).json"]
     with tree_of(names) as (tree, workspace):

@@ -76,6 +76,8 @@ revisions = st.text("abcdef0123.~^/", min_size=1, max_size=12).filter(lambda r: 
     st.just("") | names.filter(lambda pattern: pattern[0] != "?"),
 )
 @example("0", Named("1?", (Tail(1),)), "", "", "")
+@example("0", Named("1?", ()), "", "", "")
+@example("a.rb", Symbol("empty??"), "", "", "")
 @example("a.rb", Symbol("empty?"), "", "", "x")
 @example("a.md", Symbol("What? And why"), "", "", "")
 def test_of_the_readings_of_a_written_target_the_first_with_its_file_is_it(path, piece, member, revision, pattern):

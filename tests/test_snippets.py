@@ -23,7 +23,7 @@ from eyespan.cli.main import main
 from eyespan.cli.serve import parse_words
 from eyespan.server.auth.tokens import read_callers
 from eyespan.server.log import Log
-from tests.hosts.fakes import Call, FakeAnthropic, FakeOpenAI
+from tests.extras.hosts.fakes import Call, FakeAnthropic, FakeOpenAI
 from tests.snippets import PAGES, ROOT, Block, blocks, commands
 from tools import native_transcript
 
@@ -476,7 +476,7 @@ def run_on_ray(block, project, monkeypatch):
     ray.data = data
     monkeypatch.setitem(sys.modules, "ray", ray)
     monkeypatch.setitem(sys.modules, "ray.data", data)
-    rows_of = "eyespan.bulk.ray._table"  # a table of pyarrow
+    rows_of = "eyespan.extras.bulk.ray._table"  # a table of pyarrow
     monkeypatch.setattr(rows_of, lambda records: SimpleNamespace(to_pylist=lambda: [vars_of(one) for one in records]))
     text = block.text.replace('"s3://bucket/docs"', repr(str(project)))
     exec(compile(f"from eyespan import Workspace\n{text}", str(block), "exec"), {})

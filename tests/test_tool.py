@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from eyespan import CallContext, Policy, Tool, Workspace
-from eyespan.dialects import DIALECTS
+from eyespan.dialects import dialect_names
 from eyespan.dialects.base import CHANGED
 from eyespan.lines.reader import LineReader
 from eyespan.source import Source
@@ -60,7 +60,7 @@ def root(tmp_path_factory):
     return directory
 
 
-@pytest.fixture(scope="module", params=DIALECTS)
+@pytest.fixture(scope="module", params=dialect_names())
 def tool(request, root):
     with Workspace(root) as workspace:
         yield workspace.toolset(request.param)[0]
@@ -190,7 +190,7 @@ def test_a_name_that_is_not_unicode_is_shown_in_escapes(root):
 
 def test_a_tool_that_is_denied_reads_nothing(root):
     with Workspace(root) as workspace:
-        for dialect in DIALECTS:
+        for dialect in dialect_names():
             for tool in workspace.toolset(dialect, allowed=False):
                 reply = tool.call({"path": "a.txt", "file_path": str(root / "a.txt")})
 
@@ -239,7 +239,7 @@ def reports_change(reply) -> bool:
 
 
 @pytest.mark.parametrize("how", ["grows", "is rewritten", "shrinks", "stays"])
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", dialect_names())
 def test_a_change_while_a_file_is_read_is_reported(dialect, how, tmp_path, small_blocks):
     file = tmp_path / "file"
     file.write_bytes(b"a line of text\n" * 10_000)
@@ -375,7 +375,7 @@ def test_calls_from_many_threads_do_not_meet(root, tmp_path):
 
 
 @pytest.mark.parametrize("number", [5, 11, 116])  # EIO, EAGAIN, ESTALE
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", dialect_names())
 def test_a_read_that_fails_half_way_is_an_error_not_half_an_answer(
     dialect, number, tmp_path, monkeypatch, small_blocks
 ):
@@ -404,7 +404,7 @@ def test_a_read_that_fails_half_way_is_an_error_not_half_an_answer(
 
 
 @pytest.mark.parametrize("most", [1, 7, 1000])
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", dialect_names())
 def test_reads_that_bring_less_than_was_asked_for_change_nothing(dialect, most, tmp_path, monkeypatch):
     file = tmp_path / "file"
     file.write_bytes("    ein Stück Text\r\n\n\tnoch eins, länger\n".encode() * 60)
@@ -440,7 +440,7 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", dialect_names())
 def test_a_pickled_tool_answers_as_the_tool_does(dialect, root):
     with Workspace(root) as workspace:
         tool = workspace.toolset(dialect, **SETTINGS.get(dialect, {}))[0]
@@ -461,7 +461,7 @@ def test_tools_pickled_together_share_one_workspace(root):
         assert first.workspace is second.workspace
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", dialect_names())
 def test_a_deep_copy_reads_through_the_same_open_roots(dialect, root):
     with Workspace(root) as workspace:
         tool = workspace.toolset(dialect, **SETTINGS.get(dialect, {}))[0]

@@ -54,7 +54,7 @@ row() {
                 as_user LANG=C LC_ALL=C TZ=Asia/Kathmandu make test ;;
         no-compiler) clone pure CC=missing-compiler && make test ;;
         no-network) clone own && unshare --net sh -c 'ip link set lo up && make test' ;;
-        reversed) clone own && PYTHONPATH=. PYTEST_ADDOPTS='-p tools.reversed_files' make test ;;
+        reversed) clone own && PYTHONPATH="$PWD" PYTEST_ADDOPTS='-p tools.reversed_files' make test ;;
         fuzz-*) clone own && make fuzz SEED="${1##*-}" LENGTH=10 ;;
         *) echo "unknown row $1; the rows are:" $ROWS >&2; return 2 ;;
     esac

@@ -24,5 +24,5 @@ fi
 
 export EYESPAN_HOSTS_UV="$cache/uv/bin/uv" UV_CACHE_DIR="$cache/uv-cache"
 export EYESPAN_HOSTS_BIN="$cache/node/node_modules/.bin"
-"$python" -m pytest tests/hosts/test_real_hosts.py tests/hosts/test_replacement.py tests/hosts/test_installation.py -rs "$@"
+"$python" -m pytest tests/extras/hosts/test_real_hosts.py tests/extras/hosts/test_replacement.py tests/extras/hosts/test_installation.py -rs "$@"
 echo "hosts: real hosts ok"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Test the adapters with the frameworks themselves: installs the frameworks into a cache directory (once, half a minute,
-# 360 MB), checks the types of the adapters against theirs, runs all of tests/hosts and the snippets of the pages.
+# 360 MB), checks the types of the adapters against theirs, runs all of tests/extras/hosts and the snippets of the pages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,9 +20,9 @@ if [ "$(cat "$venv/.packages" 2>/dev/null)" != "${packages[*]}" ]; then
 fi
 
 export PYTHONPATH="$PWD/src" PYTHONDONTWRITEBYTECODE=1
-"$venv/bin/mypy" --cache-dir "$cache/mypy" src/eyespan/hosts
+"$venv/bin/mypy" --cache-dir "$cache/mypy" src/eyespan/extras/hosts
 # A skipped test means an untested framework, which is a failure. tools/hosts.sh tests real hosts.
-"$venv/bin/python" -m pytest tests/hosts --ignore-glob '*_real_hosts.py' --ignore-glob '*_installation.py' --ignore-glob '*_replacement.py' -rs --junitxml "$cache/frameworks.xml" "$@"
+"$venv/bin/python" -m pytest tests/extras/hosts --ignore-glob '*_real_hosts.py' --ignore-glob '*_installation.py' --ignore-glob '*_replacement.py' -rs --junitxml "$cache/frameworks.xml" "$@"
 skipped="$("$venv/bin/python" -c 'import sys, xml.etree.ElementTree as t; print(next(t.parse(sys.argv[1]).iter("testsuite")).get("skipped"))' "$cache/frameworks.xml")"
 [ "$skipped" = 0 ] || { echo "hosts: $skipped tests were skipped" >&2; exit 1; }
 # The snippets of the pages with the real SDKs of the model APIs, against a fake of each API.

@@ -17,7 +17,7 @@ from pathlib import Path
 import eyespan
 from eyespan import errors
 from eyespan.cli.main import COMMANDS, command_parser, load_command
-from eyespan.dialects import DIALECTS, dialect_class
+from eyespan.dialects import dialect_class, dialect_names
 from eyespan.selectors.pasted import EXAMPLES
 from eyespan.selectors.rows import ROWS
 
@@ -101,7 +101,7 @@ def settings_page() -> str:
         "`allowed` (false refuses every call) and `encoding`.",
         "",
     ]
-    for name in DIALECTS:
+    for name in dialect_names():
         dialect = dialect_class(name)
         lines += [f"## {name}", ""]
         if not dialect.settings:

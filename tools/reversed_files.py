@@ -1,6 +1,6 @@
 """A pytest plugin that runs the tests in reverse order, to find tests that need others to run before them.
 
-Usage: PYTHONPATH=. pytest -p tools.reversed_files
+Usage: PYTHONPATH=$PWD pytest -p tools.reversed_files
 """
 
 from __future__ import annotations

@@ -27,9 +27,12 @@ RUNS: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
         {},
         (
             *("-p", "proof.coverage.decode_here"),
-            *("tests/decoders", "tests/readers/test_tables.py"),
+            *("tests/decoders", "tests/extras/documents"),
             # This test hides a package from the process of the worker.
-            *("--deselect", "tests/readers/test_tables.py::test_without_its_package_it_says_what_to_install"),
+            *(
+                "--deselect",
+                "tests/extras/documents/tables/test_reader.py::test_without_its_package_it_says_what_to_install",
+            ),
         ),
     ),
     ({"EYESPAN_PURE": "1"}, ("tests/guard/test_special.py", "tests/guard/test_openat.py", "tests/lines")),

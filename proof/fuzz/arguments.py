@@ -213,6 +213,6 @@ class Selectors(Target):
 
 def targets() -> tuple[Target, ...]:
     """Return the targets of this module: one for each dialect, and the others."""
-    from eyespan.dialects import DIALECTS
+    from eyespan.dialects import dialect_names
 
-    return (Selectors(), Calls(), *(Arguments(name) for name in DIALECTS))
+    return (Selectors(), Calls(), *(Arguments(name) for name in dialect_names()))

@@ -59,7 +59,7 @@ class DocumentTarget(FileTarget):
     def documents(self) -> frozenset[str]:
         from eyespan import kinds
 
-        return frozenset(kind.name for kind in kinds.KINDS if kind.decoder) - {"image", "pdf"}
+        return frozenset(kind.name for kind in kinds.rows() if kind.decoder) - {"image", "pdf"}
 
     def options(self, dice):
         from eyespan.model import DocumentOptions
@@ -119,7 +119,7 @@ class Pdf(Shown):
         return dice.choice(({"pages": "1-2"}, {"pages": "1"}, {"pages": "2-3"}))
 
     def seeds(self) -> list[bytes]:
-        from tests.decoders.test_pdf_tags import ROWS, tagged
+        from tests.extras.documents.pdf.test_tags import ROWS, tagged
         from tests.readers.pdf_files import pages, words
 
         cells = [(72 + 90 * column, 700 - 16 * row, f"r{row}c{column}") for row in range(5) for column in range(4)]
@@ -179,7 +179,7 @@ class Odf(Package):
     name, suffix = "odf", "odt"
 
     def seeds(self) -> list[bytes]:
-        from tests.decoders import test_odf
+        from tests.extras.documents.office import test_odf
 
         return test_odf.samples()
 
@@ -189,8 +189,8 @@ class Xls(DocumentTarget):
     task = "sheet"
 
     def seeds(self) -> list[bytes]:
-        from tests.decoders.office_files import ole
-        from tests.decoders.test_biff import samples
+        from tests.extras.documents.office_files import ole
+        from tests.extras.documents.sheets.test_biff import samples
 
         # Damage of a container rarely reaches the records in it, so most seeds have none.
         return [*super().seeds(), *samples(), *samples(), *[ole(Workbook=made).getvalue() for made in samples()]]
@@ -210,7 +210,7 @@ class Doc(DocumentTarget):
     name = "doc"
 
     def seeds(self) -> list[bytes]:
-        from tests.decoders.office_files import word97
+        from tests.extras.documents.office_files import word97
 
         return [word97("first ", "second\r", "a\x07b\x07\x07 \x13 PAGE \x141\x15\r").getvalue()]
 
@@ -219,7 +219,7 @@ class Ppt(DocumentTarget):
     name = "ppt"
 
     def seeds(self) -> list[bytes]:
-        from tests.decoders.office_files import ole, presentation
+        from tests.extras.documents.office_files import ole, presentation
 
         return [ole(**{"PowerPoint Document": presentation()}).getvalue()]
 
@@ -228,7 +228,7 @@ class Msg(DocumentTarget):
     name = "msg"
 
     def seeds(self) -> list[bytes]:
-        from tests.decoders.office_files import message, ole
+        from tests.extras.documents.office_files import message, ole
 
         body = {"__substg1.0_1000001E": b"text", "__attach_version1.0_#00000000/__substg1.0_3707001F": b"a\0"}
         return [ole(**message(**body)).getvalue()]
@@ -288,7 +288,7 @@ class SqliteLog(Sqlite):
     def _files(self) -> tuple[bytes, bytes]:
         from pathlib import Path
 
-        from tests.decoders.test_sqlite_log import logged
+        from tests.extras.documents.tables.test_sqlite_log import logged
 
         with tempfile.TemporaryDirectory() as directory:
             return logged(Path(directory))
@@ -329,7 +329,7 @@ class Npy(DocumentTarget):
     name = "npy"
 
     def seeds(self) -> list[bytes]:
-        from tests.decoders.test_numpy_arrays import NUMBERS, npy
+        from tests.extras.documents.tables.test_numpy_arrays import NUMBERS, npy
 
         return [NUMBERS, npy([("x", "<i2"), ("name", "<U1")], (1,), b"\7\0a\0\0\0")]
 
@@ -338,7 +338,7 @@ class Avro(DocumentTarget):
     name = "avro"
 
     def seeds(self) -> list[bytes]:
-        from tests.decoders.test_avro import BLOCKS, SHIP, container
+        from tests.extras.documents.tables.test_avro import BLOCKS, SHIP, container
 
         return [container(SHIP, BLOCKS, codec).getvalue() for codec in ("null", "deflate")]
 
@@ -347,7 +347,7 @@ class Arrow(DocumentTarget):
     name = "arrow"
 
     def seeds(self) -> list[bytes]:
-        from tests.decoders.test_arrow import LZ4, MANY, SHIPS, STREAM
+        from tests.extras.documents.tables.test_arrow import LZ4, MANY, SHIPS, STREAM
 
         return [SHIPS, STREAM, LZ4, MANY]
 

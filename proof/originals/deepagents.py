@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from eyespan.dialects.deepagents import CUT
+from eyespan.extras.families.deepagents import CUT
 from proof.originals.child import Child
 
 DIALECT = "deepagents"

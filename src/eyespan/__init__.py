@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from eyespan.context import CallContext
     from eyespan.errors import ReadError
+    from eyespan.extras.bulk import Record
     from eyespan.model import DocumentContent, ImageContent, Reply, ReplyError, TextContent, ToolSpec
     from eyespan.policy import Policy
     from eyespan.tool import Tool
@@ -28,6 +29,7 @@ __all__ = [
     "ImageContent",
     "Policy",
     "ReadError",
+    "Record",
     "Reply",
     "ReplyError",
     "TextContent",
@@ -41,6 +43,7 @@ _MODULES = {
     "CallContext": "eyespan.context",
     "Policy": "eyespan.policy",
     "ReadError": "eyespan.errors",
+    "Record": "eyespan.extras.bulk",
     "Tool": "eyespan.tool",
     "Workspace": "eyespan.workspace",
 }

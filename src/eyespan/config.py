@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from eyespan.dialects import DIALECTS, dialect_class
+from eyespan.dialects import dialect_class, dialect_names
 from eyespan.dialects.base import Dialect
 from eyespan.errors import NotFound
 from eyespan.escape import visible
@@ -175,8 +175,8 @@ def _dialect_settings(table: Mapping[str, Any], name: str, is_inside: bool) -> d
     """Return the settings of `[dialects.NAME]` by dialect, checked by the dialects themselves. Raises: BadConfig."""
     for dialect, settings in table.items():
         key = f"dialects.{_shown(dialect, is_quoted=False)}"
-        if dialect not in DIALECTS:
-            raise BadConfig(f"{name}: unknown key {key}; the dialects are {', '.join(DIALECTS)}")
+        if dialect not in dialect_names():
+            raise BadConfig(f"{name}: unknown key {key}; the dialects are {', '.join(dialect_names())}")
         if not isinstance(settings, dict):
             raise BadConfig(f"{name}: {key} must be a table")
         made = dialect_class(dialect)

@@ -26,12 +26,11 @@ from eyespan.model import Document, Part, ReadRequest
 from eyespan.opened import Opened, Thread, ask_encoding
 from eyespan.policy import Policy
 from eyespan.signatures import compression
-from eyespan.source import Source
+from eyespan.source import FullStatus, Source
 
 if TYPE_CHECKING:
     from eyespan.guard.listing import Listing
     from eyespan.guard.names import Names
-    from eyespan.guard.remote.source import RemoteStatus
     from eyespan.guard.tree import Choose, Survey, Take
 
 T = TypeVar("T")
@@ -91,14 +90,14 @@ class Engine:
         """Return True if a path leads to a remote root. Raises: ReadError for a path outside the workspace."""
         return paths.locate(path, self.guard.roots)[0].is_remote
 
-    def describe(self, path: str, context: CallContext | None = None) -> os.stat_result | RemoteStatus:
+    def describe(self, path: str, context: CallContext | None = None) -> FullStatus:
         """Return the status of a file or directory, links followed.
 
         Raises: ReadError.
         """
         context = context or CallContext(self.deadline_seconds)
 
-        def describe_now(name: str) -> os.stat_result | RemoteStatus:
+        def describe_now(name: str) -> FullStatus:
             with _loading(name):
                 return self._wait(name, context, lambda guard, _: guard.describe_beneath(name))
 
@@ -295,7 +294,7 @@ def _nested(source: Source, request: ReadRequest, policy: Policy, context: CallC
     """
     documents = request.documents
     if not request.member:
-        may_be_packed = "archive" in documents or "compressed" in documents
+        may_be_packed = kinds.ARCHIVE.is_one_of(documents) or kinds.COMPRESSED.is_one_of(documents)
         if not may_be_packed or compression(source.first_bytes) is None:
             return source
     from eyespan.sources import open_nested
@@ -305,8 +304,8 @@ def _nested(source: Source, request: ReadRequest, policy: Policy, context: CallC
         request.member,
         policy,
         context,
-        decode="compressed" in documents,
-        decode_archives="archive" in documents,
+        decode=kinds.COMPRESSED.is_one_of(documents),
+        decode_archives=kinds.ARCHIVE.is_one_of(documents),
     )
 
 
@@ -326,16 +325,16 @@ def _kind(source: Source, request: ReadRequest, context: CallContext) -> Kind:
     """Return the kind of a file for this request. Raises: Binary, if the request refuses it."""
     first_bytes = source.first_bytes
     if request.member and getattr(source, "directory", None) is not None:
-        return kinds.by_name("archive")  # an office file is listed too, if a directory in it is named
+        return kinds.ARCHIVE  # an office file is listed too, if a directory in it is named
     if request.documents or request.refuses:
         kind = kinds.detect(first_bytes, source.name)
         if kind is not None:
             if kind.name in request.refuses:
                 raise Binary(source.asked, kind=kind.name)
-            if kind.name in request.documents:
+            if kind.is_one_of(request.documents):
                 return kind
     is_whole = len(first_bytes) >= source.size_bytes
     ask = None if request.encoding != "auto" else lambda sample: ask_encoding(sample, context)
     if not is_binary(first_bytes, request.text_rule, request.encoding, whole=is_whole, ask=ask):
         return kinds.TEXT
-    return kinds.by_name("data") if "data" in request.documents else kinds.BINARY
+    return kinds.DATA if kinds.DATA.is_one_of(request.documents) else kinds.BINARY

@@ -191,3 +191,8 @@ def encode_json(quoted: str) -> bytes:
     except UnicodeEncodeError:
         # As a JSON escape it would break the reader. The backslash of that text is a JSON escape itself.
         return "".join([f"\\\\u{ord(c):04x}" if "\ud800" <= c <= "\udfff" else c for c in quoted]).encode()
+
+
+def plural(count: int, noun: str, plural_noun: str = "") -> str:
+    """Return a count with its noun."""
+    return f"{count} {noun if count == 1 else plural_noun or f'{noun}s'}"

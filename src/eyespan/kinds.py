@@ -1,22 +1,26 @@
 """Kinds of files, detected by their first bytes or, for kinds without a signature, by their names.
 
-A row of `KINDS` holds everything about a kind. A new kind is one row and one reader module, imported on first use, and
-one decoder module if its files are decoded in the worker.
+A row holds everything about a kind. A new kind is one row and one reader module, imported on first use, and one decoder
+module if its files are decoded in the worker. The rows of the core stand here, those of the extras in their
+`plugin.py`; installed distributions add others through the entry point `eyespan.kinds`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Literal
+from functools import cache
+from typing import Any, Literal
 
-from eyespan import signatures
+from eyespan import plugins, signatures
 from eyespan.binary_types import binary_type
-from eyespan.signatures import Bytes, Signature, archive, compression, container, in_zip, is_binary, may_begin
+from eyespan.signatures import Signature, archive, compression, container, is_binary
 
 Layout = Literal["text", "notes", "image", "drawing", "pages", "cells"]
 Parts = Literal["", "frames", "pages", "cells", "sheets", "tables", "table"]
 Surface = Literal["native", "terminal", "claude"]
+SOURCES = "sources"
+"""In the documents of a request: the kinds whose files are readable text as well."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,8 +42,6 @@ class Kind:
     """The function that decodes it in the worker, as `module:function`."""
     needs: str = ""
     """The module that the decoder imports, if it does not come with Python."""
-    extra: str = ""
-    """The extra of this package that installs `needs`; "": a dependency of the package itself."""
     layout: Layout = "notes"
     """The form of what the reader returns: lines of text, notes, one image, an image beside its text, or pages or cells
     with images."""
@@ -59,6 +61,11 @@ class Kind:
     """The format of `container` that its files have, for a document that is an archive or compressed. Rows of other
     formats are not compared with such files, because an archive begins with the bytes of its first member."""
 
+    def is_one_of(self, documents: frozenset[str]) -> bool:
+        """Return True if a request asks for it: by its name, by a surface that shows it, or as a source."""
+        is_shown = self.name in documents or not documents.isdisjoint(self.shown_in)
+        return is_shown or (self.is_text and SOURCES in documents)
+
 
 _PDF = b"%PDF-"
 
@@ -75,6 +82,33 @@ def _is_pdf_file(first_bytes: bytes) -> bool:
     return is_pdf(first_bytes) and is_binary(first_bytes)
 
 
+PDF = Kind(
+    "pdf",
+    "eyespan.readers.pdf",
+    "a PDF",
+    signature=_is_pdf_file,
+    suffixes=(".pdf",),
+    decoder="eyespan.decoders.pdf:decode",
+    needs="pypdfium2",
+    layout="pages",
+    parts="pages",
+    shown_in=("native", "terminal", "claude"),
+)
+ARCHIVE = Kind(
+    "archive",
+    "eyespan.readers.archive",
+    "an archive",
+    signature=lambda first_bytes: archive(first_bytes) is not None,
+    is_fallback=True,
+)
+COMPRESSED = Kind(
+    "compressed",
+    "eyespan.readers.binary",
+    "a compressed file",
+    signature=lambda first_bytes: compression(first_bytes) is not None,
+    is_fallback=True,
+)
+DATA = Kind("data", "eyespan.readers.data", "a binary file", is_fallback=True)
 KINDS: tuple[Kind, ...] = (
     Kind(
         "image",
@@ -88,16 +122,6 @@ KINDS: tuple[Kind, ...] = (
         shown_in=("native", "terminal", "claude"),
     ),
     Kind(
-        "drawing",
-        "eyespan.readers.drawing",
-        "a drawing",
-        signature=signatures.is_drawing,
-        decoder="eyespan.decoders.drawing:decode",
-        layout="drawing",
-        is_text=True,
-        shown_in=("native",),
-    ),
-    Kind(
         "notebook",
         "eyespan.readers.notebook",
         "a notebook",
@@ -107,251 +131,58 @@ KINDS: tuple[Kind, ...] = (
         parts="cells",
         shown_in=("native", "terminal", "claude"),
     ),
-    Kind(
-        "docx",
-        "eyespan.readers.converted",
-        "a text document",
-        signature=in_zip(b"word/"),
-        suffixes=(".docx", ".docm", ".dotx"),
-        container="zip",
-        decoder="eyespan.decoders.docx:decode",
-        layout="text",
-    ),
-    Kind(
-        "pptx",
-        "eyespan.readers.converted",
-        "a presentation",
-        signature=in_zip(b"ppt/"),
-        suffixes=(".pptx", ".pptm", ".ppsx"),
-        container="zip",
-        decoder="eyespan.decoders.pptx:decode",
-        layout="text",
-    ),
-    Kind(
-        "sheet",
-        "eyespan.readers.converted",
-        "a spreadsheet",
-        signature=signatures.SHEET,
-        suffixes=(".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
-        container="zip",
-        decoder="eyespan.decoders.sheet:decode",
-        needs="python_calamine",
-        extra="docs",
-        layout="text",
-        parts="sheets",
-    ),
-    Kind(
-        "odf",
-        "eyespan.readers.converted",
-        "an OpenDocument file",
-        signature=signatures.ODF,
-        suffixes=(".odt", ".ott", ".odp", ".otp", ".odg", ".otg"),
-        container="zip",
-        decoder="eyespan.decoders.odf:decode",
-        layout="text",
-    ),
-    Kind(
-        "rtf",
-        "eyespan.readers.converted",
-        "a rich text",
-        signature=Bytes(0, b"{\\rtf1"),
-        decoder="eyespan.decoders.rtf:decode",
-        layout="text",
-        is_text=True,
-    ),
-    Kind(
-        "doc",
-        "eyespan.readers.converted",
-        "a Word document",
-        suffixes=(".doc", ".dot"),
-        signature=signatures.OLE,
-        needs_suffix=True,
-        decoder="eyespan.decoders.doc:decode",
-        needs="olefile",
-        extra="docs",
-        layout="text",
-    ),
-    Kind(
-        "ppt",
-        "eyespan.readers.converted",
-        "a presentation",
-        suffixes=(".ppt", ".pps", ".pot"),
-        signature=signatures.OLE,
-        needs_suffix=True,
-        decoder="eyespan.decoders.ppt:decode",
-        needs="olefile",
-        extra="docs",
-        layout="text",
-    ),
-    Kind(
-        "msg",
-        "eyespan.readers.converted",
-        "a message",
-        suffixes=(".msg", ".oft"),
-        signature=signatures.OLE,
-        needs_suffix=True,
-        decoder="eyespan.decoders.msg:decode",
-        needs="olefile",
-        extra="docs",
-        layout="text",
-    ),
-    Kind(
-        "epub",
-        "eyespan.readers.converted",
-        "a book",
-        signature=Bytes(30, b"mimetypeapplication/epub+zip"),
-        suffixes=(".epub",),
-        container="zip",
-        decoder="eyespan.decoders.epub:decode",
-        needs="selectolax",
-        extra="docs",
-        layout="text",
-    ),
-    Kind(
-        "html",
-        "eyespan.readers.converted",
-        "a web page",
-        suffixes=(".html", ".htm", ".xhtml"),
-        decoder="eyespan.decoders.html:decode",
-        needs="selectolax",
-        extra="docs",
-        layout="text",
-        is_text=True,
-        shown_in=(),
-    ),
-    Kind(
-        "mbox",
-        "eyespan.readers.converted",
-        "a mailbox",
-        suffixes=(".mbox", ".mbx"),
-        signature=Bytes(0, b"From "),
-        needs_suffix=True,
-        decoder="eyespan.decoders.mbox:decode",
-        needs="selectolax",
-        extra="docs",
-        layout="text",
-        is_text=True,
-        shown_in=(),
-    ),
-    Kind(
-        "eml",
-        "eyespan.readers.converted",
-        "a mail",
-        suffixes=(".eml",),
-        decoder="eyespan.decoders.eml:decode",
-        needs="selectolax",
-        extra="docs",
-        layout="text",
-        is_text=True,
-        shown_in=("native",),
-    ),
-    Kind(
-        "sqlite",
-        "eyespan.readers.tables",
-        "a database",
-        signature=Bytes(0, b"SQLite format 3\0"),
-        decoder="eyespan.decoders.sqlite:decode",
-        parts="tables",
-        log_suffix="-wal",
-    ),
-    Kind(
-        "npy",
-        "eyespan.readers.tables",
-        "an array",
-        signature=Bytes(0, b"\x93NUMPY"),
-        decoder="eyespan.decoders.numpy_arrays:decode",
-        parts="table",
-    ),
-    Kind(
-        "avro",
-        "eyespan.readers.tables",
-        "a table",
-        signature=Bytes(0, b"Obj\1"),
-        decoder="eyespan.decoders.avro:decode",
-        parts="table",
-    ),
-    Kind(
-        "arrow",
-        "eyespan.readers.tables",
-        "a table",
-        signature=signatures.is_arrow,
-        decoder="eyespan.decoders.arrow:decode",
-        parts="table",
-    ),
-    Kind(
-        "plist",
-        "eyespan.readers.converted",
-        "a property list",
-        signature=Bytes(0, b"bplist0", also=is_binary),
-        decoder="eyespan.decoders.plist:decode",
-        layout="text",
-    ),
-    Kind(
-        "parquet",
-        "eyespan.readers.tables",
-        "a table",
-        signature=Bytes(0, b"PAR1", also=is_binary),
-        parts="table",
-        decoder="eyespan.decoders.parquet:decode",
-        needs="duckdb",
-        extra="tables",
-    ),
-    Kind(  # after those whose files may hold one in their first bytes
-        "pdf",
-        "eyespan.readers.pdf",
-        "a PDF",
-        signature=_is_pdf_file,
-        suffixes=(".pdf",),
-        decoder="eyespan.decoders.pdf:decode",
-        needs="pypdfium2",
-        layout="pages",
-        parts="pages",
-        shown_in=("native", "terminal", "claude"),
-    ),
-    Kind(
-        "archive",
-        "eyespan.readers.archive",
-        "an archive",
-        signature=lambda first_bytes: archive(first_bytes) is not None,
-        is_fallback=True,
-    ),
-    Kind(
-        "compressed",
-        "eyespan.readers.binary",
-        "a compressed file",
-        signature=lambda first_bytes: compression(first_bytes) is not None,
-        is_fallback=True,
-    ),
-    Kind("data", "eyespan.readers.data", "a binary file", is_fallback=True),
-    Kind(
-        "csv",
-        "eyespan.readers.tables",
-        "a table",
-        suffixes=(".csv", ".tsv", ".tab"),
-        is_text=True,
-        shown_in=("native",),
-        parts="table",
-        source_bytes=2048,
-        is_fallback=True,
-    ),
+    PDF,
+    ARCHIVE,
+    COMPRESSED,
+    DATA,
 )
+"""The rows of the core. The signature of a PDF may stand after other bytes, so it is compared last."""
 TEXT = Kind("text", "eyespan.readers.text", "a text", layout="text", is_text=True)
 BINARY = Kind("binary", "eyespan.readers.binary", "a binary file")
 
+_TEXT_SUFFIXES = (
+    "c cc cfg conf cpp cs css cxx diff env go gradle h hpp hs ini java jl js json jsonl jsx kt less log lua m md mjs "
+    "mk patch php pl po properties proto ps1 py pyi r rb rs rst scala scss sh sql svelte swift tex tf toml ts tsx txt "
+    "vue xml yaml yml zig"
+)
+TEXT_SUFFIXES = frozenset(["", *[f".{suffix}" for suffix in _TEXT_SUFFIXES.split()]])
+"""A text with one of these names is not compared with the rows of installed plugins."""
 
-def shown_in(surface: Surface) -> frozenset[str]:
-    """Return the names of the kinds that a surface shows as documents."""
-    return frozenset([kind.name for kind in KINDS if surface in kind.shown_in])
+
+@cache
+def rows() -> tuple[Kind, ...]:
+    """Return the rows of the tree in the order of their detection: extras, core, and the fallbacks of both.
+
+    A row of an extra takes the place of the core's row of the same name.
+    """
+    of_extras = {kind.name: kind for kinds in plugins.own("KINDS") for kind in kinds}
+    of_core = [of_extras.pop(kind.name, kind) for kind in KINDS]
+    return tuple(sorted([*of_extras.values(), *of_core], key=lambda kind: kind.is_fallback))
 
 
-def sources() -> frozenset[str]:
-    """Return the names of the kinds whose files are readable text as well: source or document, as the caller asks."""
-    return frozenset([kind.name for kind in KINDS if kind.is_text])
+def installed() -> tuple[Kind, ...]:
+    """Return the rows that installed distributions add."""
+    return tuple([plugin.row for plugin in plugins.installed("kinds", _check)])
+
+
+def _check(name: str, row: Any) -> None:
+    """Check the row of an installed distribution. Raises: BrokenContract."""
+    if not isinstance(row, Kind):
+        raise plugins.BrokenContract(f"a kind is an eyespan.kinds.Kind, not {type(row).__name__}")
+    if row.name in {kind.name for kind in (*rows(), TEXT, BINARY)}:
+        raise plugins.BrokenContract(f"the kind {row.name} is one of eyespan's own")
+    if not (row.signature or row.suffixes) or row.is_fallback:
+        raise plugins.BrokenContract(f"the kind {row.name} needs a signature or suffixes, and is no fallback")
+    if row.decoder and not all(row.decoder.partition(":")):
+        raise plugins.BrokenContract(f"the decoder {row.decoder} is not module:function")
 
 
 def by_name(name: str) -> Kind:
     """Return the row of a kind. Raises: KeyError."""
-    for kind in (*KINDS, TEXT, BINARY):
+    for kind in (*rows(), TEXT, BINARY):
+        if kind.name == name:
+            return kind
+    for kind in installed():
         if kind.name == name:
             return kind
     raise KeyError(name)
@@ -360,34 +191,28 @@ def by_name(name: str) -> Kind:
 def detect(first_bytes: bytes, name: str) -> Kind | None:
     """Return the document kind of a file, or None if it is plain text, empty or unknown.
 
-    Signatures decide before names, and ordinary kinds before fallbacks. A container is recognised before its contents:
-    an archive or compressed file is compared only with the documents of its format.
+    Signatures decide before names, ordinary kinds before those of installed plugins, and these before fallbacks. A
+    container is recognised before its contents: an archive or compressed file is compared only with the documents of
+    its format.
     """
     if not first_bytes:
         return None
-    held = container(first_bytes)
     suffix = name[name.rfind(".") :].lower() if "." in name else ""
-    for is_fallback in (False, True):
-        candidates, by_suffix = _candidates(KINDS, first_bytes[0], "" if is_fallback else held, is_fallback)
-        for kind, signature in candidates:
-            if signature(first_bytes) and (not kind.needs_suffix or suffix in kind.suffixes):
-                return kind
-        if suffix in by_suffix:
-            return by_suffix[suffix]
-    return None
+    held = container(first_bytes)
+    found = _match([kind for kind in rows() if not kind.is_fallback], first_bytes, suffix, held)
+    if found is None and (suffix not in TEXT_SUFFIXES or is_binary(first_bytes)):
+        found = _match(installed(), first_bytes, suffix, held)
+    return found or _match([kind for kind in rows() if kind.is_fallback], first_bytes, suffix, "")
 
 
-@lru_cache(maxsize=1024)
-def _candidates(
-    kinds: tuple[Kind, ...], first_byte: int, held: str, is_fallback: bool
-) -> tuple[list[tuple[Kind, Signature]], dict[str, Kind]]:
-    """Return the rows whose signature a file may have that begins with this byte, and rows by suffixes.
-
-    `held`: the format of the container, "" for none or any.
-    """
-    rows = [kind for kind in kinds if kind.is_fallback is is_fallback and held in ("", kind.container)]
-    candidates = [(kind, kind.signature) for kind in rows if kind.signature and may_begin(kind.signature, first_byte)]
-    return candidates, {suffix: kind for kind in rows if not kind.needs_suffix for suffix in kind.suffixes}
+def _match(kinds: Iterable[Kind], first_bytes: bytes, suffix: str, held: str) -> Kind | None:
+    """Return the row that claims a file, of those for its container; `held=""`: it has none, or any will do."""
+    possible = [kind for kind in kinds if held in ("", kind.container)]
+    for kind in possible:
+        has_name = suffix in kind.suffixes or not kind.needs_suffix
+        if has_name and kind.signature is not None and kind.signature(first_bytes):
+            return kind
+    return next((kind for kind in possible if suffix in kind.suffixes and not kind.needs_suffix), None)
 
 
 def is_document(first_bytes: bytes, name: str) -> bool:

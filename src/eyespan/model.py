@@ -193,7 +193,8 @@ class ReadRequest:
     limits: Limits = Limits()
     text_rule: TextRule = NUL_IS_BINARY
     documents: frozenset[str] = frozenset()
-    """The document kinds that the dialect shows as documents; it reads all others as text or binary."""
+    """The kinds that the dialect shows as documents: their names, or surfaces (see `kinds`). It reads all others as
+    text or binary."""
     refuses: frozenset[str] = frozenset()
     """The document kinds that are binary to the dialect, whatever their bytes are."""
     options: DocumentOptions = DocumentOptions()

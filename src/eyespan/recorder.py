@@ -5,7 +5,6 @@ It records paths, rules and ranges, so that neither the dialects nor the engine 
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from eyespan.context import CallContext
 from eyespan.errors import PolicyDenied, ReadError
 from eyespan.guard.listing import Listing
-from eyespan.guard.remote.source import RemoteStatus
 from eyespan.model import CharRange, Document, Lines, ReadRequest, Reply, Tail, TextPart
 from eyespan.opened import Opened
+from eyespan.source import FullStatus
 from eyespan.tool import Tool
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class Recorder(_Engine):
             self._denied(error)
             raise
 
-    def describe(self, path: str, context: CallContext | None = None) -> os.stat_result | RemoteStatus:
+    def describe(self, path: str, context: CallContext | None = None) -> FullStatus:
         self.asked = self.asked or path
         try:
             return self._engine.describe(path, context)

@@ -1,4 +1,4 @@
-"""Formats by their first bytes: images, drawings, archives, compressed files and documents.
+"""Formats by their first bytes: images, archives and compressed files.
 
 Nothing here looks at names. A signature is a function that returns True if the first bytes are of a format.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 
 from eyespan.model import SNIFF_BYTES
 
@@ -27,14 +26,6 @@ class Bytes:
 
     def __call__(self, first_bytes: bytes) -> bool:
         return first_bytes.startswith(self.value, self.at) and (self.also is None or self.also(first_bytes))
-
-
-def may_begin(signature: Signature, first_byte: int) -> bool:
-    """Return False if no file of this signature begins with this byte."""
-    if not isinstance(signature, Bytes) or signature.at:
-        return True
-    values = signature.value if isinstance(signature.value, tuple) else (signature.value,)
-    return first_byte in [value[0] for value in values]
 
 
 def in_zip(directory: bytes) -> Bytes:
@@ -116,7 +107,7 @@ def _is_heif(first_bytes: bytes) -> bool:
     return not set(_HEIF_BRANDS).isdisjoint(_brands(first_bytes))
 
 
-def _is_anymap(first_bytes: bytes) -> bool:
+def is_anymap(first_bytes: bytes) -> bool:
     """Return True for the header of a PBM, PGM or PPM image: the signature, then two or three numbers."""
     if first_bytes[2:3] not in b" \t\r\n" or len(first_bytes) < 7:
         return False
@@ -171,7 +162,7 @@ _IMAGES: tuple[tuple[str, Signature], ...] = (
     ("image/vnd.adobe.photoshop", Bytes(0, b"8BPS\0\1\0\0\0\0\0\0")),
     ("image/x-dcx", Bytes(0, b"\xb1\x68\xde\x3a")),
     ("image/x-sun-raster", Bytes(0, b"\x59\xa6\x6a\x95")),
-    ("image/x-portable-anymap", Bytes(0, (b"P4", b"P5", b"P6"), also=_is_anymap)),
+    ("image/x-portable-anymap", Bytes(0, (b"P4", b"P5", b"P6"), also=is_anymap)),
     ("image/sgi", Bytes(0, (b"\1\xda\0\1", b"\1\xda\0\2", b"\1\xda\1\1", b"\1\xda\1\2"))),
     ("image/vnd.zbrush.pcx", Bytes(0, _PCX)),
     ("image/icns", Bytes(0, b"icns", also=is_binary)),
@@ -184,11 +175,6 @@ _IMAGES: tuple[tuple[str, Signature], ...] = (
 )
 
 
-@cache
-def _image_rows(first_byte: int) -> tuple[tuple[str, Signature], ...]:
-    return tuple([row for row in _IMAGES if may_begin(row[1], first_byte)])
-
-
 def api_image_type(first_bytes: bytes) -> str | None:
     """Return the media type of an image that model APIs accept unchanged, by its first bytes; None for others."""
     found = image_type(first_bytes)
@@ -197,52 +183,12 @@ def api_image_type(first_bytes: bytes) -> str | None:
 
 def image_type(first_bytes: bytes) -> str | None:
     """Return the media type of an image that can be shown, perhaps converted, by its first bytes; None for others."""
-    for media_type, signature in _image_rows(first_bytes[0]) if first_bytes else ():
-        if signature(first_bytes):
-            return media_type
-    return None
+    return next((media_type for media_type, signature in _IMAGES if signature(first_bytes)), None)
 
 
 def is_image(first_bytes: bytes) -> bool:
     """Return True if the file is an image that can be shown."""
     return image_type(first_bytes) is not None
-
-
-def drawing_type(first_bytes: bytes) -> str | None:
-    """Return the media type of an image that is text, by its first bytes; None for others."""
-    if first_bytes[:1] == b"P":
-        return "image/x-portable-anymap" if first_bytes[1:2] in b"123" and _is_anymap(first_bytes) else None
-    start = first_bytes[:2048].lstrip(b"\xef\xbb\xbf \t\r\n")
-    if start.startswith(b"#define ") and b"_width " in start[:80] and b"_bits[]" in start.replace(b" []", b"[]"):
-        return "image/x-xbitmap"
-    if start.startswith(b"/* XPM */"):
-        return "image/x-xpixmap"
-    return "image/svg+xml" if start[:1] == b"<" and _is_svg(start) else None
-
-
-def is_drawing(first_bytes: bytes) -> bool:
-    """Return True if the file is an image that is text."""
-    return drawing_type(first_bytes) is not None
-
-
-def _is_svg(start: bytes) -> bool:
-    """Return True if the root element of an XML text is one of SVG."""
-    at = 0
-    for _ in range(16):
-        if start.startswith((b"<?", b"<!--", b"<!"), at):
-            end = b"?>" if start.startswith(b"<?", at) else b"-->" if start.startswith(b"<!--", at) else b">"
-            if end == b">" and b"[" in start[at : start.find(b">", at)]:
-                end = b"]>"
-            closing = start.find(end, at)
-            if closing < 0:
-                return False
-            at = start.find(b"<", closing + len(end))
-            if at < 0:
-                return False
-            continue
-        name = start[at + 1 : at + 80].split(None, 1)[0].split(b">", 1)[0] if start[at + 1 : at + 80].strip() else b""
-        return name.rpartition(b":")[2] == b"svg"
-    return False
 
 
 # --- archives and compressed files -----------------------------------------------------------------------------------
@@ -288,25 +234,3 @@ def tar_checksum_fits(block: bytes) -> bool:
     # Some old archivers added signed bytes.
     signed = unsigned - 256 * sum([byte > 127 for byte in block[:148] + block[156:]])
     return checksum in (unsigned, signed)
-
-
-# --- documents -------------------------------------------------------------------------------------------------------
-
-_ODF = b"mimetypeapplication/vnd.oasis.opendocument."
-OLE = Bytes(0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
-"""The container of Office files from before 2007, of Outlook messages, and of others."""
-_IN_XL = in_zip(b"xl/")
-SHEET = Bytes(
-    0, _ZIP_HEADER, also=lambda first_bytes: first_bytes.startswith(_ODF + b"spreadsheet", 30) or _IN_XL(first_bytes)
-)
-ODF = Bytes(30, (_ODF + b"text", _ODF + b"presentation", _ODF + b"graphics"))
-
-
-def is_arrow(first_bytes: bytes) -> bool:
-    """Return True for an Arrow file, and for an Arrow stream, whose first message is the schema."""
-    if first_bytes.startswith(b"ARROW1\0\0"):
-        return True
-    if first_bytes[:4] != b"\xff\xff\xff\xff" or len(first_bytes) < 16:
-        return False
-    size, root = (int.from_bytes(first_bytes[at : at + 4], "little") for at in (4, 8))
-    return size % 8 == 0 and 0 < size < 1 << 24 and 8 <= root < 64 and root % 4 == 0

@@ -34,6 +34,15 @@ class Status(Protocol):
     def st_ctime_ns(self) -> int: ...
 
 
+class FullStatus(Status, Protocol):
+    """The status of a file that is described, not read: with its times in seconds."""
+
+    @property
+    def st_mtime(self) -> float: ...
+    @property
+    def st_atime(self) -> float: ...
+
+
 class Source:
     """One opened version of some bytes.
 

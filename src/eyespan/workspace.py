@@ -6,9 +6,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from eyespan import plugins
 from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.dialects import dialect_class
-from eyespan.dialects.base import ToolsetDialect
+from eyespan.dialects.base import Dialect, ToolsetDialect
 from eyespan.engine import Engine
 from eyespan.errors import ReadError, Stuck, TimedOut
 from eyespan.escape import in_plain_words
@@ -18,8 +19,8 @@ from eyespan.policy import NarrowedPolicy, Policy
 from eyespan.tool import Tool, Toolset
 
 if TYPE_CHECKING:
-    from eyespan.bulk import Record
     from eyespan.config import Config
+    from eyespan.extras.bulk import Record
 
 
 _WARM_BYTES = 256 << 10
@@ -179,8 +180,8 @@ class Workspace:
         made._set(tuple(opened), policy, self.backend, self.deadline_seconds, self.settings)
         return made
 
-    def tool(self, dialect: str, **settings: Any) -> Tool:
-        """Return the read tool in a dialect, with settings of that dialect.
+    def tool(self, dialect: str | type[Dialect], **settings: Any) -> Tool:
+        """Return the read tool in a dialect, with settings of that dialect: its name, `module:Class` or its class.
 
         Raises: ValueError for an unknown dialect, a dialect of several tools or an invalid value, TypeError for an
         unknown setting.
@@ -188,11 +189,12 @@ class Workspace:
         tools = self.toolset(dialect, **settings)
         if len(tools) > 1:
             names = ", ".join([tool.spec.name for tool in tools])
-            raise ValueError(f"{dialect} has several tools; toolset({dialect!r}) returns them: {names}")
+            name = tools[0].dialect.name
+            raise ValueError(f"{name} has several tools; toolset({name!r}) returns them: {names}")
         return tools[0]
 
-    def toolset(self, dialect: str, **settings: Any) -> Toolset:
-        """Return all tools of a dialect; those of most dialects are one.
+    def toolset(self, dialect: str | type[Dialect], **settings: Any) -> Toolset:
+        """Return all tools of a dialect, given by its name, as `module:Class` or as its class; most have one tool.
 
         Raises: ValueError, TypeError, as `tool` does.
         """
@@ -203,7 +205,8 @@ class Workspace:
         b"\n" * _WARM_BYTES  # leaves pages that the first call would have to wait for
         for root in self.roots:
             self.policy.rule_against("a", root.canonical)  # what it remembers about the root
-        made = dialect_class(dialect)(**{**self.settings.get(dialect, {}), **settings})
+        chosen = dialect_class(dialect)
+        made = chosen(**{**self.settings.get(chosen.name, {}), **settings})
         members = made.members if isinstance(made, ToolsetDialect) else (made,)
         for member in members:
             member.set_roots([root.path for root in self.roots])
@@ -224,11 +227,10 @@ class Workspace:
         """Yield records of many files: paths, directories and patterns (`src/**/*.py`).
 
         A file that cannot be read is a record with an error. `chunk_tokens` cuts texts into chunks. See
-        `eyespan.bulk.read_many` and docs/bulk.md.
+        docs/bulk.md.
         """
-        from eyespan.bulk import read_many
-
-        return read_many(
+        read_many = plugins.load(plugins.own("READ_MANY")[0])
+        records: Iterator[Record] = read_many(
             self,
             targets,
             workers=workers,
@@ -239,6 +241,7 @@ class Workspace:
             context=context,
             on_progress=on_progress,
         )
+        return records
 
     def close(self) -> None:
         """Close the roots. Tools of this workspace cannot read afterwards.

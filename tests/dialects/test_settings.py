@@ -8,7 +8,7 @@ import pytest
 
 from eyespan import Workspace
 from eyespan.context import CallContext
-from eyespan.dialects import DIALECTS, dialect_class
+from eyespan.dialects import dialect_class, dialect_names
 from eyespan.server.service import Service
 
 LONG = "x" * 30
@@ -29,7 +29,7 @@ def call(root, dialect, arguments, **settings):
 # --- types -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", dialect_names())
 def test_a_setting_that_is_a_predicate_takes_only_true_or_false(dialect):
     predicates = [name for name, default in dialect_class(dialect).settings.items() if isinstance(default, bool)]
 
@@ -38,7 +38,7 @@ def test_a_setting_that_is_a_predicate_takes_only_true_or_false(dialect):
             dialect_class(dialect)(**{name: "no"})
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", dialect_names())
 def test_a_limit_takes_only_whole_numbers(dialect):
     for name in dialect_class(dialect).limits:
         for value in (-1, 1.5, "2", True, 2**62):

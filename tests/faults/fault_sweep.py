@@ -23,7 +23,7 @@ import time
 from pathlib import Path
 
 from eyespan import Workspace
-from eyespan.dialects import DIALECTS
+from eyespan.dialects import dialect_names
 from eyespan.lines import cache
 from eyespan.model import Reply
 from eyespan.policy import Policy
@@ -82,7 +82,7 @@ def scenarios(directory: Path, backend: str, full: bool):
     cache_directory = directory / "cache" / f"{backend}-{os.getpid()}"
     # By default only the indexes of files of 64 MB and more are cached on disk.
     cache.DISK_MIN_BYTES, cache.DISK_STEP_BYTES = 8 << 20, 1 << 20
-    tools = {name: workspace.toolset(name)[0] for name in DIALECTS}
+    tools = {name: workspace.toolset(name)[0] for name in dialect_names()}
 
     def forget_memory():
         cache._shared = cache.IndexCache(str(cache_directory))

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from eyespan import _native
 from eyespan.guard import BACKENDS
 
 HERE = Path(__file__).parent
@@ -118,4 +119,6 @@ def test_a_fault_without_the_shortcuts_is_handled_too(shim, files, backend):
 
     assert problems(long) == []
     more = {name for one in long for name in one["names"]} - {name for one in short for name in one["names"]}
-    assert {name.removesuffix("64") for name in more} == {"fstatfs", "open"}
+    # Without the accelerator, openat2 is called by ctypes, and every file's system is asked for.
+    has_shortcut = backend == "walk" or _native.open_beneath is not None
+    assert {name.removesuffix("64") for name in more} == ({"fstatfs", "open"} if has_shortcut else {"open"})

@@ -160,6 +160,14 @@ def test_only_a_line_feed_ends_a_line():
     ]
 
 
+def test_the_branches_of_a_statement_are_listed_in_file_order():
+    source = b"try:\n    a = 1\nexcept E:\n    b = 1\nelse:\n    b = 2\n    c = 1\nfinally:\n    d = 1\n"
+
+    found = outline(source, "a.py")
+
+    assert [(s.name, s.line) for s in found.symbols] == [("a", 2), ("b", 4), ("c", 7), ("d", 9)]
+
+
 def test_a_comment_is_taken_only_when_it_stands_directly_above_and_as_far_in():
     source = b"""s = '''
 # no comment'''

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from eyespan import Workspace
-from eyespan.dialects import DIALECTS
+from eyespan.dialects import dialect_names
 from eyespan.view import forms
 from eyespan.view.activity import Activity
 from eyespan.view.api import Api
@@ -23,7 +23,7 @@ def place(tmp_path_factory):
         yield Api.of_workspace(workspace, Activity()), workspace
 
 
-READERS = {**dict.fromkeys(DIALECTS), "filesystem": "read_text_file", "gemini": "read_file"}
+READERS = {**dict.fromkeys(dialect_names()), "filesystem": "read_text_file", "gemini": "read_file"}
 """The tool of each dialect that reads the lines of one file; None is its only one."""
 
 
@@ -66,7 +66,7 @@ def test_every_tool_with_a_path_has_a_field_for_it(place):
     _, workspace = place
     without = [
         tool.spec.name
-        for name in DIALECTS
+        for name in dialect_names()
         for tool in workspace.toolset(name)
         if forms.path_field(tool.spec.input_schema) is None
     ]

@@ -22,8 +22,8 @@ def test_a_fork_that_fails_is_reported_as_a_process_that_cannot_be_started(monke
     control, _other = socket.socketpair()
     channel, client = socket.socketpair()
     with control, _other, channel, client, open(DECODERS, "rb") as file:
-        server = fork_server.ForkServer(control, {"decoders": {}, "memory_bytes": 1 << 30, "seconds": 1})
-        server._fork(None, {"task": "echo", "params": {}}, file.fileno(), channel)
+        server = fork_server.ForkServer(control, {"memory_bytes": 1 << 30, "seconds": 1})
+        server._fork(None, {"decoder": "echo", "params": {}}, file.fileno(), channel)
         data = client.recv(4096)
 
     assert (data[:1], data[-8:]) == (STARTED, ENDED + bytes(4))

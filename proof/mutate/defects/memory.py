@@ -329,17 +329,17 @@ DEFECTS = (
     ),
     Defect(
         name="wide rows are free",
-        file=f"{SRC}/readers/tables.py",
+        file=f"{SRC}/extras/documents/tables/reader.py",
         old="            self._context.charge(more)\n",
         new="            pass\n",
-        tests="tests/readers/test_tables.py -k wide",
+        tests="tests/extras/documents/tables/test_reader.py -k wide",
     ),
     Defect(
         name="cells that are left out are not counted",
-        file=f"{SRC}/readers/tables.py",
+        file=f"{SRC}/extras/documents/tables/reader.py",
         old="yield row, len(row) + self._left_out_cells\n",
         new="yield row, len(row)\n",
-        tests="tests/readers/test_tables.py -k columns",
+        tests="tests/extras/documents/tables/test_reader.py -k columns",
     ),
     Defect(
         name="texts that are decoded whole are free",
@@ -434,10 +434,10 @@ DEFECTS = (
     ),
     Defect(
         name="blocks of remote files are free",
-        file=f"{SRC}/guard/remote/source.py",
+        file=f"{SRC}/extras/remote/source.py",
         old="        self._charge(RECEIVED_COPIES * wanted)\n",
         new="",
-        tests="tests/guard/remote/test_web.py -k paid_for",
+        tests="tests/extras/remote/test_web.py -k paid_for",
     ),
     Defect(
         name="paths of any length are judged",
@@ -577,7 +577,7 @@ DEFECTS = (
         file=f"{SRC}/context.py",
         old="        whole = self._whole()\n        whole.store_requests",
         new="        whole = self\n        whole.store_requests",
-        tests="tests/guard/remote/test_web.py -k facts_of_a_call",
+        tests="tests/extras/remote/test_web.py -k facts_of_a_call",
     ),
     Defect(
         name="headers of a tar archive are parsed without end",

@@ -193,10 +193,10 @@ DEFECTS = (
     ),
     Defect(
         name="an error names the home directory",
-        file=f"{SRC}/dialects/filesystem.py",
+        file=f"{SRC}/extras/families/filesystem.py",
         old="            raise errors.OutsideRoot(asked)\n",
         new="            pass\n",
-        tests="tests/dialects/test_filesystem.py -k home_directory",
+        tests="tests/extras/families/test_filesystem.py -k home_directory",
     ),
     Defect(
         name="a rule for a linked working tree does not hold for revisions",
@@ -222,8 +222,8 @@ DEFECTS = (
     Defect(
         name="an encoded key of a web server hides a denied name",
         file=f"{SRC}/guard/__init__.py",
-        old="        for other in root.other_keys(key):\n",
-        new="        for other in ():\n",
+        old="        for key in root.keys_of(rest, path):\n",
+        new="        for key in root.keys_of(rest, path)[:1]:\n",
         tests=f"{EVERYWHERE} -k web_server",
     ),
     Defect(

@@ -2,12 +2,12 @@
 
 from proof.mutate.defect import SRC, Defect
 
-REMOTE = f"{SRC}/guard/remote"
-REDIRECTS = "tests/guard/remote/test_redirects.py"
+REMOTE = f"{SRC}/extras/remote"
+REDIRECTS = "tests/extras/remote/test_redirects.py"
 RELAY = f"{REDIRECTS} -k password"
-WEB = "tests/guard/remote/test_web.py"
-HUGE = "tests/guard/remote/test_huge.py"
-CONNECTOR = "tests/sandbox/test_connector.py"
+WEB = "tests/extras/remote/test_web.py"
+HUGE = "tests/extras/remote/test_huge.py"
+CONNECTOR = "tests/extras/remote/test_connector.py"
 
 DEFECTS = (
     Defect(
@@ -113,7 +113,7 @@ DEFECTS = (
         file=f"{REMOTE}/web.py",
         old="                if not start == first <= last == min(start + size_bytes, total) - 1:\n",
         new="                if False:\n",
-        tests="tests/guard/remote/test_faults.py -k shifted",
+        tests="tests/extras/remote/test_faults.py -k shifted",
     ),
     Defect(
         name="a body that breaks off is taken for the whole",
@@ -141,18 +141,18 @@ DEFECTS = (
         file=f"{REMOTE}/root.py",
         old="                    raise OutsideRoot(asked)\n                parts.pop()\n",
         new="                    continue\n                parts.pop()\n",
-        tests="tests/guard/remote/test_bucket.py -k no_key",
+        tests="tests/extras/remote/test_bucket.py -k no_key",
     ),
     Defect(
         name="a root may hold credentials",
         file=f"{REMOTE}/address.py",
         old='    if "@" in host:\n',
         new="    if False:\n",
-        tests="tests/guard/remote/test_address.py tests/guard/remote/test_credentials.py -k 'refused'",
+        tests="tests/extras/remote/test_address.py tests/extras/remote/test_credentials.py -k 'refused'",
     ),
     Defect(
         name="the connector connects to any place",
-        file=f"{SRC}/sandbox/connector.py",
+        file=f"{SRC}/extras/remote/connector.py",
         old="            server = allowed.get((host, int(port)))\n",
         new='            server = Server(f"http://{host}:{port}", "")\n',
         tests=f"{CONNECTOR} -k refuses_other",

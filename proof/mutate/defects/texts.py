@@ -3,7 +3,7 @@
 from proof.mutate.defect import SRC, Defect
 
 CACHE = "tests/lines/test_cache.py"
-BIFF = "tests/decoders/test_biff.py"
+BIFF = "tests/extras/documents/sheets/test_biff.py"
 
 DEFECTS = (
     # --- the cache of line indexes ---
@@ -185,28 +185,28 @@ DEFECTS = (
     # --- old workbooks ---
     Defect(
         name="an older workbook is called corrupt",
-        file=f"{SRC}/decoders/xls.py",
+        file=f"{SRC}/extras/documents/sheets/xls.py",
         old="old if data.startswith(STARTS) else _CORRUPT",
         new="_CORRUPT",
         tests=f"{BIFF} -k before_1997",
     ),
     Defect(
         name="cells of old workbooks may be any distance apart",
-        file=f"{SRC}/decoders/xls.py",
+        file=f"{SRC}/extras/documents/sheets/xls.py",
         old="        if (last_row - first_row + 1) * width > cells.MAX_CELLS:\n",
         new="        if False:\n",
         tests=f"{BIFF} -k far_apart",
     ),
     Defect(
         name="an encrypted workbook is read",
-        file=f"{SRC}/decoders/biff.py",
+        file=f"{SRC}/extras/documents/sheets/biff.py",
         old="                raise Encrypted\n",
         new="                pass\n",
         tests=f"{BIFF} -k encrypted",
     ),
     Defect(
         name="29 February 1900 is no day",
-        file=f"{SRC}/decoders/biff.py",
+        file=f"{SRC}/extras/documents/sheets/biff.py",
         old="    shift = 1 if not is_1904 and 0 <= days < _FALSE_LEAP_DAY else 0\n",
         new="    shift = 0\n",
         tests=f"{BIFF} -k 1900",

@@ -8,7 +8,6 @@ from base64 import b64encode
 from typing import Any
 
 from eyespan.cli.options import Arguments, Parser, UsageError, add_settings, settings_by_dialect
-from eyespan.dialects import DIALECTS
 from eyespan.model import Reply, TextContent
 from eyespan.tool import Tool, Toolset
 
@@ -69,8 +68,6 @@ def main(arguments: Arguments) -> int:
 
 def make_tools(arguments: Arguments, dialect: str, settings: dict[str, Any]) -> Toolset:
     """Return the tools of a dialect. `settings` override those of the configuration. Raises: UsageError."""
-    if dialect not in DIALECTS:
-        raise UsageError(f"no dialect {dialect!r}; the dialects are {', '.join(DIALECTS)}")
     workspace = arguments.workspace()
     try:
         return workspace.toolset(dialect, **settings)

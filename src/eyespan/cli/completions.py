@@ -6,7 +6,7 @@ from argparse import Action
 
 from eyespan.cli.main import COMMANDS, command_parser
 from eyespan.cli.options import COMMON, Arguments, UsageError
-from eyespan.dialects import DIALECTS
+from eyespan.dialects import dialect_names
 
 HELP = """\
 usage: eyespan completions SHELL
@@ -40,7 +40,7 @@ def _options_of(command: str) -> list[Action]:
 
 
 def _dialects() -> str:
-    return " ".join(DIALECTS)
+    return " ".join(dialect_names())
 
 
 def _valued(values: tuple[str, ...]) -> str:
@@ -90,7 +90,7 @@ complete -F _eyespan eyespan
 
 
 def _zsh() -> str:
-    commands = "\n".join([f"    '{name}:{_quoted(text)}'" for name, (_, text) in COMMANDS.items()])
+    commands = "\n".join([f"    '{name}:{_quoted(text)}'" for name, (_, text, _) in COMMANDS.items()])
     cases = []
     for command in COMMANDS:
         rows = [_zsh_option(option) for option in _options_of(command)]
@@ -143,7 +143,7 @@ def _fish() -> str:
         "# fish completion for eyespan: eyespan completions fish > ~/.config/fish/completions/eyespan.fish",
         "complete -c eyespan -n __fish_use_subcommand -f",
     ]
-    for name, (_, text) in COMMANDS.items():
+    for name, (_, text, _) in COMMANDS.items():
         lines.append(f"complete -c eyespan -n __fish_use_subcommand -a {name} -d {_fish_quoted(text)}")
     for command in COMMANDS:
         here = f"complete -c eyespan -n '__fish_seen_subcommand_from {command}'"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eyespan.cli.options import Arguments
-from eyespan.dialects import DIALECTS, dialect_class
+from eyespan.dialects import dialect_class, dialect_names
 from eyespan.dialects.base import ToolsetDialect
 
 HELP = """\
@@ -17,8 +17,8 @@ Lists the dialects: the name to use, the name of the tool, and a summary.
 def main(arguments: Arguments) -> int:
     """Print one line per dialect."""
     arguments.reject_operands("dialects")
-    width = max(map(len, DIALECTS))
-    for name in DIALECTS:
+    width = max(map(len, dialect_names()))
+    for name in dialect_names():
         dialect = dialect_class(name)()
         tool = f"{len(dialect.members)} tools" if isinstance(dialect, ToolsetDialect) else dialect.spec.name
         print(f"{name:<{width}}  {tool:<10} {dialect.summary}")

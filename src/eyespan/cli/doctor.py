@@ -7,6 +7,7 @@ import platform
 from collections.abc import Iterator
 from importlib.util import find_spec
 
+from eyespan import plugins
 from eyespan.cli.options import Arguments, Parser
 from eyespan.escape import in_plain_words, visible
 from eyespan.guard import choose_backend
@@ -94,7 +95,7 @@ def checks(arguments: Arguments) -> Iterator[tuple[str, str, str]]:
     with workspace:
         is_up, report = _server_sandbox([root.path for root in workspace.roots])
         yield "server sandbox", _state(is_up), report
-    for kind in kinds.KINDS:
+    for kind in (*kinds.rows(), *kinds.installed()):
         found = not kind.needs or _is_installed(kind.needs)
         yield f"kind {kind.name}", OK if found else NOT_INSTALLED, _kind(kind) if found else f"off: {_install(kind)}"
     for extra, module, what in EXTRAS:
@@ -140,5 +141,7 @@ def _kind(kind: Kind) -> str:
 
 
 def _install(kind: Kind) -> str:
-    package = {"PIL": "pillow"}.get(kind.needs, kind.needs)
-    return f"pip install 'eyespan[{kind.extra}]'" if kind.extra else f"pip install {package}"
+    extras = {module: extra for rows in plugins.own("DEPENDENCIES") for module, extra in rows.items()}
+    if kind.needs in extras:
+        return f"pip install 'eyespan[{extras[kind.needs]}]'"
+    return f"pip install {'pillow' if kind.needs == 'PIL' else kind.needs}"

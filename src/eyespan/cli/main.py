@@ -7,25 +7,30 @@ from importlib import import_module
 from types import ModuleType
 from typing import NoReturn
 
-from eyespan import __version__
+from eyespan import __version__, plugins
 from eyespan.cli.detach import Process, discard_output, prepare_streams
 from eyespan.cli.options import Arguments, Parser, UsageError, add_common_options, suggestion
+from eyespan.plugins import Command
 from eyespan.suggest import nearest
 
+
+def _command(name: str, operands: str, text: str) -> dict[str, Command]:
+    return {name: Command(operands, text, f"eyespan.cli.{name}")}
+
+
 COMMANDS = {
-    "read": ("PATH[:LINES]...", "show files: eyespan read app.py:10-20 build.log:-50"),
-    "call": ("DIALECT [JSON]", "make one tool call, as a model would"),
-    "schema": ("DIALECT", "print the tool definition of a dialect, for a host"),
-    "dialects": ("", "list the dialects"),
-    "doctor": ("", "report the state of this installation"),
-    "serve": ("[DIR...]", "run the MCP server: eyespan serve --dialect claude"),
-    "view": ("", "open a page that shows what a model receives"),
-    "export": ("TARGET...", "read many files into records, for retrieval"),
-    "audit": ("FILE", "summarize an audit log of the server"),
-    "completions": ("SHELL", "print completions for bash, zsh or fish"),
-    "manual": ("", "print the manual page"),
+    **_command("read", "PATH[:LINES]...", "show files: eyespan read app.py:10-20 build.log:-50"),
+    **_command("call", "DIALECT [JSON]", "make one tool call, as a model would"),
+    **_command("dialects", "", "list the dialects"),
+    **_command("doctor", "", "report the state of this installation"),
+    **_command("serve", "[DIR...]", "run the MCP server: eyespan serve --dialect claude"),
+    **_command("view", "", "open a page that shows what a model receives"),
+    **_command("audit", "FILE", "summarize an audit log of the server"),
+    **{name: command for commands in plugins.own("COMMANDS") for name, command in commands.items()},
+    **_command("completions", "SHELL", "print completions for bash, zsh or fish"),
+    **_command("manual", "", "print the manual page"),
 }
-"""Operands and help text by command. The command `read` is the module `eyespan.cli.read`, and so on.
+"""The commands of the core and of the extras.
 
 A command's module has `HELP` (usage and examples) and `main(arguments)`, which returns the exit status, and where it
 has options of its own, `add_options(parser)`. It may set `CAN_DETACH`: a read that may block continues in a child
@@ -129,7 +134,7 @@ def _common_options() -> dict[str, bool]:
 
 def load_command(name: str) -> ModuleType:
     """Return the module of a command."""
-    return import_module(f"eyespan.cli.{name}")
+    return import_module(COMMANDS[name].module)
 
 
 def command_parser(name: str) -> Parser:
@@ -144,7 +149,7 @@ def command_parser(name: str) -> Parser:
 
 def _overview() -> Parser:
     """Return the parser of a command line without a command."""
-    lines = [f"  {f'{name} {operands}':<26}{text}\n" for name, (operands, text) in COMMANDS.items()]
+    lines = [f"  {f'{name} {operands}':<26}{text}\n" for name, (operands, text, _) in COMMANDS.items()]
     more = "\n`eyespan help COMMAND` explains a command, with examples."
     parser = Parser("eyespan", USAGE + "".join(lines) + more)
     add_common_options(parser)

@@ -37,7 +37,7 @@ def page() -> str:
         r"\fICOMMAND\fR [\fIoptions\fR]",
         ".SH COMMANDS",
     ]
-    for name, (operands, text) in COMMANDS.items():
+    for name, (operands, text, _) in COMMANDS.items():
         lines += [".TP", rf"\fB{_text(name)}\fR {_text(operands)}".rstrip(), _text(text[:1].upper() + text[1:] + ".")]
     for name in COMMANDS:
         command = load_command(name)

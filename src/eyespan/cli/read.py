@@ -78,7 +78,7 @@ def main(arguments: Arguments) -> int:
     if "json" not in values:
         has_numbers = values.get("numbers", True)
         printer = Terminal(write_output, has_numbers=has_numbers, is_terminal=is_terminal, is_colored=is_colored)
-    documents = kinds.shown_in("terminal") | (kinds.sources() if "document" in values else frozenset())
+    documents = frozenset({"terminal", kinds.SOURCES} if "document" in values else {"terminal"})
     if "raw" in values:
         documents = frozenset()
     reader = Reader(workspace, printer, documents, is_terminal, needs_numbers=values.get("numbers", False))

@@ -1,8 +1,8 @@
 """PDFs, decoded by pdfium: the text and an image of single pages.
 
 Pages are loaded one at a time from the file itself, so page 250 costs as much as page 1. A page that cannot be decoded
-is reported as damaged, and the others are shown. The text is that of the text layer; with `layout`, tables become rows
-(`pdf_layout`), and form values, links and annotations follow (`pdf_extras`).
+is reported as damaged, and the others are shown. The text is that of the text layer (`pdf_text`); with `layout`, form
+values, links and annotations follow (`pdf_extras`), and an extra may return the text of a page laid out.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import encodings.utf_16_le  # noqa: F401  # pypdfium2 uses it, and the sandbox a
 import gc
 import io
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
 import pypdfium2
 import pypdfium2.raw as pdfium
 from PIL import Image, ImageChops
 
-from eyespan.decoders import pdf_extras, pdf_layout, pdf_words
+from eyespan.decoders import pdf_extras, pdf_text
 from eyespan.decoders.files import PositionedFile, read_up_to, read_whole, unreadable
 
 MAX_SCALE = 4.0
@@ -45,7 +45,13 @@ _REASONS = {
 Image.init()
 
 
-def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
+PageText = Callable[[pypdfium2.PdfPage, Any], str]
+"""Returns the text of a page, from the page and its text layer."""
+
+
+def decode(
+    file: BinaryIO, params: Mapping[str, Any], laid_out: PageText = pdf_text.page_text
+) -> tuple[dict[str, Any], list[bytes]]:
     """Decode pages `first` to `last` (None: to the end), at most `max_pages` of them.
 
     Blobs: for each page its text, and with `images` an image of at most `max_px` on its longer side. With `textless`,
@@ -53,7 +59,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     or the next page would exceed `max_bytes`; the fact `stopped` gives the reason. With `section`, the pages are those
     of the bookmark of that name. With `whole`, the file itself is the only blob, after it was opened successfully.
     Two jobs may decode one file at the same time, with a `share` of 0 and 1: each decodes a half of the pages, the
-    first alone all of them if they are few.
+    first alone all of them if they are few. With `layout`, `laid_out` returns the text of each page.
 
     Raises: Unreadable.
     """
@@ -88,7 +94,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     textless: int = params.get("textless", 0)
     gc.disable()  # the words of a page are many small objects without cycles, in a process that ends soon
     for number in range(first, last + 1):
-        page, made = _page(document, number, params, may_draw=textless > 0)
+        page, made = _page(document, number, params, laid_out, may_draw=textless > 0)
         textless -= "unreadable" in page
         used += sum(map(len, made))
         if facts["pages"] and (used > params["max_bytes"] or time.monotonic() > end):
@@ -131,7 +137,7 @@ def _open(file: BinaryIO) -> pypdfium2.PdfDocument:
 
 
 def _page(
-    document: pypdfium2.PdfDocument, number: int, params: Mapping[str, Any], may_draw: bool
+    document: pypdfium2.PdfDocument, number: int, params: Mapping[str, Any], laid_out: PageText, *, may_draw: bool
 ) -> tuple[dict[str, Any], list[bytes]]:
     """Decode one page: its facts, and its blobs in the order text, image. A damaged page has only an empty text."""
     facts: dict[str, Any] = {"page": number}
@@ -141,7 +147,7 @@ def _page(
         return {**facts, "damaged": True}, [b""]
     try:
         facts["width"], facts["height"] = (round(side, 2) for side in page.get_size())
-        text, extras = _page_text(document, page, has_layout=params.get("layout", False))
+        text, extras = _page_text(document, page, laid_out if params.get("layout") else None)
         if params.get("layout"):
             facts["label"] = pdf_extras.label(document, number - 1)
         is_drawn = params["images"]
@@ -165,21 +171,18 @@ def _page(
         page.close()
 
 
-def _page_text(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, has_layout: bool) -> tuple[str, list[str]]:
-    """Return the text of a page, and with `has_layout` the lines about its fields, links and annotations."""
+def _page_text(
+    document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, laid_out: PageText | None
+) -> tuple[str, list[str]]:
+    """Return the text of a page, and if it is laid out the lines about its fields, links and annotations."""
     layer = pdfium.FPDFText_LoadPage(page.raw)
     try:
-        if not has_layout:
-            return _text(layer), []
-        return pdf_layout.page_text(page, layer), pdf_extras.page_extras(document, page, layer)
+        if laid_out is None:
+            return pdf_text.page_text(page, layer), []
+        return laid_out(page, layer), pdf_extras.page_extras(document, page, layer)
     finally:
         if layer:
             pdfium.FPDFText_ClosePage(layer)
-
-
-def _text(layer: Any) -> str:
-    """Return the text layer in its own order."""
-    return pdf_words.clean(pdf_words.characters(layer))
 
 
 FEW_CHARS = 50

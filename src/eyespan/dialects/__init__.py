@@ -1,15 +1,21 @@
-"""Dialects: the read tools of one agent each, by name. A new dialect is one module and one row of `DIALECTS`."""
+"""Dialects: the read tools of one agent each, by name.
+
+A dialect of the core is one row of `CORE`. Those of the families and of installed plugins come through
+`eyespan.plugins`, and `module:Class` names a class anywhere.
+"""
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
+
+from eyespan import plugins
 
 if TYPE_CHECKING:
     from eyespan.dialects.base import Dialect
 
 
-DIALECTS = {
+CORE = {
     "native": "eyespan.dialects.native:Native",
     "codex": "eyespan.dialects.codex:Codex",
     "codex-upstream": "eyespan.dialects.codex:CodexUpstream",
@@ -18,25 +24,54 @@ DIALECTS = {
     "forge": "eyespan.dialects.forge:Forge",
     "claude": "eyespan.dialects.claude:Claude",
     "claude-upstream": "eyespan.dialects.claude:ClaudeUpstream",
-    "filesystem": "eyespan.dialects.filesystem:Filesystem",
-    "text-editor": "eyespan.dialects.text_editor:TextEditor",
-    "gemini": "eyespan.dialects.gemini:Gemini",
-    "kimi": "eyespan.dialects.kimi:Kimi",
-    "opencode": "eyespan.dialects.opencode:OpenCode",
-    "cline": "eyespan.dialects.cline:Cline",
-    "deepagents": "eyespan.dialects.deepagents:DeepAgents",
 }
 
 
-def dialect_class(name: str) -> type[Dialect]:
-    """Return the class of a dialect, imported on first use.
+def dialect_names() -> tuple[str, ...]:
+    """Return the names of all dialects: those of the core, of the families, and of installed plugins."""
+    return (*_rows(), *[plugin.name for plugin in plugins.installed("dialects", _check)])
 
-    Raises: ValueError, which names the known dialects.
+
+def dialect_class(name: str | type[Dialect]) -> type[Dialect]:
+    """Return the class of a dialect, imported on first use: by its name, as `module:Class`, or the class itself.
+
+    `module:Class` runs the code of that module, so it must come from the user and never from a file of a workspace.
+
+    Raises: ValueError, which names the known dialects, or the reason why a class cannot be used.
     """
-    row = DIALECTS.get(name)
-    if row is None:
-        raise ValueError(f"no dialect {name!r}; there are {', '.join(DIALECTS)}")
-    module, _, cls = row.partition(":")
-    __import__(module)
-    found: type[Dialect] = getattr(sys.modules[module], cls)
-    return found
+    if not isinstance(name, str):
+        return name
+    row = CORE.get(name) or _rows().get(name)
+    if row is not None:
+        found: type[Dialect] = plugins.load(row)
+        return found
+    if re.fullmatch(r"[\w.]+:\w+", name):
+        try:
+            found = plugins.load(name)
+            _check(found.name, found, is_installed=False)
+        except (ImportError, AttributeError, plugins.BrokenContract) as error:
+            raise ValueError(f"{name} is no dialect: {error}") from None
+        return found
+    for plugin in plugins.installed("dialects", _check):
+        if plugin.name == name:
+            return plugin.row  # type: ignore[no-any-return]  # checked by `_check`
+    raise ValueError(f"no dialect {name!r}; the dialects are {', '.join(dialect_names())}")
+
+
+def _rows() -> dict[str, str]:
+    rows = dict(CORE)
+    for more in plugins.own("DIALECTS"):
+        rows.update(more)
+    return rows
+
+
+def _check(name: str, row: Any, *, is_installed: bool = True) -> None:
+    """Check the class of a plugin. Raises: BrokenContract."""
+    from eyespan.dialects.base import Dialect
+
+    if not (isinstance(row, type) and issubclass(row, Dialect)):
+        raise plugins.BrokenContract("a dialect is a subclass of eyespan.dialects.base.Dialect")
+    if is_installed and name in _rows():
+        raise plugins.BrokenContract(f"eyespan itself has a dialect {name}")
+    if is_installed and row.name != name:
+        raise plugins.BrokenContract(f"the class is named {row.name!r}, its entry point {name!r}")

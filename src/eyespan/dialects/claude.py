@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eyespan import errors, kinds
+from eyespan import errors
 from eyespan.dialects.arguments import BadArguments, as_whole, refusal, shown
 from eyespan.dialects.base import (
     CHANGED,
@@ -52,7 +52,7 @@ MAX_LINE_LENGTH = 2000
 BASH_TOOL_NAME = "Bash"
 MAX_PAGES = 20
 SEPARATORS = {"tab": "\t", "arrow": "→"}
-_SHOWN_KINDS = kinds.shown_in("claude")
+_SHOWN_KINDS = frozenset({"claude"})
 _PDF_ONLY = frozenset(("pdf",))
 _NO_KINDS: frozenset[str] = frozenset()
 

@@ -28,16 +28,14 @@ from eyespan.errors import (
 )
 from eyespan.guard import openat, paths
 from eyespan.guard.filesystems import is_pseudo
-from eyespan.guard.roots import Root
+from eyespan.guard.roots import RemoteRoot, Root
 from eyespan.guard.source import BlockingFile, Found, LocalFile
 from eyespan.policy import Policy
 from eyespan.policy.rules import UNLESS_ZIP
-from eyespan.source import Source, Status, close_fd
+from eyespan.source import FullStatus, Source, Status, close_fd
 
 if TYPE_CHECKING:
     from eyespan.guard.listing import Listing
-    from eyespan.guard.remote import RemoteRoot
-    from eyespan.guard.remote.source import RemoteStatus
     from eyespan.guard.tree import Choose, Survey, Take
 
 Find = Callable[..., Found | LocalFile]
@@ -216,15 +214,11 @@ class Guard:
         return self._remote(root, rest, path).open(rest, path, self.context or CallContext())
 
     def _remote(self, root: Root, rest: str, path: str) -> RemoteRoot:
-        """Return a root as a remote one, once the rules have admitted the key of `rest`. Raises: ReadError, OSError."""
-        from eyespan.guard.remote import RemoteRoot
-
+        """Return a remote root, once the rules have admitted the keys of `rest`. Raises: ReadError, OSError."""
         assert isinstance(root, RemoteRoot)
-        key = root.key(rest, path)
-        if key != rest:
-            self.policy.admit(key or ".", path, root.canonical)
-        for other in root.other_keys(key):
-            self.policy.admit(other, path, root.canonical)
+        for key in root.keys_of(rest, path):
+            if key != rest:
+                self.policy.admit(key or ".", path, root.canonical)
         return root
 
     def address(self, root: Root, rest: str) -> str:
@@ -261,7 +255,7 @@ class Guard:
         except (OSError, ReadError) as error:
             raise _with_paths(error, path, self.address(root, rest)) from None
 
-    def describe_beneath(self, path: str) -> os.stat_result | RemoteStatus:
+    def describe_beneath(self, path: str) -> FullStatus:
         """Return the status of a file or directory. Raises: ReadError."""
         if self._never_blocks:
             raise WouldBlock

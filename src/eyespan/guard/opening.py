@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
+from eyespan import plugins
 from eyespan.context import CallContext, WouldBlock
 from eyespan.errors import Stuck, TimedOut
-from eyespan.guard.roots import Root
+from eyespan.guard.roots import RemoteRoot, Root
 
 
 def open_roots(paths: Sequence[str | os.PathLike[str]], deadline_seconds: float | None) -> tuple[Root, ...]:
@@ -19,12 +20,9 @@ def open_roots(paths: Sequence[str | os.PathLike[str]], deadline_seconds: float 
     opened: list[Root] = []
     try:
         for path in paths:
-            if "://" in os.fspath(path):
-                from eyespan.guard.remote import RemoteRoot, is_remote
-
-                if is_remote(os.fspath(path)):
-                    opened.append(RemoteRoot(os.fspath(path)))
-                    continue
+            if (remote := _open_remote(os.fspath(path))) is not None:
+                opened.append(remote)
+                continue
             try:
                 opened.append(Root(path, may_block=False))
             except WouldBlock:
@@ -35,6 +33,35 @@ def open_roots(paths: Sequence[str | os.PathLike[str]], deadline_seconds: float 
         return tuple(opened)
     except (TimedOut, Stuck) as error:
         raise TimeoutError(f"the root {os.fspath(paths[len(opened)])!r} cannot be opened: {error}") from None
+
+
+def _open_remote(text: str) -> Root | None:
+    """Open a root that is written as a URL of a known scheme, perhaps after a local name: `/data=s3://bucket/prefix`.
+
+    Raises: ValueError.
+    """
+    name, equals, url = text.partition("=")
+    scheme = (url if equals and name.startswith("/") else text).partition("://")[0].lower()
+    if f"{scheme}://" not in text.lower():
+        return None
+    for rows in plugins.own("ROOTS"):
+        if scheme in rows:
+            opened: Root = plugins.load(rows[scheme])(text)
+            return opened
+    for plugin in plugins.installed("roots", _check_plugin):
+        if plugin.name == scheme:
+            opened = plugin.row(text)
+            if not isinstance(opened, RemoteRoot):
+                raise ValueError(f"the root {text!r} cannot be opened: {plugin.origin} returned no RemoteRoot")
+            return opened
+    return None
+
+
+def _check_plugin(name: str, row: object) -> None:
+    if not callable(row):
+        raise plugins.BrokenContract("the row of a root scheme must be a function that takes the text of a root")
+    if not name.isalnum() or name.lower() != name:
+        raise plugins.BrokenContract(f"the name of a root scheme must be lower-case letters and digits, not {name!r}")
 
 
 def _opener(path: str | os.PathLike[str]) -> Callable[[CallContext], Root]:

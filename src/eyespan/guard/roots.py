@@ -1,11 +1,18 @@
-"""Directories that may be read beneath. Each is held open, so it stays the same directory if it is renamed."""
+"""Roots: directories, each held open so that it stays the same if it is renamed, and what other roots must provide."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from eyespan.context import WouldBlock
-from eyespan.source import close_fd
+from eyespan.context import CallContext, WouldBlock
+from eyespan.source import FullStatus, Source, close_fd
+
+if TYPE_CHECKING:
+    from eyespan.guard.listing import Listing
+    from eyespan.guard.tree import Choose, Survey, Take
+    from eyespan.policy import Policy
 
 
 class Root:
@@ -96,6 +103,75 @@ class Root:
 
     def __repr__(self) -> str:
         return f"Root({self.path!r})"
+
+
+class RemoteRoot(Root):
+    """A root that is not a directory of this machine: what the guard needs of one.
+
+    It has the name of a directory, so every dialect, rule and selector works on it as on a local one. The guard calls
+    its methods in a thread that may be abandoned, after the rules have admitted the path `rest` below the root; `asked`
+    is the path as the caller wrote it, for errors. Where a method returns names, it asks `policy` about each.
+    """
+
+    is_remote = True
+
+    def __init__(self, text: str, path: str) -> None:
+        """`text` opens the same root again; `path` is the name of the directory, absolute and without `.` and `..`."""
+        self.fd = self.device = -1
+        self.never_hangs = self.is_closed = False
+        self.text = text
+        self.path = self.canonical = path
+        self.spellings = (_components(path),)
+        self.prefix = f"{path}/"
+
+    @property
+    def address(self) -> str:
+        return self.text
+
+    def keys_of(self, rest: str, asked: str) -> list[str]:
+        """Return the keys that a path below the root may lead to, the usual one first. The rules judge all of them.
+
+        Raises: ReadError, OSError, for a path that leads out of the root or that no key can be.
+        """
+        raise NotImplementedError  # abstract
+
+    def open(self, rest: str, asked: str, context: CallContext) -> Source:
+        """Open the object that a path names. Raises: ReadError; NotRegular(what="directory"), OSError."""
+        raise NotImplementedError  # abstract
+
+    def describe(self, rest: str, asked: str, context: CallContext) -> FullStatus:
+        """Return the status of an object or of a directory. Raises: ReadError, OSError."""
+        raise NotImplementedError  # abstract
+
+    def list(self, rest: str, asked: str, policy: Policy, context: CallContext) -> Listing:
+        """List the names in a directory. Raises: ReadError; NotRegular(what="file") for an object, OSError."""
+        raise NotImplementedError  # abstract
+
+    def keys(self, rest: str, asked: str, policy: Policy) -> Iterator[str]:
+        """Yield the paths, below `rest`, of all objects there, in the order of their keys. Raises: ReadError."""
+        raise NotImplementedError  # abstract
+
+    def explore(
+        self, rest: str, asked: str, policy: Policy, choose: Choose, take: Take, max_bytes: int, context: CallContext
+    ) -> Survey:
+        """Do what `guard.tree.explore` does. Raises: ReadError; NotRegular(what="file") for an object, OSError."""
+        raise NotImplementedError  # abstract
+
+    def confine(self) -> tuple[int, ...]:
+        """Prepare for a sandbox without a network, which this process enters next; it has one thread.
+
+        Return the TCP ports of this machine that are connected to from inside. Raises: OSError.
+        """
+        return ()
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def __reduce__(self) -> tuple[type[Root], tuple[str]]:
+        return type(self), (self.text,)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.text!r})"
 
 
 def _components(path: str) -> tuple[str, ...]:

@@ -6,5 +6,4 @@ seccomp       system calls that are refused
 interpreter   the files that a Python needs
 decoder       the profile of a decoding job: no files, no harmful calls
 server        the profile of `eyespan serve`: the roots, and no network
-connector     the process beside a server with remote roots, which connects to their stores
 """

@@ -4,7 +4,7 @@
                  directory written, only the interpreter run, whatever the code above attempts
     network      no socket can be created or connected (seccomp), no TCP port reached (Landlock); the listening one is
                  open already. With buckets: TCP to the ports of their relays only. Connections to stores are made
-                 by a process outside (`sandbox.connector`). With an OAuth issuer: TCP to its port only
+                 by a process outside (`extras.remote.connector`). With an OAuth issuer: TCP to its port only
     scopes       no signal to, and no abstract socket of, a process outside (Landlock)
     calls        only those that a server needs: no memory of other processes, mounts, owners, modes, extended
                  attributes, times, identities, priorities (seccomp)

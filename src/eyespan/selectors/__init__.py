@@ -178,7 +178,13 @@ def readings(text: str) -> list[Target]:
     for sign in signs:
         pattern = text[sign + 1 :]
         if pattern and len(pattern) <= MAX_PATTERN_CHARS and "\n" not in pattern:
-            found += [replace(target, pattern=pattern) for target in _plain_readings(text[:sign], is_whole=False)]
+            # After a selector, signs at the end are part of it: `??` stands for one.
+            is_signs = not pattern.strip("?")
+            found += [
+                replace(target, pattern=pattern)
+                for target in _plain_readings(text[:sign], is_whole=False)
+                if target.piece is None or not is_signs
+            ]
     return [*found, *others]
 
 

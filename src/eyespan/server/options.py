@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from eyespan.context import DEADLINE_SECONDS
-from eyespan.dialects import DIALECTS
+from eyespan.dialects import dialect_class
 
 DEFAULT_DIALECT = "native"
 SYSTEMD, LOCAL_PREFIX = "systemd", "unix:"
@@ -60,8 +60,10 @@ class ServeOptions:
 def validate(options: ServeOptions) -> None:
     """Check the rules that hold between options. Raises: InvalidOptions."""
     for dialect in options.dialects:
-        if dialect not in DIALECTS:
-            raise InvalidOptions(f"no dialect {dialect!r}; the dialects are {', '.join(DIALECTS)}")
+        try:
+            dialect_class(dialect)
+        except ValueError as error:
+            raise InvalidOptions(str(error)) from None
     if options.audit_required and options.audit is None:
         raise InvalidOptions("--audit-required needs --audit FILE")
     if options.http is None:

@@ -9,15 +9,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from eyespan.errors import StoreFailure
 from eyespan.guard import Root
-from eyespan.sandbox import connector, process
+from eyespan.guard.roots import RemoteRoot
+from eyespan.sandbox import process
 from eyespan.sandbox.server import Needs, Report, enter
 from eyespan.source import close_fd
 from eyespan.workspace import Workspace
 
 if TYPE_CHECKING:
-    from eyespan.guard.remote import RemoteRoot
     from eyespan.server.audit import Audit
     from eyespan.server.options import ServeOptions
 
@@ -65,7 +64,6 @@ def limit_memory(megabytes: int) -> str:
 
 def needs_of(options: ServeOptions, roots: Iterable[Root]) -> Needs:
     """Return the needs of a server with these options. Create the cache directory, which is impossible from inside."""
-    from eyespan.guard.remote import RemoteRoot
     from eyespan.lines.cache import open_directory, shared
 
     # Look the cache up here, while the home directory can still be read. A directory that is not private to this user
@@ -76,7 +74,8 @@ def needs_of(options: ServeOptions, roots: Iterable[Root]) -> Needs:
         cache = None
     else:
         close_fd(fd)
-    relays = _start_connector([root for root in roots if isinstance(root, RemoteRoot)])
+    remote = [root for root in roots if isinstance(root, RemoteRoot)] if process.LINUX else []
+    relays = tuple([port for root in remote for port in root.confine()]) if remote else None
     reached: list[str] = []
     if options.oauth_issuer is not None:
         reached += [options.oauth_issuer, os.environ.get("EYESPAN_OAUTH_JWKS", options.oauth_issuer)]
@@ -97,26 +96,6 @@ def needs_of(options: ServeOptions, roots: Iterable[Root]) -> Needs:
         ports=ports,
         relays=relays,
     )
-
-
-def _start_connector(stores: list[RemoteRoot]) -> tuple[int, ...] | None:
-    """Start the process that connects to these stores; return the ports of its relays, or None without stores."""
-    if not stores or not process.LINUX:
-        return None
-    from eyespan.guard.remote.web import use_connector
-
-    servers, relays = [], []
-    for store in stores:
-        try:
-            asked, relay = store.prepare()
-        except StoreFailure:
-            continue  # reported when it is read
-        servers += asked
-        if relay is not None:
-            relays.append(relay)
-    ports = tuple([relay.open() for relay in relays])
-    use_connector(connector.start(servers, relays))
-    return ports
 
 
 def ports_of(addresses: Iterable[str]) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from eyespan.context import CallContext
-from eyespan.dialects import DIALECTS, dialect_class
+from eyespan.dialects import dialect_class, dialect_names
 from eyespan.errors import ReadError
 from eyespan.model import IMAGE_TOKENS, Content, ImageContent, Reply, TextContent
 from eyespan.recorder import Recorder, facts, watched
@@ -56,7 +56,7 @@ class WorkspaceBackend:
         self.roots: Sequence[str] = [root.path for root in workspace.roots]
 
     def toolsets(self) -> dict[str, Sequence[Tool]]:
-        return {name: self._workspace.toolset(name) for name in DIALECTS}
+        return {name: self._workspace.toolset(name) for name in dialect_names()}
 
     def list(self, path: str, context: CallContext) -> Listing:
         return self._workspace.engine.list(path, context)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from eyespan import kinds
 from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.errors import Internal, SystemFailure, TimedOut, Unreadable
 from eyespan.model import MIB
@@ -69,11 +70,11 @@ class Worker:
         if self.backend == "no_fork":
             from eyespan.worker.no_fork import NoForkClient
 
-            self._client = NoForkClient(self.limits, self.decoders, self._path)
+            self._client = NoForkClient(self.limits, self._path)
         else:
             from eyespan.worker.fork_client import ForkClient
 
-            self._client = ForkClient(self.limits, self.decoders, self._path)
+            self._client = ForkClient(self.limits, self._path)
 
     def run(
         self, task: str, fd: int, params: Mapping[str, Any], *, asked: str, context: CallContext | None = None
@@ -120,12 +121,22 @@ class Worker:
             context.advance(0, 0)
         try:
             limited = {"seconds": self.limits.seconds, **params}
-            data, rest = self._client.run(task, fd, limited, asked=asked, context=context)
+            decoder = self._decoder(task, asked)
+            data, rest = self._client.run(task, decoder, fd, limited, asked=asked, context=context)
         finally:
             if is_counted:
                 self._turn.release()
         context.charge(protocol.header_memory(data))
         return protocol.parse(data, asked, task, rest)
+
+    def _decoder(self, task: str, asked: str) -> str:
+        """Return the decoder of a task, which may be a kind that a plugin adds. Raises: Unreadable."""
+        if task == NO_OP_TASK or task in self.decoders:
+            return self.decoders.get(task, "")
+        found = [kind.decoder for kind in kinds.installed() if kind.name == task and kind.decoder]
+        if not found:
+            raise Unreadable(asked, kind=task, reason="it has no decoder")
+        return found[0]
 
     def _forget(self) -> None:
         """Start over in a forked process: the decoding process belongs to the parent."""

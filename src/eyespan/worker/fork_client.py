@@ -39,9 +39,8 @@ class _NotStarted(Exception):
 class ForkClient:
     """The fork server, seen from the process that uses it."""
 
-    def __init__(self, limits: JobLimits, decoders: Mapping[str, str], path: Sequence[str]) -> None:
+    def __init__(self, limits: JobLimits, path: Sequence[str]) -> None:
         self._limits = limits
-        self._decoders = decoders
         self._path = path
         self._lock = threading.Lock()
         self.process: subprocess.Popen[bytes] | None = None
@@ -52,10 +51,10 @@ class ForkClient:
     # --- one job ---
 
     def run(
-        self, task: str, fd: int, params: Mapping[str, Any], *, asked: str, context: CallContext
+        self, task: str, decoder: str, fd: int, params: Mapping[str, Any], *, asked: str, context: CallContext
     ) -> tuple[bytearray, io.BytesIO | None]:
         """Return the response to one job, charged to the context, as `protocol.parse` takes it. Raises: ReadError."""
-        message = {"task": task, "params": params}
+        message = {"decoder": decoder, "params": params}
         for is_last_try in (False, True):
             process = None
             ends: tuple[socket.socket, ...] = ()
@@ -197,7 +196,6 @@ class ForkClient:
             _close_socket(there)
         self.process, self._control = process, here
         config = {
-            "decoders": self._decoders,
             "memory_bytes": self._limits.memory_bytes,
             "seconds": self._limits.seconds,
             "parent": os.getpid(),

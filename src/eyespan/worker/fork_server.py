@@ -1,8 +1,8 @@
 """The fork server: a small process that waits for jobs and forks a sandboxed child for each.
 
 `fork_client` starts it as `python -I -S -c ... FD PATH...`. It shares nothing with its parent but one socket: its
-standard streams are closed pipes, its environment is empty, its session is its own. It imports the decoder of a task
-with the first job of that task, so that every later child has it, and never reads a file itself; only the children do,
+standard streams are closed pipes, its environment is empty, its session is its own. It imports a decoder
+with its first job, so that every later child has it, and never reads a file itself; only the children do,
 inside their sandbox.
 
 If the socket for a response is closed by the client, the child is killed. If the control socket is closed or the parent
@@ -37,7 +37,6 @@ class ForkServer:
 
     def __init__(self, control: socket.socket, config: Mapping[str, Any]) -> None:
         self._control = control
-        self._decoders: dict[str, str] = config["decoders"]
         self._sandbox = DecoderSandbox(memory_bytes=config["memory_bytes"], seconds=config["seconds"])
         self._loaded: dict[str, Decoder] = {}
         self._channels: dict[int, socket.socket] = {}
@@ -80,7 +79,7 @@ class ForkServer:
         file, response = fds
         with socket.socket(fileno=response) as channel:
             try:
-                decoder = self._load(message["task"])
+                decoder = self._load(message["decoder"])
             except Exception as error:
                 _respond(channel, STARTED, protocol.error_header(error))
             else:
@@ -88,12 +87,12 @@ class ForkServer:
         os.close(file)
         return True
 
-    def _load(self, task: str) -> Decoder:
-        if task not in self._loaded:
-            self._loaded[task] = job.load_decoder(task, self._decoders)
+    def _load(self, reference: str) -> Decoder:
+        if reference not in self._loaded:
+            self._loaded[reference] = job.load_decoder(reference)
             gc.collect()
             gc.freeze()  # the children share these pages as long as the collector does not write to them
-        return self._loaded[task]
+        return self._loaded[reference]
 
     def _fork(self, decoder: Decoder, message: Mapping[str, Any], file: int, channel: socket.socket) -> None:
         with contextlib.suppress(OSError):

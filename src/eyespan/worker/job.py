@@ -28,18 +28,18 @@ CODECS = (
 )
 """Encodings that decoders and their libraries use by name. Each is a module that is imported when it is first used."""
 NO_OP_TASK = ""
-"""The task that decodes nothing: its response has only the layers of the sandbox."""
+"""The task without a decoder: its response has only the layers of the sandbox."""
 
 
-def load_decoder(task: str, decoders: Mapping[str, str]) -> Decoder:
-    """Import the decoder of a task and rehearse it. Raises: KeyError, ImportError, AttributeError.
+def load_decoder(reference: str) -> Decoder:
+    """Import a decoder, `module:function`, and rehearse it. Raises: ImportError, AttributeError.
 
     Libraries import modules when they first need them, and inside the sandbox no module can be imported. So a decoder's
     module may have a `rehearse()` that does everything once, on data of its own.
     """
-    if task == NO_OP_TASK:
+    if not reference:
         return _decode_nothing
-    module, _, name = decoders[task].partition(":")
+    module, _, name = reference.partition(":")
     is_known = module in sys.modules
     for encoding in CODECS:
         codecs.lookup(encoding)
@@ -84,7 +84,7 @@ def main(arguments: str) -> None:
     response = os.dup(1)
     os.dup2(2, 1)
     try:
-        decoder = load_decoder(job["task"], job["decoders"])
+        decoder = load_decoder(job["decoder"])
     except Exception as error:
         _write_all(response, protocol.pack(protocol.error_header(error)))
         return

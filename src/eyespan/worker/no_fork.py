@@ -27,19 +27,17 @@ _CHUNK_BYTES = 256 * 1024
 class NoForkClient:
     """Runs each job in a process of its own."""
 
-    def __init__(self, limits: JobLimits, decoders: Mapping[str, str], path: Sequence[str]) -> None:
+    def __init__(self, limits: JobLimits, path: Sequence[str]) -> None:
         self._limits = limits
-        self._decoders = decoders
         self._path = path
 
     def run(
-        self, task: str, fd: int, params: Mapping[str, Any], *, asked: str, context: CallContext
+        self, task: str, decoder: str, fd: int, params: Mapping[str, Any], *, asked: str, context: CallContext
     ) -> tuple[bytearray, None]:
         """Return the response to one job, as `protocol.parse` takes it. Raises: ReadError."""
         job = {
-            "task": task,
+            "decoder": decoder,
             "params": params,
-            "decoders": self._decoders,
             "memory_bytes": self._limits.memory_bytes,
             "seconds": self._limits.seconds,
         }

@@ -6,11 +6,11 @@ a terminal have one task for each language. The encoding of a text is guessed by
 
 from __future__ import annotations
 
-from eyespan.kinds import KINDS
+from eyespan import kinds
 from eyespan.outline import LANGUAGES
 
 DECODERS = {
-    **{kind.name: kind.decoder for kind in KINDS if kind.decoder},
+    **{kind.name: kind.decoder for kind in kinds.rows() if kind.decoder},
     **{f"outline-{language}": f"eyespan.decoders.outlines:decode_{language}" for language in LANGUAGES},
     "encoding": "eyespan.decoders.encoding:decode",
     **{f"highlight-{language}": f"eyespan.decoders.highlight:decode_{language}" for language in LANGUAGES},

@@ -65,8 +65,8 @@ class Native(Dialect):
         if self._tokenizer != "estimate":
             exact_tokens.check_setting(self._tokenizer)
         self.versions = versions.Versions()
-        self.documents = kinds.shown_in("native")
-        self.all_documents = self.documents | kinds.sources()
+        self.documents = frozenset({"native"})
+        self.all_documents = self.documents | {kinds.SOURCES}
 
     @property
     def count(self) -> Callable[[str], int] | None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eyespan.dialects import DIALECTS
+from eyespan.dialects import dialect_class
 from eyespan.escape import in_plain_words
 from eyespan.server.options import InvalidOptions, ServeOptions
 
@@ -134,8 +134,10 @@ def read_callers(path: str) -> dict[bytes, Caller]:
             raise InvalidOptions(f"{place}: rate must be a whole number of calls per minute")
         roots, dialects = _string_list(row, "roots", place), _string_list(row, "dialects", place)
         for dialect in dialects:
-            if dialect not in DIALECTS:
-                raise InvalidOptions(f"{place}: no dialect {dialect!r}; the dialects are {', '.join(DIALECTS)}")
+            try:
+                dialect_class(dialect)
+            except ValueError as error:
+                raise InvalidOptions(f"{place}: {error}") from None
         found[digest] = Caller(name, roots=roots, dialects=dialects, rate=rate)
     if not found:
         raise InvalidOptions(f"{path} names no caller")

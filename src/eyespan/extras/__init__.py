@@ -1,0 +1,12 @@
+"""Everything that the core can be taught: one package per extra, each with a `plugin.py` that lists its rows.
+
+documents   office files, sheets, mail, web pages, tables, the layout of PDFs
+languages   outlines of more languages, maps
+families    the read tools of other programs
+http        MCP over HTTP and the page
+remote      buckets and web servers
+bulk        many files at once
+hosts       adapters for model APIs and agent frameworks
+
+The core imports none of them; `eyespan.plugins` finds their rows by name. They import each other only through it.
+"""

@@ -1,0 +1,217 @@
+"""Records to a file. A later run reads only files that are missing in it or have changed.
+
+The files come in the order of the walk, and everything in a record follows from the file. The result of a run that was
+killed and continued therefore equals that of a run without a break, byte for byte. A run writes to `NAME.part`, copies
+the records of unchanged files from the earlier result, and renames the file at its end.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from eyespan.errors import ReadError
+from eyespan.extras.bulk.pool import Kept, read_found
+from eyespan.extras.bulk.reading import Options, version_of
+from eyespan.extras.bulk.record import SCHEMA
+from eyespan.extras.bulk.walk import find_files, order
+
+if TYPE_CHECKING:
+    from eyespan.workspace import Workspace
+
+
+class Report:
+    """The counts of one run."""
+
+    def __init__(self) -> None:
+        self.files = self.kept = self.records = self.errors = self.tokens = 0
+
+
+def export_lines(
+    workspace: Workspace,
+    targets: Iterable[str],
+    path: str,
+    *,
+    workers: int = 0,
+    options: Options | None = None,
+    on_progress: Callable[[Report], None] | None = None,
+) -> Report:
+    """Write JSON lines to a file; continue an earlier run.
+
+    Raises: OSError if the file cannot be written.
+    """
+    part, resumed = f"{path}.part", f"{path}.resumed"
+    if os.path.exists(part):
+        with open(part, "rb") as left:
+            _lock(left, part)
+    if os.path.exists(part) and (not os.path.exists(resumed) or os.path.getsize(part) > os.path.getsize(resumed)):
+        os.replace(part, resumed)  # a run begins with a copy of what the one before it had, so the longer one has more
+    earlier = [_Earlier(name, is_complete=name == path) for name in (resumed, path) if os.path.exists(name)]
+    report = Report()
+    try:
+        with open(part, "wb") as file:
+            _lock(file, part)
+            for lines in _all_lines(workspace, targets, earlier, workers, options or Options(), report):
+                file.writelines(lines)
+                report.files += 1
+                if on_progress is not None:
+                    on_progress(report)
+            file.flush()
+            os.fsync(file.fileno())
+    finally:
+        for each in earlier:
+            each.close()
+    os.replace(part, path)
+    if os.path.exists(resumed):
+        os.unlink(resumed)
+    return report
+
+
+def _lock(file: BinaryIO, path: str) -> None:
+    """Lock a file until it is closed. Raises: OSError if another run writes it."""
+    try:
+        import fcntl
+    except ImportError:
+        return  # Windows refuses to replace a file that is open
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise OSError(errno.EAGAIN, "another export writes this file", path) from None
+
+
+def export_table(
+    workspace: Workspace,
+    targets: Iterable[str],
+    path: str,
+    *,
+    workers: int = 0,
+    options: Options | None = None,
+    on_progress: Callable[[Report], None] | None = None,
+) -> Report:
+    """Write a Parquet file with the columns of `SCHEMA`. The lines it was made of stay beside it, for a later run.
+
+    Raises: OSError if a file cannot be written, or duckdb is not installed.
+    """
+    try:
+        import duckdb
+    except ImportError:
+        raise OSError(0, "a Parquet file needs an optional package: pip install 'eyespan[tables]'") from None
+    lines = f"{path}.jsonl"
+    report = export_lines(workspace, targets, lines, workers=workers, options=options, on_progress=on_progress)
+    types = {"string": "VARCHAR", "binary": "VARCHAR", "int32": "INTEGER"}
+    columns = ", ".join([f"{name}: '{types[kind]}'" for name, kind in SCHEMA.items()])
+    taken = {"binary": "from_base64({0}) AS {0}"}
+    chosen = ", ".join([taken.get(kind, "{0}").format(name) for name, kind in SCHEMA.items()])
+    with duckdb.connect() as database:
+        database.execute("SET threads = 1")
+        rows = f"read_json($lines, format='newline_delimited', columns={{{columns}}}, maximum_object_size=1073741824)"
+        try:
+            database.execute(f"CREATE VIEW records AS SELECT {chosen} FROM {rows}".replace("$lines", _quoted(lines)))
+            database.execute(f"COPY records TO {_quoted(path)} (FORMAT parquet, COMPRESSION zstd)")
+        except duckdb.Error as error:
+            raise OSError(0, f"the table cannot be written: {str(error).splitlines()[0]}") from None
+    return report
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("'", "''")
+    return f"'{escaped}'"
+
+
+def write_lines(
+    workspace: Workspace, targets: Iterable[str], file: BinaryIO, *, workers: int = 0, options: Options | None = None
+) -> Report:
+    """Write JSON lines to an open file, from the start."""
+    report = Report()
+    for lines in _all_lines(workspace, targets, [], workers, options or Options(), report):
+        file.writelines(lines)
+        report.files += 1
+    return report
+
+
+def _all_lines(
+    workspace: Workspace,
+    targets: Iterable[str],
+    earlier: list[_Earlier],
+    workers: int,
+    options: Options,
+    report: Report,
+) -> Iterator[list[bytes]]:
+    """Yield the lines of each file: copied from an earlier result, or read."""
+    found = _found(workspace, targets, earlier, options)
+    for records in read_found(workspace, found, options, workers=workers, ordered=True):
+        if isinstance(records, Kept):
+            report.kept += 1
+            report.records += len(records.lines)
+            yield records.lines
+            continue
+        report.records += len(records)
+        report.errors += sum([record.is_error for record in records])
+        report.tokens += sum([record.tokens for record in records])
+        yield [_line(record.as_json()) for record in records]
+
+
+def _found(
+    workspace: Workspace, targets: Iterable[str], earlier: list[_Earlier], options: Options
+) -> Iterator[tuple[str, ReadError | Kept | None]]:
+    """Yield the files of the walk, those that an earlier result has unchanged with their lines."""
+    for path, error in find_files(workspace, targets):
+        if error is not None or not earlier:
+            yield path, error
+            continue
+        version = version_of(workspace, path, options)
+        kept = None
+        for each in earlier:
+            found = each.take(path)
+            if kept is None and version and found and found[0] == version:
+                kept = Kept(found[1])
+        yield path, kept
+
+
+class _Earlier:
+    """The records of an earlier result, taken in the same order."""
+
+    def __init__(self, path: str, *, is_complete: bool) -> None:
+        self._is_complete = is_complete
+        self._file = open(path, "rb")  # noqa: SIM115 - closed by `close`
+        self._next = self._read()
+
+    def _read(self) -> tuple[dict[str, Any], bytes] | None:
+        line = self._file.readline()
+        try:
+            row: dict[str, Any] = json.loads(line)
+            if not line.endswith(b"\n") or not isinstance(row["source"], str):
+                return None
+            return row, line
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return None  # the end, or what a killed run has left of a line
+
+    def take(self, path: str) -> tuple[str, list[bytes]] | None:
+        """Return version and lines of a file, and pass over those before it; None if it has none, or not all."""
+        wanted = order(path)
+        while self._next is not None and order(self._next[0]["source"]) < wanted:
+            self._next = self._read()
+        lines: list[bytes] = []
+        version = ""
+        has_failed = False
+        while self._next is not None and self._next[0]["source"] == path:
+            row, line = self._next
+            if row.get("part") != len(lines):
+                has_failed = True
+            version = str(row.get("version"))
+            has_failed = has_failed or bool(row.get("error_code"))
+            lines.append(line)
+            self._next = self._read()
+        if self._next is None and not self._is_complete:
+            return None  # the run may have ended within this file
+        return None if has_failed or not lines else (version, lines)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _line(row: dict[str, Any]) -> bytes:
+    return json.dumps(row, ensure_ascii=False, sort_keys=False).encode("utf-8", "backslashreplace") + b"\n"

@@ -1,0 +1,170 @@
+"""Many files in several processes. At most `max_in_flight` files are read, or wait to be taken, at one time."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING
+
+from eyespan.context import CallContext
+from eyespan.errors import ReadError
+from eyespan.extras.bulk.reading import MAX_BYTES, Options, failure, read_file
+from eyespan.extras.bulk.record import Record
+from eyespan.extras.bulk.walk import find_files
+from eyespan.extras.bulk.worker import BulkWorker, Ended
+
+if TYPE_CHECKING:
+    from eyespan.workspace import Workspace
+
+
+MAX_IN_FLIGHT = 64
+MIN_TOKENS = 16
+"""The smallest limit of a chunk."""
+MAX_CRASHES = 2
+"""A file during whose reading a process ended this often is given up."""
+
+
+class Kept:
+    """The result of a file that need not be read: it takes its place among those that are."""
+
+    __slots__ = ("lines",)
+
+    def __init__(self, lines: list[bytes]) -> None:
+        self.lines = lines
+
+
+def read_many(
+    workspace: Workspace,
+    targets: str | Iterable[str],
+    *,
+    workers: int = 0,
+    ordered: bool = False,
+    max_in_flight: int = MAX_IN_FLIGHT,
+    max_bytes: int = MAX_BYTES,
+    chunk_tokens: int | None = None,
+    context: CallContext | None = None,
+    on_progress: Callable[[int], None] | None = None,
+) -> Iterator[Record]:
+    """Yield the records of all files that paths, directories and patterns name.
+
+    `workers=0` reads in this process, more start so many others. With `ordered` the files come in the order of the
+    walk. `max_bytes` limits text and images of one file. `chunk_tokens` cuts texts by structure into chunks of at most
+    so many tokens, each with a selector that reads it again. Cancel `context` to stop. `on_progress` is called with the
+    number of files that are done. A file that cannot be read is a record with an error, never an exception.
+
+    Raises: ChildProcessError, while it yields, if a process cannot be started.
+    """
+    names = [targets] if isinstance(targets, str) else targets
+    if workers < 0 or max_in_flight < 1 or max_bytes < 1:
+        raise ValueError("workers must not be negative; max_in_flight and max_bytes must be more than 0")
+    if chunk_tokens is not None and chunk_tokens < MIN_TOKENS:
+        raise ValueError(f"chunk_tokens must be at least {MIN_TOKENS}, not {chunk_tokens}")
+    found = find_files(workspace, names)
+    options = Options(max_bytes, chunk_tokens or 0)
+    files = read_found(workspace, found, options, workers=workers, ordered=ordered, max_in_flight=max_in_flight)
+    return _flat(files, context, on_progress)
+
+
+def read_found(
+    workspace: Workspace,
+    found: Iterable[tuple[str, ReadError | Kept | None]],
+    options: Options,
+    *,
+    workers: int = 0,
+    ordered: bool = False,
+    max_in_flight: int = MAX_IN_FLIGHT,
+) -> Iterator[list[Record] | Kept]:
+    """Yield the records of each file that a walk has found; what is kept is passed on."""
+    if workers:
+        return _in_pool(workspace, found, workers, ordered, max_in_flight, options)
+    return (read_file(workspace, path, options) if known is None else _result(path, known) for path, known in found)
+
+
+def _result(path: str, known: ReadError | Kept) -> list[Record] | Kept:
+    return known if isinstance(known, Kept) else [failure(path, known)]
+
+
+def _flat(
+    files: Iterator[list[Record] | Kept], context: CallContext | None, on_progress: Callable[[int], None] | None
+) -> Iterator[Record]:
+    for done, records in enumerate(files, 1):
+        if context is not None:
+            context.check()
+        assert not isinstance(records, Kept)
+        yield from records
+        if on_progress is not None:
+            on_progress(done)
+
+
+class _Pool:
+    """Worker processes, each with a thread that waits for it. One that ends is replaced."""
+
+    def __init__(self, workspace: Workspace, workers: int) -> None:
+        self._workspace = pickle.dumps(workspace)
+        self._threads = ThreadPoolExecutor(workers)
+        self._idle: list[BulkWorker] = []
+
+    def submit(self, path: str, options: Options) -> Future[list[Record] | Kept]:
+        return self._threads.submit(self._read, path, options)
+
+    def _read(self, path: str, options: Options) -> list[Record]:
+        for attempt in range(MAX_CRASHES):
+            # An idle process may have ended before it got this file, a new one has not.
+            worker = BulkWorker(self._workspace) if attempt else self._take()
+            try:
+                records = worker.read(path, options)
+            except Ended:
+                continue
+            self._idle.append(worker)
+            return records
+        message = "the process that read it ended; the file was given up"
+        return [Record(path, selector=path, error_code="crash", error_message=message)]
+
+    def _take(self) -> BulkWorker:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return BulkWorker(self._workspace)
+
+    def close(self) -> None:
+        self._threads.shutdown(cancel_futures=True)
+        for worker in self._idle:
+            worker.close_input()
+        for worker in self._idle:
+            worker.end()
+
+
+def _in_pool(
+    workspace: Workspace,
+    found: Iterable[tuple[str, ReadError | Kept | None]],
+    workers: int,
+    ordered: bool,
+    max_in_flight: int,
+    options: Options,
+) -> Iterator[list[Record] | Kept]:
+    pool = _Pool(workspace, workers)
+    waiting: list[Future[list[Record] | Kept]] = []
+    try:
+        for path, known in found:
+            waiting.append(pool.submit(path, options) if known is None else _finished(_result(path, known)))
+            while len(waiting) >= max_in_flight:
+                yield _take(waiting, ordered)
+        while waiting:
+            yield _take(waiting, ordered)
+    finally:
+        pool.close()
+
+
+def _finished(result: list[Record] | Kept) -> Future[list[Record] | Kept]:
+    future: Future[list[Record] | Kept] = Future()
+    future.set_result(result)
+    return future
+
+
+def _take(waiting: list[Future[list[Record] | Kept]], ordered: bool) -> list[Record] | Kept:
+    """Wait for the first file, or for any; take it off the list and return its result."""
+    if not ordered:
+        wait(waiting, return_when=FIRST_COMPLETED)
+    place = 0 if ordered else next(place for place, future in enumerate(waiting) if future.done())
+    return waiting.pop(place).result()

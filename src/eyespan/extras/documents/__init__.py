@@ -1,0 +1,1 @@
+"""Documents: office files, sheets, mail, web pages, tables, the layout of PDFs."""

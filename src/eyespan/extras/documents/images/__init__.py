@@ -1,0 +1,1 @@
+"""Drawings: SVG and other images that are text."""

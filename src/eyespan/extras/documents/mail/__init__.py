@@ -1,0 +1,1 @@
+"""Mails, mailboxes and Outlook messages."""

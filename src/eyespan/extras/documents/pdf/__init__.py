@@ -1,0 +1,1 @@
+"""The layout of PDF pages: words, tables, columns, tags."""

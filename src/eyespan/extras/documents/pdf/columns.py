@@ -1,0 +1,106 @@
+"""Columns of running text of a PDF page, found as white strips between its rows."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from eyespan.extras.documents.pdf.words import Row, Segment, spans_of
+
+
+def in_columns(rows: list[Row], jumps: list[float], depth: int = 0) -> list[list[Row]]:
+    """Return runs of rows in reading order, each of one column.
+
+    Adds to `jumps` where the text layer changes between the columns again and again.
+    """
+    x = _gutter(rows) if depth < 3 else None
+    if x is None:
+        return [rows]
+    beside = sorted([s for row in rows for s in row if not s.left < x < s.right], key=lambda s: s.start)
+    changes = sum([(a.left < x) != (b.left < x) for a, b in pairwise(beside)])
+    left = sum([s.left < x for s in beside])
+    if changes >= 0.25 * min(left, len(beside) - left):
+        jumps.append(x)
+    runs: list[list[Row]] = []
+    band: list[Row] = []
+    for row in rows:
+        if any(s.left < x < s.right for s in row):
+            runs += _both_columns(band, x, jumps, depth)
+            runs.append([row])
+            band = []
+        else:
+            band.append(row)
+    runs += _both_columns(band, x, jumps, depth)
+    return _joined_runs(runs)
+
+
+def _both_columns(band: list[Row], x: float, jumps: list[float], depth: int) -> list[list[Row]]:
+    left = [kept for row in band if (kept := [s for s in row if s.right <= x])]
+    right = [kept for row in band if (kept := [s for s in row if s.left >= x])]
+    if len(left) < 2 or len(right) < 2:
+        return [band] if band else []
+    return [*in_columns(left, jumps, depth + 1), *in_columns(right, jumps, depth + 1)]
+
+
+def _joined_runs(runs: list[list[Row]]) -> list[list[Row]]:
+    """Join single lines to the run of single lines before them."""
+    joined: list[list[Row]] = []
+    for run in runs:
+        is_line = len(run) == 1 and len(run[0]) == 1
+        if joined and is_line and all(len(row) == 1 for row in joined[-1]):
+            joined[-1] = joined[-1] + run
+        else:
+            joined.append(run)
+    return joined
+
+
+def _gutter(rows: list[Row]) -> float | None:
+    """Return the x of a white strip between two columns of running text; None if there is none."""
+    segments = [s for row in rows for s in row]
+    if len(rows) < 4 or len(segments) > 4000:
+        return None
+    low, high = min(s.left for s in segments), max(s.right for s in segments)
+    near, far = low + 0.15 * (high - low), high - 0.12 * (high - low)
+    best, place = 3, None
+    starts: dict[int, int] = {}
+    for s in segments:
+        if near < s.left < far:
+            starts[round(s.left - 2)] = starts.get(round(s.left - 2), 0) + 1
+    # The column begins where most lines begin.
+    for x in sorted([x for x in starts if starts[x] > 2], key=lambda x: -starts[x])[:6]:
+        score = sum([_band_score(band, x) for band in _bands(rows, x)])
+        if score > best:
+            best, place = score, float(x)
+    return place
+
+
+def _bands(rows: list[Row], x: float) -> list[list[Row]]:
+    """Return the runs of rows that nothing crosses at x."""
+    bands: list[list[Row]] = [[]]
+    for row in rows:
+        if any(s.left < x < s.right for s in row):
+            bands.append([])
+        else:
+            bands[-1].append(row)
+    return bands
+
+
+def _band_score(band: list[Row], x: float) -> int:
+    left = [s for row in band for s in row if s.right <= x]
+    right = [s for row in band for s in row if s.left >= x]
+    if len(left) < 3 or len(right) < 3 or not (_is_running_text(left) and _is_running_text(right)):
+        return 0
+    return min(len(left), len(right))
+
+
+def _is_running_text(segments: list[Segment], again: bool = True) -> bool:
+    """Return True if most lines fill their column."""
+    width = max(s.right for s in segments) - min(s.left for s in segments)
+    chars = sum([s.words[-1][5] - s.words[0][4] for s in segments]) / len(segments)
+    per_line = len(segments) / len({round(s.top / 3) for s in segments})
+    if per_line >= 1.5:  # perhaps columns again
+        spans = spans_of([[s] for s in segments])
+        if not again or not 1 < len(spans) < 4:
+            return False
+        parts = [[s for s in segments if low <= s.left < high] for low, high in spans]
+        return all(_is_running_text(part, again=False) for part in parts if part)
+    return sum([s.right - s.left > 0.6 * width for s in segments]) >= 0.45 * len(segments) and chars >= 16

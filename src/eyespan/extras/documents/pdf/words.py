@@ -1,0 +1,286 @@
+"""The text layer of a PDF page: its characters, and the words of it with their places, by rows.
+
+    words      text of the layer between blanks: left, top, right and bottom, and the places of its start and end
+    segments   words of one line with no wide gap between them
+    rows       the segments that stand on one line, from left to right
+
+y grows downwards, and a rotated page is turned upright. Words are tuples, and pdfium is called for all of them at once,
+because a page has some thousand.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import struct
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import pypdfium2.raw as pdfium
+
+from eyespan.decoders.pdf_text import HYPHENS
+
+if TYPE_CHECKING:
+    import pypdfium2
+
+Box = tuple[float, float, float, float]
+Span = tuple[float, float]
+Word = tuple[float, float, float, float, int, int]
+
+MAX_ROWS_BACK = 6
+"""A word belongs to one of the last so many rows, or starts a new one."""
+WIDE_GAP = 0.95
+"""A wider gap than this share of the line's height separates two segments."""
+_WORD = re.compile(r"[^ \t\r\n\x0b\x0c\xa0\0]+")
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
+FLOATS = struct.Struct("4f")
+
+
+def address_of(pointer: Any) -> int:
+    """Return a pointer of pdfium as a number; 0 for none."""
+    return ctypes.cast(pointer, ctypes.c_void_p).value or 0
+
+
+def plain_call(function: Any, result: Any, *parameters: Any) -> Any:
+    """Return a function of pdfium that takes addresses as numbers.
+
+    The checks of typed pointers take twice the time of the call, and a page has some thousand calls.
+    """
+    return ctypes.PYFUNCTYPE(result, *parameters)(address_of(function))
+
+
+_ADDRESS, _INT = ctypes.c_void_p, ctypes.c_int
+_loose_box = plain_call(pdfium.FPDFText_GetLooseCharBox, _INT, _ADDRESS, _INT, _ADDRESS)
+
+
+def is_right_to_left(text: str) -> bool:
+    return not text.isascii() and len(_RIGHT_TO_LEFT.findall(text)) * 6 > len(text)
+
+
+# --- words -----------------------------------------------------------------------------------------------------------
+
+
+def read_words(page: pypdfium2.PdfPage, layer: Any, text: str) -> tuple[list[Word], int]:
+    """Return the words with their boxes, and the number of those that have none or are rotated."""
+    spans = [found.span() for found in _WORD.finditer(text)]
+    boxes = _Boxes(page, layer)
+    firsts = boxes.of([start for start, _ in spans])
+    lasts = iter(boxes.of([end - 1 for start, end in spans if end - start > 1]))
+    words: list[Word] = []
+    odd = 0
+    for (start, end), first in zip(spans, firsts, strict=True):
+        left, top, right, bottom = first
+        height = bottom - top
+        is_odd = height <= 0 or right < left
+        if end - start > 1:
+            last = next(lasts)
+            last_left, last_top, last_right, last_bottom = last
+            if last_top != top or last_bottom != bottom:
+                if abs(last_top - top) > 0.5 * height and not is_odd:
+                    last_left = left - 1
+                if last_top < top:
+                    top = last_top
+                if last_bottom > bottom:
+                    bottom = last_bottom
+            if last_right > right:
+                right = last_right
+            if last_left < left - 0.1 and not is_odd:
+                parts = _split_word(start, [first, *boxes.of(range(start + 1, end - 1)), last], height)
+                # Rotated letters stand below each other; a hyphen joins two lines.
+                if len(parts) > 2:
+                    odd += 1
+                else:
+                    words += parts
+                continue
+        if is_odd:
+            odd += 1
+        else:
+            words.append((left, top, right, bottom, start, end))
+    return words, odd
+
+
+class _Boxes:
+    """The boxes of the characters of a page, turned upright."""
+
+    def __init__(self, page: pypdfium2.PdfPage, layer: Any) -> None:
+        self._layer = address_of(layer)
+        self._size = page.get_size()
+        self._rotation = page.get_rotation()
+        self._corner = page.get_bbox()[:2]
+
+    def of(self, indexes: Sequence[int]) -> list[Box]:
+        """Return left, top, right and bottom of characters."""
+        size = FLOATS.size * len(indexes)
+        buffer = ctypes.create_string_buffer(size + 1)  # each box as in FS_RECTF
+        begin = ctypes.addressof(buffer)
+        deque(map(_loose_box, repeat(self._layer), indexes, range(begin, begin + size, FLOATS.size)), maxlen=0)
+        found = FLOATS.iter_unpack(memoryview(buffer)[:size])
+        width, height = self._size
+        x, y = self._corner
+        if self._rotation == 0:
+            upper = height + y
+            return [(x0 - x, upper - y1, x1 - x, upper - y0) for x0, y1, x1, y0 in found]
+        if self._rotation == 90:
+            return [(y0 - y, x0 - x, y1 - y, x1 - x) for x0, y1, x1, y0 in found]
+        if self._rotation == 180:
+            return [(width - (x1 - x), y0 - y, width - (x0 - x), y1 - y) for x0, y1, x1, y0 in found]
+        return [(width - (y1 - y), height - (x1 - x), width - (y0 - y), height - (x0 - x)) for x0, y1, x1, y0 in found]
+
+
+def _split_word(start: int, boxes: list[Box], height: float) -> list[Word]:
+    """Return the parts of a word that goes over several lines."""
+    parts: list[Word] = []
+    begin = 0
+    for at in range(1, len(boxes) + 1):
+        if at < len(boxes):
+            is_same_line = abs(boxes[at][1] - boxes[at - 1][1]) <= 0.5 * height
+            if is_same_line and boxes[at][0] >= boxes[at - 1][0] - height:
+                continue
+        lefts, tops, rights, bottoms = zip(*boxes[begin:at], strict=True)
+        parts.append((min(lefts), min(tops), max(rights), max(bottoms), start + begin, start + at))
+        begin = at
+    return parts
+
+
+def is_one_column(words: list[Word]) -> bool:
+    """Return True if each line of the text layer stands below the one before, nearly all of them without wide gaps.
+
+    Such a page has neither tables nor columns. This is most pages, and takes a fraction of the time of rows.
+    """
+    gaps = 0
+    middle = height = right = -1e9
+    for left, top, edge, bottom, _, _ in words:
+        own, tall = (top + bottom) / 2, bottom - top
+        low, high = (tall, height) if tall < height else (height, tall)
+        slack = 0.4 * low + 0.05 * high
+        shift = own - middle
+        if shift <= -slack:
+            return False
+        if shift >= slack:
+            middle, height, right = own, tall, edge
+            continue
+        if left < right - tall:
+            return False
+        if left - right >= WIDE_GAP * min(low, 30) + 0.5:
+            gaps += 1
+            if gaps == 3:
+                return False
+        if edge > right:
+            right = edge
+    return True
+
+
+# --- rows ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Segment:
+    """Words of one line that belong together. `page` is the text of the page, `column` that of the table it is in."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    words: list[Word]
+    page: str
+    column: int = 0
+    made_text: str = ""
+
+    @property
+    def text(self) -> str:
+        """Return the words with blanks where there are gaps; made once, when all words are there."""
+        if not self.made_text:
+            least = 0.08 * (self.bottom - self.top)
+            page = self.page
+            _, _, right, _, start, end = self.words[0]
+            shown = [page[start:end]]
+            for left, _, edge, _, start, end in self.words[1:]:
+                shown.append(page[start:end] if left - right < least else f" {page[start:end]}")
+                right = edge
+            text = "".join(shown)
+            for hyphen in HYPHENS:
+                text = text.replace(hyphen, "-")
+            self.made_text = text
+        return self.made_text
+
+    @property
+    def start(self) -> int:
+        return self.words[0][4]
+
+
+Row = list[Segment]
+left_edge = itemgetter(0)
+
+
+def rows_of(words: list[Word], page: str) -> list[Row]:
+    """Return the words by lines from top to bottom, as segments from left to right. `page` is the text of the page."""
+    # Most words of a line have the same top and bottom, so lines are found for groups of words.
+    groups: dict[tuple[float, float], list[Word]] = {}
+    for word in words:
+        groups.setdefault(word[1:4:2], []).append(word)
+    lines: list[tuple[float, float, list[Word]]] = []
+    for (top, bottom), group in sorted(groups.items(), key=_twice_the_middle):
+        middle, height = (top + bottom) / 2, bottom - top
+        for other, line_height, members in lines[: -MAX_ROWS_BACK - 1 : -1]:
+            low, high = (height, line_height) if height < line_height else (line_height, height)
+            if abs(middle - other) < 0.4 * low + 0.05 * high:
+                members += group
+                break
+        else:
+            lines.append((middle, height, group))
+    return [_row(members, height, page) for _, height, members in lines]
+
+
+def _twice_the_middle(group: tuple[tuple[float, float], list[Word]]) -> float:
+    top, bottom = group[0]
+    return top + bottom
+
+
+def _row(words: list[Word], height: float, page: str) -> Row:
+    wide = WIDE_GAP * min(height, 30) + 0.5
+    words.sort(key=left_edge)
+    begin = 0
+    right = words[0][2]
+    row: Row = []
+    for at, (left, _, edge, _, _, _) in enumerate(words):
+        if left - right >= wide:
+            row.append(segment_of(words[begin:at], page))
+            begin, right = at, edge
+        elif edge > right:
+            right = edge
+    row.append(segment_of(words[begin:] if begin else words, page))
+    return row
+
+
+def segment_of(words: list[Word], page: str) -> Segment:
+    """Return words of a line, from left to right, as a segment."""
+    if len(words) == 1:
+        left, top, right, bottom, _, _ = words[0]
+        return Segment(left, top, right, bottom, words, page)
+    lefts, tops, rights, bottoms, _, _ = zip(*words, strict=True)
+    return Segment(lefts[0], min(tops), max(rights), max(bottoms), words, page)
+
+
+def spans_of(rows: Iterable[Row]) -> list[Span]:
+    """Return the intervals of x that hold text; between them is white space in all rows."""
+    return joined_spans([(s.left, s.right) for row in rows for s in row])
+
+
+def joined_spans(parts: list[Span]) -> list[Span]:
+    """Return intervals from left to right, those that overlap as one."""
+    parts.sort(key=left_edge)
+    joined: list[Span] = []
+    low = high = 0.0
+    for left, right in parts:
+        if joined and left < high - 0.5:
+            if right > high:
+                high = right
+                joined[-1] = low, high
+        else:
+            low, high = left, right
+            joined.append((low, high))
+    return joined

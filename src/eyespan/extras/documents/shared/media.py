@@ -1,0 +1,120 @@
+"""Images in office files: a line for each, with its description, its selector and its size.
+
+The images themselves are members of the package: the selector of one (`deck.pptx!/ppt/media/image1.png`) shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from eyespan.extras.documents.shared.ooxml import Package
+from eyespan.extras.documents.shared.xml_tree import NAMES, attributes
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+
+_HEADER_BYTES = 1024
+"""The first bytes that are unpacked for the size of an image. Only JPEG may need more, up to `_MAX_HEADER_BYTES`."""
+_MAX_HEADER_BYTES = 64 * 1024
+_BLIPS = frozenset(("a:blip", "imagedata"))
+
+
+class Images:
+    """The images of one package, as lines of Markdown."""
+
+    def __init__(self, package: Package, params: Mapping[str, Any]) -> None:
+        self._package = package
+        self._name = str(params.get("name", ""))
+        self.shown: set[str] = set()
+        """The parts that have a line."""
+
+    def lines(self, element: Element, relations: Mapping[str, tuple[str, str]], description: str = "") -> list[str]:
+        """Return the line of an image: of an element that names a part, and that may hold its description."""
+        target = ""
+        for child in element.iter():
+            if NAMES[child.tag] in ("a:cNvPr", "p:cNvPr", "a:docPr"):
+                description = description or child.get("descr", "") or child.get("title", "")
+            if NAMES[child.tag] in _BLIPS and not target:
+                target = relations.get(_reference(child), ("", ""))[1]
+        return [self.line(target, description)] if target or description else []
+
+    def blip_line(self, element: Element, relations: Mapping[str, tuple[str, str]], description: str = "") -> str:
+        """Return the line of an image by the element that refers to its part; "" if it names none."""
+        target = relations.get(_reference(element), ("", ""))[1]
+        return self.line(target, description) if target else ""
+
+    def selector(self, target: str) -> str:
+        """Return the selector of a part, or the address of a file elsewhere."""
+        return f"{self._name}!/{target}" if target in self._package else target
+
+    def line(self, target: str, description: str = "") -> str:
+        """Return the line of an image in a part, or elsewhere if there is no such part."""
+        alt = " ".join(description.split())
+        if target not in self._package:
+            return f"![{alt}]({target})" if target else f"![{alt}]"
+        self.shown.add(target.lower())
+        return f"![{alt}]({self.selector(target)}) ({self._size(target)})"
+
+    def _size(self, target: str) -> str:
+        start = self._package.read_start(target, _HEADER_BYTES)
+        pixels = image_size(start)
+        if pixels is None and start[:2] == b"\xff\xd8":
+            pixels = image_size(self._package.read_start(target, _MAX_HEADER_BYTES))
+        return f"{pixels[0]}x{pixels[1]}" if pixels else f"{self._package.size_of(target)} bytes"
+
+
+def _reference(element: Element) -> str:
+    facts = attributes(element)
+    return facts.get("r:embed") or facts.get("r:id") or facts.get("r:link") or facts.get("r:pict") or ""
+
+
+def image_size(data: bytes) -> tuple[int, int] | None:
+    """Return width and height of an image by its first bytes; None for other formats and cut headers."""
+    if data[:8] == b"\x89PNG\r\n\x1a\n" and len(data) >= 24:
+        return int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
+    if data[:4] == b"GIF8" and len(data) >= 10:
+        return int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little")
+    if data[:2] == b"BM" and len(data) >= 26:
+        return int.from_bytes(data[18:22], "little"), abs(int.from_bytes(data[22:26], "little", signed=True))
+    return _jpeg_size(data) if data[:2] == b"\xff\xd8" else None
+
+
+def _jpeg_size(data: bytes) -> tuple[int, int] | None:
+    at = 2
+    while at + 9 <= len(data) and data[at] == 0xFF:
+        code = data[at + 1]
+        if code == 0xFF:  # padding
+            at += 1
+        elif 0xC0 <= code <= 0xCF and code not in (0xC4, 0xC8, 0xCC):
+            return int.from_bytes(data[at + 7 : at + 9], "big"), int.from_bytes(data[at + 5 : at + 7], "big")
+        elif code == 0x01 or 0xD0 <= code <= 0xD8:
+            at += 2
+        else:
+            at += 2 + int.from_bytes(data[at + 2 : at + 4], "big")
+    return None
+
+
+def other_lines(package: Package, images: Images, directory: str) -> list[str]:
+    """Return a line for each part of a document that is not text: embedded files, media without a place, macros."""
+    lines = []
+    data_of_charts = _chart_data(package, directory)
+    for part in package.names(f"{directory}/embeddings/"):
+        if not part.endswith("/") and part.lower() not in data_of_charts:
+            lines.append(f"[embedded file: {images.selector(part)}]")
+    for part in package.names(f"{directory}/media/"):
+        if not part.endswith("/") and part.lower() not in images.shown:
+            lines.append(f"[media without a place in the text: {images.selector(part)}]")
+    if package.names(f"{directory}/vbaproject.bin"):
+        lines.append("[macros are left out]")
+    return lines
+
+
+def _chart_data(package: Package, directory: str) -> set[str]:
+    """Return the workbooks that hold the numbers of charts, which the charts hold too."""
+    found = set()
+    for part in package.names(f"{directory}/charts/"):
+        if part.endswith(".xml"):
+            found |= {target.lower() for kind, target in package.relations(part).values() if kind == "package"}
+    return found

@@ -1,0 +1,1 @@
+"""Spreadsheets: xlsx, xlsb, xls, ods."""

@@ -1,0 +1,238 @@
+"""What binary workbooks (xlsb) hold beside values: errors, formats, formulas, hidden and merged cells, comments, links,
+charts and defined names.
+
+Formulas with references to tables or to other workbooks are counted, not shown.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+from eyespan.extras.documents.shared import drawings, number_formats
+from eyespan.extras.documents.shared.media import Images
+from eyespan.extras.documents.shared.ooxml import Package
+from eyespan.extras.documents.sheets import cells, formula_tokens
+from eyespan.extras.documents.sheets.formula_tokens import ERRORS, Names, Tokens
+
+_ROW, _CELL_ERROR, _FORMULA_STRING, _FORMULA_NUMBER, _FORMULA_ERROR = 0, 3, 8, 9, 11
+_CELLS = range(1, 12)
+_FORMAT, _STYLE, _CELL_STYLES, _END_CELL_STYLES = 44, 47, 617, 618
+_COLUMN, _SHEET, _MERGED = 60, 156, 176
+_AUTHOR, _COMMENT, _COMMENT_TEXT = 632, 635, 637
+_NAME, _REFERENCES, _SHARED, _ARRAY, _LINK = 39, 362, 427, 426, 494
+_OWN_BOOK, _SAME_BOOK, _OUTER_BOOK, _EXTENSIONS = 357, 358, 355, 667
+_BOOKS = (_OWN_BOOK, _SAME_BOOK, _OUTER_BOOK, _EXTENSIONS)
+MAX_LINKS = 1000
+
+
+class Workbook:
+    """The parts of a binary workbook."""
+
+    def __init__(self, package: Package, images: Images) -> None:
+        """Read the part of the workbook. Raises: Unreadable."""
+        self._package = package
+        self._images = images
+        self._codes: dict[int, str] = {}
+        self.parts: dict[str, str] = {}
+        self.hidden: set[str] = set()
+        self.names: list[str] = []
+        """Defined names as items of a list."""
+        self._references = Names()
+        self._tokens = Tokens(self._references, is_wide=True)
+        names: list[bytes] = []
+        books = 0
+        book = next((target for kind, target in package.relations("").values() if kind == "officeDocument"), "")
+        if book not in package:
+            return
+        relations = package.relations(book)
+        self._codes = _style_codes(package, relations)
+        for code, data in _records(package.read(book)):
+            if code == _SHEET and len(data) >= 12:
+                relation, at = _wide_text(data, 8)
+                name, _ = _wide_text(data, at)
+                self.parts[name] = relations.get(relation, ("", ""))[1]
+                self._references.sheets.append(name)
+                if data[:4] != b"\0\0\0\0":
+                    self.hidden.add(name)
+            elif code == _NAME and len(data) >= 13:
+                names.append(data)
+            elif code in _BOOKS:
+                if code in (_OWN_BOOK, _SAME_BOOK):
+                    self._references.own_books.add(books)
+                books += 1
+            elif code == _REFERENCES:
+                self._references.references = list(struct.iter_unpack("<Iii", data[4 : 4 + (len(data) - 4) // 12 * 12]))
+        self._add_names(names)
+
+    def _add_names(self, records: list[bytes]) -> None:
+        """Add the defined names. They may refer to each other, so all are known before the first formula is read."""
+        found = []
+        for data in records:
+            name, at = _wide_text(data, 9)
+            self._references.names.append(name)
+            found.append((name, *struct.unpack_from("<Ixi", data), _formula(data, at)))
+        for name, flags, sheet, formula in found:
+            text = None if flags & 0x2B or formula is None else self._tokens.text(*formula)  # hidden, macros, built in
+            if text:
+                owner = self._references.sheets[sheet] if 0 <= sheet < len(self._references.sheets) else ""
+                self.names.append(f"- {name}{f' (in {owner})' if owner else ''} = {text}")
+
+    def extras(self, name: str) -> cells.Extras:
+        """Return what the sheet has beside its values. Raises: Unreadable."""
+        found = cells.Extras()
+        found.is_hidden = name in self.hidden
+        part = self.parts.get(name, "")
+        if part not in self._package:
+            return found
+        relations = self._package.relations(part)
+        row = failed = 0
+        place = (0, 0)
+        shared: dict[tuple[int, int], tuple[bytes, bytes]] = {}
+        copies: list[tuple[tuple[int, int], tuple[int, int]]] = []
+        links: list[str] = []
+        for code, data in _records(self._package.read(part)):
+            if code == _ROW and len(data) >= 12:
+                row = int.from_bytes(data[:4], "little")
+                if data[11] & 0x10:
+                    found.hidden_rows.append((row, row))
+            elif code in _CELLS and len(data) >= 8:
+                column = int.from_bytes(data[:4], "little")
+                if code in (_CELL_ERROR, _FORMULA_ERROR) and len(data) > 8:
+                    found.texts[row, column] = ERRORS.get(data[8], "#ERROR")
+                elif (style := int.from_bytes(data[4:7], "little")) in self._codes:
+                    found.formats[row, column] = self._codes[style]
+                if code >= _FORMULA_STRING:
+                    place = (row, column)
+                    formula = _formula(data, _after_value(code, data) + 2)
+                    owner = _owner(formula)
+                    if owner is not None:
+                        copies.append((place, owner))
+                    else:
+                        failed += not _add_formula(found, place, formula and self._tokens.text(*formula, place))
+            elif code in (_SHARED, _ARRAY) and len(data) >= 20:
+                formula = _formula(data, 16 if code == _SHARED else 17)
+                if formula is not None:
+                    first_row, _, first_column, _ = struct.unpack_from("<IIII", data)
+                    shared[first_row, first_column] = formula
+            elif code == _COLUMN and len(data) >= 18 and data[16] & 1:
+                found.hidden_columns.append(struct.unpack_from("<II", data))
+            elif code == _MERGED and len(data) >= 16:
+                first_row, last_row, first_column, last_column = struct.unpack_from("<IIII", data)
+                found.merged.append(cells.area_name(first_row, first_column, last_row, last_column))
+            elif code == _LINK and len(data) >= 20 and len(links) < MAX_LINKS:
+                links += _link(data, relations)
+        for place, text in formula_tokens.copies(shared, copies, self._tokens).items():
+            failed += not _add_formula(found, place, text)
+        if failed:
+            found.notes.append(f"[{failed} formulas cannot be shown]")
+        if links:
+            found.blocks += ["Links:", "\n".join(links)]
+        for kind, target in relations.values():
+            if kind == "comments" and target in self._package:
+                found.blocks += _comments(self._package.read(target))
+        found.blocks += drawings.sheet_blocks(self._package, self._images, relations)
+        return found
+
+
+def _after_value(code: int, data: bytes) -> int:
+    """Return the position after the value of a formula."""
+    if code == _FORMULA_STRING:
+        return 12 + 2 * int.from_bytes(data[8:12], "little")
+    return 16 if code == _FORMULA_NUMBER else 9
+
+
+def _formula(data: bytes, at: int) -> tuple[bytes, bytes] | None:
+    """Return the tokens of a formula and what follows them; None if they are cut."""
+    size = int.from_bytes(data[at : at + 4], "little")
+    end = at + 4 + size
+    return (data[at + 4 : end], data[end + 4 :]) if size > 0 and end <= len(data) else None
+
+
+def _owner(formula: tuple[bytes, bytes] | None) -> tuple[int, int] | None:
+    """Return the place of the shared formula that a cell refers to; None if it has a formula of its own."""
+    if formula is None or formula[0][:1] != b"\x01" or len(formula[0]) < 5 or len(formula[1]) < 4:
+        return None
+    return int.from_bytes(formula[0][1:5], "little"), int.from_bytes(formula[1][:4], "little")
+
+
+def _add_formula(found: cells.Extras, place: tuple[int, int], text: str | None) -> bool:
+    if text:
+        found.formulas[place] = text
+    return bool(text)
+
+
+def _link(data: bytes, relations: dict[str, tuple[str, str]]) -> list[str]:
+    """Return a link as an item of a list; nothing if it has no target."""
+    row, _, column, _ = struct.unpack_from("<IIII", data)
+    relation, at = _wide_text(data, 16)
+    place, _ = _wide_text(data, at)
+    target = relations.get(relation, ("", ""))[1] + (f"#{place}" if place else "")
+    return [f"- {cells.cell_name(row, min(column, cells.MAX_COLUMNS))}: {target}"] if target else []
+
+
+def _records(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the code and the contents of each record, up to the first that is cut."""
+    at, end = 0, len(data)
+    while at < end:
+        code = data[at]
+        at += 1
+        if code & 0x80:
+            if at >= end:
+                return
+            code = (code & 0x7F) | (data[at] & 0x7F) << 7
+            at += 1
+        size = shift = 0
+        while at < end and shift < 28:
+            byte = data[at]
+            at += 1
+            size |= (byte & 0x7F) << shift
+            shift += 7
+            if not byte & 0x80:
+                break
+        if at + size > end:
+            return
+        yield code, data[at : at + size]
+        at += size
+
+
+def _wide_text(data: bytes, at: int) -> tuple[str, int]:
+    """Return a text with its length before it, and the position after it."""
+    size = 2 * int.from_bytes(data[at : at + 4], "little")
+    end = at + 4 + size
+    return data[at + 4 : end].decode("utf-16-le", "replace"), min(end, len(data))
+
+
+def _style_codes(package: Package, relations: dict[str, tuple[str, str]]) -> dict[int, str]:
+    """Return the formats that change the meaning of a number, by the number of the style."""
+    part = next((target for kind, target in relations.values() if kind == "styles"), "")
+    codes = dict(number_formats.BUILT_IN)
+    found: dict[int, str] = {}
+    is_in_styles, index = False, 0
+    for code, data in _records(package.read(part)) if part in package else ():
+        if code == _FORMAT and len(data) >= 6:
+            codes[int.from_bytes(data[:2], "little")] = _wide_text(data, 2)[0]
+        elif code in (_CELL_STYLES, _END_CELL_STYLES):
+            is_in_styles = code == _CELL_STYLES
+        elif code == _STYLE and is_in_styles:
+            own = codes.get(int.from_bytes(data[2:4], "little"), "")
+            if own and number_formats.has_meaning(own):
+                found[index] = own
+            index += 1
+    return found
+
+
+def _comments(data: bytes) -> list[str]:
+    authors: list[str] = []
+    lines: list[str] = []
+    header = ""
+    for code, record in _records(data):
+        if code == _AUTHOR:
+            authors.append(" ".join(_wide_text(record, 0)[0].split()))
+        elif code == _COMMENT and len(record) >= 20:
+            author, row, _, column, _ = struct.unpack_from("<IIIII", record)
+            name = authors[author] if author < len(authors) else ""
+            header = f"- {cells.cell_name(row, min(column, cells.MAX_COLUMNS))}" + (f" ({name})" if name else "")
+        elif code == _COMMENT_TEXT and header:
+            lines.append(f"{header}: {' '.join(_wide_text(record, 1)[0].split())}")
+    return ["Comments:", "\n".join(lines)] if lines else []

@@ -1,0 +1,1 @@
+"""Databases and tables: SQLite, CSV, Parquet, Arrow, Avro, NumPy, property lists."""

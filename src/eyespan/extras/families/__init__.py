@@ -1,0 +1,1 @@
+"""Families: the read tools of other programs, one table each."""

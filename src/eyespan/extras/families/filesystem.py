@@ -1,0 +1,674 @@
+"""The read side of the MCP reference server for file systems: ten tools with its names, arguments and result shapes.
+
+Tools: `read_text_file`, `read_file`, `read_media_file`, `read_multiple_files`, `list_directory`,
+`list_directory_with_sizes`, `directory_tree`, `search_files`, `get_file_info`, `list_allowed_directories`. The tools
+that write are absent. docs/dialects/filesystem.md lists every difference from the original.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from errno import ENOENT
+from typing import TYPE_CHECKING, Any
+
+from eyespan import errors
+from eyespan.context import CallContext
+from eyespan.dialects.arguments import BadArguments, shown
+from eyespan.dialects.base import CHANGED, Admit, Dialect, ToolsetDialect
+from eyespan.dialects.rendering import charge_text, joined, unnumbered
+from eyespan.dialects.resource import uri_of
+from eyespan.engine import Engine
+from eyespan.errors import ReadError
+from eyespan.escape import valid_text, written_path
+from eyespan.guard.paths import beneath
+from eyespan.model import (
+    ANY_IS_TEXT,
+    MIB,
+    NO_TOTAL,
+    Content,
+    DocumentContent,
+    ImageContent,
+    ImagePart,
+    Limits,
+    Lines,
+    ReadRequest,
+    Reply,
+    ReplyError,
+    Selection,
+    Tail,
+    TextContent,
+    ToolSpec,
+)
+
+if TYPE_CHECKING:
+    from eyespan.extras.families.globs import Glob, GlobLimits
+    from eyespan.guard.listing import Entry
+
+
+MAX_FILES = 1000
+"""The most files of one `read_multiple_files`."""
+MAX_ENTRIES = 50_000
+"""The most entries of one tree or search."""
+MAX_DEPTH = 200
+MEDIA_BYTES = 8 * MIB
+"""The largest file that `read_media_file` returns as it is."""
+_IMAGES = frozenset(("image",))
+_SVG = "image/svg+xml"
+_MEDIA_TYPES = {
+    ".svg": _SVG,
+    ".mp3": "audio/mpeg",
+    ".wav": "audio/wav",
+    ".ogg": "audio/ogg",
+    ".flac": "audio/flac",
+    ".pdf": "application/pdf",
+}
+"""Types by suffix, for files that are not images."""
+_SYSTEM_TEXTS = {
+    "ENOENT": "no such file or directory",
+    "ENOTDIR": "not a directory",
+    "EISDIR": "illegal operation on a directory",
+    "EACCES": "permission denied",
+    "EPERM": "operation not permitted",
+    "ENAMETOOLONG": "name too long",
+    "ELOOP": "too many symbolic links encountered",
+}
+"""The texts of the original's platform."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilesystemArgs:
+    """The checked arguments of a call; each tool uses some of them."""
+
+    path: str = ""
+    paths: tuple[str, ...] = ()
+    head: int | None = None
+    tail: int | None = None
+    sort_by: str = "name"
+    pattern: str = ""
+    excludes: tuple[str, ...] = ()
+
+
+class _FilesystemTool(Dialect):
+    """One tool of the set."""
+
+    name = "filesystem"
+    summary = "the read tools of the MCP reference server for file systems"
+    instructions = (
+        "read_text_file returns text, with head or tail for a part of it; read_media_file returns images, audio and "
+        "other files; the other tools list, search and describe files."
+    )
+    output_schema: Mapping[str, Any] | None = {
+        "type": "object",
+        "properties": {"content": {"type": "string"}},
+        "required": ["content"],
+    }
+    tool_name = ""
+    description = ""
+    properties: dict[str, Any] = {"path": {"type": "string"}}
+    required: tuple[str, ...] = ("path",)
+
+    def _spec(self) -> ToolSpec:
+        schema = {"type": "object", "properties": self.properties, "required": list(self.required)}
+        if not self.required:
+            del schema["required"]
+        return ToolSpec(self.tool_name, self.description, schema)
+
+    def run(self, arguments: Any, engine: Engine, context: CallContext | None) -> Reply:
+        args = self.parse(arguments, engine.admit)
+        assert context is not None
+        try:
+            return self.answer(args, engine, context)
+        except errors.ReadError as error:
+            raise BadArguments(error.code, _described(error, engine)) from None
+
+    def answer(self, args: FilesystemArgs, engine: Engine, context: CallContext) -> Reply:
+        """Answer a call. Raises: BadArguments, ReadError."""
+        raise NotImplementedError  # abstract
+
+    def _read(
+        self, path: str, selection: Selection, engine: Engine, context: CallContext
+    ) -> tuple[str, dict[str, Any]]:
+        """Return lines of a file as they are, and the facts of the read. Raises: ReadError."""
+        request = ReadRequest(
+            _expanded(path, engine),
+            selection=selection,
+            text_rule=ANY_IS_TEXT,
+            encoding=self.encoding or "utf-8",
+            total=NO_TOTAL,
+        )
+        document = engine.read(request, context)
+        part: Any = document.parts[0]
+        charge_text(part, context)
+        measures: dict[str, Any] = {"lines": part.line_count, "file_bytes": document.facts.size_bytes}
+        if document.facts.changed:
+            measures["changed_during_read"] = True
+        if part.more and part.first_line:
+            measures["left_out"] = [f"{written_path(request.path)}:{part.first_line + part.line_count}-"]
+        return unnumbered(part), measures
+
+    def parse(self, arguments: Any, admit: Admit) -> FilesystemArgs:
+        if not isinstance(arguments, dict):
+            raise _invalid("the arguments must be an object")
+        given = {name: arguments[name] for name in self.properties if arguments.get(name) is not None}
+        for name in self.required:
+            if name not in given:
+                raise _invalid(f"{name} is required")
+        values: dict[str, Any] = {}
+        for name, value in given.items():
+            kind = self.properties[name]["type"]
+            if kind == "string" and not isinstance(value, str):
+                raise _invalid(f"{name} must be a string, not {shown(value)}")
+            if kind == "number" and (isinstance(value, bool) or not isinstance(value, (int, float))):
+                raise _invalid(f"{name} must be a number, not {shown(value)}")
+            if kind == "array" and not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
+                raise _invalid(f"{name} must be a list of strings, not {shown(value)}")
+            choices = self.properties[name].get("enum")
+            if choices is not None and value not in choices:
+                raise _invalid(f"{name} must be {' or '.join(choices)}, not {shown(value)}")
+            values[_FIELDS.get(name, name)] = tuple(value) if kind == "array" else value
+        for name in ("head", "tail"):
+            if name in values:
+                values[name] = _line_count(values[name], name)
+        if "paths" in values and not 0 < len(values["paths"]) <= MAX_FILES:
+            raise _invalid(f"paths must name 1 to {MAX_FILES} files")
+        return FilesystemArgs(**values)
+
+    def render_error(self, error: ReadError) -> ReplyError:
+        return ReplyError(error.code, str(error))
+
+
+_FIELDS = {"sortBy": "sort_by", "excludePatterns": "excludes"}
+
+
+def _line_count(value: float, name: str) -> int:
+    if value != value or not -(2**53) < value < 2**53:
+        raise _invalid(f"{name} must be a number of lines, not {shown(value)}")
+    whole = int(value)
+    return whole + (whole < value) if name == "head" else whole
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+class ReadTextFile(_FilesystemTool):
+    """`read_text_file`: a whole file, or its first or last lines."""
+
+    tool_name = "read_text_file"
+    description = (
+        "Reads a file as text. head returns only its first lines, tail only its last ones. Works within the allowed "
+        "directories only."
+    )
+    properties = {
+        "path": {"type": "string"},
+        "tail": {"type": "number", "description": "Return only the last N lines of the file"},
+        "head": {"type": "number", "description": "Return only the first N lines of the file"},
+    }
+
+    def answer(self, args: FilesystemArgs, engine: Engine, context: CallContext) -> Reply:
+        if args.head and args.tail:
+            try:
+                engine.describe(_expanded(args.path, engine), context)  # a path that is refused is the error to report
+            except errors.NotFound as error:
+                if error.errno != ENOENT:
+                    raise
+            raise BadArguments("invalid", "Cannot specify both head and tail parameters simultaneously")
+        if (args.head or 0) < 0 or (args.tail or 0) < 0:
+            self._read(args.path, Lines(1, 1), engine, context)  # a file that cannot be read is the error to report
+            return _text_reply("")
+        if args.tail:
+            text, measures = self._read(args.path, Tail(args.tail, numbered=False), engine, context)
+            return _text_reply(text.replace("\r\n", "\n"), measures)
+        if args.head:
+            text, measures = self._read(args.path, Lines(1, args.head), engine, context)
+            return _text_reply(text.removesuffix("\n"), measures)
+        return _text_reply(*self._read(args.path, Lines(), engine, context))
+
+
+class ReadFile(ReadTextFile):
+    """`read_file`: the same under its older name."""
+
+    tool_name = "read_file"
+    description = "Reads a file as text. Deprecated: use read_text_file instead."
+
+
+class ReadMultipleFiles(_FilesystemTool):
+    """`read_multiple_files`: several whole files; a file that cannot be read does not stop the others."""
+
+    tool_name = "read_multiple_files"
+    description = (
+        "Reads several files as text at once. Each is returned after its path; a file that cannot be read is returned "
+        "as an error and does not stop the others. Works within the allowed directories only."
+    )
+    properties = {
+        "paths": {
+            "type": "array",
+            "items": {"type": "string"},
+            "minItems": 1,
+            "description": "The files to read, each within the allowed directories",
+        }
+    }
+    required = ("paths",)
+
+    def answer(self, args: FilesystemArgs, engine: Engine, context: CallContext) -> Reply:
+        counts: dict[str, Any] = {"lines": 0, "file_bytes": 0}
+
+        def pieces() -> Iterator[str]:
+            for number, path in enumerate(args.paths):
+                context.check()
+                between = "\n---\n" if number else ""
+                try:
+                    text, measures = self._read(path, Lines(), engine, context)
+                except (errors.Cancelled, errors.TimedOut):
+                    raise
+                except errors.ReadError as error:
+                    yield f"{between}{path}: Error - {_described(error, engine)}"
+                    continue
+                for name in ("lines", "file_bytes"):
+                    counts[name] += measures.get(name, 0)
+                if "changed_during_read" in measures:
+                    counts["changed_during_read"] = True
+                yield f"{between}{path}:\n"
+                yield text
+                yield "\n"
+                del text
+
+        return _text_reply(joined(pieces()), counts)
+
+
+class ReadMediaFile(_FilesystemTool):
+    """`read_media_file`: an image, audio, or any other file as a resource."""
+
+    tool_name = "read_media_file"
+    description = (
+        "Reads a file and returns it with its media type: images and audio as such, any other file as an embedded "
+        "resource. Works within the allowed directories only."
+    )
+    output_schema = None
+    sends_documents = True
+
+    def answer(self, args: FilesystemArgs, engine: Engine, context: CallContext) -> Reply:
+        path = _expanded(args.path, engine)
+        suffix = os.path.splitext(path)[1].lower()
+        request = ReadRequest(
+            path,
+            limits=Limits(max_whole_bytes=MEDIA_BYTES),
+            text_rule=ANY_IS_TEXT,  # the bytes of any file that is not an image
+            documents=frozenset() if _MEDIA_TYPES.get(suffix) == _SVG else _IMAGES,
+            total=NO_TOTAL,
+        )
+        document = engine.read(request, context)
+        image = next((part for part in document.parts if isinstance(part, ImagePart)), None)
+        content: Content
+        if image is not None:
+            content = ImageContent(image.data, image.media_type)
+        else:
+            part: Any = document.parts[0]
+            uri = uri_of(os.path.join(engine.guard.roots[0].canonical, document.facts.canonical))
+            media_type = _MEDIA_TYPES.get(suffix, "application/octet-stream")
+            content = DocumentContent(bytes(part.data), media_type, uri=uri)
+        return Reply((content,), None, None, (), {"file_bytes": document.facts.size_bytes})
+
+
+# --- directories -----------------------------------------------------------------------------------------------------
+
+
+class ListDirectory(_FilesystemTool):
+    """`list_directory`: the names in a directory."""
+
+    tool_name = "list_directory"
+    description = (
+        "Lists the files and directories in a directory, each after [FILE] or [DIR]. Works within the allowed "
+        "directories only."
+    )
+
+    def answer(self, args: FilesystemArgs, engine: Engine, context: CallContext) -> Reply:
+        entries, is_partial = _entries(_expanded(args.path, engine), engine, context)
+        lines = [f"{_mark(entry)} {valid_text(entry.name)}" for entry in entries]
+        if is_partial:
+            lines.append(_PARTIAL)
+        return _text_reply("\n".join(lines), {"lines": len(lines)})
+
+
+class ListDirectoryWithSizes(_FilesystemTool):
+    """`list_directory_with_sizes`: the names in a directory, with the sizes of files."""
+
+    tool_name = "list_directory_with_sizes"
+    description = (
+        "Lists the files and directories in a directory with the sizes of the files, each after [FILE] or [DIR]. Works "
+        "within the allowed directories only."
+    )
+    properties = {
+        "path": {"type": "string"},
+        "sortBy": {
+            "type": "string",
+            "enum": ["name", "size"],
+            "default": "name",
+            "description": "Sort the entries by name or size",
+        },
+    }
+
+    def answer(self, args: FilesystemArgs, engine: Engine, context: CallContext) -> Reply:
+        path = _expanded(args.path, engine)
+        entries, is_partial = _entries(path, engine, context)
+        rows: list[tuple[Entry, int]] = []
+        for entry in entries:
+            context.check()
+            try:
+                size = entry.size_bytes
+                if size is None:
+                    size = engine.describe(os.path.join(path, entry.name), context).st_size
+            except (errors.Cancelled, errors.TimedOut):
+                raise
+            except errors.ReadError:
+                size = 0  # a link that leads nowhere or outside
+            rows.append((entry, size))
+        if args.sort_by == "size":
+            rows.sort(key=lambda row: -row[1])
+        lines = []
+        for entry, size in rows:
+            tail = "" if entry.what == "directory" else _size(size).rjust(10)
+            lines.append(f"{_mark(entry)} {valid_text(entry.name).ljust(30)} {tail}")
+        files = [size for entry, size in rows if entry.what != "directory"]
+        if is_partial:
+            lines.append(_PARTIAL)
+        lines += ["", f"Total: {len(files)} files, {len(rows) - len(files)} directories"]
+        lines.append(f"Combined size: {_size(sum(files))}")
+        return _text_reply("\n".join(lines), {"lines": len(rows)})
+
+
+class DirectoryTree(_FilesystemTool):
+    """`directory_tree`: everything below a directory, as JSON."""
+
+    tool_name = "directory_tree"
+    description = (
+        "Returns everything below a directory as JSON: each entry has a name and a type (file or directory), and a "
+        "directory has children. excludePatterns are globs. Works within the allowed directories only."
+    )
+    properties = {
+        "path": {"type": "string"},
+        "excludePatterns": {"type": "array", "items": {"type": "string"}, "default": []},
+    }
+
+    def answer(self, args: FilesystemArgs, engine: Engine, context: CallContext) -> Reply:
+        limits = _glob_limits(context)
+        excludes = [glob for pattern in args.excludes for glob in _tree_globs(pattern, limits)]
+        top: list[dict[str, Any]] = []
+        directories = {"": top}
+        walk = _Walk(engine, context, lambda path: any(glob.matches(path) for glob in excludes))
+        count = 0
+        for relative, entry in walk.below(_expanded(args.path, engine)):
+            count += 1
+            row: dict[str, Any] = {"name": valid_text(entry.name), "type": "file"}
+            if entry.what == "directory":
+                row["type"] = "directory"
+                row["children"] = directories[relative] = []
+            directories[relative.rpartition("/")[0]].append(row)
+        return _text_reply(json.dumps(top, indent=2, ensure_ascii=False), {"lines": count})
+
+
+class SearchFiles(_FilesystemTool):
+    """`search_files`: the paths below a directory that match a glob."""
+
+    tool_name = "search_files"
+    description = (
+        "Searches below a directory for files and directories whose relative path matches a glob: *.ext in that "
+        "directory, **/*.ext in all below it. Returns full paths. Works within the allowed directories only."
+    )
+    properties = {
+        "path": {"type": "string"},
+        "pattern": {"type": "string"},
+        "excludePatterns": {"type": "array", "items": {"type": "string"}, "default": []},
+    }
+    required = ("path", "pattern")
+
+    def answer(self, args: FilesystemArgs, engine: Engine, context: CallContext) -> Reply:
+        limits = _glob_limits(context)
+        wanted = _glob(args.pattern, limits)
+        excludes = [_glob(pattern, limits) for pattern in args.excludes]
+        path = _expanded(args.path, engine)
+        base = _canonical(path, engine, context)
+        walk = _Walk(engine, context, lambda name: any(glob.matches(name) for glob in excludes))
+        found = []
+        for relative, entry in walk.below(path):
+            if wanted.matches(valid_text(relative)) and not (entry.what == "link" and walk.is_broken(path, relative)):
+                found.append(written_path(os.path.join(base, relative)))
+        return _text_reply("\n".join(found) or "No matches found", {"lines": len(found)})
+
+
+class GetFileInfo(_FilesystemTool):
+    """`get_file_info`: size, times, type and permissions."""
+
+    tool_name = "get_file_info"
+    description = (
+        "Describes a file or directory without reading it: size, times, type and permissions. Works within the allowed "
+        "directories only."
+    )
+
+    def answer(self, args: FilesystemArgs, engine: Engine, context: CallContext) -> Reply:
+        status = engine.describe(_expanded(args.path, engine), context)
+        born = getattr(status, "st_birthtime", None)
+        rows = {
+            "size": status.st_size,
+            "created": "unknown" if born is None else _date(born),
+            "modified": _date(status.st_mtime),
+            "accessed": _date(status.st_atime),
+            "isDirectory": str(stat.S_ISDIR(status.st_mode)).lower(),
+            "isFile": str(stat.S_ISREG(status.st_mode)).lower(),
+            "permissions": f"{status.st_mode:o}"[-3:],
+        }
+        return _text_reply("\n".join([f"{name}: {value}" for name, value in rows.items()]))
+
+
+class ListAllowedDirectories(_FilesystemTool):
+    """`list_allowed_directories`: the roots."""
+
+    tool_name = "list_allowed_directories"
+    description = "Lists the directories that this server may read; everything below them may be read too."
+    properties = {}
+    required = ()
+
+    def answer(self, args: FilesystemArgs, engine: Engine, context: CallContext) -> Reply:
+        return _text_reply("\n".join(["Allowed directories:", *_roots(engine)]))
+
+
+class Filesystem(ToolsetDialect):
+    """All tools of the set."""
+
+    name = "filesystem"
+    summary = _FilesystemTool.summary
+    tools = (
+        ReadFile,
+        ReadTextFile,
+        ReadMediaFile,
+        ReadMultipleFiles,
+        ListDirectory,
+        ListDirectoryWithSizes,
+        DirectoryTree,
+        SearchFiles,
+        GetFileInfo,
+        ListAllowedDirectories,
+    )
+
+
+# --- shared by the tools ---------------------------------------------------------------------------------------------
+
+_PARTIAL = "[more entries exist; the directory is too large to list]"
+
+
+class _Walk:
+    """A walk through everything below a directory, in order, with bounds. Links are not followed."""
+
+    def __init__(self, engine: Engine, context: CallContext, is_excluded: Callable[[str], bool]) -> None:
+        self._engine = engine
+        self._context = context
+        self._is_excluded = is_excluded
+
+    def below(self, path: str) -> Iterator[tuple[str, Entry]]:
+        """Yield the relative path and the entry of everything below `path`, each directory before its contents.
+
+        Raises: ReadError; BadArguments for too many entries.
+        """
+        count = 0
+        pending = [iter([("", entry) for entry in self._list(path)])]
+        while pending:
+            step = next(pending[-1], None)
+            if step is None:
+                pending.pop()
+                continue
+            above, entry = step
+            relative = f"{above}/{entry.name}" if above else entry.name
+            if self._is_excluded(valid_text(relative)):
+                continue
+            count += 1
+            if count > MAX_ENTRIES:
+                raise BadArguments("too_large", f"More than {MAX_ENTRIES} entries; choose a smaller directory")
+            yield relative, entry
+            if entry.what == "directory" and len(pending) < MAX_DEPTH:
+                try:
+                    found = self._list(os.path.join(path, relative))
+                except (errors.Cancelled, errors.TimedOut):
+                    raise
+                except errors.ReadError:
+                    continue  # removed since it was listed, or not readable
+                pending.append(iter([(relative, one) for one in found]))
+
+    def is_broken(self, path: str, relative: str) -> bool:
+        """Return True for a link that leads nowhere or outside the roots."""
+        try:
+            self._engine.describe(os.path.join(path, relative), self._context)
+        except (errors.Cancelled, errors.TimedOut):
+            raise
+        except errors.ReadError:
+            return True
+        return False
+
+    def _list(self, path: str) -> tuple[Entry, ...]:
+        self._context.check()
+        listing = self._engine.list(path, self._context)
+        if listing.partial:
+            raise BadArguments("too_large", "A directory below has too many entries; choose a smaller one")
+        return listing.entries
+
+
+def _entries(path: str, engine: Engine, context: CallContext) -> tuple[tuple[Entry, ...], bool]:
+    listing = engine.list(path, context)
+    return listing.entries, listing.partial
+
+
+def _expanded(path: str, engine: Engine) -> str:
+    """Return the path with the home directory in place of `~`, and `.` and `..` resolved in its text.
+
+    Raises: BadArguments; OutsideRoot with `~` as it is, because an error must not name a directory outside the roots.
+    """
+    if path == "~" or path.startswith("~/"):
+        asked, path = path, os.path.expanduser(path)
+        if beneath(os.path.normpath(path), engine.guard.roots) is None:
+            engine.admit(asked)
+            raise errors.OutsideRoot(asked)
+    if path[1:2] == ":" and path[:1].isalpha() and path[:1].isascii() and path[2:3] in ("", "/", "\\"):
+        text = f"Access denied - Windows-style path received on a POSIX host: {path}"
+        raise BadArguments("invalid_path", text)
+    if not path.startswith("/"):
+        path = os.path.join(engine.guard.roots[0].path, path)
+    return path if "\0" in path else os.path.normpath(path)
+
+
+def _canonical(path: str, engine: Engine, context: CallContext) -> str:
+    """Return the absolute path of a directory with links resolved. Raises: ReadError."""
+    root = engine.guard.admit(path)[0]
+    return os.path.normpath(os.path.join(root.canonical, engine.list(path, context).path))
+
+
+def _mark(entry: Entry) -> str:
+    return "[DIR]" if entry.what == "directory" else "[FILE]"
+
+
+def _roots(engine: Engine) -> list[str]:
+    """Return the roots as they were given, each followed by the directory that a link leads to."""
+    found = []
+    for root in engine.guard.roots:
+        found += [root.path] if root.path == root.canonical else [root.path, root.canonical]
+    return list(map(written_path, found))
+
+
+def _glob_limits(context: CallContext) -> GlobLimits:
+    from eyespan.extras.families.globs import GlobLimits
+
+    return GlobLimits(context.check)
+
+
+def _glob(pattern: str, limits: GlobLimits) -> Glob:
+    from eyespan.extras.families.globs import Glob
+
+    try:
+        return Glob(pattern, limits)
+    except ValueError as error:
+        raise _invalid(str(error)) from None
+
+
+def _tree_globs(pattern: str, limits: GlobLimits) -> list[Glob]:
+    """Return the globs of one exclusion: a pattern without `*` also matches names at any depth."""
+    if "*" in pattern:
+        return [_glob(pattern, limits)]
+    return [_glob(spelling, limits) for spelling in (pattern, f"**/{pattern}", f"**/{pattern}/**")]
+
+
+def _size(size_bytes: int) -> str:
+    if size_bytes < 1024:
+        return f"{max(0, size_bytes)} B"
+    size, unit = float(size_bytes), 0
+    while size >= 1024 and unit < 4:
+        size /= 1024
+        unit += 1
+    return f"{size:.2f} {('B', 'KB', 'MB', 'GB', 'TB')[unit]}"
+
+
+def _date(seconds: float) -> str:
+    """Return a time as the original's platform prints it, in the zone of this machine."""
+    local = time.localtime(int(seconds))
+    days = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+    months = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+    day = f"{days[local.tm_wday]} {months[local.tm_mon - 1]} {local.tm_mday:02} {local.tm_year}"
+    return f"{day} {time.strftime('%H:%M:%S GMT%z', local)} ({time.strftime('%Z', local)})"
+
+
+def _text_reply(text: str, measures: dict[str, Any] | None = None) -> Reply:
+    measures = measures or {}
+    notes = (CHANGED,) if "changed_during_read" in measures else ()
+    return Reply((TextContent(text),), {"content": text}, None, notes, measures)
+
+
+def _described(error: ReadError, engine: Engine) -> str:
+    """Return the text of a failed read, in the form of the original's platform."""
+    path = written_path(error.path)
+    roots = ", ".join(_roots(engine))
+    match error:
+        case errors.OutsideRoot():
+            return f"Access denied - path outside allowed directories: {path} not in {roots}"
+        case errors.PolicyDenied(rule=""):
+            return "Access denied - this tool is denied by policy"
+        case errors.PolicyDenied():
+            return f"Access denied - reading is forbidden by the rule {error.rule}: {path}"
+        case errors.InvalidPath():
+            return f"Access denied - {error}: {path}"
+        case errors.NotRegular(what="directory"):
+            return "EISDIR: illegal operation on a directory, read"
+        case errors.NotRegular(what="file"):
+            return f"ENOTDIR: not a directory, scandir '{path}'"
+        case errors.TooLarge():
+            return f"File too large to return: {error}: {path}"
+        case errors.SystemFailure() if not isinstance(error, errors.Stuck):
+            code = errno.errorcode.get(error.errno, "EIO")
+            if code in _SYSTEM_TEXTS and error.reason == errors.system_text(error.errno):
+                return f"{code}: {_SYSTEM_TEXTS[code]}, open '{path}'"
+    return f"{error}: {path}"
+
+
+def _invalid(text: str) -> BadArguments:
+    return BadArguments("invalid_arguments", f"Invalid arguments: {text}")

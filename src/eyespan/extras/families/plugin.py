@@ -1,0 +1,13 @@
+"""The rows of this extra: what the core finds through `eyespan.plugins`."""
+
+from __future__ import annotations
+
+DIALECTS = {
+    "filesystem": "eyespan.extras.families.filesystem:Filesystem",
+    "text-editor": "eyespan.extras.families.text_editor:TextEditor",
+    "gemini": "eyespan.extras.families.gemini:Gemini",
+    "kimi": "eyespan.extras.families.kimi:Kimi",
+    "opencode": "eyespan.extras.families.opencode:OpenCode",
+    "cline": "eyespan.extras.families.cline:Cline",
+    "deepagents": "eyespan.extras.families.deepagents:DeepAgents",
+}

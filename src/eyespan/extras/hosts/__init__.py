@@ -1,0 +1,30 @@
+"""Agent frameworks and model APIs, one file for each.
+
+Without any dependency: tool definitions for OpenAI, Anthropic and MCP, and `from_tool_call`, which answers a model's
+tool call.
+
+    tool = Workspace(".").tool("claude")
+    message = client.messages.create(..., tools=[to_anthropic(tool)], messages=messages)
+    calls = [block for block in message.content if block.type == "tool_use"]
+    messages += [{"role": "assistant", "content": message.content}, *from_tool_calls(tool, calls)]
+
+`eyespan.hosts.langchain`, `hosts.openai_agents`, `hosts.pydantic_ai` and `hosts.google_adk` convert a tool into the
+framework's own type; each needs the extra of its name.
+"""
+
+from __future__ import annotations
+
+from eyespan.extras.hosts.anthropic import to_anthropic
+from eyespan.extras.hosts.calls import afrom_tool_call, afrom_tool_calls, from_tool_call, from_tool_calls
+from eyespan.extras.hosts.mcp import to_mcp
+from eyespan.extras.hosts.openai import to_openai
+
+__all__ = [
+    "afrom_tool_call",
+    "afrom_tool_calls",
+    "from_tool_call",
+    "from_tool_calls",
+    "to_anthropic",
+    "to_mcp",
+    "to_openai",
+]

@@ -1,0 +1,54 @@
+"""Anthropic's Messages API, in plain dictionaries, without the `anthropic` package."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import Any
+
+from eyespan.extras.hosts.openai import as_text
+from eyespan.extras.hosts.schemas import anthropic_strict, copy_json
+from eyespan.extras.hosts.toolsets import takes_toolsets
+from eyespan.model import Content, DocumentContent, ImageContent, Reply
+from eyespan.tool import Tool
+
+IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+"""The media types of images that the API accepts."""
+
+
+@takes_toolsets
+def to_anthropic(tool: Tool, *, strict: bool = False) -> dict[str, Any]:
+    """Return the tool for `tools=[...]` of `messages.create`, or a list for a toolset.
+
+    With `strict`, the API enforces the schema.
+
+    The dialect `text-editor` is a built-in tool of the API, which is given by its type.
+    """
+    built_in: dict[str, Any] | None = getattr(tool.dialect, "anthropic_type", None)
+    if built_in is not None and not strict:
+        return dict(built_in)
+    spec = tool.spec
+    definition = {"name": spec.name, "description": spec.description}
+    if strict:
+        return {**definition, "input_schema": anthropic_strict(spec.input_schema), "strict": True}
+    return {**definition, "input_schema": copy_json(spec.input_schema)}
+
+
+def tool_result(reply: Reply, call_id: str, filename: str = "") -> dict[str, Any]:
+    """Return the reply as a `tool_result` block of a user message."""
+    blocks = [_block(block, filename) for block in reply.content]
+    blocks = [block for block in blocks if block.get("text") != ""]  # the API refuses an empty text among blocks
+    text = blocks[0].get("text") if len(blocks) == 1 else None
+    content = text if text is not None else blocks or ""
+    return {"type": "tool_result", "tool_use_id": call_id, "content": content, "is_error": reply.is_error}
+
+
+def _block(block: Content, filename: str) -> dict[str, Any]:
+    if isinstance(block, ImageContent) and block.media_type in IMAGE_TYPES:
+        return {"type": "image", "source": _base64_source(block)}
+    if isinstance(block, DocumentContent) and block.media_type == "application/pdf":
+        return {"type": "document", "title": filename, "source": _base64_source(block)}
+    return {"type": "text", "text": as_text(block)}
+
+
+def _base64_source(block: ImageContent | DocumentContent) -> dict[str, Any]:
+    return {"type": "base64", "media_type": block.media_type, "data": b64encode(block.data).decode("ascii")}

@@ -1,0 +1,17 @@
+"""The rows of this extra: what the core finds through `eyespan.plugins`."""
+
+from __future__ import annotations
+
+from eyespan.plugins import Command
+
+COMMANDS = {
+    "schema": Command(
+        "DIALECT", "print the tool definition of a dialect, for a host", "eyespan.extras.hosts.schema_command"
+    ),
+}
+DEPENDENCIES = {
+    "langchain_core": "langchain",
+    "agents": "openai-agents",
+    "pydantic_ai": "pydantic-ai",
+    "google.adk": "adk",
+}

@@ -1,0 +1,60 @@
+"""`eyespan schema`: a tool definition, ready to paste into a request."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from eyespan.cli.options import Arguments, Parser, UsageError, one_of
+from eyespan.extras.hosts import to_anthropic, to_mcp, to_openai
+from eyespan.tool import Tool
+from eyespan.workspace import Workspace
+
+HELP = """\
+usage: eyespan schema DIALECT [--for mcp|openai|anthropic]
+
+Prints the tool definition of a dialect as JSON: name, description and input
+schema as the dialect defines them. Of a dialect with several tools it prints a
+list.
+
+  eyespan schema claude --for anthropic
+"""
+
+
+def _with_aliases(tool: Tool) -> dict[str, Any]:
+    spec = tool.spec
+    return {
+        "name": spec.name,
+        "aliases": list(spec.aliases),
+        "description": spec.description,
+        "input_schema": spec.input_schema,
+    }
+
+
+FORMATS = {"anthropic": to_anthropic, "mcp": to_mcp, "openai": to_openai}
+
+
+def add_options(parser: Parser) -> None:
+    """Add the options of the command."""
+    parser.add_argument(
+        "--for",
+        metavar="HOST",
+        dest="host",
+        type=one_of(*FORMATS),
+        help="the format of this API: mcp, openai or anthropic (default: eyespan's own, with aliases)",
+    )
+
+
+def main(arguments: Arguments) -> int:
+    """Print the definition."""
+    if len(arguments.operands) != 1:
+        raise UsageError("schema needs one dialect. Try: eyespan dialects")
+    try:
+        tools = Workspace(os.getcwd()).toolset(arguments.operands[0])
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    definition = FORMATS.get(arguments.values.get("host", ""), _with_aliases)
+    made = [definition(tool) for tool in tools]
+    print(json.dumps(made if len(made) > 1 else made[0], indent=2, ensure_ascii=False))
+    return 0

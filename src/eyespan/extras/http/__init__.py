@@ -1,0 +1,1 @@
+"""HTTP: MCP over HTTP with tokens, audit log and metrics, and the page that shows what a model receives."""

@@ -1,0 +1,1 @@
+"""The rows of this extra: what the core finds through `eyespan.plugins`."""

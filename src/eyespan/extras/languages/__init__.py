@@ -1,0 +1,1 @@
+"""Languages: grammars and scanners for outlines, and maps of directories."""

@@ -1,0 +1,6 @@
+"""The rows of this extra: what the core finds through `eyespan.plugins`."""
+
+from __future__ import annotations
+
+ROOTS = dict.fromkeys(("s3", "gs", "az", "http", "https"), "eyespan.extras.remote.root:StoreRoot")
+DEPENDENCIES = {"obstore": "remote"}

@@ -1,0 +1,282 @@
+"""A remote root: the guard treats it as a directory whose file system may not answer."""
+
+from __future__ import annotations
+
+import errno
+import os
+from _thread import allocate_lock
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from eyespan.context import CallContext
+from eyespan.errors import InvalidPath, NotFound, NotRegular, OutsideRoot, StoreFailure
+from eyespan.extras.remote.address import split_address
+from eyespan.extras.remote.source import FIRST_BYTES, RemoteFile, RemoteStatus, number_of
+from eyespan.extras.remote.store import Version
+from eyespan.guard.listing import Entry, Listing
+from eyespan.guard.roots import RemoteRoot
+from eyespan.guard.tree import MAX_FILES, SKIPPED, Files, Survey, file_memory, key_of
+from eyespan.policy import Policy
+
+if TYPE_CHECKING:
+    from socket import socket
+
+    from eyespan.extras.remote.endpoints import Endpoints
+    from eyespan.extras.remote.store import Store
+    from eyespan.guard.tree import Choose, Key, Take
+
+
+MAX_KEY_BYTES = 1024
+"""The longest key of S3, Google and Azure."""
+MAX_EXPLORED = 64
+"""The files whose first bytes are read for a map."""
+_SELECTOR_SIGNS = frozenset(":!@")
+_URL_SIGNS = frozenset("%;?#")
+MAX_DECODED = 4
+"""The spellings of a key, each decoded from the one before it, that the rules judge."""
+
+
+class StoreRoot(RemoteRoot):
+    """A prefix of a bucket, or a directory of a web server, under the name of a directory.
+
+    The client is made at the first read, in the process that reads: it has threads, which do not survive a fork.
+    """
+
+    def __init__(self, text: str) -> None:
+        """Raises: ValueError."""
+        self.url, path = split_address(text)
+        super().__init__(text, path)
+        self._store: Store | None = None
+        self._running: tuple[str, Endpoints] | None = None
+        """The address of the relay of a bucket, if it runs in another process."""
+        self._connector: socket | None = None
+        """The socket of the process that connects for this one, in a sandbox without a network."""
+        self._pid = 0
+        self._lock = allocate_lock()
+
+    def store(self, asked: str = "") -> Store:
+        """Return the client of this process. Raises: Missing, StoreFailure."""
+        with self._lock:
+            if self._store is None or self._pid != os.getpid():
+                if self.url.startswith("http"):
+                    from eyespan.extras.remote.web import WebStore
+
+                    self._store = WebStore(self.url, asked, self._connector)
+                else:
+                    from eyespan.extras.remote.bucket import BucketStore
+
+                    self._store = BucketStore(self.url, asked, self._running, self._connector)
+                self._pid = os.getpid()
+            return self._store
+
+    def confine(self) -> tuple[int, ...]:
+        """Start a process that connects to the store and runs the relay of a bucket; return the relay's port."""
+        from eyespan.extras.remote import connector
+
+        try:
+            if self.url.startswith("http"):
+                from eyespan.extras.remote.web import Server
+
+                self._connector = connector.start([Server(self.url, self.url)], None)
+                return ()
+            from eyespan.extras.remote.bucket import open_relay
+
+            relay, endpoints = open_relay(self.url)
+        except StoreFailure:
+            return ()  # an address that is invalid: reported when it is read
+        self._running = relay.address, endpoints
+        port = relay.open()
+        self._connector = connector.start(relay.servers, relay)
+        return (port,)
+
+    def keys_of(self, rest: str, asked: str) -> list[str]:
+        key = self._key(rest, asked)
+        return [key, *self._other_keys(key)]
+
+    def _key(self, rest: str, asked: str) -> str:
+        """Return the key of a path below the root, with `.` and `..` resolved in the text: a bucket has no links.
+
+        Raises: OutsideRoot, InvalidPath, OSError for a key that no store takes.
+        """
+        parts: list[str] = []
+        names = rest.rstrip("/").split("/") if rest else []
+        for name in names:
+            if name == "..":
+                if not parts:
+                    raise OutsideRoot(asked)
+                parts.pop()
+            elif not name and names != [""]:
+                raise InvalidPath(asked, "an empty name between two slashes is not part of a key here")
+            elif name not in ("", "."):
+                parts.append(name)
+        key = "/".join(parts)
+        if len(key.encode("utf-8", "surrogateescape")) > MAX_KEY_BYTES:
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+        return key
+
+    def _other_keys(self, key: str) -> list[str]:
+        """Return the keys that a web server may take a key for: decoded once more, without parameters."""
+        if not self.url.startswith("http") or _URL_SIGNS.isdisjoint(key):
+            return []
+        found = [key]
+        while len(found) < MAX_DECODED and "%" in found[-1]:
+            found.append(unquote(found[-1], errors="surrogateescape"))
+        names = [[_without_parameters(name) for name in one.replace("\\", "/").split("/")] for one in found]
+        return [*found[1:], *["/".join(parts) for parts in names]]
+
+    def open(self, rest: str, asked: str, context: CallContext) -> RemoteFile:
+        """Open the object that a path below the root names. Raises: ReadError, OSError."""
+        store = self.store(asked)
+        key = self._key(rest, asked)
+        if not key:
+            raise NotRegular(asked, what="directory")
+        try:
+            data, version = store.get(key, 0, FIRST_BYTES, None, context, asked)
+        except NotFound:
+            if self._is_directory(store, key, context, asked):
+                raise NotRegular(asked, what="directory") from None
+            self._check_parents(store, key, context, asked)
+            raise
+        if _names_directory(rest):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        return RemoteFile(store, key, version, data, url=f"{self.url}/{key}", asked=asked, path=key, context=context)
+
+    def _is_directory(self, store: Store, key: str, context: CallContext, asked: str) -> bool:
+        if not _SELECTOR_SIGNS.isdisjoint(key):
+            return False  # most likely a selector after a name, which is tried next: save a request
+        try:
+            names = store.names(key, context, asked)
+        except NotRegular:
+            return False  # a web server has no listings
+        return bool(names)
+
+    def _check_parents(self, store: Store, key: str, context: CallContext, asked: str) -> None:
+        """Check that a missing key does not lie below an object. Mostly one request: the directory of the key exists.
+
+        Raises: NotADirectoryError, ReadError.
+        """
+        if not _SELECTOR_SIGNS.isdisjoint(key):
+            return
+        while "/" in key:
+            key = key.rpartition("/")[0]
+            try:
+                if store.names(key, context, asked):
+                    return
+                store.get(key, 0, 1, None, context, asked)
+            except NotRegular:
+                return  # a web server has no listings
+            except NotFound:
+                continue
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+
+    def describe(self, rest: str, asked: str, context: CallContext) -> RemoteStatus:
+        """Return the status of an object or of a directory. Raises: ReadError, OSError."""
+        try:
+            with self.open(rest, asked, context) as file:
+                return file.status
+        except NotRegular:
+            return RemoteStatus(0, Version(0, "", 0), is_directory=True)
+
+    def list(self, rest: str, asked: str, policy: Policy, context: CallContext) -> Listing:
+        """List the names below a prefix, without those that a rule forbids.
+
+        Raises: ReadError, OSError; NotFound if no object has that prefix, NotRegular(what="file") for an object.
+        """
+        key = self._key(rest, asked)
+        store = self.store(asked)
+        names = store.names(key, context, asked)
+        if key and not names:
+            self.open(rest.rstrip("/"), asked, context).close()
+            raise NotRegular(asked, what="file")
+        found = [Entry(name, "directory", 0) for name in names.directories]
+        found += [Entry(name, "file", size_bytes) for name, size_bytes in names.objects.items() if name]
+        prefix = f"{key}/" if key else ""
+        entries = []
+        for entry in sorted(found, key=lambda entry: entry.name):
+            name = f"{prefix}{entry.name}"
+            is_denied = policy.rule_against(name, self.canonical) is not None
+            if entry.what == "directory" and not is_denied:
+                is_denied = policy.rule_against(f"{name}/x", self.canonical) is not None
+            if not is_denied:
+                entries.append(entry)
+        return Listing(key or ".", tuple(entries), names.is_cut)
+
+    def keys(self, rest: str, asked: str, policy: Policy) -> Iterator[str]:
+        """Yield the paths, below `rest`, of all objects that no rule forbids, in the order of their keys.
+
+        A page is in memory at a time. Raises: ReadError, OSError.
+        """
+        key = self._key(rest, asked)
+        prefix = f"{key}/" if key else ""
+        for name, _ in self.store(asked).below(key, CallContext(), asked):
+            path = name.removeprefix(prefix)
+            if path and policy.rule_against(name, self.canonical) is None:
+                yield path
+
+    def explore(
+        self, rest: str, asked: str, policy: Policy, choose: Choose, take: Take, max_bytes: int, context: CallContext
+    ) -> Survey:
+        """Do what `guard.tree.explore` does. The first `MAX_EXPLORED` of the chosen files are read, a request each.
+
+        Raises: ReadError, OSError; NotRegular(what="file") for an object.
+        """
+        key = self._key(rest, asked)
+        store = self.store(asked)
+        prefix = f"{key}/" if key else ""
+        directories: dict[str, list[tuple[str, Key]]] = {"": []}
+        denied: dict[str, bool] = {"": False}
+        count = 0
+        for name, version in store.below(key, context, asked):
+            path = name.removeprefix(prefix)
+            if count >= MAX_FILES:
+                break
+            if not path or not SKIPPED.isdisjoint(path.split("/")) or policy.rule_against(name, self.canonical):
+                continue
+            directory, slash, last = path.rpartition("/")
+            if self._is_below_denied(directory, prefix, policy, denied):
+                continue
+            context.charge(file_memory(last))
+            directories.setdefault(directory + slash, []).append((last, self._file_key(name, version)))
+            count += 1
+        if key and not count:
+            self.list(rest, asked, policy, context)
+        survey = Survey(
+            key or ".", {path: Files(sorted(directories[path])) for path in sorted(directories)}, count < MAX_FILES
+        )
+        chosen = [f"{directory}{name}" for directory, names in choose(survey).items() for name in names]
+        for path in chosen[:MAX_EXPLORED]:
+            try:
+                data, version = store.get(f"{prefix}{path}", 0, max_bytes, None, context, asked)
+            except (NotFound, StoreFailure):
+                continue
+            take(path, data, self._file_key(f"{prefix}{path}", version))
+        return survey
+
+    def _is_below_denied(self, directory: str, prefix: str, policy: Policy, known: dict[str, bool]) -> bool:
+        """Return True if a rule forbids the name of a directory, or of one above it."""
+        if directory not in known:
+            is_above_denied = self._is_below_denied(directory.rpartition("/")[0], prefix, policy, known)
+            known[directory] = is_above_denied or policy.rule_against(prefix + directory, self.canonical) is not None
+        return known[directory]
+
+    def _file_key(self, key: str, version: Version) -> Key:
+        status = RemoteStatus(number_of(f"{self.url}/{key}"), version)
+        return key_of(status.st_size, status.st_dev, status.st_mtime_ns, status.st_ino)
+
+    def close(self) -> None:
+        """Drop the client."""
+        self.is_closed = True
+        store, self._store = self._store, None
+        if store is not None:
+            store.close()
+
+
+def _without_parameters(name: str) -> str:
+    """Return a name up to the first sign after which a server looks for no name: `.env;v=1`."""
+    return min([name.partition(sign)[0] for sign in ";?#"], key=len)
+
+
+def _names_directory(rest: str) -> bool:
+    """Return True for a path that can only be a directory: it ends with a slash or a dot."""
+    return rest.rpartition("/")[2] in ("", ".", "..")

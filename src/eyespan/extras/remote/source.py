@@ -1,0 +1,165 @@
+"""An object of a store as a `Source`: blocks by ranged requests, each bound to the version of the first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from eyespan.context import CallContext
+from eyespan.errors import TooLarge
+from eyespan.source import Source, close_fd, spool
+
+if TYPE_CHECKING:
+    from eyespan.extras.remote.store import Store, Version
+
+
+FIRST_BYTES = 64 * 1024
+BLOCK_BYTES = 256 * 1024
+"""The size of the first request after the first bytes. Each next block in order is four times as large."""
+MAX_BLOCK_BYTES = 4 << 20
+KEPT_BLOCKS = 2
+RECEIVED_COPIES = 2
+"""The copies of a block while it is received."""
+MAX_COPY_BYTES = 64 << 20
+"""The largest object that is copied into memory for a decoder."""
+
+
+class RemoteStatus:
+    """The fields of a status that a version of an object has."""
+
+    __slots__ = (
+        *("st_atime", "st_ctime_ns", "st_dev", "st_ino", "st_mode", "st_mtime", "st_mtime_ns", "st_nlink", "st_size"),
+    )
+
+    def __init__(self, place: int, version: Version, *, is_directory: bool = False) -> None:
+        self.st_mode = 0o040555 if is_directory else 0o100444
+        self.st_dev = place
+        self.st_ino = number_of(f"{version.etag}\n{version.size_bytes}\n{version.modified_ns}")
+        self.st_nlink = 1
+        self.st_size = version.size_bytes
+        self.st_mtime_ns = self.st_ctime_ns = version.modified_ns
+        self.st_mtime = self.st_atime = version.modified_ns / 1e9
+
+
+class RemoteFile(Source):
+    """One version of an object. No answer mixes two: every range is requested of this version only."""
+
+    __slots__ = (
+        *("_blocks", "_charged_bytes", "_context", "_copy", "_key", "_next", "_status", "_step_bytes", "_store"),
+        "_version",
+    )
+
+    is_file = False
+    is_version = True
+
+    def __init__(
+        self,
+        store: Store,
+        key: str,
+        version: Version,
+        first_bytes: bytes,
+        *,
+        url: str,
+        asked: str,
+        path: str,
+        context: CallContext,
+    ) -> None:
+        self._store = store
+        self._key = key
+        self._version = version
+        self._context = context
+        self._status = RemoteStatus(number_of(url), version)
+        self._first_bytes = first_bytes[: self.max_first_bytes]
+        self._blocks = {0: first_bytes}
+        self._charged_bytes = 0
+        """The memory that the call pays for: the blocks, and one that is received."""
+        self._next = -1
+        """The place after the last block; a read from there goes on in order."""
+        self._step_bytes = BLOCK_BYTES
+        self._copy = -1
+        self.asked = asked
+        self.path = self.canonical = path
+        self.size_bytes = version.size_bytes
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """Return two numbers: one for the address, one for the version."""
+        return (self._status.st_dev, self._status.st_ino)
+
+    @property
+    def status(self) -> RemoteStatus:
+        return self._status
+
+    def status_now(self) -> Any:
+        return self._status
+
+    def changed(self) -> bool:
+        return False  # a newer version is the error `Changed` of a range, or not seen at all
+
+    @property
+    def fd(self) -> int:
+        """Return a descriptor of a copy in memory. Raises: TooLarge, ReadError."""
+        if self._copy < 0:
+            if self.size_bytes > MAX_COPY_BYTES:
+                raise TooLarge(self.asked, size_bytes=self.size_bytes, limit_bytes=MAX_COPY_BYTES)
+            self._copy = spool(self._pieces(), asked=self.asked)
+            self._drop_blocks()
+            self._charge(0)
+        return self._copy
+
+    def _drop_blocks(self) -> None:
+        self._blocks = {0: self._blocks[0]} if 0 in self._blocks else {}
+
+    def _pieces(self) -> Iterator[bytes]:
+        offset = 0
+        while data := self.read_at(offset, 1 << 20):
+            offset += len(data)
+            yield data
+
+    def read_at(self, offset: int, size_bytes: int) -> bytes:
+        if offset >= self.size_bytes or size_bytes <= 0:
+            return b""
+        for start, block in self._blocks.items():
+            if start <= offset < start + len(block):
+                return block[offset - start : offset - start + size_bytes]
+        in_order = offset == self._next or (self._next < 0 and offset == len(self._blocks[0]))
+        self._step_bytes = min(self._step_bytes * 4, MAX_BLOCK_BYTES) if offset == self._next else BLOCK_BYTES
+        wanted = max(size_bytes, self._step_bytes) if in_order else max(size_bytes, min(BLOCK_BYTES, self._step_bytes))
+        wanted = min(wanted, MAX_BLOCK_BYTES, self.size_bytes - offset)
+        if wanted > BLOCK_BYTES:
+            self._drop_blocks()  # it goes on in order, so the last block is not needed again
+        while len(self._blocks) > KEPT_BLOCKS:
+            self._blocks.pop(next(start for start in self._blocks if start))
+        self._charge(RECEIVED_COPIES * wanted)
+        data, _ = self._store.get(self._key, offset, wanted, self._version, self._context, self.asked)
+        if offset:
+            self._blocks[offset] = data
+        self._charge(0)
+        self._next = offset + len(data)
+        return data[:size_bytes]
+
+    def _charge(self, received_bytes: int) -> None:
+        """Pay for the blocks, and for one that is to be received. Raises: TooMuchMemory, Cancelled, TimedOut."""
+        needed = sum([len(block) for block in self._blocks.values()]) + received_bytes
+        more, self._charged_bytes = needed - self._charged_bytes, needed
+        if more > 0:
+            self._context.charge_source(more)
+        elif more:
+            self._context.refund_source(-more)
+
+    def drop_buffers(self) -> None:
+        self._drop_blocks()
+        self._charge(0)
+
+    def close(self) -> None:
+        self._blocks = {}
+        self._charge(0)
+        copy, self._copy = self._copy, -1
+        if copy >= 0:
+            close_fd(copy)
+
+
+def number_of(text: str) -> int:
+    """Return a number that stands for a text, as an inode number stands for a file."""
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogateescape"), digest_size=8).digest(), "big") >> 1

@@ -1,0 +1,497 @@
+"""Web servers as roots, by the standard library.
+
+Only the host of the root is ever asked: a redirect is an error, and so is an address of cloud metadata services.
+
+Servers are not trusted. Numbers in headers are checked before they are used, and the bytes of an answer are counted as
+they are received: no answer takes more memory than was asked for, or more time than the call has.
+"""
+
+from __future__ import annotations
+
+import errno
+import http.client
+import io
+import ipaddress
+import re
+import socket
+import time
+from collections.abc import Callable, Iterator
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit
+
+from eyespan.context import CallContext
+from eyespan.errors import Changed, NotRegular, StoreFailure
+from eyespan.extras.remote.store import (
+    FIRST_PAUSE_SECONDS,
+    MAX_TRIES,
+    REQUEST_SECONDS,
+    Names,
+    Store,
+    Version,
+    make_version,
+    refused,
+)
+
+if TYPE_CHECKING:
+    import ssl
+
+
+MAX_WHOLE_BYTES = 32 << 20
+"""The largest file that is read from a server without ranges."""
+SKIPPED_BYTES = 1 << 16
+"""The bytes before the requested part that are read at a time from such a server."""
+METADATA_ADDRESSES = (
+    "169.254.0.0/16",
+    "fe80::/10",
+    "fd00:ec2::254/128",
+    "100.100.100.200/32",
+    "192.0.0.192/32",
+    "168.63.129.16/32",
+)
+_FORBIDDEN = tuple([ipaddress.ip_network(text) for text in METADATA_ADDRESSES])
+_EMBEDDING = tuple([ipaddress.IPv6Network(text) for text in ("64:ff9b::/96", "::/96")])
+"""Networks whose addresses end with one of IPv4: those of translators, and an old form."""
+MAX_HEADERS_BYTES = 1 << 18
+"""The headers of an answer, with those of preliminary answers before it."""
+CHUNK_COPIES = 2
+"""The bytes that a body may take for each byte of its contents: chunks have their lengths before them."""
+MAX_DATE_CHARS = 100
+MAX_ANSWER_SECONDS = 60.0
+"""The longest time for one answer that is passed on."""
+MAX_IDLE = 4
+"""The idle connections to one server."""
+MAX_ADDRESSES = 4
+"""The addresses of a host that are tried."""
+
+
+MAX_PLACE_BYTES = 1024
+METADATA_ANSWER = b"metadata"
+"""The answer of a connector for a host that is one of cloud metadata."""
+
+
+def _connected_by(connector: socket.socket, host: str, port: int, name: str, asked: str) -> socket.socket:
+    """Return a connection that another process has made. Raises: OSError, StoreFailure."""
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            socket.send_fds(connector, [f"{host}\n{port}".encode()], [theirs.fileno()])
+        ours.settimeout((MAX_ADDRESSES + 1) * REQUEST_SECONDS)
+        answer, fds, _, _ = socket.recv_fds(ours, MAX_PLACE_BYTES, 1)
+    if answer == METADATA_ANSWER:
+        raise StoreFailure(asked, f"{name} is an address of cloud metadata, which is never read")
+    if not fds:
+        raise ConnectionRefusedError(errno.ECONNREFUSED, answer.decode("utf-8", "replace"))
+    connected = socket.socket(fileno=fds[0])
+    connected.settimeout(REQUEST_SECONDS)
+    return connected
+
+
+class _Wire:
+    """A connected socket, as http.client uses it, whose answers have an end.
+
+    Before each piece of an answer, a check of the call is made, and its bytes are counted. A server that sends more
+    than is allowed is not read any further, whatever it announces.
+    """
+
+    def __init__(self, connected: socket.socket, name: str) -> None:
+        self._connected = connected
+        self._name = name
+        self._asked = ""
+        self._check: Callable[[], None] | None = None
+        self._left_bytes = 0
+
+    def expect(self, check: Callable[[], None], asked: str) -> None:
+        """Expect the headers of an answer; `check` raises an error when the answer is to be abandoned."""
+        self._check, self._asked, self._left_bytes = check, asked, MAX_HEADERS_BYTES
+
+    def allow(self, size_bytes: int) -> None:
+        """Allow a body of this size after the headers."""
+        self._left_bytes += CHUNK_COPIES * size_bytes
+
+    def receive(self, piece: socket.SocketIO, buffer: Any) -> int:
+        """Fill a buffer with what was received next. Raises: ReadError, OSError."""
+        if self._check is not None:
+            self._check()
+        count = piece.readinto(buffer) or 0
+        self._left_bytes -= count
+        if self._left_bytes < 0:
+            raise StoreFailure(self._asked, f"{self._name} sent more than was asked for")
+        return count
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        return io.BufferedReader(_Pieces(self, self._connected.makefile("rb", buffering=0)))
+
+    def sendall(self, data: bytes) -> None:
+        self._connected.sendall(data)
+
+    def close(self) -> None:
+        self._connected.close()
+
+
+class _Pieces(io.RawIOBase):
+    """The bytes of one answer. The socket stays open until they are closed."""
+
+    def __init__(self, wire: _Wire, pieces: socket.SocketIO) -> None:
+        self._wire = wire
+        self._pieces = pieces
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return self._wire.receive(self._pieces, buffer)
+
+    def close(self) -> None:
+        self._pieces.close()
+        super().close()
+
+
+class _Connection(http.client.HTTPConnection):
+    """A connection that was made already. It is never made again: its address would not be checked."""
+
+    auto_open = 0
+
+    def __init__(self, host: str, port: int, wire: _Wire) -> None:
+        super().__init__(host, port)
+        self.wire = wire
+        self.sock: Any = wire
+
+
+class Server:
+    """One web server: ranges of the files that paths name, of one version each, by connections that are used again.
+
+    A redirect is an error, and every address is checked before it is connected to, unless the server is one of
+    credentials: those have addresses of cloud metadata.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        name: str,
+        asked: str = "",
+        *,
+        may_be_metadata: bool = False,
+        connector: socket.socket | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`connector` leads to a process that connects for this one. Raises: StoreFailure."""
+        self._may_be_metadata = may_be_metadata
+        self._connector = connector
+        self._clock = clock
+        self._idle: list[_Connection] = []
+        self.requests = 0
+        self.received_bytes = 0
+        self.name = name
+        parts = urlsplit(url)
+        self._is_secure = parts.scheme == "https"
+        try:
+            self._port = parts.port or (443 if self._is_secure else 80)
+        except ValueError:
+            raise StoreFailure(asked, f"{name} has an invalid port") from None
+        self._host = parts.hostname or ""
+        self._ssl: ssl.SSLContext | None = None
+
+    def get(
+        self, path: str, start: int, size_bytes: int, version: Version | None, context: CallContext, asked: str
+    ) -> tuple[bytes, Version]:
+        """Return a range of the file at `path` and its version, as `Store.get` does. Raises: ReadError."""
+        headers = {"Range": f"bytes={start}-{start + size_bytes - 1}", "Accept-Encoding": "identity"}
+        if version is not None and version.etag and not version.etag.startswith("W/"):
+            headers["If-Match"] = version.etag
+        pause = FIRST_PAUSE_SECONDS
+        for tries_left in range(MAX_TRIES - 1, -1, -1):
+            context.check()
+            context.count_store(1, 0)
+            try:
+                status, found, data = self._request(path, headers, start, size_bytes, version, context, asked)
+            except (OSError, http.client.HTTPException):
+                if not tries_left:
+                    raise StoreFailure(asked, f"{self.name} cannot be reached, or its answers break off") from None
+            else:
+                if status in (200, 206):
+                    self.received_bytes += len(data)
+                    context.count_store(0, len(data))
+                    return data, found
+                if status == 416 and version is None and headers.pop("Range", ""):
+                    continue  # an empty file has no range, and not every server reports its size then
+                if not tries_left or (status < 500 and status != 429):
+                    raise refused(status, asked, self.name)
+            time.sleep(pause)
+            pause *= 3
+        raise AssertionError("the last try returns or raises")
+
+    def exchange(
+        self, method: str, path: str, headers: dict[str, str], body: bytes, max_bytes: int = MAX_WHOLE_BYTES
+    ) -> tuple[http.client.HTTPResponse, bytes]:
+        """Make one request with these headers and return the answer with its body, of at most `max_bytes`.
+
+        Nothing is followed or repeated. Raises: OSError, HTTPException, StoreFailure.
+        """
+        self.requests += 1
+        end = self._clock() + MAX_ANSWER_SECONDS
+
+        def check() -> None:
+            if self._clock() > end:
+                raise StoreFailure("", f"{self.name} answers too slowly")
+
+        connection, answer = self._answer(path, headers, "", check, method, body)
+        is_done = False
+        try:
+            connection.wire.allow(max_bytes)
+            data = bytearray()
+            while piece := answer.read1(1 << 16):
+                data += piece
+                if len(data) > max_bytes:
+                    raise StoreFailure("", f"{self.name} sent more than was asked for")
+            if answer.length:
+                raise http.client.IncompleteRead(bytes(data), answer.length)
+            is_done = answer.isclosed()
+            return answer, bytes(data)
+        finally:
+            self._keep(connection, answer, is_done=is_done)
+
+    def _keep(self, connection: _Connection, answer: http.client.HTTPResponse, *, is_done: bool) -> None:
+        """Keep a connection for the next request, or close it: the rest of a body would be taken for an answer."""
+        if is_done and not answer.will_close and len(self._idle) < MAX_IDLE:
+            self._idle.append(connection)
+        else:
+            answer.close()
+            connection.close()
+
+    def _request(
+        self,
+        path: str,
+        headers: dict[str, str],
+        start: int,
+        size_bytes: int,
+        version: Version | None,
+        context: CallContext,
+        asked: str,
+    ) -> tuple[int, Version, bytes]:
+        """Make one request. Raises: OSError, HTTPException, ReadError."""
+        self.requests += 1
+        connection, answer = self._answer(path, headers, asked, context.check)
+        is_done = False
+        try:
+            status, skipped_bytes = answer.status, 0
+            if status == 416 and answer.headers.get("Content-Range") == "bytes */0":
+                status, total = 200, 0
+            elif status == 206:
+                first, last, total = _content_range(answer, asked, self.name)
+                if not start == first <= last == min(start + size_bytes, total) - 1:
+                    raise StoreFailure(asked, f"{self.name} answered with another range than it was asked for")
+            elif status == 200:
+                length = answer.headers.get("Content-Length")
+                if length is None or (total := _number(length)) > MAX_WHOLE_BYTES:
+                    raise StoreFailure(asked, f"{self.name} cannot send parts of a file, and this one is too large")
+                skipped_bytes = min(start, total)
+            else:
+                return status, Version(0, "", 0), b""
+            found = _version(answer, total)
+            if version is not None and found != version:
+                raise Changed(asked)
+            size_bytes = max(0, min(size_bytes, total - start))
+            connection.wire.allow(skipped_bytes + size_bytes)
+            while skipped_bytes:
+                skipped_bytes -= len(_body(answer, min(SKIPPED_BYTES, skipped_bytes)))
+            data = _body(answer, size_bytes)
+            is_done = answer.isclosed()
+            return status, found, data
+        except ValueError:
+            raise StoreFailure(asked, f"{self.name} sent an invalid header") from None
+        finally:
+            self._keep(connection, answer, is_done=is_done)
+
+    def _answer(
+        self,
+        path: str,
+        headers: dict[str, str],
+        asked: str,
+        check: Callable[[], None],
+        method: str = "GET",
+        body: bytes = b"",
+    ) -> tuple[_Connection, http.client.HTTPResponse]:
+        """Send a request. A connection that was idle may have been closed by the server: it is replaced once.
+
+        Raises: OSError, HTTPException, StoreFailure, and what `check` raises.
+        """
+        headers = {"User-Agent": "eyespan", **headers}
+        while True:
+            try:
+                connection = self._idle.pop()
+                is_fresh = False
+            except IndexError:
+                connection = self._connect(asked)
+                is_fresh = True
+            try:
+                connection.wire.expect(check, asked)
+                connection.request(method, path, body or None, headers)
+                return connection, connection.getresponse()
+            except (OSError, http.client.HTTPException) as error:
+                connection.close()
+                if is_fresh or isinstance(error, TimeoutError):
+                    raise
+            except BaseException:
+                connection.close()
+                raise
+
+    def _connect(self, asked: str) -> _Connection:
+        """Raises: OSError, StoreFailure."""
+        return _Connection(self._host, self._port, _Wire(self.connect(asked), self.name))
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """Return the host, in lower case, and the port."""
+        return self._host, self._port
+
+    def connect(self, asked: str = "") -> socket.socket:
+        """Connect, with TLS if the server has it. Raises: OSError, StoreFailure."""
+        if not self._is_secure:
+            return self.connect_plain(asked)
+        failure: OSError | None = None
+        for connected in self._connections(asked):
+            try:
+                return self._ssl_context().wrap_socket(connected, server_hostname=self._host)
+            except OSError as error:
+                connected.close()
+                failure = error
+            except BaseException:
+                connected.close()
+                raise
+        raise failure or OSError("the host has no address")
+
+    def connect_plain(self, asked: str = "") -> socket.socket:
+        """Connect without TLS. Raises: OSError, StoreFailure."""
+        return next(self._connections(asked))
+
+    def _connections(self, asked: str) -> Iterator[socket.socket]:
+        """Yield connections to the addresses of the host: to those that were checked, not to those of a second lookup.
+
+        In a sandbox, another process looks the host up, checks its addresses and connects.
+        Raises: OSError if no address is left, StoreFailure.
+        """
+        if self._connector is not None:
+            yield _connected_by(self._connector, self._host, self._port, self.name, asked)
+            return
+        found = socket.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
+        if not self._may_be_metadata and any(is_metadata(str(address[0])) for *_, address in found):
+            raise StoreFailure(asked, f"{self.name} is an address of cloud metadata, which is never read")
+        failure: OSError | None = None
+        for kind, _, protocol, _, address in found[:MAX_ADDRESSES]:
+            connected = socket.socket(kind, socket.SOCK_STREAM, protocol)
+            connected.settimeout(REQUEST_SECONDS)
+            try:
+                connected.connect(address)
+            except OSError as error:
+                connected.close()
+                failure = error
+                continue
+            except BaseException:
+                connected.close()
+                raise
+            yield connected
+        raise failure or OSError("the host has no address")
+
+    def close(self) -> None:
+        """Close the idle connections."""
+        while self._idle:
+            self._idle.pop().close()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def _ssl_context(self) -> ssl.SSLContext:
+        if self._ssl is None:
+            import ssl
+
+            self._ssl = ssl.create_default_context()
+        return self._ssl
+
+
+class WebStore(Store):
+    """The files below a directory of a web server."""
+
+    def __init__(self, url: str, asked: str = "", connector: socket.socket | None = None) -> None:
+        """Raises: StoreFailure."""
+        parts = urlsplit(url)
+        self._path = parts.path.rstrip("/")
+        self.name = f"{parts.scheme}://{parts.netloc}"
+        self._server = Server(url, self.name, asked, connector=connector)
+
+    @property
+    def requests(self) -> int:
+        return self._server.requests
+
+    @property
+    def received_bytes(self) -> int:
+        return self._server.received_bytes
+
+    def get(
+        self, key: str, start: int, size_bytes: int, version: Version | None, context: CallContext, asked: str
+    ) -> tuple[bytes, Version]:
+        path = "/".join([self._path, *[quote(part, safe="") for part in key.split("/")]])
+        return self._server.get(path, start, size_bytes, version, context, asked)
+
+    def close(self) -> None:
+        self._server.close()
+
+    def names(self, prefix: str, context: CallContext, asked: str) -> Names:
+        raise NotRegular(asked, what="web directory")
+
+    def below(self, prefix: str, context: CallContext, asked: str) -> Iterator[tuple[str, Version]]:
+        raise NotRegular(asked, what="web directory")
+
+
+def is_metadata(text: str) -> bool:
+    """Return True if an address is one of a metadata service, in any form that contains such an address."""
+    address = ipaddress.ip_address(text.partition("%")[0])
+    found: list[ipaddress.IPv4Address | ipaddress.IPv6Address] = [address]
+    if isinstance(address, ipaddress.IPv6Address):
+        teredo = address.teredo or ()
+        found += [each for each in (address.ipv4_mapped, address.sixtofour, *teredo) if each is not None]
+        if any(address in network for network in _EMBEDDING):
+            found.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
+    return any(one.version == network.version and one in network for one in found for network in _FORBIDDEN)
+
+
+def _version(answer: http.client.HTTPResponse, total: int) -> Version:
+    """Return the version that the headers describe. Raises: ValueError."""
+    modified_ns = 0
+    if text := answer.headers.get("Last-Modified"):
+        try:
+            modified_ns = int(parsedate_to_datetime(text[:MAX_DATE_CHARS]).timestamp() * 1e9)
+        except (ValueError, OverflowError):
+            pass
+    return make_version(total, answer.headers.get("ETag") or "", modified_ns)
+
+
+_NUMBER = re.compile(r"[0-9]{1,18}")
+"""Nothing else is a number in a header. `int` takes signs, blanks, other digits and any length."""
+_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
+
+
+def _number(text: str) -> int:
+    """Return the number that a header is. Raises: ValueError."""
+    if not _NUMBER.fullmatch(text):
+        raise ValueError("not a number")
+    return int(text)
+
+
+def _content_range(answer: http.client.HTTPResponse, asked: str, store: str) -> tuple[int, int, int]:
+    """Return the first and the last byte, and the size of the whole file. Raises: StoreFailure, ValueError."""
+    text = answer.headers.get("Content-Range", "*")
+    if text.endswith("*"):
+        raise StoreFailure(asked, f"{store} does not report the size of the file")
+    found = _RANGE.fullmatch(text)
+    if found is None:
+        raise ValueError("not a range")
+    return int(found[1]), int(found[2]), int(found[3])
+
+
+def _body(answer: http.client.HTTPResponse, size_bytes: int) -> bytes:
+    """Return this much of the body. Raises: IncompleteRead for one that is shorter than announced, OSError."""
+    data = answer.read(size_bytes)
+    if len(data) < size_bytes:
+        raise http.client.IncompleteRead(data, size_bytes - len(data))
+    return data

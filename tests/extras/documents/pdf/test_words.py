@@ -1,0 +1,113 @@
+"""Words of PDF pages with their places, and the rows they form."""
+
+from __future__ import annotations
+
+import pypdfium2
+import pypdfium2.raw as pdfium
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyespan.decoders.pdf_text import characters
+from eyespan.extras.documents.pdf import words as pdf_words
+from tests.readers.pdf_files import pages, words
+
+
+def boxes(rotation: int) -> list[tuple[float, float, float, float]]:
+    """Return the boxes of two words, "ab" before "c", on a page of 612 by 792 points."""
+    data = pages(words((72, 700, "ab c"))).replace(b"/MediaBox", b"/Rotate %d /MediaBox" % rotation, 1)
+    page = pypdfium2.PdfDocument(data)[0]
+    layer = pdfium.FPDFText_LoadPage(page.raw)
+    found, _ = pdf_words.read_words(page, layer, characters(layer))
+    pdfium.FPDFText_ClosePage(layer)
+    return [word[:4] for word in found]
+
+
+class TestPlaces:
+    def test_a_word_reaches_from_its_first_character_to_its_last(self):
+        page = pypdfium2.PdfDocument(pages(words((72, 700, "ab c"))))[0]
+        text = page.get_textpage()
+        (x0, _, _, y1), (_, y0, x1, _) = (text.get_charbox(at, loose=True) for at in (0, 1))
+        height = page.get_size()[1]
+
+        found = boxes(0)
+
+        assert found[0] == pytest.approx((x0, height - y1, x1, height - y0))
+
+    def test_words_of_an_upright_page_stand_beside_each_other(self):
+        (_, top, right, bottom), (left, other_top, _, other_bottom) = boxes(0)
+
+        assert (top, bottom, right < left) == (other_top, other_bottom, True)
+
+    @pytest.mark.parametrize("rotation", [90, 180, 270])
+    def test_words_of_a_rotated_page_stay_on_the_page(self, rotation):
+        sides = (792, 612) if rotation != 180 else (612, 792)
+
+        assert all(
+            0 <= left <= right <= sides[0] and 0 <= top <= bottom <= sides[1]
+            for left, top, right, bottom in boxes(rotation)
+        )
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from((0, 0, 0, 6, 14, -14)), st.sampled_from((2, 2, 3, 40, -90)), st.integers(4, 60)),
+    max_size=40,
+)
+
+
+def stepped(steps) -> list[pdf_words.Word]:
+    """Return words, each with its distance from the one before."""
+    found, left, top = [], 50.0, 50.0
+    for at, (down, gap, width) in enumerate(steps):
+        left, top = (left + gap, top + down) if down <= 0 else (50.0, top + down)
+        found.append((left, top, left + width, top + 12.0, at, at + 1))
+        left += width
+    return found
+
+
+class TestRows:
+    @given(STEPS)
+    def test_each_word_is_in_one_row_from_left_to_right(self, steps):
+        given_words = stepped(steps)
+
+        rows = pdf_words.rows_of(given_words, "x" * len(steps))
+
+        lines = [[word for segment in row for word in segment.words] for row in rows]
+        assert sorted(word for line in lines for word in line) == sorted(given_words)
+        assert all(line == sorted(line, key=pdf_words.left_edge) for line in lines)
+
+    @given(STEPS)
+    def test_the_order_of_the_text_layer_does_not_matter(self, steps):
+        given_words = stepped(steps)
+
+        rows = pdf_words.rows_of(given_words, "x" * len(steps))
+
+        def boxes_of(rows):
+            return [[(s.left, s.top, s.right, s.bottom) for s in row] for row in rows]
+
+        assert boxes_of(pdf_words.rows_of(given_words[::-1], "x" * len(steps))) == boxes_of(rows)
+
+    def test_a_hyphen_at_the_end_of_a_line_is_shown(self):
+        segment = pdf_words.segment_of([(0.0, 0.0, 9.0, 9.0, 0, 3)], "ab\ufffe")
+
+        assert segment.text == "ab-"
+
+
+class TestOneColumn:
+    @given(STEPS)
+    def test_pages_that_take_the_short_way_have_no_three_divided_rows(self, steps):
+        given_words = stepped(steps)
+        rows = pdf_words.rows_of(given_words, "x" * len(steps))
+
+        is_short = bool(given_words) and pdf_words.is_one_column(given_words)
+
+        assert not is_short or sum(len(row) > 1 for row in rows) < 3
+
+    def test_lines_below_each_other_are_one_column_and_a_table_is_none(self):
+        lines = [(50.0 + 40 * word, 14.0 * line, 85.0 + 40 * word, 14.0 * line + 12, 0, 1) for line, word in PLACES]
+        cells = [(50.0 + 80 * word, 14.0 * line, 85.0 + 80 * word, 14.0 * line + 12, 0, 1) for line, word in PLACES]
+
+        assert [pdf_words.is_one_column(lines), pdf_words.is_one_column(cells)] == [True, False]
+
+
+PLACES = [(line, word) for line in range(5) for word in range(4)]

@@ -1,0 +1,138 @@
+"""The manifests for hosts and registries agree with each other and with the documentation."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import eyespan
+from eyespan.cli.serve import parse_words
+
+ROOT = Path(__file__).resolve().parents[3]
+MCP_NAME = "io.github.eyespan/eyespan"
+DOCUMENTATION = (ROOT / "docs/hosts.md").read_text()
+
+
+def data(path):
+    text = (ROOT / path).read_text()
+    return tomllib.loads(text) if path.endswith(".toml") else json.loads(text)
+
+
+def test_every_file_has_the_same_version():
+    project, second, bundle = (
+        data(f"{directory}pyproject.toml")["project"] for directory in ("", "packaging/eyespan-mcp/", "packaging/mcpb/")
+    )
+    server, marketplace = data("server.json"), data(".claude-plugin/marketplace.json")
+    version = eyespan.__version__
+
+    assert {
+        "eyespan": project["version"],
+        "eyespan-mcp": second["version"],
+        "bundle": bundle["version"],
+        "manifest": data("packaging/mcpb/manifest.json")["version"],
+        "plugin": data("packaging/claude-plugin/.claude-plugin/plugin.json")["version"],
+        "marketplace": marketplace["plugins"][0]["version"],
+        "server.json": server["version"],
+        "package": server["packages"][0]["version"],
+    } == dict.fromkeys(
+        ["eyespan", "eyespan-mcp", "bundle", "manifest", "plugin", "marketplace", "server.json", "package"], version
+    )
+    assert second["dependencies"] == [f"eyespan=={version}"]
+    assert second["optional-dependencies"] == {"http": [f"eyespan[mcp]=={version}"]}
+    assert bundle["dependencies"] == [f"eyespan-mcp=={version}"]
+
+
+def test_server_json_keeps_the_rules_of_the_registry():
+    """Check the rules that matter to a publisher; no package contains the whole schema."""
+    server = data("server.json")
+    (package,) = server["packages"]
+
+    assert server["$schema"].endswith("/2025-12-11/server.schema.json")
+    assert server["name"] == MCP_NAME
+    assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", server["name"])
+    assert 1 <= len(server["description"]) <= 100
+    assert 1 <= len(server["title"]) <= 100
+    assert re.fullmatch(r"\d+\.\d+\.\d+\S*", package["version"])  # a version, not a range
+    assert (package["registryType"], package["transport"]) == ("pypi", {"type": "stdio"})
+    for argument in package["packageArguments"]:
+        assert argument["type"] == "positional"
+        assert "valueHint" in argument
+        assert argument["format"] in ("string", "number", "boolean", "filepath")
+
+
+def test_the_published_readme_proves_the_name_to_the_registry():
+    """Check the line by which the registry recognizes the package of server.json."""
+    second = data("packaging/eyespan-mcp/pyproject.toml")["project"]
+    readme = (ROOT / "packaging/eyespan-mcp" / second["readme"]).read_text()
+
+    assert second["name"] == data("server.json")["packages"][0]["identifier"]
+    assert f"\nmcp-name: {MCP_NAME}\n" in readme
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ([], ["serve"]),
+        (["/a", "/b"], ["serve", "--root", "/a", "--root", "/b"]),
+        (["~/a", "--dialect", "codex"], ["serve", "--root", "/home/me/a", "--dialect", "codex"]),
+        (["--http", "127.0.0.1:1"], ["serve", "--http", "127.0.0.1:1"]),
+    ],
+)
+def test_leading_words_are_the_roots(monkeypatch, given, words):
+    monkeypatch.setenv("HOME", "/home/me")
+    module = runpy.run_path(str(ROOT / "packaging/eyespan-mcp/src/eyespan_mcp/__init__.py"))
+
+    assert module["words"](given) == words
+
+
+def test_the_bundle_passes_each_chosen_directory_as_one_word():
+    manifest = data("packaging/mcpb/manifest.json")
+
+    assert manifest["server"]["mcp_config"]["args"][-1] == "${user_config.folders}"
+    assert manifest["user_config"]["folders"]["multiple"] is True
+    assert (ROOT / "packaging/mcpb" / manifest["server"]["entry_point"]).is_file()
+
+
+def snippets(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", DOCUMENTATION, re.MULTILINE | re.DOTALL)
+
+
+def commands():
+    """Return every command in the documentation that starts the server, as words."""
+    found = []
+    for text in snippets("json"):
+        for servers in (value for key, value in json.loads(text).items() if key in ("mcpServers", "servers")):
+            found += [server["args"] for server in servers.values()]
+    for text in snippets("toml"):
+        found += [server["args"] for server in tomllib.loads(text)["mcp_servers"].values()]
+    found += [line.split()[6:] for line in re.findall(r"^    \w+ mcp add .*$", DOCUMENTATION, re.MULTILINE)]
+    return found
+
+
+def test_the_documentation_has_a_command_for_each_host():
+    assert len(commands()) == 7
+
+
+@pytest.mark.parametrize("words", commands(), ids=" ".join)
+def test_the_server_accepts_the_options_in_the_documentation(words):
+    module = runpy.run_path(str(ROOT / "packaging/eyespan-mcp/src/eyespan_mcp/__init__.py"))
+
+    assert words[0] == "eyespan-mcp"
+    serve, *rest = module["words"](words[1:])
+    while rest[:1] == ["--root"]:
+        rest = rest[2:]
+    assert serve == "serve"
+    parse_words(rest)
+
+
+@pytest.mark.parametrize("text", snippets("python"), ids=["anthropic", "openai"])
+def test_the_examples_in_the_documentation_compile_and_their_imports_exist(text):
+    compile(text, "docs/hosts.md", "exec")
+    for names in re.findall(r"^from eyespan\.hosts import (.*)$", text, re.MULTILINE):
+        for name in names.split(", "):
+            assert hasattr(__import__("eyespan.extras.hosts", fromlist=["hosts"]), name)
