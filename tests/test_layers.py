@@ -45,6 +45,7 @@ MODULE_CYCLES: list[list[str]] = [
 OPENING_FILES = {
     "extras/bulk/export.py": "the result that a person named, and the one before it",
     "cli/audit.py": "the audit log that a person named",
+    "extras/hosts/transcripts.py": "the transcripts that a person named",
     "cli/detach.py": "the null device, in place of a closed stream",
     "cli/pager.py": "the null device, in place of the pager",
     "cli/standard_input.py": "a private copy of standard input",
@@ -95,6 +96,7 @@ PARSING = {
     "extras/remote/relay.py": "the token of a page of names, which it only compares",
     "extras/remote/web.py": "the time in a header of a web server",
     "extras/hosts/calls.py": "the arguments of a call",
+    "extras/hosts/transcripts.py": "a transcript that a person named, of bounded records",
     "lines/detect.py": "a sample of at most 64 KB, for the encoding",
     "outline/cache.py": "files that it wrote itself, of bounded size, after a check of their hash",
     "outline/grammars.py": "grammars, which only the worker imports",

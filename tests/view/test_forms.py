@@ -7,8 +7,7 @@ import re
 import pytest
 
 from eyespan import Workspace
-from eyespan.dialects import dialect_names
-from eyespan.view import forms
+from eyespan.dialects import dialect_names, forms
 from eyespan.view.activity import Activity
 from eyespan.view.api import Api
 
@@ -103,11 +102,11 @@ def test_reading_on_after_a_range_drops_what_contradicts_it(place, arguments):
     ],
 )
 def test_lines_that_arguments_name(place, arguments, lines):
-    assert forms.lines_of(place[1].tool("claude-upstream"), arguments) == lines
+    assert forms.lines_of(place[1].tool("claude-upstream").dialect, arguments) == lines
 
 
 def test_a_selector_that_a_tool_cannot_name_has_no_arguments(place):
     tool = place[1].tool("codex")
 
     for selector in ("paper.pdf:p3-9", "a.py", "a.py::f", None, "a.py:x-"):
-        assert forms.following(tool, {"file_path": "/x"}, selector) is None
+        assert forms.following(tool.dialect, {"file_path": "/x"}, selector) is None

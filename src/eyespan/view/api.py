@@ -8,13 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from eyespan.context import CallContext
-from eyespan.dialects import dialect_class, dialect_names
+from eyespan.dialects import dialect_class, dialect_names, forms
 from eyespan.errors import ReadError
 from eyespan.model import IMAGE_TOKENS, Content, ImageContent, Reply, TextContent
 from eyespan.recorder import Recorder, facts, watched
 from eyespan.tokens import estimate
 from eyespan.tool import Tool
-from eyespan.view import forms
 from eyespan.view.activity import Activity
 from eyespan.workspace import Workspace
 
@@ -127,7 +126,7 @@ class Api:
             "tokens": counted["tokens"],
             "facts": counted,
             "next": [
-                {"selector": selector, "arguments": forms.following(tool, arguments, selector)}
+                {"selector": selector, "arguments": forms.following(tool.dialect, arguments, selector)}
                 for selector in counted.get("left_out", ())
             ],
             "notes": list(reply.notes),
@@ -147,7 +146,7 @@ class Api:
         if not isinstance(file, dict) or not isinstance(file.get("path"), str):
             raise BadRequest("file must be an object with a path")
         lines = {name: file[name] if isinstance(file.get(name), int) else None for name in ("first", "last")}
-        return forms.arguments_of(tool, file["path"], self._backend.roots[0], **lines)
+        return forms.arguments_of(tool.dialect, file["path"], self._backend.roots[0], **lines)
 
     def activity(self, after: str) -> dict[str, Any]:
         """Return the reads after a certain position, and the sums of all."""
@@ -168,7 +167,7 @@ def _file(tool: Tool, arguments: Any, recorder: Recorder) -> dict[str, Any] | No
         return None
     path = recorder.document.facts.path
     schema = tool.spec.input_schema
-    first, last = forms.lines_of(tool, arguments)
+    first, last = forms.lines_of(tool.dialect, arguments)
     name = forms.path_field(schema)
     if name is not None and isinstance(arguments, dict) and forms.takes_selectors(schema["properties"][name]):
         given = arguments.get(name)

@@ -1,4 +1,4 @@
-"""Make the arguments of a tool from a path and a range of lines, so that the page knows no dialect.
+"""Make the arguments of a dialect from a path and a range of lines, for callers that know no dialect.
 
 Every dialect names its arguments differently. The tables below list the names that the schemas of the dialects have.
 """
@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from eyespan.tool import Tool
+from eyespan.dialects.base import Dialect
 
 PATH_FIELDS = ("path", "file_path", "filePath", "absolute_path", "files", "paths", "include")
 ABSOLUTE_FIELDS = ("file_path", "filePath", "absolute_path")
@@ -31,13 +31,13 @@ def path_field(schema: Mapping[str, Any]) -> str | None:
 
 
 def arguments_of(
-    tool: Tool, path: str, root: str, *, first: int | None = None, last: int | None = None
+    dialect: Dialect, path: str, root: str, *, first: int | None = None, last: int | None = None
 ) -> dict[str, Any]:
     """Return the arguments that read a file, or those of its lines that the tool can name.
 
     `path` is absolute, or relative to `root`.
     """
-    schema, origin = tool.spec.input_schema, tool.dialect.first_offset
+    schema, origin = dialect.spec.input_schema, dialect.first_offset
     fields: Mapping[str, Any] = schema.get("properties", {})
     arguments: dict[str, Any] = {
         name: fields[name]["enum"][0] for name in schema.get("required", ()) if fields.get(name, {}).get("enum")
@@ -82,9 +82,9 @@ def _lines(fields: Mapping[str, Any], first: int | None, last: int | None, origi
     return found
 
 
-def lines_of(tool: Tool, arguments: Any) -> tuple[int | None, int | None]:
+def lines_of(dialect: Dialect, arguments: Any) -> tuple[int | None, int | None]:
     """Return the first and the last line that arguments ask for; None where they name none."""
-    fields: Mapping[str, Any] = tool.spec.input_schema.get("properties", {})
+    fields: Mapping[str, Any] = dialect.spec.input_schema.get("properties", {})
     if not isinstance(arguments, dict):
         return None, None
     given = arguments.get(RANGE_FIELD)
@@ -92,7 +92,7 @@ def lines_of(tool: Tool, arguments: Any) -> tuple[int | None, int | None]:
         return given[0], given[1] if _is_line(given[1]) else None
     first = next((arguments.get(name) for name in FIRST_FIELDS if name in fields), None)
     if "offset" in fields and isinstance(first, int) and not isinstance(first, bool):
-        first += 1 - tool.dialect.first_offset
+        first += 1 - dialect.first_offset
     first = first if _is_line(first) else None
     last = next((arguments[name] for name in LAST_FIELDS if _is_line(arguments.get(name))), None)
     count = next((arguments[name] for name in COUNT_FIELDS if _is_line(arguments.get(name))), None)
@@ -105,9 +105,9 @@ def _is_line(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
-def following(tool: Tool, arguments: Any, selector: Any) -> dict[str, Any] | None:
+def following(dialect: Dialect, arguments: Any, selector: Any) -> dict[str, Any] | None:
     """Return the arguments that read on at a selector that was left out; None if the tool cannot name it."""
-    schema, origin = tool.spec.input_schema, tool.dialect.first_offset
+    schema, origin = dialect.spec.input_schema, dialect.first_offset
     fields: Mapping[str, Any] = schema.get("properties", {})
     name = path_field(schema)
     if not isinstance(arguments, dict) or not isinstance(selector, str) or name is None:

@@ -1,0 +1,242 @@
+"""Find the reads in the transcripts of hosts: Claude Code's JSON lines, Codex sessions, Gemini CLI's chats.
+
+A transcript is parsed value by value, and nothing in it is followed or run. Lines that are no JSON, records of unknown
+form and results without a call are passed over; `Session.records` counts what was looked at, so that a file without any
+known record can be reported.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+MAX_LINE_BYTES = 64 << 20
+"""A longer line of a transcript is passed over."""
+
+FIRST_LINE = ("offset", "start_line", "line_offset")
+LINE_COUNT = ("limit", "max_lines", "n_lines")
+PATHS = ("file_path", "absolute_path", "filePath", "path")
+READ_TOOLS = {"Read", "read_file", "ReadFile", "read", "view"}
+"""Names of read tools, without the prefix of an MCP server."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostRead:
+    """One read of a file by a host, and its answer."""
+
+    path: str
+    first: int | None
+    last: int | None
+    """The lines that were asked for; None: from the first, to the last that the tool shows."""
+    answer: str
+    tool: str
+
+
+@dataclass(slots=True)
+class Session:
+    """The reads of one transcript, in their order."""
+
+    source: str
+    host: str = ""
+    directory: str = ""
+    """The directory that the host worked in."""
+    records: int = 0
+    reads: list[HostRead] = field(default_factory=list)
+
+
+def sessions(paths: list[str]) -> Iterator[Session]:
+    """Yield the sessions of transcripts and of directories of them, in the order of their names. Raises: OSError."""
+    for path in map(Path, paths):
+        files = sorted([*path.rglob("*.jsonl"), *path.rglob("*.json")]) if path.is_dir() else [path]
+        for file in files:
+            yield _session(file)
+
+
+def _session(file: Path) -> Session:
+    session = Session(str(file))
+    calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    for record in _records(file):
+        for name, takes in _FORMS.items():
+            if takes(record, session, calls):
+                session.host = session.host or name
+                session.records += 1
+                break
+    return session
+
+
+def _records(file: Path) -> Iterator[Mapping[str, Any]]:
+    with open(file, "rb") as lines:
+        if file.suffix == ".json":
+            data = lines.read(MAX_LINE_BYTES + 1)
+            yield from _objects(data)
+            return
+        while line := lines.readline(MAX_LINE_BYTES + 1):
+            yield from _objects(line)
+
+
+def _objects(data: bytes) -> Iterator[Mapping[str, Any]]:
+    try:
+        value = json.loads(data) if len(data) <= MAX_LINE_BYTES else None
+    except (ValueError, RecursionError):
+        return
+    if isinstance(value, dict):
+        messages = value.get("messages")
+        yield from (
+            [value, *[one for one in messages if isinstance(one, dict)]] if isinstance(messages, list) else [value]
+        )
+
+
+# --- the forms of transcripts ----------------------------------------------------------------------------------------
+
+_Calls = dict[str, tuple[str, Mapping[str, Any]]]
+
+
+def _claude_code(record: Mapping[str, Any], session: Session, calls: _Calls) -> bool:
+    message = record.get("message")
+    blocks = message.get("content") if isinstance(message, dict) else None
+    if record.get("type") not in ("assistant", "user") or not isinstance(blocks, list):
+        return False
+    session.directory = session.directory or _text(record.get("cwd"))
+    for block in blocks:
+        if not isinstance(block, dict):
+            continue
+        if block.get("type") == "tool_use" and isinstance(block.get("input"), dict):
+            calls[_text(block.get("id"))] = (_text(block.get("name")), block["input"])
+        elif block.get("type") == "tool_result":
+            name, arguments = calls.pop(_text(block.get("tool_use_id")), ("", {}))
+            if not block.get("is_error"):
+                _add(session, name, arguments, _joined(block.get("content")))
+    return True
+
+
+def _codex(record: Mapping[str, Any], session: Session, calls: _Calls) -> bool:
+    payload = record.get("payload")
+    if not isinstance(payload, dict):
+        return False
+    session.directory = session.directory or _text(payload.get("cwd"))
+    kind = payload.get("type")
+    if kind in ("function_call", "local_shell_call"):
+        calls[_text(payload.get("call_id"))] = (_text(payload.get("name")) or "shell", _arguments(payload))
+    elif kind == "function_call_output":
+        name, arguments = calls.pop(_text(payload.get("call_id")), ("", {}))
+        output = payload.get("output")
+        if isinstance(output, str) and output.startswith("{"):
+            inner = next(_objects(output.encode("utf-8", "replace")), {})
+            output = inner.get("output", output)
+        _add(session, name, arguments, _joined(output))
+    return True
+
+
+def _gemini(record: Mapping[str, Any], session: Session, calls: _Calls) -> bool:
+    made = record.get("toolCalls")
+    if not isinstance(made, list):
+        return False
+    for call in made:
+        if isinstance(call, dict) and isinstance(call.get("args"), dict) and call.get("status") in (None, "success"):
+            results = call.get("result")
+            texts = [
+                one["functionResponse"]["response"].get("output")
+                for one in (results if isinstance(results, list) else [])
+                if isinstance(one, dict)
+                and isinstance(one.get("functionResponse"), dict)
+                and isinstance(one["functionResponse"].get("response"), dict)
+            ]
+            _add(session, _text(call.get("name")), call["args"], "\n".join([text for text in texts if _text(text)]))
+    return True
+
+
+_FORMS: dict[str, Callable[[Mapping[str, Any], Session, _Calls], bool]] = {
+    "Claude Code": _claude_code,
+    "Codex": _codex,
+    "Gemini CLI": _gemini,
+}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _joined(content: Any) -> str:
+    if isinstance(content, list):
+        return "\n".join([_text(block.get("text")) for block in content if isinstance(block, dict)])
+    return _text(content)
+
+
+def _arguments(payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    given = payload.get("arguments") or payload.get("action")
+    if isinstance(given, str):
+        return next(_objects(given.encode("utf-8", "replace")), {})
+    return given if isinstance(given, dict) else {}
+
+
+# --- reads of tools and of shell commands ----------------------------------------------------------------------------
+
+
+def _add(session: Session, name: str, arguments: Mapping[str, Any], answer: str) -> None:
+    tool = name.rpartition("__")[2]
+    if not answer:
+        return
+    if tool in READ_TOOLS:
+        path = next((arguments[key] for key in PATHS if _text(arguments.get(key))), "")
+        if path:
+            session.reads.append(HostRead(path, *_range(arguments), answer, tool))
+        return
+    command = arguments.get("command") or arguments.get("cmd")
+    if isinstance(command, list):
+        command = _text(
+            command[-1] if command[:1] and _text(command[0]).endswith("sh") else shlex.join(map(str, command))
+        )
+    read = shell_read(_text(command))
+    if read is not None:
+        session.reads.append(HostRead(*read, answer, "shell"))
+
+
+def _range(arguments: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    first = next((arguments[key] for key in FIRST_LINE if _is_line(arguments.get(key))), None)
+    count = next((arguments[key] for key in LINE_COUNT if _is_line(arguments.get(key))), None)
+    last = arguments.get("end_line")
+    if not _is_line(last):
+        last = None if count is None else (first or 1) + count - 1
+    return first if first is not None or last is None else 1, last
+
+
+def _is_line(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+_SED = re.compile(r"(\d+)(?:,(\d+|\$))?p")
+
+
+def shell_read(command: str) -> tuple[str, int | None, int | None] | None:
+    """Return the path and the lines that a command prints, if it is `cat`, `nl`, `head` or `sed -n` of one file."""
+    try:
+        words = shlex.split(command.rpartition("&&")[2])
+    except ValueError:
+        return None
+    if any(mark in words for mark in (";", ">", ">>", "||", "<")):
+        return None
+    stages: list[list[str]] = [[]]
+    for word in words:
+        stages.append([]) if word == "|" else stages[-1].append(word)
+    path, first, last = "", None, None
+    for stage in stages:
+        names = [word for word in stage[1:] if not word.startswith("-")]
+        match = next((found for word in names if (found := _SED.fullmatch(word))), None)
+        if stage[:1] == ["sed"] and "-n" in stage and match:
+            first, last = int(match[1]), None if match[2] == "$" else int(match[2] or match[1])
+            names.remove(match[0])
+        elif stage[:1] == ["head"]:
+            count = next((word.lstrip("-n") for word in stage[1:] if word.lstrip("-n").isdigit()), "10")
+            first, last = 1, int(count)
+            names = [word for word in names if word != count]
+        elif stage[:1] not in (["cat"], ["nl"]):
+            return None
+        if len(names) > 1 or (names and path):
+            return None
+        path = path or "".join(names)
+    return (path, first, last) if path else None

@@ -1,0 +1,225 @@
+"""`eyespan why`: what the reads of a host's transcript cost, and what they would cost in each dialect."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from eyespan.cli.options import Arguments, Parser, UsageError, whole_number
+from eyespan.dialects import dialect_names
+from eyespan.dialects.forms import arguments_of, path_field
+from eyespan.escape import in_plain_words, visible
+from eyespan.extras.hosts.transcripts import HostRead, Session, sessions
+from eyespan.tokens import estimate
+from eyespan.tool import Tool
+from eyespan.workspace import Workspace
+
+HELP = """\
+usage: eyespan why TRANSCRIPT... [options]
+
+Shows what the reads of a host's transcript cost, how much of that the model
+already had, and what the same reads of today's files cost in each dialect.
+
+  eyespan why ~/.claude/projects/my-project      Claude Code, all sessions
+  eyespan why ~/.codex/sessions/2026             Codex
+  eyespan why ~/.gemini/tmp/*/chats --json       Gemini CLI, as JSON
+
+It reads the transcripts and the files they name, below the directory that each
+session worked in or below --root, and sends nothing anywhere. Tokens are
+estimates. Exit status: 0; 1 if a transcript cannot be read or has no reads.
+"""
+_NUMBERED = re.compile(r"\s*\d+\s?[\t:|→]")
+"""A line of an answer that begins with its number."""
+
+
+def add_options(parser: Parser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    parser.add_argument(
+        "--files", metavar="N", type=whole_number(1000), help="how many of the costliest files are listed (default: 10)"
+    )
+
+
+def main(arguments: Arguments) -> int:
+    """Print the report."""
+    if not arguments.operands:
+        raise UsageError("why needs a transcript or a directory of them. Try: eyespan why --help")
+    report = WhyReport()
+    try:
+        for session in sessions(list(arguments.operands)):
+            _show_progress(session)
+            report.add(session, arguments)
+    except OSError as error:
+        print(f"eyespan why: {in_plain_words(error)}", file=sys.stderr)
+        return 1
+    finally:
+        _show_progress(None)
+    if not report.reads:
+        known = "their records are of no known host" if not report.hosts else "none of their calls reads a file"
+        print(f"eyespan why: no reads in {report.transcripts} transcripts: {known}", file=sys.stderr)
+        return 1
+    most = arguments.values.get("files", 10)
+    print(json.dumps(report.as_json(), indent=2) if arguments.values.get("json") else "\n".join(report.lines(most)))
+    return 0
+
+
+def _show_progress(session: Session | None) -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K" + (visible(os.path.basename(session.source))[:70] if session else ""))
+        sys.stderr.flush()
+
+
+@dataclass(slots=True)
+class FileCost:
+    """The reads of one file."""
+
+    reads: int = 0
+    tokens: int = 0
+    held: int = 0
+
+
+@dataclass(slots=True)
+class WhyReport:
+    """Counts over the reads of all sessions."""
+
+    transcripts: int = 0
+    hosts: set[str] = field(default_factory=set)
+    reads: int = 0
+    tokens: int = 0
+    held: int = 0
+    """Tokens of lines that an earlier answer of the same session showed, unchanged."""
+    repeated: int = 0
+    """Reads of which every line was held."""
+    files: dict[str, FileCost] = field(default_factory=dict)
+    compared: int = 0
+    """Reads whose file was read again in every dialect."""
+    compared_tokens: int = 0
+    by_dialect: dict[str, int] = field(default_factory=dict)
+    missing: int = 0
+    """Reads whose file is gone, denied, outside of the directory, or not shown by every dialect."""
+
+    def add(self, session: Session, arguments: Arguments) -> None:
+        """Count the reads of a session."""
+        self.transcripts += 1
+        self.hosts |= {session.host} - {""}
+        if not session.reads:
+            return
+        shown = HeldLines()
+        again = _Again.of(session, arguments)
+        for read in session.reads:
+            tokens = estimate(read.answer)
+            held = min(tokens, shown.held_tokens(read))
+            cost = self.files.setdefault(read.path, FileCost())
+            for one in (self, cost):
+                one.reads += 1
+                one.tokens += tokens
+                one.held += held
+            self.repeated += held == tokens
+            costs = again.costs(read) if again is not None else None
+            if costs is None:
+                self.missing += 1
+                continue
+            self.compared += 1
+            self.compared_tokens += tokens
+            for name, cost_there in costs.items():
+                self.by_dialect[name] = self.by_dialect.get(name, 0) + cost_there
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all figures as JSON values."""
+        return {
+            "transcripts": self.transcripts,
+            "hosts": sorted(self.hosts),
+            "reads": self.reads,
+            "tokens": self.tokens,
+            "held_tokens": self.held,
+            "repeated_reads": self.repeated,
+            "compared": {"reads": self.compared, "tokens": self.compared_tokens, "dialects": self.by_dialect},
+            "not_compared": self.missing,
+            "files": {
+                path: {"reads": cost.reads, "tokens": cost.tokens, "held_tokens": cost.held}
+                for path, cost in sorted(self.files.items(), key=lambda item: -item[1].tokens)
+            },
+        }
+
+    def lines(self, most_files: int) -> Iterable[str]:
+        """Yield the report for a person."""
+        share = 100 * self.held // max(1, self.tokens)
+        yield f"{self.reads:,} reads in {self.transcripts:,} transcripts ({', '.join(sorted(self.hosts))})"
+        yield f"  {self.tokens:>12,}  tokens of answers (estimated)"
+        yield f"  {self.held:>12,}  of them in lines that the model already had, unchanged ({share} %)"
+        yield f"  {self.repeated:>12,}  reads that showed nothing new"
+        yield ""
+        yield f"The same {self.compared:,} reads of today's files, in tokens ({self.missing:,} could not be repeated):"
+        if self.compared:
+            yield f"  {self.compared_tokens:>12,}       the host's tool"
+            for name, tokens in sorted(self.by_dialect.items(), key=lambda item: item[1]):
+                yield f"  {tokens:>12,} {tokens / max(1, self.compared_tokens):>5.0%} {name}"
+        yield ""
+        yield "The costliest files: tokens, reads, tokens that the model already had"
+        for path, cost in sorted(self.files.items(), key=lambda item: -item[1].tokens)[:most_files]:
+            yield f"  {cost.tokens:>12,} {cost.reads:>5} {cost.held:>9,}  {visible(path)}"
+        if len(self.files) > most_files:
+            yield f"  and {len(self.files) - most_files:,} more; --files N lists N of them"
+
+
+class HeldLines:
+    """The lines that earlier answers of a session showed, by file."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, set[str]] = {}
+        self._texts: dict[str, list[str]] = {}
+
+    def held_tokens(self, read: HostRead) -> int:
+        """Return the tokens of lines shown before, and add the lines of this answer.
+
+        Numbered lines are compared one by one. An answer without numbers is held if an earlier one contains it.
+        """
+        lines = read.answer.splitlines(keepends=True)
+        numbered = {line.rstrip() for line in lines if _NUMBERED.match(line)}
+        seen = self._lines.setdefault(read.path, set())
+        texts = self._texts.setdefault(read.path, [])
+        if 2 * len(numbered) > len(lines):
+            held = estimate("".join([line for line in lines if line.rstrip() in seen]))
+            if numbered <= seen:
+                held = estimate(read.answer)
+        else:
+            held = estimate(read.answer) if any(read.answer.strip() in text for text in texts) else 0
+            texts.append(read.answer)
+        seen |= numbered
+        return held
+
+
+class _Again:
+    """The dialects over the directory of a session, to read its files again."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._root = workspace.roots[0].path
+        self._tools: dict[str, Tool] = {}
+        for name in dialect_names():
+            tool = workspace.toolset(name)[0]
+            if path_field(tool.spec.input_schema) is not None:
+                self._tools[name] = tool
+
+    @classmethod
+    def of(cls, session: Session, arguments: Arguments) -> _Again | None:
+        """Return the dialects, or None if the directory is gone."""
+        if arguments.roots:
+            return cls(arguments.workspace())
+        if not os.path.isdir(session.directory):
+            return None
+        return cls(arguments.workspace([session.directory]))
+
+    def costs(self, read: HostRead) -> dict[str, int] | None:
+        """Return the tokens of the answer in each dialect; None if one of them does not show the file."""
+        costs = {}
+        for name, tool in self._tools.items():
+            reply = tool.call(arguments_of(tool.dialect, read.path, self._root, first=read.first, last=read.last))
+            if reply.is_error:
+                return None
+            costs[name] = reply.facts["tokens"]
+        return costs

@@ -1,0 +1,157 @@
+"""`eyespan why`: the reads of transcripts, and their cost in each dialect."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from eyespan.dialects import dialect_names
+from eyespan.extras.hosts.transcripts import HostRead, sessions, shell_read
+from eyespan.extras.hosts.why import HeldLines
+from eyespan.tokens import estimate
+
+
+def claude_code(directory, path, arguments, answer, number=1):
+    use = {"type": "tool_use", "id": f"c{number}", "name": "Read", "input": {"file_path": str(path), **arguments}}
+    result = {"type": "tool_result", "tool_use_id": f"c{number}", "content": [{"type": "text", "text": answer}]}
+    return [
+        {"type": "assistant", "cwd": str(directory), "message": {"content": [use]}},
+        {"type": "user", "message": {"content": [result]}},
+    ]
+
+
+def codex(command, answer):
+    arguments = json.dumps({"command": ["bash", "-lc", command]})
+    return [
+        {"type": "session_meta", "payload": {"cwd": "/project"}},
+        {"payload": {"type": "function_call", "name": "shell", "call_id": "1", "arguments": arguments}},
+        {"payload": {"type": "function_call_output", "call_id": "1", "output": json.dumps({"output": answer})}},
+    ]
+
+
+def written(path, records):
+    path.write_text("".join([json.dumps(record) + "\n" for record in records]))
+    return str(path)
+
+
+def reads_of(path):
+    return [read for session in sessions([path]) for read in session.reads]
+
+
+def test_a_read_of_claude_code_is_found(tmp_path):
+    transcript = written(tmp_path / "a.jsonl", claude_code("/p", "/p/a.py", {"offset": 5, "limit": 2}, "5\tx\n6\ty"))
+
+    assert reads_of(transcript) == [HostRead("/p/a.py", 5, 6, "5\tx\n6\ty", "Read")]
+
+
+def test_a_read_of_codex_by_the_shell_is_found(tmp_path):
+    transcript = written(tmp_path / "a.jsonl", codex("cd /p && sed -n '10,20p' src/a.py", "text"))
+
+    assert reads_of(transcript) == [HostRead("src/a.py", 10, 20, "text", "shell")]
+
+
+def test_a_read_of_gemini_cli_is_found(tmp_path):
+    result = [{"functionResponse": {"response": {"output": "text"}}}]
+    call = {"name": "read_file", "args": {"file_path": "a.py", "start_line": 2, "end_line": 4}, "result": result}
+    (tmp_path / "chat.json").write_text(json.dumps({"messages": [{"type": "gemini", "toolCalls": [call]}]}))
+
+    assert reads_of(str(tmp_path)) == [HostRead("a.py", 2, 4, "text", "read_file")]
+
+
+@pytest.mark.parametrize(
+    "line", ["", "no JSON", "[" * 100_000, '{"type": "assistant", "message": 7}', '{"payload": {"type": 3}}', "null"]
+)
+def test_a_line_of_unknown_form_is_passed_over(tmp_path, line):
+    records = claude_code("/p", "/p/a.py", {}, "1\tx")
+    transcript = tmp_path / "a.jsonl"
+    transcript.write_text(line + "\n" + "".join([json.dumps(record) + "\n" for record in records]))
+
+    assert reads_of(str(transcript)) == [HostRead("/p/a.py", None, None, "1\tx", "Read")]
+
+
+@pytest.mark.parametrize(
+    ("command", "read"),
+    [
+        ("cat a.py", ("a.py", None, None)),
+        ("nl -ba a.py | sed -n '3,9p'", ("a.py", 3, 9)),
+        ("sed -n '3,$p' a.py", ("a.py", 3, None)),
+        ("head -n 40 a.py", ("a.py", 1, 40)),
+        ("head -40 a.py", ("a.py", 1, 40)),
+        ("cat a.py b.py", None),
+        ("cat a.py > b.py", None),
+        ("rg word src", None),
+        ("cat 'a.py", None),
+        ("", None),
+    ],
+)
+def test_commands_that_read_one_file(command, read):
+    assert shell_read(command) == read
+
+
+def test_lines_shown_before_are_held():
+    held = HeldLines()
+    held.held_tokens(HostRead("a", 1, 2, "1\tone\n2\ttwo\n", "Read"))
+
+    assert held.held_tokens(HostRead("a", 2, 3, "2\ttwo\n3\tthree\n", "Read")) == estimate("2\ttwo\n")
+
+
+def test_a_changed_line_is_not_held():
+    held = HeldLines()
+    held.held_tokens(HostRead("a", 1, 1, "1\tone\n", "Read"))
+
+    assert held.held_tokens(HostRead("a", 1, 1, "1\tother\n", "Read")) == 0
+
+
+def test_an_answer_without_numbers_is_held_as_a_whole():
+    held = HeldLines()
+    held.held_tokens(HostRead("a", None, None, "}\none\n}\n", "shell"))
+
+    assert held.held_tokens(HostRead("a", None, None, "}\ntwo\n}\n", "shell")) == 0
+    assert held.held_tokens(HostRead("a", None, None, "one\n}\n", "shell")) == estimate("one\n}\n")
+
+
+def test_the_report_compares_every_dialect(tmp_path, eyespan):
+    (tmp_path / "a.py").write_text("x = 1\ny = 2\n")
+    answer = "1\tx = 1\n2\ty = 2\n"
+    records = [
+        *claude_code(tmp_path, tmp_path / "a.py", {}, answer, 1),
+        *claude_code(tmp_path, tmp_path / "a.py", {}, answer, 2),
+        *claude_code(tmp_path, tmp_path / "gone.py", {}, answer, 3),
+    ]
+    transcript = written(tmp_path / "a.jsonl", records)
+
+    code, out, _ = eyespan("why", transcript, "--json")
+
+    report = json.loads(out)
+    assert code == 0
+    assert (report["reads"], report["repeated_reads"], report["not_compared"]) == (3, 1, 1)
+    assert report["compared"]["reads"] == 2
+    assert sorted(report["compared"]["dialects"]) == sorted(dialect_names())
+
+
+def test_the_report_for_a_person_lists_files(tmp_path, eyespan):
+    (tmp_path / "a.py").write_text("x = 1\n")
+    transcript = written(tmp_path / "a.jsonl", claude_code(tmp_path, tmp_path / "a.py", {}, "1\tx = 1\n"))
+
+    code, out, _ = eyespan("why", transcript)
+
+    assert code == 0
+    assert out.startswith("1 reads in 1 transcripts (Claude Code)\n")
+    assert str(tmp_path / "a.py") in out
+
+
+def test_a_file_without_reads_is_an_error(tmp_path, eyespan):
+    (tmp_path / "a.jsonl").write_text("{}\n")
+
+    code, out, err = eyespan("why", str(tmp_path / "a.jsonl"))
+
+    assert (code, out) == (1, "")
+    assert err == "eyespan why: no reads in 1 transcripts: their records are of no known host\n"
+
+
+def test_a_missing_transcript_is_an_error(tmp_path, eyespan):
+    code, _, err = eyespan("why", str(tmp_path / "none.jsonl"))
+
+    assert code == 1
+    assert "none.jsonl: no such file" in err.lower()
