@@ -210,7 +210,7 @@ def call(tool, **asked):
 
 def ours(workspace):
     """Return the tokens of every task in each dialect: {task: {dialect: tokens}}."""
-    native = {"native": workspace.tool("native"), "native, numbers=1": workspace.tool("native", numbers=1),
+    native = {"native": workspace.tool("native"), "native, numbers=5": workspace.tool("native", numbers=5),
               "native, numbers=0": workspace.tool("native", numbers=0)}  # fmt: skip
     found = {"whole file": {}, "three ranges": {}, "one method": {}, "trace of six": {}}
     for name, tool in native.items():

@@ -249,7 +249,7 @@ def test_following_what_was_left_out_reads_every_line_once(directory):
 
 
 def test_a_symbol_of_a_member(directory):
-    assert body(nested(directory, "logs.zip!/a.py::A.m")) == "6\t    def m(self):\n\t        pass"
+    assert body(nested(directory, "logs.zip!/a.py::A.m")) == "6\t    def m(self):\n7\t        pass"
 
 
 def test_a_member_whose_name_looks_like_a_selector(directory):

@@ -183,8 +183,8 @@ def test_a_csv_file_is_described_and_by_lines_it_is_a_text(tables):
     assert "CSV, 2 columns, 2000 rows" in described.text
     assert described.text.startswith("> big.csv:table:1-")
     assert tables("big.csv:table").text == described.text
-    assert body(tables("big.csv:100-101")) == "100\t98,n98\n\t99,n99"
-    assert body(tables("small.csv")) == "1\tid,name\n\t1,x"
+    assert body(tables("big.csv:100-101")) == "100\t98,n98\n101\t99,n99"
+    assert body(tables("small.csv")) == "1\tid,name\n2\t1,x"
 
 
 def test_a_description_over_the_budget_is_continued(tables):

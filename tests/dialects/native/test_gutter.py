@@ -15,8 +15,8 @@ from eyespan.model import TextPart
 @pytest.mark.parametrize(
     ("settings", "text"),
     [
-        ({}, "4\tline 4\n5\tline 5\n\tline 6"),
-        ({"numbers": 1}, "4\tline 4\n5\tline 5\n6\tline 6"),
+        ({}, "4\tline 4\n5\tline 5\n6\tline 6"),
+        ({"numbers": 5}, "4\tline 4\n5\tline 5\n\tline 6"),
         ({"numbers": 0}, "line 4\nline 5\nline 6"),
         ({"numbers": 1, "separator": "colon"}, "4:line 4\n5:line 5\n6:line 6"),
         ({"separator": "pipe", "numbers": 2}, "4|line 4\n|line 5\n6|line 6"),
@@ -34,7 +34,7 @@ def test_numbers_and_separators_are_settings(root, settings, text):
 def test_a_row_after_a_gap_is_numbered():
     rows = [Row(1, 1, "a"), Row(2, 1, ""), Row(7, 3, "c")]
 
-    assert Style().format(rows, [row.text for row in rows]) == ["1\ta", "", "7:3\tc"]
+    assert Style(every=5).format(rows, [row.text for row in rows]) == ["1\ta", "", "7:3\tc"]
     assert starts_after_gap(rows) == [False, False, True]
 
 

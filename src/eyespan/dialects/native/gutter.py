@@ -1,10 +1,10 @@
-"""The gutter: lines as a model reads them, at the lowest price, with the text exactly as it is in the file.
+"""The gutter: lines as a model reads them, with the text exactly as it is in the file.
 
-The gutter is a number or nothing, then a tab. The first line of every piece and each fifth line of the file are
-numbered, the others count on; an empty line that is not numbered is an empty line. Everything after the first tab is
-the line, unaltered. No row starts with `>`, the sign of the tool's own lines. Measured with o200k on files of Python's
-standard library, over the bare text: 4 %; a number on every line takes 15 % and the padded forms of other tools 37 to
-49 % (bench/tokens.py).
+The gutter is a number and a tab, flush left. Everything after the first tab is the line, unaltered. With `every=5` only
+the first line of every piece and each fifth line of the file are numbered, the others count on; an empty line that is
+not numbered is an empty line. No row starts with `>`, the sign of the tool's own lines. Measured with o200k on files of
+Python's standard library, over the bare text: a number on every line takes 15 %, on every fifth 4 %, the padded forms
+of other tools 37 to 49 % (bench/tokens.py).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from eyespan import _native
 from eyespan.search import first_true
 
 SEPARATORS = {"tab": "\t", "colon": ":", "pipe": "|", "arrow": "→", "blank": " "}
-EVERY = 5
-"""The distance of numbered lines: far enough apart to cost little, near enough to count on from."""
+EVERY = 1
+"""The distance of numbered lines: every line, because edits that name lines need exact numbers."""
 
 
 @dataclass(frozen=True, slots=True)
