@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from typing import Any, Literal
 
 from eyespan import plugins, signatures
@@ -160,9 +161,16 @@ def rows() -> tuple[Kind, ...]:
     return tuple(sorted([*of_extras.values(), *of_core], key=lambda kind: kind.is_fallback))
 
 
-def installed() -> tuple[Kind, ...]:
+def installed() -> tuple[plugins.Plugin, ...]:
     """Return the rows that installed distributions add."""
-    return tuple([plugin.row for plugin in plugins.installed("kinds", _check)])
+    return plugins.installed("kinds", _check)
+
+
+def origin(kind: Kind) -> str:
+    """Return the distribution that a row comes from; "" for a row of the tree."""
+    if kind in (*rows(), TEXT, BINARY):
+        return ""
+    return next((plugin.origin for plugin in installed() if plugin.row is kind), "")
 
 
 def _check(name: str, row: Any) -> None:
@@ -175,6 +183,18 @@ def _check(name: str, row: Any) -> None:
         raise plugins.BrokenContract(f"the kind {row.name} needs a signature or suffixes, and is no fallback")
     if row.decoder and not all(row.decoder.partition(":")):
         raise plugins.BrokenContract(f"the decoder {row.decoder} is not module:function")
+    if not all(suffix.startswith(".") and suffix == suffix.lower() for suffix in row.suffixes):
+        raise plugins.BrokenContract(f"the suffixes of {row.name} must start with a dot and be lower case")
+    for module in [row.reader, *([row.decoder.partition(":")[0]] if row.decoder else [])]:
+        if not _exists(module):
+            raise plugins.BrokenContract(f"the kind {row.name} names the module {module}, which does not exist")
+
+
+def _exists(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def by_name(name: str) -> Kind:
@@ -182,9 +202,10 @@ def by_name(name: str) -> Kind:
     for kind in (*rows(), TEXT, BINARY):
         if kind.name == name:
             return kind
-    for kind in installed():
-        if kind.name == name:
-            return kind
+    for plugin in installed():
+        if plugin.row.name == name:
+            row: Kind = plugin.row
+            return row
     raise KeyError(name)
 
 
@@ -201,7 +222,7 @@ def detect(first_bytes: bytes, name: str) -> Kind | None:
     held = container(first_bytes)
     found = _match([kind for kind in rows() if not kind.is_fallback], first_bytes, suffix, held)
     if found is None and (suffix not in TEXT_SUFFIXES or is_binary(first_bytes)):
-        found = _match(installed(), first_bytes, suffix, held)
+        found = _match([plugin.row for plugin in installed()], first_bytes, suffix, held)
     return found or _match([kind for kind in rows() if kind.is_fallback], first_bytes, suffix, "")
 
 
@@ -210,9 +231,20 @@ def _match(kinds: Iterable[Kind], first_bytes: bytes, suffix: str, held: str) ->
     possible = [kind for kind in kinds if held in ("", kind.container)]
     for kind in possible:
         has_name = suffix in kind.suffixes or not kind.needs_suffix
-        if has_name and kind.signature is not None and kind.signature(first_bytes):
+        if has_name and _has_signature(kind, first_bytes):
             return kind
     return next((kind for kind in possible if suffix in kind.suffixes and not kind.needs_suffix), None)
+
+
+def _has_signature(kind: Kind, first_bytes: bytes) -> bool:
+    if kind.signature is None:
+        return False
+    try:
+        return bool(kind.signature(first_bytes))
+    except Exception as error:  # of a plugin; its suffixes still count
+        reason = f"its signature raised {plugins.describe(error)}"
+        plugins.note("kinds", kind.name, origin(kind), reason)
+        return False
 
 
 def is_document(first_bytes: bytes, name: str) -> bool:

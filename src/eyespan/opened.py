@@ -24,6 +24,7 @@ from eyespan.kinds import Kind
 from eyespan.model import MIB, CharRange, Document, DocumentOptions, Facts, Part, ReadRequest, Selection, TotalRule
 from eyespan.policy import Policy
 from eyespan.source import Source, close_fd, spool
+from eyespan.worker.reasons import clean_reason
 
 if TYPE_CHECKING:
     from eyespan.guard.blocking import Relay
@@ -119,17 +120,42 @@ class Opened:
             name = self.kind.reader
             reader: Any = _readers[name] if name in _readers else _reader(self.kind)
             document: Document = reader.read(self, selection, context)
+            if not isinstance(document, Document):
+                raise TypeError(f"{name}.read returned no Document")
             return document
         except MemoryError as error:
             log_shortage(error)
             context.refund_since(before_bytes)
-            failure = SystemFailure(self.source.asked, ENOMEM)
-            failure.relative = self.source.path
-            raise failure from None
+            shortage = SystemFailure(self.source.asked, ENOMEM)
+            shortage.relative = self.source.path
+            raise shortage from None
         except ReadError as error:
             context.refund_since(before_bytes)
             error.path, error.relative = self.source.asked, self.source.path
+            if isinstance(error, Unreadable):
+                self._name_plugin(error)
             raise
+        except Exception as error:
+            context.refund_since(before_bytes)
+            if (failure := self._plugin_failure(error)) is None:
+                raise
+            raise failure from error
+
+    def _name_plugin(self, error: Unreadable) -> None:
+        """Add the plugin to an error of its decoder or reader."""
+        origin = kinds.origin(self.kind)
+        if origin and origin not in error.reason:
+            error.reason += f" (plugin {origin})"
+
+    def _plugin_failure(self, error: Exception) -> Unreadable | None:
+        """Return the error for an exception of a plugin's reader; None for the readers of the tree."""
+        origin = kinds.origin(self.kind)
+        if not origin:
+            return None
+        reason = f"the plugin {origin} failed: {type(error).__name__}: {clean_reason(str(error))}"
+        failure = Unreadable(self.source.asked, kind=self.kind.name, reason=reason.rstrip(": "))
+        failure.relative = self.source.path
+        return failure
 
     def stream(self, selection: Selection | None = None, *, as_text: bool = False) -> Iterator[Part]:
         """Yield the same parts one after the other; lines of a text come in small parts, however many are selected.
@@ -162,11 +188,20 @@ class Opened:
             self.context.renew()
 
     def _stream_now(self, selection: Selection, context: CallContext) -> Iterator[Part]:
-        stream = getattr(_reader(self.kind), "stream", None)
-        if stream is None:
-            yield from self.read_now(selection, context).parts
-        else:
-            yield from stream(self, selection, context)
+        try:
+            stream = getattr(_reader(self.kind), "stream", None)
+            if stream is not None:
+                yield from stream(self, selection, context)
+                return
+        except ReadError as error:
+            if isinstance(error, Unreadable):
+                self._name_plugin(error)
+            raise
+        except Exception as error:
+            if (failure := self._plugin_failure(error)) is None:
+                raise
+            raise failure from error
+        yield from self.read_now(selection, context).parts
 
     def outline(self, *, is_courtesy: bool = False) -> Outline:
         """Return the symbols of the text, parsed once.

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from traceback import walk_tb
 from typing import Any, Literal, NamedTuple
 
 Group = Literal["kinds", "dialects", "outliners", "roots"]
@@ -48,7 +49,7 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A plugin that was left out, and why."""
+    """A plugin that was left out or failed, and why."""
 
     group: Group
     name: str
@@ -64,6 +65,8 @@ class BrokenContract(Exception):
 
 
 _problems: dict[tuple[Group, str, str], Problem] = {}
+_packages: dict[str, str] = {}
+"""The origin of a plugin, by the package of its code."""
 
 
 @cache
@@ -85,17 +88,39 @@ def installed(group: Group, check: Callable[[str, Any], None]) -> tuple[Plugin, 
     An entry point refers to one row or a tuple of rows. `check(name, row)` raises `BrokenContract` for a row that
     cannot be used. The distributions are looked up once for each group and `check`.
     """
-    return () if os.environ.get(OFF) else _installed(group, check)
+    return () if are_off() else _installed(group, check)
+
+
+def are_off() -> bool:
+    """Return True if installed plugins are left out."""
+    return bool(os.environ.get(OFF))
 
 
 def problems() -> tuple[Problem, ...]:
-    """Return the plugins that were left out so far."""
+    """Return the plugins that were left out so far, or that failed, and why."""
     return tuple(_problems.values())
+
+
+def note(group: Group, name: str, origin: str, reason: str) -> None:
+    """Add a problem to `problems`."""
+    _problems[group, name, origin] = Problem(group, name, origin, reason)
+
+
+def problem(group: Group, name: str) -> str:
+    """Return why the plugin of this name was left out, in one line; "" if none was."""
+    return next((str(one) for one in problems() if (one.group, one.name) == (group, name)), "")
+
+
+def origin_of(error: BaseException) -> str:
+    """Return the origin of the plugin whose code an exception passed through; "" if there is none."""
+    modules = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
+    return next((_packages[package] for package in map(_package, reversed(modules)) if package in _packages), "")
 
 
 @cache
 def _installed(group: Group, check: Callable[[str, Any], None]) -> tuple[Plugin, ...]:
     usable: list[Plugin] = []
+    known: dict[str, str] = {}
     for entry in sorted(entry_points(group=f"eyespan.{group}"), key=lambda entry: (entry.name, entry.value)):
         origin = _origin(entry)
         try:
@@ -106,15 +131,31 @@ def _installed(group: Group, check: Callable[[str, Any], None]) -> tuple[Plugin,
         except BrokenContract as error:
             reason = str(error)
         except (Exception, SystemExit) as error:  # whatever the plugin's own code raises
-            reason = f"cannot be imported: {type(error).__name__}: {str(error)[:200]}"
+            reason = f"cannot be imported: {describe(error)}"
         else:
-            taken = next((plugin.origin for plugin in usable if plugin.name == entry.name), "")
+            names = [getattr(row, "name", entry.name) for row in rows]
+            taken = [f"{name} is taken by {known[name]}" for name in names if name in known]
             if not taken:
+                known.update(dict.fromkeys(names, origin))
                 usable.extend([Plugin(group, entry.name, row, origin) for row in rows])
+                _packages[_package(entry.value)] = origin
                 continue
-            reason = f"the name {entry.name} is taken by {taken}"
-        _problems[group, entry.name, origin] = Problem(group, entry.name, origin, reason)
+            reason = f"the name {taken[0]}"
+        note(group, entry.name, origin, reason)
     return tuple(usable)
+
+
+def describe(error: BaseException) -> str:
+    """Return the class of an exception and its message, on one line."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # the plugin's own class
+        text = ""
+    return f"{type(error).__name__}: {text[:200]}".rstrip(": ")
+
+
+def _package(reference: str) -> str:
+    return reference.partition(":")[0].partition(".")[0]
 
 
 def _origin(entry: EntryPoint) -> str:

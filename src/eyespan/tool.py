@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from eyespan import plugins
 from eyespan.context import CallContext, WouldBlock
 from eyespan.dialects.base import Dialect
 from eyespan.engine import Engine
@@ -52,6 +53,8 @@ class Tool:
             if not dialect.allowed:
                 raise PolicyDenied("")
             reply = dialect.run(arguments, self.engine, context)
+            if not isinstance(reply, Reply):
+                raise TypeError("run() returned no Reply")
         except BadArguments as error:
             return _failed(ReplyError(error.code, error.message))
         except ReadError as error:
@@ -67,7 +70,11 @@ class Tool:
 
     def error_reply(self, error: ReadError) -> Reply:
         """Return the reply to a read that failed."""
-        return _failed(self.dialect.render_error(error))
+        try:
+            return _failed(self.dialect.render_error(error))
+        except Exception as failure:  # of a dialect that is not part of eyespan
+            _log(failure)
+            return _failed(ReplyError(error.code, str(error)))
 
     def _reply_to_unexpected(self, error: BaseException) -> Reply:
         """Return the reply to an error that no read raises: a module that cannot be loaded, or a bug of eyespan."""
@@ -76,9 +83,16 @@ class Tool:
             log_shortage(error)
         if failure is None:
             _log(error)
-            fault = f"an internal error of eyespan ({type(error).__name__}); its log has the details"
+            fault = f"an internal error of {self._culprit(error)} ({type(error).__name__}); the log has the details"
             failure = Internal("", fault)
-        return _failed(self.dialect.render_error(failure))
+        return self.error_reply(failure)
+
+    def _culprit(self, error: BaseException) -> str:
+        """Return whose bug an exception is: a plugin's that it passed through, a foreign dialect's, or eyespan's."""
+        if origin := plugins.origin_of(error):
+            return f"the plugin {origin}"
+        module = type(self.dialect).__module__
+        return "eyespan" if module.startswith("eyespan.") else f"the dialect {self.dialect.name} ({module})"
 
     async def acall(self, arguments: Any) -> Reply:
         """Answer one call off the event loop. Cancelling the task stops the read at its next block."""

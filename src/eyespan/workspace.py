@@ -206,7 +206,12 @@ class Workspace:
         for root in self.roots:
             self.policy.rule_against("a", root.canonical)  # what it remembers about the root
         chosen = dialect_class(dialect)
-        made = chosen(**{**self.settings.get(chosen.name, {}), **settings})
+        try:
+            made = chosen(**{**self.settings.get(chosen.name, {}), **settings})
+        except (TypeError, ValueError):
+            raise
+        except Exception as error:  # of a dialect that is not part of eyespan
+            raise ValueError(f"the dialect {chosen.name} cannot be made: {plugins.describe(error)}") from error
         members = made.members if isinstance(made, ToolsetDialect) else (made,)
         for member in members:
             member.set_roots([root.path for root in self.roots])

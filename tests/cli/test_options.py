@@ -89,5 +89,5 @@ def test_a_section_lists_the_options_that_help_shows(parser):
 
     assert names == {
         "options": ["--quiet", "--loud", "--color", "--count", "--add"],
-        COMMON: ["--root", "--config", "--timeout", "--version", "--help"],
+        COMMON: ["--root", "--config", "--timeout", "--no-plugins", "--version", "--help"],
     }

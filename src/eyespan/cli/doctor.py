@@ -17,9 +17,10 @@ HELP = """\
 usage: eyespan doctor [--json]
 
 Reports how files are opened here, the C accelerator, the sandboxes of decoders
-and of the server, the kinds of documents and the extras that are installed. A
-line that starts with `!` is a problem, one with `-` a part that is not
-installed; both explain what to do. Exit status: 0, or 1 if there is a problem.
+and of the server, the kinds of documents, the extras that are installed and the
+plugins of other distributions. A line that starts with `!` is a problem, one
+with `-` a part that is not installed; both explain what to do. Exit status: 0,
+or 1 if there is a problem.
 """
 
 GUARDS = {
@@ -95,18 +96,32 @@ def checks(arguments: Arguments) -> Iterator[tuple[str, str, str]]:
     with workspace:
         is_up, report = _server_sandbox([root.path for root in workspace.roots])
         yield "server sandbox", _state(is_up), report
-    for kind in (*kinds.rows(), *kinds.installed()):
+    for kind in (*kinds.rows(), *[plugin.row for plugin in kinds.installed()]):
         found = not kind.needs or _is_installed(kind.needs)
         yield f"kind {kind.name}", OK if found else NOT_INSTALLED, _kind(kind) if found else f"off: {_install(kind)}"
     for extra, module, what in EXTRAS:
         found = _is_installed(module)
         install = f"; pip install 'eyespan[{extra}]'"
         yield f"extra {extra}", OK if found else NOT_INSTALLED, what if found else what + install
+    yield from _plugins()
     for root in workspace.roots:
         note = "" if root.never_hangs else " (its file system may not respond: read in threads with a deadline)"
         if root.canonical == "/":
             note += " (everything on this machine; --root DIR names less)"
         yield "root", OK, f"{root.path}{note}"
+
+
+def _plugins() -> Iterator[tuple[str, str, str]]:
+    """Yield each installed plugin and where it comes from, and those that were left out, with the reason."""
+    from eyespan import dialects, kinds
+    from eyespan.guard import opening
+
+    if plugins.are_off():
+        yield "plugins", OK, f"off ({plugins.OFF}, --no-plugins)"
+    for plugin in (*kinds.installed(), *dialects.installed(), *opening.installed()):
+        yield f"plugin {plugin.name}", OK, f"eyespan.{plugin.group}, from {plugin.origin}"
+    for problem in plugins.problems():
+        yield f"plugin {problem.name}", PROBLEM, f"eyespan.{problem.group}, from {problem.origin}: {problem.reason}"
 
 
 def _state(is_ok: bool) -> str:

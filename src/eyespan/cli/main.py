@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from types import ModuleType
@@ -10,6 +11,7 @@ from typing import NoReturn
 from eyespan import __version__, plugins
 from eyespan.cli.detach import Process, discard_output, prepare_streams
 from eyespan.cli.options import Arguments, Parser, UsageError, add_common_options, suggestion
+from eyespan.escape import visible
 from eyespan.plugins import Command
 from eyespan.suggest import nearest
 
@@ -74,6 +76,11 @@ def main(argv: list[str], process: Process | None = None) -> int:
     except UsageError as error:
         print(f"eyespan: {error}", file=sys.stderr)
         return 2
+    except Exception as error:
+        if not (origin := plugins.origin_of(error)):
+            raise
+        print(f"eyespan: the plugin {origin} failed: {visible(plugins.describe(error))}", file=sys.stderr)
+        return 1
 
 
 def _run_command(argv: list[str], process: Process | None) -> int:
@@ -98,6 +105,8 @@ def _run_command(argv: list[str], process: Process | None) -> int:
     if values.pop("help", False):
         print(parser.format_help(), end="")
         return 0
+    if values.pop("no_plugins", False):
+        os.environ[plugins.OFF] = "1"  # for this process and all that it starts
     command = load_command(name)
     if process is not None:
         process.can_detach = getattr(command, "CAN_DETACH", False)
@@ -118,12 +127,17 @@ def _unknown_command(name: str) -> str:
 def _split_command(argv: list[str]) -> tuple[str, list[str]]:
     """Separate the command's name from the other words. Only common options may stand before it."""
     at = 0
+    common = {name: takes_value for name, takes_value in _common_options().items() if name not in _ANSWERED}
     while at < len(argv) and argv[at] != "--":
         name, equals, _ = argv[at].partition("=")
-        if not _common_options().get(name, False):
+        if name not in common:
             return argv[at], [*argv[:at], *argv[at + 1 :]]
-        at += 1 if equals else 2
+        at += 2 if common[name] and not equals else 1
     return "", argv
+
+
+_ANSWERED = ("-V", "--version", "-h", "--help")
+"""The common options that are commands as well."""
 
 
 def _common_options() -> dict[str, bool]:

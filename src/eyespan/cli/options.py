@@ -107,6 +107,11 @@ def add_common_options(parser: Parser) -> None:
         type=_seconds,
         help="the longest time one call may take (default: $EYESPAN_TIMEOUT, or 10)",
     )
+    common.add_argument(
+        "--no-plugins",
+        action="store_true",
+        help="leave out the plugins of other distributions (`eyespan doctor` lists them)",
+    )
     common.add_argument("-V", "--version", action="store_true", help="print the version")
     common.add_argument("-h", "--help", action="store_true", help="print this help")
 

@@ -29,7 +29,7 @@ CORE = {
 
 def dialect_names() -> tuple[str, ...]:
     """Return the names of all dialects: those of the core, of the families, and of installed plugins."""
-    return (*_rows(), *[plugin.name for plugin in plugins.installed("dialects", _check)])
+    return (*_rows(), *[plugin.name for plugin in installed()])
 
 
 def dialect_class(name: str | type[Dialect]) -> type[Dialect]:
@@ -40,7 +40,7 @@ def dialect_class(name: str | type[Dialect]) -> type[Dialect]:
     Raises: ValueError, which names the known dialects, or the reason why a class cannot be used.
     """
     if not isinstance(name, str):
-        return name
+        return _checked(name, getattr(name, "__name__", type(name).__name__))
     row = CORE.get(name) or _rows().get(name)
     if row is not None:
         found: type[Dialect] = plugins.load(row)
@@ -48,14 +48,29 @@ def dialect_class(name: str | type[Dialect]) -> type[Dialect]:
     if re.fullmatch(r"[\w.]+:\w+", name):
         try:
             found = plugins.load(name)
-            _check(found.name, found, is_installed=False)
-        except (ImportError, AttributeError, plugins.BrokenContract) as error:
-            raise ValueError(f"{name} is no dialect: {error}") from None
-        return found
-    for plugin in plugins.installed("dialects", _check):
+        except (Exception, SystemExit) as error:  # whatever the module raises
+            raise ValueError(f"{name} is no dialect: {plugins.describe(error)}") from None
+        return _checked(found, name)
+    for plugin in installed():
         if plugin.name == name:
             return plugin.row  # type: ignore[no-any-return]  # checked by `_check`
-    raise ValueError(f"no dialect {name!r}; the dialects are {', '.join(dialect_names())}")
+    raise ValueError(
+        plugins.problem("dialects", name) or f"no dialect {name!r}; the dialects are {', '.join(dialect_names())}"
+    )
+
+
+def installed() -> tuple[plugins.Plugin, ...]:
+    """Return the dialects that installed distributions add."""
+    return plugins.installed("dialects", _check)
+
+
+def _checked(row: Any, name: str) -> type[Dialect]:
+    """Return a class that a caller gave. Raises: ValueError."""
+    try:
+        _check("", row, is_installed=False)
+    except plugins.BrokenContract as error:
+        raise ValueError(f"{name} is no dialect: {error}") from None
+    return row  # type: ignore[no-any-return]  # checked
 
 
 def _rows() -> dict[str, str]:
@@ -75,3 +90,19 @@ def _check(name: str, row: Any, *, is_installed: bool = True) -> None:
         raise plugins.BrokenContract(f"eyespan itself has a dialect {name}")
     if is_installed and row.name != name:
         raise plugins.BrokenContract(f"the class is named {row.name!r}, its entry point {name!r}")
+    if is_installed:
+        _try(row)
+
+
+def _try(row: type[Dialect]) -> None:
+    """Make a dialect of a plugin with its default settings. Raises: BrokenContract."""
+    from eyespan.dialects.base import ToolsetDialect
+    from eyespan.model import ToolSpec
+
+    try:
+        made = row()
+    except Exception as error:
+        raise plugins.BrokenContract(f"it cannot be made: {plugins.describe(error)}") from None
+    members = made.members if isinstance(made, ToolsetDialect) else (made,)
+    if not all(isinstance(member.spec, ToolSpec) for member in members):
+        raise plugins.BrokenContract("its _spec() returns no ToolSpec")

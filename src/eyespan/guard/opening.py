@@ -48,13 +48,29 @@ def _open_remote(text: str) -> Root | None:
         if scheme in rows:
             opened: Root = plugins.load(rows[scheme])(text)
             return opened
-    for plugin in plugins.installed("roots", _check_plugin):
+    for plugin in installed():
         if plugin.name == scheme:
-            opened = plugin.row(text)
-            if not isinstance(opened, RemoteRoot):
-                raise ValueError(f"the root {text!r} cannot be opened: {plugin.origin} returned no RemoteRoot")
-            return opened
+            return _open_plugin(plugin, text)
+    if line := plugins.problem("roots", scheme):
+        raise ValueError(line)
     return None
+
+
+def installed() -> tuple[plugins.Plugin, ...]:
+    """Return the schemes of roots that installed distributions add."""
+    return plugins.installed("roots", _check_plugin)
+
+
+def _open_plugin(plugin: plugins.Plugin, text: str) -> Root:
+    try:
+        opened = plugin.row(text)
+    except ValueError:
+        raise
+    except Exception as error:  # whatever the plugin raises
+        raise ValueError(f"the plugin {plugin.origin} cannot open {text!r}: {plugins.describe(error)}") from None
+    if not isinstance(opened, RemoteRoot):
+        raise ValueError(f"the root {text!r} cannot be opened: {plugin.origin} returned no RemoteRoot")
+    return opened
 
 
 def _check_plugin(name: str, row: object) -> None:
@@ -62,6 +78,8 @@ def _check_plugin(name: str, row: object) -> None:
         raise plugins.BrokenContract("the row of a root scheme must be a function that takes the text of a root")
     if not name.isalnum() or name.lower() != name:
         raise plugins.BrokenContract(f"the name of a root scheme must be lower-case letters and digits, not {name!r}")
+    if any(name in rows for rows in plugins.own("ROOTS")):
+        raise plugins.BrokenContract(f"eyespan itself has roots of the scheme {name}")
 
 
 def _opener(path: str | os.PathLike[str]) -> Callable[[CallContext], Root]:

@@ -133,10 +133,10 @@ class Worker:
         """Return the decoder of a task, which may be a kind that a plugin adds. Raises: Unreadable."""
         if task == NO_OP_TASK or task in self.decoders:
             return self.decoders.get(task, "")
-        found = [kind.decoder for kind in kinds.installed() if kind.name == task and kind.decoder]
-        if not found:
+        decoders = [plugin.row.decoder for plugin in kinds.installed() if plugin.row.name == task]
+        if not any(decoders):
             raise Unreadable(asked, kind=task, reason="it has no decoder")
-        return found[0]
+        return str(decoders[0])
 
     def _forget(self) -> None:
         """Start over in a forked process: the decoding process belongs to the parent."""

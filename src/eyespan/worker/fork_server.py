@@ -80,7 +80,7 @@ class ForkServer:
         with socket.socket(fileno=response) as channel:
             try:
                 decoder = self._load(message["decoder"])
-            except Exception as error:
+            except (Exception, SystemExit) as error:  # whatever the module of a plugin raises
                 _respond(channel, STARTED, protocol.error_header(error))
             else:
                 self._fork(decoder, message, file, channel)

@@ -85,7 +85,7 @@ def main(arguments: str) -> None:
     os.dup2(2, 1)
     try:
         decoder = load_decoder(job["decoder"])
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # whatever the module of a plugin raises
         _write_all(response, protocol.pack(protocol.error_header(error)))
         return
     sandbox = DecoderSandbox(memory_bytes=job["memory_bytes"], seconds=job["seconds"])
