@@ -63,11 +63,18 @@ DEFECTS = (
         tests="tests/dialects/native/test_searches.py -k too_long",
     ),
     Defect(
-        name="states of an expression are never dropped",
-        file=f"{SRC}/linear_regex.py",
-        old="            if len(self._states) >= MAX_STATES:\n",
-        new="            if False:\n",
-        tests="tests/test_linear_regex.py -k many_states",
+        name="a match leaves its line",
+        file=f"{SRC}/regex.py",
+        old="        options.never_nl = True\n",
+        new="",
+        tests="tests/test_regex.py -k leaves_its_line",
+    ),
+    Defect(
+        name="an expression of any size is compiled",
+        file=f"{SRC}/regex.py",
+        old="        if regexp.programsize > MAX_PROGRAM_SIZE:\n",
+        new="        if False:\n",
+        tests="tests/test_regex.py -k cannot_be_matched",
     ),
     Defect(
         name="a failure is not escaped",

@@ -28,7 +28,7 @@ MODULES = (
 )
 LEFT_OUT = frozenset(("guard.portable",))
 """Modules for systems that have no such calls as Linux has."""
-STANDARD = ("csv", "difflib", "gc", "mimetypes", "unicodedata")
+STANDARD = ("csv", "difflib", "gc", "mimetypes", "re2", "unicodedata")
 ENCODINGS = (
     "cp1252",
     "utf-16-le",

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import sys
 import tarfile
 import zipfile
 from pathlib import Path
@@ -60,6 +61,19 @@ def test_a_file_whose_name_contains_the_sign_still_opens(root, call):
 @pytest.mark.parametrize("pattern", ["enter(", "*a", r"(x)\1", "["])
 def test_a_text_that_is_no_expression_is_searched_as_it_is(call, pattern):
     assert "searched as plain text: as an expression," in call(f"src/lib.py?{pattern}").text
+
+
+def test_words_of_other_scripts_are_noted(root, call):
+    (root / "de.txt").write_text("über\n")
+
+    assert "\\b, \\w, \\d and \\s know ASCII only" in call(r"de.txt?\büber|über").text
+    assert "ASCII" not in call(r"de.txt?(?i)ÜBER").text
+
+
+def test_a_search_without_its_module_names_the_command_that_installs_it(call, monkeypatch):
+    monkeypatch.setitem(sys.modules, "re2", None)
+
+    assert "pip install google-re2" in call("src/lib.py?return").text
 
 
 def test_an_expression_that_backtracks_for_ever_is_answered(root, call):
@@ -195,21 +209,6 @@ def test_text_that_was_searched_is_free_again(name, root, tool, monkeypatch):
     reply = tool.call({"files": f"{name}?none of these$"}, context=call)
 
     assert reply.text == f"> {name}?none of these$: no line matches"
-
-
-def test_a_block_is_charged_while_it_is_searched(root, call, monkeypatch):
-    charged = []
-    (root / "wide.txt").write_text("aaaa\n" * 40_000 + "\U0001f600\n")
-    real = searches.Pattern.matches
-
-    def note_charged(pattern, line):
-        charged.append(pattern.charge.__self__.charged_bytes)
-        return real(pattern, line)
-
-    monkeypatch.setattr(searches.Pattern, "matches", note_charged)
-    call("wide.txt?(b|c)")
-
-    assert min(charged) >= searches.WIDE_COPIES * 5 * 40_000
 
 
 def test_a_long_line_is_searched_up_to_the_limit(root, call, monkeypatch):

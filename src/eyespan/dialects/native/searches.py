@@ -1,13 +1,14 @@
 """Search in what a target names: `app.py?pattern` shows the lines that match, with the lines around them.
 
-Expressions match in linear time (`eyespan.linear_regex`); a text that is no expression is searched as it is. A search
+Expressions match in linear time (`eyespan.regex`); a text that is no expression is searched as it is. A search
 of one text becomes a plan like any other, whose ranges surround the matches. A search of a directory or an archive is
 one item that holds a text item for each file with a match.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,8 @@ from eyespan.dialects.native.text import FileText
 from eyespan.dialects.native.text_items import TextItem, TextPlan, make_item
 from eyespan.dialects.native.wanted import Wanted, line_ranges
 from eyespan.engine import Engine
-from eyespan.linear_regex import Pattern, PatternError
 from eyespan.model import CharRange, Document, Tail
+from eyespan.regex import Pattern, PatternError
 from eyespan.selectors import Target, write_target
 
 if TYPE_CHECKING:
@@ -37,9 +38,6 @@ BLOCK_CHARS = 1 << 18
 """The text that is read at a time."""
 CHUNK_CHARS = 1 << 20
 """The text that is read of a line that is longer; no more of it is searched."""
-ASCII_COPIES = 2
-WIDE_COPIES = 5
-"""The copies of the bytes of lines that a search makes: their text, of up to four bytes for each, and each line."""
 MAX_FILES = 5000
 MAX_MATCHING_FILES = 100
 MAX_SECONDS = DEADLINE_SECONDS / 2
@@ -53,22 +51,26 @@ class Search:
     """A pattern, compiled."""
 
     text: str
-    matches: Callable[[str], bool]
+    pattern: Pattern
     context: CallContext
     """The context of the call, which pays for the text that is searched."""
     note: str = ""
-    """Why the text is searched as it is."""
+    """How the text is searched, if that may surprise."""
 
 
 def compile_search(text: str, context: CallContext) -> Search:
-    """Return the search for an expression, or for the text itself if it is none."""
+    """Return the search for an expression, or for the text itself if it is none. Raises: Missing."""
     try:
-        pattern = Pattern(text)
+        return Search(text, Pattern(text), context, _note_on_ascii(text))
     except PatternError as error:
         note = f"searched as plain text: as an expression, {error}"
-        return Search(text=text, matches=lambda line: text in line, context=context, note=note)
-    pattern.check, pattern.charge = context.check, context.charge
-    return Search(text, pattern.matches, context)
+        return Search(text, Pattern(text, is_literal=True), context, note)
+
+
+def _note_on_ascii(text: str) -> str:
+    if text.isascii() or not re.search(r"\\[bBdDsSwW]", text):
+        return ""
+    return r"\b, \w, \d and \s know ASCII only; \pL is a letter of any script"
 
 
 # --- one text --------------------------------------------------------------------------------------------------------
@@ -86,9 +88,9 @@ def search_text(plan: TextPlan, search: Search, view: View) -> TextPlan | int:
     following = 0
     chars = 0
     stopped: list[int] = []
-    for number, line_chars in matching_lines(plan.text, ranges, search, notes, stopped):
+    for number, line_bytes in matching_lines(plan.text, ranges, search, notes, stopped):
         matches.append(number)
-        chars += line_chars + 1
+        chars += line_bytes + 1
         if chars > view.max_chars:
             following = number + 1
             break
@@ -122,15 +124,14 @@ def matching_lines(
         at = one.first
         while one.last is None or at <= one.last:
             before_bytes = context.refundable_bytes
-            rows, has_more = _rows(text, at, one.last, context)
+            rows, has_more = _rows(text, at, one.last, search)
             block_bytes = context.refundable_bytes - before_bytes
             if rows.is_cut:
-                notes.append(f"only the first {CHUNK_CHARS} characters of line {rows.first} were searched")
+                notes.append(f"only the first {len(rows.text)} characters of line {rows.first} were searched")
             at += rows.count
             try:
-                for number, line in enumerate(rows.texts, rows.first):
-                    if search.matches(line):
-                        yield number, len(line)
+                for number, line_bytes in search.pattern.matching_lines(rows.data) if rows.count else ():
+                    yield rows.first + number, line_bytes
             finally:
                 del rows
                 context.refund(block_bytes)
@@ -158,12 +159,14 @@ def _ranges(text: Text, wanted: Wanted) -> Sequence[CharRange]:
     return line_ranges(text, (Tail(wanted.tail),)) if wanted.tail is not None else wanted.ranges
 
 
-def _rows(text: Text, first: int, last: int | None, context: CallContext) -> tuple[Run, bool]:
-    """Return whole lines from `first` on, or the start of a line of more than `CHUNK_CHARS`; True if more follow.
+def _rows(text: Text, first: int, last: int | None, search: Search) -> tuple[Run, bool]:
+    """Return whole lines from `first` on, or the start of a line that is too long; True if more follow.
 
     Raises: ReadError.
     """
-    for max_chars in (BLOCK_CHARS, CHUNK_CHARS):
+    context = search.context
+    most_chars = min(CHUNK_CHARS, search.pattern.max_chars)
+    for max_chars in sorted({min(BLOCK_CHARS, most_chars), most_chars}):
         before_bytes = context.refundable_bytes
         part, _ = text.read(CharRange(first, 1, last, max_chars))
         rows = rows_of(part)
@@ -171,10 +174,9 @@ def _rows(text: Text, first: int, last: int | None, context: CallContext) -> tup
             rows = rows[:-1]
         if not rows.is_cut:
             break
-        if max_chars < CHUNK_CHARS:
+        if max_chars < most_chars:
             del part, rows
             context.refund_since(before_bytes)
-    context.charge(len(rows.data) * (ASCII_COPIES if rows.data.isascii() else WIDE_COPIES))
     return rows, part.cut_short and rows.count > 0
 
 
