@@ -29,8 +29,9 @@ class Kind:
     """One kind of file: its detection, its reader and decoder, and how it is shown."""
 
     name: str
-    reader: str
-    """The module whose `read(opened, selection, context)` returns the document."""
+    reader: str = "eyespan.readers.converted"
+    """The module whose `read(opened, selection, context)` returns the document. The default is for a decoder that
+    returns text."""
     noun: str = "a document"
     """The kind in messages, with its article."""
     signature: Signature | None = None

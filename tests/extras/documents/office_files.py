@@ -18,7 +18,7 @@ from eyespan.model import DocumentOptions, Lines, ReadRequest, SheetOptions
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "office"
 ENGINE = Workspace("/").engine
-CONVERTED = frozenset(kind.name for kind in kinds.rows() if kind.reader == "eyespan.extras.documents.converted")
+CONVERTED = frozenset(kind.name for kind in kinds.rows() if kind.reader == "eyespan.readers.converted")
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 PPTX = "http://schemas.openxmlformats.org/presentationml/2006/main"

@@ -8,7 +8,7 @@ from eyespan import Workspace
 from eyespan.errors import OutsideRoot
 from eyespan.extras.remote import bucket as bucket_module
 from eyespan.extras.remote import web
-from eyespan.extras.remote.root import StoreRoot
+from eyespan.extras.remote.network import NetworkRoot
 
 pytest.importorskip("obstore", reason="obstore is not installed")
 
@@ -63,7 +63,7 @@ def test_directories_are_listed_without_denied_names(workspace):
 @pytest.mark.parametrize("path", ["..", "../a", "src/../../a", "./../a"])
 def test_a_path_above_the_prefix_has_no_key(path):
     with pytest.raises(OutsideRoot):
-        StoreRoot("s3://bucket/prefix").keys_of(path, path)
+        NetworkRoot("s3://bucket/prefix").keys_of(path, path)
 
 
 @pytest.mark.parametrize("path", ["../secret.txt", "src/../../secret.txt", "src//app.py", "%2e%2e/secret.txt"])

@@ -12,9 +12,8 @@ import pytest
 from eyespan import Policy, Workspace
 from eyespan.context import CallContext
 from eyespan.errors import ReadError, StoreFailure
-from eyespan.extras.remote import source as remote_source
+from eyespan.extras.remote import remote_file, web
 from eyespan.extras.remote import store as remote_store
-from eyespan.extras.remote import web
 from eyespan.guard import blocking
 from eyespan.model import ReadRequest
 
@@ -77,20 +76,20 @@ def test_a_large_file_is_read_in_ranges_of_its_own(server, workspace):
 def test_memory_is_bounded_by_blocks(server, workspace):
     server.files["big.log"] = lines(400_000)
     opened = []
-    real = remote_source.RemoteFile.read_at
+    real = remote_file.RemoteFile.read_at
 
     def read_at(self, offset, size_bytes):
         data = real(self, offset, size_bytes)
         opened.append(sum(map(len, self._blocks.values())))
         return data
 
-    remote_source.RemoteFile.read_at = read_at
+    remote_file.RemoteFile.read_at = read_at
     try:
         workspace.tool("codex").call({"file_path": "/data/big.log", "offset": 390_000})
     finally:
-        remote_source.RemoteFile.read_at = real
+        remote_file.RemoteFile.read_at = real
 
-    assert max(opened) <= 3 * remote_source.MAX_BLOCK_BYTES
+    assert max(opened) <= 3 * remote_file.MAX_BLOCK_BYTES
 
 
 @pytest.mark.parametrize("fault", [status(500), status(503), status(429), breaks_off(b"one"), hangs(0.6)])
@@ -673,4 +672,4 @@ def test_buffers_of_a_remote_file_can_be_dropped(server, workspace):
 
     assert part == data[1_000_000:1_001_000]
     assert dropped_bytes < held_bytes
-    assert dropped_bytes <= remote_source.FIRST_BYTES
+    assert dropped_bytes <= remote_file.FIRST_BYTES

@@ -41,7 +41,7 @@ def _is_arrow(first_bytes: bytes) -> bool:
 
 def _text(name: str, noun: str, decoder: str, **fields: Any) -> Kind:
     """Return the row of a kind whose decoder returns its text."""
-    return Kind(name, f"{_HERE}.converted", noun, decoder=f"{_HERE}.{decoder}:decode", layout="text", **fields)
+    return Kind(name, noun=noun, decoder=f"{_HERE}.{decoder}:decode", layout="text", **fields)
 
 
 def _table(name: str, noun: str, decoder: str, **fields: Any) -> Kind:

@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-ROOTS = dict.fromkeys(("s3", "gs", "az", "http", "https"), "eyespan.extras.remote.root:StoreRoot")
+ROOTS = dict.fromkeys(("s3", "gs", "az", "http", "https"), "eyespan.extras.remote.network:NetworkRoot")
 DEPENDENCIES = {"obstore": "remote"}

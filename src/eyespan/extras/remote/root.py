@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-from _thread import allocate_lock
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from eyespan.context import CallContext
 from eyespan.errors import InvalidPath, NotFound, NotRegular, OutsideRoot, StoreFailure
 from eyespan.extras.remote.address import split_address
-from eyespan.extras.remote.source import FIRST_BYTES, RemoteFile, RemoteStatus, number_of
+from eyespan.extras.remote.remote_file import FIRST_BYTES, RemoteFile, RemoteStatus, number_of
 from eyespan.extras.remote.store import Version
 from eyespan.guard.listing import Entry, Listing
 from eyespan.guard.roots import RemoteRoot
@@ -20,9 +18,6 @@ from eyespan.guard.tree import MAX_FILES, SKIPPED, Files, Survey, file_memory, k
 from eyespan.policy import Policy
 
 if TYPE_CHECKING:
-    from socket import socket
-
-    from eyespan.extras.remote.endpoints import Endpoints
     from eyespan.extras.remote.store import Store
     from eyespan.guard.tree import Choose, Key, Take
 
@@ -32,63 +27,19 @@ MAX_KEY_BYTES = 1024
 MAX_EXPLORED = 64
 """The files whose first bytes are read for a map."""
 _SELECTOR_SIGNS = frozenset(":!@")
-_URL_SIGNS = frozenset("%;?#")
-MAX_DECODED = 4
-"""The spellings of a key, each decoded from the one before it, that the rules judge."""
 
 
 class StoreRoot(RemoteRoot):
-    """A prefix of a bucket, or a directory of a web server, under the name of a directory.
-
-    The client is made at the first read, in the process that reads: it has threads, which do not survive a fork.
-    """
+    """The objects of a store under the name of a directory. A subclass provides `store`."""
 
     def __init__(self, text: str) -> None:
         """Raises: ValueError."""
         self.url, path = split_address(text)
         super().__init__(text, path)
-        self._store: Store | None = None
-        self._running: tuple[str, Endpoints] | None = None
-        """The address of the relay of a bucket, if it runs in another process."""
-        self._connector: socket | None = None
-        """The socket of the process that connects for this one, in a sandbox without a network."""
-        self._pid = 0
-        self._lock = allocate_lock()
 
     def store(self, asked: str = "") -> Store:
         """Return the client of this process. Raises: Missing, StoreFailure."""
-        with self._lock:
-            if self._store is None or self._pid != os.getpid():
-                if self.url.startswith("http"):
-                    from eyespan.extras.remote.web import WebStore
-
-                    self._store = WebStore(self.url, asked, self._connector)
-                else:
-                    from eyespan.extras.remote.bucket import BucketStore
-
-                    self._store = BucketStore(self.url, asked, self._running, self._connector)
-                self._pid = os.getpid()
-            return self._store
-
-    def confine(self) -> tuple[int, ...]:
-        """Start a process that connects to the store and runs the relay of a bucket; return the relay's port."""
-        from eyespan.extras.remote import connector
-
-        try:
-            if self.url.startswith("http"):
-                from eyespan.extras.remote.web import Server
-
-                self._connector = connector.start([Server(self.url, self.url)], None)
-                return ()
-            from eyespan.extras.remote.bucket import open_relay
-
-            relay, endpoints = open_relay(self.url)
-        except StoreFailure:
-            return ()  # an address that is invalid: reported when it is read
-        self._running = relay.address, endpoints
-        port = relay.open()
-        self._connector = connector.start(relay.servers, relay)
-        return (port,)
+        raise NotImplementedError  # abstract
 
     def keys_of(self, rest: str, asked: str) -> list[str]:
         key = self._key(rest, asked)
@@ -116,14 +67,8 @@ class StoreRoot(RemoteRoot):
         return key
 
     def _other_keys(self, key: str) -> list[str]:
-        """Return the keys that a web server may take a key for: decoded once more, without parameters."""
-        if not self.url.startswith("http") or _URL_SIGNS.isdisjoint(key):
-            return []
-        found = [key]
-        while len(found) < MAX_DECODED and "%" in found[-1]:
-            found.append(unquote(found[-1], errors="surrogateescape"))
-        names = [[_without_parameters(name) for name in one.replace("\\", "/").split("/")] for one in found]
-        return [*found[1:], *["/".join(parts) for parts in names]]
+        """Return further keys that the store may take a key for."""
+        return []
 
     def open(self, rest: str, asked: str, context: CallContext) -> RemoteFile:
         """Open the object that a path below the root names. Raises: ReadError, OSError."""
@@ -263,18 +208,6 @@ class StoreRoot(RemoteRoot):
     def _file_key(self, key: str, version: Version) -> Key:
         status = RemoteStatus(number_of(f"{self.url}/{key}"), version)
         return key_of(status.st_size, status.st_dev, status.st_mtime_ns, status.st_ino)
-
-    def close(self) -> None:
-        """Drop the client."""
-        self.is_closed = True
-        store, self._store = self._store, None
-        if store is not None:
-            store.close()
-
-
-def _without_parameters(name: str) -> str:
-    """Return a name up to the first sign after which a server looks for no name: `.env;v=1`."""
-    return min([name.partition(sign)[0] for sign in ";?#"], key=len)
 
 
 def _names_directory(rest: str) -> bool:

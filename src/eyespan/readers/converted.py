@@ -1,4 +1,4 @@
-"""Read office and web documents as Markdown text, by lines.
+"""Read documents whose decoders return text, by lines: office files, web pages, and most kinds of plugins.
 
 The decoder of each kind, `decode(file, params) -> (facts, [text])`, runs in the worker and returns the text, which is
 then selected, limited and numbered like that of a text file. Headings, lists, tables, links, notes, comments, slide

@@ -11,7 +11,7 @@ from eyespan import Workspace, kinds
 from eyespan.cli.main import main
 from eyespan.model import Lines, ReadRequest, Tail
 
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "office"
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "office"
 
 
 def report(selection):

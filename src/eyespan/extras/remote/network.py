@@ -1,0 +1,96 @@
+"""The roots of this extra: a prefix of a bucket, or a directory of a web server."""
+
+from __future__ import annotations
+
+import os
+from _thread import allocate_lock
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from eyespan.errors import StoreFailure
+from eyespan.extras.remote.root import StoreRoot
+
+if TYPE_CHECKING:
+    from socket import socket
+
+    from eyespan.extras.remote.endpoints import Endpoints
+    from eyespan.extras.remote.store import Store
+
+_URL_SIGNS = frozenset("%;?#")
+MAX_DECODED = 4
+"""The spellings of a key, each decoded from the one before it, that the rules judge."""
+
+
+class NetworkRoot(StoreRoot):
+    """A root whose store is in the network.
+
+    The client is made at the first read, in the process that reads: it has threads, which do not survive a fork.
+    """
+
+    def __init__(self, text: str) -> None:
+        """Raises: ValueError."""
+        super().__init__(text)
+        self._store: Store | None = None
+        self._running: tuple[str, Endpoints] | None = None
+        """The address of the relay of a bucket, if it runs in another process."""
+        self._connector: socket | None = None
+        """The socket of the process that connects for this one, in a sandbox without a network."""
+        self._pid = 0
+        self._lock = allocate_lock()
+
+    def store(self, asked: str = "") -> Store:
+        """Return the client of this process. Raises: Missing, StoreFailure."""
+        with self._lock:
+            if self._store is None or self._pid != os.getpid():
+                if self.url.startswith("http"):
+                    from eyespan.extras.remote.web import WebStore
+
+                    self._store = WebStore(self.url, asked, self._connector)
+                else:
+                    from eyespan.extras.remote.bucket import BucketStore
+
+                    self._store = BucketStore(self.url, asked, self._running, self._connector)
+                self._pid = os.getpid()
+            return self._store
+
+    def confine(self) -> tuple[int, ...]:
+        """Start a process that connects to the store and runs the relay of a bucket; return the relay's port."""
+        from eyespan.extras.remote import connector
+
+        try:
+            if self.url.startswith("http"):
+                from eyespan.extras.remote.web import Server
+
+                self._connector = connector.start([Server(self.url, self.url)], None)
+                return ()
+            from eyespan.extras.remote.bucket import open_relay
+
+            relay, endpoints = open_relay(self.url)
+        except StoreFailure:
+            return ()  # an address that is invalid: reported when it is read
+        self._running = relay.address, endpoints
+        port = relay.open()
+        self._connector = connector.start(relay.servers, relay)
+        return (port,)
+
+    def _other_keys(self, key: str) -> list[str]:
+        """Return the keys that a web server may take a key for: decoded once more, without parameters."""
+        if not self.url.startswith("http") or _URL_SIGNS.isdisjoint(key):
+            return []
+        found = [key]
+        while len(found) < MAX_DECODED and "%" in found[-1]:
+            found.append(unquote(found[-1], errors="surrogateescape"))
+        names = [[_without_parameters(name) for name in one.replace("\\", "/").split("/")] for one in found]
+        return [*found[1:], *["/".join(parts) for parts in names]]
+
+    def close(self) -> None:
+        """Drop the client."""
+        self.is_closed = True
+        store, self._store = self._store, None
+        if store is not None:
+            store.close()
+
+
+def _without_parameters(name: str) -> str:
+    """Return a name up to the first sign after which a server looks for no name: `.env;v=1`."""
+    return min([name.partition(sign)[0] for sign in ";?#"], key=len)
