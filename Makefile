@@ -87,7 +87,7 @@ hosts: $(READY)  ## test with real Claude Code, Codex, agent frameworks and the 
 browser: $(READY)  ## the tests of the page in a real Chromium, which it installs on Debian; two minutes
 	@command -v chromedriver >/dev/null || apt-get install -y -q chromium chromium-driver
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt selenium
-	@$(BIN)/python -m pytest tests/view
+	@$(BIN)/python -m pytest tests/extras/http/page
 
 docs: $(READY)  ## build the site of docs/ into build/site, with strict links; one minute
 	@$(BIN)/python tools/reference.py

@@ -21,8 +21,8 @@ import pytest
 from eyespan import Workspace
 from eyespan.cli.main import main
 from eyespan.cli.serve import parse_words
-from eyespan.server.auth.tokens import read_callers
-from eyespan.server.log import Log
+from eyespan.extras.http.auth.callers import read_callers
+from eyespan.extras.http.log import Log
 from tests.extras.hosts.fakes import Call, FakeAnthropic, FakeOpenAI
 from tests.snippets import PAGES, ROOT, Block, blocks, commands
 from tools import native_transcript

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from eyespan import Reply, Tool, Workspace
+from eyespan.extras.http import preload
 from eyespan.sandbox.process import return_memory
-from eyespan.server import preload
 from proof.bombs.calls import DIALECTS, TOOLS, calls, plain_call
 
 SETTLE_SECONDS = 0.2

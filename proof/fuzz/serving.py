@@ -95,7 +95,7 @@ class Callers(FileTarget):
     def check(self, data: bytes) -> str:
         from eyespan.cli.options import UsageError
         from eyespan.cli.serve import parse_words
-        from eyespan.server.auth.tokens import read_callers
+        from eyespan.extras.http.auth.callers import read_callers
         from eyespan.server.options import InvalidOptions
 
         try:
@@ -296,15 +296,15 @@ class Gate(Target):
     def open(self) -> None:
         from hashlib import sha256
 
-        from eyespan.server.auth import Caller, Tokens
-        from eyespan.server.auth.rate import SharedSlots
-        from eyespan.server.http import connection
-        from eyespan.server.http.cancellation import Mailbox
-        from eyespan.server.http.metrics import Metrics
-        from eyespan.server.http.server import HttpServer
-        from eyespan.server.http.view import Page
-        from eyespan.server.http.worker import WorkerSetup
-        from eyespan.server.log import Log
+        from eyespan.extras.http import connection
+        from eyespan.extras.http.auth import Caller, Tokens
+        from eyespan.extras.http.auth.rate import SharedSlots
+        from eyespan.extras.http.cancellation import Mailbox
+        from eyespan.extras.http.http_server import HttpServer
+        from eyespan.extras.http.http_worker import WorkerSetup
+        from eyespan.extras.http.log import Log
+        from eyespan.extras.http.metrics import Metrics
+        from eyespan.extras.http.page.served import Page
         from eyespan.server.options import ServeOptions
 
         class Silent(Log):

@@ -37,9 +37,9 @@ import json, os, sys
 from eyespan.cli.main import main
 from eyespan.server import options, sandboxing
 import eyespan.config
-import eyespan.view.server
+import eyespan.extras.http.page.local_server
 try:
-    import eyespan.server.http.app
+    import eyespan.extras.http.app
 except options.InvalidOptions:
     pass
 
@@ -50,7 +50,7 @@ def stop(*_):
 
 
 sandboxing.confine = stop
-eyespan.view.server.ViewServer.serve_forever = stop
+eyespan.extras.http.page.local_server.ViewServer.serve_forever = stop
 for directory, words in json.loads(sys.argv[1]):
     reader, writer = os.pipe()
     child = os.fork()

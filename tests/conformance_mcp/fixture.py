@@ -194,9 +194,9 @@ def run(argv: list[str]) -> int:
     (directory / "static.png").write_bytes(PNG)
     (directory / "123.txt").write_text("Data for ID: 123\n")
     if server == "http":
-        from eyespan.server.http import services
+        from eyespan.extras.http import caller_services
 
-        services.Service = FixtureService  # type: ignore[misc]  # the servers answer from this class here
+        caller_services.Service = FixtureService  # type: ignore[misc]  # the servers answer from this class here
         options = ServeOptions(
             dialects=("workspace",), rich=True, http=("127.0.0.1", int(port)), no_token=True, rate=100_000
         )

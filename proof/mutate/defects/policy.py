@@ -214,10 +214,10 @@ DEFECTS = (
     ),
     Defect(
         name="the log of the server has lines that a name of a root makes",
-        file=f"{SRC}/server/log.py",
+        file=f"{SRC}/extras/http/log.py",
         old="{visible(message)}",
         new="{message}",
-        tests="tests/server/test_log.py",
+        tests="tests/extras/http/test_log.py",
     ),
     Defect(
         name="an encoded key of a web server hides a denied name",

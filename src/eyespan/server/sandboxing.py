@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -24,14 +24,15 @@ if TYPE_CHECKING:
 OFF_LINE = "WARNING: no sandbox (--no-sandbox): only the guard keeps this process from other files and the network"
 
 
-def confine(options: ServeOptions, roots: Iterable[Root], audit: Audit | None) -> str:
+def confine(options: ServeOptions, roots: Iterable[Root], audit: Audit | None, *, reached: Sequence[str] = ()) -> str:
     """Enter the sandbox that a server with these options needs, or record in its log that it runs without.
 
-    Return the text for the start message. Raises: OSError, if the record is required and cannot be written.
+    `reached` are the addresses that the server connects to. Return the text for the start message. Raises: OSError, if
+    the record is required and cannot be written.
     """
     memory = limit_memory(options.memory)
     if not options.no_sandbox:
-        return f"{enter(needs_of(options, roots)).line()}; {memory}"
+        return f"{enter(needs_of(options, roots, reached)).line()}; {memory}"
     if audit is not None:
         from eyespan.server.audit import warn
 
@@ -62,7 +63,7 @@ def limit_memory(megabytes: int) -> str:
     return f"memory limit {megabytes} MB"
 
 
-def needs_of(options: ServeOptions, roots: Iterable[Root]) -> Needs:
+def needs_of(options: ServeOptions, roots: Iterable[Root], reached: Sequence[str] = ()) -> Needs:
     """Return the needs of a server with these options. Create the cache directory, which is impossible from inside."""
     from eyespan.lines.cache import open_directory, shared
 
@@ -76,13 +77,6 @@ def needs_of(options: ServeOptions, roots: Iterable[Root]) -> Needs:
         close_fd(fd)
     remote = [root for root in roots if isinstance(root, RemoteRoot)] if process.LINUX else []
     relays = tuple([port for root in remote for port in root.confine()]) if remote else None
-    reached: list[str] = []
-    if options.oauth_issuer is not None:
-        reached += [options.oauth_issuer, os.environ.get("EYESPAN_OAUTH_JWKS", options.oauth_issuer)]
-    if options.otel:
-        from eyespan.server import telemetry
-
-        reached += telemetry.endpoints(os.environ)
     ports = ports_of(reached) if reached else None
     append: tuple[str, ...] = ()
     if options.audit is not None:

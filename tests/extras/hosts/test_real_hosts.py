@@ -98,7 +98,7 @@ def address(request, project):
     if request.param == "stdio":
         yield None
         return
-    pytest.importorskip("eyespan.server.http.app", reason="HTTP needs the extra http")
+    pytest.importorskip("eyespan.extras.http.app", reason="HTTP needs the extra http")
     command = [*SERVE, "--root", str(project), "--http", "127.0.0.1:0"]
     process = subprocess.Popen(command, env={**os.environ, "EYESPAN_TOKEN": TOKEN}, stderr=subprocess.PIPE, text=True)
     try:

@@ -316,8 +316,8 @@ def test_requests_and_bytes_are_facts_of_a_call_and_in_the_audit_log(server, wor
     import json
 
     from eyespan import CallContext
+    from eyespan.extras.http.metrics import Metrics
     from eyespan.server.audit import Audit
-    from eyespan.server.http.metrics import Metrics
     from eyespan.server.service import Service
 
     expected = {"store_requests": 1, "store_bytes": len(server.files["a.txt"])}

@@ -1,1 +1,29 @@
-"""HTTP: MCP over HTTP with tokens, audit log and metrics, and the page that shows what a model receives."""
+"""The MCP server over streamable HTTP, on asyncio and httptools; stateless, so any worker answers any request.
+
+app              starts the server
+http_worker      one process that serves the socket
+supervisor       starts and replaces several workers
+http_server      everything that the connections of one process share
+connection       one connection: bytes to requests, answers to bytes
+checks           the checks of a request, as pure functions
+incoming         one request while it is received
+inbox            the memory of all requests that wait
+eviction         decisions about connections, as pure functions
+exchange         MCP in HTTP: bodies and headers to messages, answers to statuses; pure functions
+call_pool        reads in threads
+page/            the page of `eyespan view` and `/view`
+read_ring        the latest reads, for the page
+cancellation     requests that a notification stops, in any worker
+caller_services  the service of each caller
+oauth_metadata   the metadata by which clients find the OAuth issuer
+listening        the listening socket: TCP, local, or passed by systemd
+reload           tokens and certificates that change while the server runs
+tls              certificates
+metrics          Prometheus metrics, summed over the workers
+trimming         returns free memory to the system
+preload          the modules that a server loads before the first call
+auth/            tokens, OAuth, rate limits
+log              messages on standard error
+notify           messages to systemd
+telemetry        OpenTelemetry
+"""

@@ -1,1 +1,11 @@
 """The rows of this extra: what the core finds through `eyespan.plugins`."""
+
+from __future__ import annotations
+
+from eyespan.plugins import Command
+
+COMMANDS = {
+    "view": Command("", "open a page that shows what a model receives", "eyespan.extras.http.page.view_command"),
+}
+SERVE_HTTP = "eyespan.extras.http.app:serve"
+DEPENDENCIES = {"httptools": "http", "jwt": "oauth", "opentelemetry.sdk": "otel"}

@@ -1,0 +1,259 @@
+"""Reads in threads: at most `--calls` at once, others wait; the event loop never waits for a file.
+
+Every read runs in a thread, since a large file would keep all other connections waiting. One thread takes the calls as
+they come. Another one joins when a call has waited for `JOIN_SECONDS`, up to `--calls` of them. Small reads then run
+one after the other in one thread, which takes a third less CPU time than eight threads that compete for the
+interpreter, and a read that takes long delays the next one by a few milliseconds at most.
+
+A read that may wait for a file system moves to a thread of its own and gives its place to another, so such reads do not
+delay others; the guard limits their number (`guard.blocking`).
+"""
+
+from __future__ import annotations
+
+import time
+from _queue import SimpleQueue
+from _thread import allocate_lock, start_new_thread
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from eyespan.context import DEADLINE_SECONDS, CallContext, WouldBlock
+from eyespan.server import json_lines, messages, protocol
+from eyespan.server.protocol import RpcError
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from eyespan.extras.http.metrics import Metrics
+    from eyespan.extras.http.telemetry import Telemetry
+    from eyespan.server.messages import Answering, Message
+
+Done = Callable[[dict[str, Any], list[bytes]], bool]
+
+BUSY_SECONDS = DEADLINE_SECONDS / 2
+"""The longest time a call waits while `--calls` others run, if its deadline is not earlier."""
+JOIN_SECONDS = 0.003
+"""The time after which another thread takes a call that waits."""
+
+
+class Call:
+    """One request that reads files.
+
+    `done(answer, pieces)` is called in the event loop. It returns False if part of the answer waits for the client; the
+    memory of the call is then released when all of it was sent.
+    """
+
+    __slots__ = ("answer", "context", "done", "encode", "message", "pieces", "session", "start", "waits_since")
+
+    def __init__(
+        self,
+        message: Message,
+        session: Answering,
+        context: CallContext,
+        done: Done,
+        *,
+        encode: Callable[[dict[str, Any]], list[bytes]] = json_lines.dumps,
+    ) -> None:
+        """`encode` turns an answer into the body of a response; it runs in the thread of the call."""
+        self.encode = encode
+        self.message = message
+        self.session = session
+        self.context = context
+        context.is_held = True
+        self.done = done
+        self.answer: dict[str, Any] | None = None
+        """The answer; None after a run means that the call would block, or was cancelled before it ran."""
+        self.pieces: list[bytes] = []
+        self.start = 0.0
+        self.waits_since = 0.0
+
+    def has_waited_too_long(self, now: float) -> bool:
+        """Return True if a call that still waits at this time of the event loop is to be refused."""
+        seconds = self.context.seconds
+        return now - self.waits_since > (BUSY_SECONDS if seconds is None else min(BUSY_SECONDS, seconds))
+
+
+class Calls:
+    """The calls of one worker. All methods but `_run_thread` and `_run_blocking` run in the event loop."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        max_running: int,
+        metrics: Metrics,
+        telemetry: Telemetry | None = None,
+    ) -> None:
+        self._loop = loop
+        self._telemetry = telemetry
+        self._max_running = max_running
+        self._metrics = metrics
+        self._lock = allocate_lock()
+        """Protects the three values that follow."""
+        self._waiting: deque[Call] = deque()
+        self._running = 0
+        """Threads that take calls."""
+        self._sleeping = 0
+        """Threads that wait to be woken."""
+        self._wake: SimpleQueue[None] = SimpleQueue()
+        self._is_watching = False
+        self._finished: deque[Call] = deque()
+        self._is_waking = False
+
+    def start(self, call: Call) -> None:
+        """Run a call in a thread, or let it wait for one."""
+        call.waits_since = self._loop.time()
+        self._metrics.add("running", 1)
+        with self._lock:
+            self._waiting.append(call)
+            is_first = self._running == 0
+        if is_first:
+            self._add_thread()
+        elif not self._is_watching:
+            self._is_watching = True
+            self._loop.call_later(JOIN_SECONDS, self._watch)
+
+    def expire(self, now: float) -> None:
+        """Answer the calls that have waited for too long."""
+        while True:
+            with self._lock:
+                if not self._waiting or not self._waiting[0].has_waited_too_long(now):
+                    return
+                call = self._waiting.popleft()
+            self._metrics.add("running", -1)
+            self._refuse(call)
+
+    def _refuse(self, call: Call) -> None:
+        self._metrics.count_rejected("busy")
+        busy = RpcError(protocol.BUSY, "too many concurrent calls; try again later")
+        answer = messages.error_answer(call.message.request_id, busy)
+        call.done(answer, call.encode(answer))
+
+    def _watch(self) -> None:
+        """Let another thread join if a call has waited for some time; look again while calls wait."""
+        with self._lock:
+            self._is_watching = bool(self._waiting)
+            is_late = self._is_watching and self._loop.time() - self._waiting[0].waits_since >= JOIN_SECONDS
+            needs_thread = is_late and self._running < self._max_running
+        if needs_thread:
+            self._add_thread()
+        if self._is_watching:
+            self._loop.call_later(JOIN_SECONDS, self._watch)
+
+    def _add_thread(self) -> None:
+        with self._lock:
+            self._running += 1
+            has_thread = self._sleeping > 0
+            self._sleeping -= has_thread
+        if has_thread:
+            self._wake.put(None)
+            return
+        try:
+            start_new_thread(self._run_thread, ())
+        except RuntimeError:  # no more threads; the running ones take the calls, or these wait until they expire
+            with self._lock:
+                self._running -= 1
+
+    def _run_thread(self) -> None:
+        while True:
+            call = self._next_call()
+            if call is None:
+                self._wake.get()
+                continue
+            call.start = time.perf_counter()
+            if not call.context.cancelled:
+                _compute(call)
+            self._post(call)
+            del call  # its answer may be large, and the next call may be far away
+
+    def _next_call(self) -> Call | None:
+        """Take a call. Without one, the thread sleeps until it is woken."""
+        with self._lock:
+            if self._waiting:
+                return self._waiting.popleft()
+            self._running -= 1
+            self._sleeping += 1
+            return None
+
+    def _run_blocking(self, call: Call) -> None:
+        _compute(call)
+        self._post(call)
+
+    def _post(self, call: Call) -> None:
+        """Pass a call back to the event loop, which is woken once for all calls that end in the meantime."""
+        self._finished.append(call)
+        if not self._is_waking:
+            self._is_waking = True
+            try:
+                self._loop.call_soon_threadsafe(self._collect)
+            except RuntimeError:
+                pass  # the loop has ended, and with it the process
+
+    def _collect(self) -> None:
+        self._is_waking = False
+        while self._finished:
+            self._finish(self._finished.popleft())
+
+    def _finish(self, call: Call) -> None:
+        if call.context.cancelled:
+            call.answer = messages.cancelled(call.message.request_id)
+            call.pieces = call.encode(call.answer)
+        if call.answer is None:
+            call.context.may_block = True
+            try:
+                start_new_thread(self._run_blocking, (call,))
+            except RuntimeError:  # no more threads
+                self._metrics.add("running", -1)
+                self._refuse(call)
+            return
+        self._metrics.add("running", -1)
+        if call.message.method in protocol.READING_METHODS:
+            self._count(call, call.answer)
+        is_sent = call.done(call.answer, call.pieces)
+        call.answer, call.pieces = None, []
+        if is_sent:
+            call.context.release()
+
+    def _count(self, call: Call, answer: dict[str, Any]) -> None:
+        verdict, size = _verdict(answer, call.context)
+        seconds = time.perf_counter() - call.start
+        self._metrics.count_call(verdict, seconds, size)
+        if call.context.store_requests:
+            self._metrics.count_store(call.context.store_requests, call.context.store_bytes)
+        if self._telemetry is not None:
+            self._telemetry.record_call(
+                call.message.method,
+                call.message.params,
+                call.session.caller,
+                verdict=verdict,
+                seconds=seconds,
+                size_bytes=size,
+            )
+
+
+def _compute(call: Call) -> None:
+    """Set the answer of a call and its JSON; nothing if the call would block."""
+    try:
+        call.answer = messages.answer(call.session, call.message, call.context)
+        call.pieces = call.encode(call.answer)
+    except WouldBlock:
+        call.answer = None
+    except Exception as error:  # for example no memory for the answer
+        messages.log(error)
+        call.answer = messages.error_answer(call.message.request_id, messages.internal_error(error))
+        call.pieces = call.encode(call.answer)
+
+
+def _verdict(answer: Mapping[str, Any], context: CallContext) -> tuple[str, int]:
+    """Return the verdict on a call for the metrics, and the size of its contents."""
+    if context.cancelled:
+        return "cancelled", 0
+    if "error" in answer:
+        return ("error" if answer["error"]["code"] == protocol.INTERNAL_ERROR else "refused"), 0
+    result = answer["result"]
+    if result.get("isError") or result.get("error"):
+        return "refused", 0
+    size = 0
+    for block in [*result.get("content", ()), *result.get("contents", ())]:
+        size += sum([len(block[key]) for key in ("text", "data", "blob") if key in block])
+    return "read", size

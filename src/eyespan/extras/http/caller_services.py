@@ -1,0 +1,103 @@
+"""The service of each caller."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from eyespan.guard import Root
+from eyespan.server.service import Service
+from eyespan.server.session import Session
+from eyespan.workspace import Workspace
+
+if TYPE_CHECKING:
+    from eyespan.extras.http.auth import Authenticator, Caller
+    from eyespan.extras.http.read_ring import ReadRing
+    from eyespan.server import WorkspaceFactory
+    from eyespan.server.audit import Audit
+    from eyespan.server.options import ServeOptions
+    from eyespan.server.service import AuditLog
+
+
+MAX_RESULT_BYTES = 8 * 1024 * 1024
+
+
+class CallerServices:
+    """One `Service` for all callers, and one for each caller with roots or dialects of its own."""
+
+    def __init__(
+        self, workspace_factory: WorkspaceFactory, options: ServeOptions, authenticator: Authenticator | None
+    ) -> None:
+        """Make all services, so that a missing directory is reported at the start. Raises: OSError, ValueError."""
+        self._options = options
+        self._workspace_factory = workspace_factory
+        self.audit: Audit | None = None
+        if options.audit is not None:
+            from eyespan.server.audit import Audit
+
+            self.audit = Audit(options.audit, options.audit_bytes)
+        self.ring: ReadRing | None = None
+        """The latest reads, if the page is served."""
+        self._log: AuditLog | None = self.audit
+        if options.view:
+            from eyespan.extras.http.read_ring import AuditAndRing, ReadRing
+
+            self.ring = ReadRing(options.workers)
+            self._log = AuditAndRing(self.audit, self.ring)
+        self.common = self._service(workspace_factory(None), options.dialects)
+        self._own: dict[str, Service] = {}
+        self._sealed: tuple[str, ...] | None = None
+        """The roots at the time of `seal`."""
+        self._known: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        """The roots and dialects of each caller for which `_own` is made."""
+        for caller in authenticator.callers if authenticator is not None else []:
+            self.update(caller)
+
+    @property
+    def roots(self) -> list[Root]:
+        """The roots that any caller may read."""
+        return [root for service in (self.common, *self._own.values()) for root in service.workspace.roots]
+
+    def update(self, caller: Caller) -> None:
+        """Make the service of a caller that is new or has other roots or dialects. Raises: OSError, ValueError."""
+        wanted = (caller.roots, caller.dialects)
+        if self._known.get(caller.name) == wanted:
+            return
+        service = None
+        if caller.roots or caller.dialects:
+            workspace = self._workspace_factory(caller.roots) if caller.roots else self.common.workspace
+            self._require_below(workspace)
+            service = self._service(workspace, caller.dialects)
+        if service is None:
+            self._own.pop(caller.name, None)
+        else:
+            self._own[caller.name] = service
+        self._known[caller.name] = wanted
+
+    def seal(self) -> None:
+        """Accept no further roots but those below the present ones. The sandbox allows no others."""
+        self._sealed = tuple(root.canonical for root in self.roots)
+
+    def _require_below(self, workspace: Workspace) -> None:
+        if self._sealed is None:
+            return
+        for root in workspace.roots:
+            if not any(os.path.commonpath([root.canonical, sealed]) == sealed for sealed in self._sealed):
+                raise ValueError(f"{root.path} is not below a directory that the server was started with")
+
+    def of(self, caller: Caller) -> Service:
+        """Return the service of a caller."""
+        return self._own.get(caller.name, self.common)
+
+    def session(self, caller: Caller, version: str | None) -> Session:
+        """Return the session of one request of a caller."""
+        if self.ring is None:
+            return Session(self.of(caller), holder=caller.name, version=version)
+        from eyespan.extras.http.read_ring import HolderSession
+
+        return HolderSession(self.of(caller), holder=caller.name, version=version)
+
+    def _service(self, workspace: Workspace, dialects: tuple[str, ...]) -> Service:
+        return Service.from_options(
+            workspace, self._options, dialects=dialects, audit=self._log, max_result_bytes=MAX_RESULT_BYTES
+        )

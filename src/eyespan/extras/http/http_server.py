@@ -1,0 +1,338 @@
+"""The HTTP server of one process: everything that its connections share."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from eyespan.escape import in_plain_words
+from eyespan.extras.http import checks, eviction, oauth_metadata
+from eyespan.extras.http.auth import Caller, OAuthIssuer, Tokens
+from eyespan.extras.http.auth.rate import RateLimiter
+from eyespan.extras.http.call_pool import Calls
+from eyespan.extras.http.cancellation import Cancellations
+from eyespan.extras.http.checks import Rejected
+from eyespan.extras.http.connection import Connection
+from eyespan.extras.http.inbox import Inbox
+from eyespan.extras.http.listening import BACKLOG
+from eyespan.server.options import InvalidOptions
+
+if TYPE_CHECKING:
+    from eyespan.extras.http.http_worker import WorkerSetup
+    from eyespan.extras.http.telemetry import Telemetry
+
+
+SWEEP_SECONDS = 0.5
+"""The time between two looks at the clocks of all connections."""
+ACCEPT_PAUSE_SECONDS = 0.2
+"""The time without new connections after the system had no descriptor for one."""
+MAX_UNSENT_BYTES = 256 * 1024 * 1024
+"""Bytes of answers that clients have not received. Above it, the connections that wait for longest are closed."""
+RECEIVE_BYTES = 64 * 1024
+"""The most that one connection receives before the others have their turn."""
+MAX_OPENING = 256
+"""Connections whose handshake is not complete."""
+HANDSHAKE_SECONDS = 5.0
+FIRST_REQUEST_SECONDS = 1.0
+"""The time that a new connection has for its request after the server was asked to stop."""
+STOP_SECONDS = 5.0
+"""The time that running requests have at the end, on top of the deadline of their reads."""
+ANYONE = Caller("anyone")
+"""The caller of every request if no token is required."""
+
+
+class HttpServer:
+    """Accepts connections on the socket of the setup and knows the rules for their requests."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, setup: WorkerSetup) -> None:
+        self.loop = loop
+        self.options = setup.options
+        self.services = setup.services
+        self.metrics = setup.metrics
+        self.authenticator = setup.authenticator
+        self.log = setup.log
+        self.is_stopping = False
+        self.date = b""
+        self.receive_buffer = memoryview(bytearray(RECEIVE_BYTES))
+        """The bytes that a connection has just received."""
+        self._telemetry: Telemetry | None = None
+        if setup.options.otel:
+            from eyespan.extras.http.telemetry import Telemetry
+
+            self._telemetry = Telemetry()
+        self.calls = Calls(loop, setup.options.calls, setup.metrics, self._telemetry)
+        self.cancellations = Cancellations(setup.mailbox)
+        self.page = setup.page
+        self.metadata = b""
+        self._challenge = "Bearer"
+        metadata_path = None
+        if isinstance(self.authenticator, OAuthIssuer):
+            metadata_path = oauth_metadata.path(self.authenticator)
+            self.metadata = oauth_metadata.document(self.authenticator)
+            self._challenge = oauth_metadata.challenge(self.authenticator)
+        self.rules = checks.rules_of(setup.options, setup.port, metadata_path=metadata_path)
+        self._slots = setup.slots
+        self._failures = RateLimiter(checks.MAX_FAILURES, checks.MAX_FAILURES, slots=setup.slots, prefix="address ")
+        self._limiters: dict[tuple[int, str], RateLimiter] = {}
+        self._listener = setup.listener
+        self._is_passed = setup.is_passed
+        self._notifier = setup.notifier
+        self._tls_context = setup.tls_context
+        self._secrets = None if setup.keeper is None else setup.keeper.secrets
+        self._secrets_version = 0
+        self._capacity = setup.capacity
+        self._connections: set[Connection] = set()
+        self.inbox = Inbox(self._make_memory)
+        self._opening: dict[asyncio.Task[None], socket.socket] = {}
+        """Connections that are made or in a handshake, the oldest first."""
+        self._ended: asyncio.Future[None] = loop.create_future()
+
+    def now(self) -> float:
+        """Return the time of the loop."""
+        return self.loop.time()
+
+    async def serve(self) -> None:
+        """Serve until `stop` is called and the running requests are answered."""
+        self._sweep()
+        self._listen()
+        await self._ended
+        if self._telemetry is not None:
+            await self.loop.run_in_executor(None, self._telemetry.close)
+
+    def stop(self) -> None:
+        """Accept nothing more, and end when the running requests are answered."""
+        if self.is_stopping:
+            return
+        self.is_stopping = True
+        if self._notifier is not None:
+            self._notifier.send("STOPPING=1")
+        self.loop.remove_reader(self._listener.fileno())
+        if not self._is_passed:
+            # Closing the socket resets the connections that wait in it. A socket of systemd stays open.
+            for _ in range(BACKLOG):
+                if not self._accept():
+                    break
+        self._listener.close()
+        for connection in list(self._connections):
+            connection.stop()
+        self.loop.call_later(FIRST_REQUEST_SECONDS, self._stop_silent)
+        self.loop.call_later(self.options.timeout_seconds + STOP_SECONDS, self._end)
+        self._end_if_idle()
+
+    # --- connections -----------------------------------------------------------------------------------------------
+
+    def _listen(self) -> None:
+        if not self.is_stopping:
+            self.loop.add_reader(self._listener.fileno(), self._accept)
+
+    def _stop_silent(self) -> None:
+        """Close the connections that have sent no request since the server was asked to stop."""
+        for connection in list(self._connections):
+            connection.stop(is_patient=False)
+
+    def _accept(self) -> bool:
+        """Accept one connection. Others are left for the other workers, which the same event has woken.
+
+        Returns False if there was none.
+        """
+        try:
+            link, _ = self._listener.accept()
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            return False
+        except OSError as error:
+            if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
+                raise
+            self.loop.remove_reader(self._listener.fileno())
+            self.loop.call_later(ACCEPT_PAUSE_SECONDS, self._listen)
+            return False
+        link.setblocking(False)
+        if len(self._opening) >= MAX_OPENING:
+            next(iter(self._opening)).cancel()  # a handshake of TLS that has not proceeded for longest makes place
+        task = self.loop.create_task(self._open(link))
+        self._opening[task] = link
+        task.add_done_callback(self._opened)
+        return True
+
+    def _opened(self, task: asyncio.Task[None]) -> None:
+        link = self._opening.pop(task)
+        if task.cancelled():
+            link.close()
+        if self.is_stopping:
+            self._end_if_idle()
+
+    async def _open(self, link: socket.socket) -> None:
+        try:
+            await self.loop.connect_accepted_socket(
+                lambda: Connection(self),
+                link,
+                ssl=self._tls_context,
+                ssl_handshake_timeout=None if self._tls_context is None else HANDSHAKE_SECONDS,
+            )
+        except OSError:
+            link.close()  # the client has disconnected already
+
+    def admit(self, connection: Connection) -> None:
+        """Give a new connection a place: a free one, or that of an idle connection."""
+        self._connections.add(connection)
+        if len(self._connections) <= self._capacity:
+            return
+        places = [each.place() for each in self._connections if not each.is_refused and each is not connection]
+        if len(places) < self._capacity:
+            return  # the others are being refused
+        refused = len(self._connections) - len(places)
+        dropped = eviction.to_drop(places, self._capacity // 4)
+        if refused > eviction.MAX_REFUSED:
+            (dropped or connection).abort()
+        elif dropped is None:
+            connection.refuse()
+        else:
+            dropped.make_place()
+
+    def _make_memory(self, size_bytes: int) -> None:
+        """End connections that wait for a client and hold memory, so that this much is returned: the oldest first."""
+        waiting = [(each.since, held, each) for each in self._connections if (held := each.waits_with())]
+        for _, held, connection in sorted(waiting, key=lambda each: each[0]):
+            if size_bytes <= 0:
+                return
+            size_bytes -= held
+            connection.make_memory()
+
+    def forget(self, connection: Connection) -> None:
+        """Remove a connection that has ended."""
+        self._connections.discard(connection)
+        if self.is_stopping:
+            self._end_if_idle()
+
+    def _sweep(self) -> None:
+        """Look at all clocks."""
+        now = self.now()
+        self.date = http_date(time.time())
+        unsent = []
+        for connection in list(self._connections):
+            if eviction.has_expired(connection.phase, connection.since, now):
+                connection.expire()
+            elif connection.phase == "sending":
+                unsent.append((connection.since, connection.unsent_bytes(), connection))
+        for connection in eviction.to_abort(unsent, MAX_UNSENT_BYTES):
+            connection.abort()
+        self.calls.expire(now)
+        self.cancellations.look()
+        if self._secrets is not None and self._secrets.version != self._secrets_version:
+            self._reload()
+        self.loop.call_later(SWEEP_SECONDS, self._sweep)
+
+    def _reload(self) -> None:
+        """Take the tokens and the certificate that the keeper has read."""
+        assert self._secrets is not None
+        found = self._secrets.read()
+        if found is None:
+            return
+        self._secrets_version, secrets = found
+        if secrets.tokens is not None and isinstance(self.authenticator, Tokens):
+            accepted = {}
+            for digest, caller in secrets.tokens.items():
+                try:
+                    self.services.update(caller)
+                except (OSError, ValueError) as error:
+                    self.log.write(
+                        "reload", f"[{caller.name}] needs a restart: {in_plain_words(error)}", caller=caller.name
+                    )
+                    continue
+                accepted[digest] = caller
+            self.authenticator.replace(accepted)
+        if secrets.chain and self._tls_context is not None:
+            from eyespan.extras.http import tls
+
+            try:
+                self._tls_context = tls.context_of(secrets.chain, secrets.key)
+            except InvalidOptions as error:
+                self.log.write("reload", f"the old certificate stays in force: {error}")
+
+    def _end_if_idle(self) -> None:
+        if not self._connections and not self._opening:
+            self._end()
+
+    def _end(self) -> None:
+        for connection in list(self._connections):
+            connection.abort()
+        if not self._ended.done():
+            self._ended.set_result(None)
+
+    # --- callers ---------------------------------------------------------------------------------------------------
+
+    def caller_of(self, token: str | None) -> Caller | None:
+        """Return the holder of a token, or None. Not for tokens of an issuer: `verify` checks those."""
+        if self.authenticator is None:
+            return ANYONE
+        if token is None or isinstance(self.authenticator, OAuthIssuer):
+            return None
+        return self.authenticator.find(token)
+
+    def verify(self, token: str, done: Callable[[Caller | None], None]) -> None:
+        """Check a token of the issuer in a thread, and call `done` in the loop."""
+        issuer = self.authenticator
+        assert isinstance(issuer, OAuthIssuer)
+        future = self.loop.run_in_executor(None, issuer.verify, token)
+        future.add_done_callback(lambda found: done(found.result() if found.exception() is None else None))
+
+    def wrong_token(self, address: str, *, has_token: bool) -> Rejected:
+        """Return the rejection of a request without a valid token."""
+        wait = self._failures.wait_seconds(address)
+        detail = "a wrong token" if has_token else "no token; clients send `Authorization: Bearer TOKEN`"
+        if wait:
+            return Rejected(429, "token", f"{detail}, and too many before", retry_after=wait)
+        return Rejected(401, "token", detail, authenticate=self._challenge)
+
+    def check_rate(self, caller: Caller, *, is_page: bool = False) -> None:
+        """Count a call of a caller. Raises: Rejected if there were too many.
+
+        Requests of the page count separately, so that looking at the page takes nothing from the calls.
+        """
+        rate = caller.rate or self.options.rate
+        prefix = "page " if is_page else "caller "
+        limiter = self._limiters.get((rate, prefix))
+        if limiter is None:
+            limiter = self._limiters[rate, prefix] = RateLimiter(rate, slots=self._slots, prefix=prefix)
+        wait = limiter.wait_seconds(caller.name)
+        if wait:
+            remedy = "raise `rate` in the table of tokens" if caller.rate else "start with a higher --rate"
+            raise Rejected(
+                429, "rate", f"{caller.name} made more than {rate} calls in a minute; {remedy}", retry_after=wait
+            )
+
+    def reject(self, rejection: Rejected, address: str) -> None:
+        """Count and log a rejected request."""
+        self.metrics.count_rejected(rejection.reason)
+        if self._telemetry is not None:
+            self._telemetry.record_refused(rejection.reason, rejection.status)
+        self.log.refused(rejection.status, rejection.reason, rejection.detail, address)
+
+
+def raise_descriptor_limit() -> int:
+    """Raise the limit of open descriptors as far as the system allows, and return it."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return eviction.MAX_CONNECTIONS + eviction.SPARE_DESCRIPTORS
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * eviction.MAX_CONNECTIONS + eviction.SPARE_DESCRIPTORS
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        highest = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (highest, hard))
+            soft = highest
+        except (OSError, ValueError):
+            pass  # a container may refuse; the number of connections is then smaller
+    return wanted if soft == resource.RLIM_INFINITY else soft
+
+
+def http_date(seconds: float) -> bytes:
+    """Return a time as the header Date has it, independent of the locale."""
+    year, month, day, hour, minute, second, weekday, *_ = time.gmtime(seconds)
+    name = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")[weekday]
+    months = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+    return f"{name}, {day:02d} {months[month - 1]} {year} {hour:02d}:{minute:02d}:{second:02d} GMT".encode()

@@ -1,0 +1,94 @@
+"""One process of the HTTP server."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eyespan.extras.http.auth.rate import SharedSlots
+from eyespan.extras.http.caller_services import CallerServices
+from eyespan.extras.http.cancellation import Mailbox
+from eyespan.extras.http.http_server import HttpServer
+from eyespan.extras.http.log import Log
+from eyespan.extras.http.metrics import Metrics
+from eyespan.extras.http.trimming import return_free_memory
+from eyespan.server.options import ServeOptions
+
+if TYPE_CHECKING:
+    import ssl
+
+    from eyespan.extras.http.auth import Authenticator
+    from eyespan.extras.http.notify import Notifier
+    from eyespan.extras.http.page.served import Page
+    from eyespan.extras.http.reload import Keeper
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSetup:
+    """The objects that all workers of a server share."""
+
+    services: CallerServices
+    authenticator: Authenticator | None
+    options: ServeOptions
+    listener: socket.socket
+    port: int | None
+    """The port of the socket; None for a local socket."""
+    is_passed: bool
+    """systemd has passed the socket and holds it open."""
+    metrics: Metrics
+    slots: SharedSlots
+    mailbox: Mailbox
+    log: Log
+    capacity: int
+    """The number of connections of one worker."""
+    notifier: Notifier | None = None
+    keeper: Keeper | None = None
+    tls_context: ssl.SSLContext | None = None
+    page: Page | None = None
+
+
+class StopSignals:
+    """Notes SIGTERM and SIGINT until a loop handles them, so that none is lost during the start."""
+
+    def __init__(self) -> None:
+        self.has_arrived = False
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._note)
+
+    def _note(self, *_: object) -> None:
+        self.has_arrived = True
+
+
+class _Loop(asyncio.SelectorEventLoop):  # on Windows the default one cannot watch a socket
+    """The loop of a process. It is not closed: threads that wait for a hung file system may still report to it."""
+
+    def __del__(self) -> None:
+        """Close nothing either when Python ends: parts of the loop may be gone by then, and asyncio prints that."""
+
+
+def run_worker(setup: WorkerSetup, signals: StopSignals, parent_fd: int | None) -> int:
+    """Serve the socket until a signal arrives, or until the pipe `parent_fd` closes. Returns the exit status."""
+    loop = _Loop()
+    server = HttpServer(loop, setup)
+    return_free_memory(loop)
+    if parent_fd is not None:
+
+        def parent_ended() -> None:
+            loop.remove_reader(parent_fd)
+            server.stop()
+
+        loop.add_reader(parent_fd, parent_ended)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        try:
+            loop.add_signal_handler(number, server.stop)
+        except NotImplementedError:  # Windows
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(server.stop))
+    if signals.has_arrived:
+        loop.call_soon(server.stop)
+    loop.run_until_complete(server.serve())
+    if setup.keeper is not None:
+        setup.keeper.close()
+    return 0

@@ -1,0 +1,182 @@
+"""The answers of the page's requests, as plain values. The page computes nothing itself."""
+
+from __future__ import annotations
+
+import time
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from eyespan.context import CallContext
+from eyespan.dialects import dialect_class, dialect_names, forms
+from eyespan.errors import ReadError
+from eyespan.extras.http.page.activity import Activity
+from eyespan.model import IMAGE_TOKENS, Content, ImageContent, Reply, TextContent
+from eyespan.recorder import Recorder, facts, watched
+from eyespan.tokens import estimate
+from eyespan.tool import Tool
+from eyespan.workspace import Workspace
+
+if TYPE_CHECKING:
+    from eyespan.guard.listing import Listing
+
+
+class Backend(Protocol):
+    """The files and tools that the page shows, and its record of reads."""
+
+    roots: Sequence[str]
+
+    def toolsets(self) -> Mapping[str, Sequence[Tool]]:
+        """Return the tools by dialect."""
+
+    def list(self, path: str, context: CallContext) -> Listing:
+        """Return the names in a directory. Raises: ReadError."""
+
+    def call(self, tool: Tool, arguments: Any, context: CallContext) -> tuple[Reply, Recorder | None]:
+        """Call a tool; return its reply and the record of the call."""
+
+    def note(self, event: dict[str, Any]) -> None:
+        """Note a call of the page, as a line of the audit log."""
+
+    def since(self, after: str) -> dict[str, Any]:
+        """Return the reads after a position, as `Activity.since` does."""
+
+
+class BadRequest(Exception):
+    """A request of the page that cannot be answered."""
+
+
+class WorkspaceBackend:
+    """A workspace with every dialect, and the reads of an audit log."""
+
+    def __init__(self, workspace: Workspace, activity: Activity) -> None:
+        self._workspace = workspace
+        self._activity = activity
+        self.roots: Sequence[str] = [root.path for root in workspace.roots]
+
+    def toolsets(self) -> dict[str, Sequence[Tool]]:
+        return {name: self._workspace.toolset(name) for name in dialect_names()}
+
+    def list(self, path: str, context: CallContext) -> Listing:
+        return self._workspace.engine.list(path, context)
+
+    def call(self, tool: Tool, arguments: Any, context: CallContext) -> tuple[Reply, Recorder | None]:
+        reply, recorder, _ = watched(tool, arguments, context)
+        return reply, recorder
+
+    def note(self, event: dict[str, Any]) -> None:
+        self._activity.add_preview(event)
+
+    def since(self, after: str) -> dict[str, Any]:
+        return self._activity.since(after)
+
+
+class Api:
+    """The requests of the page over one backend."""
+
+    def __init__(self, backend: Backend, deadline_seconds: float | None = None) -> None:
+        self._backend = backend
+        self._deadline_seconds = deadline_seconds
+
+    @classmethod
+    def of_workspace(cls, workspace: Workspace, activity: Activity) -> Api:
+        """Return the requests over a workspace."""
+        return cls(WorkspaceBackend(workspace, activity), workspace.deadline_seconds)
+
+    def state(self) -> dict[str, Any]:
+        """Return the roots and the tools of every dialect, each with the schema that its form is made of."""
+        dialects = []
+        for name, tools in self._backend.toolsets().items():
+            specs = [
+                {"name": tool.spec.name, "description": tool.spec.description, "schema": tool.spec.input_schema}
+                for tool in tools
+            ]
+            dialects.append({"name": name, "summary": dialect_class(name).summary, "tools": specs})
+        return {"roots": list(self._backend.roots), "dialects": dialects}
+
+    def names(self, path: str, context: CallContext | None = None) -> dict[str, Any]:
+        """Return the names in a directory."""
+        try:
+            listing = self._backend.list(path or ".", context or CallContext(self._deadline_seconds))
+        except ReadError as error:
+            return {"entries": [], "error": {"code": error.code, "message": str(error)}}
+        entries = [{"name": entry.name, "type": entry.what} for entry in listing.entries]
+        return {"entries": entries, "is_complete": not listing.partial, "error": None}
+
+    def call(self, request: Mapping[str, Any], context: CallContext | None = None) -> dict[str, Any]:
+        """Make one tool call and return its blocks, as the model receives them. Raises: BadRequest."""
+        dialect, tool_name = request.get("dialect"), request.get("tool")
+        toolsets = self._backend.toolsets()
+        if not isinstance(dialect, str) or dialect not in toolsets:
+            raise BadRequest(f"no dialect {dialect!r}")
+        tools = {tool.spec.name: tool for tool in toolsets[dialect]}
+        tool = tools.get(tool_name) if isinstance(tool_name, str) else next(iter(tools.values()))
+        if tool is None:
+            raise BadRequest(f"{dialect} has no tool {tool_name!r}")
+        arguments = request.get("arguments")
+        if "file" in request:
+            arguments = self._arguments_of(tool, request["file"])
+        started = time.perf_counter()
+        reply, recorder = self._backend.call(tool, arguments, context or CallContext(self._deadline_seconds))
+        seconds = time.perf_counter() - started
+        counted = reply.facts
+        answer = {
+            "arguments": arguments,
+            "blocks": [_block(block) for block in reply.content],
+            "tokens": counted["tokens"],
+            "facts": counted,
+            "next": [
+                {"selector": selector, "arguments": forms.following(tool.dialect, arguments, selector)}
+                for selector in counted.get("left_out", ())
+            ],
+            "notes": list(reply.notes),
+            "error": None if reply.error is None else {"code": reply.error.code, "message": reply.error.message},
+            "rule": None if recorder is None else recorder.rule,
+            "file": None if recorder is None else _file(tool, arguments, recorder),
+            "ms": round(seconds * 1000, 1),
+        }
+        if recorder is not None:
+            event = {"caller": "this page", "dialect": dialect, **facts(recorder), "bytes": counted["bytes"]}
+            event |= {"tokens": counted["tokens"], "verdict": "refused" if reply.error else "read"}
+            self._backend.note(event | {"code": reply.error.code if reply.error else None, "ms": answer["ms"]})
+        return answer
+
+    def _arguments_of(self, tool: Tool, file: Any) -> dict[str, Any]:
+        """Return the arguments that read a file of the tree or of another answer. Raises: BadRequest."""
+        if not isinstance(file, dict) or not isinstance(file.get("path"), str):
+            raise BadRequest("file must be an object with a path")
+        lines = {name: file[name] if isinstance(file.get(name), int) else None for name in ("first", "last")}
+        return forms.arguments_of(tool.dialect, file["path"], self._backend.roots[0], **lines)
+
+    def activity(self, after: str) -> dict[str, Any]:
+        """Return the reads after a certain position, and the sums of all."""
+        return self._backend.since(after)
+
+
+def _block(block: Content) -> dict[str, Any]:
+    if isinstance(block, TextContent):
+        return {"type": "text", "text": block.text, "tokens": estimate(block.text)}
+    data = b64encode(block.data).decode("ascii")
+    tokens = IMAGE_TOKENS if isinstance(block, ImageContent) else None
+    return {"type": block.type, "media_type": block.media_type, "data": data, "tokens": tokens}
+
+
+def _file(tool: Tool, arguments: Any, recorder: Recorder) -> dict[str, Any] | None:
+    """Return the one file that a call read and the lines that it named, for the same read in another dialect."""
+    if recorder.document is None or len(recorder.files) != 1:
+        return None
+    path = recorder.document.facts.path
+    schema = tool.spec.input_schema
+    first, last = forms.lines_of(tool.dialect, arguments)
+    name = forms.path_field(schema)
+    if name is not None and isinstance(arguments, dict) and forms.takes_selectors(schema["properties"][name]):
+        given = arguments.get(name)
+        target = given[0] if isinstance(given, list) and given else given
+        if target != recorder.asked:
+            first, last = _range_of(facts(recorder)["range"])
+    return {"path": path, "first": first, "last": last}
+
+
+def _range_of(text: str | None) -> tuple[int | None, int | None]:
+    first, _, last = (text or "").partition("-")
+    return (int(first), int(last)) if first.isdigit() and last.isdigit() else (None, None)

@@ -1,0 +1,154 @@
+"""HTTP for the page: a loopback address only, no data without a cookie, and headers that admit nothing else.
+
+The page itself holds no data and needs no token. It passes a token with its first request for data; a token is valid
+once, and the answer sets the cookie. Browsers send the cookies of 127.0.0.1 to every port of it. The cookie is
+therefore bound to a path that only this server and the browser know.
+"""
+
+from __future__ import annotations
+
+import hmac
+import http.server
+import json
+import secrets
+import sys
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from eyespan.extras.http.page.api import Api, BadRequest
+from eyespan.extras.http.page.static_files import FILES, HEADERS, load
+
+MAX_BODY_BYTES = 64 * 1024
+
+
+class ViewServer(http.server.ThreadingHTTPServer):
+    """The server of the page at `url`, which is no secret."""
+
+    daemon_threads = True
+
+    def __init__(self, api: Api, port: int = 0) -> None:
+        """Raises: OSError, if the port is in use."""
+        super().__init__(("127.0.0.1", port), _Handler)
+        self.api = api
+        self.hosts = {f"127.0.0.1:{self.server_port}", f"localhost:{self.server_port}"}
+        self.path = f"/{secrets.token_urlsafe(12)}/"
+        self.url = f"http://127.0.0.1:{self.server_port}{self.path}"
+        self.cookie = f"eyespan={secrets.token_urlsafe(24)}"
+        self._tokens: set[str] = set()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Report the error of a request, unless the browser has closed its connection."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+    def new_token(self) -> str:
+        """Return a token that is valid once."""
+        token = secrets.token_urlsafe(24)
+        self._tokens.add(token)
+        return token
+
+    def redeem(self, token: str) -> bool:
+        """Return whether a token is valid; afterwards it is not."""
+        try:
+            self._tokens.remove(token)
+        except KeyError:
+            return False
+        return True
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    server: ViewServer
+    server_version = "eyespan"
+    sys_version = ""
+    timeout = 10
+    sets_cookie = False
+
+    def do_GET(self) -> None:
+        if not self._is_from_page():
+            return
+        parts = urlsplit(self.path)
+        end = parts.path.removeprefix(self.server.path)
+        if end in FILES:
+            name, media_type = FILES[end]
+            self._send(200, load(name), media_type)
+            return
+        if not self._is_admitted():
+            return
+        values = {name: found[-1] for name, found in parse_qs(parts.query).items()}
+        if end == "api/state":
+            self._answer(self.server.api.state())
+        elif end == "api/names":
+            self._answer(self.server.api.names(values.get("path", "")))
+        elif end == "api/activity":
+            after = values.get("after", "0")
+            self._answer(self.server.api.activity(after))
+        else:
+            self._refuse(404, "no such page")
+
+    def do_POST(self) -> None:
+        if not self._is_from_page() or not self._is_admitted():
+            return
+        length = self.headers.get("Content-Length", "")
+        is_json = self.headers.get_content_type() == "application/json"
+        if self.path != f"{self.server.path}api/call" or not is_json:
+            self._refuse(404 if is_json else 415, "a JSON object for /api/call is expected")
+            return
+        if not length.isdigit() or int(length) > MAX_BODY_BYTES:
+            self._refuse(413, f"at most {MAX_BODY_BYTES} bytes")
+            return
+        try:
+            request = json.loads(self.rfile.read(int(length)))
+            if not isinstance(request, dict):
+                raise BadRequest("a JSON object is expected")
+            self._answer(self.server.api.call(request))
+        except (ValueError, RecursionError):
+            self._refuse(400, "the request is not JSON")
+        except BadRequest as error:
+            self._refuse(400, str(error))
+
+    def _is_from_page(self) -> bool:
+        """Refuse another path, and a Host or an Origin of another page: a name may have been bound to this address."""
+        origin = self.headers.get("Origin")
+        is_own = self.headers.get_all("Host", []) and self.headers.get_all("Host", [])[0] in self.server.hosts
+        if not is_own or len(self.headers.get_all("Host", [])) != 1:
+            self._refuse(421, "this address is only for the page on this machine")
+            return False
+        if origin is not None and origin.removeprefix("http://") not in self.server.hosts:
+            self._refuse(403, "requests of other pages are refused")
+            return False
+        if not self.path.startswith(self.server.path):
+            self._refuse(404, "open the address that `eyespan view` printed")
+            return False
+        return True
+
+    def _is_admitted(self) -> bool:
+        """Refuse a request without the cookie, unless it has a valid token."""
+        for given in self.headers.get("Cookie", "").split("; "):
+            if hmac.compare_digest(given.encode("utf-8", "surrogateescape"), self.server.cookie.encode()):
+                return True
+        self.sets_cookie = self.server.redeem(self.headers.get("Authorization", "").removeprefix("Bearer "))
+        if not self.sets_cookie:
+            self._refuse(401, "the token is missing or wrong")
+        return self.sets_cookie
+
+    def _answer(self, value: Any) -> None:
+        body = json.dumps(value, ensure_ascii=True, default=str).encode("ascii")
+        self._send(200, body, "application/json")
+
+    def _refuse(self, status: int, message: str) -> None:
+        self.close_connection = True
+        self._send(status, json.dumps({"message": message}).encode("ascii"), "application/json")
+
+    def _send(self, status: int, body: bytes, media_type: str) -> None:
+        self.send_response(status)
+        for name, value in HEADERS.items():
+            self.send_header(name, value)
+        if self.sets_cookie:
+            self.send_header("Set-Cookie", f"{self.server.cookie}; Path={self.server.path}; HttpOnly; SameSite=Strict")
+        self.send_header("Content-Type", media_type)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
