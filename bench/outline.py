@@ -42,7 +42,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from eyespan import __version__
-from eyespan.outline import language_in, language_of, outline_here
+from eyespan.outline import language_of, outline_here
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -566,8 +566,7 @@ def chosen_files(repositories: Iterable[str], per_language: int) -> dict[str, li
         for path in sorted(Path(repository).rglob("*")):
             if path.is_symlink() or not path.is_file() or not MIN_BYTES <= path.stat().st_size <= MAX_BYTES:
                 continue
-            language = language_of(path.name)
-            language = language_in(path.name, path.read_bytes()) if path.suffix in (".h", ".m") else language
+            language = language_of(path.name, path.read_bytes() if path.suffix in (".h", ".m") else b"")
             if language and (language != "json"):
                 here.setdefault(language, []).append(str(path))
         for language, paths in here.items():

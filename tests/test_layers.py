@@ -99,7 +99,6 @@ PARSING = {
     "extras/hosts/transcripts.py": "a transcript that a person named, of bounded records",
     "lines/detect.py": "a sample of at most 64 KB, for the encoding",
     "outline/cache.py": "files that it wrote itself, of bounded size, after a check of their hash",
-    "outline/grammars.py": "grammars, which only the worker imports",
     "outline/python.py": "a scanner, which only the worker imports",
     "extras/http/auth/oauth.py": "the answer of the issuer that the host named",
     "extras/http/auth/callers.py": "the host's list of tokens",

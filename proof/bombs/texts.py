@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from eyespan.outline import _BY_SUFFIX, LANGUAGES
+from eyespan.outline import registry
 
 MB = 1_000_000
 MIB = 1 << 20
-SUFFIXES = {language: suffixes.split()[0].lstrip(".") for language, suffixes in _BY_SUFFIX.items()}
+SUFFIXES = {language: row.suffixes[0].lstrip(".") for language, row in registry.rows().items()}
 
 DEFINITIONS = {
     "python": "def f(): pass\n",
@@ -73,8 +73,7 @@ def writer(data: bytes | str | Callable[[], bytes | str]) -> Callable[[Path], No
 def rows() -> Iterator[tuple[Any, ...]]:
     """Yield name, group, function that makes it, selectors."""
     yield from _lines()
-    for language in LANGUAGES:
-        suffix = SUFFIXES[language]
+    for language, suffix in SUFFIXES.items():
         definition = DEFINITIONS.get(language, OTHER_DEFINITION)
         yield f"many.{suffix}", "source", writer(definition * (MB // len(definition)))
         opening = NESTED.get(language, "{([")

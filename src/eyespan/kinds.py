@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
 from typing import Any, Literal
 
 from eyespan import plugins, signatures
@@ -187,15 +186,8 @@ def _check(name: str, row: Any) -> None:
     if not all(suffix.startswith(".") and suffix == suffix.lower() for suffix in row.suffixes):
         raise plugins.BrokenContract(f"the suffixes of {row.name} must start with a dot and be lower case")
     for module in [row.reader, *([row.decoder.partition(":")[0]] if row.decoder else [])]:
-        if not _exists(module):
+        if not plugins.exists(module):
             raise plugins.BrokenContract(f"the kind {row.name} names the module {module}, which does not exist")
-
-
-def _exists(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except (ImportError, ValueError):
-        return False
 
 
 def by_name(name: str) -> Kind:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from traceback import walk_tb
 from typing import Any, Literal, NamedTuple
 
@@ -80,6 +81,14 @@ def load(reference: str) -> Any:
     """Return the object that `module:name` refers to. Raises: ImportError, AttributeError, what the module raises."""
     module, _, name = reference.partition(":")
     return getattr(import_module(module), name)
+
+
+def exists(module: str) -> bool:
+    """Return True if a module could be imported. Imports the packages around it."""
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def installed(group: Group, check: Callable[[str, Any], None]) -> tuple[Plugin, ...]:

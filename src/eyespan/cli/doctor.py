@@ -113,12 +113,12 @@ def checks(arguments: Arguments) -> Iterator[tuple[str, str, str]]:
 
 def _plugins() -> Iterator[tuple[str, str, str]]:
     """Yield each installed plugin and where it comes from, and those that were left out, with the reason."""
-    from eyespan import dialects, kinds
+    from eyespan import dialects, kinds, outline
     from eyespan.guard import opening
 
     if plugins.are_off():
         yield "plugins", OK, f"off ({plugins.OFF}, --no-plugins)"
-    for plugin in (*kinds.installed(), *dialects.installed(), *opening.installed()):
+    for plugin in (*kinds.installed(), *dialects.installed(), *outline.installed(), *opening.installed()):
         yield f"plugin {plugin.name}", OK, f"eyespan.{plugin.group}, from {plugin.origin}"
     for problem in plugins.problems():
         yield f"plugin {problem.name}", PROBLEM, f"eyespan.{problem.group}, from {problem.origin}: {problem.reason}"

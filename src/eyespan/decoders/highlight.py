@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from eyespan.decoders.files import unreadable
 from eyespan.errors import Missing
-from eyespan.outline import LANGUAGES
+from eyespan.outline import languages
 
 try:
     from pygments.lexer import Lexer
@@ -73,7 +73,7 @@ def _number(kind: _TokenType) -> int:
 def __getattr__(name: str) -> Decoder:
     """Return the decoder `decode_<language>`, ready for the sandbox."""
     language = name.removeprefix("decode_")
-    if language == name or language not in LANGUAGES:
+    if language == name or language not in languages():
         raise AttributeError(name)
     try:
         lexer = get_lexer_by_name(_NAMES.get(language, language), **_OPTIONS.get(language, {}))

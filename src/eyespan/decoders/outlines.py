@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
 from eyespan import outline
-from eyespan.errors import Missing
 from eyespan.outline import isolated
 
 Decoder = Callable[[BinaryIO, Mapping[str, Any]], tuple[dict[str, Any], list[bytes]]]
@@ -20,12 +19,12 @@ _REHEARSED = b"<script>a = 1</script><script lang=ts>a</script><script lang=tsx>
 def __getattr__(name: str) -> Decoder:
     """Return the decoder `decode_<language>`, ready for the sandbox."""
     language = name.removeprefix("decode_")
-    if language == name or language not in outline.LANGUAGES:
+    if language == name or not outline.outliner_of(language):
         raise AttributeError(name)
     try:
         outline.scan(_REHEARSED, language)
-    except Missing:
-        pass  # each request reports it
+    except Exception:
+        pass  # each request reports it: a missing grammar, or what the code of a plugin raises
 
     def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
         return isolated.response(outline.scan(file.read(), language)), []

@@ -111,7 +111,7 @@ def _unpacked(packed: bytes, data: bytes, name: str, context: CallContext | None
         return None
     part, is_whole = parsed_part(data)
     found = isolated.checked_outline(facts, part.count(b"\n") + 1)
-    return named(found, name, language_of(name, data[:200]), is_whole)
+    return named(found, name, language_of(name, data), is_whole)
 
 
 def _file_key(source: Source, name: str) -> Key:

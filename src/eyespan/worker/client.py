@@ -9,14 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from eyespan import kinds
 from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.errors import Internal, SystemFailure, TimedOut, Unreadable
 from eyespan.model import MIB
 from eyespan.source import close_fd
 from eyespan.worker import protocol
 from eyespan.worker.job import NO_OP_TASK
-from eyespan.worker.tasks import DECODERS
+from eyespan.worker.tasks import DECODERS, installed_decoder
 
 if TYPE_CHECKING:
     from eyespan.worker.fork_client import ForkClient
@@ -130,13 +129,13 @@ class Worker:
         return protocol.parse(data, asked, task, rest)
 
     def _decoder(self, task: str, asked: str) -> str:
-        """Return the decoder of a task, which may be a kind that a plugin adds. Raises: Unreadable."""
+        """Return the decoder of a task, which a plugin may add. Raises: Unreadable."""
         if task == NO_OP_TASK or task in self.decoders:
             return self.decoders.get(task, "")
-        decoders = [plugin.row.decoder for plugin in kinds.installed() if plugin.row.name == task]
-        if not any(decoders):
+        found = installed_decoder(task)
+        if not found:
             raise Unreadable(asked, kind=task, reason="it has no decoder")
-        return str(decoders[0])
+        return found
 
     def _forget(self) -> None:
         """Start over in a forked process: the decoding process belongs to the parent."""

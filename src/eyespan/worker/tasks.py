@@ -7,11 +7,19 @@ a terminal have one task for each language. The encoding of a text is guessed by
 from __future__ import annotations
 
 from eyespan import kinds
-from eyespan.outline import LANGUAGES
+from eyespan.outline import installed, languages
 
 DECODERS = {
     **{kind.name: kind.decoder for kind in kinds.rows() if kind.decoder},
-    **{f"outline-{language}": f"eyespan.decoders.outlines:decode_{language}" for language in LANGUAGES},
+    **{f"outline-{language}": f"eyespan.decoders.outlines:decode_{language}" for language in languages()},
     "encoding": "eyespan.decoders.encoding:decode",
-    **{f"highlight-{language}": f"eyespan.decoders.highlight:decode_{language}" for language in LANGUAGES},
+    **{f"highlight-{language}": f"eyespan.decoders.highlight:decode_{language}" for language in languages()},
 }
+
+
+def installed_decoder(task: str) -> str:
+    """Return the decoder of a task that an installed plugin adds, or ""."""
+    language = task.removeprefix("outline-")
+    if language != task and any(plugin.row.name == language for plugin in installed()):
+        return f"eyespan.decoders.outlines:decode_{language}"
+    return next((plugin.row.decoder for plugin in kinds.installed() if plugin.row.name == task), "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from eyespan import errors, tokens
+from eyespan import errors, plugins, tokens
 from eyespan.context import CallContext
 from eyespan.dialects.native import own_lines
 from eyespan.dialects.native.gutter import count_fitting
@@ -13,12 +13,12 @@ from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown, coun
 from eyespan.dialects.native.versions import Digest
 from eyespan.engine import Engine
 from eyespan.model import Lines
-from eyespan.outline.globs import PathGlob, split_glob
-from eyespan.outline.maps import MAX_DIRECTORIES, MapFile, TreeMap, shared
 from eyespan.selectors import Ranges, Target, write_target
+from eyespan.selectors.globs import PathGlob, split_glob
 
 if TYPE_CHECKING:
     from eyespan.dialects.native.items import View
+    from eyespan.extras.languages.maps import MapFile, TreeMap
 
 
 ROW_NAMES = 5
@@ -69,11 +69,11 @@ class MapItem:
         count = self._last - self._first + 1
         if count > len(self._rows):
             return self._max_rows * LEAST_ROW_TOKENS + 1
-        return tokens.estimate(own_lines.write(self._lines(self._rows, self._directories(MAX_DIRECTORIES)))) + 1
+        return tokens.estimate(own_lines.write(self._lines(self._rows, self._directories()))) + 1
 
-    def _directories(self, most: int) -> list[str]:
+    def _directories(self, most: int | None = None) -> list[str]:
         """Return rows of the largest directories, in the order of their names."""
-        if self._first > 1 or most < 1:
+        if self._first > 1:
             return []
         rows = sorted(self._found.largest[:most])
         return [
@@ -117,7 +117,7 @@ class MapItem:
 
     def show(self, max_tokens: int) -> Shown:
         rows = self._rows
-        directories = self._directories(MAX_DIRECTORIES)
+        directories = self._directories()
         wanted = self._last - self._first + 1
         if self.need() > max_tokens:
             share = max_tokens // DIRECTORY_SHARE
@@ -168,7 +168,7 @@ def plan_map(target: Target, view: View, engine: Engine, context: CallContext) -
         return True
 
     try:
-        found = shared().make(
+        found: TreeMap = plugins.load(plugins.own("MAPS")[0])().make(
             lambda choose, take, max_bytes: engine.explore(base or ".", choose, take, max_bytes, context),
             accepts,
             is_late,

@@ -340,7 +340,7 @@ def files_below(path: str, engine: Engine, context: CallContext) -> Iterator[Tar
 
 def files_like(path: str, engine: Engine, context: CallContext) -> Iterator[Target]:
     """Yield the files that a path with `*` matches. Raises: InvalidPath, Cancelled, TimedOut."""
-    from eyespan.outline.globs import PathGlob, split_glob
+    from eyespan.selectors.globs import PathGlob, split_glob
 
     base, glob = split_glob(path)
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from re import Pattern
 
-from eyespan.outline.globs import GlobLimits, expand, match_names, parts_of
+from eyespan.selectors.globs import GlobLimits, expand, match_names, parts_of
 
 __all__ = ["Glob", "GlobLimits", "literal_directory"]
 

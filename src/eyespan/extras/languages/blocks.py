@@ -11,8 +11,8 @@ import re
 from bisect import bisect_left
 from dataclasses import replace
 
-from eyespan.outline.alignment import Alignment
-from eyespan.outline.block_rules import RULES
+from eyespan.extras.languages.alignment import Alignment
+from eyespan.extras.languages.block_rules import RULES
 from eyespan.outline.model import TYPE_KINDS, Definition, Outline, build_outline, nested, shortened
 from eyespan.outline.text import LineNumbers, comment_start, decode_text, squeeze
 

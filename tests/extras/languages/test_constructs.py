@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from eyespan.outline import find, language_in
-
-from .symbol_checks import outline
+from eyespan.outline import find, language_of
+from tests.outline.symbol_checks import outline
 
 ROWS = [
     ("a.c", "DEFINE_TEST(x)\n{\n  a();\n}\n", ["x 1-4"]),
@@ -138,7 +137,7 @@ def test_every_construct_is_a_symbol_without_a_grammar(name, source, wanted):
     ],
 )
 def test_a_header_is_read_in_its_language(name, text, language):
-    assert language_in(name, text.encode()) == language
+    assert language_of(name, text.encode()) == language
 
 
 @pytest.mark.parametrize("count", [1, 20, 60, 120])

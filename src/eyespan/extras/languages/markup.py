@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from eyespan.errors import Missing
-from eyespan.outline import grammars
+from eyespan.extras.languages import grammars
 from eyespan.outline.model import Definition, Outline, build_outline, definition_of, ended, nested, shortened
 from eyespan.outline.text import LineNumbers, decode_text
 

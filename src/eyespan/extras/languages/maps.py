@@ -1,6 +1,6 @@
 """Map a directory: its files ranked by what they define and by how often those names are used in other files.
 
-A quick scan of the first bytes of each file finds the names (`outline.quick`). A name counts by the number of other
+A quick scan of the first bytes of each file finds the names (`quick`). A name counts by the number of other
 files that use it, divided by the number of files that define it; tests, examples and vendored files count less.
 Summaries are cached by the fingerprint of each file, and the ranking by that of the whole tree, so an unchanged tree is
 only listed again. The same tree always has the same map.
@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from eyespan.caches import ENTRY_BYTES, Table
-from eyespan.outline import language_of, quick
+from eyespan.extras.languages import quick
+from eyespan.outline import language_of
 
 if TYPE_CHECKING:
     from eyespan.guard.tree import Choose, Key, Survey, Take

@@ -8,11 +8,11 @@ import pytest
 
 from eyespan.context import CallContext
 from eyespan.errors import Cancelled, Missing, TimedOut, Unreadable
+from eyespan.extras.languages import grammars
 from eyespan.opened import decode_bytes
-from eyespan.outline import find, grammars
+from eyespan.outline import find
 from eyespan.outline import outline as isolated_outline
-
-from .symbol_checks import FIXTURES, SOURCE, check_shape, mutated, outline
+from tests.outline.symbol_checks import FIXTURES, SOURCE, check_shape, mutated, outline
 
 GO = (FIXTURES / "harbour.go").read_bytes()
 by_file = pytest.mark.parametrize("path", SOURCE, ids=lambda path: path.name)

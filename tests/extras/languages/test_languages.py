@@ -7,11 +7,10 @@ from random import Random
 
 import pytest
 
-from eyespan.outline import LANGUAGES, language_of, outline_here
-from eyespan.outline.queries import QUERIES
+from eyespan.extras.languages.queries import QUERIES
+from eyespan.outline import language_of, languages, outline_here
+from tests.outline.symbol_checks import check_shape, mutated
 from tests.sizes import size
-
-from .symbol_checks import check_shape, mutated
 
 FILES = {
     "a.tf": (
@@ -481,7 +480,7 @@ def test_two_languages_share_a_suffix(source, wanted):
 def test_every_language_is_in_a_test():
     covered = {language_of(name, FILES[name][0].encode()) for name in FILES}
 
-    assert len(covered & set(LANGUAGES)) == len(covered) >= 30
+    assert len(covered & set(languages())) == len(covered) >= 30
 
 
 def test_an_end_in_a_text_whose_braces_do_not_match_is_doubtful_or_agreed_on():

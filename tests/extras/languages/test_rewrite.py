@@ -6,9 +6,8 @@ from random import Random
 
 import pytest
 
-from eyespan.outline.rewrite import macro_symbol, rewrite
-
-from .symbol_checks import FIXTURES, mutated
+from eyespan.extras.languages.rewrite import macro_symbol, rewrite
+from tests.outline.symbol_checks import FIXTURES, mutated
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from random import Random
 
 import pytest
 
+from eyespan.extras.languages import maps
+from eyespan.extras.languages.maps import MapCache, MapFile, MapFiles, Summary
+from eyespan.extras.languages.quick import defined_names, used_words
 from eyespan.guard.tree import Files, Survey, key_of
-from eyespan.outline import maps
-from eyespan.outline.globs import PathGlob, split_glob
-from eyespan.outline.maps import MapCache, MapFile, MapFiles, Summary
-from eyespan.outline.quick import defined_names, used_words
+from eyespan.selectors.globs import PathGlob, split_glob
 
 FILES = {
     "core.py": b"class Engine:\n    def start(self):\n        pass\n\n\ndef make_engine():\n    return Engine()\n",

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from eyespan.outline.alignment import Alignment
+from eyespan.extras.languages.alignment import Alignment
 from eyespan.outline.model import Definition
 
 

@@ -19,11 +19,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from eyespan.errors import Missing, shortage
+from eyespan.extras.languages.alignment import Alignment
+from eyespan.extras.languages.queries import QUERIES
+from eyespan.extras.languages.rewrite import Rewritten, rewrite
 from eyespan.model import MAX_SYMBOLS
-from eyespan.outline.alignment import Alignment
 from eyespan.outline.model import TYPE_KINDS, Definition, Outline, build_outline
-from eyespan.outline.queries import QUERIES
-from eyespan.outline.rewrite import Rewritten, rewrite
 from eyespan.outline.text import decode_text, squeeze
 
 if TYPE_CHECKING:
