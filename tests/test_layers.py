@@ -45,6 +45,7 @@ MODULE_CYCLES: list[list[str]] = [
 OPENING_FILES = {
     "extras/bulk/export.py": "the result that a person named, and the one before it",
     "cli/audit.py": "the audit log that a person named",
+    "extras/hosts/setup_command.py": "the configuration of the host that a person named",
     "extras/hosts/transcripts.py": "the transcripts that a person named",
     "cli/detach.py": "the null device, in place of a closed stream",
     "cli/pager.py": "the null device, in place of the pager",
@@ -74,6 +75,7 @@ STARTING_PROCESSES = {
     "extras/bulk/worker.py": "processes that read files, each with a workspace of its own",
     "cli/detach.py": "the command continues in a child while a hung mount holds this process",
     "cli/pager.py": "the user's pager, for output on a terminal",
+    "extras/hosts/setup_command.py": "the server, once, as the host will start it",
     "extras/remote/connector.py": "the process that connects to the stores of a server",
     "extras/http/reload.py": "the process that reads changed tokens outside of the sandbox",
     "extras/http/supervisor.py": "the worker processes of the HTTP server",
@@ -96,6 +98,7 @@ PARSING = {
     "extras/remote/relay.py": "the token of a page of names, which it only compares",
     "extras/remote/web.py": "the time in a header of a web server",
     "extras/hosts/calls.py": "the arguments of a call",
+    "extras/hosts/config_text.py": "the configuration of the host that a person named",
     "extras/hosts/transcripts.py": "a transcript that a person named, of bounded records",
     "lines/detect.py": "a sample of at most 64 KB, for the encoding",
     "outline/cache.py": "files that it wrote itself, of bounded size, after a check of their hash",

@@ -8,6 +8,7 @@ COMMANDS = {
     "schema": Command(
         "DIALECT", "print the tool definition of a dialect, for a host", "eyespan.extras.hosts.schema_command"
     ),
+    "setup": Command("[HOST]", "add eyespan to a host's configuration", "eyespan.extras.hosts.setup_command"),
     "why": Command("TRANSCRIPT...", "show what the reads of a host cost", "eyespan.extras.hosts.why"),
 }
 DEPENDENCIES = {

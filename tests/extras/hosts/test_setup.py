@@ -1,0 +1,136 @@
+"""`eyespan setup`: the entry in a host's configuration, written, tried and removed."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from eyespan.extras.hosts.host_table import HOSTS, server_command
+
+CONFIGS = {
+    "json": '{\n  // mine\n  "theme": "dark",\n  "KEY": {\n    "other": { "command": "x" }\n  }\n}\n',
+    "toml": 'model = "x" # mine\n\n[KEY.other]\ncommand = "y"\n',
+    "yaml": "# mine\nKEY:\n  other:\n    enabled: true\n",
+}
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """Return the home directory, with a project in it that is the current directory."""
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "a.txt").write_text("hello\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(project)
+    return tmp_path
+
+
+@pytest.fixture
+def untried(monkeypatch):
+    """Do not start the server."""
+    monkeypatch.setattr("eyespan.extras.hosts.setup_command._test", lambda *_: 0)
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_setup_and_remove_leave_the_file_as_it_was(home, untried, eyespan, name):
+    host = HOSTS[name]
+    before = CONFIGS[host.form].replace("KEY", host.keys[0])
+    host.path.parent.mkdir(parents=True, exist_ok=True)
+    host.path.write_text(before)
+
+    written = eyespan("setup", name)[0], host.path.read_text()
+    removed = eyespan("setup", name, "--remove")[0], host.path.read_text()
+
+    assert written[0] == 0
+    assert "eyespan" in written[1]
+    assert removed == (0, before)
+    assert [path.name for path in host.path.parent.iterdir() if "before-eyespan" in path.name] == []
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_a_file_that_setup_made_is_removed(home, untried, eyespan, name):
+    eyespan("setup", name)
+    eyespan("setup", name, "--remove")
+
+    assert not HOSTS[name].path.exists()
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_changes_made_after_setup_stay(home, untried, eyespan, name):
+    host = HOSTS[name]
+    host.path.parent.mkdir(parents=True, exist_ok=True)
+    host.path.write_text(CONFIGS[host.form].replace("KEY", host.keys[0]))
+    eyespan("setup", name)
+    host.path.write_text(host.path.read_text().replace("mine", "changed"))
+
+    eyespan("setup", name, "--remove")
+
+    assert host.path.read_text() == CONFIGS[host.form].replace("KEY", host.keys[0]).replace("mine", "changed")
+
+
+def test_the_server_is_started_and_read_from(home, eyespan):
+    code, out, err = eyespan("setup", "claude-code")
+
+    assert (code, err) == (0, "")
+    assert "The server starts and lists read (native).\nOne read of a.txt: right.\n" in out
+
+
+def test_the_entry_is_printed_and_nothing_written(home, eyespan):
+    code, out, _ = eyespan("setup", "cursor", "--print", "--dialect", "claude")
+
+    entry = json.loads(out)["mcpServers"]["eyespan"]
+    assert code == 0
+    assert entry["args"][-5:] == ["${workspaceFolder}", "--dialect", "claude", "--set", "encoding=auto"]
+    assert not HOSTS["cursor"].path.exists()
+
+
+def test_a_file_that_cannot_be_edited_is_left_alone(home, eyespan):
+    (home / "project/.mcp.json").write_text("{ broken")
+
+    code, _, err = eyespan("setup", "claude-code")
+
+    assert code == 1
+    assert "not valid JSON" in err
+    assert "Nothing was written" in err
+    assert (home / "project/.mcp.json").read_text() == "{ broken"
+
+
+def test_a_linked_file_stays_a_link(home, untried, eyespan):
+    (home / "dotfiles.json").write_text("{}")
+    (home / "project/.mcp.json").symlink_to(home / "dotfiles.json")
+
+    eyespan("setup", "claude-code")
+
+    assert (home / "project/.mcp.json").is_symlink()
+    assert "eyespan" in (home / "dotfiles.json").read_text()
+
+
+def test_the_mode_of_the_file_stays(home, untried, eyespan):
+    (home / "project/.mcp.json").write_text("{}")
+    os.chmod(home / "project/.mcp.json", 0o640)
+
+    eyespan("setup", "claude-code")
+
+    assert (home / "project/.mcp.json").stat().st_mode & 0o777 == 0o640
+
+
+def test_setup_alone_lists_the_hosts_found(home, untried, eyespan):
+    eyespan("setup", "claude-code")
+    code, out, _ = eyespan("setup")
+
+    rows = [line.split()[:1] + line.split()[3:5] for line in out.splitlines() if line.startswith("  claude-code")]
+    assert code == 0
+    assert rows == [["claude-code", "set", "up"]]
+
+
+def test_a_wrong_host_is_answered_with_the_nearest(home, eyespan):
+    code, _, err = eyespan("setup", "codx")
+
+    assert code == 2
+    assert "no host 'codx'; did you mean codex?" in err
+
+
+def test_a_host_that_starts_elsewhere_gets_the_directory(home):
+    assert os.getcwd() in server_command(HOSTS["windsurf"], "", [])
