@@ -53,6 +53,7 @@ OPENING_FILES = {
     "extras/bulk/worker.py": "its own pipe, and the null device in place of standard output",
     "extras/http/page/view_command.py": "the browser of the user",
     "decoders/image.py": "an image, from the descriptor of the job",
+    "extras/documents/shared/media.py": "the first bytes of an image in a package, in memory",
     "lines/cache.py": "the index cache, in the user's cache directory",
     "sandbox/interpreter.py": "the header of the interpreter's own program",
     "sandbox/landlock.py": "the paths of Landlock rules, opened with O_PATH and never read",
@@ -421,7 +422,7 @@ def test_only_the_worker_scans_source_for_outlines():
     assert {name for name in scanning if not name.startswith(("decoders/", "outline/", "extras/languages/"))} == set()
 
 
-PARSED_ELSEWHERE = ("decoders", "extras/documents/tables/avro.py", "worker", "server/sandboxing.py")
+PARSED_ELSEWHERE = ("decoders", "worker", "server/sandboxing.py")
 """Modules whose JSON comes from eyespan itself, or is parsed in the decoding process."""
 
 

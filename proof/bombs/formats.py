@@ -152,22 +152,6 @@ def _npy(shape: str, kind: str = "<f8", data: bytes = b"") -> bytes:
     return b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text + data
 
 
-def _zigzag(number: int) -> bytes:
-    value = (number << 1) ^ (number >> 63)
-    data = bytearray()
-    while value > 0x7F:
-        data.append(0x80 | (value & 0x7F))
-        value >>= 7
-    return bytes([*data, value])
-
-
-def _avro(schema: str, block: bytes, count: int, codec: bytes = b"null") -> bytes:
-    pairs = ((b"avro.schema", schema.encode()), (b"avro.codec", codec))
-    meta = b"".join(_zigzag(len(part)) + part for pair in pairs for part in pair)
-    start = b"Obj\1" + _zigzag(2) + meta + b"\0" + bytes(16)
-    return start + _zigzag(count) + _zigzag(len(block)) + block + bytes(16)
-
-
 def _plist_of_references(depth: int) -> bytes:
     """Return a binary property list of arrays, each of which holds the next one ten times."""
     objects = [bytes([0xAA]) + bytes([number + 1] * 10) for number in range(depth)] + [b"\x10\1"]
@@ -181,11 +165,6 @@ def _plist_of_references(depth: int) -> bytes:
     return data + bytes(6) + b"\2\1" + struct.pack(">QQQ", len(objects), 0, table)
 
 
-def _deflated_zeros(size_bytes: int) -> bytes:
-    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
-    return packer.compress(bytes(size_bytes)) + packer.flush()
-
-
 def _arrays() -> Iterator[tuple[Any, ...]]:
     yield "shape.npy", "array", writer(_npy("(9999999999, 9999999999)", data=bytes(1000)))
     yield "dimensions.npy", "array", writer(_npy("(" + "1, " * 8000 + ")", data=bytes(8)))
@@ -197,10 +176,6 @@ def _arrays() -> Iterator[tuple[Any, ...]]:
         writer(lambda: zipped({"a.npy": _npy("(20000000,)", "|u1", bytes(20 * MB))}, 9)),
         "!/a.npy",
     )
-    yield "count.avro", "array", writer(_avro('"null"', b"", 1 << 60))
-    yield "string.avro", "array", writer(_avro('"string"', _zigzag(1 << 40) + b"x", 1))
-    yield "nested.avro", "array", writer(_avro('{"type":"array","items":' * 5000 + '"int"' + "}" * 5000, b"\0", 1))
-    yield "deflated.avro", "array", writer(lambda: _avro('"null"', _deflated_zeros(200 * MB), 200 * MB, b"deflate"))
     yield "references.plist", "array", writer(_plist_of_references(20))
     yield (
         "loop.plist",

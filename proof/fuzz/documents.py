@@ -334,15 +334,6 @@ class Npy(DocumentTarget):
         return [NUMBERS, npy([("x", "<i2"), ("name", "<U1")], (1,), b"\7\0a\0\0\0")]
 
 
-class Avro(DocumentTarget):
-    name = "avro"
-
-    def seeds(self) -> list[bytes]:
-        from tests.extras.documents.tables.test_avro import BLOCKS, SHIP, container
-
-        return [container(SHIP, BLOCKS, codec).getvalue() for codec in ("null", "deflate")]
-
-
 class Arrow(DocumentTarget):
     name = "arrow"
 
@@ -511,7 +502,7 @@ class _File(io.BytesIO):
 
 
 _CONVERTED = (Docx, Pptx, Sheet, Odf, Xls, Rtf, Doc, Ppt, Msg, Epub, Html, Eml)
-_SMALL = (Npy, Avro, Plist, Mbox)
+_SMALL = (Npy, Plist, Mbox)
 TARGETS = (Image(), Pdf(), *(kind() for kind in (*_CONVERTED, *_SMALL)), Sqlite(), SqliteLog(), Parquet())
 DECODERS = tuple(Decoder(kind) for kind in (*_CONVERTED, *_SMALL) if kind is not Sheet)  # calamine is not Python
 DECODERS += (ShownDecoder(Pdf), ShownDecoder(Image))

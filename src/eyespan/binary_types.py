@@ -53,6 +53,7 @@ TYPES: tuple[tuple[str, Bytes], ...] = (
     ("HDF5 file", Bytes(0, b"\x89HDF\r\n\x1a\n")),
     ("NetCDF file", Bytes(0, (b"CDF\1", b"CDF\2"))),
     ("ORC file", Bytes(0, b"ORC")),
+    ("Avro file", Bytes(0, b"Obj\1")),
     ("Feather file of version 1", Bytes(0, b"FEA1")),
     ("MATLAB file", Bytes(0, b"MATLAB 5.0")),
     ("R data", Bytes(0, (b"RDX2\n", b"RDX3\n"))),

@@ -26,9 +26,6 @@ _END = Struct("<4s4H2LH")
 _END64 = Struct("<4sQ2H2L4Q")
 _LOCATOR64 = Struct("<4sLQL")
 _CENTRAL = Struct("<4sxB2xHH4xLLLHHH4x2xHL")
-_LENGTHS = Struct("<4s24x3H12x")
-"""Of a record of the central directory: the lengths of its name, its extra fields and its comment."""
-_SIZES = Struct("<8x2H8x2L18x")
 _LOCAL = Struct("<4s5H3L2H")
 _LOCAL_LENGTHS = Struct("<4s2xH18x2H")
 """Of a local header: its flags, and the lengths of its name and its extra fields."""
@@ -249,49 +246,6 @@ def _entry(block: bytes, at: int, fields: tuple[Any, ...], shift: int) -> Entry:
         other_name="" if flags & _UTF8 or raw.isascii() else raw.decode("cp437"),
         claimed_names=_unicode_names(block[name_end : name_end + extra_bytes]) if extra_bytes else (),
     )
-
-
-class Index:
-    """The places of all members in the central directory. `entry` reads one record.
-
-    A package of an office document has many members, of which few are read; a record for each takes longer than those.
-    """
-
-    def __init__(self, source: Source, max_members: int) -> None:
-        """Find the members, at most one more than `max_members`. Raises: Unreadable."""
-        start, size, self._shift, _ = _find_directory(source)
-        if size > MAX_CONTENTS_BYTES:
-            raise _unreadable(source, f"its central directory is larger than {MAX_CONTENTS_BYTES >> 20} MiB")
-        block = self._block = source.read_fully(start, size)
-        self.places: dict[str, int] = {}
-        """The place of the last member of each name."""
-        self.has_more = False
-        at, end, left = 0, len(block) - _CENTRAL.size, max_members
-        unpack, fixed = _LENGTHS.unpack_from, _CENTRAL.size
-        while at <= end and left >= 0:
-            magic, name_bytes, extra_bytes, comment_bytes = unpack(block, at)
-            name_end = at + fixed + name_bytes
-            record_end = name_end + extra_bytes + comment_bytes
-            if magic != b"PK\1\2" or record_end > end + fixed:
-                return
-            self.places[_decode_name(block[at + fixed : name_end])] = at
-            at = record_end
-            left -= 1
-        self.has_more = left < 0
-
-    def is_small(self, max_bytes: int, max_member_bytes: int) -> bool:
-        """Return True if no member is encrypted or larger than a limit, and all together are not either."""
-        total = 0
-        for at in self.places.values():
-            flags, method, packed, size_bytes = _SIZES.unpack_from(self._block, at)
-            if flags & _ENCRYPTED or method == _AES or packed > max_member_bytes or size_bytes > max_member_bytes:
-                return False
-            total += size_bytes
-        return total <= max_bytes
-
-    def entry(self, at: int) -> Entry:
-        """Return the member whose record stands at this place."""
-        return _entry(self._block, at, _CENTRAL.unpack_from(self._block, at), self._shift)
 
 
 def _unicode_names(extra: bytes) -> tuple[str, ...]:

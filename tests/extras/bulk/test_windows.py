@@ -17,7 +17,7 @@ from PIL import Image
 from eyespan import Workspace
 from eyespan.extras.bulk import windows
 from eyespan.extras.bulk.export import export_lines
-from tests.extras.documents.tables import test_arrow, test_avro, test_numpy_arrays
+from tests.extras.documents.tables import test_arrow, test_numpy_arrays
 from tests.readers.pdf_files import pages, words
 
 NAMES = [f"row-{number:05d}" for number in range(25)]
@@ -54,13 +54,6 @@ def _sqlite(path):
     made.close()
 
 
-def _avro(path):
-    schema = {"type": "record", "name": "Row", "fields": [{"name": "name", "type": "string"}]}
-    rows = [test_avro.text(name) for name in NAMES]
-    blocks = [(10, b"".join(rows[:10])), (15, b"".join(rows[10:]))]
-    path.write_bytes(test_avro.container(schema, blocks, "deflate").getvalue())
-
-
 ARRAY = test_numpy_arrays.npy("<U9", (25,), "".join(NAMES).encode("utf-32-le"))
 
 
@@ -80,7 +73,6 @@ TABLES = {
     "a.jsonl": _jsonl,
     "a.parquet": _parquet,
     "a.sqlite": _sqlite,
-    "a.avro": _avro,
     "a.npy": _npy,
     "a.ipynb": _notebook,
 }
@@ -190,12 +182,6 @@ def _by_columns(path):
     return f"{path}.npy"
 
 
-def _unknown_codec(path):
-    schema = {"type": "record", "name": "Row", "fields": [{"name": "name", "type": "string"}]}
-    path.with_suffix(".avro").write_bytes(test_avro.container(schema, [(1, test_avro.text("x"))], "brotli").getvalue())
-    return f"{path}.avro"
-
-
 def _orc(path):
     path.with_suffix(".orc").write_bytes(b"ORC" + bytes(200))
     return f"{path}.orc"
@@ -250,7 +236,6 @@ LEFT_OUT = {
     "ends of 1 cell": _cut_cell,
     "3 columns": _wide,
     "rows from 1 on: rows of an array that is stored column by column are not shown": _by_columns,
-    "rows from 1 on: rows are not shown: the compression brotli is not supported": _unknown_codec,
     "the contents: this is a description": _orc,
     "the contents of 1 member": _tar,
     "the contents of 2 members": _npz,

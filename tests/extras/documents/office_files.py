@@ -11,6 +11,8 @@ import sys
 import zipfile
 from pathlib import Path
 
+from PIL import Image
+
 from eyespan import Workspace, kinds
 from eyespan.extras.documents.office import docx
 from eyespan.extras.documents.sheets import sheet
@@ -20,6 +22,15 @@ FIXTURES = Path(__file__).parents[2] / "fixtures" / "office"
 ENGINE = Workspace("/").engine
 CONVERTED = frozenset(kind.name for kind in kinds.rows() if kind.reader == "eyespan.readers.converted")
 
+
+def _gif() -> bytes:
+    made = io.BytesIO()
+    Image.new("P", (5, 7)).save(made, "GIF")
+    return made.getvalue()
+
+
+GIF = _gif()
+"""An image of 5x7 pixels."""
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 PPTX = "http://schemas.openxmlformats.org/presentationml/2006/main"
 SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"

@@ -162,7 +162,6 @@ KINDS = (
         log_suffix="-wal",
     ),
     _table("npy", "an array", "tables.numpy_arrays", signature=Bytes(0, b"\x93NUMPY"), parts="table"),
-    _table("avro", "a table", "tables.avro", signature=Bytes(0, b"Obj\1"), parts="table"),
     _table("arrow", "a table", "tables.arrow", signature=_is_arrow, parts="table"),
     _table(
         "parquet",

@@ -10,6 +10,7 @@ from eyespan.extras.documents.office import docx
 from eyespan.extras.documents.shared import xml_tree
 from tests.extras.documents.office_files import (
     FIXTURES,
+    GIF,
     OFFICE_RELATIONS,
     WORD,
     expected,
@@ -167,8 +168,8 @@ def test_images_charts_and_embedded_files_are_shown_or_named():
     files = {
         "word/document.xml": f'<w:document xmlns:w="{WORD}" xmlns:r="{OFFICE_RELATIONS}">{body}</w:document>',
         "word/_rels/document.xml.rels": relations(image=("image", "media/a.gif"), chart=("chart", "charts/c.xml")),
-        "word/media/a.gif": b"GIF89a\x05\x00\x07\x00",
-        "word/media/b.gif": b"GIF89a\x05\x00\x07\x00",
+        "word/media/a.gif": GIF,
+        "word/media/b.gif": GIF,
         "word/charts/c.xml": f"<c:chartSpace {chart}><c:chart><c:pieChart/></c:chart></c:chartSpace>",
         "word/charts/_rels/c.xml.rels": relations(x=("package", "../embeddings/data.xlsx")),
         "word/embeddings/data.xlsx": "the numbers of the chart",

@@ -6,7 +6,7 @@ import pytest
 
 from eyespan.errors import Unreadable
 from eyespan.extras.documents.office import odf
-from tests.extras.documents.office_files import packed
+from tests.extras.documents.office_files import GIF, packed
 
 SPACES = " ".join(
     f'xmlns:{key}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
@@ -120,7 +120,7 @@ def test_images_charts_equations_and_text_boxes():
         f"<t:p>{frame('<d:text-box><t:p>boxed</t:p></d:text-box>')}</t:p>"
     )
     parts = {
-        "Pictures/a.gif": b"GIF89a\x05\x00\x07\x00",
+        "Pictures/a.gif": GIF,
         "Object 1/content.xml": chart,
         "Object 2/content.xml": equation,
     }

@@ -11,6 +11,7 @@ from eyespan.extras.documents.shared import media, ooxml
 from tests.extras.documents.office_files import (
     DRAWING,
     FIXTURES,
+    GIF,
     OFFICE_RELATIONS,
     PPTX,
     expected,
@@ -237,7 +238,7 @@ def test_images_charts_and_videos_are_shown_or_named():
         tree,
         targets={"i": ("image", "../media/a.gif"), "c": ("chart", "../c.xml"), "v": ("video", "../media/v.mp4")},
         **{
-            "ppt/media/a.gif": b"GIF89a\x05\x00\x07\x00",
+            "ppt/media/a.gif": GIF,
             "ppt/media/v.mp4": b"?",
             "ppt/media/b.emf": b"?",
             "ppt/c.xml": f"<c:chartSpace {CHART}><c:chart><c:pieChart/></c:chart></c:chartSpace>",

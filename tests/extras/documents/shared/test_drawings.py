@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree.ElementTree import fromstring
 
 from eyespan.extras.documents.shared import drawings, ooxml
-from tests.extras.documents.office_files import packed, relations
+from tests.extras.documents.office_files import GIF, packed, relations
 
 CHART = "http://schemas.openxmlformats.org/drawingml/2006/chart"
 MAIN = "http://schemas.openxmlformats.org/drawingml/2006/main"
@@ -135,7 +135,7 @@ def test_charts_and_images_on_a_sheet_are_found_through_its_drawing():
                 "d.xml": drawing,
                 "_rels/d.xml.rels": relations(k=("chart", "c.xml"), i=("image", "m.gif")),
                 "c.xml": f'<c:chartSpace xmlns:c="{CHART}"/>',
-                "m.gif": b"GIF89a\x05\x00\x07\x00",
+                "m.gif": GIF,
             }
         )
     )

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import io
-import posixpath
 import re
 import struct
-import warnings
 import zipfile
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from eyespan.context import CallContext
 from eyespan.errors import Unreadable
 from eyespan.extras.documents.shared import ooxml, salvage
-from eyespan.sources import zips
 from tests.extras.documents.office_files import FIXTURES, WORD, packed, relations, repacked, text
-from tests.sizes import examples
 
 EXTERNAL_ENTITY = (
     b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>'
@@ -290,33 +283,4 @@ def test_relations_are_the_same_however_they_are_written(text):
 def test_unusual_relations_are_parsed(rows):
     part = f"<Relationships {RELATIONS}>{rows}</Relationships>"
 
-    assert ooxml._plain_relations(part.encode()) is None
     assert ooxml.Package(packed(**{"_rels/.rels": part})).relations("") == {"r1": ("image", "a")}
-
-
-@pytest.mark.parametrize("names", [("a",), ("a", "d/", "d/b", "\u00e9", "a")])
-def test_the_index_has_the_entries_of_the_contents(names):
-    archive = io.BytesIO(b"before")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about a name that is there twice
-        with zipfile.ZipFile(archive, "a", zipfile.ZIP_DEFLATED) as members:
-            for number, name in enumerate(names):
-                members.writestr(name, b"x" * number)
-    source = ooxml._FileSource(archive)
-
-    index = zips.Index(source, len(names))
-
-    entries = zips.read_contents(source, CallContext()).entries
-    assert {name: index.entry(at) for name, at in index.places.items()} == {entry.name: entry for entry in entries}
-    assert not index.has_more
-    assert zips.Index(source, len(names) - 1).has_more
-
-
-@settings(max_examples=examples(200))
-@given(st.sampled_from(["", "ppt", "ppt/slides"]), st.lists(st.sampled_from(["..", ".", "/", "a", "%41", "b.c", ""])))
-def test_plain_targets_are_those_of_the_general_way(directory, pieces):
-    target = "/".join(pieces)
-    plain = ooxml._resolve_plain(directory, target)
-
-    if plain is not None:
-        assert plain == posixpath.normpath(posixpath.join(directory, target))

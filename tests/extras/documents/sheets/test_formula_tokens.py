@@ -1,4 +1,4 @@
-"""Formulas of binary workbooks as text."""
+"""Formulas of xls workbooks as text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def names():
     return made
 
 
-NARROW, WIDE = Tokens(names(), is_wide=False), Tokens(names(), is_wide=True)
+TOKENS = Tokens(names())
 A1, B2 = b"\x44\0\0\0\xc0", b"\x24\1\0\1\0"
 """A1, relative, and $B$2."""
 
@@ -65,33 +65,17 @@ def number(value):
     ],
 )
 def test_tokens_are_written_as_a_formula(tokens, text):
-    assert NARROW.text(tokens, place=(1, 1)) == text
-
-
-@pytest.mark.parametrize(
-    ("tokens", "text"),
-    [
-        (b"\x24\0\0\x01\0\0\xc1", "IW65537"),
-        (b"\x25\0\0\0\0\xff\xff\x0f\0\0\xc0\0\xc0", "A:A"),
-        (b"\x17\2\0a\0b\0", '"ab"'),
-        (b"\x23\1\0\0\0", "Tax"),
-        (b"\x4c\xff\xff\x0f\0\xff\xff", "A1"),
-        (b"\x3a\0\0\0\0\0\0\0\xc0" + b"\x1e\1\0" + b"\x21\xe0\1", "IFERROR(Page!A1,1)"),
-    ],
-)
-def test_tokens_of_larger_sheets_have_more_bits(tokens, text):
-    assert WIDE.text(tokens, place=(1, 1)) == text
+    assert TOKENS.text(tokens, place=(1, 1)) == text
 
 
 def test_arrays_stand_after_the_tokens():
     row = b"\1" + struct.pack("<d", 1) + b"\2\1\0\0x" + b"\4\1" + bytes(7) + b"\x10\x07" + bytes(7) + b"\0" + bytes(8)
     array = b"\x60" + bytes(7)
 
-    assert NARROW.text(array, b"\4\0\0" + row) == '{1,"x",TRUE,#DIV/0!,}'
-    assert NARROW.text(array + array + b"\x03", b"\0\1\0" + 2 * row[:9] + b"\0\0\0" + row[:9]) == "{1;1}+{1}"
-    assert NARROW.text(array, b"\xff\xff\xff" + row) is None
-    assert NARROW.text(b"\x26" + bytes(6) + array, b"\0\0\0" + row) is None
-    assert WIDE.text(b"\x60" + bytes(14), b"\0\0\0" + row) is None
+    assert TOKENS.text(array, b"\4\0\0" + row) == '{1,"x",TRUE,#DIV/0!,}'
+    assert TOKENS.text(array + array + b"\x03", b"\0\1\0" + 2 * row[:9] + b"\0\0\0" + row[:9]) == "{1;1}+{1}"
+    assert TOKENS.text(array, b"\xff\xff\xff" + row) is None
+    assert TOKENS.text(b"\x26" + bytes(6) + array, b"\0\0\0" + row) is None
 
 
 @pytest.mark.parametrize(
@@ -118,12 +102,12 @@ def test_arrays_stand_after_the_tokens():
     ],
 )
 def test_a_formula_that_is_not_understood_has_no_text(tokens):
-    assert NARROW.text(tokens) is None
+    assert TOKENS.text(tokens) is None
 
 
-@given(st.binary(max_size=60), st.binary(max_size=30), st.booleans())
-def test_any_bytes_are_text_or_nothing(tokens, extra, is_wide):
-    text = (WIDE if is_wide else NARROW).text(tokens, extra, (7, 7))
+@given(st.binary(max_size=60), st.binary(max_size=30))
+def test_any_bytes_are_text_or_nothing(tokens, extra):
+    text = TOKENS.text(tokens, extra, (7, 7))
 
     assert text is None or 0 < len(text) <= formula_tokens.MAX_CHARS
 
@@ -139,8 +123,8 @@ def test_functions_have_the_numbers_of_the_format(number, name):
     """On both sides of gaps in the table: a shift by one would show another function."""
     call = b"\x1e\1\0\x22\1" + number.to_bytes(2, "little")
 
-    assert NARROW.text(call) == f"{name}(1)"
+    assert TOKENS.text(call) == f"{name}(1)"
 
 
 def test_functions_of_a_fixed_number_of_arguments_take_them():
-    assert NARROW.text(b"\x1e\1\0\x1e\2\0\x21" + (480).to_bytes(2, "little")) == "IFERROR(1,2)"
+    assert TOKENS.text(b"\x1e\1\0\x1e\2\0\x21" + (480).to_bytes(2, "little")) == "IFERROR(1,2)"

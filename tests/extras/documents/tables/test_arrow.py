@@ -156,7 +156,7 @@ def test_values_of_selected_rows_are_whole():
     sample = arrow.decode(io.BytesIO(LONG), {"first": 1, "count": 2})[1][0].decode()
     facts, (selected,) = arrow.decode(io.BytesIO(LONG), {"first": 1, "count": 2, "windowed": True})
 
-    assert f"| {('word ' * 200)[:160]}... (10000 bytes) | [0, 1, 2, 3," in sample
+    assert f"| {'word ' * 40}... (10000 chars) | [0, 1, 2, 3," in sample
     assert f"| {'word ' * 2000} | {list(range(200))} |\n| short | [1] |" in selected.decode()
     assert "cut_cells" not in facts
 
@@ -211,7 +211,21 @@ def test_an_unknown_type_is_refused():
 
 
 def test_a_file_that_is_cut_off_shows_its_sound_batches():
-    assert "row 2 of 2" in shown(SHIPS[: len(STREAM) - 200], first=2)
+    lines = shown(SHIPS[: len(STREAM) - 200], first=2).split("\n")
+
+    assert lines[2:5] == ["the file is cut off; the rows after these are missing", "", "row 2 of 2"]
+
+
+def test_a_list_that_is_too_long_leaves_the_rows_out(monkeypatch):
+    monkeypatch.setattr(arrow, "MAX_ITEMS", 199)
+
+    assert shown(LONG).split("\n")[2:] == ["rows are not shown: a list of 200 items is too long"]
+
+
+def test_a_text_that_is_too_long_leaves_the_rows_out(monkeypatch):
+    monkeypatch.setattr(arrow, "MAX_BUFFER_BYTES", 1 << 13)
+
+    assert shown(LONG).split("\n")[2:] == ["rows are not shown: a value has more than 0 MiB"]
 
 
 @pytest.mark.parametrize("size", [3, 9])

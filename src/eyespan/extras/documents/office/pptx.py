@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from eyespan.errors import Unreadable
 from eyespan.extras.documents.office import omml
-from eyespan.extras.documents.shared import markdown, media, xml_tree
+from eyespan.extras.documents.shared import markdown, media
 from eyespan.extras.documents.shared.drawings import Drawings
 from eyespan.extras.documents.shared.ooxml import Package
 from eyespan.extras.documents.shared.xml_tree import (
-    ATTRIBUTES,
     NAMES,
     Handlers,
     attributes,
-    elements,
     local_name,
     text_of,
 )
@@ -39,21 +36,6 @@ _LEFT_OUT = frozenset(
         *("a:bodyPr", "a:lstStyle", "a:pPr", "a:rPr", "a:endParaRPr"),
     )
 )
-_FORMATTING = elements(
-    *("p:(?:spPr|grpSpPr|style|timing|transition|clrMapOvr|xfrm|cNv(?:Sp|GrpSp|Pic|CxnSp|GraphicFrame)Pr)",),
-    *(
-        "a:(?:bodyPr|lstStyle|endParaRPr|solidFill|gradFill|effectLst|ln|tblPr|tblGrid|spc(?:Bef|Aft)|lnSpc|tabLst|defRPr)",
-    ),
-    "a:bu(?:Font|Clr|SzPct)",
-    empty="a:rPr|a:latin|a:ea|a:cs|a:tcPr|a:noFill|p:nvPr",
-    more=rf'([ap]):extLst><\2:ext uri="[^"<>]*"><\w+:creationId{ATTRIBUTES}/></\2:ext></\2:extLst>',
-)
-"""Elements of a slide without text, images and links, as programs write them: more than half of a slide."""
-_SLIDE_LIST = re.compile(
-    rb'<p:sldIdLst>((?:\s*+<p:sldId(?: (?:r:)?id="[^"<>&]*+"){1,9} ?/>){0,10000})\s*+</p:sldIdLst>'
-)
-_SLIDE_ID = re.compile(rb' r:id="([^"]*)"')
-_RELATIONS_SPACE = re.compile(rb' xmlns:r="[^"]*relationships"')
 
 
 def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
@@ -78,18 +60,13 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
 
 def _slide_ids(package: Package, show: str) -> list[str]:
     """Return the ids of the relations to the slides in their order. Raises: Unreadable."""
-    data = package.read(show)
-    found = _SLIDE_LIST.search(data)
-    # Nearly every program writes the list like this. The rest of the part is styles.
-    if found is not None and b"<!" not in data and _RELATIONS_SPACE.search(data, 0, found.start()):
-        return [key.decode("utf-8", "replace") for key in _SLIDE_ID.findall(found[1])]
-    root = xml_tree.parse(data, part=show)
+    root = package.parse(show)
     return [attributes(element).get("r:id", "") for element in root.iter() if NAMES[element.tag] == "p:sldId"]
 
 
 def _slide(package: Package, part: str, number: int, authors: Mapping[str, str], images: media.Images) -> list[str]:
     relations = package.relations(part)
-    slide = Slide(package.parse_without(_FORMATTING, part), package, relations, images)
+    slide = Slide(package.parse(part), package, relations, images)
     title = " ".join(slide.title.split())
     hidden = " (hidden)" if slide.is_hidden else ""
     blocks = [f"## Slide {number}{hidden}" + (f": {title}" if title else ""), *slide.blocks]
@@ -99,7 +76,7 @@ def _slide(package: Package, part: str, number: int, authors: Mapping[str, str],
         if target not in package:
             continue
         if kind == "notesSlide":
-            root = package.parse_without(_FORMATTING, target)
+            root = package.parse(target)
             page = Slide(root, package, package.relations(target) if _has_references(root) else {}, images)
             notes = [block for block in page.blocks if block.strip()]
             if notes:

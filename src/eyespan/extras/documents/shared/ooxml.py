@@ -13,11 +13,12 @@ import lzma  # noqa: F401  # likewise
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterable, Set
+from collections.abc import Sequence, Set
 from functools import lru_cache
 from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import unquote
 
+from eyespan.context import CallContext
 from eyespan.decoders.files import unreadable
 from eyespan.errors import Unreadable
 from eyespan.extras.documents.shared import salvage, xml_tree
@@ -87,32 +88,24 @@ class Package:
         """Contents of parts by name in lower case, if the table of contents is damaged."""
         self.complaints: list[str] = []
         """What is damaged and was left out or recovered."""
-        self._index: zips.Index | None = None
-        self._entries: dict[str, Entry] = {}
-        """The parts that were looked at, by name in lower case."""
         try:
-            names = self._find_parts()
+            entries = self._find_parts()
         except Unreadable:
             if self._source.read_fully(0, len(OLE)) == OLE:
                 whole = self._source.read_fully(0, min(self._source.size_bytes, MAX_PART_BYTES))
                 old = "a format from before 2007; convert it to a newer one to read it"
                 raise unreadable(ENCRYPTED if is_encrypted_ole(whole) else old) from None
             raise unreadable("not a zip archive, or a corrupt one") from None
-        if self._index is not None and self._index.has_more:
+        if len(entries) > MAX_PARTS:
             raise unreadable(f"it has more than {MAX_PARTS} parts")
-        self._parts = {name.lower(): name for name in names}
-        self._places: dict[str, int] = (
-            {} if self._index is None else {name.lower(): at for name, at in self._index.places.items()}
-        )
-        self._all_names = "\n".join(["", *self._parts])
+        self._entries = {entry.name.lower(): entry for entry in entries}
 
-    def _find_parts(self) -> Iterable[str]:
-        """Return the names by the table of contents, or those that can be recovered without it. Raises: Unreadable."""
+    def _find_parts(self) -> Sequence[Entry]:
+        """Return the parts by the table of contents, or those that can be recovered without it. Raises: Unreadable."""
         try:
-            index = zips.Index(self._source, MAX_PARTS)
-            if index.places:
-                self._index = index
-                return index.places
+            entries = zips.read_contents(self._source, CallContext()).entries
+            if entries:
+                return entries
         except Unreadable:
             if self._source.read_fully(0, 4) != b"PK\3\4":
                 raise
@@ -122,29 +115,18 @@ class Package:
             raise unreadable("corrupt")
         self._recovered = {name.lower(): data for name, data in found.items()}
         self.complaints.append(f"the file is damaged; {len(found)} of its parts were recovered, others may be missing")
-        for name, data in found.items():
-            self._entries[name.lower()] = Entry(name, FILE, len(data), 0, packed_bytes=len(data))
-        return found
-
-    def _entry(self, name: str) -> Entry | None:
-        """Return a part by its name in lower case; None if there is none of this name."""
-        entry = self._entries.get(name)
-        if entry is None and self._index is not None and name in self._parts:
-            entry = self._entries[name] = self._index.entry(self._index.places[self._parts[name]])
-        return entry
+        return [Entry(name, FILE, len(data), 0, packed_bytes=len(data)) for name, data in found.items()]
 
     def notes(self) -> list[str]:
         """Return the complaints as lines in brackets."""
         return [f"[{complaint}]" for complaint in self.complaints]
 
     def __contains__(self, name: str) -> bool:
-        return name.lower() in self._parts
+        return name.lower() in self._entries
 
     def names(self, prefix: str) -> list[str]:
         """Return the names of parts that start with `prefix`, in the order of the package."""
-        if f"\n{prefix}" not in self._all_names:
-            return []
-        return [name for key, name in self._parts.items() if key.startswith(prefix)]
+        return [entry.name for key, entry in self._entries.items() if key.startswith(prefix)]
 
     def repaired(self, data: bytes) -> bytes:
         """Return the bytes of the package for a library that reads it itself; made anew if they are damaged."""
@@ -152,28 +134,23 @@ class Package:
             return data
         made = io.BytesIO()
         with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-            for key, name in self._parts.items():
-                archive.writestr(name, self._recovered[key])
+            for key, entry in self._entries.items():
+                archive.writestr(entry.name, self._recovered[key])
         return made.getvalue()
 
     def with_part(self, name: str, data: bytes) -> bytes:
         """Return the bytes of the package with other contents of one part. Raises: Unreadable."""
         made = io.BytesIO()
         with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as archive:
-            for key, part in self._parts.items():
-                archive.writestr(part, data if key == name.lower() else self.read(part))
+            for key, entry in self._entries.items():
+                archive.writestr(entry.name, data if key == name.lower() else self.read(key))
         return made.getvalue()
 
     def check_all(self) -> None:
         """Check the sizes of all parts, for a library that unpacks them itself. Raises: Unreadable."""
-        if self._index is not None and self._index.is_small(MAX_READ_BYTES, MIB):
-            return
-        total = 0
-        for name in self._parts:
-            entry = self._entry(name)
-            if entry is not None:
-                self._check(entry)
-                total += entry.size_bytes
+        for entry in self._entries.values():
+            self._check(entry)
+        total = sum([entry.size_bytes for entry in self._entries.values()])
         if total > MAX_READ_BYTES:
             raise unreadable(f"its parts have {total} bytes, the limit is {MAX_READ_BYTES}")
 
@@ -188,7 +165,7 @@ class Package:
 
     def read(self, name: str) -> bytes:
         """Return one part. Raises: Unreadable, if it is missing, corrupt or too large."""
-        entry = self._entry(name.lower())
+        entry = self._entries.get(name.lower())
         if entry is None:
             raise unreadable(f"its part {name} is missing")
         self._check(entry)
@@ -204,7 +181,7 @@ class Package:
 
     def read_sound(self, name: str) -> bytes:
         """Return a part, or its start if the rest is corrupt, with a complaint. Raises: Unreadable."""
-        entry = self._entry(name.lower())
+        entry = self._entries.get(name.lower())
         if entry is not None:
             self._check(entry)
         try:
@@ -230,7 +207,7 @@ class Package:
 
     def read_start(self, name: str, size_bytes: int) -> bytes:
         """Return the first bytes of a part; b"" if they cannot be read."""
-        entry = self._entry(name.lower())
+        entry = self._entries.get(name.lower())
         if entry is None or entry.is_encrypted:
             return b""
         if name.lower() in self._recovered:
@@ -242,16 +219,12 @@ class Package:
 
     def size_of(self, name: str) -> int:
         """Return the size of a part in bytes; 0 if there is none of this name."""
-        entry = self._entry(name.lower())
+        entry = self._entries.get(name.lower())
         return 0 if entry is None else entry.size_bytes
 
     def parse(self, name: str) -> Element:
         """Return the root element of a part. Raises: Unreadable."""
         return xml_tree.parse(self._read_xml(name), part=name)
-
-    def parse_without(self, pattern: re.Pattern[bytes], name: str) -> Element:
-        """Return the root element of a part without some elements: see `xml_tree.parse_without`. Raises: Unreadable."""
-        return xml_tree.parse_without(pattern, self._read_xml(name), part=name)
 
     def stream(self, name: str, containers: Set[str]) -> GrowingElement:
         """Return the root element of a part that is parsed on demand: see `xml_tree.stream`. Raises: Unreadable."""
@@ -268,62 +241,16 @@ class Package:
         """
         directory, _, leaf = name.rpartition("/")
         part = f"{directory}/_rels/{leaf}.rels" if directory else f"_rels/{leaf}.rels"
+        root = self.parse_optional(part)
         found: dict[str, tuple[str, str]] = {}
-        for facts in self._relation_facts(part):
+        for facts in () if root is None else root.iter():
+            if xml_tree.NAMES[facts.tag] != "r:Relationship":
+                continue
             target = facts.get("Target", "")
             if facts.get("TargetMode") != "External":
                 target = _resolve(directory, target)
             found[facts.get("Id", "")] = (facts.get("Type", "").rpartition("/")[2], target)
         return found
-
-    def _relation_facts(self, part: str) -> list[dict[str, str]]:
-        """Return the attributes of the relations in a part."""
-        if part not in self:
-            return []
-        try:
-            data = self.read(part)
-        except Unreadable as error:
-            self.complaints.append(f"{error.reason}; it is left out")
-            return []
-        plain = _plain_relations(data)
-        if plain is not None:
-            return plain
-        try:
-            root = xml_tree.parse(data, part=part)
-        except Unreadable as error:
-            self.complaints.append(f"{error.reason}; it is left out")
-            return []
-        return [dict(element.attrib) for element in root.iter() if xml_tree.NAMES[element.tag] == "r:Relationship"]
-
-
-_RELATIONS = re.compile(rb"(?:<\?xml [^<>]{0,100}\?>\s{0,9})?<Relationships xmlns=\"[^\"<>&]{0,200}\">")
-_RELATIONS_END = "</Relationships>"
-_RELATION_KEYS = {space + name + "=": name for name in ("Id", "Type", "Target", "TargetMode") for space in ("", " ")}
-
-
-def _plain_relations(data: bytes) -> list[dict[str, str]] | None:
-    """Return the attributes of relations as nearly every program writes them; None if these are written otherwise.
-
-    They are in UTF-8, with double quotes, without entities, comments and prefixes. A presentation has as many of these
-    parts as slides, and splitting them takes a fraction of the time of a parser.
-    """
-    start = _RELATIONS.match(data)
-    if start is None or b"&" in data or b"'" in data[start.end() :]:
-        return None
-    body, end, rest = data[start.end() :].decode("utf-8", "replace").partition(_RELATIONS_END)
-    space, *tags = body.split("<Relationship ")
-    if not end or rest.strip() or space.strip() or body.count("<") != len(tags) or body.count(">") != len(tags):
-        return None
-    made = []
-    for tag in tags:
-        pieces = tag.split('"')
-        if pieces.pop().strip() != "/>":
-            return None
-        try:
-            made.append(dict(zip([_RELATION_KEYS[name] for name in pieces[::2]], pieces[1::2], strict=True)))
-        except (KeyError, ValueError):  # another attribute, or an odd number of quotes
-            return None
-    return made
 
 
 @lru_cache(maxsize=4096)
@@ -331,17 +258,5 @@ def _resolve(directory: str, target: str) -> str:
     """Return the name of the part that a part in this directory refers to."""
     if not target:
         return ""
-    plain = _resolve_plain(directory, target)
-    if plain is not None:
-        return plain
     target = target.lstrip("/") if target.startswith("/") else posixpath.join(directory, target)
     return posixpath.normpath(unquote(target))
-
-
-def _resolve_plain(directory: str, target: str) -> str | None:
-    """Return the same for a target as nearly every program writes it (`../media/image1.png`); None for any other."""
-    while target.startswith("../") and directory:
-        directory, target = directory.rpartition("/")[0], target[3:]
-    if not target or target[0] in "/." or target[-1] in "/." or "%" in target or "/." in target or "//" in target:
-        return None
-    return f"{directory}/{target}" if directory else target

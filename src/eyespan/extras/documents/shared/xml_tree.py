@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import ParseError, TreeBuilder, XMLParser
 
 from eyespan.decoders.files import unreadable
-from eyespan.errors import Unreadable
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -33,9 +32,6 @@ _PREFIXES = (
     ("relationships", "r:"),
 )
 """Parts of namespace names, and the prefixes used for them here."""
-ATTRIBUTES = r'(?: [\w:]++="[^"<>]*+"){0,64} ?'
-"""The pattern of the attributes of an element."""
-MAX_TAGS = 100_000
 _STARTS_WITH_ELEMENT = re.compile(rb"(?:\xef\xbb\xbf)?(?:<\?xml[^<>?]*\?>)?\s*<[A-Za-z_]")
 
 
@@ -109,56 +105,10 @@ def text_of(element: Element) -> str:
 
 def parse(data: bytes, *, part: str) -> Element:
     """Parse a part and return its root element. Raises: Unreadable."""
-    root = _parse_small(data) if len(data) <= _PIECE_BYTES else None
-    if root is not None:
-        return root
     feeder = _Feeder(data, part)
     while not feeder.is_finished:
         feeder.feed()
     return feeder.tree[0]
-
-
-def _parse_small(data: bytes) -> Element | None:
-    """Return the root element of a sound part without a document type; None if `_Feeder` has to look at it."""
-    if not _STARTS_WITH_ELEMENT.match(data):
-        return None
-    parser = XMLParser()
-    try:
-        parser.feed(data)
-        element = root = parser.close()
-    except (ParseError, ValueError, LookupError):
-        return None
-    for _ in range(MAX_DEPTH - 1):
-        if not len(element):
-            return root
-        element = element[-1]
-    return None
-
-
-def parse_without(pattern: re.Pattern[bytes], data: bytes, *, part: str) -> Element:
-    """Parse a part without the elements that `pattern` matches, which the caller does not need. Raises: Unreadable.
-
-    Finding an element takes a fraction of the time of making its objects. A part with comments or character data in
-    brackets, in which a tag may be text, is parsed whole, and so is one that is not sound without the elements.
-    """
-    if b"<!" not in data:
-        try:
-            return parse(pattern.sub(b"", data), part=part)
-        except Unreadable:
-            pass  # elements of one name in another: the pattern ends at the first end tag
-    return parse(data, part=part)
-
-
-def elements(*names: str, empty: str = "", more: str = "") -> re.Pattern[bytes]:
-    """Return the pattern of elements with these names, whatever is in them, and of those in `empty` without contents.
-
-    Names are patterns, with the prefixes that programs write. An element with a sign of a tag in an attribute does not
-    match, and neither does one with very many attributes or tags in it: the memory of a match grows with them.
-    """
-    tags = f"[^<]*+(?:<(?!/\\1>)[^<]*+){{0,{MAX_TAGS}}}"
-    whole = f"({'|'.join(names)}){ATTRIBUTES}(?:/>|>{tags}</\\1>)"
-    forms = [whole, *([f"(?:{empty}){ATTRIBUTES}/>"] if empty else []), *([more] if more else [])]
-    return re.compile(f"<(?:{'|'.join(forms)})".encode())
 
 
 def stream(data: bytes, containers: Set[str], *, part: str) -> GrowingElement:

@@ -1,5 +1,5 @@
 """Workbooks of Excel 97 to 2003 (BIFF8): values, formats, formulas, hidden and merged cells, comments, links, text
-boxes, headers and charts, in one pass over the records of each sheet.
+boxes and headers, in one pass over the records of each sheet. Charts are counted.
 
 A record that is damaged or cut ends the pass, or is left out; what was read before it stays.
 """
@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from eyespan.escape import plural
 from eyespan.extras.documents.shared import number_formats
-from eyespan.extras.documents.sheets import biff_charts, cells, formula_tokens
+from eyespan.extras.documents.sheets import cells
 from eyespan.extras.documents.sheets.formula_tokens import ERRORS, Names, Tokens
 
 VERSION = 0x0600
-MAX_LINKS = 1000
 _BOF, _EOF, _CONTINUE = 0x0809, 0x0A, 0x3C
 FORMULAS = (0x06, 0x0206, 0x0406)
 """The codes of formulas; some programs write those of older versions."""
@@ -78,7 +78,7 @@ class Workbook:
         codes.update(dict.fromkeys(_EAST_ASIAN_DATES, "yyyy-mm-dd"))
         styles: list[int] = []
         self._references = Names()
-        self._tokens = Tokens(self._references, is_wide=False)
+        self._tokens = Tokens(self._references)
         names: list[tuple[int, bytes]] = []
         book = -1
         for code, blocks in self._globals():
@@ -226,8 +226,7 @@ class _Sheet:
         """Read the records from a position to the end of the sheet. Raises: Corrupt, TooLarge."""
         if data[at : at + 2] != _BOF.to_bytes(2, "little"):
             raise Corrupt
-        end, depth, chart_depth = len(data), 0, 0
-        chart: biff_charts.Chart | None = None
+        end, depth, charts = len(data), 0, 0
         unpack, strings, rows = _HEAD.unpack_from, self._book._strings, self.rows
         is_in_cells = False
         while at + 4 <= end:
@@ -255,20 +254,17 @@ class _Sheet:
                     pass  # a record that is cut
             elif code == _BOF:
                 depth += 1
-                if chart is None and data[at + 2 : at + 4] == _CHART_KIND:
-                    chart, chart_depth = biff_charts.Chart(), depth
-                is_in_cells = depth == 1 and chart is None
+                is_chart = data[at + 2 : at + 4] == _CHART_KIND
+                charts += is_chart
+                is_in_cells = depth == 1 and not is_chart
             elif code == _EOF:
-                if chart is not None and depth == chart_depth:
-                    self.extras.blocks += chart.blocks()
-                    chart = None
                 depth -= 1
                 is_in_cells = depth == 1
                 if depth <= 0:
                     break
-            elif chart is not None:
-                chart.add(code, data[at : at + size])
             at += size
+        if charts:
+            self.extras.notes.append(f"[{plural(charts, 'chart')} left out: charts of xls files are not decoded]")
         if depth > 0:
             self.extras.notes.append("[the sheet is damaged; what follows the damage is left out]")
         self._finish()
@@ -405,18 +401,18 @@ class _Sheet:
         self._notes.append((row, column, number, " ".join(_long_text(record, 8).split())))
 
     def _add_link(self, record: bytes, data: bytes, after: int) -> None:
-        if len(self._links) < MAX_LINKS:
-            row, _, column, _ = struct.unpack_from("<HHHH", record)
-            target = _link_target(record)
-            if target:
-                self._links.append(f"- {cells.cell_name(row, column)}: {target}")
+        row, _, column, _ = struct.unpack_from("<HHHH", record)
+        target = _link_target(record)
+        if target:
+            self._links.append(f"- {cells.cell_name(row, column)}: {target}")
 
     # --- the end -----------------------------------------------------------------------------------------------------
 
     def _finish(self) -> None:
         extras, blocks = self.extras, []
-        for place, text in formula_tokens.copies(self._shared, self._copies, self._book._tokens).items():
-            self._add_text(place, text)
+        for place, owner in self._copies:
+            shared = self._shared.get(owner)
+            self._add_text(place, None if shared is None else self._book._tokens.text(*shared, place))
         lines = []
         for row, column, number, author in sorted(self._notes):
             text = self._texts.pop(number, "")

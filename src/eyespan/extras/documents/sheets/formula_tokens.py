@@ -1,18 +1,20 @@
-"""Formulas of binary workbooks (xls, xlsb): tokens in the order of evaluation, written as text.
+"""Formulas of xls workbooks: tokens in the order of evaluation, written as text.
 
-Both formats have the same tokens; rows and columns have more bits in xlsb. Parentheses are tokens, so operators are
+Parentheses are tokens, so operators are
 written as they come. A formula with a token that is not known, or with names that are missing, has no text.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from eyespan.extras.documents.sheets import cells
 
 MAX_CHARS = 8192
 _MAX_TOKENS = 4096
+_ROWS, _COLUMNS = 65_536, 256
+_REF, _AREA = struct.Struct("<HH"), struct.Struct("<HHHH")
 ERRORS = {
     0x00: "#NULL!",
     0x07: "#DIV/0!",
@@ -127,15 +129,10 @@ class _Unknown(Exception):
 
 
 class Tokens:
-    """Reads the tokens of formulas of one format: `is_wide` for xlsb."""
+    """Reads the tokens of formulas of one workbook."""
 
-    def __init__(self, names: Names, *, is_wide: bool) -> None:
+    def __init__(self, names: Names) -> None:
         self._names = names
-        self._is_wide = is_wide
-        self._ref = struct.Struct("<IH" if is_wide else "<HH")
-        self._area = struct.Struct("<IIHH" if is_wide else "<HHHH")
-        self._max_rows, self._max_columns = (cells.MAX_ROWS, cells.MAX_COLUMNS) if is_wide else (65_536, 256)
-        self._column_bits = 0x3FFF if is_wide else 0xFF
 
     def text(self, tokens: bytes, extra: bytes = b"", place: tuple[int, int] = (0, 0)) -> str | None:
         """Return a formula without the equals sign; None if it cannot be written.
@@ -143,7 +140,7 @@ class Tokens:
         `extra` is what follows the tokens, `place` the cell that relative references are counted from.
         """
         try:
-            stack = self._run(tokens, _Extra(extra, self._is_wide), place)
+            stack = self._run(tokens, _Extra(extra), place)
         except (_Unknown, IndexError, struct.error, UnicodeDecodeError, ValueError):
             return None
         return stack[0] if len(stack) == 1 and 0 < len(stack[0]) <= MAX_CHARS else None
@@ -163,12 +160,12 @@ class Tokens:
                 stack.append(left + operator + right)
                 size = len(stack[-1])
             elif code == 0x24:
-                row, column = self._ref.unpack_from(tokens, at)
-                at += self._ref.size
+                row, column = _REF.unpack_from(tokens, at)
+                at += _REF.size
                 stack.append(self._cell(row, column))
             elif code == 0x25:
-                stack.append(self._area_text(*self._area.unpack_from(tokens, at)))
-                at += self._area.size
+                stack.append(self._area_text(*_AREA.unpack_from(tokens, at)))
+                at += _AREA.size
             elif code in _OTHERS:
                 at = _OTHERS[code](self, tokens, at, stack, extra, place)
                 size = len(stack[-1]) if stack else 0
@@ -181,47 +178,46 @@ class Tokens:
     # --- references --------------------------------------------------------------------------------------------------
 
     def _cell(self, row: int, column: int) -> str:
-        letters = cells.column_letters(column & self._column_bits)
+        letters = cells.column_letters(column & 0xFF)
         return f"{'' if column & 0x4000 else '$'}{letters}{'' if column & 0x8000 else '$'}{row + 1}"
 
     def _area_text(self, first_row: int, last_row: int, first_column: int, last_column: int) -> str:
-        bits = self._column_bits
-        if first_row == 0 and last_row == self._max_rows - 1:
-            first, last = cells.column_letters(first_column & bits), cells.column_letters(last_column & bits)
+        if first_row == 0 and last_row == _ROWS - 1:
+            first, last = cells.column_letters(first_column & 0xFF), cells.column_letters(last_column & 0xFF)
             return f"{_fixed(first_column, 0x4000)}{first}:{_fixed(last_column, 0x4000)}{last}"
-        if first_column & bits == 0 and last_column & bits == self._max_columns - 1:
+        if first_column & 0xFF == 0 and last_column & 0xFF == _COLUMNS - 1:
             return f"{_fixed(first_column, 0x8000)}{first_row + 1}:{_fixed(last_column, 0x8000)}{last_row + 1}"
         return f"{self._cell(first_row, first_column)}:{self._cell(last_row, last_column)}"
 
     def _moved(self, row: int, column: int, place: tuple[int, int]) -> tuple[int, int]:
         """Return a reference of a shared formula: relative numbers are counted from the place, around the edge."""
         if column & 0x8000:
-            row = (row + place[0]) % self._max_rows
+            row = (row + place[0]) % _ROWS
         if column & 0x4000:
             flags = column & 0xC000
-            column = flags | ((column & self._column_bits) + place[1]) % self._max_columns
+            column = flags | ((column & 0xFF) + place[1]) % _COLUMNS
         return row, column
 
     def _add_relative(self, tokens: bytes, at: int, stack: list[str], _: _Extra, place: tuple[int, int]) -> int:
-        row, column = self._ref.unpack_from(tokens, at)
+        row, column = _REF.unpack_from(tokens, at)
         stack.append(self._cell(*self._moved(row, column, place)))
-        return at + self._ref.size
+        return at + _REF.size
 
     def _add_relative_area(self, tokens: bytes, at: int, stack: list[str], _: _Extra, place: tuple[int, int]) -> int:
-        first_row, last_row, first_column, last_column = self._area.unpack_from(tokens, at)
+        first_row, last_row, first_column, last_column = _AREA.unpack_from(tokens, at)
         first_row, first_column = self._moved(first_row, first_column, place)
         last_row, last_column = self._moved(last_row, last_column, place)
         stack.append(self._area_text(first_row, last_row, first_column, last_column))
-        return at + self._area.size
+        return at + _AREA.size
 
     def _add_sheet_cell(self, tokens: bytes, at: int, stack: list[str], _: _Extra, place: tuple[int, int]) -> int:
-        row, column = self._ref.unpack_from(tokens, at + 2)
+        row, column = _REF.unpack_from(tokens, at + 2)
         stack.append(self._sheet(tokens, at) + self._cell(row, column))
-        return at + 2 + self._ref.size
+        return at + 2 + _REF.size
 
     def _add_sheet_area(self, tokens: bytes, at: int, stack: list[str], _: _Extra, place: tuple[int, int]) -> int:
-        stack.append(self._sheet(tokens, at) + self._area_text(*self._area.unpack_from(tokens, at + 2)))
-        return at + 2 + self._area.size
+        stack.append(self._sheet(tokens, at) + self._area_text(*_AREA.unpack_from(tokens, at + 2)))
+        return at + 2 + _AREA.size
 
     def _sheet(self, tokens: bytes, at: int) -> str:
         name = self._names.sheet(int.from_bytes(tokens[at : at + 2], "little"))
@@ -232,16 +228,13 @@ class Tokens:
     def _add_lost(self, tokens: bytes, at: int, stack: list[str], _: _Extra, place: tuple[int, int]) -> int:
         code = tokens[at - 1] & 0x1F
         stack.append("#REF!")
-        return at + (self._ref.size if code in (0x0A, 0x1C) else self._area.size) + (2 if code >= 0x1C else 0)
+        return at + (_REF.size if code in (0x0A, 0x1C) else _AREA.size) + (2 if code >= 0x1C else 0)
 
     # --- operands ----------------------------------------------------------------------------------------------------
 
     def _add_text(self, tokens: bytes, at: int, stack: list[str], _: _Extra, place: tuple[int, int]) -> int:
-        if self._is_wide:
-            size, at, encoding = 2 * int.from_bytes(tokens[at : at + 2], "little"), at + 2, "utf-16-le"
-        else:
-            is_utf16 = tokens[at + 1] & 1
-            size, at, encoding = tokens[at] * (1 + is_utf16), at + 2, "utf-16-le" if is_utf16 else "latin-1"
+        is_utf16 = tokens[at + 1] & 1
+        size, at, encoding = tokens[at] * (1 + is_utf16), at + 2, "utf-16-le" if is_utf16 else "latin-1"
         stack.append('"' + tokens[at : at + size].decode(encoding).replace('"', '""') + '"')
         return at + size
 
@@ -264,10 +257,10 @@ class Tokens:
 
     def _add_array(self, tokens: bytes, at: int, stack: list[str], extra: _Extra, place: tuple[int, int]) -> int:
         stack.append(extra.array())
-        return at + (14 if self._is_wide else 7)
+        return at + 7
 
     def _add_name(self, tokens: bytes, at: int, stack: list[str], _: _Extra, place: tuple[int, int]) -> int:
-        name = self._names.name(int.from_bytes(tokens[at : at + (4 if self._is_wide else 2)], "little"))
+        name = self._names.name(int.from_bytes(tokens[at : at + 2], "little"))
         if name is None:
             raise _Unknown
         stack.append(name)
@@ -275,7 +268,7 @@ class Tokens:
 
     def _add_outer_name(self, tokens: bytes, at: int, stack: list[str], _: _Extra, place: tuple[int, int]) -> int:
         reference = int.from_bytes(tokens[at : at + 2], "little")
-        number = int.from_bytes(tokens[at + 2 : at + (6 if self._is_wide else 4)], "little")
+        number = int.from_bytes(tokens[at + 2 : at + 4], "little")
         name = self._names.outer_name(reference, number)
         if name is None:
             raise _Unknown
@@ -337,10 +330,10 @@ def _call(stack: list[str], name: str, count: int) -> None:
 class _Extra:
     """The values of arrays, which follow the tokens of a formula."""
 
-    def __init__(self, data: bytes, is_wide: bool) -> None:
+    def __init__(self, data: bytes) -> None:
         self._data = data
         self._at = 0
-        self.is_known = not is_wide
+        self.is_known = True
 
     def array(self) -> str:
         """Return the next array: {1,2;3,4}."""
@@ -386,16 +379,3 @@ _OTHERS: dict[int, Callable[[Tokens, bytes, int, list[str], _Extra, tuple[int, i
     0x3B: Tokens._add_sheet_area,
 }
 """Functions by token, without the bits of its class. Each gets the place after the token and returns the next one."""
-
-
-def copies(
-    shared: dict[tuple[int, int], tuple[bytes, bytes]],
-    places: Sequence[tuple[tuple[int, int], tuple[int, int]]],
-    tokens: Tokens,
-) -> dict[tuple[int, int], str | None]:
-    """Return the texts of cells that refer to a shared formula: by their place and that of the formula."""
-    made = {}
-    for place, owner in places:
-        if owner in shared:
-            made[place] = tokens.text(*shared[owner], place)
-    return made

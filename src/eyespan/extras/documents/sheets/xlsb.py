@@ -1,7 +1,6 @@
-"""What binary workbooks (xlsb) hold beside values: errors, formats, formulas, hidden and merged cells, comments, links,
-charts and defined names.
+"""What binary workbooks (xlsb) hold beside values: errors, formats, hidden and merged cells, comments, links, charts.
 
-Formulas with references to tables or to other workbooks are counted, not shown.
+Formulas and defined names are counted, not shown.
 """
 
 from __future__ import annotations
@@ -9,21 +8,19 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
+from eyespan.escape import plural
 from eyespan.extras.documents.shared import drawings, number_formats
 from eyespan.extras.documents.shared.media import Images
 from eyespan.extras.documents.shared.ooxml import Package
-from eyespan.extras.documents.sheets import cells, formula_tokens
-from eyespan.extras.documents.sheets.formula_tokens import ERRORS, Names, Tokens
+from eyespan.extras.documents.sheets import cells
+from eyespan.extras.documents.sheets.formula_tokens import ERRORS
 
-_ROW, _CELL_ERROR, _FORMULA_STRING, _FORMULA_NUMBER, _FORMULA_ERROR = 0, 3, 8, 9, 11
+_ROW, _CELL_ERROR, _FORMULA_STRING, _FORMULA_ERROR = 0, 3, 8, 11
 _CELLS = range(1, 12)
 _FORMAT, _STYLE, _CELL_STYLES, _END_CELL_STYLES = 44, 47, 617, 618
 _COLUMN, _SHEET, _MERGED = 60, 156, 176
 _AUTHOR, _COMMENT, _COMMENT_TEXT = 632, 635, 637
-_NAME, _REFERENCES, _SHARED, _ARRAY, _LINK = 39, 362, 427, 426, 494
-_OWN_BOOK, _SAME_BOOK, _OUTER_BOOK, _EXTENSIONS = 357, 358, 355, 667
-_BOOKS = (_OWN_BOOK, _SAME_BOOK, _OUTER_BOOK, _EXTENSIONS)
-MAX_LINKS = 1000
+_NAME, _LINK = 39, 494
 
 
 class Workbook:
@@ -37,11 +34,8 @@ class Workbook:
         self.parts: dict[str, str] = {}
         self.hidden: set[str] = set()
         self.names: list[str] = []
-        """Defined names as items of a list."""
-        self._references = Names()
-        self._tokens = Tokens(self._references, is_wide=True)
-        names: list[bytes] = []
-        books = 0
+        """A line that counts the defined names."""
+        names = 0
         book = next((target for kind, target in package.relations("").values() if kind == "officeDocument"), "")
         if book not in package:
             return
@@ -52,31 +46,12 @@ class Workbook:
                 relation, at = _wide_text(data, 8)
                 name, _ = _wide_text(data, at)
                 self.parts[name] = relations.get(relation, ("", ""))[1]
-                self._references.sheets.append(name)
                 if data[:4] != b"\0\0\0\0":
                     self.hidden.add(name)
             elif code == _NAME and len(data) >= 13:
-                names.append(data)
-            elif code in _BOOKS:
-                if code in (_OWN_BOOK, _SAME_BOOK):
-                    self._references.own_books.add(books)
-                books += 1
-            elif code == _REFERENCES:
-                self._references.references = list(struct.iter_unpack("<Iii", data[4 : 4 + (len(data) - 4) // 12 * 12]))
-        self._add_names(names)
-
-    def _add_names(self, records: list[bytes]) -> None:
-        """Add the defined names. They may refer to each other, so all are known before the first formula is read."""
-        found = []
-        for data in records:
-            name, at = _wide_text(data, 9)
-            self._references.names.append(name)
-            found.append((name, *struct.unpack_from("<Ixi", data), _formula(data, at)))
-        for name, flags, sheet, formula in found:
-            text = None if flags & 0x2B or formula is None else self._tokens.text(*formula)  # hidden, macros, built in
-            if text:
-                owner = self._references.sheets[sheet] if 0 <= sheet < len(self._references.sheets) else ""
-                self.names.append(f"- {name}{f' (in {owner})' if owner else ''} = {text}")
+                names += not int.from_bytes(data[:4], "little") & 0x2B  # hidden, macros, built in
+        if names:
+            self.names = [f"[{plural(names, 'defined name')} not shown: those of xlsb files are not decoded]"]
 
     def extras(self, name: str) -> cells.Extras:
         """Return what the sheet has beside its values. Raises: Unreadable."""
@@ -86,10 +61,7 @@ class Workbook:
         if part not in self._package:
             return found
         relations = self._package.relations(part)
-        row = failed = 0
-        place = (0, 0)
-        shared: dict[tuple[int, int], tuple[bytes, bytes]] = {}
-        copies: list[tuple[tuple[int, int], tuple[int, int]]] = []
+        row = formulas = 0
         links: list[str] = []
         for code, data in _records(self._package.read(part)):
             if code == _ROW and len(data) >= 12:
@@ -102,30 +74,16 @@ class Workbook:
                     found.texts[row, column] = ERRORS.get(data[8], "#ERROR")
                 elif (style := int.from_bytes(data[4:7], "little")) in self._codes:
                     found.formats[row, column] = self._codes[style]
-                if code >= _FORMULA_STRING:
-                    place = (row, column)
-                    formula = _formula(data, _after_value(code, data) + 2)
-                    owner = _owner(formula)
-                    if owner is not None:
-                        copies.append((place, owner))
-                    else:
-                        failed += not _add_formula(found, place, formula and self._tokens.text(*formula, place))
-            elif code in (_SHARED, _ARRAY) and len(data) >= 20:
-                formula = _formula(data, 16 if code == _SHARED else 17)
-                if formula is not None:
-                    first_row, _, first_column, _ = struct.unpack_from("<IIII", data)
-                    shared[first_row, first_column] = formula
+                formulas += code >= _FORMULA_STRING
             elif code == _COLUMN and len(data) >= 18 and data[16] & 1:
                 found.hidden_columns.append(struct.unpack_from("<II", data))
             elif code == _MERGED and len(data) >= 16:
                 first_row, last_row, first_column, last_column = struct.unpack_from("<IIII", data)
                 found.merged.append(cells.area_name(first_row, first_column, last_row, last_column))
-            elif code == _LINK and len(data) >= 20 and len(links) < MAX_LINKS:
+            elif code == _LINK and len(data) >= 20:
                 links += _link(data, relations)
-        for place, text in formula_tokens.copies(shared, copies, self._tokens).items():
-            failed += not _add_formula(found, place, text)
-        if failed:
-            found.notes.append(f"[{failed} formulas cannot be shown]")
+        if formulas:
+            found.notes.append(f"[{plural(formulas, 'formula')} not shown, only their values: xlsb]")
         if links:
             found.blocks += ["Links:", "\n".join(links)]
         for kind, target in relations.values():
@@ -133,33 +91,6 @@ class Workbook:
                 found.blocks += _comments(self._package.read(target))
         found.blocks += drawings.sheet_blocks(self._package, self._images, relations)
         return found
-
-
-def _after_value(code: int, data: bytes) -> int:
-    """Return the position after the value of a formula."""
-    if code == _FORMULA_STRING:
-        return 12 + 2 * int.from_bytes(data[8:12], "little")
-    return 16 if code == _FORMULA_NUMBER else 9
-
-
-def _formula(data: bytes, at: int) -> tuple[bytes, bytes] | None:
-    """Return the tokens of a formula and what follows them; None if they are cut."""
-    size = int.from_bytes(data[at : at + 4], "little")
-    end = at + 4 + size
-    return (data[at + 4 : end], data[end + 4 :]) if size > 0 and end <= len(data) else None
-
-
-def _owner(formula: tuple[bytes, bytes] | None) -> tuple[int, int] | None:
-    """Return the place of the shared formula that a cell refers to; None if it has a formula of its own."""
-    if formula is None or formula[0][:1] != b"\x01" or len(formula[0]) < 5 or len(formula[1]) < 4:
-        return None
-    return int.from_bytes(formula[0][1:5], "little"), int.from_bytes(formula[1][:4], "little")
-
-
-def _add_formula(found: cells.Extras, place: tuple[int, int], text: str | None) -> bool:
-    if text:
-        found.formulas[place] = text
-    return bool(text)
 
 
 def _link(data: bytes, relations: dict[str, tuple[str, str]]) -> list[str]:

@@ -26,12 +26,10 @@ MAX_BUFFER_BYTES = 64 * 1024 * 1024
 MAX_BATCHES = 100_000
 MAX_FIELDS = 10_000
 MAX_DEPTH = 12
-MAX_ITEMS = 50
-"""The items of a list that a sample shows."""
-MAX_VALUE_BYTES = 4096
-"""The bytes of one text that are read for a sample; its cell shows less."""
+MAX_ITEMS = tabular.MAX_TEXT_CHARS
+"""The items of a list that is decoded; a longer one does not fit into an answer."""
 SLICE_ROWS = 16
-"""The rows that are read at once: the values of each column together, whole if the rows were selected."""
+"""The rows that are read at once: the values of each column together."""
 _SCHEMA, _DICTIONARY, _BATCH = 1, 2, 3
 _CODECS = {0: "lz4", 1: "zstd"}
 _UNITS = ("s", "ms", "us", "ns")
@@ -137,20 +135,22 @@ _NULL, _BOOL, _STRUCT, _FIXED_LIST, _MAP = 1, 6, 13, 16, 17
 _TEXTS = {4: "binary", 5: "string", 19: "large binary", 20: "large string"}
 _VIEWS = {23: "binary view", 24: "string view"}
 _LISTS = {12: "list", 17: "map", 21: "large list"}
-_NAMES = {_NULL: "null", _BOOL: "bool", _STRUCT: "struct", **_TEXTS, **_VIEWS, **_LISTS}
 _RARE = {11: "interval", 14: "union", 22: "run-end encoded", 25: "list view", 26: "large list view"}
+_NAMES = {_NULL: "null", _BOOL: "bool", _STRUCT: "struct", **_TEXTS, **_VIEWS, **_LISTS, **_RARE}
 _LARGE = (19, 20, 21)
 
 
 class _Field:
     """One column, or a part of one."""
 
-    def __init__(self, table: _Table, depth: int = 0) -> None:
+    def __init__(self, table: _Table, by_dictionary: dict[int, _Field], depth: int = 0) -> None:
         if depth > MAX_DEPTH:
             raise ValueError("columns nested too deeply")
         self.name = table.text(0)
         self.kind = table.number(2, "B")
-        self.children = [_Field(child, depth + 1) for child in table.tables(5)]
+        self.children = [_Field(child, by_dictionary, depth + 1) for child in table.tables(5)]
+        self.rare: str = _RARE.get(self.kind, "") or next((child.rare for child in self.children if child.rare), "")
+        """The name of a type in it whose values are not read."""
         self.form = ""
         """The form of values of a fixed size; "" for others."""
         self.show: Callable[[Any], Any] | None = None
@@ -161,6 +161,7 @@ class _Field:
         encoding = table.table(4)
         if encoding is not None:
             self.dictionary = encoding.number(0, "q")
+            by_dictionary[self.dictionary] = self
             self.type_name = f"dictionary of {self.type_name}"
             index = encoding.table(1)
             self.index_form = "i" if index is None else _int_form(index)
@@ -168,15 +169,16 @@ class _Field:
     def _type(self, facts: _Table | None) -> str:
         """Return the name of the type, and set how its values are read."""
         kind = self.kind
-        if kind in _NAMES or kind in _RARE:
+        if kind in _NAMES:
             inner = ""
             if kind == _STRUCT:
                 inner = f"<{', '.join([f'{child.name} {child.type_name}' for child in self.children[:20]])}>"
             elif kind in _LISTS and kind != _MAP:
                 inner = f" of {self.children[0].type_name}"
-            return f"{_NAMES.get(kind) or _RARE[kind]}{inner}"
+            return f"{_NAMES[kind]}{inner}"
         if facts is None:
             raise ValueError("a type without its facts")
+        unit = facts.number(0, "h", 0 if kind == 10 else 1) % 4  # of times
         match kind:
             case 2:
                 self.form = _int_form(facts)
@@ -191,10 +193,17 @@ class _Field:
                 self.show = lambda data: _decimal(data, scale)
                 return f"decimal({digits}, {scale})"
             case 8:
-                is_days = facts.number(0, "h", 1) == 0
-                self.form = "i" if is_days else "q"
-                self.show = lambda value: _moment(value * 86400 if is_days else value, 1 if is_days else 1000)[:10]
+                self.form = "q" if unit else "i"
+                self.show = lambda value: _moment(value if unit else value * 86_400_000, 1000)[:10]
                 return "date"
+            case 9:
+                self.form = "i" if facts.number(1, "i", 32) == 32 else "q"
+                self.show = lambda value: _moment(value, 1000**unit)[11:]
+                return f"time({_UNITS[unit]})"
+            case 10:
+                self.form, zone = "q", facts.text(1)
+                self.show = lambda value: _moment(value, 1000**unit) + ("Z" if zone else "")
+                return f"timestamp({_UNITS[unit]}{f', {zone}' if zone else ''})"
             case 15:
                 size = facts.number(0, "i")
                 self.form = f"{size}s"
@@ -202,30 +211,11 @@ class _Field:
             case 16:
                 self.item_count = facts.number(0, "i")
                 return f"{self.item_count} {self.children[0].type_name}"
-        return self._time_type(facts)
-
-    def _time_type(self, facts: _Table) -> str:
-        unit = facts.number(0, "h", 0 if self.kind == 10 else 1) % 4
-        self.form = "i" if self.kind == 9 and facts.number(1, "i", 32) == 32 else "q"
-        match self.kind:
-            case 9:
-                self.show = lambda value: _moment(value, 1000**unit)[11:]
-                return f"time({_UNITS[unit]})"
-            case 10:
-                zone = facts.text(1)
-                self.show = lambda value: _moment(value, 1000**unit) + ("Z" if zone else "")
-                return f"timestamp({_UNITS[unit]}{f', {zone}' if zone else ''})"
             case 18:
+                self.form = "q"
                 self.show = lambda value: f"{value} {_UNITS[unit]}"
                 return f"duration({_UNITS[unit]})"
         raise ValueError("an unknown type")
-
-    def check(self) -> None:
-        """Raises: _NotShown, if it has values of a rare type."""
-        if self.kind in _RARE:
-            raise _NotShown(f"a column of type {_RARE[self.kind]} is not decoded")
-        for child in self.children:
-            child.check()
 
 
 def _int_form(table: _Table) -> str:
@@ -268,8 +258,10 @@ class _Buffer:
 
     def take(self, at: int, size: int) -> bytes:
         """Return some bytes of the buffer. Raises: ValueError, if it has less."""
-        if size > MAX_BUFFER_BYTES or at < 0 or size < 0:
-            raise ValueError("more values than can be read")
+        if at < 0 or size < 0:
+            raise ValueError("a value before its buffer")
+        if size > MAX_BUFFER_BYTES:
+            raise _NotShown(f"a value has more than {MAX_BUFFER_BYTES >> 20} MiB")
         if self._codec is None:
             self._file.seek(self._offset + at)
             found = read_up_to(self._file, max(0, min(size, self.size - at)))
@@ -290,52 +282,29 @@ class _Buffer:
         return [bool(data[(at % 8 + i) // 8] >> ((at + i) % 8) & 1) for i in range(count)]
 
     def _decompressed(self) -> bytes:
-        if self.size > MAX_BUFFER_BYTES:
-            raise ValueError("a buffer is too large")
         self._file.seek(self._offset)
         (length,) = struct.unpack("<q", read_up_to(self._file, 8))
+        if max(self.size, length) > MAX_BUFFER_BYTES:
+            raise _NotShown(f"the values of a column have more than {MAX_BUFFER_BYTES >> 20} MiB")
         packed = read_up_to(self._file, self.size - 8)
         if length == -1:
             return packed
-        if not 0 <= length <= MAX_BUFFER_BYTES:
-            raise ValueError("a buffer is too large")
+        if length < 0:
+            raise ValueError("a buffer of a negative size")
         return unpacking.lz4_frame(packed, length) if self._codec == 0 else unpacking.zstd(packed, length)
-
-
-class _Limits:
-    """The limits of values: those of a sample, or as much of a selected row as a text can hold."""
-
-    def __init__(self, is_selected: bool) -> None:
-        self.items = tabular.MAX_TEXT_CHARS if is_selected else MAX_ITEMS
-        self.value_bytes = 4 * tabular.MAX_TEXT_CHARS if is_selected else MAX_VALUE_BYTES
-
-    def value(self, buffer: _Buffer, at: int, size: int, is_text: bool) -> Any:
-        """Return one text, or bytes; of a long one the start, with its size."""
-        data = buffer.take(at, min(size, self.value_bytes))
-        if size > self.value_bytes:
-            shown = data.decode("utf-8", "replace")[: tabular.MAX_CELL_CHARS - 40] if is_text else data[:16].hex()
-            return tabular.CutText(f"{shown}... ({size} bytes)")
-        return data.decode("utf-8", "replace") if is_text else data
-
-    def items_of(self, column: _Column, at: int, size: int) -> list[Any]:
-        """Return the items of a list; of a long one the first, with the number of the others."""
-        shown = column.values(at, min(size, self.items))
-        return shown if size <= self.items else [*shown, f"... {size - self.items} more"]
 
 
 class _Batch:
     """One batch of rows, whose columns take its buffers in order."""
 
-    def __init__(
-        self, file: BinaryIO, table: _Table, body: int, dictionaries: Mapping[int, list[_Column]], limits: _Limits
-    ) -> None:
+    def __init__(self, file: BinaryIO, table: _Table, body: int, dictionaries: Mapping[int, list[_Column]]) -> None:
         self.length = table.number(0, "q")
         if not 0 <= self.length < 1 << 60:
             raise ValueError("a batch of a negative length")
         compression = table.table(3)
         self.codec = compression.number(0, "b") if compression is not None else None
         self.nodes = iter(table.pairs(1))
-        self.dictionaries, self.limits = dictionaries, limits
+        self.dictionaries = dictionaries
         self._buffers = iter(table.pairs(2))
         self._view_buffers = iter(table.numbers(4))
         self._file, self._body = file, body
@@ -355,7 +324,7 @@ class _Column:
         """Take the buffers of the field; `is_dictionary`: these are the values that its indexes stand for."""
         length, self._nulls = next(batch.nodes, (0, 0))
         self.length = length
-        self._field, self._limits = field, batch.limits
+        self._field = field
         self._known = None
         kind = field.kind
         if field.dictionary is not None and not is_dictionary:
@@ -415,22 +384,22 @@ class _Column:
             return [self._viewed(view) for view in self._data.numbers("16s", at, count)]
         edges = list(pairwise(self._places.numbers("q" if kind in _LARGE else "i", at, count + 1)))
         if kind in _TEXTS:
-            is_text = "string" in field.type_name
-            return [self._limits.value(self._data, start, end - start, is_text) for start, end in edges]
+            return [self._text(self._data.take(start, end - start)) for start, end in edges]
         lists = [self._items(start, end - start) for start, end in edges]
         return [_as_map(entries) for entries in lists] if kind == _MAP else lists
 
     def _items(self, at: int, size: int) -> list[Any]:
-        return self._limits.items_of(self._children[0], at, size)
+        if size > MAX_ITEMS:
+            raise _NotShown(f"a list of {size} items is too long")
+        return self._children[0].values(at, size)
+
+    def _text(self, data: bytes) -> Any:
+        return data.decode("utf-8", "replace") if "string" in _NAMES[self._field.kind] else data
 
     def _viewed(self, view: bytes) -> Any:
         """Return a text that stands in its view if it is short, else in another buffer."""
-        is_text = self._field.kind == 24
         size, _, number, offset = struct.unpack("<iiii", view)
-        if size > 12:
-            return self._limits.value(self._longer[number], offset, size, is_text)
-        short = view[4 : 4 + max(0, size)]
-        return short.decode("utf-8", "replace") if is_text else short
+        return self._text(self._longer[number].take(offset, size) if size > 12 else view[4 : 4 + max(0, size)])
 
 
 def _as_map(entries: list[Any]) -> Any:
@@ -447,7 +416,8 @@ class _Scan:
 
     def __init__(self, file: BinaryIO, start: int, *, is_selected: bool) -> None:
         self._file, self._at = file, start
-        self._is_selected, self._limits = is_selected, _Limits(is_selected)
+        self._is_selected = is_selected
+        self._is_cut_off = False
         self.fields: list[_Field] = []
         self.codec: int | None = None
         self.total: int | None = None
@@ -466,17 +436,22 @@ class _Scan:
                 if not self.fields:
                     raise ValueError("no schema")
                 self.total = total
+                if self._is_cut_off:
+                    problem = problem or "the file is cut off; the rows after these are missing"
                 break
             kind, header, body = found
             try:
                 if kind == _SCHEMA:
-                    self.fields = [_Field(field) for field in header.tables(1)]
+                    self.fields = [_Field(field, self._by_dictionary) for field in header.tables(1)]
                     rows = tabular.RowTable([field.name for field in self.fields], is_selected=self._is_selected)
-                    self._check_schema(header)
+                    if header.number(0, "h"):
+                        raise _NotShown("they have the byte order of another machine")
+                    if rare := next((field.rare for field in self.fields if field.rare), ""):
+                        raise _NotShown(f"a column of type {rare} is not decoded")
                 elif kind == _DICTIONARY and not problem:
                     self._add_dictionary(header, body)
                 elif kind == _BATCH:
-                    batch = _Batch(self._file, header, body, self._dictionaries, self._limits)
+                    batch = _Batch(self._file, header, body, self._dictionaries)
                     self.batches += 1
                     self.codec = self.codec if batch.codec is None else batch.codec
                     low, high = max(first - 1, total), min(first - 1 + count, total + batch.length)
@@ -495,24 +470,11 @@ class _Scan:
                 if not rows.add(row):
                     return
 
-    def _check_schema(self, header: _Table) -> None:
-        self._note_dictionaries(self.fields)
-        if header.number(0, "h"):
-            raise _NotShown("they have the byte order of another machine")
-        for field in self.fields:
-            field.check()
-
-    def _note_dictionaries(self, fields: list[_Field]) -> None:
-        for field in fields:
-            if field.dictionary is not None:
-                self._by_dictionary[field.dictionary] = field
-            self._note_dictionaries(field.children)
-
     def _add_dictionary(self, header: _Table, body: int) -> None:
         number, data = header.number(0, "q"), header.table(1)
         field = self._by_dictionary.get(number)
         if field is not None and data is not None:
-            batch = _Batch(self._file, data, body, self._dictionaries, self._limits)
+            batch = _Batch(self._file, data, body, self._dictionaries)
             column = _Column(batch, field, is_dictionary=True)
             is_delta = header.number(2, "B")
             self._dictionaries[number] = [*(self._dictionaries.get(number, ()) if is_delta else ()), column]
@@ -529,9 +491,10 @@ class _Scan:
             raise ValueError("a message is too large")
         data = read_up_to(self._file, size)
         if len(data) < size:
-            if self.fields:
-                return None  # cut off after sound messages
-            raise ValueError("a message is cut off")
+            if not self.fields:
+                raise ValueError("a message is cut off")
+            self._is_cut_off = True
+            return None
         message = _Table.root(data)
         header, length = message.table(2), message.number(3, "q")
         if header is None or length < 0:

@@ -22,12 +22,6 @@ NEXT_ROWS = 1000
 """The rows that a line about others offers."""
 
 
-class CutText(str):
-    """The start of a value that a decoder did not read to its end, with its length after the cut."""
-
-    __slots__ = ()
-
-
 def cell(value: Any, max_chars: int = MAX_CELL_CHARS) -> str:
     """Return a value on one line. A long value is cut, with its length after the cut."""
     if value is None:
@@ -37,7 +31,7 @@ def cell(value: Any, max_chars: int = MAX_CELL_CHARS) -> str:
         return f"x'{start.hex()}{'...' if len(value) > MAX_BLOB_BYTES else ''}' ({len(value)} bytes)"
     text = value if isinstance(value, str) else str(value)
     cut = ""
-    if len(text) > max_chars and not isinstance(text, CutText):
+    if len(text) > max_chars:
         text, cut = text[:max_chars], f"... ({len(text)} chars)"
     if not text.isprintable():
         # Control characters are escaped; blanks of other scripts are harmless.
@@ -89,7 +83,7 @@ class RowTable:
             return len(value) > MAX_BLOB_BYTES
         if value is None or isinstance(value, (int, float)):
             return False
-        return isinstance(value, CutText) or len(value if isinstance(value, str) else str(value)) > self._cell_chars
+        return len(value if isinstance(value, str) else str(value)) > self._cell_chars
 
     @property
     def row_count(self) -> int:

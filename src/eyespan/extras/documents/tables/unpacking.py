@@ -1,4 +1,4 @@
-"""Compressions inside table files: LZ4 and Snappy, which Python does not have, and zstandard by its library.
+"""Compressions inside table files: LZ4, which Python does not have, and zstandard by its library.
 
 All results are bounded. Damage raises ValueError, IndexError or struct.error.
 """
@@ -36,42 +36,6 @@ def zstd(data: bytes, limit: int) -> bytes:
     except Exception:  # the libraries have errors of their own
         raise ValueError("corrupt zstandard") from None
     raise NoCodec("the compression zstandard needs a library (pip install 'eyespan[archives]')")
-
-
-def snappy(data: bytes, limit: int) -> bytes:
-    """Decompress a block of Snappy to at most `limit` bytes. Raises: ValueError, IndexError."""
-    length = at = 0
-    while data[at] & 0x80:
-        length |= (data[at] & 0x7F) << 7 * at
-        at += 1
-    length |= data[at] << 7 * at
-    at += 1
-    if length > limit:
-        raise ValueError("a block is too large")
-    made = bytearray()
-    while at < len(data) and len(made) < length:
-        tag = data[at]
-        at += 1
-        kind, size = tag & 3, tag >> 2
-        if kind == 0:
-            if size > 59:
-                more = size - 59
-                size = int.from_bytes(data[at : at + more], "little")
-                at += more
-            made += data[at : at + size + 1]
-            at += size + 1
-            continue
-        if kind == 1:
-            size, back = (size & 7) + 4, tag >> 5 << 8 | data[at]
-            at += 1
-        else:
-            size, width = size + 1, 2 if kind == 2 else 4
-            back = int.from_bytes(data[at : at + width], "little")
-            at += width
-        _repeat(made, back, size, length)
-    if len(made) != length:
-        raise ValueError("a block of another length")
-    return bytes(made)
 
 
 def lz4_frame(data: bytes, length: int) -> bytes:
