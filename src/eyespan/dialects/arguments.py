@@ -1,22 +1,195 @@
-"""Check the values that a model sends. Each dialect decides which are wrong, and words its own errors."""
+"""Check the values that a model sends, by the fields that a dialect declares. Each dialect words its own errors."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from eyespan.errors import BadArguments
 
-__all__ = ["BadArguments", "as_whole", "is_integer", "path_in", "refusal", "shown"]
+__all__ = ["BadArguments", "Field", "Wording", "as_whole", "checked", "is_integer", "refusal", "schema_of", "shown"]
 
 MAX_BITS = 1024
 """No line number is longer, and Python formats no number of more than 4,300 digits."""
 
+Type = Literal["string", "integer", "number", "boolean", "array", "object"]
+Takes = Literal["float", "text", "bool"]
+"""What is taken for an integer beside one: 2.0, "2", true."""
+LAX: tuple[Takes, ...] = ("float", "text", "bool")
+"""The coercion of pydantic, and of programs that convert whatever they get."""
+
+_KINDS = {
+    "string": "a string",
+    "integer": "an integer",
+    "number": "a whole number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+}
+_DIGITS = re.compile(r"\s*[+-]?\d{1,300}(\.0{1,300})?\s*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One argument of a tool: its place in the schema, the values that are taken for it, and those that are refused.
+
+    null is an absent value. A field of type "number" takes a fraction only if `is_fraction`.
+    """
+
+    name: str
+    type: Type
+    text: str = ""
+    """Its description in the schema."""
+    required: bool = False
+    default: Any = None
+    """The value of an absent field. It stands in the schema, unless `hides_default`."""
+    hides_default: bool = False
+    minimum: int | None = None
+    maximum: int | None = None
+    """The bounds of a number; `minimum` stands in the schema, unless `hides_bounds`."""
+    hides_bounds: bool = False
+    choices: tuple[str, ...] = ()
+    takes: tuple[Takes, ...] = ("float",)
+    is_safe: bool = False
+    """A number beyond 2**53 - 1 is refused, as by programs that check for safe integers."""
+    is_fraction: bool = False
+    aliases: tuple[str, ...] = ()
+    """Other names that are taken but not announced."""
+    fields: tuple[Field, ...] = ()
+    """The fields of an object, or of the objects of an array."""
+    item: Type = "string"
+    """The type of the items of an array without `fields`."""
+    schema: Mapping[str, Any] = field(default_factory=dict)
+    """Other keywords of its schema."""
+    messages: Mapping[str, str] = field(default_factory=dict)
+    """Messages of its own, by the names of those in `Wording`; "any" is all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How a dialect refuses arguments. `{name}`, `{kind}`, `{value}` and `{bound}` are filled in."""
+
+    form: str = "{}"
+    """What surrounds every message."""
+    code: str = "invalid_arguments"
+    not_object: str = "the arguments must be an object"
+    missing: str = ""
+    """For a required field that is absent; "" is the message for a wrong type."""
+    type: str = "{name} must be {kind}, not {value}"
+    below: str = "{name} must be {bound} or more"
+    above: str = "{name} must be {bound} or less"
+    choice: str = "{name} must be {kind}, not {value}"
+    empty: str = ""
+    """For an empty string in a required field; "" takes it."""
+    unknown: str = ""
+    """For a field that is not declared; "" ignores it."""
+
+    def bad(self, text: str) -> BadArguments:
+        """Return the error of wrong arguments."""
+        return BadArguments(self.code, self.form.replace("{}", text))
+
 
 def refusal(code: str, form: str = "{}") -> Callable[[str], BadArguments]:
     """Return the function that makes the error of wrong arguments, with the code and the form of text of a dialect."""
-    return lambda text: BadArguments(code, form.format(text))
+    return Wording(form=form, code=code).bad
+
+
+def checked(arguments: Any, fields: Sequence[Field], wording: Wording) -> dict[str, Any]:
+    """Return the values of the fields: types first, in order, then bounds. Raises: BadArguments."""
+    if not isinstance(arguments, dict):
+        raise wording.bad(wording.not_object)
+    if wording.unknown:
+        known = {name for one in fields for name in (one.name, *one.aliases)}
+        for name in arguments:
+            if name not in known:
+                raise wording.bad(wording.unknown.format(name=shown(name)))
+    values = {}
+    for one in fields:
+        value = next((arguments[name] for name in (one.name, *one.aliases) if arguments.get(name) is not None), None)
+        values[one.name] = one.default if value is None else _typed(value, one, wording)
+        if value is None and one.required:
+            raise _refused("missing", one, wording, value)
+    for one in fields:
+        _check_bounds(values[one.name], one, wording)
+    return values
+
+
+def _typed(value: Any, one: Field, wording: Wording) -> Any:
+    """Return a value of the field's type. Raises: BadArguments."""
+    is_right = False
+    match one.type:
+        case "string":
+            is_right = isinstance(value, str)
+        case "boolean":
+            is_right = isinstance(value, bool)
+        case "integer" | "number":
+            if one.is_fraction and type(value) is float:
+                return value
+            value, given = as_number(value, one.takes), value
+            is_right = value is not None
+            value = given if value is None else value
+        case "array":
+            if isinstance(value, list) and one.fields:
+                return [checked(item, one.fields, wording) for item in value]
+            types = {"string": str, "integer": int}
+            is_right = isinstance(value, list) and all(type(item) is types[one.item] for item in value)
+        case "object":
+            if isinstance(value, dict):
+                return checked(value, one.fields, wording)
+    if not is_right:
+        raise _refused("type", one, wording, value)
+    return value
+
+
+def _check_bounds(value: Any, one: Field, wording: Wording) -> None:
+    if isinstance(value, str):
+        if one.choices and value not in one.choices:
+            raise _refused("choice", one, wording, value, kind=" or ".join(one.choices))
+        empty = one.messages.get("empty", wording.empty)
+        if empty and one.required and not value.strip():
+            raise _refused("empty", one, wording, value)
+    elif type(value) in (int, float):
+        if one.minimum is not None and value < one.minimum:
+            raise _refused("below", one, wording, value, bound=one.minimum)
+        maximum = 2**53 - 1 if one.maximum is None and one.is_safe else one.maximum
+        if maximum is not None and value > maximum:
+            raise _refused("above", one, wording, value, bound=maximum)
+
+
+def _refused(what: str, one: Field, wording: Wording, value: Any, **more: Any) -> BadArguments:
+    form = one.messages.get(what) or one.messages.get("any") or getattr(wording, what) or wording.type
+    return wording.bad(form.format(**{"name": one.name, "kind": _KINDS[one.type], "value": shown(value), **more}))
+
+
+def schema_of(fields: Sequence[Field], *, is_closed: bool = False) -> dict[str, Any]:
+    """Return the JSON schema of an object with these fields; a closed one has no others."""
+    schema: dict[str, Any] = {"type": "object", "properties": {one.name: _schema(one) for one in fields}}
+    required = [one.name for one in fields if one.required]
+    if required:
+        schema["required"] = required
+    if is_closed:
+        schema["additionalProperties"] = False
+    return schema
+
+
+def _schema(one: Field) -> dict[str, Any]:
+    found: dict[str, Any] = {"type": one.type}
+    if one.type == "object":
+        found = schema_of(one.fields)
+    elif one.type == "array":
+        found["items"] = schema_of(one.fields) if one.fields else {"type": one.item}
+    if one.choices:
+        found["enum"] = list(one.choices)
+    if not one.hides_bounds:
+        found.update({k: v for k, v in (("minimum", one.minimum), ("maximum", one.maximum)) if v is not None})
+    if one.default is not None and not one.hides_default:
+        found["default"] = one.default
+    if one.text:
+        found["description"] = one.text
+    return {**found, **one.schema}
 
 
 def is_integer(value: Any) -> bool:
@@ -24,24 +197,21 @@ def is_integer(value: Any) -> bool:
     return type(value) is int and value.bit_length() <= MAX_BITS
 
 
-def as_whole(value: Any) -> int | None:
-    """Return a JSON number without a fraction as an integer: 2 and 2.0, but not 2.5, "2" or true; else None."""
+def as_number(value: Any, takes: Sequence[Takes]) -> int | None:
+    """Return the integer that a value stands for: itself, or one of the forms in `takes`; else None."""
     if is_integer(value):
         number: int = value
         return number
-    if type(value) is float and value.is_integer():
+    if type(value) is float and "float" in takes and value.is_integer():
         return int(value)
-    return None
+    if isinstance(value, str) and "text" in takes and _DIGITS.fullmatch(value):
+        return int(value.partition(".")[0])
+    return int(value) if isinstance(value, bool) and "bool" in takes else None
 
 
-def path_in(arguments: Any, name: str, bad: Callable[[str], BadArguments]) -> str:
-    """Return the path in the arguments of a call; `bad` words the dialect's errors. Raises: BadArguments."""
-    if not isinstance(arguments, dict):
-        raise bad("the arguments must be an object")
-    path = arguments.get(name)
-    if not isinstance(path, str):
-        raise bad(f"{name} must be a string, not {shown(path)}")
-    return path
+def as_whole(value: Any) -> int | None:
+    """Return a JSON number without a fraction as an integer: 2 and 2.0, but not 2.5, "2" or true; else None."""
+    return as_number(value, ("float",))
 
 
 def shown(value: Any) -> str:

@@ -1,0 +1,454 @@
+"""The declarative form of a dialect: tables, from which everything that its tool does is made.
+
+A dialect that reads one file per call names its arguments (`fields`), which of them select lines (`window`), how it
+takes paths (`paths`), how a line is shown (`gutter`, `line_chars`, `line_mark`), where an answer ends (`max_size`),
+what surrounds the lines (`answers`), which kinds of files it shows (`documents`), and its texts for errors
+(`error_texts`). Schema, argument checks, facts and the arguments that read on follow from these. A method can replace
+any step.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from eyespan import errors
+from eyespan.context import CallContext
+from eyespan.dialects.arguments import BadArguments, Field, Wording, checked, schema_of
+from eyespan.dialects.base import Admit, Dialect, text_notes
+from eyespan.dialects.error_texts import Platform, error_text
+from eyespan.dialects.media import media_block, media_notes
+from eyespan.dialects.rendering import FEW_BYTES, numbered_counting, text_memory, unnumbered
+from eyespan.dialects.rows import Rows
+from eyespan.engine import Engine
+from eyespan.errors import ReadError
+from eyespan.escape import written_path
+from eyespan.guard.roots import Root
+from eyespan.model import (
+    EXACT_TOTAL,
+    NO_TOTAL,
+    NUL_IS_BINARY,
+    Document,
+    DocumentOptions,
+    ImageContent,
+    Limits,
+    Lines,
+    PdfOptions,
+    ReadRequest,
+    Reply,
+    ReplyError,
+    Selection,
+    Tail,
+    TextContent,
+    TextPart,
+    TextRule,
+    ToolSpec,
+    TotalRule,
+)
+from eyespan.opened import Opened
+
+WHOLE_PDF = DocumentOptions(pdf=PdfOptions(is_whole=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """How a dialect takes a path."""
+
+    field: str = "path"
+    absolute: str = ""
+    """The message for a relative path; "" takes it."""
+    is_lexical: bool = True
+    """`.` and `..` are resolved in the text and a slash at the end is dropped, as most programs do. Otherwise the file
+    system resolves them, and the text only if that leads out of the root and back."""
+    has_mentions: bool = False
+    """A leading `@` is dropped."""
+    shows_absolute: bool = False
+    """Answers and errors name the absolute path, not the path as it was asked for."""
+
+    def resolved(self, asked: str, roots: Sequence[Root]) -> str:
+        """Return the path to read."""
+        if self.has_mentions:
+            asked = asked.removeprefix("@")
+        return normal_path(asked, roots) if self.is_lexical else asked
+
+    def shown(self, asked: str, roots: Sequence[Root]) -> str:
+        """Return the path that answers and errors name."""
+        if not self.shows_absolute or os.path.isabs(asked):
+            return asked
+        path = os.path.join(roots[0].path, self.resolved(asked, roots))
+        return path if "\0" in path or "://" in path else os.path.normpath(path)
+
+
+def normal_path(path: str, roots: Sequence[Root]) -> str:
+    """Return a path without `.`, `..`, doubled slashes and a slash at the end; absolute if it leaves the first root."""
+    if "\0" in path or "://" in path or (path and not path.startswith(("/", ".")) and not _is_odd(path)):
+        return path
+    normal = os.path.normpath(path)
+    if normal.startswith("..") and normal[2:3] in ("", "/"):
+        normal = os.path.normpath(os.path.join(roots[0].path, normal))
+    return "/" + normal.lstrip("/") if normal.startswith("//") else normal
+
+
+def _is_odd(path: str) -> bool:
+    return "/." in path or "//" in path or path.endswith("/")
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Which arguments select lines, by the names of their fields."""
+
+    first: str = ""
+    count: str = ""
+    last: str = ""
+    origin: int = 1
+    """The value of `first` that stands for the first line."""
+    lines: int | None = None
+    """The lines of a call that names no end."""
+    max_lines: int | None = None
+    """The most lines of an answer."""
+    has_tails: bool = False
+    """A negative first line counts from the end."""
+
+    def selection(self, values: Mapping[str, Any]) -> Lines | Tail:
+        """Return the lines that arguments select."""
+        first = values.get(self.first)
+        if self.has_tails and first is not None and first < 0:
+            return Tail(-first)
+        first = 1 if first is None else max(1, first - self.origin + 1)
+        count = values.get(self.count)
+        last = values.get(self.last)
+        if last is not None:
+            count = last - first + 1 if count is None else min(count, last - first + 1)
+        elif count is None:
+            count = self.lines
+        if self.max_lines is not None:
+            count = self.max_lines if count is None else min(count, self.max_lines)
+        return Lines(first, count)
+
+
+@dataclass(frozen=True, slots=True)
+class Gutter:
+    """What stands before a line: `lead`, its number right-aligned in `width`, `mark`."""
+
+    mark: str = "\t"
+    width: int = 0
+    lead: str = ""
+
+    def row(self, number: int, line: str) -> str:
+        """Return a line with its number."""
+        return f"{self.lead}{number:>{self.width}}{self.mark}{line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The checked arguments of a call."""
+
+    path: str
+    """As the caller wrote it."""
+    values: Mapping[str, Any]
+    selection: Selection
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+
+State = Literal["empty", "past_end", "full", "more", "part", "end"]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The lines that an answer shows, and what is known about the others."""
+
+    body: str
+    first: int
+    count: int
+    more: bool = False
+    """The file has lines after the last one."""
+    is_full: bool = False
+    """The size of the answer ended it, not the window."""
+    cut: Sequence[int] = ()
+    """The numbers of the lines that are shortened, or as many zeros."""
+    total: int | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def last(self) -> int:
+        return self.first + self.count - 1
+
+    @property
+    def state(self) -> State:
+        """Return why the page ends where it ends."""
+        if not self.count and not self.more:
+            return "past_end" if self.first > 1 else "empty"
+        if self.is_full or self.more:
+            return "full" if self.is_full else "more"
+        return "part" if self.first > 1 else "end"
+
+
+class TableDialect(Dialect):
+    """A dialect made of tables, with one tool that reads one file per call."""
+
+    tool = ""
+    aliases: tuple[str, ...] = ()
+    description = ""
+    fields: tuple[Field, ...] = ()
+    is_closed = False
+    """The schema forbids fields that are not declared."""
+    wording = Wording()
+    paths = Paths()
+    window = Window()
+    gutter: Gutter | None = None
+    """None: lines have no numbers."""
+    line_chars: int | None = None
+    """The characters that are shown of a longer line; `line_mark` follows them."""
+    line_mark = ""
+    max_size: int | None = None
+    """The most that the lines of an answer may take, as counted by `size_of`; None: any window is shown whole."""
+    answers: Mapping[str, str] = {"any": "{body}"}
+    """The text around the lines, by the state of the page: "empty", "past_end", "full", "more", "part" (the end of the
+    file, but not its start), "end", "any". Filled in are `body`, `path`, `first`, `last`, `count`, `total`, `left`,
+    `next` (the value of the argument that reads on) and the arguments."""
+    refused: Mapping[str, str] = {}
+    """The states that are errors, in the same form: "past_end", "empty"."""
+    documents: frozenset[str] = frozenset()
+    """The kinds that come as images or files."""
+    document_texts: Mapping[str, str] = {}
+    """A text before such a block, by its kind."""
+    refuses: frozenset[str] = frozenset()
+    """The kinds that are binary to the dialect, whatever their bytes are."""
+    options = WHOLE_PDF
+    text_rule: TextRule = NUL_IS_BINARY
+    text_encoding = "utf-8"
+    hides_bom = False
+    """A BOM at the start of a file is not shown."""
+    total: TotalRule = NO_TOTAL
+    read_limits = Limits()
+    platform: Platform = "node"
+    system_call = "open"
+    error_texts: Mapping[str, str] = {}
+    error_form = "{}"
+    """What surrounds the text of every failed read."""
+    error_codes: Mapping[str, str] = {}
+    """The dialect's own codes, by the names of `error_texts`."""
+
+    def _spec(self) -> ToolSpec:
+        return ToolSpec(self.tool, self.description, schema_of(self.fields, is_closed=self.is_closed), self.aliases)
+
+    @property
+    def first_offset(self) -> int:  # type: ignore[override]  # follows from the table
+        return self.window.origin
+
+    # --- a call, step by step ----------------------------------------------------------------------------------------
+
+    def run(self, arguments: Any, engine: Engine, context: CallContext | None) -> Reply:
+        context = context or CallContext(engine.deadline_seconds)
+        call = self.parse(arguments, engine.admit)
+        roots = engine.guard.roots
+        try:
+            with self.opened(self.plan(call, self.paths.resolved(call.path, roots)), engine, context) as opened:
+                if opened.kind.name in self.documents:
+                    return self.show_document(call, opened.read(), engine)
+                return self.show_text(call, opened, self.paths.shown(call.path, roots))
+        except errors.NotRegular as error:
+            listed = self.list_directory(call, engine, context) if error.what == "directory" else None
+            if listed is not None:
+                return listed
+            error.path = self.paths.shown(call.path, roots)
+            raise
+        except ReadError as error:
+            error.path = self.paths.shown(call.path, roots)
+            raise
+
+    def parse(self, arguments: Any, admit: Admit) -> Call:
+        values = checked(arguments, self.fields, self.wording)
+        self.check(values)
+        path = values[self.paths.field]
+        if self.paths.absolute and not path.startswith("/"):
+            raise self.wording.bad(self.paths.absolute)
+        return Call(path, values, self.window.selection(values))
+
+    def check(self, values: dict[str, Any]) -> None:
+        """Refuse values that do not go together. Raises: BadArguments."""
+
+    def plan(self, call: Call, path: str) -> ReadRequest:
+        """Return what to read for these arguments."""
+        limits = self.read_limits
+        if self.line_chars is not None:
+            chars = self.line_chars
+            limits = replace(limits, max_line_bytes=4 * (chars + 2), max_line_chars=chars)
+        return ReadRequest(
+            path,
+            selection=call.selection,
+            limits=limits,
+            text_rule=self.text_rule,
+            documents=self.documents,
+            refuses=self.refuses,
+            options=self.options,
+            encoding=self.encoding or self.text_encoding,
+            reports_encoding=self.encoding is not None,
+            total=self.total,
+        )
+
+    def opened(self, request: ReadRequest, engine: Engine, context: CallContext) -> Opened:
+        """Open the file. Raises: ReadError."""
+        try:
+            return engine.open(request, context)
+        except errors.OutsideRoot:
+            normal = normal_path(request.path, engine.guard.roots)
+            if normal == request.path:
+                raise
+        return engine.open(replace(request, path=normal), context)
+
+    def list_directory(self, call: Call, engine: Engine, context: CallContext) -> Reply | None:
+        """Return the names in a directory; None: it is an error. Raises: BadArguments, ReadError."""
+        return None
+
+    def show_document(self, call: Call, document: Document, engine: Engine) -> Reply:
+        """Return an image or a file."""
+        block = media_block(document, engine)
+        text = self.document_texts.get("image" if isinstance(block, ImageContent) else document.kind)
+        lead = () if text is None else (TextContent(text),)
+        return Reply((*lead, block), None, None, media_notes(document), {"file_bytes": document.facts.size_bytes})
+
+    def show_text(self, call: Call, opened: Opened, path: str) -> Reply:
+        """Return lines of a text. Raises: BadArguments, ReadError."""
+        page = self.page(call, opened)
+        template = self.chosen(self.refused, page)
+        if page.total is None and self.needs_total(template or self.chosen(self.answers, page)):
+            page = replace(page, total=Rows(opened, 1).total())
+        if template:
+            raise BadArguments("out_of_range", template.format(**self.facts(call, page, path)))
+        content = tuple([TextContent(text) for text in self.texts(call, page, path)])
+        return Reply(content, None, None, page.notes, self.measures(call, page, opened))
+
+    def texts(self, call: Call, page: Page, path: str) -> Sequence[str]:
+        """Return the texts of an answer, one for each block."""
+        template = self.chosen(self.answers, page)
+        return [page.body if template == "{body}" else template.format(body=page.body, **self.facts(call, page, path))]
+
+    def facts(self, call: Call, page: Page, path: str) -> dict[str, Any]:
+        """Return what templates can fill in."""
+        total = page.total or 0
+        return {
+            **call.values,
+            "path": written_path(path),
+            "first": page.first,
+            "last": page.last,
+            "count": page.count,
+            "total": total,
+            "left": total - page.last,
+            "next": page.last + self.window.origin,
+        }
+
+    @staticmethod
+    def needs_total(template: str) -> bool:
+        """Return True if a template names the number of lines of the file."""
+        return "{total}" in template or "{left}" in template
+
+    @staticmethod
+    def chosen(table: Mapping[str, str], page: Page) -> str:
+        """Return the row of a table for the state of a page; "" if it has none."""
+        state = page.state
+        names = (state, "end", "any") if state == "part" else (state, "any")
+        return next((table[name] for name in names if name in table), "")
+
+    def measures(self, call: Call, page: Page, opened: Opened) -> dict[str, Any]:
+        """Return the facts of an answer."""
+        found: dict[str, Any] = {"lines": page.count}
+        if opened.facts.exact:
+            found["file_bytes"] = opened.facts.size_bytes
+        if page.total is not None:
+            found["total_lines"] = page.total
+        if page.cut:
+            found["cut_lines"] = len(page.cut)
+        if page.more and page.count:
+            last = call.values.get(self.window.last) if page.is_full else None
+            found["left_out"] = [f"{written_path(call.path)}:{page.last + 1}-{last or ''}"]
+        return found
+
+    # --- lines -------------------------------------------------------------------------------------------------------
+
+    def page(self, call: Call, opened: Opened) -> Page:
+        """Return the lines that the answer shows. Raises: ReadError."""
+        return self.whole_window(opened) if self.max_size is None else self.fitting_rows(call, opened)
+
+    def whole_window(self, opened: Opened) -> Page:
+        """Return all lines of the window."""
+        document = opened.read()
+        part: Any = document.parts[0]
+        opened.context.charge(self.answer_bytes(part) if len(part.data) > FEW_BYTES else 0)
+        gutter, cut = self.gutter, 0
+        if gutter is None:
+            body = unnumbered(part)
+        else:
+            style = {"lead": gutter.lead, "width": gutter.width, "mark": gutter.mark}
+            body, cut = numbered_counting(part, **style, max_chars=self.line_chars or 0)
+        return Page(
+            body=body,
+            first=part.first_line,
+            count=part.line_count,
+            more=part.more,
+            cut=(0,) * cut,
+            total=part.total_lines,
+            notes=text_notes(document),
+        )
+
+    def answer_bytes(self, part: TextPart) -> int:
+        """Return the memory that the answer for a large text takes, beside what the reader was charged for."""
+        return text_memory(part, has_numbers=self.gutter is not None)
+
+    def fitting_rows(self, call: Call, opened: Opened) -> Page:
+        """Return as many lines of the window as fit into `max_size`."""
+        window: Any = call.selection
+        assert self.max_size is not None
+        rows = Rows(opened, window.first, None if window.count is None else window.count + 1)
+        shown: list[str] = []
+        cut: list[int] = []
+        size = 0
+        more = is_full = False
+        for number, line in rows:
+            if len(shown) == window.count:
+                more = True
+                break
+            line, is_cut = self.shortened(number, line)
+            size += self.size_of(number, line) + (1 if shown else 0)
+            if size > self.max_size and self.ends_before(number, window.first):
+                more = is_full = True
+                break
+            if is_cut:
+                cut.append(number)
+            shown.append(line if self.gutter is None else self.gutter.row(number, line))
+        return Page(
+            body="\n".join(shown),
+            first=window.first,
+            count=len(shown),
+            more=more,
+            is_full=is_full,
+            cut=cut,
+            total=rows.total() if self.total == EXACT_TOTAL else None,
+            notes=rows.notes(),
+        )
+
+    def shortened(self, number: int, line: str) -> tuple[str, bool]:
+        """Return a line as it is shown, without its number, and whether it was shortened."""
+        if number == 1 and self.hides_bom:
+            line = line.removeprefix("\ufeff")
+        if self.line_chars is None or len(line) <= self.line_chars:
+            return line, False
+        return line[: self.line_chars] + self.line_mark, True
+
+    def size_of(self, number: int, line: str) -> int:
+        """Return what a line counts for in `max_size`: its bytes."""
+        return len(line.encode("utf-8", "replace"))
+
+    def ends_before(self, number: int, first: int) -> bool:
+        """Return True if a line that does not fit is left out, though it may be the first one."""
+        return True
+
+    # --- errors ------------------------------------------------------------------------------------------------------
+
+    def render_error(self, error: ReadError) -> ReplyError:
+        name, text = error_text(error, self.error_texts, self.platform, self.system_call)
+        return ReplyError(self.error_codes.get(name, error.code), self.error_form.replace("{}", text))
