@@ -12,6 +12,7 @@ from eyespan.extras.hosts import (
     from_tool_call,
     from_tool_calls,
     to_anthropic,
+    to_gemini,
     to_mcp,
     to_openai,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "from_tool_call",
     "from_tool_calls",
     "to_anthropic",
+    "to_gemini",
     "to_mcp",
     "to_openai",
 ]

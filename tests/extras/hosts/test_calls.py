@@ -242,3 +242,41 @@ def test_an_empty_answer_is_an_empty_string(workspace, tmp_path):
 
     assert from_tool_call(forge, responses("Read", '{"path": "empty"}'))["output"] == ""
     assert from_tool_call(forge, anthropic("Read", {"path": "empty"}))["content"] == ""
+
+
+def gemini(name, arguments, call_id="c1"):
+    return {"functionCall": {"id": call_id, "name": name, "args": arguments}}
+
+
+def test_a_call_of_gemini_is_answered_with_a_function_response(claude, hello):
+    item = from_tool_call(claude, gemini("Read", hello))
+
+    assert item == {"functionResponse": {"id": "c1", "name": "Read", "response": {"output": VIEW}}}
+
+
+@pytest.mark.parametrize("wrap", [lambda call: call, lambda call: SimpleNamespace(function_call=call)])
+def test_a_call_of_gemini_may_be_an_object(claude, hello, wrap):
+    call = wrap(SimpleNamespace(id=None, name="Read", args=hello))
+
+    item = from_tool_call(claude, call)
+
+    assert item == {"functionResponse": {"name": "Read", "response": {"output": VIEW}}}
+
+
+def test_a_turn_of_gemini_is_one_content_with_images_in_their_responses(album):
+    (content,) = from_tool_calls(album, [gemini("look", {"path": "hello.txt"}), gemini("look", {"path": 3}, "c2")])
+
+    first, second = [part["functionResponse"] for part in content["parts"]]
+    assert content["role"] == "user"
+    assert first["response"] == {"output": "seen"}
+    assert first["parts"] == [
+        {"inlineData": {"mimeType": "image/png", "data": PNG_BASE64}},
+        {"inlineData": {"mimeType": "application/pdf", "data": PDF_BASE64}},
+    ]
+    assert second["id"] == "c2"
+
+
+def test_a_failed_read_of_gemini_is_an_error(claude):
+    item = from_tool_call(claude, gemini("Read", {"file_path": "/nowhere"}))
+
+    assert list(item["functionResponse"]["response"]) == ["error"]

@@ -1,7 +1,7 @@
 """Agent frameworks and model APIs, one file for each.
 
-Without any dependency: tool definitions for OpenAI, Anthropic and MCP, and `from_tool_call`, which answers a model's
-tool call.
+Without any dependency: tool definitions for OpenAI, Anthropic, Gemini and MCP, and `from_tool_call`, which answers a
+model's tool call.
 
     tool = Workspace(".").tool("claude")
     message = client.messages.create(..., tools=[to_anthropic(tool)], messages=messages)
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from eyespan.extras.hosts.anthropic import to_anthropic
 from eyespan.extras.hosts.calls import afrom_tool_call, afrom_tool_calls, from_tool_call, from_tool_calls
+from eyespan.extras.hosts.gemini import to_gemini
 from eyespan.extras.hosts.mcp import to_mcp
 from eyespan.extras.hosts.openai import to_openai
 
@@ -25,6 +26,7 @@ __all__ = [
     "from_tool_call",
     "from_tool_calls",
     "to_anthropic",
+    "to_gemini",
     "to_mcp",
     "to_openai",
 ]

@@ -1,9 +1,9 @@
 """A model's tool call, answered with the item that its API expects.
 
-A call is recognized by its fields: an OpenAI Responses `function_call` item, a tool call of a Chat Completions message,
-an Anthropic `tool_use` block; each as a dictionary or as an object of the API's own package. A wrong name, wrong JSON
-or wrong arguments are the model's mistake and are answered with an error. An object that is not a tool call is the
-caller's mistake and raises.
+A call is recognized by its fields: an OpenAI Responses `function_call` item, a tool call of a Chat Completions
+message, an Anthropic `tool_use` block, a `functionCall` part of Gemini; each as a dictionary or as an object of the
+API's own package. A wrong name, wrong JSON or wrong arguments are the model's mistake and are answered with an error.
+An object that is not a tool call is the caller's mistake and raises.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from eyespan.escape import valid_text
-from eyespan.extras.hosts import anthropic, openai
+from eyespan.extras.hosts import anthropic, gemini, openai
 from eyespan.extras.hosts.schemas import without_nulls
 from eyespan.model import Reply, ReplyError, TextContent
 from eyespan.tool import Tool
 
-RESPONSES, CHAT, ANTHROPIC = "responses", "chat", "anthropic"
+RESPONSES, CHAT, ANTHROPIC, GEMINI = "responses", "chat", "anthropic", "gemini"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,8 @@ class ToolCall:
 
 
 def from_tool_call(tools: Tool | Iterable[Tool], call: Any, *, strict: bool = False) -> dict[str, Any]:
-    """Answer one tool call with a `function_call_output` item, a `tool` message or a `tool_result` block.
+    """Answer one tool call with a `function_call_output` item, a `tool` message, a `tool_result` block or a
+    `functionResponse` part.
 
     A tool answers to its name and its aliases. Pass the same `strict` as to `to_openai`. A tool message of Chat
     Completions holds only text; `from_tool_calls` keeps its images.
@@ -48,10 +49,10 @@ def from_tool_call(tools: Tool | Iterable[Tool], call: Any, *, strict: bool = Fa
 def from_tool_calls(
     tools: Tool | Iterable[Tool], calls: Iterable[Any], *, strict: bool = False
 ) -> list[dict[str, Any]]:
-    """Answer all tool calls of one turn. Append the items to `input` (Responses) or `messages` (the other two).
+    """Answer all tool calls of one turn. Append the items to `input` (Responses), `contents` (Gemini) or `messages`.
 
-    For Chat Completions the images and files follow the tool messages in one user message; for Anthropic all results
-    are in one user message, as that API requires. Raises as `from_tool_call` does.
+    For Chat Completions the images and files follow the tool messages in one user message; for Anthropic and Gemini all
+    results are in one user message, as these APIs require. Raises as `from_tool_call` does.
     """
     known = _tool_tuple(tools)
     answered = []
@@ -130,9 +131,14 @@ def _parse_call(call: Any) -> ToolCall:
         return ToolCall(
             api=CHAT, call_id=_get(call, "id"), name=_get(function, "name"), arguments=_get(function, "arguments")
         )
+    called = _get(call, "functionCall") or _get(call, "function_call") or call
+    if isinstance(_get(called, "name"), str) and (called is not call or _get(call, "args") is not None):
+        return ToolCall(
+            api=GEMINI, call_id=_get(called, "id") or "", name=_get(called, "name"), arguments=_get(called, "args")
+        )
     raise TypeError(
         "not a tool call: it must be a function_call item of OpenAI Responses, a tool call of a Chat Completions "
-        f"message or a tool_use block of Anthropic, not {type(call).__name__}"
+        f"message, a tool_use block of Anthropic or a functionCall part of Gemini, not {type(call).__name__}"
         + (f" of type {kind!r}" if isinstance(kind, str) else "")
     )
 
@@ -189,6 +195,8 @@ def _item(call: ToolCall, arguments: Any, reply: Reply) -> dict[str, Any]:
         return openai.responses_output(reply, call.call_id, attachment_name(arguments))
     if call.api == CHAT:
         return openai.tool_message(reply, call.call_id)
+    if call.api == GEMINI:
+        return gemini.function_response(reply, call.call_id, call.name)
     return anthropic.tool_result(reply, call.call_id, attachment_name(arguments))
 
 
@@ -196,6 +204,8 @@ def _turn(answered: list[tuple[ToolCall, Any, Reply]]) -> list[dict[str, Any]]:
     items = [_item(*one) for one in answered]
     if answered and answered[0][0].api == ANTHROPIC:
         return [{"role": "user", "content": items}]
+    if answered and answered[0][0].api == GEMINI:
+        return [{"role": "user", "parts": items}]
     attachments = [
         part
         for call, arguments, reply in answered

@@ -7,12 +7,12 @@ import os
 from typing import Any
 
 from eyespan.cli.options import Arguments, Parser, UsageError, one_of
-from eyespan.extras.hosts import to_anthropic, to_mcp, to_openai
+from eyespan.extras.hosts import to_anthropic, to_gemini, to_mcp, to_openai
 from eyespan.tool import Tool
 from eyespan.workspace import Workspace
 
 HELP = """\
-usage: eyespan schema DIALECT [--for mcp|openai|anthropic]
+usage: eyespan schema DIALECT [--for mcp|openai|anthropic|gemini]
 
 Prints the tool definition of a dialect as JSON: name, description and input
 schema as the dialect defines them. Of a dialect with several tools it prints a
@@ -32,7 +32,7 @@ def _with_aliases(tool: Tool) -> dict[str, Any]:
     }
 
 
-FORMATS = {"anthropic": to_anthropic, "mcp": to_mcp, "openai": to_openai}
+FORMATS = {"anthropic": to_anthropic, "gemini": to_gemini, "mcp": to_mcp, "openai": to_openai}
 
 
 def add_options(parser: Parser) -> None:
@@ -42,7 +42,7 @@ def add_options(parser: Parser) -> None:
         metavar="HOST",
         dest="host",
         type=one_of(*FORMATS),
-        help="the format of this API: mcp, openai or anthropic (default: eyespan's own, with aliases)",
+        help="the format of this API: mcp, openai, anthropic or gemini (default: eyespan's own, with aliases)",
     )
 
 
