@@ -1,15 +1,12 @@
-"""The pages: every path, link and test they name exists, and the examples of the architecture page work."""
+"""The pages: every path, link and test they name exists."""
 
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-from eyespan import Workspace, dialects, kinds
 from tests.test_layers import LAYERS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -68,42 +65,3 @@ def test_the_layout_of_the_architecture_page_shows_the_layers_from_top_to_bottom
     layers = [layer.split() for layer in reversed(LAYERS) if layer != "__main__"]
 
     assert [sorted(group) for group in groups] == [sorted(layer) for layer in layers]
-
-
-# --- the examples of the architecture page -------------------------------------------------------------------------
-
-
-def module_of_example(monkeypatch, name, first_line):
-    """Make a module of the example that begins with this line."""
-    found = re.findall(r"^( *)```python\n(.*?)^ *```", ARCHITECTURE.read_text(), re.MULTILINE | re.DOTALL)
-    [(indent, text)] = [(indent, text) for indent, text in found if text.lstrip().startswith(first_line)]
-    module = ModuleType(name)
-    exec(compile(re.sub(f"^{indent}", "", text, flags=re.MULTILINE), str(ARCHITECTURE), "exec"), module.__dict__)
-    monkeypatch.setitem(sys.modules, name, module)
-    return module
-
-
-def test_the_kind_of_the_architecture_page_works(tmp_path, monkeypatch):
-    module_of_example(monkeypatch, "eyespan.readers.calendar", "from eyespan.model import NotePart")
-    row = re.search(r'^ *(Kind\("agenda".*\))$', ARCHITECTURE.read_text(), re.MULTILINE)
-    rows = (*kinds.rows(), eval(row[1], {"Kind": kinds.Kind}))
-    monkeypatch.setattr(kinds, "rows", lambda: rows)
-    (tmp_path / "team.agenda").write_bytes(b"BEGIN:VEVENT\r\nSUMMARY:launch\r\nEND:VEVENT\r\n")
-
-    with Workspace(tmp_path) as workspace:
-        reply = workspace.tool("native").call({"files": "team.agenda"})
-
-    assert "\tlaunch" in reply.text
-
-
-def test_the_dialect_of_the_architecture_page_works(tmp_path, monkeypatch):
-    module_of_example(monkeypatch, "eyespan.dialects.first", "from eyespan.dialects.base import FileDialect")
-    monkeypatch.setitem(dialects.CORE, "first", "eyespan.dialects.first:First")
-    (tmp_path / "a.txt").write_text("".join(f"line {n}\n" for n in range(1, 21)))
-
-    with Workspace(tmp_path) as workspace:
-        tool = workspace.tool("first")
-        replies = [tool.call({"path": name}) for name in ("a.txt", "b.txt")] + [tool.call({})]
-
-    assert replies[0].text == "".join(f"line {n}\n" for n in range(1, 11))
-    assert [reply.error.code for reply in replies[1:]] == ["not_found", "invalid"]

@@ -9,7 +9,7 @@ from eyespan import Workspace, plugins
 SOURCE = """
 from eyespan.errors import NotFound, NotRegular
 from eyespan.extras.remote.root import StoreRoot
-from eyespan.extras.remote.store import Names, Store, Version
+from eyespan.extras.remote.store import ObjectNames, Store, Version
 
 FILES = {"a.txt": b"one\\ntwo\\n", "d/b.txt": b"three\\n"}
 
@@ -23,7 +23,7 @@ class Memory(Store):
         return FILES[key][start : start + size_bytes], Version(len(FILES[key]), "one", 0)
 
     def names(self, prefix, context, asked):
-        return Names(["d"], {"a.txt": 8}, is_cut=False) if not prefix else Names([], {}, is_cut=False)
+        return ObjectNames(["d"], {"a.txt": 8}, is_cut=False) if not prefix else ObjectNames([], {}, is_cut=False)
 
     def below(self, prefix, context, asked):
         yield from [(key, Version(len(FILES[key]), "one", 0)) for key in sorted(FILES)]

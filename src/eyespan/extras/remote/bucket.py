@@ -24,7 +24,7 @@ from eyespan.extras.remote.store import (
     MAX_NAMES,
     MAX_TRIES,
     REQUEST_SECONDS,
-    Names,
+    ObjectNames,
     Store,
     Version,
     make_version,
@@ -164,7 +164,7 @@ class BucketStore(Store):
         if self._relay is not None:
             self._relay.close()
 
-    def names(self, prefix: str, context: CallContext, asked: str) -> Names:
+    def names(self, prefix: str, context: CallContext, asked: str) -> ObjectNames:
         import obstore
 
         context.check()
@@ -181,9 +181,9 @@ class BucketStore(Store):
             # An object with the name of the directory itself marks an empty one.
             objects["" if path == prefix else path.rpartition("/")[2]] = meta["size"]
         if len(directories) + len(objects) <= MAX_NAMES:
-            return Names(directories, objects, is_cut=False)
+            return ObjectNames(directories, objects, is_cut=False)
         kept = list(objects.items())[: max(0, MAX_NAMES - len(directories))]
-        return Names(directories[:MAX_NAMES], dict(kept), is_cut=True)
+        return ObjectNames(directories[:MAX_NAMES], dict(kept), is_cut=True)
 
     def below(self, prefix: str, context: CallContext, asked: str) -> Iterator[tuple[str, Version]]:
         import obstore

@@ -37,7 +37,7 @@ def make_version(size_bytes: int, etag: str, modified_ns: int) -> Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class ObjectNames:
     """The names directly below a prefix. It is false if there are none."""
 
     directories: list[str]
@@ -77,7 +77,7 @@ class Store:
     def close(self) -> None:
         """Close the connections that are idle."""
 
-    def names(self, prefix: str, context: CallContext, asked: str) -> Names:
+    def names(self, prefix: str, context: CallContext, asked: str) -> ObjectNames:
         """Return the names directly below a prefix. Raises: ReadError."""
         raise NotImplementedError  # abstract
 

@@ -26,7 +26,7 @@ from eyespan.extras.remote.store import (
     FIRST_PAUSE_SECONDS,
     MAX_TRIES,
     REQUEST_SECONDS,
-    Names,
+    ObjectNames,
     Store,
     Version,
     make_version,
@@ -436,7 +436,7 @@ class WebStore(Store):
     def close(self) -> None:
         self._server.close()
 
-    def names(self, prefix: str, context: CallContext, asked: str) -> Names:
+    def names(self, prefix: str, context: CallContext, asked: str) -> ObjectNames:
         raise NotRegular(asked, what="web directory")
 
     def below(self, prefix: str, context: CallContext, asked: str) -> Iterator[tuple[str, Version]]:
