@@ -296,10 +296,11 @@ class Gate(Target):
     def open(self) -> None:
         from hashlib import sha256
 
-        from eyespan.extras.http import connection
         from eyespan.extras.http.auth import Caller, Tokens
         from eyespan.extras.http.auth.rate import SharedSlots
         from eyespan.extras.http.cancellation import Mailbox
+        from eyespan.extras.http.connection import Connection
+        from eyespan.extras.http.exchange import Exchange
         from eyespan.extras.http.http_server import HttpServer
         from eyespan.extras.http.http_worker import WorkerSetup
         from eyespan.extras.http.log import Log
@@ -330,18 +331,18 @@ class Gate(Target):
         self.loop = asyncio.new_event_loop()
         self.server = HttpServer(self.loop, setup)
         # Rate limits are per minute and caller; this loop sends thousands of requests in a minute.
-        self.server.check_rate = lambda caller, **_: None  # type: ignore[method-assign]
-        self.server._failures = _Unlimited()  # type: ignore[assignment]
+        self.server.admission.check_rate = lambda caller, **_: None  # type: ignore[method-assign]
+        self.server.admission._failures = _Unlimited()  # type: ignore[assignment]
         passed = self.passed = []
 
-        class Watched(connection.Connection):
-            def _answer_message(self, incoming):
-                passed.append(incoming)
+        class Watched(Exchange):
+            def _answer_message(self):
+                passed.append(self.incoming)
                 self._send(202, b"", [])
 
             _answer_page = _answer_message
 
-        self.connection = Watched
+        self.connect = lambda: Connection(self.server, Watched)
 
     def close(self) -> None:
         self.loop.close()
@@ -357,7 +358,7 @@ class Gate(Target):
         """Return the statuses of the answers on a connection that receives these pieces."""
         self.passed.clear()
         transport = _Transport()
-        made = self.connection(self.server)
+        made = self.connect()
         made.connection_made(transport)
         for piece in pieces:
             if not transport.is_closed and piece:
@@ -365,6 +366,8 @@ class Gate(Target):
             for _ in range(len(self.passed) + 2):
                 self.loop.run_until_complete(asyncio.sleep(0))
         made.connection_lost(None)
+        if self.server.inbox.held_bytes:
+            raise Broken(f"{self.server.inbox.held_bytes} bytes of requests are held after the connection")
         statuses = [part.split(b" ", 1)[0] for part in b"".join(transport.sent).split(b"HTTP/1.1 ")[1:]]
         for incoming in self.passed:
             if not self._may_pass(incoming):

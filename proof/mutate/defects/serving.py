@@ -85,7 +85,7 @@ DEFECTS = (
     ),
     Defect(
         name="a body of any length",
-        file=f"{SRC}/extras/http/connection.py",
+        file=f"{SRC}/extras/http/request_parser.py",
         old="        if size_bytes > checks.MAX_BODY_BYTES:\n",
         new="        if False:\n",
         tests="tests/extras/http/test_checks.py -k chunks",
@@ -113,7 +113,7 @@ DEFECTS = (
     ),
     Defect(
         name="wrong tokens may be tried for ever",
-        file=f"{SRC}/extras/http/http_server.py",
+        file=f"{SRC}/extras/http/admission.py",
         old="wait = self._failures.wait_seconds(address)",
         new="wait = 0.0",
         tests="tests/extras/http/test_checks.py -k right_one_wait",
@@ -155,14 +155,14 @@ DEFECTS = (
     ),
     Defect(
         name="headers that contradict the body",
-        file=f"{SRC}/extras/http/exchange.py",
+        file=f"{SRC}/extras/http/streamable.py",
         old="    if _single_value(headers, _METHOD) != message.method:",
         new="    if _single_value(headers, _METHOD) is None:",
-        tests="tests/extras/http/test_exchange.py -k refused",
+        tests="tests/extras/http/test_streamable.py -k refused",
     ),
     Defect(
         name="a disconnect does not stop the read",
-        file=f"{SRC}/extras/http/connection.py",
+        file=f"{SRC}/extras/http/exchange.py",
         old="            self._context.cancelled = True\n",
         new="            pass\n",
         tests="tests/extras/http/test_connection.py -k disconnect",
@@ -176,9 +176,9 @@ DEFECTS = (
     ),
     Defect(
         name="the data of the page needs no token",
-        file=f"{SRC}/extras/http/connection.py",
-        old='_WITH_TOKEN = frozenset(("mcp", "metrics", "view", "view call"))',
-        new='_WITH_TOKEN = frozenset(("mcp", "metrics", "view"))',
+        file=f"{SRC}/extras/http/admission.py",
+        old='WITH_TOKEN = frozenset(("mcp", "metrics", "view", "view call"))',
+        new='WITH_TOKEN = frozenset(("mcp", "metrics", "view"))',
         tests="tests/extras/http/page/test_served.py -k needs_the_token",
     ),
     Defect(
@@ -232,16 +232,16 @@ DEFECTS = (
     ),
     Defect(
         name="headers of any size",
-        file=f"{SRC}/extras/http/connection.py",
+        file=f"{SRC}/extras/http/request_parser.py",
         old="        if not incoming.has_headers and incoming.raw_bytes > checks.MAX_HEADER_BYTES:\n",
         new="        if False:\n",
         tests="tests/extras/http/test_checks.py -k too_large",
     ),
     Defect(
         name="chunks of any number",
-        file=f"{SRC}/extras/http/connection.py",
-        old="        elif incoming.raw_bytes > MAX_RAW_BYTES:\n",
-        new="        elif False:\n",
+        file=f"{SRC}/extras/http/request_parser.py",
+        old="        if incoming.raw_bytes > MAX_RAW_BYTES:\n",
+        new="        if False:\n",
         tests="tests/extras/http/test_checks.py -k endless",
     ),
     Defect(
@@ -360,9 +360,9 @@ DEFECTS = (
     ),
     Defect(
         name="a body takes no memory",
-        file=f"{SRC}/extras/http/connection.py",
-        old="        elif not self._hold(incoming, size_bytes):\n",
-        new="        elif False:\n",
+        file=f"{SRC}/extras/http/request_parser.py",
+        old="        if not self._handler.hold(incoming, size_bytes):\n",
+        new="        if False:\n",
         tests="tests/extras/http/test_inbox.py -k never_end",
     ),
     Defect(
@@ -382,15 +382,15 @@ DEFECTS = (
     Defect(
         name="any number of requests waits on a connection",
         file=f"{SRC}/extras/http/connection.py",
-        old="        if len(self._received) >= MAX_RECEIVED and incoming.rejection is None:\n",
-        new="        if False:\n",
+        old="            if len(self._waiting) >= MAX_WAITING:\n",
+        new="            if False:\n",
         tests="tests/extras/http/test_inbox.py -k sent_at_once",
     ),
     Defect(
         name="requests that arrive together are answered together",
         file=f"{SRC}/extras/http/connection.py",
-        old="and not self._received and not self._has_answered_now:\n",
-        new="and not self._received:\n",
+        old="and not self._waiting and not self._has_answered_now:\n",
+        new="and not self._waiting:\n",
         tests="tests/extras/http/test_inbox.py -k sent_at_once",
     ),
     Defect(
@@ -410,9 +410,16 @@ DEFECTS = (
     Defect(
         name="an error of the server leaves a connection open",
         file=f"{SRC}/extras/http/connection.py",
-        old="            self._break_off(error.__context__ or error)\n",
-        new="            pass\n",
+        old="        except Exception as error:\n            self._break_off(error)\n\n    def pause",
+        new="        except Exception:\n            pass\n\n    def pause",
         tests="tests/extras/http/test_inbox.py -k server_itself",
+    ),
+    Defect(
+        name="a request too many keeps its memory",
+        file=f"{SRC}/extras/http/connection.py",
+        old="                incoming.release()\n                raise Rejected(429",
+        new="                raise Rejected(429",
+        tests="tests/extras/http/test_inbox.py -k return_their_memory",
     ),
     Defect(
         name="the memory of a request is never returned",

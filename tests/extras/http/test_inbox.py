@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import socket
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
-import httptools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyespan.extras.http import cancellation, checks, connection, exchange, inbox, incoming
+from eyespan.extras.http import (
+    admission,
+    cancellation,
+    checks,
+    connection,
+    exchange,
+    inbox,
+    incoming,
+    request_parser,
+    streamable,
+)
 from eyespan.extras.http.inbox import FREE_BYTES, Held, Inbox
 from eyespan.server import json_lines
 from tests.server.clients import TOKEN, HttpServer, read_response
@@ -143,9 +154,9 @@ def test_a_request_does_not_have_much_of_it_repeated(flooded):
 def test_requests_that_are_sent_at_once_are_answered_up_to_a_number(flooded):
     one = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{flooded.port}\r\n\r\n".encode()
     with link_to(flooded) as link:
-        link.sendall(one * (connection.MAX_RECEIVED + 1))
+        link.sendall(one * (connection.MAX_WAITING + 1))
         found = b""
-        while found.count(b"ok\n") <= connection.MAX_RECEIVED:
+        while found.count(b"ok\n") <= connection.MAX_WAITING:
             found += link.recv(65536)
     with link_to(flooded) as link:
         link.sendall(one * 500)
@@ -153,41 +164,79 @@ def test_requests_that_are_sent_at_once_are_answered_up_to_a_number(flooded):
         while block := link.recv(65536):
             data += block
 
-    assert found.count(b" 200 OK") == connection.MAX_RECEIVED + 1
-    assert data.count(b" 200 OK") == connection.MAX_RECEIVED + 1
+    assert found.count(b" 200 OK") == connection.MAX_WAITING + 1
+    assert data.count(b" 200 OK") == connection.MAX_WAITING + 1
     assert data.count(b" 429 ") == 1
 
 
 # --- one connection, without a server ---------------------------------------------------------------------------------
 
 
-class Transport:
-    """What a connection needs of a transport."""
+class Transport(asyncio.Transport):
+    """A transport that stores what is sent."""
 
     def __init__(self):
+        super().__init__()
+        self.sent = b""
         self.is_aborted = False
+
+    def set_write_buffer_limits(self, high=None, low=None):
+        pass
+
+    def pause_reading(self):
+        pass
+
+    def is_closing(self):
+        return self.is_aborted
+
+    def writelines(self, pieces):
+        self.sent += b"".join(pieces)
 
     def abort(self):
         self.is_aborted = True
 
 
+def connected(**server):
+    """Return a connection to a server with these attributes, and its transport."""
+    memory = inbox.Inbox(lambda size_bytes: None)
+    made = connection.Connection(
+        SimpleNamespace(inbox=memory, now=lambda: 0.0, admit=lambda made: None, forget=lambda made: None, **server)
+    )
+    made.connection_made(transport := Transport())
+    return made, transport, memory
+
+
 def test_an_error_of_the_server_itself_closes_the_connection(caplog):
-    made = connection.Connection.__new__(connection.Connection)
-    made._transport = Transport()
-    made._is_deaf = False
-    made._incoming = None
-    made._parser = httptools.HttpRequestParser(made)
-    made._server = None  # every request fails
+    made, transport, _ = connected()  # every check fails
 
-    made.receive(b"GET /healthz HTTP/1.1\r\n")
+    made.receive(b"GET /healthz HTTP/1.1\r\n\r\n")
 
-    assert made._transport.is_aborted
+    assert transport.is_aborted
     assert "internal error" in caplog.text
+
+
+def test_requests_that_are_not_answered_return_their_memory():
+    class Admission:
+        def check(self, incoming, address):
+            incoming.route = "health"
+
+    made, transport, memory = connected(
+        admission=Admission(), loop=SimpleNamespace(call_soon=lambda run: None), date=b"", is_stopping=False
+    )
+    small, body = b"GET / HTTP/1.1\r\n\r\n", bytes(50_000)
+    large = b"POST / HTTP/1.1\r\ncontent-length: %d\r\n\r\n" % len(body) + body
+
+    made.receive(small * connection.MAX_WAITING + large + large[:-1])
+    held_bytes = memory.held_bytes
+    made.receive(large[-1:])
+    made.connection_lost(None)
+
+    assert (transport.sent.count(b" 200 OK"), held_bytes > len(body), memory.held_bytes) == (1, True, 0)
 
 
 def test_every_header_that_is_read_is_stored():
     names = set()
-    for module in (checks, connection, exchange, cancellation):
+    for module in (admission, cancellation, checks, connection, exchange, request_parser, streamable):
         text = Path(module.__file__).read_text("utf-8")
         names |= set(re.findall(r'headers(?:\.get\(|\[)b"([a-z0-9-]+)"', text))
         names |= set(re.findall(r'b"(mcp-[a-z-]+)"', text))

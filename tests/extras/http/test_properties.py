@@ -7,7 +7,7 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyespan.extras.http import cancellation, checks, eviction, exchange
+from eyespan.extras.http import cancellation, checks, eviction, streamable
 from eyespan.extras.http.auth import rate
 from eyespan.extras.http.checks import Head, Rejected, Rules
 from eyespan.extras.http.eviction import Candidate
@@ -81,8 +81,8 @@ def test_headers_of_a_body_pass_or_have_a_status(headers):
 @settings(max_examples=COUNT)
 @given(MESSAGES.map(lambda value: json.dumps(value).encode()) | st.binary(max_size=60), HEADERS)
 def test_a_body_is_a_message_or_a_refusal_with_an_answer(body, headers):
-    received = outcome(exchange.NotAccepted, exchange.receive, body, headers)
-    if isinstance(received, exchange.NotAccepted):
+    received = outcome(streamable.NotAccepted, streamable.receive, body, headers)
+    if isinstance(received, streamable.NotAccepted):
         assert received.status in (400, 406)
         assert json.loads(b"".join(json_lines.dumps(received.answer)))["error"]["message"]
         return

@@ -4,12 +4,15 @@ app              starts the server
 http_worker      one process that serves the socket
 supervisor       starts and replaces several workers
 http_server      everything that the connections of one process share
-connection       one connection: bytes to requests, answers to bytes
+connection       the socket of one client: the order of its requests, its phases and its end
+request_parser   bytes to requests
+exchange         one request and its answer
+admission        which requests are answered: checks, token, rate
 checks           the checks of a request, as pure functions
 incoming         one request while it is received
 inbox            the memory of all requests that wait
 eviction         decisions about connections, as pure functions
-exchange         MCP in HTTP: bodies and headers to messages, answers to statuses; pure functions
+streamable       MCP in HTTP: bodies and headers to messages, answers to statuses; pure functions
 call_pool        reads in threads
 page/            the page of `eyespan view` and `/view`
 read_ring        the latest reads, for the page

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from eyespan.extras.http.page.served import PageSession
+from eyespan.extras.http.read_ring import AuditAndRing, HolderSession, ReadRing
 from eyespan.guard import Root
 from eyespan.server.service import Service
 from eyespan.server.session import Session
@@ -12,7 +14,6 @@ from eyespan.workspace import Workspace
 
 if TYPE_CHECKING:
     from eyespan.extras.http.auth import Authenticator, Caller
-    from eyespan.extras.http.read_ring import ReadRing
     from eyespan.server import WorkspaceFactory
     from eyespan.server.audit import Audit
     from eyespan.server.options import ServeOptions
@@ -40,8 +41,6 @@ class CallerServices:
         """The latest reads, if the page is served."""
         self._log: AuditLog | None = self.audit
         if options.view:
-            from eyespan.extras.http.read_ring import AuditAndRing, ReadRing
-
             self.ring = ReadRing(options.workers)
             self._log = AuditAndRing(self.audit, self.ring)
         self.common = self._service(workspace_factory(None), options.dialects)
@@ -93,9 +92,12 @@ class CallerServices:
         """Return the session of one request of a caller."""
         if self.ring is None:
             return Session(self.of(caller), holder=caller.name, version=version)
-        from eyespan.extras.http.read_ring import HolderSession
-
         return HolderSession(self.of(caller), holder=caller.name, version=version)
+
+    def page_session(self, caller: Caller) -> PageSession:
+        """Return the session of one request of the page of a caller."""
+        assert self.ring is not None
+        return PageSession(self.of(caller), caller.name, self.ring)
 
     def _service(self, workspace: Workspace, dialects: tuple[str, ...]) -> Service:
         return Service.from_options(

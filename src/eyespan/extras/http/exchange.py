@@ -1,169 +1,275 @@
-"""MCP in HTTP: from the body and headers of a request to a message, and from an answer to a status.
-
-Streamable HTTP exists in two eras. Up to 2025-11-25 the header MCP-Protocol-Version names the revision (default:
-2025-03-26), and every answer has the status 200. From 2026-07-28 on, headers repeat the revision, the method and the
-name in the body, so that proxies can route without reading it; they must agree with the body, and errors of the
-protocol have a status of their own. All functions here are pure.
-"""
+"""One request and its answer: a call in a thread or an answer at once, as one body or as a stream of events."""
 
 from __future__ import annotations
 
-from binascii import a2b_base64
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import asyncio
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from eyespan.context import CallContext
+from eyespan.extras.http import cancellation, streamable
+from eyespan.extras.http.call_pool import Call
+from eyespan.extras.http.checks import Rejected
+from eyespan.extras.http.inbox import no_memory
+from eyespan.extras.http.page import served
 from eyespan.server import json_lines, messages, protocol
-from eyespan.server.messages import InvalidMessage, Message, error_answer
+from eyespan.server.progress import throttle
 from eyespan.server.protocol import RpcError
 
-Headers = Mapping[bytes, Sequence[bytes]]
-"""The values of each header by its name in lower case."""
+if TYPE_CHECKING:
+    from eyespan.extras.http.cancellation import Key
+    from eyespan.extras.http.connection import Connection
+    from eyespan.extras.http.http_server import HttpServer
+    from eyespan.extras.http.incoming import Incoming
+    from eyespan.server.messages import Answering, Message
 
-DEFAULT_VERSION = "2025-03-26"
-"""The revision of a request without the header, as the specification defines it."""
-STATUS_BY_CODE = {
-    protocol.PARSE_ERROR: 400,
-    protocol.INVALID_REQUEST: 400,
-    protocol.INVALID_PARAMS: 400,
-    protocol.HEADER_MISMATCH: 400,
-    protocol.UNSUPPORTED_VERSION: 400,
-    protocol.METHOD_NOT_FOUND: 404,
-}
-"""The status of an error from 2026-07-28 on. Errors with other codes have the status 200."""
-NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-"""The parameter that the header Mcp-Name repeats."""
-_VERSION, _METHOD, _NAME = b"mcp-protocol-version", b"mcp-method", b"mcp-name"
+T = TypeVar("T")
 
-
-class NotAccepted(Exception):
-    """A body or headers that hold no message of the protocol: the status and the JSON answer."""
-
-    def __init__(self, status: int, request_id: Any, error: RpcError) -> None:
-        super().__init__(status, request_id, error)
-        self.status = status
-        self.answer = error_answer(request_id, error)
+PING_SECONDS = 15.0
+"""The time between two comments on an event stream, which keep proxies from closing it."""
+_JSON = b"content-type: application/json\r\n"
+_TEXT = b"content-type: text/plain; charset=utf-8\r\n"
+_METRICS = b"content-type: text/plain; version=0.0.4; charset=utf-8\r\n"
+_EVENTS = b"content-type: text/event-stream\r\ncache-control: no-cache, no-transform\r\nx-accel-buffering: no\r\n"
+_STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
-    """The message of a request."""
+class Exchange:
+    """One request of a connection from the time at which it may be answered to the end of its answer."""
 
-    message: Message
-    version: str | None
-    """The revision of the session; None if the message carries its own envelope."""
-    accepts_events: bool
+    __slots__ = ("_connection", "_context", "_has_events", "_ping", "_server", "incoming")
 
-    @property
-    def is_modern(self) -> bool:
-        return self.version is None
+    def __init__(self, connection: Connection, server: HttpServer, incoming: Incoming) -> None:
+        self._connection = connection
+        self._server = server
+        self.incoming = incoming
+        self._context: CallContext | None = None
+        """The context of the running call."""
+        self._has_events = False
+        """The answer is a stream of events, and its header is sent."""
+        self._ping: asyncio.TimerHandle | None = None
 
+    def answer(self) -> None:
+        """Send the answer, or start the call that it needs."""
+        incoming, server = self.incoming, self._server
+        try:
+            if incoming.rejection is not None:
+                raise incoming.rejection
+            if incoming.route == "mcp":
+                self._answer_message()
+            elif incoming.route in ("view", "view call"):
+                self._answer_page()
+            elif incoming.route == "page":
+                assert server.page is not None
+                status, headers, body = server.page.find(incoming.target)
+                self._send(status, headers, [body])
+            elif incoming.route == "health":
+                self._send(200, _TEXT, [b"ok\n"])
+            elif incoming.route == "metrics":
+                self._send(200, _METRICS, [server.metrics.text().encode()])
+            else:
+                self._send(200, _JSON, [server.admission.metadata])
+        except Rejected as rejection:
+            self._reject(rejection)
 
-def receive(body: bytes | bytearray, headers: Headers, values: int = 0) -> Received:
-    """Return the message of a request. `values` is that of `json_lines.loads`. Raises: NotAccepted."""
-    has_json, has_events = accepted(headers.get(b"accept", ()))
-    if not has_json:
-        error = RpcError(protocol.INVALID_REQUEST, "Not Acceptable: the client must accept application/json")
-        raise NotAccepted(406, None, error)
-    try:
-        value = json_lines.loads(body, values)
-    except json_lines.Malformed as malformed:
-        error = RpcError(protocol.PARSE_ERROR, f"Parse error: {malformed}")
-        raise NotAccepted(400, None, error) from None
-    if isinstance(value, list):
-        error = RpcError(protocol.INVALID_REQUEST, "Invalid request: this server takes one message per request")
-        raise NotAccepted(400, None, error)
-    try:
-        message = messages.parse(value)
-    except InvalidMessage as invalid:
-        raise NotAccepted(400, invalid.request_id, invalid.error) from None
-    given = headers.get(_VERSION, ())
-    version = given[0].decode("latin-1") if given else None
-    is_modern = version is not None and version not in protocol.HANDSHAKE_VERSIONS
-    if is_modern or (message.method != "initialize" and protocol.VERSION_KEY in _meta(message)):
-        check_envelope(message, headers)
-        version = None
-    elif version is None:
-        version = DEFAULT_VERSION
-    return Received(message, version, has_events)
+    def abandon(self) -> None:
+        """End the exchange, because the client has disconnected. A running call returns its memory when it ends."""
+        self._stop_ping()
+        if self._context is None:
+            self.incoming.release()
+        else:
+            self._context.cancelled = True
 
+    # --- requests --------------------------------------------------------------------------------------------------
 
-def check_envelope(message: Message, headers: Headers) -> None:
-    """Check that the headers of a request agree with its envelope. Raises: NotAccepted."""
-    for name in (_VERSION, _METHOD, _NAME):
-        if len(headers.get(name, ())) > 1:
-            raise _mismatch(message, f"{name.decode()} header appears more than once")
-    version = _single_value(headers, _VERSION)
-    if message.request_id is None:
-        # A notification is accepted and dropped, so only the revision matters.
-        if version not in protocol.MODERN_VERSIONS:
-            raise NotAccepted(400, None, unsupported(version))
-        return
-    meta = _meta(message)
-    missing = [key for key in (protocol.VERSION_KEY, protocol.CAPABILITIES_KEY) if key not in meta]
-    if missing:
-        error = RpcError(protocol.INVALID_PARAMS, f"params._meta lacks {' and '.join(missing)}")
-        raise NotAccepted(400, message.request_id, error)
-    if version is None or version != meta[protocol.VERSION_KEY]:
-        raise _mismatch(message, "mcp-protocol-version header differs from the protocol version in params._meta")
-    if version not in protocol.MODERN_VERSIONS:
-        raise NotAccepted(400, message.request_id, unsupported(version))
-    if _single_value(headers, _METHOD) != message.method:
-        raise _mismatch(message, "mcp-method header differs from the method of the message")
-    key = NAMED_BY.get(message.method)
-    named = message.params.get(key) if key is not None else None
-    if named is not None and decoded(_single_value(headers, _NAME)) != named:
-        raise _mismatch(message, f"mcp-name header differs from params.{key}")
+    def _answer_message(self) -> None:
+        """Answer a message of MCP. Raises: Rejected."""
+        incoming, server = self.incoming, self._server
+        assert incoming.caller is not None
+        try:
+            received = self._parse(lambda values: streamable.receive(incoming.body, incoming.headers, values))
+        except streamable.NotAccepted as refused:
+            server.metrics.count_rejected("message")
+            self._send(refused.status, _JSON, json_lines.dumps(refused.answer))
+            return
+        message, caller, is_modern = received.message, incoming.caller, received.is_modern
+        if server.options.otel and b"traceparent" in incoming.headers and isinstance(message.params, dict):
+            meta = message.params.setdefault("_meta", {})
+            if isinstance(meta, dict):
+                meta.setdefault("traceparent", incoming.headers[b"traceparent"][0].decode("latin-1"))
+        if message.request_id is None:
+            if message.method == "notifications/cancelled" and not is_modern and isinstance(message.params, dict):
+                stopped = cancellation.key_of(caller.name, incoming.headers, message.params.get("requestId"))
+                if stopped is not None:
+                    server.cancellations.cancel(stopped)
+            self._send(202, b"", [])
+            return
+        session = server.services.session(caller, received.version)
+        if message.method not in protocol.READING_METHODS:
+            answer = messages.answer(session, message, CallContext())
+            headers = _JSON
+            if message.method == "initialize" and "result" in answer:
+                headers += b"mcp-session-id: %s\r\n" % cancellation.new_session()
+            pieces = json_lines.dumps(answer)
+            self._hold(sum([len(piece) for piece in pieces]))
+            self._send(streamable.status_of(answer, is_modern), headers, pieces)
+            return
+        self._call(
+            message,
+            session,
+            headers=_JSON,
+            encode=json_lines.dumps,
+            status_of=lambda answer: streamable.status_of(answer, is_modern),
+            key=None if is_modern else cancellation.key_of(caller.name, incoming.headers, message.request_id),
+            accepts_events=received.accepts_events,
+        )
 
+    def _answer_page(self) -> None:
+        """Answer a request of the page for data. Raises: Rejected."""
+        incoming, server = self.incoming, self._server
+        assert server.page is not None
+        assert incoming.caller is not None
+        headers = server.page.headers + _JSON
+        try:
+            message = self._parse(lambda values: served.message_of(incoming.target, incoming.body, values))
+        except RpcError as error:
+            self._send(400, headers, served.body_of(messages.error_answer(0, error)))
+            return
+        session = server.services.page_session(incoming.caller)
+        self._call(message, session, headers=headers, encode=served.body_of, status_of=served.status_of)
 
-def unsupported(version: str | None) -> RpcError:
-    """Return the error for a revision that this server does not have."""
-    data = {"supported": list(protocol.MODERN_VERSIONS), "requested": version}
-    return RpcError(protocol.UNSUPPORTED_VERSION, "Unsupported protocol version", data)
+    def _parse(self, parse: Callable[[int], T]) -> T:
+        """Return what `parse(values)` makes of the body, which is then free. Raises: Rejected, and what it raises."""
+        incoming = self.incoming
+        values = json_lines.count_values(incoming.body)
+        message_bytes = json_lines.memory_of(incoming.body, values)
+        if values <= json_lines.MAX_VALUES:
+            self._hold(len(incoming.body) + message_bytes)
+        parsed = parse(values)
+        incoming.body.clear()
+        incoming.held.set(message_bytes)
+        return parsed
 
+    def _hold(self, size_bytes: int) -> None:
+        if not self._connection.hold(self.incoming, size_bytes):
+            raise no_memory()
 
-def accepted(values: Sequence[bytes]) -> tuple[bool, bool]:
-    """Return whether a client accepts JSON and event streams. A client without the header accepts everything."""
-    if not values:
-        return True, True
-    kinds = [kind.partition(b";")[0].strip().lower() for value in values for kind in value.split(b",")]
-    has_all = b"*/*" in kinds
-    return (
-        has_all or b"application/json" in kinds or b"application/*" in kinds,
-        has_all or b"text/event-stream" in kinds or b"text/*" in kinds,
-    )
+    def _call(
+        self,
+        message: Message,
+        session: Answering,
+        *,
+        headers: bytes,
+        encode: Callable[[dict[str, Any]], list[bytes]],
+        status_of: Callable[[Mapping[str, Any]], int],
+        key: Key | None = None,
+        accepts_events: bool = False,
+    ) -> None:
+        """Start a call in a thread. `key` is that of a notification which cancels it."""
+        server, connection, incoming = self._server, self._connection, self.incoming
+        on_progress = self._on_progress(message.params) if accepts_events else None
+        context = self._context = CallContext(server.options.timeout_seconds, on_progress, may_block=False)
+        if key is not None:
+            server.cancellations.add(key, context)
+        incoming.headers = {}  # they take more memory than all the rest of a call that waits
 
+        def done(answer: dict[str, Any], pieces: list[bytes]) -> bool:
+            incoming.held.release()
+            self._context = None
+            if key is not None:
+                server.cancellations.remove(key, context)
+            if not connection.is_open:
+                return True
+            if context.cancelled and accepts_events:
+                self._send_event([], is_last=True)  # a cancelled request gets no answer
+            elif self._has_events:
+                event = streamable.event(pieces)
+                pieces.clear()
+                self._send_event(event, is_last=True)
+            else:
+                is_busy = answer.get("error", {}).get("code") == protocol.BUSY
+                self._send(status_of(answer), headers + (b"retry-after: 1\r\n" if is_busy else b""), pieces)
+            return connection.hold_unsent(context)
 
-def decoded(value: str | None) -> str | None:
-    """Return the text of a header: as it is, or the UTF-8 of `=?base64?...?=`; None if that is malformed."""
-    if value is None or not (value.startswith("=?base64?") and value.endswith("?=")):
-        return value
-    try:
-        return a2b_base64(value[9:-2], strict_mode=True).decode()
-    except ValueError:
-        return None
+        server.calls.start(Call(message, session, context, done, encode=encode))
 
+    def _on_progress(self, params: dict[str, Any]) -> Callable[[int, int], None] | None:
+        token = protocol.progress_token(params)
+        if token is None:
+            return None
+        loop = self._server.loop
 
-def status_of(answer: dict[str, Any], is_modern: bool) -> int:
-    """Return the status of an answer."""
-    error = answer.get("error")
-    return STATUS_BY_CODE.get(error["code"], 200) if is_modern and error is not None else 200
+        def notify(done_bytes: int, total_bytes: int) -> None:
+            loop.call_soon_threadsafe(self._send_progress, token, done_bytes, total_bytes)
 
+        return throttle(notify)
 
-def event(message: dict[str, Any]) -> list[bytes]:
-    """Return a message as an event of a stream, in pieces."""
-    return [b"event: message\r\ndata: ", *json_lines.dumps(message), b"\r\n\r\n"]
+    # --- answers ---------------------------------------------------------------------------------------------------
 
+    def _send(self, status: int, headers: bytes, pieces: list[bytes]) -> None:
+        """Send a whole answer, and take long pieces from the list."""
+        if self.incoming.method == b"HEAD":
+            pieces = []
+        size = sum([len(piece) for piece in pieces])
+        pieces.insert(0, self._header(status, headers + b"content-length: %d\r\n" % size))
+        self._connection.write(pieces)
+        self._connection.finish_answer()
 
-def _meta(message: Message) -> Mapping[str, Any]:
-    meta = message.params.get("_meta") if isinstance(message.params, dict) else None
-    return meta if isinstance(meta, dict) else {}
+    def _header(self, status: int, headers: bytes) -> bytes:
+        incoming = self.incoming
+        if incoming.rejection is not None or self._connection.is_ending():
+            incoming.keeps_alive = False
+        is_kept = incoming.keeps_alive and incoming.version == "1.0"
+        last = b"connection: keep-alive\r\n" if is_kept else b"" if incoming.keeps_alive else b"connection: close\r\n"
+        return b"%s%sdate: %s\r\n%s\r\n" % (_STATUS_LINES[status], headers, self._server.date, last)
 
+    def _reject(self, rejection: Rejected) -> None:
+        """Reject the request. No other request of the connection is read."""
+        self.incoming.rejection = rejection
+        self.incoming.release()
+        self._connection.stop_reading()
+        self._server.reject(rejection, self._connection.address)
+        lines = "".join([f"{name}: {value}\r\n" for name, value in rejection.headers.items()])
+        text = f"{HTTPStatus(rejection.status).phrase}\n"
+        self._send(rejection.status, _TEXT + lines.encode(), [text.encode()])
 
-def _single_value(headers: Headers, name: bytes) -> str | None:
-    values = headers.get(name, ())
-    return values[0].decode("latin-1") if values else None
+    def _send_event(self, pieces: list[bytes], is_last: bool = False) -> None:
+        """Send an event; begin the stream with the first one."""
+        incoming = self.incoming
+        is_chunked = incoming.version != "1.0"
+        if not self._has_events:
+            self._has_events = True
+            incoming.keeps_alive = incoming.keeps_alive and is_chunked
+            coding = b"transfer-encoding: chunked\r\n" if is_chunked else b""
+            self._connection.write([self._header(200, _EVENTS + coding)])
+            self._start_ping()
+        if is_chunked:
+            size = sum([len(piece) for piece in pieces])
+            if size:
+                pieces.insert(0, b"%x\r\n" % size)
+                pieces.append(b"\r\n")
+            if is_last:
+                pieces.append(b"0\r\n\r\n")
+        self._connection.write(pieces)
+        if is_last:
+            self._stop_ping()
+            self._connection.finish_answer()
 
+    def _send_progress(self, token: str | int, done_bytes: int, total_bytes: int) -> None:
+        if self._context is not None and self._connection.can_write:
+            notification = messages.progress(token, done_bytes, total_bytes)
+            self._send_event(streamable.event(json_lines.dumps(notification)))
 
-def _mismatch(message: Message, text: str) -> NotAccepted:
-    return NotAccepted(400, message.request_id, RpcError(protocol.HEADER_MISMATCH, text))
+    def _start_ping(self) -> None:
+        self._ping = self._server.loop.call_later(PING_SECONDS, self._send_ping)
+
+    def _stop_ping(self) -> None:
+        if self._ping is not None:
+            self._ping.cancel()
+            self._ping = None
+
+    def _send_ping(self) -> None:
+        if self._connection.can_write:
+            self._send_event([b": ping\r\n\r\n"])
+        self._start_ping()

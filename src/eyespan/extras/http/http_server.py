@@ -6,13 +6,12 @@ import asyncio
 import errno
 import socket
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from eyespan.escape import in_plain_words
-from eyespan.extras.http import checks, eviction, oauth_metadata
-from eyespan.extras.http.auth import Caller, OAuthIssuer, Tokens
-from eyespan.extras.http.auth.rate import RateLimiter
+from eyespan.extras.http import eviction
+from eyespan.extras.http.admission import Admission
+from eyespan.extras.http.auth import Tokens
 from eyespan.extras.http.call_pool import Calls
 from eyespan.extras.http.cancellation import Cancellations
 from eyespan.extras.http.checks import Rejected
@@ -41,8 +40,6 @@ FIRST_REQUEST_SECONDS = 1.0
 """The time that a new connection has for its request after the server was asked to stop."""
 STOP_SECONDS = 5.0
 """The time that running requests have at the end, on top of the deadline of their reads."""
-ANYONE = Caller("anyone")
-"""The caller of every request if no token is required."""
 
 
 class HttpServer:
@@ -67,17 +64,7 @@ class HttpServer:
         self.calls = Calls(loop, setup.options.calls, setup.metrics, self._telemetry)
         self.cancellations = Cancellations(setup.mailbox)
         self.page = setup.page
-        self.metadata = b""
-        self._challenge = "Bearer"
-        metadata_path = None
-        if isinstance(self.authenticator, OAuthIssuer):
-            metadata_path = oauth_metadata.path(self.authenticator)
-            self.metadata = oauth_metadata.document(self.authenticator)
-            self._challenge = oauth_metadata.challenge(self.authenticator)
-        self.rules = checks.rules_of(setup.options, setup.port, metadata_path=metadata_path)
-        self._slots = setup.slots
-        self._failures = RateLimiter(checks.MAX_FAILURES, checks.MAX_FAILURES, slots=setup.slots, prefix="address ")
-        self._limiters: dict[tuple[int, str], RateLimiter] = {}
+        self.admission = Admission(setup)
         self._listener = setup.listener
         self._is_passed = setup.is_passed
         self._notifier = setup.notifier
@@ -180,11 +167,11 @@ class HttpServer:
         self._connections.add(connection)
         if len(self._connections) <= self._capacity:
             return
-        places = [each.place() for each in self._connections if not each.is_refused and each is not connection]
-        if len(places) < self._capacity:
+        candidates = [each.candidate() for each in self._connections if not each.is_refused and each is not connection]
+        if len(candidates) < self._capacity:
             return  # the others are being refused
-        refused = len(self._connections) - len(places)
-        dropped = eviction.to_drop(places, self._capacity // 4)
+        refused = len(self._connections) - len(candidates)
+        dropped = eviction.to_drop(candidates, self._capacity // 4)
         if refused > eviction.MAX_REFUSED:
             (dropped or connection).abort()
         elif dropped is None:
@@ -261,48 +248,6 @@ class HttpServer:
             connection.abort()
         if not self._ended.done():
             self._ended.set_result(None)
-
-    # --- callers ---------------------------------------------------------------------------------------------------
-
-    def caller_of(self, token: str | None) -> Caller | None:
-        """Return the holder of a token, or None. Not for tokens of an issuer: `verify` checks those."""
-        if self.authenticator is None:
-            return ANYONE
-        if token is None or isinstance(self.authenticator, OAuthIssuer):
-            return None
-        return self.authenticator.find(token)
-
-    def verify(self, token: str, done: Callable[[Caller | None], None]) -> None:
-        """Check a token of the issuer in a thread, and call `done` in the loop."""
-        issuer = self.authenticator
-        assert isinstance(issuer, OAuthIssuer)
-        future = self.loop.run_in_executor(None, issuer.verify, token)
-        future.add_done_callback(lambda found: done(found.result() if found.exception() is None else None))
-
-    def wrong_token(self, address: str, *, has_token: bool) -> Rejected:
-        """Return the rejection of a request without a valid token."""
-        wait = self._failures.wait_seconds(address)
-        detail = "a wrong token" if has_token else "no token; clients send `Authorization: Bearer TOKEN`"
-        if wait:
-            return Rejected(429, "token", f"{detail}, and too many before", retry_after=wait)
-        return Rejected(401, "token", detail, authenticate=self._challenge)
-
-    def check_rate(self, caller: Caller, *, is_page: bool = False) -> None:
-        """Count a call of a caller. Raises: Rejected if there were too many.
-
-        Requests of the page count separately, so that looking at the page takes nothing from the calls.
-        """
-        rate = caller.rate or self.options.rate
-        prefix = "page " if is_page else "caller "
-        limiter = self._limiters.get((rate, prefix))
-        if limiter is None:
-            limiter = self._limiters[rate, prefix] = RateLimiter(rate, slots=self._slots, prefix=prefix)
-        wait = limiter.wait_seconds(caller.name)
-        if wait:
-            remedy = "raise `rate` in the table of tokens" if caller.rate else "start with a higher --rate"
-            raise Rejected(
-                429, "rate", f"{caller.name} made more than {rate} calls in a minute; {remedy}", retry_after=wait
-            )
 
     def reject(self, rejection: Rejected, address: str) -> None:
         """Count and log a rejected request."""

@@ -8,10 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from eyespan.extras.http.checks import Rejected
+
 MAX_BYTES = 24 << 20
 """The memory of all requests, beyond what is free."""
 FREE_BYTES = 8 << 10
 """The memory that every request may take at any time."""
+
+
+def no_memory() -> Rejected:
+    """Return the rejection of a request for which there is no memory."""
+    return Rejected(503, "memory", "the requests of all clients take too much memory", retry_after=1)
 
 
 class Inbox:

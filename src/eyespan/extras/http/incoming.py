@@ -63,6 +63,11 @@ class Incoming:
             if len(values) < MAX_HEADER_VALUES:
                 values.append(value)
 
+    def release(self) -> None:
+        """Drop the body and return the memory of the request."""
+        self.body.clear()
+        self.held.release()
+
     def head(self) -> Head:
         """Return the start of the request, for the checks."""
         return Head(

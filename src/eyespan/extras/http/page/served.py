@@ -86,7 +86,7 @@ class CallerBackend:
         return {"events": new, "last": last, **summary(kept), "log": None}
 
 
-class ViewSession:
+class PageSession:
     """One request of the page, as `Calls` runs them."""
 
     def __init__(self, service: Service, holder: str, ring: ReadRing) -> None:

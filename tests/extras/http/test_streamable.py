@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from eyespan.extras.http import exchange
-from eyespan.extras.http.exchange import NotAccepted, accepted, decoded, receive, status_of
-from eyespan.server import protocol
+from eyespan.extras.http import streamable
+from eyespan.extras.http.streamable import NotAccepted, accepted, decoded, receive, status_of
+from eyespan.server import json_lines, protocol
 from tests.server.clients import ENVELOPE
 
 ACCEPT = {b"accept": [b"application/json, text/event-stream"]}
@@ -134,4 +134,6 @@ def test_the_status_of_an_answer(code, modern, status):
 
 
 def test_an_event_is_one_line_of_data():
-    assert b"".join(exchange.event({"a": "x\ny"})) == b'event: message\r\ndata: {"a":"x\\ny"}\r\n\r\n'
+    assert (
+        b"".join(streamable.event(json_lines.dumps({"a": "x\ny"}))) == b'event: message\r\ndata: {"a":"x\\ny"}\r\n\r\n'
+    )

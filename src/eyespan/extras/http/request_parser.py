@@ -1,0 +1,158 @@
+"""Bytes of a connection to requests, by httptools.
+
+The parser itself has no limits, so the size of headers, of a body with the lines of its chunks, and of trailers is
+limited here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import httptools
+
+from eyespan.extras.http import checks
+from eyespan.extras.http.checks import Rejected
+from eyespan.extras.http.inbox import Held, Inbox, no_memory
+from eyespan.extras.http.incoming import Incoming
+
+MAX_RAW_BYTES = 8 * checks.MAX_BODY_BYTES
+"""Bytes of one request after its headers: the body with the lines of its chunks, and trailers."""
+UPGRADE_HEADERS = (b"upgrade", b"http2-settings")
+
+
+class RequestHandler(Protocol):
+    """Takes requests as they arrive."""
+
+    def begin_request(self) -> None:
+        """Note the first byte of a request."""
+
+    def check_headers(self, incoming: Incoming) -> None:
+        """Check a request of which the headers are complete. Raises: Rejected."""
+
+    def hold(self, incoming: Incoming, size_bytes: int) -> bool:
+        """Set the memory of a request. Returns False if there is too little."""
+
+    def take_request(self, incoming: Incoming) -> None:
+        """Take a complete request. Raises: Rejected."""
+
+
+class RequestParser:
+    """The parser of one connection. Its methods `on_...` are for httptools."""
+
+    __slots__ = ("_handler", "_inbox", "_is_upgrade", "_parser", "incoming")
+
+    def __init__(self, handler: RequestHandler, inbox: Inbox) -> None:
+        self._handler = handler
+        self._inbox = inbox
+        self._parser: Any = httptools.HttpRequestParser(self)
+        self._is_upgrade = False
+        self.incoming: Incoming | None = None
+        """The request whose bytes arrive."""
+
+    def feed(self, data: bytes | memoryview) -> None:
+        """Parse bytes, which are not used after the return. Nothing can be parsed after an error.
+
+        Raises: Rejected, for `incoming` if there is one, and what the handler raises.
+        """
+        before = self.incoming
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._continue_without_upgrade(bytes(data[upgrade.args[0] :]))
+            return
+        except httptools.HttpParserCallbackError as error:
+            raise error.__context__ or error from None
+        except httptools.HttpParserError as error:
+            raise Rejected(400, "headers", f"not a valid HTTP request: {error}") from None
+        incoming = self.incoming
+        if incoming is None or incoming is not before:
+            return
+        # All of these bytes belong to one incomplete request. The parser stores headers and trailers that are not
+        # complete, so their size is limited here.
+        incoming.raw_bytes += len(data)
+        if not incoming.has_headers and incoming.raw_bytes > checks.MAX_HEADER_BYTES:
+            raise Rejected(431, "headers", f"more than {checks.MAX_HEADER_BYTES} bytes of headers")
+        if incoming.raw_bytes > MAX_RAW_BYTES:
+            raise checks.too_long()
+
+    def take(self) -> Incoming:
+        """Return the request whose bytes arrive, or an empty one, and end the parser."""
+        incoming = self.incoming or Incoming(Held(self._inbox))
+        self.close()
+        return incoming
+
+    def close(self) -> None:
+        """End the parser."""
+        self.incoming = None
+        self._parser = None  # it refers to this object
+
+    def on_message_begin(self) -> None:
+        self.incoming = Incoming(Held(self._inbox))
+        self._handler.begin_request()
+
+    def on_url(self, part: bytes) -> None:
+        assert self.incoming is not None
+        self.incoming.target += part
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        incoming = self.incoming
+        assert incoming is not None
+        if incoming.has_headers:
+            incoming.trailer_bytes += len(name) + len(value) + 4
+            if incoming.trailer_bytes > checks.MAX_HEADER_BYTES:
+                raise Rejected(431, "headers", f"more than {checks.MAX_HEADER_BYTES} bytes of trailers")
+            return
+        incoming.add_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        incoming, parser = self.incoming, self._parser
+        assert incoming is not None
+        incoming.has_headers = True
+        self._is_upgrade = parser.should_upgrade()
+        if self._is_upgrade:
+            return
+        incoming.method = parser.get_method()
+        incoming.version = parser.get_http_version()
+        incoming.keeps_alive = parser.should_keep_alive()
+        self._handler.check_headers(incoming)
+
+    def on_body(self, part: bytes) -> None:
+        incoming = self.incoming
+        assert incoming is not None
+        size_bytes = len(incoming.body) + len(part)
+        if size_bytes > checks.MAX_BODY_BYTES:
+            raise checks.too_long()
+        if not self._handler.hold(incoming, size_bytes):
+            raise no_memory()
+        incoming.body += part
+
+    def on_message_complete(self) -> None:
+        incoming = self.incoming
+        if incoming is None or self._is_upgrade:
+            return
+        self.incoming = None
+        incoming.is_complete = True
+        self._handler.take_request(incoming)
+
+    def _continue_without_upgrade(self, rest: bytes) -> None:
+        """Parse a request again without its offer of another protocol, which a server may ignore.
+
+        Java's client offers HTTP/2 with its first request. The parser stops after the headers of such a request.
+        """
+        incoming = self.incoming
+        method, version = self._parser.get_method(), self._parser.get_http_version()
+        self._is_upgrade = False
+        if incoming is None or method == b"CONNECT":
+            raise Rejected(400, "headers", "CONNECT is not supported")
+        if incoming.header_bytes > checks.MAX_HEADER_BYTES:
+            raise checks.too_many_headers(incoming.header_bytes)
+        lines = [b"%s %s HTTP/%s" % (method, incoming.target, version.encode())]
+        for name, values in incoming.headers.items():
+            if name == b"connection":
+                options = [each.strip() for value in values for each in value.split(b",")]
+                values = [each for each in options if each.lower() not in UPGRADE_HEADERS]
+            if name not in UPGRADE_HEADERS:
+                lines += [b"%s: %s" % (name, value) for value in values]
+        self.incoming = None
+        self._parser = httptools.HttpRequestParser(self)
+        self.feed(b"\r\n".join(lines) + b"\r\n\r\n" + rest)
