@@ -245,6 +245,16 @@ def test_a_class_that_is_no_dialect_is_wrong_usage(install, directory, eyespan, 
         assert eyespan(*words) == (2, "", f"eyespan: {given} is no dialect: {reason}\n")
 
 
+def test_a_table_that_names_a_field_it_has_not_is_refused(install, directory, eyespan):
+    source = "from eyespan.dialects.table import TableDialect\nclass Odd(TableDialect):\n    name = 'odd'\n"
+    install("acme-odd", "", source)
+
+    assert eyespan("call", "acme_odd:Odd", "{}") == (
+        *(2, ""),
+        "eyespan: odd: paths or window name the field 'path', which is not in fields\n",
+    )
+
+
 def test_a_value_that_is_no_dialect_is_refused(directory):
     with Workspace(directory) as workspace, pytest.raises(ValueError, match="int is no dialect: a dialect is a subcl"):
         workspace.tool(int)

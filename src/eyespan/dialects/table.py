@@ -234,6 +234,11 @@ class TableDialect(Dialect):
     """The dialect's own codes, by the names of `error_texts`."""
 
     def _spec(self) -> ToolSpec:
+        names = {one.name for one in self.fields}
+        window = self.window
+        for name in (self.paths.field, window.first, window.count, window.last):
+            if name and name not in names:
+                raise ValueError(f"{self.name}: paths or window name the field {name!r}, which is not in fields")
         return ToolSpec(self.tool, self.description, schema_of(self.fields, is_closed=self.is_closed), self.aliases)
 
     @property
