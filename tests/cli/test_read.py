@@ -202,7 +202,7 @@ LARGE = {
     "plain": b"".join(b"line %d\n" % n for n in range(400)),
     "open": b"".join(b"line %d\n" % n for n in range(400)) + b"end",
     "crlf": b"line\r\n" * 400,
-    "later": b"x" * 64 + b"\n" + b"\xc3\xa9\xff" * 200 + "\nend \u00e9\n".encode() * 40,
+    "later": b"x" * 64 + b"\n" + (b"\xc3\xa9" * 9 + b"\xff") * 30 + "\nend \u00e9\n".encode() * 40,
     "wide": "z\u00e4hlen\n".encode() * 200,
 }
 
@@ -372,3 +372,15 @@ def test_read_states_that_the_end_of_a_symbol_may_be_wrong(directory, eyespan):
 
     status, _, note = eyespan("read", "broken.go::f")
     assert (status, note) == (0, "eyespan: broken.go::f: parser lost track near line 3; the end may be wrong\n")
+
+
+def test_text_of_another_encoding_is_shown_in_utf8(directory, capfdbinary):
+    data = "Größe: 5 °C\n".encode("cp1252")
+    (directory / "a.txt").write_bytes(data)
+
+    assert main(["read", "-N", "a.txt"]) == 0
+    assert main(["read", "-N", "--raw", "a.txt"]) == 0
+
+    shown = capfdbinary.readouterr()
+    assert shown.out == "Größe: 5 °C\n".encode() + data
+    assert shown.err == b"eyespan: a.txt: decoded from cp1252; --raw shows the bytes\n"

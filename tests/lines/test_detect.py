@@ -119,6 +119,7 @@ def test_bytes_without_any_match_are_not_guessed_at(monkeypatch, found):
     assert detect_module._guess(b"\x81\x8d\x8f\x90\x9d" * 9) is None
 
 
+CHINESE = "一年四季，港口都有船。漁民一早出海，晚上回來。"
 KOREAN = "나는 고양이로소이다. 이름은 아직 없다.\n"
 JAPANESE = "吾輩は猫である。名前はまだ無い。\n"
 RUSSIAN = "Съешь же ещё этих мягких французских булок.\n"
@@ -207,7 +208,7 @@ class TestEncodingsWithoutLines:
 
 class TestWideTextWithoutBom:
     @pytest.mark.parametrize("name", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
-    @pytest.mark.parametrize("text", [RUSSIAN, JAPANESE * 2, KOREAN, "𐐀𐐁𐐂 𐐀\n𐐃\n", "Āā Ēē\n"])
+    @pytest.mark.parametrize("text", [RUSSIAN, JAPANESE * 2, KOREAN, CHINESE, "𐐀𐐁𐐂 𐐀\n𐐃\n", "Āā Ēē\n"])
     def test_other_scripts_are_recognised(self, name, text):
         found = detect(text.encode(name))
 

@@ -46,8 +46,29 @@ def test_a_text_is_read_in_its_code_page(name):
         ("Κάθε πρωί ξυπνούσαμε νωρίς και περπατούσαμε ως το λιμάνι, όπου οι ψαράδες έπιναν τσάι.", "cp1253"),
         ("毎朝早く起きて港まで歩いた。漁師たちはもう網を上げて、お茶を飲んでいた。", "cp932"),
         ("我们每天早上很早起床，步行到港口，渔民们早已收好了网，正在喝茶。", "gb18030"),
-        ("plain “quotes” – and dashes", "cp1252"),
     ],
 )
-def test_other_scripts_and_signs_alone_are_no_such_text(text, encoding):
+def test_other_scripts_are_no_such_text(text, encoding):
     assert likeliest(text.encode(encoding)) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "plain “quotes” – and dashes, it’s fine…\n" * 9,
+        "temp;25 °C\ntemp;26 °C\n" * 9,
+        "price;£5\nprice;£7\n" * 9,
+        "1½ cups, ¼ tsp, 3 m², 5 µm\n" * 9,
+        "© 2024 Müller & Söhne GmbH\n® § 5 ± 2 µm\n" * 3,
+        "name;city;price\nMüller;Köln;5 €\nGarcía;Málaga;7 €\nFrançois;Orléans;9 €\n",
+        "Größe: 5 °C – naïve café\n" * 20,
+    ],
+)
+def test_western_text_between_ascii_is_read_in_the_common_code_page(text):
+    assert text.encode("cp1252").decode(detect(text.encode("cp1252")).name) == text
+
+
+def test_a_sign_between_letters_is_a_letter_of_another_code_page():
+    text = "Uspešnih zgodb je več, našla je službo in možnosti.\n" * 9
+
+    assert text.encode("iso8859-2").decode(detect(text.encode("iso8859-2")).name) == text

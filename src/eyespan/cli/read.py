@@ -41,9 +41,10 @@ Without --root every file can be read that you can read. Names of secrets
 (.env, private keys) are refused unless a configuration allows them.
 
 On a terminal, control and direction characters are shown as escapes and very
-long lines are shortened; in a pipe everything is exact. The time of --timeout
-starts again whenever lines were shown. Exit status: 0; 1 when a file could not
-be read; 2 for wrong usage.
+long lines are shortened; in a pipe everything is exact. Text of other encodings
+is shown in UTF-8, with a note on standard error. The time of --timeout starts
+again whenever lines were shown. Exit status: 0; 1 when a file could not be
+read; 2 for wrong usage.
 """
 CAN_DETACH = True
 
@@ -53,7 +54,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("-n", "--numbers", action="store_true", help="with line numbers (the default)")
     parser.add_argument("-N", "--no-numbers", action="store_false", dest="numbers", help="without line numbers")
     parser.add_argument("--json", action="store_true", help="one JSON object per part and per error, each on a line")
-    parser.add_argument("--raw", action="store_true", help="documents as the bytes they are")
+    parser.add_argument("--raw", action="store_true", help="documents and text as the bytes they are")
     parser.add_argument("--document", action="store_true", help="HTML, mail and CSV as documents")
     parser.add_argument(
         "--color",

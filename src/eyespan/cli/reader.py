@@ -188,7 +188,7 @@ class _Argument:
             target.path,
             limits=shortened if is_terminal else Limits(),
             documents=self._reader.documents,
-            encoding="bom",
+            encoding="auto" if self._reader.documents else "bom",
             counts_cut_chars=is_terminal,
             member=target.member,
             revision=target.revision,
@@ -256,6 +256,7 @@ class _Argument:
         if isinstance(printer, Terminal):
             is_colored = opened is not None and opened.kind == kinds.TEXT and printer.is_colored
             printer.colored_lines = highlight.colored_lines(opened) if opened is not None and is_colored else {}
+        encoding = ""
         for wanted, part in parts:
             self._progress.clear()
             if isinstance(part, TextPart) and not part.line_count:
@@ -267,6 +268,9 @@ class _Argument:
             if headed:
                 printer.header(name)
             headed = False
+            if isinstance(part, TextPart) and part.encoding not in ("utf-8", encoding):
+                encoding = part.encoding
+                print_note(name, f"decoded from {encoding}; --raw shows the bytes")
             printer.part(part)
 
 

@@ -1,11 +1,12 @@
 """Detect the encoding of a file: first by proof, then by likelihood.
 
 A BOM, valid UTF-8, the pattern of NULs and the sequences that switch alphabets are proofs. Next comes the encoding that
-the text declares itself, if the text is valid in it. Everything else is a guess: `latin` decides a text with few
-characters beyond ASCII, `east_asian` one that is clearly Chinese, Japanese or Korean, chardet the rest. The confidence
-is the share of texts that were read right in a trial, see docs/decisions/011-chardet-for-encodings.md. The sample ends
-at a line feed, because half a character would distort it. Loaded only for the rule "auto". chardet takes 40 MB and runs
-in the worker: `Ask` passes a sample to it.
+the text declares itself, if the text is valid in it. Everything else is a guess: `latin` decides a text of the Latin
+script whose letters are those of one language, `east_asian` one that is clearly Chinese, Japanese or Korean, chardet
+the rest, unless its guess is another script for letters between ASCII. The confidence is the share of texts that were
+read right in a trial, see docs/decisions/011-chardet-for-encodings.md. The sample ends at a line feed, because half a
+character would distort it. Loaded only for the rule "auto". chardet takes 40 MB and runs in the worker: `Ask` passes a
+sample to it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Callable
 from eyespan.errors import Missing, shortage
 from eyespan.lines.declared import SUPERSETS, codec, declared
 from eyespan.lines.east_asian import likeliest as likeliest_east_asian
-from eyespan.lines.encodings import Encoding, by_bom, canonical_name, is_text_after_bom, wide_without_bom
+from eyespan.lines.encodings import UNSURE, Encoding, by_bom, canonical_name, is_text_after_bom, wide_without_bom
 from eyespan.lines.latin import likeliest
 
 Ask = Callable[[bytes], tuple[str | None, float]]
@@ -210,10 +211,10 @@ def ask_here(sample: bytes) -> tuple[str | None, float]:
 def _guess(sample: bytes, ask: Ask | None = None) -> Encoding | None:
     """Return the most likely encoding, with the share of such guesses that is right; None for other data than text."""
     beyond = len(sample) - len(sample.translate(None, _BEYOND_ASCII))
-    if beyond < FEW_BYTES:
-        latin = likeliest(sample)
-        if latin is not None and latin[1] == 1.0:
-            return Encoding(latin[0], how="detected", confidence=FEW_CONFIDENCE)
+    latin = likeliest(sample)
+    if latin is not None and latin[1] == 1.0 and (beyond < FEW_BYTES or latin[0] == COMMON):
+        confidence = FEW_CONFIDENCE if beyond < FEW_BYTES else CALIBRATION[1][1]
+        return Encoding(latin[0], how="detected", confidence=confidence)
     east_asian = likeliest_east_asian(_lines_beyond_ascii(sample, EAST_ASIAN_BYTES))
     if east_asian is not None and _is_valid(sample, east_asian) and _reads_like_text(sample, east_asian):
         return Encoding(east_asian, how="detected", confidence=CALIBRATION[0][1], has_lines=_has_lines(east_asian))
@@ -223,6 +224,8 @@ def _guess(sample: bytes, ask: Ask | None = None) -> Encoding | None:
         name = None if encoding is None or score <= NOTHING_FITS else codec(encoding)
         if name is not None and _is_valid(sample, name):
             break
+    if latin is not None and latin[1] >= SHARE_OF_LETTERS and name not in LATIN:
+        return Encoding(latin[0], how="detected", confidence=UNSURE)
     if name is None or name.startswith("utf-"):
         return _mostly_ascii(sample)
     superset = SUPERSETS.get(name, name)
@@ -242,14 +245,14 @@ def _mostly_ascii(sample: bytes) -> Encoding | None:
     """Return the most common code page for a text with some strange bytes; None if it is no text."""
     printable = len(sample.translate(None, _NOT_PRINTABLE))
     controls = len(sample) - len(sample.translate(None, _CONTROLS))
-    if printable * 10 < len(sample) * 7 or controls * STRANGE_ONE_IN > len(sample):
+    is_sparse = printable * 10 < len(sample) * 7 and (controls or printable * 2 < len(sample) or len(sample) < 24)
+    if is_sparse or controls * STRANGE_ONE_IN > len(sample):
         return None
     name = COMMON if _is_valid(sample, COMMON) else "iso8859-1"
     return Encoding(name, how="detected", confidence=UNSURE)
 
 
 COMMON = "cp1252"
-UNSURE = 0.5
 _CONTROLS = bytes([*set(range(32)) - set(b"\t\n\r\f\x1b"), 127])
 _NOT_PRINTABLE = _CONTROLS + bytes(range(128, 256))
 
@@ -271,7 +274,20 @@ _BEYOND_ASCII = bytes(range(128, 256))
 FEW_BYTES = 8
 """A text with fewer bytes beyond ASCII is judged by its letters alone."""
 FEW_CONFIDENCE = 0.75
-CALIBRATION = ((0.3, 0.98), (0.2, 0.92), (0.0, 0.75))
+SHARE_OF_LETTERS = 0.9
+"""The letters beyond ASCII that belong to one language, of a text in the Latin script."""
+LATIN = frozenset(
+    (
+        *(f"iso8859-{n}" for n in (1, 2, 9, 13, 15)),
+        *(f"cp{n}" for n in (437, 775, 850, 852, 857, 858)),
+        *(f"cp125{n}" for n in (0, 2, 4, 7, 8)),
+        "mac-roman",
+        "mac-latin2",
+        "mac-turkish",
+    )
+)
+"""Code pages of the Latin script. A guess of any other for text between ASCII letters is less likely than `latin`."""
+CALIBRATION = ((0.3, 0.98), (0.2, 0.92), (0.1, 0.75), (0.0, UNSURE))
 """The share of right guesses, by the least score of chardet, which is no probability."""
 NOTHING_FITS = 0.0
 UNLIKELY = ("koi8-t", "cp1006", "cp720", "kz1048", "ptcp154", "cp1125", "iso8859-3", "iso8859-4", "iso8859-16")

@@ -90,6 +90,8 @@ def char_width(text: str) -> int:
     return 1 if widest < 0x100 else 2 if widest < 0x10000 else 4
 
 
+UNSURE = 0.5
+"""The confidence of a guess that is as likely wrong as right."""
 UTF8 = Encoding("utf-8")
 _UTF8_WITH_BOM = Encoding("utf-8", bom=codecs.BOM_UTF8, how="bom")
 
@@ -182,13 +184,15 @@ def wide_without_bom(sample: bytes) -> Encoding | None:
             text = usable[: error.start].decode(encoding.name)  # the sample ends between two surrogates
         if any(c < " " and c not in _TEXT_CONTROLS for c in set(text)):
             continue
-        # The other byte order makes other characters of a blank and a line feed.
-        usual = sum([c <= "\x7f" for c in text])
-        if usual > most and _is_of_few_scripts(text, is_narrow=usual * 4 >= len(text)):
+        # The other byte order makes other characters of a blank, a line feed and a full stop.
+        narrow = sum([c <= "\x7f" for c in text])
+        usual = narrow + sum(map(text.count, _CJK_SIGNS)) + (unit_bytes == 4)  # few bytes are valid UTF-32 by chance
+        if usual > most and _is_of_few_scripts(text, is_narrow=narrow * 4 >= len(text)):
             found, most = replace(encoding, bom=b"", how="plain"), usual
     return found
 
 
+_CJK_SIGNS = "，。、　！？：；「」・"
 _CJK = (0x2E80, 0xD7FF)
 """Chinese, Japanese and Korean: one large range instead of a block each."""
 

@@ -43,11 +43,21 @@ COMMON = "cp1252"
 """Preferred if it makes no difference."""
 RARE = 0.5
 """The frequency, out of a thousand, of letters that a language does not have."""
+SEVERAL = 0.9
+"""The share of letters that counts for a text with names of several languages."""
 LEAST = -3.5
 """The lowest mean logarithm of a text in one of these languages; real texts have -1 to -2.5."""
 ALIKE = "\N{NO-BREAK SPACE}\N{SOFT HYPHEN}“”„‘’‚‹›«»–—…•·°§©®™€£±×"
 """Signs that have the same byte in all these code pages, and so decide nothing."""
 _ALIKE = str.maketrans("", "", ALIKE)
+SIGNS = "£¥¢¡¿½¼¾²³¹µ"
+"""Signs of the common code page, which are letters in others."""
+_SIGNS = str.maketrans("", "", SIGNS)
+_LETTER_SIGN = re.compile(rf"[a-zà-ÿ][{SIGNS}][a-zà-ÿ]")
+_LONG_RUN = re.compile(rb"[\x80-\xff]{3,}")
+_RUN = re.compile(rb"[\x80-\xff]+")
+_WESTERN = frozenset([word[0] for page, row in LETTERS if page == COMMON for word in row.split()])
+"""The letters of all languages of the common code page."""
 _ASCII = re.compile(r"[\0-\x7f]+")
 
 
@@ -58,10 +68,24 @@ def _logarithms(row: str) -> dict[str, float]:
 _LOGARITHMS = [(page, _logarithms(row)) for page, row in LETTERS]
 
 
+def _is_mixed_with_ascii(sample: bytes) -> bool:
+    """Return True if bytes beyond ASCII stand alone or in pairs, as in the Latin script; other scripts have words."""
+    return 10 * sum(map(len, _LONG_RUN.findall(sample))) <= sum(map(len, _RUN.findall(sample)))
+
+
 def likeliest(sample: bytes) -> tuple[str, float] | None:
-    """Return the code page and the share of letters that its language has; None if no language fits."""
+    """Return the code page and the share of letters that its language has; None if no language fits.
+
+    A text whose only characters beyond ASCII are signs (`25 °C`) is of the common code page.
+    """
+    if not _is_mixed_with_ascii(sample):
+        return None
     texts = {page: _decoded(sample, page) for page in dict(LETTERS)}
     letters = {page: _ASCII.sub("", text).translate(_ALIKE).lower() for page, text in texts.items()}
+    if not _LETTER_SIGN.search(texts[COMMON]):
+        letters[COMMON] = letters[COMMON].translate(_SIGNS)
+    if texts[COMMON] and not letters[COMMON]:
+        return COMMON, 1.0
     rare = math.log(RARE / 1000)
     found, best = None, LEAST
     for page, logarithms in _LOGARITHMS:
@@ -69,10 +93,10 @@ def likeliest(sample: bytes) -> tuple[str, float] | None:
             mean = sum([logarithms.get(letter, rare) for letter in letters[page]]) / len(letters[page])
             if mean > best:
                 known = sum([letter in logarithms for letter in letters[page]]) / len(letters[page])
-                found, best = (page, round(known, 2)), mean
-    if found and texts[found[0]] == texts[COMMON]:
-        return COMMON, found[1]
-    return found
+                found, best = (page, known), mean
+    if texts[COMMON] and (found is None or found[1] < 1.0) and _WESTERN.issuperset(letters[COMMON]):
+        return COMMON, SEVERAL
+    return (COMMON, found[1]) if found and texts[found[0]] == texts[COMMON] else found
 
 
 def _decoded(sample: bytes, page: str) -> str:

@@ -13,6 +13,7 @@ from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS
 from eyespan.dialects.native.rows import extent, lacks_newline, place_after
 from eyespan.dialects.native.versions import Digest, Version, hash_lines
 from eyespan.dialects.pieces import AROUND_LINES
+from eyespan.lines.encodings import UNSURE
 from eyespan.model import CharRange
 from eyespan.search import first_true
 from eyespan.selectors import write_symbol
@@ -274,7 +275,7 @@ def _notes(frame: Frame, loaded: Loaded, rows: Sequence[Row] | Run, held_hash: s
     encoding, found = extra.get("encoding", "utf-8"), extra.get("encoding_found", "")
     if encoding != "utf-8":
         confidence = extra.get("encoding_confidence")
-        sure = "" if confidence is None else f", {confidence:.0%} sure"
+        sure = "" if confidence is None else f", {confidence:.0%} sure" if confidence > UNSURE else ", unsure"
         notes.append(f"{encoding} by {'byte order mark' if found == 'bom' else found}{sure}")
     elif extra.get("bom"):
         notes.append("byte order mark")
