@@ -251,22 +251,24 @@ def run_callers(block, project):
 
 def run_answer(block, project):
     """Make the calls whose answers docs/native.md shows."""
-    lines = [f"line {n}" for n in range(1, 341)]
+    is_text = block.text.startswith("> ")
+    lines = [f"line_{n} = {n}" for n in range(1, 341)]
     lines[3] = "class Harbour:"
     lines[4] = "    def open(self): ..."
-    lines[9:14] = [
-        "def open_port(name):",
-        '    """Open it."""',
-        "",
-        "    harbour\u200b = Harbour(name)",
-        "    return harbour",
-    ]
-    lines[39] = "    return None"
+    if is_text:
+        lines[9:14] = [
+            "def open_port(name):",
+            '    """Open it."""',
+            "",
+            "    harbour\u200b = Harbour(name)",
+            "    return harbour",
+        ]
+        lines[39] = "    return None"
     (project / "src" / "app.py").write_bytes("".join(f"{line}\r\n" for line in lines).encode())
     (project / "src" / "node.py").touch()
     (project / ".env").write_text("A=1\n")
     failing = ["src/nod.py", "src/app.py:900", "src/app.py::Harbour.opne", ".env"]
-    files = "src/app.py:10-14,40" if block.text.startswith("> ") else failing
+    files = "src/app.py:10-14,40" if is_text else failing
     with Workspace(project) as workspace:
         text = workspace.tool("native").call({"files": files}).text
 

@@ -294,13 +294,17 @@ class InvalidRange(ReadError):
 
 
 class NoSymbol(ReadError):
-    """The file defines no symbol of this name. `suggestions` are selectors of similar symbols."""
+    """No symbol of this name was found. `suggestions` are selectors of similar symbols.
+
+    `doubt`: why the outline may lack it; "" if the file does not define it.
+    """
 
     code = "no_symbol"
 
-    def __init__(self, path: str, *, symbol: str, suggestions: Sequence[str] = ()) -> None:
-        super().__init__(path, f"no symbol {symbol}")
+    def __init__(self, path: str, *, symbol: str, suggestions: Sequence[str] = (), doubt: str = "") -> None:
+        super().__init__(path, f"no symbol {symbol} found: {doubt}" if doubt else f"no symbol {symbol}")
         self.symbol = symbol
+        self.doubt = doubt
         self.suggestions = suggestions
 
 

@@ -134,6 +134,8 @@ class NotebookOptions:
     """Outputs are shown whole, up to the limit of a document, because the cells were selected."""
     has_selectors: bool = False
     """Notes about outputs that are cut name the selector of the cell, not a command."""
+    is_outline: bool = False
+    """The headings and definitions in the cells, instead of their text."""
 
 
 @dataclass(frozen=True, slots=True)

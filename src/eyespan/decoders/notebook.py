@@ -21,9 +21,12 @@ from typing import Any, BinaryIO
 
 from eyespan.decoders.files import read_up_to, unreadable
 from eyespan.errors import Unreadable
+from eyespan.outline import scan
 from eyespan.signatures import api_image_type
 from eyespan.worker.protocol import without_strings
 
+OUTLINED = ("heading", "class", "function", "method")
+"""The kinds of symbols in the outline of a notebook."""
 MAX_DEPTH = 100
 """A notebook has about ten levels, with its metadata rarely twice as many."""
 MAX_VALUES = 2_000_000
@@ -67,7 +70,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     del data
     cells = _CellWriter(notebook, params)
     try:
-        cells.write(params["first"], params["last"])
+        cells.write(params["first"], params["last"], is_outline=params.get("outline", False))
     except _TooLarge:
         return {"too_large": True}, []
     facts = {
@@ -86,7 +89,8 @@ def rehearse() -> None:
     sample = {"cells": [{"source": "a \ud800", "outputs": [image]}, {"cell_type": "markdown"}]}
     params: dict[str, Any] = {"max_images_bytes": 1, "first": 1, "last": 2, "asked": "a b"}
     params |= dict.fromkeys(("max_bytes", "max_window_bytes", "max_output_chars", "max_outputs_chars"), 10_000)
-    decode(io.BytesIO(json.dumps(sample).encode()), params)
+    for is_outline in (False, True):
+        decode(io.BytesIO(json.dumps(sample).encode()), params | {"outline": is_outline})
     for broken in (b"{", b"\xff", b"9" * 5000):
         with contextlib.suppress(Unreadable):
             parse_json(broken)
@@ -170,6 +174,13 @@ _ESCAPES = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|\x1b\][^\x07\x1b]*(?:\
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
+def _cell_source(cell: Mapping[str, Any], kind: str) -> str:
+    source = without_surrogates(joined(cell.get("source", cell.get("input"))))
+    if kind == "heading" and isinstance(cell.get("level"), int):  # before nbformat 4
+        return f"{'#' * max(1, min(6, cell['level']))} {source}"
+    return source
+
+
 class _CellWriter:
     """One pass over the selected cells, within the limits of one answer."""
 
@@ -191,13 +202,27 @@ class _CellWriter:
         self._selector: str = params.get("selector", "")
         self._cell_number = 0
 
-    def write(self, first: int, last: int | None) -> None:
-        """Write the pieces of cells `first` to `last`. Raises: _TooLarge."""
+    def write(self, first: int, last: int | None, *, is_outline: bool = False) -> None:
+        """Write the pieces of cells `first` to `last`, or their outline. Raises: _TooLarge."""
         for index, (path, cell) in enumerate(self._notebook.cells):
             if first <= index + 1 and (last is None or index + 1 <= last):
                 self.count += 1
                 self._cell_number = index + 1
-                self._cell(index, path, cell)
+                if is_outline:
+                    self._outline(index, _as_dict(cell))
+                else:
+                    self._cell(index, path, cell)
+
+    def _outline(self, index: int, cell: Mapping[str, Any]) -> None:
+        """Write the headings or definitions of a cell, each after the selector of the cell."""
+        kind = _as_word(cell.get("cell_type")) or "code"
+        if kind == "code" and self._language_tag(cell):
+            return
+        text = _cell_source(cell, kind).encode("utf-8", "surrogatepass")
+        language = "python" if kind == "code" else "markdown"
+        for symbol in scan(text, language).symbols if kind != "raw" else ():
+            if symbol.kind in OUTLINED:
+                self._note(f"c{index + 1} {'  ' * symbol.depth}{symbol.signature}\n")
 
     def _note(self, text: str) -> int:
         """Add a note and return its size. Raises: _TooLarge."""
@@ -215,9 +240,7 @@ class _CellWriter:
         kind = _as_word(cell.get("cell_type")) or "code"
         name = cell.get("id")
         name = name if isinstance(name, str) and _CELL_ID.fullmatch(name) else f"cell-{index}"
-        source = without_surrogates(joined(cell.get("source", cell.get("input"))))
-        if kind == "heading" and isinstance(cell.get("level"), int):  # before nbformat 4
-            source = "#" * max(1, min(6, cell["level"])) + " " + source
+        source = _cell_source(cell, kind)
         self._source_bytes_left -= 4 * len(source)
         if self._source_bytes_left < 0:
             raise _TooLarge

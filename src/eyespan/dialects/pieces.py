@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -42,6 +43,7 @@ from eyespan.selectors import (
 )
 
 if TYPE_CHECKING:
+    from eyespan.outline.model import Outline
     from eyespan.outline.model import Symbol as OutlineSymbol
 
 
@@ -206,7 +208,12 @@ def symbol_ranges(opened: Opened, name: str, base: str) -> tuple[tuple[CharRange
     found = look_up(outline, name)
     if not found.symbols:
         suggestions = [base + write_symbol(symbol.qualified) for symbol in nearest(outline, name)]
-        raise NoSymbol(opened.request.path, symbol=name, suggestions=suggestions)
+        raise NoSymbol(
+            opened.request.path,
+            symbol=name,
+            suggestions=suggestions,
+            doubt=incompleteness(outline, f"?{_last_word(name)}"),
+        )
     names = unique_names(outline, [*found.symbols, *found.others])
     count = len(found.symbols)
     notes = []
@@ -220,6 +227,21 @@ def symbol_ranges(opened: Opened, name: str, base: str) -> tuple[tuple[CharRange
             notes.append(f"{which}parser lost track near line {symbol.doubt}; the end may be wrong")
     full_name = names[0] if count == 1 else name
     return tuple([CharRange(symbol.first, 1, symbol.last) for symbol in found.symbols]), full_name, tuple(notes)
+
+
+def _last_word(name: str) -> str:
+    """Return the part of a qualified name that stands in the text of a definition."""
+    words: list[str] = re.findall(r"\w+", name)
+    return words[-1] if words else name
+
+
+def incompleteness(outline: Outline, search: str) -> str:
+    """Return why an outline may lack symbols, and the search that finds them; "" for a complete outline."""
+    if outline.is_complete:
+        return ""
+    if not outline.language:
+        return f"files of this type have no outline; search with {search}"
+    return f"the outline is incomplete{f' ({outline.hint})' if outline.hint else ''}; search with {search}"
 
 
 def enclosing_ranges(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import sqlite3
 from pathlib import Path
@@ -94,6 +95,36 @@ def test_cells_by_number(call):
     assert reply.text.startswith("> notebooks/tides.ipynb:c2:1-5/5 #")
     assert "tide = 42" in reply.text
     assert "[image" not in reply.text
+
+
+def test_the_outline_of_a_notebook_names_headings_and_definitions(tmp_path):
+    cells = [
+        {"cell_type": "markdown", "source": "# Tides\ntext\n## Data\n"},
+        {"cell_type": "code", "source": "%time\nclass Gauge:\n    def read(self): ...\n\ndef load(path): ...\n"},
+        {"cell_type": "code", "source": "load('a')", "outputs": []},
+        {"cell_type": "raw", "source": "# raw"},
+    ]
+    (tmp_path / "a.ipynb").write_text(json.dumps({"nbformat": 4, "metadata": {}, "cells": cells}))
+    with Workspace(tmp_path) as workspace:
+        native = workspace.tool("native")
+        whole = native.call({"files": "a.ipynb", "outline": True}).text.split("\n")
+        empty = native.call({"files": "a.ipynb:c3", "outline": True}).text.split("\n")
+
+    assert whole[1:] == [
+        "1\tc1 Tides",
+        "\tc1   Data",
+        "\tc2 class Gauge",
+        "\tc2   def read(self)",
+        "\tc2 def load(path)",
+        ">note: this is the outline: headings and definitions, each after its cell",
+    ]
+    assert empty[1] == "1\tno headings or Python definitions in these cells"
+
+
+def test_a_document_without_outline_is_refused_by_its_noun(call):
+    reply = call("pdfs/book.pdf", outline=True)
+
+    assert reply.text == ">! pdfs/book.pdf: a PDF has no outline; read it without `outline`"
 
 
 def test_a_sheet_and_an_area_of_it(call):

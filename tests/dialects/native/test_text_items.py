@@ -16,7 +16,9 @@ def test_an_outline_names_the_symbols_with_their_lines(call):
 def test_a_file_without_symbols_is_answered_with_that(root, call):
     (root / "notes.xyz").write_text("just words\n")
 
-    assert call("notes.xyz", outline=True).text == "> notes.xyz: no symbols found, its language is not known"
+    assert call("notes.xyz", outline=True).text == (
+        "> notes.xyz: no symbols found: files of this type have no outline; search with ?PATTERN"
+    )
 
 
 def test_a_large_source_file_is_answered_with_its_first_lines_and_its_outline(root, call):
@@ -49,6 +51,20 @@ def test_a_symbol_whose_parse_was_broken_has_a_note(root, call):
 
     assert "note: parser lost track near line 4; the end may be wrong" in call("broken.go::f").text
     assert "lost track" not in call("broken.go::g").text
+
+
+def test_a_symbol_that_an_incomplete_outline_lacks_is_not_denied(root, call):
+    (root / "broken.json").write_text('{"a": {"b": 1, \n')
+    (root / "whole.py").write_text("x = 1\n")
+    (root / "notes.txt").write_text("just words\n")
+
+    assert call("broken.json::gone").text == (
+        ">! broken.json::gone: no symbol gone found: the outline is incomplete; search with ?gone"
+    )
+    assert call("notes.txt::gone").text == (
+        ">! notes.txt::gone: no symbol gone found: files of this type have no outline; search with ?gone"
+    )
+    assert call("whole.py::gone").text == ">! whole.py::gone: no symbol gone"
 
 
 def test_an_outline_that_the_caller_holds_is_not_sent_again(root, call):

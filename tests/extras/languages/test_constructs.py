@@ -54,6 +54,33 @@ ROWS = [
         ["A 1-11", "A.F 2-6", "A.H 10-10"],
     ),
     ("a.c", "static my_inline int f(int a) {\n}\n", ["f 1-2"]),
+    ("a.js", "describe('a b', () => {\n  it.only(`c`, async function () {\n  });\n});\n", ["a b 1-4", "a b.c 2-3"]),
+    ("a.ts", "test.each([1])('n %d', (a) => {\n});\nfetch('x', () => {\n});\n", ["n %d 1-2"]),
+    (
+        "a.go",
+        'package a\nfunc TestX(t *testing.T) {\n\tt.Run("b", func(t *testing.T) {\n\t})\n}\n',
+        ["TestX 2-5", "TestX.b 3-4"],
+    ),
+    ("a.rb", 'RSpec.describe A::B do\n  it "does" do\n  end\nend\n', ["A.B 1-4", "A.B.does 2-3"]),
+    ("a.t", "subtest 'a b' => sub {\n  ok 1;\n};\n", ["a b 1-3"]),
+    ("a.php", "<?php\nit('does', function () {\n});\n", ["does 2-3"]),
+    ("a.lua", 'describe("a", function()\n  it("b", function()\n  end)\nend)\n', ["a 1-4", "a.b 2-3"]),
+    ("a.jl", '@testset "a b" begin\n  @test 1\nend\n', ["a b 1-3"]),
+    ("a.swift", 'func f() {\n  describe("a") {\n  }\n}\n', ["f 1-4", "f.a 2-3"]),
+    (
+        "a.dart",
+        "void main() {\n  group('g', () {\n    test('t', () async {\n    });\n  });\n}\n",
+        ["main 1-6", "main.g 2-5", "main.g.t 3-4"],
+    ),
+    (
+        "a.scala",
+        'class A {\n  test("x y") {\n  }\n  "a" should {\n    "b" in {\n    }\n  }\n}\n',
+        ["A 1-8", "A.x y 2-3", "A.a 4-7", "A.a.b 5-6"],
+    ),
+    ("a.scala", "package object p {\n  var a = 1\n}\nval top = 1\n", ["p 1-3", "top 4-4"]),
+    ("a.scala", "class L {\n  def foreach(f: A => B): B = {\n  }\n}\n", ["L 1-4", "L.foreach 2-3"]),
+    ("a.R", 'test_that("adds up", {\n  expect(1)\n})\n', ["adds up 1-3"]),
+    ("a.ps1", "Describe \"adds\" {\n  It 'works' {\n  }\n}\n", ["adds 1-4", "adds.works 2-3"]),
     ("a.zig", "pub fn f(a: u8) error{OutOfMemory}!u8 {\n    return a;\n}\n", ["f 1-3"]),
     (
         "a.zig",
@@ -64,7 +91,7 @@ ROWS = [
     (
         "a.dart",
         "void runTests({bool a = false}) {\n  group('x', () {\n    setUp(() async {});\n  });\n}\n",
-        ["runTests 1-5"],
+        ["runTests 1-5", "runTests.x 2-4"],
     ),
     (
         "a.dart",
@@ -138,6 +165,23 @@ def test_every_construct_is_a_symbol_without_a_grammar(name, source, wanted):
 )
 def test_a_header_is_read_in_its_language(name, text, language):
     assert language_of(name, text.encode()) == language
+
+
+SIGNATURES = [
+    ("a.scala", "class A {\n  @Param(x)\n  // a comment\n  var size: Int = 1\n}\n", "var size: Int = 1"),
+    ("A.cs", "class A {\n#if DEBUG\n  [Obsolete]\n#endif\n  public void F() {\n  }\n}\n", "public void F()"),
+    ("A.cs", f"class A {{\n  public ({'int a, ' * 40}int b) F() {{\n  }}\n}}\n", "F()"),
+    ("a.js", "describe('a b', () => {\n});\n", "describe('a b')"),
+    ("a.go", 'package a\nfunc f() {\n\tt.Run("b", func() {\n\t})\n}\n', 't.Run("b")'),
+    ("a.scala", 'class A {\n  "a" should {\n  }\n}\n', '"a" should'),
+]
+
+
+@pytest.mark.parametrize(("name", "source", "wanted"), SIGNATURES, ids=[row[2] for row in SIGNATURES])
+def test_a_signature_begins_with_code_and_has_the_name(name, source, wanted):
+    pytest.importorskip("tree_sitter", reason="the extra `outline` is not installed")
+
+    assert outline(source.encode(), name).symbols[-1].signature == wanted
 
 
 @pytest.mark.parametrize("count", [1, 20, 60, 120])

@@ -312,7 +312,7 @@ def _plan(target: Target, args: NativeArgs, view: View, files: Files, note: str 
     if opened.kind is not kinds.TEXT:
         from eyespan.dialects.native.documents import plan_document
 
-        return plan_document(opened, target, view, note)
+        return plan_document(opened, target, view, note, is_outline=args.outline)
     return _plan_text(opened, target, args, view, note)
 
 

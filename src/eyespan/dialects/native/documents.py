@@ -22,7 +22,7 @@ from eyespan.dialects.native.text_items import TextPlan, make_item
 from eyespan.dialects.native.versions import Digest
 from eyespan.dialects.native.wanted import Wanted, want_ranges
 from eyespan.dialects.pieces import Choice, choose, pages_of
-from eyespan.errors import Cancelled, PastEnd, ReadError, TimedOut
+from eyespan.errors import Cancelled, NoSuchPart, PastEnd, ReadError, TimedOut
 from eyespan.escape import visible
 from eyespan.model import IMAGE_TOKENS, Content, Document, ImageContent, ImagePart, NotePart
 from eyespan.opened import Opened
@@ -46,7 +46,9 @@ NO_NUMBERS = 1 << 60
 """A gutter with a number on the first line only: no line of a document can be mistaken for one of eyespan's own."""
 
 
-def plan_document(opened: Opened, target: Target, view: View, note: str) -> Item | TextPlan:
+def plan_document(
+    opened: Opened, target: Target, view: View, note: str, *, is_outline: bool = False
+) -> Item | TextPlan:
     """Return the item of a document, or the plan of its text.
 
     Raises: ReadError.
@@ -64,6 +66,8 @@ def plan_document(opened: Opened, target: Target, view: View, note: str) -> Item
     if piece is None and kind.is_text and opened.facts.size_bytes <= kind.source_bytes:
         choice = Choice(as_text=True)
     bare = replace(target, piece=choice.base)
+    if is_outline:
+        return _outline_plan(opened, bare, choice, view)
     notes = (note,) if note else ()
     if kind.layout == "image":
         return ImageItem(opened.read(options=choice.options), target, view)
@@ -87,6 +91,23 @@ def plan_document(opened: Opened, target: Target, view: View, note: str) -> Item
     if choice.base is None and kind.parts == "table":
         bare = replace(bare, piece=Named("table"))
     return _held_plan(document, bare, choice, view, opened.context)
+
+
+def _outline_plan(opened: Opened, bare: Target, choice: Choice, view: View) -> TextPlan:
+    """Return the plan of the outline of a notebook: headings and definitions, each after the selector of its cell.
+
+    Raises: NoSuchPart, for documents that have no outline.
+    """
+    if opened.kind.parts != "cells":
+        raise NoSuchPart(bare.path, document=opened.kind.noun, part="outline; read it without `outline`")
+    cells = replace(choice.options.notebook, is_outline=True)
+    document = opened.read(options=replace(choice.options, notebook=cells))
+    _check_range(bare, choice, document)
+    if not document.parts:
+        document = replace(document, parts=(NotePart("no headings or Python definitions in these cells"),))
+    plan = _held_plan(document, bare, choice, view, opened.context)
+    note = "this is the outline: headings and definitions, each after its cell"
+    return replace(plan, wanted=replace(plan.wanted, notes=(note, *plan.wanted.notes)))
 
 
 def _drawn(opened: Opened) -> tuple[tuple[Content, ...], str]:

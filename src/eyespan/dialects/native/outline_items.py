@@ -14,7 +14,7 @@ from eyespan.dialects.native.items import LEAST_TOKENS, LEFT_TOKENS, Shown
 from eyespan.dialects.native.rows import rows_of
 from eyespan.dialects.native.versions import Digest
 from eyespan.dialects.native.wanted import line_ranges
-from eyespan.dialects.pieces import enclosing_ranges, symbol_ranges
+from eyespan.dialects.pieces import enclosing_ranges, incompleteness, symbol_ranges
 from eyespan.escape import visible
 from eyespan.model import CharRange, Lines
 from eyespan.selectors import Enclosing, Named, Ranges, Symbol, Target, write_symbol, write_target
@@ -87,11 +87,11 @@ class OutlineItem:
         """Return these rows after their header; without them, if the caller holds them."""
         outline = self._outline
         if not rows:
-            reason = "" if outline.language else ", its language is not known"
-            return (own_lines.header(f"{self._name}: no symbols found{reason}"),)
+            reason = incompleteness(outline, "?PATTERN")
+            return (own_lines.header(f"{self._name}: no symbols found{f': {reason}' if reason else ''}"),)
         header = f"outline of {self._name}, by {outline.how}"
         if not outline.is_complete:
-            header += ", perhaps not complete"
+            header += ", incomplete"
         if outline.hint:
             header += f" ({outline.hint})"
         value = self._hash(rows)

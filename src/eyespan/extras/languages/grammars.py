@@ -55,6 +55,8 @@ _ABOVE = (
     *("attribute_item", "decorator", "annotation", "string_literal"),
 )
 """Nodes before a definition that belong to it; the documentation of Julia is a string."""
+_BEFORE = ("attribute_list", "decorator", "annotation", "marker_annotation", "attribute_item")
+"""Nodes in a definition before what its signature begins with."""
 _ELIXIR_ATTRIBUTES = (b"@doc ", b"@spec ", b"@impl ")
 _DECLARATORS = (
     "parenthesized_declarator",
@@ -71,7 +73,16 @@ _SEPARATORS = {
 }
 _NO_BRACES = frozenset(("elixir", "haskell", "julia", "matlab", "ocaml"))
 """Languages in which a brace opens no body."""
+_TITLES = frozenset(
+    (
+        *("string", "template_string", "string_literal", "interpolated_string_literal", "interpreted_string_literal"),
+        *("raw_string_literal", "encapsed_string", "line_string_literal"),
+    )
+)
+"""Nodes of names that are the titles of tests, in calls."""
 SIGNATURE_BYTES = 1000
+HEADER_BYTES = 150
+"""A signature with more before the name, or with a directive there, begins with the line of the name."""
 MATCH_LIMIT = 65536
 MAX_ERRORS = 2000
 MAX_MACROS = 2000
@@ -115,7 +126,7 @@ def scan(data: bytes, language: str) -> Outline:
         if _error_bytes(attempt) < _error_bytes(root):
             root, query = attempt, other.query
     cursor = QueryCursor(query, match_limit=MATCH_LIMIT)
-    definitions = _Definitions(source, language, rewritten.names).collect(cursor.matches(root))
+    definitions = _Definitions(source, language, rewritten.names, root.has_error).collect(cursor.matches(root))
     errors = _errors(root)
     alignment = Alignment(source.decode("utf-8", "replace").split("\n"))
     return build_outline(
@@ -236,8 +247,9 @@ class _Match(NamedTuple):
 class _Definitions:
     """The definitions of one source."""
 
-    def __init__(self, source: bytes, language: str, names: dict[int, tuple[str, str]]) -> None:
+    def __init__(self, source: bytes, language: str, names: dict[int, tuple[str, str]], is_broken: bool) -> None:
         self._source = source
+        self._is_broken = is_broken
         self._lines = source.split(b"\n") if language in ("c", "cpp") else []
         self._language = language
         self._names = names
@@ -284,7 +296,7 @@ class _Definitions:
                         before = name.prev_sibling
                         if before is None or before.type not in ("func", "operator"):
                             continue  # the anchor of the query lets other tokens follow
-                    if kind in ("function", "method") and self._text(name) in _STATEMENTS:
+                    if self._is_broken and kind in ("function", "method") and self._text(name) in _STATEMENTS:
                         continue  # a broken tree takes a statement for a declaration
                     if self._language in ("c", "cpp"):
                         name, is_variable = _declared(name)
@@ -359,6 +371,13 @@ class _Definitions:
         start = _after_attributes(node)
         if start > name.start_byte:
             start = node.start_byte
+        before = self._source[start : name.start_byte]
+        if len(before) > HEADER_BYTES or before[:1] == b"#" or b"\n#" in before:
+            start = max(start, self._source.rfind(b"\n", 0, name.start_byte) + 1)  # the line of the name
+            start = name.start_byte if name.start_byte - start > HEADER_BYTES else start
+        if name.type in _TITLES and start < name.start_byte:
+            title = _one_line(self._source[start : name.end_byte])
+            return title + ")" * (title.count("(") - title.count(")"))
         body = node.child_by_field_name("body")
         kind = node.child_by_field_name("type")
         if (
@@ -543,10 +562,10 @@ def _last_child(node: Node) -> Node | None:
 
 
 def _after_attributes(node: Node) -> int:
-    """Return the first byte of a definition after its attributes and annotations."""
+    """Return the first byte of a definition after its attributes, annotations and comments."""
     start = node.start_byte
     for child in _first_children(node):
-        if child.type in ("attribute_list", "decorator", "annotation", "marker_annotation", "attribute_item"):
+        if child.type in _BEFORE or "comment" in child.type:
             start = child.end_byte
         elif child.type == "modifiers":
             for modifier in _first_children(child):

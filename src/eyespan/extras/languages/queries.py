@@ -1,7 +1,8 @@
 """The queries that find definitions in the trees of tree-sitter grammars, one for each language.
 
 The captures of a query name the kind; `@name` is the name, `@owner` what it belongs to without lying in it. Of several
-patterns that match the same name, the first counts. `@word` is the keyword of a definition in the form of a call.
+patterns that match the same name, the first counts. `@word` is the keyword of a definition in the form of a call, such
+as a test with its title.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ _JAVASCRIPT = """
 (generator_function name: (_) @name) @function
 (program (lexical_declaration (variable_declarator name: (identifier) @name) @constant))
 (program (export_statement (lexical_declaration (variable_declarator name: (identifier) @name) @constant)))
+(call_expression function: [(identifier) @word (member_expression object: (identifier) @word)
+  (call_expression function: [(identifier) @word (member_expression object: (identifier) @word)])]
+  arguments: (arguments . [(string) (template_string)] @name [(arrow_function) (function_expression)])
+  (#any-of? @word "describe" "context" "suite" "it" "test" "specify")) @function
 """
 _TYPESCRIPT = (
     _JAVASCRIPT.replace("(field_definition property:", "(public_field_definition name:")
@@ -135,6 +140,9 @@ QUERIES = {
 (source_file (const_declaration (const_spec name: (_) @name) @constant))
 (source_file (var_declaration (var_spec name: (_) @name) @constant))
 (source_file (var_declaration (var_spec_list (var_spec name: (_) @name) @constant)))
+(call_expression function: [(identifier) @word (selector_expression field: (_) @word)] arguments: (argument_list .
+  [(interpreted_string_literal) (raw_string_literal)] @name (func_literal))
+  (#any-of? @word "Run" "Describe" "Context" "When" "It")) @function
 """,
     "rust": """
 (function_item name: (_) @name) @function
@@ -185,7 +193,7 @@ QUERIES = {
 (event_field_declaration (variable_declaration (variable_declarator name: (_) @name))) @field
 (local_function_statement name: (_) @name) @function
 (property_declaration name: (_) @name) @field
-(field_declaration (variable_declaration (variable_declarator name: (_) @name))) @field
+(field_declaration (variable_declaration (variable_declarator name: (identifier) @name))) @field
 """,
     "ruby": """
 (module name: (_) @name) @namespace
@@ -193,6 +201,8 @@ QUERIES = {
 (method name: (_) @name) @method
 (singleton_method name: (_) @name) @method
 (assignment left: (constant) @name) @constant
+(call method: (identifier) @word arguments: (argument_list . [(string) (constant) (scope_resolution)] @name) block: (_)
+  (#any-of? @word "describe" "context" "feature" "it" "scenario" "specify" "test" "shared_examples")) @function
 """,
     "php": """
 (namespace_definition name: (_) @name body: (_)) @namespace
@@ -204,6 +214,8 @@ QUERIES = {
 (method_declaration name: (_) @name) @method
 (property_declaration (property_element name: (_) @name)) @field
 (const_declaration (const_element (name) @name)) @constant
+(function_call_expression function: (name) @word arguments: (arguments . (argument [(string) (encapsed_string)] @name)
+  (argument [(anonymous_function) (arrow_function)])) (#any-of? @word "describe" "it" "test")) @function
 """,
     "bash": """
 (function_definition name: (_) @name) @function
@@ -223,6 +235,10 @@ QUERIES = {
 """,
     "scala": """
 (object_definition name: (_) @name) @class
+(package_object name: (_) @name) @namespace
+(given_definition name: (_) @name) @impl
+(compilation_unit [(val_definition pattern: (identifier) @name) (var_definition pattern: (identifier) @name)] @constant)
+(template_body [(var_definition pattern: (identifier) @name) (val_declaration name: (_) @name)] @field)
 (class_definition name: (_) @name) @class
 (trait_definition name: (_) @name) @trait
 (enum_definition name: (_) @name) @enum
@@ -230,6 +246,10 @@ QUERIES = {
 (function_declaration name: (_) @name) @function
 (type_definition name: (_) @name) @type
 (template_body (val_definition pattern: (identifier) @name) @field)
+(call_expression function: (call_expression function: (identifier) @word arguments: (arguments . (string) @name))
+  arguments: (block) (#any-of? @word "describe" "it" "test" "property")) @function
+(infix_expression left: (string) @name operator: (identifier) @word right: (block)
+  (#any-of? @word "should" "must" "can" "when" "in")) @function
 """,
     "swift": """
 (class_declaration declaration_kind: "struct" name: (_) @name) @struct
@@ -245,6 +265,8 @@ QUERIES = {
 (operator_declaration "operator" . _ @name) @function
 (typealias_declaration name: (_) @name) @type
 (source_file (property_declaration name: (pattern (simple_identifier) @name)) @constant)
+(call_expression (simple_identifier) @word (call_suffix (value_arguments . (value_argument value:
+  (line_string_literal) @name)) (lambda_literal)) (#any-of? @word "describe" "context" "it")) @function
 (class_body (property_declaration name: (pattern (simple_identifier) @name)) @field)
 """,
     "lua": """
@@ -252,6 +274,8 @@ QUERIES = {
 (assignment_statement (variable_list name: (_) @name) (expression_list value: (function_definition))) @function
 (field name: (_) @name value: (function_definition)) @function
 (variable_declaration (assignment_statement (variable_list name: (_) @name))) @constant
+(function_call name: (identifier) @word arguments: (arguments . (string) @name (function_definition))
+  (#any-of? @word "describe" "context" "it")) @function
 """,
     "zig": """
 (function_declaration name: (_) @name) @function
@@ -276,6 +300,8 @@ QUERIES = {
   @function)
 (local_function_declaration (lambda_expression parameters: (function_signature name: (_) @name))) @function
 (program (static_final_declaration_list (static_final_declaration (identifier) @name) @constant))
+(expression_statement (identifier) @word (selector (argument_part (arguments . (argument (string_literal) @name)
+  (argument (function_expression))))) (#any-of? @word "group" "test" "testWidgets")) @function
 """,
     "elixir": """
 (call target: (identifier) @word (arguments . (alias) @name) (#eq? @word "defmodule")) @namespace
@@ -306,6 +332,8 @@ QUERIES = {
             "(function_definition (signature (identifier) @name)) @function\n",
             "(module_definition name: (_) @name) @namespace\n",
             "(const_statement (assignment . (identifier) @name)) @constant\n",
+            "(macrocall_expression (macro_identifier (_) @word) (macro_argument_list (string_literal) @name",
+            '  [(compound_statement) (for_statement)]) (#eq? @word "testset")) @function\n',
         ]
     ),
     "haskell": """
@@ -326,6 +354,8 @@ QUERIES = {
 (method_declaration_statement name: (_) @name) @method
 (package_statement name: (_) @name (block)) @namespace
 (package_statement name: (_) @name) @section
+(_ function: (function) @word arguments: (list_expression . [(string_literal) (interpolated_string_literal)] @name
+  (anonymous_subroutine_expression)) (#any-of? @word "describe" "it" "subtest")) @function
 """,
     "matlab": """
 (class_definition name: (_) @name) @class
