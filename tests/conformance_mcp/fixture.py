@@ -95,7 +95,7 @@ class FixtureService(Service):
     def _read_by_name(self, params: Any, caller: str, context: Any) -> dict[str, Any]:
         asked = params.get("uri")
         try:
-            result = super()._read_resource({"uri": FILES.get(asked, asked)}, caller, context)
+            result = self.resources.read({"uri": FILES.get(asked, asked)}, caller, context)
         except protocol.RpcError as refused:
             refused.data = {"uri": asked}
             raise
@@ -105,7 +105,7 @@ class FixtureService(Service):
     def _complete_any(self, params: Any, caller: str, context: Any) -> dict[str, Any]:
         """Complete paths for every argument, since the suite asks for the argument of a prompt."""
         ref = {"type": "ref/resource", "uri": protocol.RESOURCE_TEMPLATE}
-        return super()._complete({"ref": ref, "argument": {"name": "path", "value": "s"}}, caller, context)
+        return self.resources.complete({"ref": ref, "argument": {"name": "path", "value": "s"}}, caller, context)
 
 
 class Bridge(BaseHTTPRequestHandler):

@@ -15,7 +15,7 @@ import pytest
 
 from eyespan import Workspace
 from eyespan.sandbox import landlock
-from eyespan.server import stdio
+from eyespan.server import jobs, stdio
 from eyespan.server.service import Service
 from tests.hung_fuse import hung_mount, why_not
 
@@ -400,7 +400,7 @@ def test_a_server_that_cannot_start_another_thread_answers_all_the_same(tree, mo
     def fail(*_):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(stdio, "start_new_thread", fail)
+    monkeypatch.setattr(jobs, "start_new_thread", fail)
     found = answers_in_this_process(tree, 20)
 
     assert [answer["id"] for answer in found] == ["start", *range(20)]
@@ -518,7 +518,7 @@ def test_the_answers_to_a_batch_have_a_limit_together(tree, monkeypatch):
     server._stream.write = lambda pieces: written.append(b"".join(pieces)) or True
     batch = [{"jsonrpc": "2.0", **read_call(number, tree / "lines.txt")} for number in range(6)]
 
-    server._run_safely(server._receive(json.dumps(batch).encode()), server._run_job)
+    server._threads.run_job(server._receive(json.dumps(batch).encode()))
     (answers,) = [json.loads(line) for line in written]
 
     assert [answer["id"] for answer in answers] == list(range(6))
@@ -527,8 +527,25 @@ def test_the_answers_to_a_batch_have_a_limit_together(tree, monkeypatch):
     assert server._running == {}
 
 
+def test_every_request_of_a_long_batch_is_answered(tree):
+    server = stdio.StdioServer(Service(Workspace(tree), ("claude",)), -1, -1)
+    server._session.version = "2025-03-26"
+    written = []
+    server._stream.write = lambda pieces: written.append(json.loads(b"".join(pieces))) or True
+    count = jobs.MAX_WAITING + 3
+    batch = [{"jsonrpc": "2.0", "id": number, "method": "ping"} for number in range(count)]
+    batch.append({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    server._receive(json.dumps(batch).encode())
+
+    (answers,) = written
+    assert [(answer["id"], "result" in answer) for answer in answers] == [
+        (number, number < jobs.MAX_WAITING) for number in range(count)
+    ]
+
+
 def test_messages_that_wait_have_a_limit_together(tree, monkeypatch):
-    monkeypatch.setattr(stdio, "MAX_HELD_BYTES", 50_000)
+    monkeypatch.setattr(jobs, "MAX_HELD_BYTES", 50_000)
     server = stdio.StdioServer(Service(Workspace(tree), ("claude",)), -1, -1)
     server._session.version = "2025-06-18"
     written = []
@@ -538,22 +555,22 @@ def test_messages_that_wait_have_a_limit_together(tree, monkeypatch):
         for number, size_bytes in enumerate((100_000, 10, 30_000, 30_000))
     ]
 
-    def jobs():
-        server._blocked = 1  # no call is answered in one step
+    def read_jobs():
+        server._threads._blocked = 1  # no call is answered in one step
         found = []
         while lines:
             server._stream._lines = [lines.pop(0)]
-            server._ended = False
+            server._threads._has_ended = False
             server._stream._read_block = lambda: b""
-            found.append(server._next_job())
+            found.append(server._threads.next_job())
         return found
 
-    first, *others = jobs()
+    first, *others = read_jobs()
 
     assert first is not None, "the only message may have any size"
     assert others == [None] * 3
     assert [answer["error"]["message"] for answer in written] == ["too many calls are waiting; try again later"] * 3
-    assert server._held_bytes == first.size_bytes
+    assert server._threads.held_bytes == first.size_bytes
     assert set(server._running) == {0}
 
 
@@ -574,4 +591,4 @@ def test_a_message_of_many_values_is_refused_and_its_memory_is_free_after_a_call
 
     assert found[1]["error"]["message"] == "Parse error: more than 50000 values"
     assert found[2]["result"]["isError"]
-    assert server._held_bytes == 0
+    assert server._threads.held_bytes == 0

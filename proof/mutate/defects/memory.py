@@ -245,7 +245,7 @@ DEFECTS = (
     ),
     Defect(
         name="a server without memory for a thread stops",
-        file=f"{SRC}/server/stdio.py",
+        file=f"{SRC}/server/jobs.py",
         old="                    except RuntimeError:  # no memory for a thread:",
         new="                    except ZeroDivisionError:  # no memory for a thread:",
         tests="tests/server/test_stdio.py -k another_thread",

@@ -430,8 +430,8 @@ DEFECTS = (
     ),
     Defect(
         name="messages over stdio take any memory together",
-        file=f"{SRC}/server/stdio.py",
-        old="                if self._held_bytes and self._held_bytes + job.size_bytes > MAX_HELD_BYTES:\n",
+        file=f"{SRC}/server/jobs.py",
+        old="                if self.held_bytes and self.held_bytes + job.size_bytes > MAX_HELD_BYTES:\n",
         new="                if False:\n",
         tests="tests/server/test_stdio.py -k limit_together",
     ),

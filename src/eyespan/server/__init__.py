@@ -2,12 +2,15 @@
 
     options      the settings of a server
     protocol     codes, revisions and keys of MCP; `RpcError`
-    service      tools and resources of one caller; knows no transport
+    service      the tools of one caller; knows no transport
+    resources    files as resources, of one caller
     session      one connection: the revision in use, results of requests
     stdio        the server for one host, on the standard library alone
+    jobs         the threads of that server
     messages     JSON-RPC messages, the same over every transport
     progress     notifications of long reads, the same over every transport
-    audit        one line per call
+    audit        the log: one line per call
+    audit_trail  the lines of one service
     sandboxing   the sandbox that the process enters at its start
     json_lines   JSON without the json module
 

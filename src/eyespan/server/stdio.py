@@ -1,22 +1,17 @@
-"""The MCP server over standard input and output: one JSON-RPC message per line.
-
-The thread that reads a request also answers it; before it starts, it lets the next thread read. So a slow read blocks
-neither a ping nor its own cancellation, an answer never waits for a thread to wake up, and a second thread exists only
-after the first call.
-"""
+"""The MCP server over standard input and output: one JSON-RPC message per line."""
 
 from __future__ import annotations
 
 import sys
-import time
-from _thread import allocate_lock, start_new_thread
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from eyespan.context import DEADLINE_SECONDS, CallContext, WouldBlock
+from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.server import json_lines, messages, protocol, sandboxing
+from eyespan.server.jobs import MAX_WAITING, Job, JobThreads, Request
 from eyespan.server.line_stream import MAX_LINE_BYTES, LineStream, LineTooLong, take_standard_streams
-from eyespan.server.messages import InvalidMessage, Message, error_answer
+from eyespan.server.messages import InvalidMessage, error_answer
+from eyespan.server.progress import throttle
 from eyespan.server.protocol import RpcError
 from eyespan.server.service import Service
 from eyespan.server.session import Session
@@ -27,12 +22,6 @@ if TYPE_CHECKING:
     from eyespan.server.options import ServeOptions
 
 
-MAX_THREADS = 9
-"""One that reads messages and eight that read files."""
-MAX_WAITING = 256
-"""Calls that wait for one of the threads; further calls are refused."""
-MAX_HELD_BYTES = 24 << 20
-"""The memory of all messages that wait or are answered; a message that needs more must be the only one."""
 MAX_BATCH_BYTES = 16 << 20
 """The size of all answers to a batch after which its other requests are refused."""
 
@@ -73,34 +62,6 @@ def client_narrowing(service: Service, options: ServeOptions, audit: Audit | Non
     return narrow
 
 
-class Request:
-    """One request that reads files, with the context that can cancel it."""
-
-    __slots__ = ("context", "message", "request_id")
-
-    def __init__(self, request_id: str | int, message: Message, context: CallContext) -> None:
-        self.request_id = request_id
-        self.message = message
-        self.context = context
-
-
-class Job:
-    """The requests of one message: one request, or those of a batch."""
-
-    __slots__ = ("is_batch", "requests", "size_bytes")
-
-    def __init__(self, requests: list[Request], is_batch: bool, size_bytes: int) -> None:
-        self.requests = requests
-        self.is_batch = is_batch
-        self.size_bytes = size_bytes
-        """The memory of the message."""
-
-    def release(self) -> None:
-        """Return the memory of the answers: they were sent, or there are none."""
-        for request in self.requests:
-            request.context.release()
-
-
 class StdioServer:
     """One connection over two descriptors."""
 
@@ -117,64 +78,31 @@ class StdioServer:
         self._session = Session(service, "stdio")
         self._stream = LineStream(fd_in, fd_out)
         self._timeout_seconds = timeout_seconds
-        self._reading = allocate_lock()
-        self._counting = allocate_lock()
-        self._threads = 1
-        self._busy = 0
-        self._held_bytes = 0
-        """The memory of the messages of all jobs."""
-        self._blocked = 0
-        """Calls that wait for a file system, each in a thread that does not count towards MAX_THREADS."""
+        self._threads = JobThreads(self)
         self._narrow = narrow
         self._roots_asked = 0
         """Requests for the client's directories. The last one counts."""
-        self._waiting: list[Job] = []
         self._running: dict[str | int, CallContext] = {}
-        self._ended = False
 
     def run(self) -> int:
         """Serve until the input ends and every call is answered. Returns 0."""
         try:
-            self._run_thread()
-            while (self._busy or self._blocked) and not self._stream.is_broken:
-                time.sleep(0.002)
+            self._threads.run()
         except KeyboardInterrupt:
             self._cancel_all()
             raise
         return 0
 
-    # --- threads ---------------------------------------------------------------------------------------------------
+    @property
+    def is_broken(self) -> bool:
+        """True after the host has closed its end."""
+        return self._stream.is_broken
 
-    def _run_thread(self) -> None:
-        """Read messages until one has to read files, answer it while the next thread reads, and start again."""
-        while True:
-            with self._reading:
-                job = self._next_job()
-                if job is None:
-                    return
-                with self._counting:
-                    self._busy += 1
-                    needs_thread = self._busy == self._threads
-                    self._threads += needs_thread
-                if needs_thread:
-                    try:
-                        start_new_thread(self._run_thread, ())
-                    except RuntimeError:  # no memory for a thread: this one answers first, and then reads on
-                        with self._counting:
-                            self._threads -= 1
-            while job is not None:
-                self._run_safely(job, self._run_job)
-                with self._counting:
-                    self._held_bytes -= job.size_bytes
-                    if self._waiting:
-                        job = self._waiting.pop(0)
-                    else:
-                        job = None
-                        self._busy -= 1
+    # --- messages --------------------------------------------------------------------------------------------------
 
-    def _next_job(self) -> Job | None:
+    def read_job(self) -> Job | None:
         """Read messages, and answer those that read no files, until one does. Returns None at the end of the input."""
-        while not self._ended:
+        while True:
             try:
                 line = self._stream.read_line()
             except LineTooLong:
@@ -182,76 +110,10 @@ class StdioServer:
                 self._send(error_answer(None, RpcError(protocol.INVALID_REQUEST, text)))
                 continue
             if line is None:
-                self._ended = True
-                break
+                return None
             job = self._receive(line)
-            if job is None:
-                continue
-            with self._counting:
-                is_full = len(self._waiting) >= MAX_WAITING
-                if self._held_bytes and self._held_bytes + job.size_bytes > MAX_HELD_BYTES:
-                    is_full = True
-                if not is_full:
-                    self._held_bytes += job.size_bytes
-                    if self._busy < MAX_THREADS - 1:
-                        return job
-                    self._waiting.append(job)
-            if is_full:
-                self._refuse(job)
-        return None
-
-    def _refuse(self, job: Job) -> None:
-        busy = RpcError(protocol.BUSY, "too many calls are waiting; try again later")
-        for request in job.requests:
-            self._running.pop(request.request_id, None)
-        self._send_answers([error_answer(request.request_id, busy) for request in job.requests], job.is_batch)
-
-    def _run_job(self, job: Job) -> None:
-        try:
-            self._answer_job(job)
-        except WouldBlock:
-            # A thread of its own: reads that wait for a file system must not keep other reads waiting. The guard
-            # limits their number (`guard.blocking`).
-            job.release()
-            for request in job.requests:
-                request.context.is_held = True
-                request.context.may_block = True
-            with self._counting:
-                self._held_bytes += job.size_bytes  # the thread that returns from here counts it as free
-                self._blocked += 1
-            try:
-                start_new_thread(self._run_blocked, (job,))
-            except RuntimeError:  # no more threads
-                self._run_blocked(job)
-
-    def _run_blocked(self, job: Job) -> None:
-        self._run_safely(job, self._answer_job)
-        with self._counting:
-            self._held_bytes -= job.size_bytes
-            self._blocked -= 1
-
-    def _run_safely(self, job: Job, run: Callable[[Job], None]) -> None:
-        """Run a job. Whatever happens, its requests are answered and the thread goes on."""
-        try:
-            run(job)
-            return
-        except Exception as error:
-            messages.log(error)
-            failure = messages.internal_error(error)
-        # The error and all that its frames held are free here, so there is memory for an answer again. A job sends its
-        # answers in one piece and at its end, so none of them was sent.
-        answers = []
-        for request in job.requests:
-            self._running.pop(request.request_id, None)
-            if not request.context.cancelled:
-                answers.append(error_answer(request.request_id, failure))
-        job.release()
-        try:
-            self._send_answers(answers, job.is_batch)
-        except Exception as error:
-            messages.log(error)
-
-    # --- messages --------------------------------------------------------------------------------------------------
+            if job is not None:
+                return job
 
     def _receive(self, line: bytes) -> Job | None:
         """Answer a message, or return the job that will."""
@@ -277,8 +139,11 @@ class StdioServer:
             return None
         answers = []
         requests = []
-        for value in values[:MAX_WAITING]:
-            answer, request = self._dispatch(value)
+        for number, value in enumerate(values):
+            if number < MAX_WAITING:
+                answer, request = self._dispatch(value)
+            else:
+                answer, request = _beyond_batch(value), None
             if answer is not None:
                 answers.append(answer)
             if request is not None:
@@ -331,7 +196,7 @@ class StdioServer:
         for context in list(self._running.values()):
             context.cancelled = True
 
-    def _answer_job(self, job: Job) -> None:
+    def answer_job(self, job: Job) -> None:
         """Answer the requests of a job, except those that were cancelled. Raises: WouldBlock."""
         if job.is_batch:
             self._answer_batch(job)
@@ -341,6 +206,15 @@ class StdioServer:
         if answer is not None:
             self._send(answer)
         job.release()
+
+    def fail_job(self, job: Job, error: RpcError) -> None:
+        """Answer the requests of a job with an error, except those that were cancelled."""
+        answers = []
+        for request in job.requests:
+            self._running.pop(request.request_id, None)
+            if not request.context.cancelled:
+                answers.append(error_answer(request.request_id, error))
+        self._send_answers(answers, job.is_batch)
 
     def _answer_batch(self, job: Job) -> None:
         """Answer a batch. Each answer is written as JSON before the next is made, which may need the same memory."""
@@ -379,7 +253,6 @@ class StdioServer:
         token = protocol.progress_token(params)
         if token is None:
             return None
-        from eyespan.server.progress import throttle
 
         def notify(done_bytes: int, total_bytes: int) -> None:
             self._send(messages.progress(token, done_bytes, total_bytes))
@@ -399,3 +272,11 @@ class StdioServer:
     def _write(self, line: list[bytes]) -> None:
         if not self._stream.write_line(line):
             self._cancel_all()  # the host does not listen any more
+
+
+def _beyond_batch(value: Any) -> dict[str, Any] | None:
+    """Return the answer to a request after those that a batch may have; None for a notification."""
+    if not isinstance(value, dict) or "id" not in value or "method" not in value:
+        return None
+    text = f"A batch has at most {MAX_WAITING} messages; send this request again"
+    return error_answer(value["id"], RpcError(protocol.BUSY, text))

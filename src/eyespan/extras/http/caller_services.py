@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from eyespan.extras.http.auth import Authenticator, Caller
     from eyespan.server import WorkspaceFactory
     from eyespan.server.audit import Audit
+    from eyespan.server.audit_trail import AuditLog
     from eyespan.server.options import ServeOptions
-    from eyespan.server.service import AuditLog
 
 
 MAX_RESULT_BYTES = 8 * 1024 * 1024

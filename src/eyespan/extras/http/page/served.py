@@ -73,7 +73,7 @@ class CallerBackend:
         return self._service.toolsets()
 
     def list(self, path: str, context: CallContext) -> Listing:
-        return self._service.list_names(path, self._caller, context)
+        return self._service.resources.list_names(path, self._caller, context)
 
     def call(self, tool: Tool, arguments: Any, context: CallContext) -> tuple[Reply, Recorder | None]:
         return self._service.reply(tool, arguments, self._caller, context)

@@ -1,0 +1,82 @@
+"""The lines of the audit log about the calls of one service."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from eyespan.context import CallContext
+from eyespan.recorder import Recorder
+from eyespan.server.audit import warn
+from eyespan.server.protocol import INTERNAL_ERROR, RpcError
+
+
+class AuditLog(Protocol):
+    """Where the lines about calls go."""
+
+    def write(self, line: dict[str, Any]) -> None:
+        """Append one line. Raises: OSError."""
+
+
+class AuditTrail:
+    """Writes one line per call. If a log is required, an answer without its line is withheld."""
+
+    def __init__(self, log: AuditLog | None, *, is_required: bool) -> None:
+        self.log = log
+        self._is_required = is_required
+
+    def note(
+        self,
+        facts: Mapping[str, Any],
+        context: CallContext,
+        *,
+        caller: str,
+        dialect: str,
+        is_read: bool,
+        size_bytes: int,
+        tokens: int,
+        code: str | None,
+        seconds: float,
+    ) -> bool:
+        """Write the line of a call that has ended. Returns False if the answer must be withheld."""
+        if self.log is None:
+            return True
+        verdict = "cancelled" if context.cancelled else "read" if is_read else "refused"
+        line = {"caller": caller, "dialect": dialect, **facts, "bytes": size_bytes, "tokens": tokens}
+        line["verdict"] = verdict
+        if context.store_requests:
+            line |= {"store_requests": context.store_requests, "store_bytes": context.store_bytes}
+        line |= {"code": code, "ms": round(seconds * 1000, 3)}
+        try:
+            self.log.write(line)
+        except OSError as error:
+            warn(error)
+            return not self._is_required
+        return True
+
+    def note_names(
+        self,
+        recorder: Recorder,
+        context: CallContext,
+        *,
+        caller: str,
+        dialect: str,
+        path: str,
+        names: Sequence[str],
+        seconds: float,
+    ) -> None:
+        """Write the line of a listing. Raises: RpcError, if the names may not be given without it."""
+        facts = {"path": path, "canonical": recorder.listed, "mtime_ns": None, "range": None, "rule": recorder.rule}
+        is_noted = self.note(
+            facts,
+            context,
+            caller=caller,
+            dialect=dialect,
+            is_read=recorder.list_error is None,
+            size_bytes=sum(len(name.encode("utf-8", "surrogatepass")) for name in names),
+            tokens=0,
+            code=recorder.list_error,
+            seconds=seconds,
+        )
+        if not is_noted:
+            raise RpcError(INTERNAL_ERROR, "the audit log cannot be written, so directories cannot be listed")

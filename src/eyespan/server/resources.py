@@ -1,0 +1,136 @@
+"""Files as MCP resources: reads by URI, completions of paths, and names in a directory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from eyespan.context import CallContext, WouldBlock
+from eyespan.dialects import resource
+from eyespan.errors import ReadError
+from eyespan.escape import valid_text
+from eyespan.guard.listing import Listing
+from eyespan.recorder import Recorder, facts
+from eyespan.server import json_lines
+from eyespan.server.audit_trail import AuditTrail
+from eyespan.server.protocol import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, RESOURCE_TEMPLATE, RpcError
+from eyespan.tokens import estimate
+from eyespan.workspace import Workspace
+
+TEMPLATE = {
+    "uriTemplate": RESOURCE_TEMPLATE,
+    "name": "file",
+    "title": "A file of the workspace",
+    "description": "path: absolute, or relative to the first root. start and limit: a range of lines, counted "
+    "from 1. Text files are returned as text, all others as base64.",
+}
+
+
+class Resources:
+    """The files of one workspace, for one service."""
+
+    def __init__(self, workspace: Workspace, trail: AuditTrail, max_result_bytes: int | None) -> None:
+        self._workspace = workspace
+        self._trail = trail
+        self._max_result_bytes = max_result_bytes
+
+    def read(self, params: Mapping[str, Any], caller: str, context: CallContext) -> dict[str, Any]:
+        """Answer `resources/read`. Raises: RpcError, and WouldBlock if the context may not block."""
+        uri = params.get("uri")
+        if not isinstance(uri, str):
+            raise RpcError(INVALID_PARAMS, "uri must be a string")
+        recorder = Recorder(self._workspace.engine)
+        start = time.perf_counter()
+        code = None
+        would_block = False
+        contents: dict[str, Any] = {}
+        try:
+            contents = resource.read(recorder, self._workspace.roots, uri, context, self._max_result_bytes)
+        except ReadError as error:
+            code = error.code
+            raise RpcError(RESOURCE_NOT_FOUND, valid_text(str(error)), {"uri": uri}) from None
+        except WouldBlock:
+            would_block = True  # the transport repeats the read in a thread, and that one is logged
+            raise
+        finally:
+            context.finish()
+            text = contents.get("text", "")
+            if not would_block and not self._trail.note(
+                facts(recorder),
+                context,
+                caller=caller,
+                dialect="resource",
+                is_read=bool(contents),
+                size_bytes=len(text.encode()) if "text" in contents else len(contents.get("blob", b"")),
+                tokens=0 if self._trail.log is None else estimate(text),
+                code=code,
+                seconds=time.perf_counter() - start,
+            ):
+                message = "the audit log cannot be written, so files cannot be read"
+                raise RpcError(INTERNAL_ERROR, message, {"uri": uri})
+        try:
+            charge_json(contents, context)
+        except ReadError as error:
+            raise RpcError(RESOURCE_NOT_FOUND, valid_text(str(error)), {"uri": uri}) from None
+        return {"contents": [contents]}
+
+    def complete(self, params: Mapping[str, Any], caller: str, context: CallContext) -> dict[str, Any]:
+        """Answer `completion/complete`. Raises: RpcError, and WouldBlock if the context may not block."""
+        ref, argument = params.get("ref"), params.get("argument")
+        if not isinstance(ref, dict) or not isinstance(argument, dict):
+            raise RpcError(INVALID_PARAMS, "ref and argument must be objects")
+        if ref.get("type") != "ref/resource" or ref.get("uri") != RESOURCE_TEMPLATE:
+            raise RpcError(INVALID_PARAMS, f"only the template {RESOURCE_TEMPLATE} has completions")
+        value = argument.get("value")
+        if not isinstance(value, str):
+            raise RpcError(INVALID_PARAMS, "argument.value must be a string")
+        if argument.get("name") != "path":
+            return {"completion": {"values": [], "total": 0, "hasMore": False}}
+        recorder = Recorder(self._workspace.engine)
+        start = time.perf_counter()
+        try:
+            completion = resource.complete(recorder, value, context)
+        finally:
+            context.finish()
+        self._trail.note_names(
+            recorder,
+            context,
+            caller=caller,
+            dialect="completion",
+            path=value,
+            names=completion["values"],
+            seconds=time.perf_counter() - start,
+        )
+        return {"completion": completion}
+
+    def list_names(self, path: str, caller: str, context: CallContext) -> Listing:
+        """List a directory for the page. Raises: ReadError, RpcError, WouldBlock."""
+        recorder = Recorder(self._workspace.engine)
+        start = time.perf_counter()
+        listing = None
+        would_block = False
+        try:
+            listing = recorder.list(path, context)
+        except WouldBlock:
+            would_block = True  # the transport repeats the call in a thread, and that one is logged
+            raise
+        finally:
+            context.finish()
+            if not would_block:
+                self._trail.note_names(
+                    recorder,
+                    context,
+                    caller=caller,
+                    dialect="view",
+                    path=path,
+                    names=[] if listing is None else [entry.name for entry in listing.entries],
+                    seconds=time.perf_counter() - start,
+                )
+        return listing
+
+
+def charge_json(result: dict[str, Any], context: CallContext) -> None:
+    """Pay for the JSON of a result, until it was sent. Raises: TooMuchMemory, Cancelled, TimedOut."""
+    if context.is_held and (size_bytes := json_lines.large_bytes(result)):
+        context.charge(size_bytes)
