@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyespan import caches
-from eyespan.caches import ENTRY_BYTES, Table
+from eyespan.caches import ENTRY_BYTES, CacheTable
 from eyespan.context import CallContext
 from eyespan.memory import COLLECT_BYTES
 from tests.clock import Clock
@@ -22,7 +22,7 @@ def no_other_tables(monkeypatch):
 
 
 def test_a_value_is_found_until_it_is_dropped():
-    table = Table(10_000)
+    table = CacheTable(10_000)
     table.put("a", "value", 100)
 
     assert (table.get("a"), table.get("b"), "a" in table, len(table)) == ("value", None, True, 1)
@@ -34,7 +34,7 @@ def test_a_value_is_found_until_it_is_dropped():
 
 def test_the_least_recently_used_entry_of_all_tables_is_dropped(monkeypatch):
     monkeypatch.setattr(caches, "MAX_BYTES", 3 * (1000 + ENTRY_BYTES))
-    one, other = Table(1 << 20), Table(1 << 20)
+    one, other = CacheTable(1 << 20), CacheTable(1 << 20)
     one.put(1, "x", 1000)
     other.put(2, "x", 1000)
     one.put(3, "x", 1000)
@@ -45,7 +45,7 @@ def test_the_least_recently_used_entry_of_all_tables_is_dropped(monkeypatch):
 
 
 def test_a_value_that_is_too_large_is_not_added_and_drops_no_other():
-    table = Table(5000)
+    table = CacheTable(5000)
     table.put("a", "x", 100)
     table.put("b", "x", 5000)
 
@@ -54,7 +54,7 @@ def test_a_value_that_is_too_large_is_not_added_and_drops_no_other():
 
 def test_a_table_that_is_gone_takes_no_part_of_the_limit(monkeypatch):
     monkeypatch.setattr(caches, "MAX_BYTES", 3000)
-    gone, table = Table(1 << 20), Table(1 << 20)
+    gone, table = CacheTable(1 << 20), CacheTable(1 << 20)
     gone.put(1, "x", 1500)
     del gone
     gc.collect()
@@ -74,7 +74,7 @@ def test_the_limits_hold_after_any_calls(steps):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(caches, "_tables", [])
         patch.setattr(caches, "MAX_BYTES", 6000)
-        tables = [Table(5000), Table(4000, max_entries=2), Table(8000)]
+        tables = [CacheTable(5000), CacheTable(4000, max_entries=2), CacheTable(8000)]
         for name, number, key, size in steps:
             table = tables[number]
             if name == "put":
@@ -91,7 +91,7 @@ def test_the_limits_hold_after_any_calls(steps):
 
 def test_a_call_that_takes_much_memory_drops_what_is_not_used():
     clock = Clock()
-    table = Table(1 << 20, clock=clock.monotonic)
+    table = CacheTable(1 << 20, clock=clock.monotonic)
     table.put("old", "x", 10)
     table.put("used", "x", 10)
     clock.now += caches.UNUSED_SECONDS + 1
@@ -108,7 +108,7 @@ def test_a_call_that_takes_much_memory_drops_what_is_not_used():
 
 
 def test_a_call_that_takes_much_memory_leaves_the_latest_entries():
-    one, other = Table(8 << 20), Table(8 << 20)
+    one, other = CacheTable(8 << 20), CacheTable(8 << 20)
     for number in range(40):
         (one, other)[number % 2].put(number, "x", 100_000)
     large = CallContext()
@@ -127,7 +127,7 @@ def test_a_call_that_takes_much_memory_leaves_the_latest_entries():
 
 
 def test_threads_share_a_table():
-    table = Table(20 * (ENTRY_BYTES + 10))
+    table = CacheTable(20 * (ENTRY_BYTES + 10))
 
     def work(seed):
         for number in range(500):

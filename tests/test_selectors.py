@@ -19,7 +19,7 @@ from eyespan.selectors import (
     Pages,
     Place,
     Ranges,
-    Symbol,
+    SymbolPiece,
     Target,
     readings,
     write_target,
@@ -45,7 +45,7 @@ areas = st.tuples(corners, corners).map(":".join) | st.tuples(columns, columns).
 within = st.just(()) | st.lists(ranges, min_size=1, max_size=2).map(tuple)
 pieces = st.one_of(
     st.lists(ranges, min_size=1, max_size=4).map(lambda r: Ranges(tuple(r))),
-    names.filter(str.strip).map(Symbol),
+    names.filter(str.strip).map(SymbolPiece),
     st.lists(st.builds(Lines, numbers, numbers) | st.builds(Place, numbers, numbers), min_size=1, max_size=3).map(
         lambda r: Enclosing(tuple(r))
     ),
@@ -77,9 +77,9 @@ revisions = st.text("abcdef0123.~^/", min_size=1, max_size=12).filter(lambda r: 
 )
 @example("0", Named("1?", (Tail(1),)), "", "", "")
 @example("0", Named("1?", ()), "", "", "")
-@example("a.rb", Symbol("empty??"), "", "", "")
-@example("a.rb", Symbol("empty?"), "", "", "x")
-@example("a.md", Symbol("What? And why"), "", "", "")
+@example("a.rb", SymbolPiece("empty??"), "", "", "")
+@example("a.rb", SymbolPiece("empty?"), "", "", "x")
+@example("a.md", SymbolPiece("What? And why"), "", "", "")
 def test_of_the_readings_of_a_written_target_the_first_with_its_file_is_it(path, piece, member, revision, pattern):
     target = Target(path, piece, member, revision, pattern)
     text = write_target(target)
@@ -138,7 +138,7 @@ def in_words(target):
             return lead + "all of it"
         case Ranges(several):
             return lead + "; ".join(map(range_in_words, several))
-        case Symbol(name):
+        case SymbolPiece(name):
             return lead + f"symbol {name}"
         case Enclosing(several):
             return lead + "; ".join(

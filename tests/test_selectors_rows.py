@@ -7,10 +7,10 @@ import random
 import pytest
 
 from eyespan.errors import NoSymbol, NotFound, ReadError
-from eyespan.selectors import Named, Ranges, Symbol, Target, rows, write_target
+from eyespan.selectors import Named, Ranges, SymbolPiece, Target, rows, write_target
 from eyespan.selectors.forgive import forgive
 from eyespan.selectors.pasted import EXAMPLES, interpretations
-from eyespan.selectors.rows import ROWS, Row
+from eyespan.selectors.rows import ROWS, PastedForm
 
 from .pasted_lines import ROWS as PRINTED
 
@@ -27,7 +27,7 @@ def take(target: Target) -> None:
     """Accept a target whose file and symbol exist."""
     if target.path not in FILES or target.revision not in ("", "HEAD", "HEAD~3") or target.pattern:
         raise NotFound(target.path)
-    is_unknown = isinstance(target.piece, (Symbol, Named)) and target.piece.name not in SYMBOLS
+    is_unknown = isinstance(target.piece, (SymbolPiece, Named)) and target.piece.name not in SYMBOLS
     if is_unknown or (target.path == "doc.pdf" and isinstance(target.piece, Ranges)):
         raise NoSymbol(target.path, symbol="")
 
@@ -42,7 +42,7 @@ def read(text: str) -> str:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_an_example_is_read_by_its_own_row(row: Row):
+def test_an_example_is_read_by_its_own_row(row: PastedForm):
     unmatched = [text for text, _ in row.examples if row.pattern.search(text) is None and "?" not in text]
 
     assert [read(text) for text, _ in row.examples] == [meant for _, meant in row.examples]
@@ -50,7 +50,7 @@ def test_an_example_is_read_by_its_own_row(row: Row):
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_no_row_can_be_left_out(row: Row, monkeypatch):
+def test_no_row_can_be_left_out(row: PastedForm, monkeypatch):
     monkeypatch.setattr(rows, "ROWS", tuple(other for other in ROWS if other is not row))
 
     assert [meant for text, meant in row.examples if read(text) != meant] != []

@@ -305,7 +305,7 @@ class Gate(Target):
         from eyespan.extras.http.http_worker import WorkerSetup
         from eyespan.extras.http.log import Log
         from eyespan.extras.http.metrics import Metrics
-        from eyespan.extras.http.page.served import Page
+        from eyespan.extras.http.page.served import PageFiles
         from eyespan.server.options import ServeOptions
 
         class Silent(Log):
@@ -326,7 +326,7 @@ class Gate(Target):
             mailbox=Mailbox(),
             log=Silent(),
             capacity=10,
-            page=Page(),
+            page=PageFiles(),
         )
         self.loop = asyncio.new_event_loop()
         self.server = HttpServer(self.loop, setup)

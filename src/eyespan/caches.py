@@ -22,7 +22,7 @@ ENTRY_BYTES = 400
 UNUSED_SECONDS = 10.0
 
 
-class Table:
+class CacheTable:
     """Entries of one cache, the least recently used first. Safe for use by several threads."""
 
     __slots__ = ("__weakref__", "_clock", "_entries", "max_bytes", "max_entries", "size_bytes")
@@ -102,7 +102,7 @@ class Table:
 
 
 _lock = RLock()
-_tables: list[ref[Table]] = []
+_tables: list[ref[CacheTable]] = []
 
 
 def shrink() -> None:
@@ -116,7 +116,7 @@ def _shrink(max_bytes: int) -> None:
     """Drop the least recently used entries until all have this size, or one is left. Called with the lock held."""
     tables = [table for one in _tables if (table := one()) is not None and table._entries]
     while sum([table.size_bytes for table in tables]) > max_bytes and sum(map(len, tables)) > 1:
-        min(tables, key=Table._oldest_use)._drop_oldest()
+        min(tables, key=CacheTable._oldest_use)._drop_oldest()
         tables = [table for table in tables if table._entries]
 
 

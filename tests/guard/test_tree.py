@@ -128,7 +128,7 @@ def test_packed_files_are_those_that_were_packed(count):
         for index in range(count)
     ]
 
-    files = tree.Files(found)
+    files = tree.DirectoryFiles(found)
 
     assert len(files) == count
     assert list(files) == [(name, index, key) for index, (name, key) in enumerate(found)]

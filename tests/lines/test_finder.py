@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from eyespan.context import CallContext
 from eyespan.lines.encodings import choose
-from eyespan.lines.finder import CachedIndex, LineFinder, Place
+from eyespan.lines.finder import CachedIndex, LineFinder, LineStart
 from eyespan.lines.scan import Scan
 from eyespan.model import CHEAP_TOTAL, EXACT_TOTAL, NO_TOTAL
 from tests.sizes import examples
@@ -52,10 +52,10 @@ def test_every_line_is_found(small_index, find_in, text, rule, number, count):
     finder, encoding = find_in(text, rule)
     lines, end = starts(text, encoding)
     is_open = bool(text) and not text.endswith("\n")
-    last = Place(end, len(lines) if is_open else len(lines) + 1, is_open)
+    last = LineStart(end, len(lines) if is_open else len(lines) + 1, is_open)
 
     # An open last line is the line of the end; with its number, the end would be its start.
-    assert finder.find(number) == (Place(lines[number - 1], number) if number <= len(lines) else last)
+    assert finder.find(number) == (LineStart(lines[number - 1], number) if number <= len(lines) else last)
     assert finder.find(number, count) == finder.find(number)
     assert finder.end() == finder.end(finder.find(number)) == last
     assert finder.end().line_count == len(lines)
@@ -77,8 +77,8 @@ def test_lines_that_the_index_knows_are_read_in_one_piece(small_index, find_in):
 def test_a_limit_hides_the_end(find_in):
     finder, _ = find_in("one\ntwo\nthree\n", end=8)
 
-    assert finder.find(9) == Place(8, 3)
-    assert finder.up_to(3).end() == Place(3, 1, True)
+    assert finder.find(9) == LineStart(8, 3)
+    assert finder.up_to(3).end() == LineStart(3, 1, True)
 
 
 @pytest.mark.parametrize(
@@ -95,4 +95,4 @@ def test_the_end_is_searched_by_the_rule_for_totals(find_in, monkeypatch, rule, 
     monkeypatch.setattr(LineFinder, "cheap_bytes", cheap_bytes)
     finder, _ = find_in("line\n" * 10, end=end)
 
-    assert finder.known_end(Place(5, 2), rule) == (Place(50, 11) if is_known else None)
+    assert finder.known_end(LineStart(5, 2), rule) == (LineStart(50, 11) if is_known else None)

@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyespan.errors import WindowTooLarge
-from eyespan.lines.window import LINE_BYTES, Window
+from eyespan.lines.window import LINE_BYTES, LineWindow
 from eyespan.model import EXACT_TOTAL, NO_TOTAL, Limits, Lines, ReadRequest
 from tests.sizes import examples
 
 
 def collect(data, *, block=1 << 20, count=None, squeeze_bytes=1 << 20, **request):
     """Feed the data in blocks until the window is full; return it and the number of bytes that it used."""
-    window = Window(ReadRequest("file", **request), asked="file", first=1, count=count, squeeze_bytes=squeeze_bytes)
+    window = LineWindow(ReadRequest("file", **request), asked="file", first=1, count=count, squeeze_bytes=squeeze_bytes)
     used = 0
     while not window.is_full:
         piece = data[used : used + block]

@@ -370,14 +370,14 @@ def test_other_systems_have_no_sandbox(monkeypatch):
 @pytest.mark.parametrize(
     ("report", "line"),
     [
-        (server.Report({}), ALL_UP),
+        (server.SandboxReport({}), ALL_UP),
         (
-            server.Report({"files": "old", "scopes": "old"}),
+            server.SandboxReport({"files": "old", "scopes": "old"}),
             "sandboxed: network, calls, privileges, dumps (without files: old; without scopes: old)",
         ),
-        (server.Report(dict.fromkeys(server.LAYERS, "none here")), "no sandbox: none here"),
+        (server.SandboxReport(dict.fromkeys(server.LAYERS, "none here")), "no sandbox: none here"),
         (
-            server.Report({}, ("/a", "/b")),
+            server.SandboxReport({}, ("/a", "/b")),
             f"{ALL_UP}; the audit log's directory is writable and shares files with the root /a: use a separate one; "
             "the audit log's directory is writable and shares files with the root /b: use a separate one",
         ),

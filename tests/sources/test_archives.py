@@ -50,7 +50,7 @@ from eyespan.memory import Ledger
 from eyespan.model import MIB, Block, Limits, Lines, ReadRequest, Tail
 from eyespan.sources import cache as source_cache
 from eyespan.sources import members, nested, streams, tars
-from eyespan.sources.members import DIRECTORY, FILE, TOO_LONG_NAME, Contents, Entry, split_member
+from eyespan.sources.members import DIRECTORY, FILE, TOO_LONG_NAME, Contents, MemberEntry, split_member
 from tests.sizes import examples, size
 
 DOCUMENTS = frozenset(["archive", "compressed"])
@@ -1086,7 +1086,9 @@ class Passes(tuple):
     ],
 )
 def test_a_name_is_split_in_one_pass_over_the_members(member, found):
-    entries = Passes([Entry(name, what, 0, 0) for name, what in (("a", FILE), ("a!/b.zip", FILE), ("d", DIRECTORY))])
+    entries = Passes(
+        [MemberEntry(name, what, 0, 0) for name, what in (("a", FILE), ("a!/b.zip", FILE), ("d", DIRECTORY))]
+    )
     Passes.count = 0
 
     split = split_member(member, Contents("zip", entries))

@@ -68,8 +68,8 @@ DEFECTS = (
     Defect(
         name="a built-in exception lifts a rule for a directory",
         file=f"{SRC}/policy/rules.py",
-        old="(Rules(_NAMES), None)",
-        new="(Rules(_NAMES), Rules(BUILT_IN_ALLOW))",
+        old="(PatternRules(_NAMES), None)",
+        new="(PatternRules(_NAMES), PatternRules(BUILT_IN_ALLOW))",
         tests=f"{RULES} -k credentials",
     ),
     Defect(

@@ -44,7 +44,7 @@ def main(arguments: Arguments) -> int:
     """Print the summary. Returns 1 when a file could not be read."""
     if not arguments.operands:
         raise UsageError("audit needs the file of `eyespan serve --audit FILE`. Try: eyespan audit --help")
-    summary = Summary()
+    summary = AuditSummary()
     try:
         for name in arguments.operands:
             for line in _read_log(name):
@@ -76,7 +76,7 @@ def _read_log(name: str) -> Iterator[str]:
         yield from file
 
 
-class Summary:
+class AuditSummary:
     """Counts over the lines of a log."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ import sys
 from eyespan import kinds
 from eyespan.cli.options import Arguments, Parser, UsageError, one_of
 from eyespan.cli.pager import Pager
-from eyespan.cli.reader import Reader, write_output
+from eyespan.cli.reader import TargetPrinter, write_output
 from eyespan.dialects.json_lines import JsonLines
 from eyespan.dialects.terminal import Terminal
 
@@ -82,7 +82,7 @@ def main(arguments: Arguments) -> int:
     documents = frozenset({"terminal", kinds.SOURCES} if "document" in values else {"terminal"})
     if "raw" in values:
         documents = frozenset()
-    reader = Reader(workspace, printer, documents, is_terminal, needs_numbers=values.get("numbers", False))
+    reader = TargetPrinter(workspace, printer, documents, is_terminal, needs_numbers=values.get("numbers", False))
     try:
         return 1 if sum([not reader.show(path, headed=len(paths) > 1) for path in paths]) else 0
     finally:

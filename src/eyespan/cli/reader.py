@@ -48,7 +48,7 @@ def write_output(data: bytes) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class TargetPrinter:
     """Reads what the arguments name and writes it to standard output."""
 
     workspace: Workspace
@@ -108,7 +108,9 @@ class Reader:
 class _Argument:
     """One argument: finds what it means, and opens the files. `stack` closes them."""
 
-    def __init__(self, reader: Reader, label: str, progress: Progress, stack: ExitStack, near: list[str]) -> None:
+    def __init__(
+        self, reader: TargetPrinter, label: str, progress: Progress, stack: ExitStack, near: list[str]
+    ) -> None:
         self._reader = reader
         self._engine = reader.workspace.engine
         self._label = label

@@ -13,7 +13,7 @@ from eyespan.escape import visible
 from eyespan.model import CharRange, Lines, NotePart, Part, Tail, TextPart
 from eyespan.opened import Opened
 from eyespan.readers.text import is_count_costly
-from eyespan.selectors import Enclosing, Named, Place, Range, Ranges, Symbol, Target, write_range, write_target
+from eyespan.selectors import Enclosing, Named, Place, Range, Ranges, SymbolPiece, Target, write_range, write_target
 
 MAX_PAGES = 10_000
 
@@ -98,7 +98,7 @@ def _ranges_of_symbols(opened: Opened, target: Target) -> tuple[CharRange, ...]:
     match target.piece:
         case Enclosing(several):
             ranges, _, notes = pieces.enclosing_ranges(opened, several, base)
-        case Symbol(name) | Named(name, ()):
+        case SymbolPiece(name) | Named(name, ()):
             ranges, _, notes = pieces.symbol_ranges(opened, name, base)
         case None:
             raise pieces.no_such_part(target.path, opened.kind, Ranges(()))

@@ -19,7 +19,7 @@ CORE = {
     "native": "eyespan.dialects.native:Native",
     "codex": "eyespan.dialects.codex:Codex",
     "codex-upstream": "eyespan.dialects.codex:CodexUpstream",
-    "workspace": "eyespan.dialects.workspace:Workspace",
+    "workspace": "eyespan.dialects.workspace:WorkspaceDialect",
     "workspace-upstream": "eyespan.dialects.workspace:WorkspaceUpstream",
     "forge": "eyespan.dialects.forge:Forge",
     "claude": "eyespan.dialects.claude:Claude",

@@ -15,7 +15,7 @@ from eyespan.dialects.pieces import symbol_ranges
 from eyespan.errors import NoSymbol, TooLarge
 from eyespan.model import CharRange, TextPart
 from eyespan.opened import Opened
-from eyespan.selectors import Named, Symbol, Target, write_target
+from eyespan.selectors import Named, SymbolPiece, Target, write_target
 
 MAX_CHARS = 4 * 1024 * 1024
 """Larger files are not compared."""
@@ -73,7 +73,7 @@ def _difference(old: Target, older: Opened, new: Target, newer: Opened) -> str:
 
 def _symbol_name(target: Target) -> str:
     match target.piece:
-        case Symbol(name) | Named(name, ()):
+        case SymbolPiece(name) | Named(name, ()):
             return name
     return ""
 

@@ -36,7 +36,7 @@ from eyespan.selectors import (
     Place,
     Range,
     Ranges,
-    Symbol,
+    SymbolPiece,
     Target,
     parse_span,
     write_symbol,
@@ -58,7 +58,7 @@ LONG_LINE_CHARS = 2000
 """A place in a longer line is shown with the characters around it, in any other with the lines around it."""
 MAX_RANGE_LINES = 2000
 """The most lines that `first:last` selects, where `last` cannot be a column."""
-_NOUNS = {Pages: "pages", Cells: "cells", Area: "sheets", Symbol: "symbols", Enclosing: "symbols", Ranges: "lines"}
+_NOUNS = {Pages: "pages", Cells: "cells", Area: "sheets", SymbolPiece: "symbols", Enclosing: "symbols", Ranges: "lines"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def choose(
         case "pages", Pages(first, last, within):
             options = DocumentOptions(pdf=replace(pdf, first=first, last=last))
             return Choice(Pages(first, last), within, options)
-        case "pages", Symbol(name):
+        case "pages", SymbolPiece(name):
             return Choice(piece, options=DocumentOptions(pdf=replace(pdf, section=name)))
         case "cells", Cells(first, last, within):
             cells = NotebookOptions(first=first, last=last, has_long_outputs=True, has_selectors=True)

@@ -47,7 +47,7 @@ class WorkspaceArgs:
     max_lines: int
 
 
-class Workspace(FileDialect):
+class WorkspaceDialect(FileDialect):
     """The tool as the document describes it."""
 
     name = "workspace"
@@ -141,7 +141,7 @@ class Workspace(FileDialect):
         return _error("INTERNAL", f"{error}: {path}" if path else str(error))
 
 
-class WorkspaceUpstream(Workspace):
+class WorkspaceUpstream(WorkspaceDialect):
     """The tool as the shipped program behaves."""
 
     name = "workspace-upstream"

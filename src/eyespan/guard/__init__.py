@@ -29,7 +29,7 @@ from eyespan.errors import (
 from eyespan.guard import openat, paths
 from eyespan.guard.filesystems import is_pseudo
 from eyespan.guard.roots import RemoteRoot, Root
-from eyespan.guard.source import BlockingFile, Found, LocalFile
+from eyespan.guard.source import BackendResult, BlockingFile, LocalFile
 from eyespan.policy import Policy
 from eyespan.policy.rules import UNLESS_ZIP
 from eyespan.source import FullStatus, Source, Status, close_fd
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from eyespan.guard.listing import Listing
     from eyespan.guard.tree import Choose, Survey, Take
 
-Find = Callable[..., Found | LocalFile]
+Find = Callable[..., BackendResult | LocalFile]
 
 BACKENDS = ("openat2", "openat2-by-ctypes", "walk", "walk-by-name", "portable")
 """From the strongest to the weakest; the first that works is used."""
@@ -288,7 +288,7 @@ class Guard:
         except (OSError, ReadError) as error:
             raise _with_paths(error, path, self.address(root, rest)) from None
 
-    def _open_found(self, found: Found, path: str, rest: str) -> LocalFile:
+    def _open_found(self, found: BackendResult, path: str, rest: str) -> LocalFile:
         """Check the file itself, then open it for reading. Takes over `found.fd` if it can be read from."""
         if not stat.S_ISREG(found.mode):
             raise NotRegular(path, what=_type_name(found.mode))
@@ -318,7 +318,7 @@ def _with_paths(error: OSError | ReadError, path: str, rest: str) -> ReadError:
     return failure
 
 
-def _belongs_to_kernel(found: Found) -> bool:
+def _belongs_to_kernel(found: BackendResult) -> bool:
     """Return True if a file belongs to a file system of kernel state. Raises: OSError."""
     root, status = found.root, found.status
     # While the root is open, no other file system has its device number.
@@ -327,7 +327,7 @@ def _belongs_to_kernel(found: Found) -> bool:
     return is_pseudo(found.fd)
 
 
-def _reopen(found: Found, path: str) -> tuple[int, Status]:
+def _reopen(found: BackendResult, path: str) -> tuple[int, Status]:
     """Open for reading what an O_PATH descriptor refers to: the same file, whatever its present name."""
     before = found.status or os.fstat(found.fd)
     fd = _open_handle(found)
@@ -341,7 +341,7 @@ def _reopen(found: Found, path: str) -> tuple[int, Status]:
     return fd, status
 
 
-def _open_handle(found: Found) -> int:
+def _open_handle(found: BackendResult) -> int:
     """Return a descriptor for reading. O_NONBLOCK: a lease or a pipe must not block the open."""
     if openat.handles >= 0:
         try:

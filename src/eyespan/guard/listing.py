@@ -20,7 +20,7 @@ from eyespan.source import close_fd
 
 if TYPE_CHECKING:
     from eyespan.guard import Guard, Root
-    from eyespan.guard.source import Found
+    from eyespan.guard.source import BackendResult
 
 
 MAX_SCANNED = 10_000
@@ -108,7 +108,7 @@ def describe(guard: Guard, root: Root, rest: str, path: str) -> os.stat_result:
             close_fd(found.fd)
 
 
-def _check(guard: Guard, found: Found, path: str) -> None:
+def _check(guard: Guard, found: BackendResult, path: str) -> None:
     if not stat.S_ISDIR(found.mode):
         raise NotRegular(path, what="file")
     if found.fd >= 0 and is_pseudo(found.fd):
@@ -132,7 +132,7 @@ def _list_portable(guard: Guard, root: Root, rest: str, path: str, after: str | 
     return listing
 
 
-def _scan(guard: Guard, directory: int | str, found: Found) -> Listing:
+def _scan(guard: Guard, directory: int | str, found: BackendResult) -> Listing:
     below, root = found.canonical, found.root.canonical
     prefix = "" if below == "." else f"{below}/"
     entries: list[Entry] = []
@@ -153,7 +153,7 @@ def _scan(guard: Guard, directory: int | str, found: Found) -> Listing:
     return Listing(below, tuple(entries), partial)
 
 
-def _scan_page(guard: Guard, directory: int | str, found: Found, after: str) -> Listing:
+def _scan_page(guard: Guard, directory: int | str, found: BackendResult, after: str) -> Listing:
     """Return the first `PAGE_NAMES` names after `after`, in the order of paths."""
     below, root = found.canonical, found.root.canonical
     prefix = "" if below == "." else f"{below}/"

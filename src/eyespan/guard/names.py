@@ -15,7 +15,7 @@ import time
 from _thread import allocate_lock
 from collections.abc import Callable
 
-from eyespan.caches import ENTRY_BYTES, Table
+from eyespan.caches import ENTRY_BYTES, CacheTable
 from eyespan.guard.filesystems import is_pseudo
 from eyespan.guard.roots import Root
 from eyespan.source import close_fd
@@ -40,7 +40,7 @@ class Names:
     def __init__(self, root: Root) -> None:
         self._root = root
         self._lock = allocate_lock()
-        self._cache = Table(MAX_BYTES + ENTRY_BYTES)
+        self._cache = CacheTable(MAX_BYTES + ENTRY_BYTES)
         self.is_complete = False
         """The last walk saw every directory."""
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from eyespan import _native
 from eyespan.context import WouldBlock
 from eyespan.guard.filesystems import LOCAL_TYPES, PSEUDO_TYPES
-from eyespan.guard.source import Found, LocalFile
+from eyespan.guard.source import BackendResult, LocalFile
 from eyespan.source import close_fd
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def open_local_directory(path: str) -> tuple[int, str] | None:
 
 def find(
     roots: Sequence[Root], root: Root, rest: str, follow: bool = True, one_mount: bool = False, asked: str | None = None
-) -> Found | LocalFile:
+) -> BackendResult | LocalFile:
     """Find what `rest` names beneath `root`, like `walk.find`; open a regular file for reading if no link led to it.
 
     `one_mount` finds only what is on the mount of the root itself and touches no other. With `asked`, a file of a real
@@ -169,7 +169,7 @@ def find(
         if opened.fd >= 0:
             close_fd(opened.fd)
         return _walk(roots, root, rest, follow, one_mount)
-    return Found(
+    return BackendResult(
         opened.fd,
         root,
         canonical,
@@ -181,7 +181,7 @@ def find(
     )
 
 
-def _walk(roots: Sequence[Root], root: Root, rest: str, follow: bool, one_mount: bool) -> Found:
+def _walk(roots: Sequence[Root], root: Root, rest: str, follow: bool, one_mount: bool) -> BackendResult:
     if one_mount:
         raise WouldBlock  # the walk touches everything on its way, on any mount
     from eyespan.guard import walk
@@ -191,7 +191,7 @@ def _walk(roots: Sequence[Root], root: Root, rest: str, follow: bool, one_mount:
 
 def find_by_walk(
     roots: Sequence[Root], root: Root, rest: str, follow: bool = True, one_mount: bool = False, asked: str | None = None
-) -> Found | LocalFile:
+) -> BackendResult | LocalFile:
     """Find what `rest` names beneath `root`, like `walk.find`; the accelerator does it if no links and dots occur.
 
     With `asked`, a file of a real file system is returned as an opened source, as by `find`.
@@ -212,7 +212,7 @@ def find_by_walk(
         if opened.plain and asked is not None:
             return LocalFile(opened.fd, opened, asked=asked, path=rest, canonical=rest, first_bytes=opened.head)
         if opened.plain:
-            return Found(
+            return BackendResult(
                 opened.fd,
                 root,
                 rest,
@@ -229,7 +229,9 @@ def find_by_walk(
     return walk.find(roots, root, rest, follow)
 
 
-def find_by_ctypes(roots: Sequence[Root], root: Root, rest: str, follow: bool = True, one_mount: bool = False) -> Found:
+def find_by_ctypes(
+    roots: Sequence[Root], root: Root, rest: str, follow: bool = True, one_mount: bool = False
+) -> BackendResult:
     """Find what `rest` names beneath `root`, as a descriptor that cannot be read from.
 
     Raises: OSError, OutsideRoot; with `one_mount` also WouldBlock.
@@ -246,7 +248,7 @@ def find_by_ctypes(roots: Sequence[Root], root: Root, rest: str, follow: bool = 
     try:
         canonical = _path_below(root, os.readlink(f"/proc/self/fd/{fd}"))
         if canonical is not None:
-            return Found(fd, root, canonical, mode=os.fstat(fd).st_mode, readable=False, pseudo=is_pseudo(fd))
+            return BackendResult(fd, root, canonical, mode=os.fstat(fd).st_mode, readable=False, pseudo=is_pseudo(fd))
     except BaseException as error:
         close_fd(fd)
         if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:

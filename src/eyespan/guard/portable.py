@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from eyespan.errors import InvalidPath, OutsideRoot
 from eyespan.guard.paths import beneath
-from eyespan.guard.source import Found
+from eyespan.guard.source import BackendResult
 from eyespan.source import close_fd
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _DEVICES = frozenset(
 )
 
 
-def find(roots: Sequence[Root], root: Root, rest: str, follow: bool = True) -> Found:
+def find(roots: Sequence[Root], root: Root, rest: str, follow: bool = True) -> BackendResult:
     """Find what `rest` names beneath `root`, like `walk.find`, by names.
 
     Raises: OSError, OutsideRoot, InvalidPath.
@@ -51,13 +51,13 @@ def find(roots: Sequence[Root], root: Root, rest: str, follow: bool = True) -> F
         status = os.lstat(os.path.join(directory, name))
         if stat.S_ISLNK(status.st_mode):
             canonical = name if below == "." else f"{below}/{name}"
-            return Found(-1, real_root, canonical, mode=status.st_mode, readable=False)
+            return BackendResult(-1, real_root, canonical, mode=status.st_mode, readable=False)
     real, real_root, below = _resolve(asked, roots)
     before = os.stat(real)
     if rest.endswith(("/", "/.")) and not stat.S_ISDIR(before.st_mode):
         raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
     if not stat.S_ISREG(before.st_mode):
-        return Found(-1, real_root, below, mode=before.st_mode, readable=False)
+        return BackendResult(-1, real_root, below, mode=before.st_mode, readable=False)
     fd = os.open(real, _FLAGS)
     try:
         status = os.fstat(fd)
@@ -67,7 +67,7 @@ def find(roots: Sequence[Root], root: Root, rest: str, follow: bool = True) -> F
     except BaseException:
         close_fd(fd)
         raise
-    return Found(fd, real_root, below, mode=status.st_mode, readable=True)
+    return BackendResult(fd, real_root, below, mode=status.st_mode, readable=True)
 
 
 def _resolve(asked: str, roots: Sequence[Root]) -> tuple[str, Root, str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_COPY_BYTES = 32 << 20
 
 
-class Found:
+class BackendResult:
     """The result of a backend: a descriptor (-1 for what is never opened), its real path and its type."""
 
     __slots__ = ("canonical", "fd", "first_bytes", "mode", "pseudo", "readable", "root", "status")

@@ -24,7 +24,7 @@ from eyespan.source import close_fd
 
 if TYPE_CHECKING:
     from eyespan.guard import Guard, Root
-    from eyespan.guard.source import Found
+    from eyespan.guard.source import BackendResult
 
 Key = bytes
 File = tuple[str, int, Key]
@@ -70,7 +70,7 @@ def key_of(size_bytes: int, *numbers: int) -> Key:
     return _KEY.pack(size_bytes & _MAX_NUMBER, first & _MAX_NUMBER, second & _MAX_NUMBER, third & _MAX_NUMBER)
 
 
-class Files:
+class DirectoryFiles:
     """The files of one directory in the order of their names, in a third of the memory of a list of tuples."""
 
     __slots__ = ("_keys", "_names")
@@ -101,7 +101,7 @@ class Survey:
 
     canonical: str
     """The path of the directory below its root, with links resolved; "." is the root itself."""
-    directories: dict[str, Files]
+    directories: dict[str, DirectoryFiles]
     """The files of each directory: name, size, and a key that changes when the file does. The path of a directory is
     relative and ends with a slash; "" is the directory itself."""
     is_complete: bool
@@ -140,14 +140,14 @@ def explore(guard: Guard, root: Root, rest: str, path: str, choose: Choose, take
 class _Explorer:
     """One directory and both descents into it."""
 
-    def __init__(self, guard: Guard, found: Found, top: int) -> None:
+    def __init__(self, guard: Guard, found: BackendResult, top: int) -> None:
         self._guard = guard
         self._root = found.root.canonical
         self._canonical = found.canonical
         self._prefix = "" if found.canonical == "." else f"{found.canonical}/"
         self._top = top
         self._device = os.fstat(top).st_dev
-        self._directories: dict[str, Files] = {}
+        self._directories: dict[str, DirectoryFiles] = {}
         self._files_left = MAX_FILES
         self._is_complete = True
 
@@ -192,7 +192,7 @@ class _Explorer:
             context.charge(unpaid)
         files.sort()
         count = len(files)
-        self._directories[path] = Files(files)
+        self._directories[path] = DirectoryFiles(files)
         self._files_left -= count
         del files
         if context is not None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from eyespan.errors import OutsideRoot
 from eyespan.guard.paths import beneath
-from eyespan.guard.source import Found
+from eyespan.guard.source import BackendResult
 from eyespan.source import close_fd
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _DIRECTORY_HANDLE = _HANDLE | _DIRECTORY
 
 def find(
     roots: Sequence[Root], root: Root, rest: str, follow: bool = True, *, by_handle: bool = bool(_O_PATH)
-) -> Found:
+) -> BackendResult:
     """Return a descriptor of what `rest` names beneath `root`, of whatever type it is.
 
     `by_handle` checks files through O_PATH descriptors (Linux). Without it, for systems that lack O_PATH, they are
@@ -72,7 +72,7 @@ class _Walker:
             close_fd(fd)
         self._fds, self._names = [], []
 
-    def walk(self, rest: str) -> Found:
+    def walk(self, rest: str) -> BackendResult:
         pending = rest.split("/")[::-1]
         links = steps = 0
         while pending:
@@ -111,7 +111,7 @@ class _Walker:
                 return self._found(name, component)
         here = self._fds[-1] if self._fds else self._root.fd
         mode = os.fstat(here).st_mode
-        return Found(os.dup(here), self._root, "/".join(self._names) or ".", mode=mode, readable=False)
+        return BackendResult(os.dup(here), self._root, "/".join(self._names) or ".", mode=mode, readable=False)
 
     def _descend(self, pending: list[str]) -> int:
         """Open directories up to the last name or the first link. Return the number of names consumed.
@@ -134,8 +134,8 @@ class _Walker:
             pending.pop()
         return before - len(pending)
 
-    def _found(self, name: str, component: _Component) -> Found:
-        return Found(
+    def _found(self, name: str, component: _Component) -> BackendResult:
+        return BackendResult(
             component.fd,
             self._root,
             "/".join([*self._names, name]),

@@ -17,7 +17,7 @@ import stat
 import sys
 from collections.abc import Callable, Hashable
 
-from eyespan.caches import Table
+from eyespan.caches import CacheTable
 from eyespan.errors import ReadError
 from eyespan.lines.index import RACY_NS, STRIDE, TRUST_GROWTH_BYTES, LineIndex, digest, fingerprint, stamp_of
 from eyespan.source import Source, close_fd
@@ -44,7 +44,7 @@ class IndexCache:
     """Indexes by source and line feed. Safe for use by several threads."""
 
     def __init__(self, directory: str | None = None) -> None:
-        self._indexes = Table(MEMORY_BYTES, MEMORY_ENTRIES)
+        self._indexes = CacheTable(MEMORY_BYTES, MEMORY_ENTRIES)
         self.directory = directory
 
     def find(self, source: Source, newline: bytes) -> LineIndex | None:

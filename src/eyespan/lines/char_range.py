@@ -13,7 +13,7 @@ from typing import Any
 
 from eyespan.context import CallContext
 from eyespan.lines.encodings import READ_BYTES, UNDECODED, Encoding, Transcoder, char_width
-from eyespan.lines.finder import CachedIndex, LineFinder, Place
+from eyespan.lines.finder import CachedIndex, LineFinder, LineStart
 from eyespan.lines.scan import Scan
 from eyespan.model import MIB, CharRange, Part, ReadRequest, Tail, TextPart
 from eyespan.source import Source
@@ -104,7 +104,7 @@ class CharRangeReader:
         self._index.save()
 
 
-def _empty_part(finder: LineFinder, first: int, end: Place) -> TextPart:
+def _empty_part(finder: LineFinder, first: int, end: LineStart) -> TextPart:
     return TextPart(
         data=b"",
         first_line=first,
@@ -117,14 +117,14 @@ def _empty_part(finder: LineFinder, first: int, end: Place) -> TextPart:
 
 
 def _read_from(
-    finder: LineFinder, offset: int, wanted: CharRange, *, total_rule: str, end: Place | None = None
+    finder: LineFinder, offset: int, wanted: CharRange, *, total_rule: str, end: LineStart | None = None
 ) -> CharRangeText:
     """Return the text from character `wanted.column` of the line `wanted.first`, which starts at `offset`.
 
     `end` is the end of the file, if it is known.
     """
     column = _Column(wanted.column)
-    decoded = _Decoded(finder.scan, Place(offset, wanted.first))
+    decoded = _Decoded(finder.scan, LineStart(offset, wanted.first))
     pieces: list[str] = []
     left = MIB if wanted.max_chars is None else wanted.max_chars
     lines_left = None if wanted.last is None else wanted.last - wanted.first + 1
@@ -174,7 +174,7 @@ def _read_from(
 class _Decoded:
     """The text of a scan from one place on, a block at a time, with `UNDECODED`; no character is cut in two."""
 
-    def __init__(self, scan: Scan, place: Place) -> None:
+    def __init__(self, scan: Scan, place: LineStart) -> None:
         self._scan = scan
         self._transcoder = Transcoder(scan.encoding)
         self.place = place
@@ -183,7 +183,7 @@ class _Decoded:
     def __iter__(self) -> Iterator[str]:
         encoding = self._scan.encoding
         while block := self._scan.block(self.place.offset):
-            self.place = Place(
+            self.place = LineStart(
                 self.place.offset + len(block), self.place.line + encoding.count(block), not encoding.ends_line(block)
             )
             yield self._transcoder.decode(block)

@@ -28,7 +28,7 @@ MAX_WINDOW_BYTES = 1 * MIB
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LineStart:
     """An offset and the number of its line. The line of an offset at the end of the file need not exist."""
 
     offset: int
@@ -95,7 +95,7 @@ class LineFinder:
         """Return a finder that ignores everything from `end` on."""
         return LineFinder(self.scan.up_to(end), self._index)
 
-    def find(self, number: int, count: int | None = None) -> Place:
+    def find(self, number: int, count: int | None = None) -> LineStart:
         """Return the start of a line; if the file ends before it, the end of the file.
 
         With `count`, so many lines are read from there on, and the block in memory has all of them if possible.
@@ -122,7 +122,7 @@ class LineFinder:
             else:
                 scan.hold(block, offset)
                 line, offset, is_inside = number, offset + after, False
-        return Place(offset, line, is_inside)
+        return LineStart(offset, line, is_inside)
 
     def _jump(self, offset: int, number: int) -> tuple[int, int] | None:
         """Return the offset of the indexed block that holds the line and its line, if it is after `offset`."""
@@ -141,7 +141,7 @@ class LineFinder:
         size_bytes = found[0] + indexer.index.stride - offset
         return size_bytes if 0 < size_bytes <= MAX_WINDOW_BYTES else None
 
-    def end(self, place: Place | None = None) -> Place:
+    def end(self, place: LineStart | None = None) -> LineStart:
         """Return the end of the file, counting lines on from `place`.
 
         Raises: the error of the scan's limit, and what reading raises.
@@ -159,9 +159,9 @@ class LineFinder:
             offset += len(block)
             last_block = block
         is_inside = not encoding.ends_line(last_block) if last_block else scan.is_inside_line(offset)
-        return Place(offset, line, is_inside)
+        return LineStart(offset, line, is_inside)
 
-    def known_end(self, place: Place, rule: str) -> Place | None:
+    def known_end(self, place: LineStart, rule: str) -> LineStart | None:
         """Return the end of the file, or None if the rule for totals forbids to read on from `place` to find it."""
         if rule == NO_TOTAL or (rule != EXACT_TOTAL and not self._is_end_cheap(place.offset)):
             return None

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from eyespan.context import CallContext
 from eyespan.errors import ReadError, ScanLimit, TooLarge
 from eyespan.lines.encodings import Encoding, Transcoder
-from eyespan.lines.finder import CachedIndex, LineFinder, Place
+from eyespan.lines.finder import CachedIndex, LineFinder, LineStart
 from eyespan.lines.scan import Scan
-from eyespan.lines.window import LINE_BYTES, OPEN_LINE_BYTES, Window
+from eyespan.lines.window import LINE_BYTES, OPEN_LINE_BYTES, LineWindow
 from eyespan.model import MIB, ReadRequest, TextPart
 from eyespan.source import Source
 
@@ -121,7 +121,7 @@ class LineReader:
         lines = self._encoding.count(data) + is_inside
         if size_bytes + LINE_BYTES * lines > self._request.limits.max_window_bytes:
             return None  # the usual way raises the error
-        return self._part(data, first=0, line_count=lines, end=Place(end, lines + 1 - is_inside, is_inside))
+        return self._part(data, first=0, line_count=lines, end=LineStart(end, lines + 1 - is_inside, is_inside))
 
     def uncounted_bytes(self) -> int:
         """Return how many bytes would be read to count all lines."""
@@ -157,7 +157,7 @@ class LineReader:
                 data = block[start:stop] if self._transcoder is None else self._transcoder.feed(block[start:stop])
                 offset += stop - start
                 more = stop < len(block) or finder.scan.has_more(offset)
-                next_line = Place(offset, first + count)
+                next_line = LineStart(offset, first + count)
                 end = finder.known_end(next_line, self._request.total) if more else next_line
                 return self._part(data, first=first, line_count=count, end=end, more=more), offset
         return self._collect_blocks(finder, offset, block[start:], first, count)
@@ -168,7 +168,7 @@ class LineReader:
         """Return the same for a window that starts with `block` and needs more blocks, or is large."""
         encoding, transcoder = self._encoding, self._transcoder
         asked, squeeze_bytes = self._source.asked, self.squeeze_bytes
-        window = Window(self._request, asked=asked, first=first, count=count, squeeze_bytes=squeeze_bytes)
+        window = LineWindow(self._request, asked=asked, first=first, count=count, squeeze_bytes=squeeze_bytes)
         charged = 0
         while block and not window.is_full:
             if transcoder is None:
@@ -188,8 +188,8 @@ class LineReader:
         if not window.is_full:
             window.feed(b"" if transcoder is None else transcoder.feed(b"", final=True), final=True)
         lines = window.line_count
-        next_line = Place(offset, first + lines - window.ends_open, window.ends_open)
-        end: Place | None = next_line
+        next_line = LineStart(offset, first + lines - window.ends_open, window.ends_open)
+        end: LineStart | None = next_line
         if more:
             end = None if window.is_end_unknown else finder.known_end(next_line, self._request.total)
         return self._part(window.data, first=first, line_count=lines, end=end, more=more, cuts=window.cuts), offset
@@ -200,7 +200,7 @@ class LineReader:
         *,
         first: int,
         line_count: int,
-        end: Place | None,
+        end: LineStart | None,
         more: bool = False,
         cuts: Mapping[int, int] = NO_CUTS,
     ) -> TextPart:

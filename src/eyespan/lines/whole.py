@@ -16,7 +16,7 @@ MAX_BYTES = 16 * MIB
 _BLOCK_BYTES = 256 * 1024
 
 
-class HeldSource(Source):
+class ConvertedSource(Source):
     """Text in memory that stands for a document, read like a file."""
 
     __slots__ = ("_data", "_document")
@@ -47,7 +47,7 @@ class HeldSource(Source):
         """Do nothing: the document belongs to the caller."""
 
 
-def decoded(source: Source, encoding: Encoding, context: CallContext) -> tuple[HeldSource, int]:
+def decoded(source: Source, encoding: Encoding, context: CallContext) -> tuple[ConvertedSource, int]:
     """Return the text of a file in UTF-8, and how many pieces of it could not be decoded.
 
     Raises: TooLarge, and what reading raises.
@@ -66,4 +66,4 @@ def decoded(source: Source, encoding: Encoding, context: CallContext) -> tuple[H
     piece = transcoder.feed(b"", final=True)
     context.charge(len(piece))
     data.write(piece)
-    return HeldSource(data.getvalue(), source), transcoder.replaced
+    return ConvertedSource(data.getvalue(), source), transcoder.replaced

@@ -17,7 +17,7 @@ OPEN_LINE_BYTES = 65536
 """A line that is not complete is cut once it is longer than this."""
 
 
-class Window:
+class LineWindow:
     """Lines in UTF-8, collected block by block from the start of line `first` on; at most `count` of them."""
 
     def __init__(self, request: ReadRequest, *, asked: str, first: int, count: int | None, squeeze_bytes: int) -> None:

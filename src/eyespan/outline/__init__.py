@@ -24,7 +24,7 @@ from eyespan import plugins
 from eyespan.context import DEADLINE_SECONDS, CallContext
 from eyespan.errors import Unreadable
 from eyespan.outline.model import Definition, Outline, Symbol, build_outline
-from eyespan.outline.names import Found, find, look_up, nearest, unique_names
+from eyespan.outline.names import SymbolMatch, find, look_up, nearest, unique_names
 from eyespan.outline.registry import Outliner, installed, language_of, languages, origin, outliner_of
 from eyespan.outline.render import render
 
@@ -33,10 +33,10 @@ Decode = Callable[[str, bytes, Mapping[str, Any], CallContext], tuple[dict[str, 
 __all__ = [
     "MAX_BYTES",
     "Definition",
-    "Found",
     "Outline",
     "Outliner",
     "Symbol",
+    "SymbolMatch",
     "build_outline",
     "find",
     "installed",

@@ -15,7 +15,7 @@ from collections.abc import Hashable
 from hashlib import blake2b
 
 from eyespan import __version__
-from eyespan.caches import Table
+from eyespan.caches import CacheTable
 from eyespan.context import CallContext
 from eyespan.lines.cache import cache_directory, is_name_of, load_file, save_file
 from eyespan.lines.index import RACY_NS, stamp_of
@@ -45,7 +45,7 @@ class OutlineCache:
 
     def __init__(self, directory: str | None = None) -> None:
         self.directory = directory
-        self._by_file = Table(MEMORY_BYTES)
+        self._by_file = CacheTable(MEMORY_BYTES)
         self._writes = 0
 
     def find(self, source: Source, name: str) -> Outline | None:

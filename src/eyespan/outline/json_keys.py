@@ -17,7 +17,7 @@ _TOKEN = re.compile(
 
 def scan(data: bytes, language: str) -> Outline:
     """Return the keys of a JSON file."""
-    scanner = _Scanner(decode_text(data))
+    scanner = _JsonScanner(decode_text(data))
     scanner.run()
     return build_outline(scanner.definitions, "shape", is_complete=scanner.is_complete)
 
@@ -35,7 +35,7 @@ class _Level:
         """The number of members so far."""
 
 
-class _Scanner:
+class _JsonScanner:
     """One pass over the tokens of a text."""
 
     def __init__(self, text: str) -> None:

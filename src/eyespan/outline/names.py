@@ -41,7 +41,7 @@ _SLUG_NOISE = re.compile(r"[^\w\- ]")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SymbolMatch:
     """The symbols that a name stands for."""
 
     symbols: tuple[Symbol, ...]
@@ -61,7 +61,7 @@ def find(outline: Outline, query: str) -> list[Symbol]:
     return [*found.symbols, *found.others]
 
 
-def look_up(outline: Outline, query: str) -> Found:
+def look_up(outline: Outline, query: str) -> SymbolMatch:
     """Return the symbols of this name; for a type, its definition apart from its implementations."""
     query = query.strip()
     exact = _matches(outline, query)
@@ -72,7 +72,7 @@ def look_up(outline: Outline, query: str) -> Found:
         several = _resolve(outline, ordinal[1])
         same = [one for one in several if one.qualified == several[0].qualified]
         number = int(ordinal[2])
-        return Found((same[number - 1],)) if number <= len(same) else Found(())
+        return SymbolMatch((same[number - 1],)) if number <= len(same) else SymbolMatch(())
     return _with_others(_resolve(outline, query))
 
 
@@ -91,13 +91,13 @@ def unique_names(outline: Outline, symbols: Iterable[Symbol]) -> list[str]:
     return unique
 
 
-def _with_others(found: list[Symbol]) -> Found:
+def _with_others(found: list[Symbol]) -> SymbolMatch:
     """Return the definitions of a type, with its implementations as others."""
     types = [one for one in found if one.kind in _TYPES]
     impls = [one for one in found if one.kind == "impl"]
     if types and impls:
-        return Found(tuple([one for one in found if one.kind != "impl"]), tuple(impls))
-    return Found(tuple(found))
+        return SymbolMatch(tuple([one for one in found if one.kind != "impl"]), tuple(impls))
+    return SymbolMatch(tuple(found))
 
 
 def _resolve(outline: Outline, query: str) -> list[Symbol]:

@@ -21,10 +21,10 @@ _BLOCK_SCALAR = re.compile(r"(?:[&!]\S+[ \t]+)*[|>][-+0-9]*[ \t]*(?:#.*)?$")
 
 def scan(data: bytes, language: str) -> Outline:
     """Return the keys of a YAML file."""
-    return build_outline(_Scanner(decode_text(data).replace("\r\n", "\n").split("\n")).run(), "shape")
+    return build_outline(_YamlScanner(decode_text(data).replace("\r\n", "\n").split("\n")).run(), "shape")
 
 
-class _Scanner:
+class _YamlScanner:
     """One pass over the lines of a file."""
 
     def __init__(self, lines: list[str]) -> None:

@@ -23,7 +23,7 @@ from typing import Any
 
 from eyespan.errors import PolicyDenied
 from eyespan.policy.names import TRAILING, bare_parts, fold, in_other_codecs, resolved, spellings
-from eyespan.policy.rules import BUILT_IN_ALLOW, BUILT_IN_DENY, UNLESS_ZIP, Rules, built_in_groups
+from eyespan.policy.rules import BUILT_IN_ALLOW, BUILT_IN_DENY, UNLESS_ZIP, PatternRules, built_in_groups
 
 _ENDS_OF_PRESENTATIONS = tuple([rule.rpartition("*")[2] for rule in UNLESS_ZIP])
 MAX_VERDICTS = 2048
@@ -68,15 +68,15 @@ class Policy:
         denied, allowed, _ = self._given
         self.deny = BUILT_IN_DENY + denied if built_in else denied
         self.allow = BUILT_IN_ALLOW + allowed if built_in else allowed
-        self._allow = Rules(allowed)
-        self._host = Rules(denied)
+        self._allow = PatternRules(allowed)
+        self._host = PatternRules(denied)
         self._is_anchored = any(glob[0] != "**" for glob, _ in self._host.others)
         self._has_wide_rules = not "".join(denied).isascii()
         self._with_keys: Policy | None = None
         """Of the rules for zip archives: those for other files."""
         self._use(built_in_groups() if built_in else ())
 
-    def _use(self, groups: tuple[tuple[Rules, Rules | None], ...]) -> None:
+    def _use(self, groups: tuple[tuple[PatternRules, PatternRules | None], ...]) -> None:
         self._built_in = groups
         """Rules with their own exceptions."""
         self._directories = frozenset([name for rules, _ in groups for name in rules.directory_names()])

@@ -88,7 +88,7 @@ BUILT_IN_ALLOW = tuple(
 MAX_MATCHERS = 4096
 
 
-class Rules:
+class PatternRules:
     """Patterns sorted by shape, so that each of the common shapes costs one look-up."""
 
     __slots__ = (
@@ -171,15 +171,19 @@ class Rules:
         return None
 
 
-def built_in_groups() -> tuple[tuple[Rules, Rules | None], ...]:
+def built_in_groups() -> tuple[tuple[PatternRules, PatternRules | None], ...]:
     """Return the built-in rules with their exceptions; the last group does not apply to zip archives."""
     global _groups
     if not _groups:
-        _groups = ((Rules(_NAMES), None), (Rules(_ENVIRONMENTS), Rules(BUILT_IN_ALLOW)), (Rules(UNLESS_ZIP), None))
+        _groups = (
+            (PatternRules(_NAMES), None),
+            (PatternRules(_ENVIRONMENTS), PatternRules(BUILT_IN_ALLOW)),
+            (PatternRules(UNLESS_ZIP), None),
+        )
     return _groups
 
 
-_groups: tuple[tuple[Rules, Rules | None], ...] = ()
+_groups: tuple[tuple[PatternRules, PatternRules | None], ...] = ()
 
 
 def _is_literal(name: str) -> bool:

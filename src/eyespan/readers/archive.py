@@ -9,7 +9,7 @@ from eyespan.escape import short_name
 from eyespan.model import Document, NotePart, Selection
 from eyespan.policy import Policy
 from eyespan.sources import containers, has_denied_target, is_denied, read_contents
-from eyespan.sources.members import DIRECTORY, FILE, HARD_LINK, LINK, Entry, canonical_name
+from eyespan.sources.members import DIRECTORY, FILE, HARD_LINK, LINK, MemberEntry, canonical_name
 from eyespan.sources.nested import NestedSource
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ _PURPOSES = (
 )
 
 
-def _purpose(entries: tuple[Entry, ...]) -> str:
+def _purpose(entries: tuple[MemberEntry, ...]) -> str:
     """Return what a zip archive is used for, by the names of its members; "" if that is not known."""
     names = {entry.name for entry in entries[:5000]}
     for name, purpose in _PURPOSES:
@@ -92,7 +92,7 @@ def _purpose(entries: tuple[Entry, ...]) -> str:
     return "iOS app" if any(one.startswith("Payload/") and ".app/" in one for one in names) else ""
 
 
-def _member_line(entry: Entry, places: tuple[str, ...], policy: Policy) -> str:
+def _member_line(entry: MemberEntry, places: tuple[str, ...], policy: Policy) -> str:
     name = short_name(entry.name)
     if entry.what == FILE:
         return f"{entry.size_bytes:>12} {name}{' (encrypted)' if entry.is_encrypted else ''}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from eyespan import escape
 from eyespan.context import CallContext
-from eyespan.lines.whole import HeldSource
+from eyespan.lines.whole import ConvertedSource
 from eyespan.model import Document, ReadRequest, Selection
 from eyespan.readers import text
 
@@ -28,7 +28,7 @@ def read(opened: Opened, selection: Selection, context: CallContext) -> Document
     params = {name: value for name, value in (("sheet", sheet.sheet), ("range", sheet.cells)) if value}
     params["name"] = escape.visible(opened.source.path)  # decoders put it before the names of members
     facts, blobs = opened.decode(params, context)
-    converted = HeldSource(blobs[0] if blobs else b"", opened.source)
+    converted = ConvertedSource(blobs[0] if blobs else b"", opened.source)
     text_request = ReadRequest(
         request.path,
         limits=request.limits,

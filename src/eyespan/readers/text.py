@@ -11,7 +11,7 @@ from eyespan.lines.block import grow
 from eyespan.lines.encodings import READ_BYTES, UTF8, Encoding, char_width, choose, transcode
 from eyespan.lines.reader import LineReader
 from eyespan.lines.rows import Rows
-from eyespan.lines.whole import HeldSource, decoded
+from eyespan.lines.whole import ConvertedSource, decoded
 from eyespan.model import (
     NO_TOTAL,
     Block,
@@ -89,7 +89,7 @@ def read_parts(
 
 
 def read_held(
-    held: HeldSource, request: ReadRequest, selection: Selection, context: CallContext
+    held: ConvertedSource, request: ReadRequest, selection: Selection, context: CallContext
 ) -> tuple[tuple[Part, ...], Mapping[str, Any]]:
     """Read lines of a text that was made for this read only; what is not returned of it is free again.
 

@@ -113,7 +113,7 @@ class Needs:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class SandboxReport:
     """The reasons for the layers that are missing."""
 
     missing: dict[str, str]
@@ -137,10 +137,10 @@ class Report:
         return text
 
 
-def enter(needs: Needs) -> Report:
+def enter(needs: Needs) -> SandboxReport:
     """Enter the sandbox, for good. Call it before the process has a second thread."""
     if not process.LINUX:
-        return Report(dict.fromkeys(LAYERS, f"not available on {sys.platform}"))
+        return SandboxReport(dict.fromkeys(LAYERS, f"not available on {sys.platform}"))
     missing: dict[str, str] = {}
     if not (process.limit("CORE", 0) and process.not_dumpable()):
         missing["dumps"] = "refused by the system"
@@ -181,7 +181,7 @@ def server_filter(machine: str, *, has_network: bool, has_relays: bool = False) 
     return seccomp.build_filter(machine, ALLOWED, CHECKS)
 
 
-def _report(missing: dict[str, str], needs: Needs) -> Report:
+def _report(missing: dict[str, str], needs: Needs) -> SandboxReport:
     writable = []
     if "files" not in missing:
         for directory in needs.append:
@@ -189,7 +189,7 @@ def _report(missing: dict[str, str], needs: Needs) -> Report:
             for root in needs.roots:
                 if os.path.commonpath([real, root.canonical]) in (real, root.canonical):
                     writable.append(root.path)
-    return Report({name: missing[name] for name in LAYERS if name in missing}, tuple(writable))
+    return SandboxReport({name: missing[name] for name in LAYERS if name in missing}, tuple(writable))
 
 
 def _is_only_thread() -> bool:

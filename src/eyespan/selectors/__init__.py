@@ -61,7 +61,7 @@ class Ranges:
 
 
 @dataclass(frozen=True, slots=True)
-class Symbol:
+class SymbolPiece:
     """A function, class, heading or key by its name."""
 
     name: str
@@ -109,7 +109,7 @@ class Named:
     within: tuple[Range, ...] = ()
 
 
-Piece = Ranges | Symbol | Enclosing | Pages | Cells | Area | Named
+Piece = Ranges | SymbolPiece | Enclosing | Pages | Cells | Area | Named
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +267,7 @@ def parse_piece(text: str) -> Piece | None:
     """Return the piece that the text after the colon of a path selects, or None if it cannot be one."""
     if text.startswith(":"):
         name = text[1:]
-        return Symbol(name) if name.strip() and len(name) <= MAX_NAME_CHARS and "\n" not in name else None
+        return SymbolPiece(name) if name.strip() and len(name) <= MAX_NAME_CHARS and "\n" not in name else None
     ranges = parse_ranges(text.removesuffix("::"))
     if ranges is not None and not text.endswith("::"):
         return Ranges(ranges)
@@ -393,7 +393,7 @@ def write_target(target: Target) -> str:
         text += f"@{target.revision}"
     if target.member:
         text += "!/" if target.member == "/" else f"!/{target.member}"
-    if isinstance(target.piece, Symbol) and not target.pattern:
+    if isinstance(target.piece, SymbolPiece) and not target.pattern:
         return text + write_symbol(target.piece.name)
     if target.piece is not None:
         text += f":{write_piece(target.piece)}"
@@ -415,7 +415,7 @@ def _write_piece(piece: Piece) -> str:
     """Return the text that `parse_piece` parses as this piece."""
     if isinstance(piece, Ranges):
         return _ranges(piece.ranges)
-    if isinstance(piece, Symbol):
+    if isinstance(piece, SymbolPiece):
         return f":{piece.name}"
     if isinstance(piece, Enclosing):
         return f"{_ranges(piece.ranges)}::"

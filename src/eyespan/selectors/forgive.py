@@ -25,7 +25,7 @@ from eyespan.errors import (
     Stuck,
     TimedOut,
 )
-from eyespan.selectors import Named, Ranges, Symbol, Target, is_missing, readings, write_target
+from eyespan.selectors import Named, Ranges, SymbolPiece, Target, is_missing, readings, write_target
 from eyespan.selectors.loose import loose_ranges
 from eyespan.selectors.pasted import Interpretation, interpretations, spellings
 
@@ -104,7 +104,7 @@ def forgive_target(target: Target, take: Callable[[Target], T], locate: Callable
 
 def likely_path(asked: Sequence[Target]) -> str:
     """Return the path of the likeliest of several readings whose files do not exist: that without its selector."""
-    likely = [one.path for one in asked[1:] if isinstance(one.piece, (Ranges, Symbol)) and not one.member]
+    likely = [one.path for one in asked[1:] if isinstance(one.piece, (Ranges, SymbolPiece)) and not one.member]
     return [*likely, asked[0].path][0]
 
 

@@ -19,7 +19,7 @@ from itertools import islice
 from urllib.parse import unquote
 
 from eyespan.model import Lines, Tail
-from eyespan.selectors import Cells, Pages, Piece, Place, Ranges, Symbol, Target, readings
+from eyespan.selectors import Cells, Pages, Piece, Place, Ranges, SymbolPiece, Target, readings
 from eyespan.selectors.loose import MAX_NAMES, SCHEME, loose_ranges, number, shorter, sorted_lines, strip
 
 MAX_MATCHES = 8
@@ -42,7 +42,7 @@ class Rank(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PastedForm:
     """One form of text."""
 
     name: str
@@ -53,7 +53,7 @@ class Row:
     targets: Callable[[re.Match[str]], Iterable[Target]]
 
 
-def matches(line: str, *, has_names: bool) -> list[tuple[Row, re.Match[str]]]:
+def matches(line: str, *, has_names: bool) -> list[tuple[PastedForm, re.Match[str]]]:
     """Return the rows that match a line, the surest first. `has_names`: also the names of tests, classes, modules."""
     found = [
         (row, match)
@@ -79,7 +79,7 @@ def _piece(match: re.Match[str]) -> Piece | None:
     groups = match.groupdict("")
     column = groups.get("column")
     if groups.get("symbol"):
-        return Symbol(groups["symbol"].rstrip(",;:)"))
+        return SymbolPiece(groups["symbol"].rstrip(",;:)"))
     if groups.get("tail"):
         return Ranges((Tail(number(groups["tail"])),))
     if groups.get("lines"):
@@ -166,11 +166,11 @@ def _coverage(match: re.Match[str]) -> Iterator[Target]:
 
 def _anchor(match: re.Match[str]) -> Iterator[Target]:
     for name in dict.fromkeys([match["symbol"], match["symbol"].replace("-", " ")]):
-        yield Target(match["path"], Symbol(name))
+        yield Target(match["path"], SymbolPiece(name))
 
 
 def _test(match: re.Match[str]) -> Iterator[Target]:
-    yield Target(match["path"], Symbol(match["symbol"].rstrip(",;:)") + (match["parameters"] or "")))
+    yield Target(match["path"], SymbolPiece(match["symbol"].rstrip(",;:)") + (match["parameters"] or "")))
     yield Target(match["path"], _piece(match))
 
 
@@ -204,9 +204,9 @@ def _rust_test(match: re.Match[str]) -> Iterator[Target]:
     for count in range(len(names) - 1, 0, -1):
         for base in dict.fromkeys(["/".join(names[:count]), "/".join(names[1:count])]):
             for path in (f"src/{base}.rs", f"src/{base}/mod.rs", f"tests/{base}.rs") if base else ():
-                yield Target(path, Symbol("::".join(names[count:])))
+                yield Target(path, SymbolPiece("::".join(names[count:])))
     for path in ("src/lib.rs", "src/main.rs"):
-        yield Target(path, Symbol("::".join(names)))
+        yield Target(path, SymbolPiece("::".join(names)))
 
 
 def _dotted(match: re.Match[str]) -> Iterator[Target]:
@@ -216,7 +216,7 @@ def _dotted(match: re.Match[str]) -> Iterator[Target]:
     if groups.get("test") and names[-1] != match["test"]:
         names.append(match["test"])
     for count in range(min(len(names), MAX_NAMES), 0, -1):
-        piece = Symbol(".".join(names[count:])) if count < len(names) else None
+        piece = SymbolPiece(".".join(names[count:])) if count < len(names) else None
         for suffix in (".py", "/__init__.py", ".java", ".kt", ".scala", ".cs", ".rb", ".ts", ".js"):
             yield Target("/".join(names[:count]) + suffix, _piece(match) or piece)
 
@@ -268,13 +268,13 @@ def _row(
     pattern: str,
     *examples: tuple[str, str],
     targets: Callable[[re.Match[str]], Iterable[Target]] | None = None,
-) -> Row:
+) -> PastedForm:
     usual = {Rank.BESIDE: _beside, Rank.APART: _apart, Rank.FILE: _file}
-    return Row(name, rank, re.compile(pattern), examples, targets or usual[rank])
+    return PastedForm(name, rank, re.compile(pattern), examples, targets or usual[rank])
 
 
 # fmt: off
-ROWS: tuple[Row, ...] = (
+ROWS: tuple[PastedForm, ...] = (
     _row("a selector in quotes, brackets, Markdown", Rank.BESIDE, r"^.*\S.*$",
         ('"a.py:10-20"', "a.py:10-20"), ("`a.py:7`", "a.py:7"), ("“a.py:7”", "a.py:7"), ("(a.py:7)", "a.py:7"), ("<a.py>", "a.py"),
         ("**a.py:7**", "a.py:7"), ("- a.py:7", "a.py:7"), ("a.py:7,", "a.py:7"), ("@a.py", "a.py"), ("├── a.py", "a.py"),

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from eyespan.guard import Root
 from eyespan.guard.roots import RemoteRoot
 from eyespan.sandbox import process
-from eyespan.sandbox.server import Needs, Report, enter
+from eyespan.sandbox.server import Needs, SandboxReport, enter
 from eyespan.source import close_fd
 from eyespan.workspace import Workspace
 
@@ -104,7 +104,7 @@ def ports_of(addresses: Iterable[str]) -> tuple[int, ...]:
     return tuple(sorted(ports))
 
 
-def probe(roots: Iterable[str]) -> tuple[Report, bool]:
+def probe(roots: Iterable[str]) -> tuple[SandboxReport, bool]:
     """Return the layers that a server of these roots would have, and whether documents can be decoded inside.
 
     A child process enters the sandbox to find out. Raises: OSError, ValueError, if it fails.
@@ -118,7 +118,7 @@ def probe(roots: Iterable[str]) -> tuple[Report, bool]:
     path = "\n".join([entry for entry in sys.path if entry])
     done = subprocess.run([sys.executable, "-c", code, path, *roots], capture_output=True, timeout=60, check=False)
     found = json.loads(done.stdout)
-    return Report(found["missing"], tuple(found["writable_roots"])), found["decodes"]
+    return SandboxReport(found["missing"], tuple(found["writable_roots"])), found["decodes"]
 
 
 def answer_probe(roots: list[str]) -> None:

@@ -14,7 +14,7 @@ from eyespan.policy import Policy
 from eyespan.signatures import archive, compression
 from eyespan.source import Source
 from eyespan.sources import cache, streams, tars, zips
-from eyespan.sources.members import DIRECTORY, FILE, HARD_LINK, LINK, Contents, Entry, split_member
+from eyespan.sources.members import DIRECTORY, FILE, HARD_LINK, LINK, Contents, MemberEntry, split_member
 from eyespan.sources.nested import DecodedSource, NestedSource
 
 MAX_DEPTH = 3
@@ -113,7 +113,7 @@ def _open_directory(here: Source, member: str, contents: Contents, policy: Polic
     return view
 
 
-def _open_member(here: Source, entry: Entry, contents: Contents, policy: Policy, context: CallContext) -> Source:
+def _open_member(here: Source, entry: MemberEntry, contents: Contents, policy: Policy, context: CallContext) -> Source:
     """Open one member, through hard links. Raises: PolicyDenied, NotRegular, NoMember, Unreadable."""
     for _ in range(MAX_LINKS):
         path = f"{here.path}!/{entry.name}"
@@ -154,13 +154,13 @@ def admit_member(archive: Source, names: Iterable[str], policy: Policy) -> None:
             policy.admit_member(container, name, archive.asked)
 
 
-def is_denied(entry: Entry, places: Iterable[str], policy: Policy) -> bool:
+def is_denied(entry: MemberEntry, places: Iterable[str], policy: Policy) -> bool:
     """Return True if a rule forbids the member, under any of its names."""
     names = entry.names()
     return any(policy.rule_against_member(place, name) is not None for place in places for name in names)
 
 
-def has_denied_target(entry: Entry, places: Iterable[str], policy: Policy) -> bool:
+def has_denied_target(entry: MemberEntry, places: Iterable[str], policy: Policy) -> bool:
     """Return True if a link leads to a name that a rule forbids. Links are relative to their own directory."""
     target = entry.target.replace("\\", "/")
     directory = entry.name.replace("\\", "/").rpartition("/")[0]

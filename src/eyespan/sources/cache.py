@@ -10,7 +10,7 @@ import time
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
-from eyespan.caches import Table
+from eyespan.caches import CacheTable
 from eyespan.errors import ReadError
 from eyespan.lines.index import RACY_NS, stamp_of
 from eyespan.source import Source
@@ -40,8 +40,8 @@ class CachedStream:
         self.end = end
 
 
-_streams = Table(MAX_CHECKPOINT_BYTES, MAX_FILES)
-_contents = Table(MAX_CONTENTS_BYTES, MAX_FILES)
+_streams = CacheTable(MAX_CHECKPOINT_BYTES, MAX_FILES)
+_contents = CacheTable(MAX_CONTENTS_BYTES, MAX_FILES)
 
 
 def key_of(source: Source) -> Key:

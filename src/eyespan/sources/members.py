@@ -31,7 +31,7 @@ FILE, DIRECTORY, LINK, HARD_LINK, OTHER = "file", "directory", "link", "hard lin
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MemberEntry:
     """One member, as described by the archive's table of contents."""
 
     name: str
@@ -67,22 +67,22 @@ class Contents:
     """All members in archive order. `complaint` is "" or the reason why members may be missing."""
 
     format: str
-    entries: tuple[Entry, ...]
+    entries: tuple[MemberEntry, ...]
     complaint: str = ""
     name_bytes: int = 0
     """The memory that names and link targets take."""
 
-    def find(self, name: str) -> Entry | None:
+    def find(self, name: str) -> MemberEntry | None:
         """Find a member by its exact name, else by its other name, else by its canonical name."""
         return self.find_all((name,))[0]
 
-    def find_all(self, names: Sequence[str]) -> list[Entry | None]:
+    def find_all(self, names: Sequence[str]) -> list[MemberEntry | None]:
         """Find the member of each of these names as `find` does, in one pass over all members."""
         wanted, canonical_names = frozenset(names), {name: canonical_name(name) for name in names}
         wanted_canonical = frozenset(canonical_names.values())
-        exact: dict[str, Entry] = {}
-        other: dict[str, Entry] = {}
-        canonical: dict[str, Entry] = {}
+        exact: dict[str, MemberEntry] = {}
+        other: dict[str, MemberEntry] = {}
+        canonical: dict[str, MemberEntry] = {}
         for entry in self.entries:
             if entry.name in wanted:
                 exact[entry.name] = entry
@@ -105,11 +105,11 @@ class Collector:
     def __init__(self, archive_format: str, context: CallContext) -> None:
         self._format = archive_format
         self._context = context
-        self._entries: list[Entry] = []
+        self._entries: list[MemberEntry] = []
         self._name_bytes = 0
         self._full = ""
 
-    def add(self, entry: Entry) -> bool:
+    def add(self, entry: MemberEntry) -> bool:
         """Add a member, or return False if the archive exceeds a limit."""
         if len(self._entries) >= MAX_MEMBERS:
             self._full = f"it has more than {MAX_MEMBERS} members"
@@ -144,7 +144,7 @@ def canonical_name(name: str) -> str:
     return "/".join([part for part in name.split("/") if part not in ("", ".")])
 
 
-def split_member(member: str, contents: Contents) -> tuple[Entry, str] | None:
+def split_member(member: str, contents: Contents) -> tuple[MemberEntry, str] | None:
     """Split `member` into an entry and the rest after `!/`.
 
     A member's name may itself contain `!/`, so the longest name that exists wins. Returns None if there is none.
@@ -161,6 +161,6 @@ def split_member(member: str, contents: Contents) -> tuple[Entry, str] | None:
     return None
 
 
-def entry_key(entry: Entry) -> Hashable:
+def entry_key(entry: MemberEntry) -> Hashable:
     """Return a key that no other member of the same archive has."""
     return ("member", entry.offset, entry.size_bytes)

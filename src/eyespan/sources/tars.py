@@ -22,7 +22,7 @@ from eyespan.sources.members import (
     OTHER,
     Collector,
     Contents,
-    Entry,
+    MemberEntry,
     entry_key,
 )
 from eyespan.sources.nested import NestedSource
@@ -78,7 +78,7 @@ def read_contents(source: Source, context: CallContext) -> Contents:
     return collector.contents(complaint)
 
 
-def open_member(source: Source, entry: Entry, path: str) -> NestedSource:
+def open_member(source: Source, entry: MemberEntry, path: str) -> NestedSource:
     """Open a member that is a file. Takes `source` over on success. Raises: Unreadable."""
     if entry.is_sparse:
         raise Unreadable(source.asked, kind="archive", reason="the member is sparse, which is not supported")
@@ -113,7 +113,7 @@ class _Extensions:
         else:
             self._next = _pax_fields(body)
 
-    def entry(self, header: _Header, offset: int) -> Entry:
+    def entry(self, header: _Header, offset: int) -> MemberEntry:
         """Return the member of a header, and forget the fields for one member only."""
         fields = {**self._global, **self._next}
         name = fields.get("path") or self._long_name or header.name
@@ -128,7 +128,7 @@ class _Extensions:
         name = fields.get("GNU.sparse.name") or name
         claimed = dict.fromkeys([header.name, self._long_name, fields.get("path", ""), self._global.get("path", "")])
         self._next, self._long_name, self._long_target = {}, "", ""
-        return Entry(
+        return MemberEntry(
             name=name,
             what=what,
             size_bytes=size,
@@ -144,7 +144,7 @@ def _is_cut_name(other: str, name: str) -> bool:
     return other == name or (len(other) >= _CUT_NAME_CHARS and name.startswith(other))
 
 
-def _entries(source: Source, context: CallContext) -> Iterator[Entry]:
+def _entries(source: Source, context: CallContext) -> Iterator[MemberEntry]:
     position = extension_bytes = 0
     extensions = _Extensions()
     while True:

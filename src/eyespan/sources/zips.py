@@ -15,7 +15,16 @@ from eyespan.context import CallContext
 from eyespan.errors import Unreadable
 from eyespan.source import Source
 from eyespan.sources import streams
-from eyespan.sources.members import DIRECTORY, FILE, LINK, MAX_CONTENTS_BYTES, Collector, Contents, Entry, entry_key
+from eyespan.sources.members import (
+    DIRECTORY,
+    FILE,
+    LINK,
+    MAX_CONTENTS_BYTES,
+    Collector,
+    Contents,
+    MemberEntry,
+    entry_key,
+)
 from eyespan.sources.nested import DecodedSource, HeldSource, NestedSource
 
 if TYPE_CHECKING:
@@ -60,7 +69,7 @@ def read_contents(source: Source, context: CallContext) -> Contents:
     return collector.contents("" if is_complete else "corrupt central directory")
 
 
-def open_member(source: Source, entry: Entry, path: str, context: CallContext) -> NestedSource:
+def open_member(source: Source, entry: MemberEntry, path: str, context: CallContext) -> NestedSource:
     """Open a member that is a file. Takes `source` over on success. Raises: Unreadable."""
     start, make = _locate(source, entry)
     packed = NestedSource(source, start, entry.packed_bytes, path=path, key=entry_key(entry))
@@ -77,7 +86,7 @@ def open_member(source: Source, entry: Entry, path: str, context: CallContext) -
     )
 
 
-def read_member(source: Source, entry: Entry) -> bytes:
+def read_member(source: Source, entry: MemberEntry) -> bytes:
     """Return a whole member that is a file. The caller limits `entry.packed_bytes` and `entry.size_bytes`.
 
     Raises: Unreadable.
@@ -96,7 +105,7 @@ def read_member(source: Source, entry: Entry) -> bytes:
     return data
 
 
-def read_member_start(source: Source, entry: Entry, size_bytes: int) -> bytes:
+def read_member_start(source: Source, entry: MemberEntry, size_bytes: int) -> bytes:
     """Return the first bytes of a member that is stored or deflated, unchecked; b"" for other methods.
 
     Raises: Unreadable.
@@ -121,7 +130,7 @@ def _decode(stream: Stream, size_bytes: int) -> bytes:
     return b"".join(pieces)
 
 
-def _locate(source: Source, entry: Entry) -> tuple[int, Callable[[Source, Any | None], Stream] | None]:
+def _locate(source: Source, entry: MemberEntry) -> tuple[int, Callable[[Source, Any | None], Stream] | None]:
     """Return the position of a member's packed bytes, and the stream that decodes them; None if they are stored."""
     if entry.is_encrypted:
         raise _unreadable(source, "the member is encrypted")
@@ -199,7 +208,7 @@ def _exact_size(source: Source) -> int:
     return source.size_bytes
 
 
-def _entries(source: Source, start: int, size: int, shift: int, context: CallContext) -> Iterator[Entry]:
+def _entries(source: Source, start: int, size: int, shift: int, context: CallContext) -> Iterator[MemberEntry]:
     """Yield the members of the central directory, up to the first record that is invalid."""
     end = start + size
     block, low = b"", start
@@ -220,7 +229,7 @@ def _entries(source: Source, start: int, size: int, shift: int, context: CallCon
         position = low + record_end
 
 
-def _entry(block: bytes, at: int, fields: tuple[Any, ...], shift: int) -> Entry:
+def _entry(block: bytes, at: int, fields: tuple[Any, ...], shift: int) -> MemberEntry:
     """Return the member whose record stands at this place of the central directory."""
     _, host, flags, method, checksum, packed, size_bytes, name_bytes, extra_bytes, _, mode, offset = fields
     name_end = at + _CENTRAL.size + name_bytes
@@ -234,7 +243,7 @@ def _entry(block: bytes, at: int, fields: tuple[Any, ...], shift: int) -> Entry:
         what = DIRECTORY
     elif host == _UNIX and mode & 0xF000 == 0xA000:
         what = LINK
-    return Entry(
+    return MemberEntry(
         name=name,
         what=what,
         size_bytes=size_bytes,

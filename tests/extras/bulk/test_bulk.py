@@ -404,9 +404,9 @@ def test_a_dataset_of_ray_has_the_columns_of_the_schema(workspace):
     pytest.importorskip("pyarrow", reason="Ray Data is not installed")
     from types import SimpleNamespace
 
-    from eyespan.extras.bulk.ray import Reader
+    from eyespan.extras.bulk.ray import RayReader
 
-    table = Reader(workspace, 1 << 20)({"path": SimpleNamespace(tolist=lambda: ["a.txt", "nope"])})
+    table = RayReader(workspace, 1 << 20)({"path": SimpleNamespace(tolist=lambda: ["a.txt", "nope"])})
 
     assert table.column_names == list(SCHEMA)
     assert table.column("error_code").to_pylist() == ["", "not_found"]

@@ -9,7 +9,7 @@ import pytest
 
 from eyespan.context import CallContext, WouldBlock
 from eyespan.extras.http import call_pool
-from eyespan.extras.http.call_pool import Call, Calls
+from eyespan.extras.http.call_pool import Calls, PendingCall
 from eyespan.extras.http.metrics import Metrics
 from eyespan.server import protocol
 from eyespan.server.messages import Message
@@ -56,7 +56,7 @@ class Desk:
             ended.set_result(answer)
 
         params = {"name": name, "act": act}
-        self.calls.start(Call(Message(name, "tools/call", params), self.session, context, done))
+        self.calls.start(PendingCall(Message(name, "tools/call", params), self.session, context, done))
         return context, ended
 
     def running(self):

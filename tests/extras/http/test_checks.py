@@ -8,11 +8,11 @@ import socket
 import pytest
 
 from eyespan.extras.http import checks
-from eyespan.extras.http.checks import Head, Rejected, Rules
+from eyespan.extras.http.checks import Head, Rejected, RequestRules
 from tests.server.clients import TOKEN, HttpServer, read_response
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
-RULES = Rules(hosts=frozenset([b"a:1"]), origins=frozenset([b"http://a:1"]), metadata_path=b"/.well-known/x")
+RULES = RequestRules(hosts=frozenset([b"a:1"]), origins=frozenset([b"http://a:1"]), metadata_path=b"/.well-known/x")
 
 
 def head(method=b"POST", target=b"/mcp", version="1.1", header_bytes=100, **headers):

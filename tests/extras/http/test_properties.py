@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from eyespan.extras.http import cancellation, checks, eviction, streamable
 from eyespan.extras.http.auth import rate
-from eyespan.extras.http.checks import Head, Rejected, Rules
+from eyespan.extras.http.checks import Head, Rejected, RequestRules
 from eyespan.extras.http.eviction import Candidate
 from eyespan.extras.http.page import served
 from eyespan.server import json_lines
@@ -19,7 +19,7 @@ from tests.sizes import examples
 
 COUNT = examples(1000)
 HOSTS = (b"127.0.0.1:8000", b"localhost:8000")
-RULES = Rules(hosts=frozenset(HOSTS), origins=frozenset((b"http://localhost:8000",)), has_view=True)
+RULES = RequestRules(hosts=frozenset(HOSTS), origins=frozenset((b"http://localhost:8000",)), has_view=True)
 TOKENS = st.sampled_from([b"", b"chunked", b"2", b"application/json", b"a, b", b"Bearer x", *HOSTS]) | st.binary(
     max_size=20
 )

@@ -8,9 +8,9 @@ from random import Random
 import pytest
 
 from eyespan.extras.languages import maps
-from eyespan.extras.languages.maps import MapCache, MapFile, MapFiles, Summary
+from eyespan.extras.languages.maps import FileSummary, MapCache, MapFile, MapFiles
 from eyespan.extras.languages.quick import defined_names, used_words
-from eyespan.guard.tree import Files, Survey, key_of
+from eyespan.guard.tree import DirectoryFiles, Survey, key_of
 from eyespan.selectors.globs import PathGlob, split_glob
 
 FILES = {
@@ -32,7 +32,7 @@ def _survey_of(files, reads, versions=None):
             directory, slash, name = path.rpartition("/")
             key = key_of(len(files[path]), hash(path), (versions or {}).get(path, 0), 0)
             directories.setdefault(directory + slash, []).append((name, key))
-        survey = Survey(".", {path: Files(found) for path, found in directories.items()}, True)
+        survey = Survey(".", {path: DirectoryFiles(found) for path, found in directories.items()}, True)
         keys = {path + name: key for path, found in directories.items() for name, key in found}
         for directory, names in choose(survey).items():
             for name in names:
@@ -79,7 +79,7 @@ def test_any_rows_of_a_map_are_those_of_the_whole_list(count):
 def test_a_summary_returns_the_names_it_was_given(name):
     names = [(name, 7, True), ("other", 12, False)]
 
-    assert list(Summary(names).names()) == names
+    assert list(FileSummary(names).names()) == names
 
 
 def test_the_oldest_maps_are_dropped_beyond_the_limit_of_files(monkeypatch):

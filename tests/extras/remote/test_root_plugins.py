@@ -9,7 +9,7 @@ from eyespan import Workspace, plugins
 SOURCE = """
 from eyespan.errors import NotFound, NotRegular
 from eyespan.extras.remote.root import StoreRoot
-from eyespan.extras.remote.store import ObjectNames, Store, Version
+from eyespan.extras.remote.store import ObjectNames, ObjectVersion, Store
 
 FILES = {"a.txt": b"one\\ntwo\\n", "d/b.txt": b"three\\n"}
 
@@ -20,13 +20,13 @@ class Memory(Store):
     def get(self, key, start, size_bytes, version, context, asked):
         if key not in FILES:
             raise NotFound(asked)
-        return FILES[key][start : start + size_bytes], Version(len(FILES[key]), "one", 0)
+        return FILES[key][start : start + size_bytes], ObjectVersion(len(FILES[key]), "one", 0)
 
     def names(self, prefix, context, asked):
         return ObjectNames(["d"], {"a.txt": 8}, is_cut=False) if not prefix else ObjectNames([], {}, is_cut=False)
 
     def below(self, prefix, context, asked):
-        yield from [(key, Version(len(FILES[key]), "one", 0)) for key in sorted(FILES)]
+        yield from [(key, ObjectVersion(len(FILES[key]), "one", 0)) for key in sorted(FILES)]
 
 
 class MemoryRoot(StoreRoot):

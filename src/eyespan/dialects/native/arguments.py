@@ -223,7 +223,7 @@ def _piece(item: Mapping[str, Any]) -> Piece | None:
         if value is not None and not (isinstance(value, str) and value):
             raise _bad(f"a name must be a text, not {shown(value)}")
     if symbol:
-        return selectors.Symbol(symbol)
+        return selectors.SymbolPiece(symbol)
     if area:
         return selectors.Area(sheet or "", area)
     named = sheet or item.get("table")

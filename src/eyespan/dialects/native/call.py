@@ -33,7 +33,7 @@ from eyespan.model import (
 )
 from eyespan.opened import Opened
 from eyespan.readers.text import is_count_costly
-from eyespan.selectors import Enclosing, Named, Ranges, Symbol, Target, is_missing, resolve, write_target
+from eyespan.selectors import Enclosing, Named, Ranges, SymbolPiece, Target, is_missing, resolve, write_target
 
 if TYPE_CHECKING:
     from eyespan.dialects.native import Native
@@ -394,7 +394,7 @@ def _plan_text(opened: Opened, target: Target, args: NativeArgs, view: View, not
             return tail
         case Ranges(ranges):
             wanted = want_ranges(text, ranges)
-        case Symbol(name) | Named(name, ()):
+        case SymbolPiece(name) | Named(name, ()):
             found, full_name, notes = symbol_ranges(opened, name, write_target(bare))
             wanted = Wanted(found, symbol=full_name, notes=notes)
         case Enclosing(ranges):

@@ -17,7 +17,7 @@ from eyespan.dialects.native.wanted import line_ranges
 from eyespan.dialects.pieces import enclosing_ranges, incompleteness, symbol_ranges
 from eyespan.escape import visible
 from eyespan.model import CharRange, Lines
-from eyespan.selectors import Enclosing, Named, Ranges, Symbol, Target, write_symbol, write_target
+from eyespan.selectors import Enclosing, Named, Ranges, SymbolPiece, Target, write_symbol, write_target
 
 if TYPE_CHECKING:
     from eyespan.dialects.native.items import View
@@ -49,7 +49,7 @@ class OutlineItem:
         self._notes: tuple[str, ...] = ()
         symbols = self._outline.symbols
         match target.piece:
-            case Symbol(name) | Named(name, ()):
+            case SymbolPiece(name) | Named(name, ()):
                 found, full_name, self._notes = symbol_ranges(opened, name, write_target(self._base))
                 self._name += write_symbol(full_name)
                 symbols = self._within(symbols, found)
@@ -65,7 +65,7 @@ class OutlineItem:
                 self._name += f":{','.join([_spelled(one) for one in found])}"
                 self._last = found[-1].last
         docs: dict[int, str] = {}
-        if isinstance(target.piece, (Symbol, Named, Enclosing)):
+        if isinstance(target.piece, (SymbolPiece, Named, Enclosing)):
             docs = _docs(text, symbols, self._outline.language)
         opened.context.charge(ROW_BYTES * len(symbols))
         self._groups = _groups(symbols, docs)

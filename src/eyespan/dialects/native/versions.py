@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from eyespan.caches import Table
+from eyespan.caches import CacheTable
 
 DIGITS = 12
 HASH_BYTES = 8
@@ -106,7 +106,7 @@ class Versions:
     __slots__ = ("_versions",)
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
-        self._versions = Table(max_bytes)
+        self._versions = CacheTable(max_bytes)
 
     def __contains__(self, key: tuple[str, str]) -> bool:
         """Return True if the version of a path and a hash is in the cache."""

@@ -11,7 +11,7 @@ from eyespan.cli.options import Arguments, Parser, UsageError, text, whole_numbe
 from eyespan.escape import in_plain_words
 
 if TYPE_CHECKING:
-    from eyespan.extras.bulk.export import Report
+    from eyespan.extras.bulk.export import ExportReport
 
 
 HELP = """\
@@ -103,7 +103,7 @@ class _Progress:
         self._start = self._last = time.monotonic()
         self._is_shown = False
 
-    def __call__(self, report: Report) -> None:
+    def __call__(self, report: ExportReport) -> None:
         now = time.monotonic()
         if not self._is_on or now - self._last < 0.2:
             return

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from eyespan.workspace import Workspace
 
 
-class Report:
+class ExportReport:
     """The counts of one run."""
 
     def __init__(self) -> None:
@@ -37,8 +37,8 @@ def export_lines(
     *,
     workers: int = 0,
     options: Options | None = None,
-    on_progress: Callable[[Report], None] | None = None,
-) -> Report:
+    on_progress: Callable[[ExportReport], None] | None = None,
+) -> ExportReport:
     """Write JSON lines to a file; continue an earlier run.
 
     Raises: OSError if the file cannot be written.
@@ -50,7 +50,7 @@ def export_lines(
     if os.path.exists(part) and (not os.path.exists(resumed) or os.path.getsize(part) > os.path.getsize(resumed)):
         os.replace(part, resumed)  # a run begins with a copy of what the one before it had, so the longer one has more
     earlier = [_Earlier(name, is_complete=name == path) for name in (resumed, path) if os.path.exists(name)]
-    report = Report()
+    report = ExportReport()
     try:
         with open(part, "wb") as file:
             _lock(file, part)
@@ -89,8 +89,8 @@ def export_table(
     *,
     workers: int = 0,
     options: Options | None = None,
-    on_progress: Callable[[Report], None] | None = None,
-) -> Report:
+    on_progress: Callable[[ExportReport], None] | None = None,
+) -> ExportReport:
     """Write a Parquet file with the columns of `SCHEMA`. The lines it was made of stay beside it, for a later run.
 
     Raises: OSError if a file cannot be written, or duckdb is not installed.
@@ -123,9 +123,9 @@ def _quoted(text: str) -> str:
 
 def write_lines(
     workspace: Workspace, targets: Iterable[str], file: BinaryIO, *, workers: int = 0, options: Options | None = None
-) -> Report:
+) -> ExportReport:
     """Write JSON lines to an open file, from the start."""
-    report = Report()
+    report = ExportReport()
     for lines in _all_lines(workspace, targets, [], workers, options or Options(), report):
         file.writelines(lines)
         report.files += 1
@@ -138,7 +138,7 @@ def _all_lines(
     earlier: list[_Earlier],
     workers: int,
     options: Options,
-    report: Report,
+    report: ExportReport,
 ) -> Iterator[list[bytes]]:
     """Yield the lines of each file: copied from an earlier result, or read."""
     found = _found(workspace, targets, earlier, options)

@@ -97,7 +97,7 @@ def _flat(
             on_progress(done)
 
 
-class _Pool:
+class _WorkerPool:
     """Worker processes, each with a thread that waits for it. One that ends is replaced."""
 
     def __init__(self, workspace: Workspace, workers: int) -> None:
@@ -143,7 +143,7 @@ def _in_pool(
     max_in_flight: int,
     options: Options,
 ) -> Iterator[list[Record] | Kept]:
-    pool = _Pool(workspace, workers)
+    pool = _WorkerPool(workspace, workers)
     waiting: list[Future[list[Record] | Kept]] = []
     try:
         for path, known in found:

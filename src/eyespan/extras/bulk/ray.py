@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FILES_PER_BATCH = 32
 
 
-class Reader:
+class RayReader:
     """An actor: turns a batch of paths into a table of records."""
 
     def __init__(self, workspace: Workspace, max_bytes: int, chunk_tokens: int = 0) -> None:
@@ -63,7 +63,7 @@ def read_dataset(
     failed = [failure(path, error) for path, error in found if error is not None]
     blocks = max(actors, -(-len(paths) // (4 * FILES_PER_BATCH)))
     records = ray.data.from_items(paths, override_num_blocks=min(blocks, len(paths)) or 1).map_batches(
-        Reader,
+        RayReader,
         fn_constructor_args=(workspace, max_bytes, chunk_tokens),
         batch_size=FILES_PER_BATCH,
         compute=ray.data.ActorPoolStrategy(size=actors),

@@ -22,7 +22,7 @@ MAX_ROWS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class DocumentWindow:
     """A part of a document."""
 
     piece: Piece | None
@@ -32,7 +32,7 @@ class Window:
     """What belongs to this part and is not in the document."""
 
 
-def windows(opened: Opened) -> Iterator[Window]:
+def windows(opened: Opened) -> Iterator[DocumentWindow]:
     """Yield the parts of a document, to its end. The deadline starts again after each.
 
     Raises: ReadError.
@@ -48,7 +48,7 @@ def windows(opened: Opened) -> Iterator[Window]:
             found = _cell_windows(opened)
         case _:
             document = opened.read()
-            found = iter([Window(None, document, _left_out(document.extra, document.kind))])
+            found = iter([DocumentWindow(None, document, _left_out(document.extra, document.kind))])
     context = opened.context
     before_bytes = context.refundable_bytes
     for window in found:
@@ -57,7 +57,7 @@ def windows(opened: Opened) -> Iterator[Window]:
         context.renew()
 
 
-def _page_windows(opened: Opened) -> Iterator[Window]:
+def _page_windows(opened: Opened) -> Iterator[DocumentWindow]:
     first: int | None = 1
     while first is not None:
         options = PdfOptions(first=first, max_pages=MAX_PAGES, has_images=False, has_layout=True)
@@ -65,10 +65,10 @@ def _page_windows(opened: Opened) -> Iterator[Window]:
         contents, pages = pages_of(document)
         if contents is not None:
             more = document.extra.get("left_out_contents", "")
-            yield Window(None, replace(document, parts=(contents,)), more)
+            yield DocumentWindow(None, replace(document, parts=(contents,)), more)
         for page, facts in zip(pages, document.extra["pages"], strict=True):
             left_out = _left_out_of_page(page, facts)
-            yield Window(Pages(page.number, page.number), replace(document, parts=(page.note,)), left_out)
+            yield DocumentWindow(Pages(page.number, page.number), replace(document, parts=(page.note,)), left_out)
         first = document.extra["left_out"][0] if pages and "left_out" in document.extra else None
 
 
@@ -80,19 +80,19 @@ def _left_out_of_page(page: Page, facts: Mapping[str, Any]) -> str:
     return "" if page.note.text else "the image of a page without a text layer"
 
 
-def _table_windows(opened: Opened) -> Iterator[Window]:
+def _table_windows(opened: Opened) -> Iterator[DocumentWindow]:
     overview = opened.read(options=DocumentOptions(table=TableOptions(count=0)))
     tables = overview.extra["tables"]
     more = overview.extra["total_tables"] - len(tables)
     if not tables:
-        yield Window(None, overview)
+        yield DocumentWindow(None, overview)
     for number, table in enumerate(tables):
         for window in _row_windows(opened, table["name"]):
             is_first = number == 0 and more > 0
             yield replace(window, left_out=_listed(window.left_out, plural(more, "table"))) if is_first else window
 
 
-def _row_windows(opened: Opened, table: str) -> Iterator[Window]:
+def _row_windows(opened: Opened, table: str) -> Iterator[DocumentWindow]:
     """Yield all rows of a table, "" for the only one; at least one window, which may have none."""
     first = 1
     while True:
@@ -108,18 +108,18 @@ def _row_windows(opened: Opened, table: str) -> Iterator[Window]:
             left_out = _listed(left_out, f"rows from {last + 1} on{reason}")
         if shown or first == 1 or left_out:
             name = f"{table} rows {first}-{last}".strip() if shown else table
-            yield Window(Named(name) if name else None, document, left_out)
+            yield DocumentWindow(Named(name) if name else None, document, left_out)
         if not shown or "problem" in facts or (total is not None and last >= total):
             return
         first = last + 1
 
 
-def _cell_windows(opened: Opened) -> Iterator[Window]:
+def _cell_windows(opened: Opened) -> Iterator[DocumentWindow]:
     options = NotebookOptions(has_long_outputs=True, has_selectors=True)
     document = opened.read(options=DocumentOptions(notebook=options))
     cells = document.extra["total_cells"]
     left_out = "outputs or images, which the text names" if document.extra["truncated"] else ""
-    yield Window(Cells(1, cells) if cells else None, document, left_out)
+    yield DocumentWindow(Cells(1, cells) if cells else None, document, left_out)
 
 
 def _left_out(facts: Mapping[str, Any], kind: str) -> str:

@@ -230,7 +230,7 @@ class ReadTextFile(_FilesystemTool):
         return _text_reply(*self._read(args.path, Lines(), engine, context))
 
 
-class ReadFile(ReadTextFile):
+class FilesystemReadFile(ReadTextFile):
     """`read_file`: the same under its older name."""
 
     tool_name = "read_file"
@@ -400,7 +400,7 @@ class DirectoryTree(_FilesystemTool):
         excludes = [glob for pattern in args.excludes for glob in _tree_globs(pattern, limits)]
         top: list[dict[str, Any]] = []
         directories = {"": top}
-        walk = _Walk(engine, context, lambda path: any(glob.matches(path) for glob in excludes))
+        walk = _TreeWalk(engine, context, lambda path: any(glob.matches(path) for glob in excludes))
         count = 0
         for relative, entry in walk.below(_expanded(args.path, engine)):
             count += 1
@@ -433,7 +433,7 @@ class SearchFiles(_FilesystemTool):
         excludes = [_glob(pattern, limits) for pattern in args.excludes]
         path = _expanded(args.path, engine)
         base = _canonical(path, engine, context)
-        walk = _Walk(engine, context, lambda name: any(glob.matches(name) for glob in excludes))
+        walk = _TreeWalk(engine, context, lambda name: any(glob.matches(name) for glob in excludes))
         found = []
         for relative, entry in walk.below(path):
             if wanted.matches(valid_text(relative)) and not (entry.what == "link" and walk.is_broken(path, relative)):
@@ -483,7 +483,7 @@ class Filesystem(ToolsetDialect):
     name = "filesystem"
     summary = _FilesystemTool.summary
     tools = (
-        ReadFile,
+        FilesystemReadFile,
         ReadTextFile,
         ReadMediaFile,
         ReadMultipleFiles,
@@ -501,7 +501,7 @@ class Filesystem(ToolsetDialect):
 _PARTIAL = "[more entries exist; the directory is too large to list]"
 
 
-class _Walk:
+class _TreeWalk:
     """A walk through everything below a directory, in order, with bounds. Links are not followed."""
 
     def __init__(self, engine: Engine, context: CallContext, is_excluded: Callable[[str], bool]) -> None:

@@ -169,7 +169,7 @@ class _GeminiTool(Dialect):
         return ReplyError(error.code, text)
 
 
-class ReadFile(_GeminiTool):
+class GeminiReadFile(_GeminiTool):
     """`read_file`: one file, or a range of its lines."""
 
     def _spec(self) -> ToolSpec:
@@ -324,7 +324,7 @@ class Gemini(ToolsetDialect):
 
     name = "gemini"
     summary = _GeminiTool.summary
-    tools = (ReadFile, ReadManyFiles)
+    tools = (GeminiReadFile, ReadManyFiles)
 
 
 _WARNING = (

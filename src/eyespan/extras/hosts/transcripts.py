@@ -1,8 +1,8 @@
 """Find the reads in the transcripts of hosts: Claude Code's JSON lines, Codex sessions, Gemini CLI's chats.
 
 A transcript is parsed value by value, and nothing in it is followed or run. Lines that are no JSON, records of unknown
-form and results without a call are passed over; `Session.records` counts what was looked at, so that a file without any
-known record can be reported.
+form and results without a call are passed over; `Transcript.records` counts what was looked at, so that a file without
+any known record can be reported.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class HostRead:
 
 
 @dataclass(slots=True)
-class Session:
+class Transcript:
     """The reads of one transcript, in their order."""
 
     source: str
@@ -49,7 +49,7 @@ class Session:
     reads: list[HostRead] = field(default_factory=list)
 
 
-def sessions(paths: list[str]) -> Iterator[Session]:
+def sessions(paths: list[str]) -> Iterator[Transcript]:
     """Yield the sessions of transcripts and of directories of them, in the order of their names. Raises: OSError."""
     for path in map(Path, paths):
         files = sorted([*path.rglob("*.jsonl"), *path.rglob("*.json")]) if path.is_dir() else [path]
@@ -57,8 +57,8 @@ def sessions(paths: list[str]) -> Iterator[Session]:
             yield _session(file)
 
 
-def _session(file: Path) -> Session:
-    session = Session(str(file))
+def _session(file: Path) -> Transcript:
+    session = Transcript(str(file))
     calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
     for record in _records(file):
         for name, takes in _FORMS.items():
@@ -96,7 +96,7 @@ def _objects(data: bytes) -> Iterator[Mapping[str, Any]]:
 _Calls = dict[str, tuple[str, Mapping[str, Any]]]
 
 
-def _claude_code(record: Mapping[str, Any], session: Session, calls: _Calls) -> bool:
+def _claude_code(record: Mapping[str, Any], session: Transcript, calls: _Calls) -> bool:
     message = record.get("message")
     blocks = message.get("content") if isinstance(message, dict) else None
     if record.get("type") not in ("assistant", "user") or not isinstance(blocks, list):
@@ -114,7 +114,7 @@ def _claude_code(record: Mapping[str, Any], session: Session, calls: _Calls) -> 
     return True
 
 
-def _codex(record: Mapping[str, Any], session: Session, calls: _Calls) -> bool:
+def _codex(record: Mapping[str, Any], session: Transcript, calls: _Calls) -> bool:
     payload = record.get("payload")
     if not isinstance(payload, dict):
         return False
@@ -132,7 +132,7 @@ def _codex(record: Mapping[str, Any], session: Session, calls: _Calls) -> bool:
     return True
 
 
-def _gemini(record: Mapping[str, Any], session: Session, calls: _Calls) -> bool:
+def _gemini(record: Mapping[str, Any], session: Transcript, calls: _Calls) -> bool:
     made = record.get("toolCalls")
     if not isinstance(made, list):
         return False
@@ -150,7 +150,7 @@ def _gemini(record: Mapping[str, Any], session: Session, calls: _Calls) -> bool:
     return True
 
 
-_FORMS: dict[str, Callable[[Mapping[str, Any], Session, _Calls], bool]] = {
+_FORMS: dict[str, Callable[[Mapping[str, Any], Transcript, _Calls], bool]] = {
     "Claude Code": _claude_code,
     "Codex": _codex,
     "Gemini CLI": _gemini,
@@ -177,7 +177,7 @@ def _arguments(payload: Mapping[str, Any]) -> Mapping[str, Any]:
 # --- reads of tools and of shell commands ----------------------------------------------------------------------------
 
 
-def _add(session: Session, name: str, arguments: Mapping[str, Any], answer: str) -> None:
+def _add(session: Transcript, name: str, arguments: Mapping[str, Any], answer: str) -> None:
     tool = name.rpartition("__")[2]
     if not answer:
         return

@@ -14,7 +14,7 @@ from eyespan.cli.options import Arguments, Parser, UsageError, whole_number
 from eyespan.dialects import dialect_names
 from eyespan.dialects.forms import arguments_of, path_field
 from eyespan.escape import in_plain_words, visible
-from eyespan.extras.hosts.transcripts import HostRead, Session, sessions
+from eyespan.extras.hosts.transcripts import HostRead, Transcript, sessions
 from eyespan.tokens import estimate
 from eyespan.tool import Tool
 from eyespan.workspace import Workspace
@@ -68,7 +68,7 @@ def main(arguments: Arguments) -> int:
     return 0
 
 
-def _show_progress(session: Session | None) -> None:
+def _show_progress(session: Transcript | None) -> None:
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K" + (visible(os.path.basename(session.source))[:70] if session else ""))
         sys.stderr.flush()
@@ -103,7 +103,7 @@ class WhyReport:
     missing: int = 0
     """Reads whose file is gone, denied, outside of the directory, or not shown by every dialect."""
 
-    def add(self, session: Session, arguments: Arguments) -> None:
+    def add(self, session: Transcript, arguments: Arguments) -> None:
         """Count the reads of a session."""
         self.transcripts += 1
         self.hosts |= {session.host} - {""}
@@ -206,7 +206,7 @@ class _Again:
                 self._tools[name] = tool
 
     @classmethod
-    def of(cls, session: Session, arguments: Arguments) -> _Again | None:
+    def of(cls, session: Transcript, arguments: Arguments) -> _Again | None:
         """Return the dialects, or None if the directory is gone."""
         if arguments.roots:
             return cls(arguments.workspace())

@@ -29,7 +29,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     import ssl
 
-    from eyespan.extras.http.page.served import Page
+    from eyespan.extras.http.page.served import PageFiles
     from eyespan.server import WorkspaceFactory
 
 
@@ -107,13 +107,13 @@ def reached_addresses(options: ServeOptions) -> list[str]:
     return found
 
 
-def _page(options: ServeOptions) -> Page | None:
+def _page(options: ServeOptions) -> PageFiles | None:
     """Return the page at /view, or None without. Raises: OSError."""
     if not options.view:
         return None
-    from eyespan.extras.http.page.served import Page
+    from eyespan.extras.http.page.served import PageFiles
 
-    return Page()
+    return PageFiles()
 
 
 def _tls_context(options: ServeOptions) -> ssl.SSLContext | None:

@@ -37,7 +37,7 @@ JOIN_SECONDS = 0.003
 """The time after which another thread takes a call that waits."""
 
 
-class Call:
+class PendingCall:
     """One request that reads files.
 
     `done(answer, pieces)` is called in the event loop. It returns False if part of the answer waits for the client; the
@@ -90,17 +90,17 @@ class Calls:
         self._metrics = metrics
         self._lock = allocate_lock()
         """Protects the three values that follow."""
-        self._waiting: deque[Call] = deque()
+        self._waiting: deque[PendingCall] = deque()
         self._running = 0
         """Threads that take calls."""
         self._sleeping = 0
         """Threads that wait to be woken."""
         self._wake: SimpleQueue[None] = SimpleQueue()
         self._is_watching = False
-        self._finished: deque[Call] = deque()
+        self._finished: deque[PendingCall] = deque()
         self._is_waking = False
 
-    def start(self, call: Call) -> None:
+    def start(self, call: PendingCall) -> None:
         """Run a call in a thread, or let it wait for one."""
         call.waits_since = self._loop.time()
         self._metrics.add("running", 1)
@@ -123,7 +123,7 @@ class Calls:
             self._metrics.add("running", -1)
             self._refuse(call)
 
-    def _refuse(self, call: Call) -> None:
+    def _refuse(self, call: PendingCall) -> None:
         self._metrics.count_rejected("busy")
         busy = RpcError(protocol.BUSY, "too many concurrent calls; try again later")
         answer = messages.error_answer(call.message.request_id, busy)
@@ -166,7 +166,7 @@ class Calls:
             self._post(call)
             del call  # its answer may be large, and the next call may be far away
 
-    def _next_call(self) -> Call | None:
+    def _next_call(self) -> PendingCall | None:
         """Take a call. Without one, the thread sleeps until it is woken."""
         with self._lock:
             if self._waiting:
@@ -175,11 +175,11 @@ class Calls:
             self._sleeping += 1
             return None
 
-    def _run_blocking(self, call: Call) -> None:
+    def _run_blocking(self, call: PendingCall) -> None:
         _compute(call)
         self._post(call)
 
-    def _post(self, call: Call) -> None:
+    def _post(self, call: PendingCall) -> None:
         """Pass a call back to the event loop, which is woken once for all calls that end in the meantime."""
         self._finished.append(call)
         if not self._is_waking:
@@ -194,7 +194,7 @@ class Calls:
         while self._finished:
             self._finish(self._finished.popleft())
 
-    def _finish(self, call: Call) -> None:
+    def _finish(self, call: PendingCall) -> None:
         if call.context.cancelled:
             call.answer = messages.cancelled(call.message.request_id)
             call.pieces = call.encode(call.answer)
@@ -214,7 +214,7 @@ class Calls:
         if is_sent:
             call.context.release()
 
-    def _count(self, call: Call, answer: dict[str, Any]) -> None:
+    def _count(self, call: PendingCall, answer: dict[str, Any]) -> None:
         verdict, size = _verdict(answer, call.context)
         seconds = time.perf_counter() - call.start
         self._metrics.count_call(verdict, seconds, size)
@@ -231,7 +231,7 @@ class Calls:
             )
 
 
-def _compute(call: Call) -> None:
+def _compute(call: PendingCall) -> None:
     """Set the answer of a call and its JSON; nothing if the call would block."""
     try:
         call.answer = messages.answer(call.session, call.message, call.context)

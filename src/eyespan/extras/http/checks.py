@@ -98,7 +98,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class RequestRules:
     """The values that requests are compared with."""
 
     hosts: frozenset[bytes]
@@ -109,9 +109,9 @@ class Rules:
     """The page is served."""
 
 
-def rules_of(options: ServeOptions, port: int | None, *, metadata_path: str | None = None) -> Rules:
+def rules_of(options: ServeOptions, port: int | None, *, metadata_path: str | None = None) -> RequestRules:
     """Return the rules of a server that listens on this port, or on a local socket."""
-    return Rules(
+    return RequestRules(
         hosts=frozenset(host.lower().encode() for host in allowed_hosts(options, port)),
         origins=frozenset(origin.lower().encode() for origin in allowed_origins(options, port)),
         metadata_path=None if metadata_path is None else metadata_path.encode(),
@@ -119,7 +119,7 @@ def rules_of(options: ServeOptions, port: int | None, *, metadata_path: str | No
     )
 
 
-def check_head(head: Head, rules: Rules) -> Route:
+def check_head(head: Head, rules: RequestRules) -> Route:
     """Return the part of the server that a request is for. Raises: Rejected."""
     check_framing(head)
     check_host(head.headers, rules)
@@ -143,7 +143,7 @@ def check_framing(head: Head) -> None:
         raise Rejected(400, "headers", "Transfer-Encoding in a request of HTTP 1.0, which has none")
 
 
-def check_host(headers: Headers, rules: Rules) -> None:
+def check_host(headers: Headers, rules: RequestRules) -> None:
     """Reject a Host that is not on the list. Raises: Rejected."""
     values = headers.get(b"host", ())
     if not values:
@@ -155,7 +155,7 @@ def check_host(headers: Headers, rules: Rules) -> None:
         raise Rejected(421, "host", f"Host {name} is not allowed; start with --allow-host {name}")
 
 
-def check_origin(headers: Headers, rules: Rules) -> None:
+def check_origin(headers: Headers, rules: RequestRules) -> None:
     """Reject an Origin that is not on the list; only browsers send one. Raises: Rejected."""
     values = headers.get(b"origin", ())
     if len(values) > 1:
@@ -165,7 +165,7 @@ def check_origin(headers: Headers, rules: Rules) -> None:
         raise Rejected(403, "origin", f"Origin {name} is not allowed; start with --allow-origin {name}")
 
 
-def route(head: Head, rules: Rules) -> Route:
+def route(head: Head, rules: RequestRules) -> Route:
     """Return the part of the server that has this path and method. Raises: Rejected."""
     path = head.target.partition(b"?")[0]
     found: Route

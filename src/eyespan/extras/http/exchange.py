@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from eyespan.context import CallContext
 from eyespan.extras.http import cancellation, streamable
-from eyespan.extras.http.call_pool import Call
+from eyespan.extras.http.call_pool import PendingCall
 from eyespan.extras.http.checks import Rejected
 from eyespan.extras.http.inbox import no_memory
 from eyespan.extras.http.page import served
@@ -192,7 +192,7 @@ class Exchange:
                 self._send(status_of(answer), headers + (b"retry-after: 1\r\n" if is_busy else b""), pieces)
             return connection.hold_unsent(context)
 
-        server.calls.start(Call(message, session, context, done, encode=encode))
+        server.calls.start(PendingCall(message, session, context, done, encode=encode))
 
     def _on_progress(self, params: dict[str, Any]) -> Callable[[int, int], None] | None:
         token = protocol.progress_token(params)

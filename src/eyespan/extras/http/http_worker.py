@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from eyespan.extras.http.auth import Authenticator
     from eyespan.extras.http.notify import Notifier
-    from eyespan.extras.http.page.served import Page
+    from eyespan.extras.http.page.served import PageFiles
     from eyespan.extras.http.reload import Keeper
 
 
@@ -47,7 +47,7 @@ class WorkerSetup:
     notifier: Notifier | None = None
     keeper: Keeper | None = None
     tls_context: ssl.SSLContext | None = None
-    page: Page | None = None
+    page: PageFiles | None = None
 
 
 class StopSignals:

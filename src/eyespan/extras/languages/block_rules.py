@@ -14,7 +14,7 @@ _HASH = r"\#[^\n]*"
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class BlockRules:
     """The way in which a language writes definitions."""
 
     definitions: tuple[tuple[str, str], ...]
@@ -35,22 +35,22 @@ _NAME = r"(?P<name>[A-Za-z_$][\w$]*)"
 _QNAME = r"(?P<name>[A-Za-z_$][\w$.]*)"
 _INDENT = r"^[ \t]*"
 
-RULES: dict[str, Rules] = {
-    "hcl": Rules(
+RULES: dict[str, BlockRules] = {
+    "hcl": BlockRules(
         definitions=((rf"{_INDENT}(?P<hcl>[A-Za-z_][\w-]*(?:[ \t]+(?:\"[^\"\n]*\"|[\w.-]+))*)[ \t]*\{{", "block"),),
         ends="braces",
         skipped=rf"<<-?(\w+)\n.*?^[ \t]*\1\b|{_SLASHES}|{_HASH}|{_STRING}",
         comments=("#", "//"),
         has_semicolons=False,
     ),
-    "nginx": Rules(
+    "nginx": BlockRules(
         definitions=((r"^[ \t]*(?P<block>[A-Za-z_][\w]*[^;{}\n]*?)[ \t]*\{", "block"),),
         ends="braces",
         skipped=rf"{_HASH}|{_STRING}|{_QUOTED}",
         comments=("#",),
         has_semicolons=False,
     ),
-    "protobuf": Rules(
+    "protobuf": BlockRules(
         definitions=(
             (rf"{_INDENT}message\s+{_NAME}", "struct"),
             (rf"{_INDENT}enum\s+{_NAME}", "enum"),
@@ -63,7 +63,7 @@ RULES: dict[str, Rules] = {
         skipped=rf"{_SLASHES}|{_STRING}|{_QUOTED}",
         comments=("//", "/*", " *"),
     ),
-    "graphql": Rules(
+    "graphql": BlockRules(
         definitions=(
             (rf"^(?:extend\s+)?(?:type|input|schema)\s+{_NAME}", "struct"),
             (rf"^(?:extend\s+)?interface\s+{_NAME}", "interface"),
@@ -78,7 +78,7 @@ RULES: dict[str, Rules] = {
         comments=("#", '"'),
         has_semicolons=False,
     ),
-    "groovy": Rules(
+    "groovy": BlockRules(
         definitions=(
             (
                 rf"{_INDENT}(?:(?:public|private|protected|static|final|abstract)\s+)*(?:class|trait|record)\s+{_NAME}",
@@ -102,7 +102,7 @@ RULES: dict[str, Rules] = {
         comments=("//", "/*", " *", "@"),
         has_semicolons=False,
     ),
-    "powershell": Rules(
+    "powershell": BlockRules(
         definitions=(
             (rf"{_INDENT}(?:function|filter|workflow|configuration)\s+(?:\w+:)?(?P<name>[\w-]+)", "function"),
             (rf"{_INDENT}(?:Describe|Context|It)\s+(?P<name>\"[^\"\n]+\"|'[^'\n]+')", "function"),
@@ -120,7 +120,7 @@ RULES: dict[str, Rules] = {
         is_case_sensitive=False,
         has_semicolons=False,
     ),
-    "zsh": Rules(
+    "zsh": BlockRules(
         definitions=(
             (rf"{_INDENT}function[ \t]+(?P<name>[\w:.@+-]+)(?=[ \t]*(?:\(\)|\{{|$))", "function"),
             (rf"{_INDENT}(?P<name>[\w:.@+-]+)[ \t]*\(\)", "function"),
@@ -130,7 +130,7 @@ RULES: dict[str, Rules] = {
         comments=("#",),
         has_semicolons=False,
     ),
-    "r": Rules(
+    "r": BlockRules(
         definitions=(
             (r"^[ \t]*(?P<name>[\w.]+|[`\"'][^`\"'\n]+[`\"'])\s*<<?-\s*(?:function\b|\\\()", "function"),
             (r"^(?P<name>[\w.]+|[`\"'][^`\"'\n]+[`\"'])\s*=\s*(?:function\b|\\\()", "function"),
@@ -144,7 +144,7 @@ RULES: dict[str, Rules] = {
         comments=("#",),
         has_semicolons=False,
     ),
-    "tcl": Rules(
+    "tcl": BlockRules(
         definitions=(
             (r"^[ \t]*(?:::)?(?:proc|::tcl::proc)\s+(?P<name>[^\s{}]+)", "function"),
             (r"^[ \t]*namespace\s+eval\s+(?P<name>[^\s{}]+)", "namespace"),
@@ -159,7 +159,7 @@ RULES: dict[str, Rules] = {
         comments=("#",),
         has_semicolons=False,
     ),
-    "objc": Rules(
+    "objc": BlockRules(
         definitions=(
             (rf"^@interface\s+{_NAME}", "class"),
             (rf"^@implementation\s+{_NAME}", "impl"),
@@ -190,7 +190,7 @@ RULES: dict[str, Rules] = {
         skipped=rf"{_SLASHES}|@?{_STRING}|{_QUOTED}",
         comments=("//", "/*", " *"),
     ),
-    "nim": Rules(
+    "nim": BlockRules(
         definitions=(
             (r"^[ \t]*(?:proc|func|method|iterator|template|macro|converter)\s+(?P<name>\w+|`[^`\n]+`)", "function"),
             (
@@ -204,7 +204,7 @@ RULES: dict[str, Rules] = {
         skipped=rf'"""(?:.)*?"""|\#\[.*?\]\#|{_HASH}|{_STRING}',
         comments=("#",),
     ),
-    "erlang": Rules(
+    "erlang": BlockRules(
         definitions=(
             (r"^(?P<name>[a-z]\w*|'[^'\n]+')(?=\s*\()", "function"),
             (r"^-record\(\s*(?P<name>\w+)", "struct"),
@@ -216,7 +216,7 @@ RULES: dict[str, Rules] = {
         skipped=rf"%[^\n]*|\$\\?.|{_STRING}|{_QUOTED}",
         comments=("%", "-spec", "-doc"),
     ),
-    "clojure": Rules(
+    "clojure": BlockRules(
         definitions=(
             (
                 r"^[ \t]*\((?:[\w.-]+/)?(?:defn-?|defmulti|defmethod|defmacro|deftest|definline)\s+(?:\^\S+\s+"
@@ -241,7 +241,7 @@ RULES: dict[str, Rules] = {
         skipped=r';[^\n]*|"(?:\\.|[^"\\])*"?|\\(?:[a-z]+|.)',
         comments=(";",),
     ),
-    "cmake": Rules(
+    "cmake": BlockRules(
         definitions=(
             (r"^[ \t]*function\s*\(\s*(?P<name>[^\s()]+)", "function"),
             (r"^[ \t]*macro\s*\(\s*(?P<name>[^\s()]+)", "macro"),

@@ -29,7 +29,7 @@ End = tuple[int, int]
 
 def scan(data: bytes, language: str) -> Outline:
     """Return the definitions of a file in one of the languages of the table."""
-    scanner = _Scanner(decode_text(data).replace("\r\n", "\n"), language)
+    scanner = _BlockScanner(decode_text(data).replace("\r\n", "\n"), language)
     found = nested(scanner.definitions())
     for index, one in enumerate(found):
         is_inside = one.parent >= 0 and found[one.parent].kind in TYPE_KINDS
@@ -38,7 +38,7 @@ def scan(data: bytes, language: str) -> Outline:
     return build_outline(scanner.alignment.with_doubts(found, ()), "shape", is_complete=scanner.is_balanced)
 
 
-class _Scanner:
+class _BlockScanner:
     """The definitions of one text."""
 
     def __init__(self, text: str, language: str) -> None:

@@ -18,7 +18,7 @@ from sys import getsizeof
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from eyespan.caches import ENTRY_BYTES, Table
+from eyespan.caches import ENTRY_BYTES, CacheTable
 from eyespan.extras.languages import quick
 from eyespan.outline import language_of
 
@@ -59,7 +59,7 @@ _MAX_DEFINERS = (1 << _DEFINER_BITS) - 1
 _BLOCK_FILES = 256
 
 
-class Summary:
+class FileSummary:
     """What a file defines and uses, in little memory: a map has thousands of them."""
 
     __slots__ = ("_names", "name_count", "words")
@@ -188,7 +188,7 @@ class _State:
     """The summaries of files, and the maps made of them."""
 
     def __init__(self) -> None:
-        self.summaries: dict[Key, Summary] = {}
+        self.summaries: dict[Key, FileSummary] = {}
         self.maps: dict[bytes, TreeMap] = {}
 
     @property
@@ -197,11 +197,11 @@ class _State:
         summaries = sum([summary.size_bytes for summary in list(self.summaries.values())])
         return summaries + sum([found.files.size_bytes for found in list(self.maps.values())])
 
-    def trim(self, summaries: Mapping[Key, Summary], chosen: Iterable[Key]) -> None:
+    def trim(self, summaries: Mapping[Key, FileSummary], chosen: Iterable[Key]) -> None:
         """Cache the summaries of this map, those of its first files if all take too much memory, and no others then."""
         if sum([one.size_bytes for one in list(summaries.values())]) <= MAX_CACHED_BYTES:
             return
-        found: dict[Key, Summary] = {}
+        found: dict[Key, FileSummary] = {}
         left_bytes = MAX_CACHED_BYTES
         for key in chosen:
             summary = summaries.get(key)
@@ -228,7 +228,7 @@ class MapCache:
 
     def __init__(self) -> None:
         self._lock = allocate_lock()
-        self._cache = Table(MAX_CACHED_BYTES + MAX_MAP_BYTES + ENTRY_BYTES)
+        self._cache = CacheTable(MAX_CACHED_BYTES + MAX_MAP_BYTES + ENTRY_BYTES)
 
     def make(
         self,
@@ -247,7 +247,7 @@ class MapCache:
         chosen: dict[str, Key] = {}
         taken_bytes = taken_names = 0
 
-        def count(summary: Summary) -> None:
+        def count(summary: FileSummary) -> None:
             nonlocal taken_bytes, taken_names
             taken_bytes += summary.size_bytes
             taken_names += summary.name_count
@@ -300,10 +300,10 @@ class MapCache:
         return replace(found, is_partial=True) if is_partial else found
 
 
-def _summarised(path: str, data: bytes) -> Summary:
+def _summarised(path: str, data: bytes) -> FileSummary:
     if b"\0" in data[:1024]:
-        return Summary()
-    return Summary(quick.defined_names(data, language_of(path, data[:200])), quick.used_words(data))
+        return FileSummary()
+    return FileSummary(quick.defined_names(data, language_of(path, data[:200])), quick.used_words(data))
 
 
 def _tree_fingerprint(survey: Survey, accepts: Accepts) -> bytes:
@@ -342,7 +342,7 @@ def _is_minor(directory: str) -> bool:
     return not _MINOR.isdisjoint(directory.lower().split("/"))
 
 
-def _ranked(survey: Survey, found: Mapping[str, Summary], accepts: Accepts) -> TreeMap:
+def _ranked(survey: Survey, found: Mapping[str, FileSummary], accepts: Accepts) -> TreeMap:
     """Return the map of a tree, from the summaries of its files."""
     counts = _counts(found.values())
     scored: list[tuple[float, MapFile]] = []
@@ -403,7 +403,7 @@ def _largest(directories: Mapping[str, Sequence[int]]) -> tuple[tuple[str, int, 
     return tuple([(path, directories[path][0], directories[path][1]) for path in chosen])
 
 
-def _counts(summaries: Iterable[Summary]) -> Mapping[int, int]:
+def _counts(summaries: Iterable[FileSummary]) -> Mapping[int, int]:
     """Return the number of files that use each defined name, and of those that define it, by checksum.
 
     Both are one number, the users in the upper bits: a map may have 100,000 names, and another table of them as much
@@ -426,7 +426,7 @@ def _word_of(name: str) -> int:
     return crc32(name.replace(":", ".").rpartition(".")[2].encode("utf-8", "replace"))
 
 
-def _score(summary: Summary, counts: Mapping[int, int]) -> tuple[float, tuple[tuple[str, int], ...], int]:
+def _score(summary: FileSummary, counts: Mapping[int, int]) -> tuple[float, tuple[tuple[str, int], ...], int]:
     """Return the rank of a file, its names by rank, and their number."""
     weights: dict[str, tuple[float, int]] = {}
     count = 0

@@ -18,15 +18,15 @@ from urllib.parse import urlsplit
 from eyespan.context import CallContext
 from eyespan.errors import Changed, Missing, NotFound, PermissionRefused, ReadError, StoreFailure
 from eyespan.extras.remote.endpoints import endpoints_of
-from eyespan.extras.remote.relay import UNREACHED, UNUSED, Relay
+from eyespan.extras.remote.relay import UNREACHED, UNUSED, StoreRelay
 from eyespan.extras.remote.store import (
     FIRST_PAUSE_SECONDS,
     MAX_NAMES,
     MAX_TRIES,
     REQUEST_SECONDS,
     ObjectNames,
+    ObjectVersion,
     Store,
-    Version,
     make_version,
     refused,
 )
@@ -67,7 +67,7 @@ class BucketStore(Store):
         except ImportError:
             raise Missing(asked, what="a bucket", install="pip install 'eyespan[remote]'") from None
         self.name = url.partition("://")[0] + "://" + url.partition("://")[2].partition("/")[0]
-        self._relay: Relay | None = None
+        self._relay: StoreRelay | None = None
         if running is None:
             self._relay, endpoints = open_relay(url, asked)
             address = self._relay.start()
@@ -107,8 +107,8 @@ class BucketStore(Store):
         return self._received_bytes + sum([server.received_bytes for server in self._servers.values()])
 
     def get(
-        self, key: str, start: int, size_bytes: int, version: Version | None, context: CallContext, asked: str
-    ) -> tuple[bytes, Version]:
+        self, key: str, start: int, size_bytes: int, version: ObjectVersion | None, context: CallContext, asked: str
+    ) -> tuple[bytes, ObjectVersion]:
         if self._is_signed:
             context.check()
             server, path = self._signed(key, asked)
@@ -151,7 +151,7 @@ class BucketStore(Store):
             self._servers[parts.netloc] = Server(real, self.name, asked, connector=self._connector)
         return self._servers[parts.netloc], f"{parts.path}?{parts.query}"
 
-    def _request(self, key: str, options: dict[str, Any]) -> tuple[Version, bytes]:
+    def _request(self, key: str, options: dict[str, Any]) -> tuple[ObjectVersion, bytes]:
         import obstore
 
         self._requests += 1
@@ -185,7 +185,7 @@ class BucketStore(Store):
         kept = list(objects.items())[: max(0, MAX_NAMES - len(directories))]
         return ObjectNames(directories[:MAX_NAMES], dict(kept), is_cut=True)
 
-    def below(self, prefix: str, context: CallContext, asked: str) -> Iterator[tuple[str, Version]]:
+    def below(self, prefix: str, context: CallContext, asked: str) -> Iterator[tuple[str, ObjectVersion]]:
         import obstore
 
         try:
@@ -228,7 +228,7 @@ class BucketStore(Store):
                 return StoreFailure(asked, f"{self.name} cannot be read: {_words(error)}")
 
 
-def open_relay(url: str, asked: str = "") -> tuple[Relay, Endpoints]:
+def open_relay(url: str, asked: str = "") -> tuple[StoreRelay, Endpoints]:
     """Return a relay for a bucket, whose port is open, and the addresses that it serves. Raises: StoreFailure."""
     name = url.partition("://")[0] + "://" + url.partition("://")[2].partition("/")[0]
     try:
@@ -238,7 +238,7 @@ def open_relay(url: str, asked: str = "") -> tuple[Relay, Endpoints]:
     store = Server(found.store, name, asked)
     services = {each: Server(f"http://{each}", each, asked, may_be_metadata=True) for each in found.services}
     tunnels = {each: Server(f"http://{each}", each, asked) for each in found.tunnels}
-    relay = Relay(store, found.authority, services, tunnels)
+    relay = StoreRelay(store, found.authority, services, tunnels)
     try:
         relay.open()
     except OSError as error:
@@ -246,7 +246,7 @@ def open_relay(url: str, asked: str = "") -> tuple[Relay, Endpoints]:
     return relay, found
 
 
-def _version(meta: Any) -> Version:
+def _version(meta: Any) -> ObjectVersion:
     return make_version(meta["size"], meta["e_tag"] or "", int(meta["last_modified"].timestamp() * 1e9))
 
 

@@ -18,7 +18,7 @@ from _thread import start_new_thread
 from collections.abc import Sequence
 
 from eyespan.errors import StoreFailure
-from eyespan.extras.remote.relay import Relay
+from eyespan.extras.remote.relay import StoreRelay
 from eyespan.extras.remote.web import MAX_PLACE_BYTES, METADATA_ANSWER, Server
 from eyespan.sandbox import process
 from eyespan.sandbox.server import Needs, enter
@@ -26,7 +26,7 @@ from eyespan.sandbox.server import Needs, enter
 DNS_PORT = 53
 
 
-def start(servers: Sequence[Server], relay: Relay | None) -> socket.socket:
+def start(servers: Sequence[Server], relay: StoreRelay | None) -> socket.socket:
     """Fork the process, and return the socket by which it is asked for connections.
 
     Call it before the process has a second thread, and before the sandbox. Raises: OSError.
@@ -44,7 +44,7 @@ def start(servers: Sequence[Server], relay: Relay | None) -> socket.socket:
         os._exit(0)
 
 
-def _run(asked: socket.socket, servers: Sequence[Server], relay: Relay | None) -> None:
+def _run(asked: socket.socket, servers: Sequence[Server], relay: StoreRelay | None) -> None:
     for number in (signal.SIGHUP, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)  # sent to the whole group of processes by a terminal
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -56,7 +56,7 @@ IDLE_SECONDS = 60.0
 PIECE_BYTES = 1 << 16
 
 
-class Relay:
+class StoreRelay:
     """Sends requests on to one store and to the services of its credentials. It runs until `close`."""
 
     def __init__(self, store: Server, authority: str, services: dict[str, Server], tunnels: dict[str, Server]) -> None:
@@ -67,7 +67,7 @@ class Relay:
         self._tunnels = tunnels
         self._password = base64.b16encode(os.urandom(16)).decode().lower()
         self._expected = "Basic " + base64.b64encode(f"eyespan:{self._password}".encode()).decode()
-        self._pages = Pages()
+        self._pages = ListingPages()
         self._listener: socket.socket | None = None
         self._is_running = False
         self._lock = allocate_lock()
@@ -197,7 +197,7 @@ class Relay:
             done.acquire()
 
 
-class Pages:
+class ListingPages:
     """Removes odd keys from the pages of listings, and ends those with a delimiter after `MAX_NAMES` names.
 
     The number of names before a page is known by the token that asks for it.
@@ -268,7 +268,7 @@ def _max_bytes(headers: dict[str, str]) -> int:
     return min(MAX_WHOLE_BYTES, max(MAX_ERROR_BYTES, int(found[2]) - int(found[1]) + 1))
 
 
-def _serve(listener: socket.socket, relay: ref[Relay]) -> None:
+def _serve(listener: socket.socket, relay: ref[StoreRelay]) -> None:
     """Accept connections while the relay exists. It holds no reference to it, so that a relay that is dropped ends."""
     while True:
         try:

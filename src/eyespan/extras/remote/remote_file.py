@@ -11,7 +11,7 @@ from eyespan.errors import TooLarge
 from eyespan.source import Source, close_fd, spool
 
 if TYPE_CHECKING:
-    from eyespan.extras.remote.store import Store, Version
+    from eyespan.extras.remote.store import ObjectVersion, Store
 
 
 FIRST_BYTES = 64 * 1024
@@ -32,7 +32,7 @@ class RemoteStatus:
         *("st_atime", "st_ctime_ns", "st_dev", "st_ino", "st_mode", "st_mtime", "st_mtime_ns", "st_nlink", "st_size"),
     )
 
-    def __init__(self, place: int, version: Version, *, is_directory: bool = False) -> None:
+    def __init__(self, place: int, version: ObjectVersion, *, is_directory: bool = False) -> None:
         self.st_mode = 0o040555 if is_directory else 0o100444
         self.st_dev = place
         self.st_ino = number_of(f"{version.etag}\n{version.size_bytes}\n{version.modified_ns}")
@@ -57,7 +57,7 @@ class RemoteFile(Source):
         self,
         store: Store,
         key: str,
-        version: Version,
+        version: ObjectVersion,
         first_bytes: bytes,
         *,
         url: str,

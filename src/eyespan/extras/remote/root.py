@@ -11,10 +11,10 @@ from eyespan.context import CallContext
 from eyespan.errors import InvalidPath, NotFound, NotRegular, OutsideRoot, StoreFailure
 from eyespan.extras.remote.address import split_address
 from eyespan.extras.remote.remote_file import FIRST_BYTES, RemoteFile, RemoteStatus, number_of
-from eyespan.extras.remote.store import Version
+from eyespan.extras.remote.store import ObjectVersion
 from eyespan.guard.listing import Entry, Listing
 from eyespan.guard.roots import RemoteRoot
-from eyespan.guard.tree import MAX_FILES, SKIPPED, Files, Survey, file_memory, key_of
+from eyespan.guard.tree import MAX_FILES, SKIPPED, DirectoryFiles, Survey, file_memory, key_of
 from eyespan.policy import Policy
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class StoreRoot(RemoteRoot):
             with self.open(rest, asked, context) as file:
                 return file.status
         except NotRegular:
-            return RemoteStatus(0, Version(0, "", 0), is_directory=True)
+            return RemoteStatus(0, ObjectVersion(0, "", 0), is_directory=True)
 
     def list(self, rest: str, asked: str, policy: Policy, context: CallContext) -> Listing:
         """List the names below a prefix, without those that a rule forbids.
@@ -187,7 +187,9 @@ class StoreRoot(RemoteRoot):
         if key and not count:
             self.list(rest, asked, policy, context)
         survey = Survey(
-            key or ".", {path: Files(sorted(directories[path])) for path in sorted(directories)}, count < MAX_FILES
+            key or ".",
+            {path: DirectoryFiles(sorted(directories[path])) for path in sorted(directories)},
+            count < MAX_FILES,
         )
         chosen = [f"{directory}{name}" for directory, names in choose(survey).items() for name in names]
         for path in chosen[:MAX_EXPLORED]:
@@ -205,7 +207,7 @@ class StoreRoot(RemoteRoot):
             known[directory] = is_above_denied or policy.rule_against(prefix + directory, self.canonical) is not None
         return known[directory]
 
-    def _file_key(self, key: str, version: Version) -> Key:
+    def _file_key(self, key: str, version: ObjectVersion) -> Key:
         status = RemoteStatus(number_of(f"{self.url}/{key}"), version)
         return key_of(status.st_size, status.st_dev, status.st_mtime_ns, status.st_ino)
 

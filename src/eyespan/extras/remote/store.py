@@ -19,7 +19,7 @@ MAX_ETAG_CHARS = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class ObjectVersion:
     """One version of an object. `etag` is "" where the store gives none; `modified_ns` is 0 likewise."""
 
     size_bytes: int
@@ -27,13 +27,13 @@ class Version:
     modified_ns: int
 
 
-def make_version(size_bytes: int, etag: str, modified_ns: int) -> Version:
+def make_version(size_bytes: int, etag: str, modified_ns: int) -> ObjectVersion:
     """Return the version that a store describes. A time that no file has is unknown. Raises: ValueError."""
     if not 0 <= size_bytes < 1 << 63 or len(etag) > MAX_ETAG_CHARS:
         raise ValueError("invalid version")
     if any(char < " " or char == "\x7f" for char in etag):  # it goes back to its server in a header
         raise ValueError("invalid version")
-    return Version(size_bytes, etag, modified_ns if 0 <= modified_ns < 1 << 63 else 0)
+    return ObjectVersion(size_bytes, etag, modified_ns if 0 <= modified_ns < 1 << 63 else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,8 @@ class Store:
         raise NotImplementedError  # abstract
 
     def get(
-        self, key: str, start: int, size_bytes: int, version: Version | None, context: CallContext, asked: str
-    ) -> tuple[bytes, Version]:
+        self, key: str, start: int, size_bytes: int, version: ObjectVersion | None, context: CallContext, asked: str
+    ) -> tuple[bytes, ObjectVersion]:
         """Return a range of an object and the version it belongs to; less than `size_bytes` at its end.
 
         With a `version`, any other version is the error `Changed`. Raises: ReadError.
@@ -81,7 +81,7 @@ class Store:
         """Return the names directly below a prefix. Raises: ReadError."""
         raise NotImplementedError  # abstract
 
-    def below(self, prefix: str, context: CallContext, asked: str) -> Iterator[tuple[str, Version]]:
+    def below(self, prefix: str, context: CallContext, asked: str) -> Iterator[tuple[str, ObjectVersion]]:
         """Yield the keys of all objects below a prefix, with their versions, a page per request. Raises: ReadError."""
         raise NotImplementedError  # abstract
 

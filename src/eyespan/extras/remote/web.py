@@ -27,8 +27,8 @@ from eyespan.extras.remote.store import (
     MAX_TRIES,
     REQUEST_SECONDS,
     ObjectNames,
+    ObjectVersion,
     Store,
-    Version,
     make_version,
     refused,
 )
@@ -193,8 +193,8 @@ class Server:
         self._ssl: ssl.SSLContext | None = None
 
     def get(
-        self, path: str, start: int, size_bytes: int, version: Version | None, context: CallContext, asked: str
-    ) -> tuple[bytes, Version]:
+        self, path: str, start: int, size_bytes: int, version: ObjectVersion | None, context: CallContext, asked: str
+    ) -> tuple[bytes, ObjectVersion]:
         """Return a range of the file at `path` and its version, as `Store.get` does. Raises: ReadError."""
         headers = {"Range": f"bytes={start}-{start + size_bytes - 1}", "Accept-Encoding": "identity"}
         if version is not None and version.etag and not version.etag.startswith("W/"):
@@ -265,10 +265,10 @@ class Server:
         headers: dict[str, str],
         start: int,
         size_bytes: int,
-        version: Version | None,
+        version: ObjectVersion | None,
         context: CallContext,
         asked: str,
-    ) -> tuple[int, Version, bytes]:
+    ) -> tuple[int, ObjectVersion, bytes]:
         """Make one request. Raises: OSError, HTTPException, ReadError."""
         self.requests += 1
         connection, answer = self._answer(path, headers, asked, context.check)
@@ -287,7 +287,7 @@ class Server:
                     raise StoreFailure(asked, f"{self.name} cannot send parts of a file, and this one is too large")
                 skipped_bytes = min(start, total)
             else:
-                return status, Version(0, "", 0), b""
+                return status, ObjectVersion(0, "", 0), b""
             found = _version(answer, total)
             if version is not None and found != version:
                 raise Changed(asked)
@@ -428,8 +428,8 @@ class WebStore(Store):
         return self._server.received_bytes
 
     def get(
-        self, key: str, start: int, size_bytes: int, version: Version | None, context: CallContext, asked: str
-    ) -> tuple[bytes, Version]:
+        self, key: str, start: int, size_bytes: int, version: ObjectVersion | None, context: CallContext, asked: str
+    ) -> tuple[bytes, ObjectVersion]:
         path = "/".join([self._path, *[quote(part, safe="") for part in key.split("/")]])
         return self._server.get(path, start, size_bytes, version, context, asked)
 
@@ -439,7 +439,7 @@ class WebStore(Store):
     def names(self, prefix: str, context: CallContext, asked: str) -> ObjectNames:
         raise NotRegular(asked, what="web directory")
 
-    def below(self, prefix: str, context: CallContext, asked: str) -> Iterator[tuple[str, Version]]:
+    def below(self, prefix: str, context: CallContext, asked: str) -> Iterator[tuple[str, ObjectVersion]]:
         raise NotRegular(asked, what="web directory")
 
 
@@ -455,7 +455,7 @@ def is_metadata(text: str) -> bool:
     return any(one.version == network.version and one in network for one in found for network in _FORBIDDEN)
 
 
-def _version(answer: http.client.HTTPResponse, total: int) -> Version:
+def _version(answer: http.client.HTTPResponse, total: int) -> ObjectVersion:
     """Return the version that the headers describe. Raises: ValueError."""
     modified_ns = 0
     if text := answer.headers.get("Last-Modified"):

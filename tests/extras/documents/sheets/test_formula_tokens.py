@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyespan.extras.documents.sheets import formula_tokens
-from eyespan.extras.documents.sheets.formula_tokens import Names, Tokens
+from eyespan.extras.documents.sheets.formula_tokens import FormulaNames, FormulaReader
 
 
 def names():
-    made = Names()
+    made = FormulaNames()
     made.sheets = ["Page", "It's two", "Third"]
     made.names = ["Tax", "_xlfn.CONCAT"]
     made.own_books = {0}
@@ -23,7 +23,7 @@ def names():
     return made
 
 
-TOKENS = Tokens(names())
+TOKENS = FormulaReader(names())
 A1, B2 = b"\x44\0\0\0\xc0", b"\x24\1\0\1\0"
 """A1, relative, and $B$2."""
 

@@ -495,7 +495,7 @@ def test_a_binary_workbook_has_errors_formats_hidden_and_merged_cells_and_commen
         )
     )
 
-    workbook = xlsb.Workbook(package, Images(package, {}))
+    workbook = xlsb.XlsbWorkbook(package, Images(package, {}))
     extras = workbook.extras("Page")
 
     assert workbook.names == ["[3 defined names not shown: those of xlsb files are not decoded]"]

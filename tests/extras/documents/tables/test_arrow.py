@@ -180,7 +180,7 @@ def test_a_file_without_markers_is_called_old():
 def schema_fields(data):
     """Return the tables of the columns of a stream, and where their message begins."""
     size = int.from_bytes(data[4:8], "little")
-    header = arrow._Table.root(data[8 : 8 + size]).table(2)
+    header = arrow._FlatTable.root(data[8 : 8 + size]).table(2)
     return header.tables(1), 8
 
 

@@ -61,7 +61,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     directory = body.rpartition("/")[0]
     shared = _Shared(package, directory, params)
     relations = package.relations(body)
-    story = Story(shared, relations)
+    story = DocxStory(shared, relations)
     blocks: list[str] = []
     try:
         story.add_blocks(package.stream(body, _CONTAINERS), blocks)
@@ -74,7 +74,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     for leaf, element_name, label in NOTES:
         part = next((target for kind, target in relations.values() if kind == leaf), f"{directory}/{leaf}.xml")
         if part in package:
-            notes += _notes(package, part, Story(shared, package.relations(part)), element_name, label)
+            notes += _notes(package, part, DocxStory(shared, package.relations(part)), element_name, label)
     others = media.other_lines(package, shared.images, directory)
     if notes or others:
         blocks += ["---", "\n".join([*notes, *others])]
@@ -111,7 +111,7 @@ def _margins(shared: _Shared, relations: Mapping[str, tuple[str, str]], referenc
             continue
         seen.add(part)
         root = shared.package.parse_optional(part)
-        own = [] if root is None else Story(shared, shared.package.relations(part)).blocks(root)
+        own = [] if root is None else DocxStory(shared, shared.package.relations(part)).blocks(root)
         label = _PAGES.get(pages, "")
         text = "\n\n".join(own)
         if own and text not in seen:
@@ -120,7 +120,7 @@ def _margins(shared: _Shared, relations: Mapping[str, tuple[str, str]], referenc
     return blocks
 
 
-def _notes(package: Package, part: str, story: Story, element_name: str, label: str) -> list[str]:
+def _notes(package: Package, part: str, story: DocxStory, element_name: str, label: str) -> list[str]:
     """Return footnotes, endnotes or comments, one line each."""
     lines = []
     root = package.parse_optional(part)
@@ -274,7 +274,7 @@ class Paragraph:
             self.runs.append(("\n" if self.runs else "") + text + "\n")
 
 
-class Story:
+class DocxStory:
     """Converts paragraphs and tables to Markdown blocks, and counts them."""
 
     def __init__(self, shared: _Shared, relations: Mapping[str, tuple[str, str]]) -> None:
@@ -372,7 +372,7 @@ class Story:
         if heading:
             label = f"{label} " if label not in ("", "-") else ""
             return "#" * min(heading, 6) + " " + label + " ".join(text.split("\n"))
-        return markdown.Item(markdown.indented(text, label, depth)) if label else text
+        return markdown.ListItem(markdown.indented(text, label, depth)) if label else text
 
     # --- within a paragraph ------------------------------------------------------------------------------------------
 
@@ -542,28 +542,28 @@ def _span_of(cell: Element) -> int:
 
 _RUN_HANDLERS = Handlers(
     {
-        **dict.fromkeys(_LEFT_OUT, Story._leave_out),
-        **dict.fromkeys(("w:t", "w:delText"), Story._add_text),
-        **dict.fromkeys(_CHANGES, Story._add_change),
-        **dict.fromkeys(("w:pStyle", "w:outlineLvl", "w:ilvl", "w:numId"), Story._add_property),
-        **dict.fromkeys(("w:br", "w:cr"), Story._add_break),
-        **dict.fromkeys(("w:footnoteReference", "w:endnoteReference", "w:commentReference"), Story._add_reference),
-        "w:tab": Story._add_tab,
-        "w:noBreakHyphen": Story._add_hyphen,
-        "w:hyperlink": Story._add_link,
-        "w:fldChar": Story._add_field_mark,
-        **dict.fromkeys(("w:instrText", "w:delInstrText"), Story._add_instruction),
-        "w:fldSimple": Story._add_simple_field,
-        "w:sym": Story._add_symbol,
+        **dict.fromkeys(_LEFT_OUT, DocxStory._leave_out),
+        **dict.fromkeys(("w:t", "w:delText"), DocxStory._add_text),
+        **dict.fromkeys(_CHANGES, DocxStory._add_change),
+        **dict.fromkeys(("w:pStyle", "w:outlineLvl", "w:ilvl", "w:numId"), DocxStory._add_property),
+        **dict.fromkeys(("w:br", "w:cr"), DocxStory._add_break),
+        **dict.fromkeys(("w:footnoteReference", "w:endnoteReference", "w:commentReference"), DocxStory._add_reference),
+        "w:tab": DocxStory._add_tab,
+        "w:noBreakHyphen": DocxStory._add_hyphen,
+        "w:hyperlink": DocxStory._add_link,
+        "w:fldChar": DocxStory._add_field_mark,
+        **dict.fromkeys(("w:instrText", "w:delInstrText"), DocxStory._add_instruction),
+        "w:fldSimple": DocxStory._add_simple_field,
+        "w:sym": DocxStory._add_symbol,
         "w:sectPr": lambda story, element, paragraph: story._add_margins(element),
-        "m:oMath": Story._add_equation,
-        "m:oMathPara": Story._add_equations,
-        **dict.fromkeys(("w:drawing", "w:pict", "w:object"), Story._add_drawing),
-        **dict.fromkeys(("a:docPr", "shape"), Story._set_description),
-        **dict.fromkeys(("a:blip", "imagedata"), Story._add_image),
-        **dict.fromkeys(("a:chart", "chart", "a:relIds"), Story._add_chart),
-        "w:p": Story._add_inner_paragraph,
-        "w:tbl": Story._add_inner_table,
+        "m:oMath": DocxStory._add_equation,
+        "m:oMathPara": DocxStory._add_equations,
+        **dict.fromkeys(("w:drawing", "w:pict", "w:object"), DocxStory._add_drawing),
+        **dict.fromkeys(("a:docPr", "shape"), DocxStory._set_description),
+        **dict.fromkeys(("a:blip", "imagedata"), DocxStory._add_image),
+        **dict.fromkeys(("a:chart", "chart", "a:relIds"), DocxStory._add_chart),
+        "w:p": DocxStory._add_inner_paragraph,
+        "w:tbl": DocxStory._add_inner_table,
     }
 )
 """Handlers of elements within a paragraph. All other elements are searched for these."""

@@ -49,7 +49,7 @@ def decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], l
     if is_encrypted(package):
         raise unreadable(ENCRYPTED)
     images = Images(package, params)
-    story = Story(package, images)
+    story = OdfStory(package, images)
     root = package.parse_optional(CONTENT)
     if root is not None:
         story.add_lists(root)
@@ -79,7 +79,7 @@ def _margins(package: Package, images: Images) -> list[str]:
         name = local_name(element)
         kind = name.removesuffix("-left").removesuffix("-first")
         if kind in ("header", "footer"):
-            own = Story(package, images).blocks(element)
+            own = OdfStory(package, images).blocks(element)
             text = "\n\n".join(own)
             pages = {"left": " of left pages", "first": " of the first page"}.get(name.partition("-")[2], "")
             if own and not text.isdecimal() and (kind + text) not in seen:  # more than the number of the page
@@ -92,7 +92,7 @@ def _facts(element: Any) -> dict[str, str]:
     return {name.rpartition("}")[2]: value for name, value in element.attrib.items()}
 
 
-class Story:
+class OdfStory:
     """Converts the elements of a text to blocks, and counts them."""
 
     def __init__(self, package: Package, images: Images) -> None:
@@ -210,10 +210,10 @@ class Story:
                     text = self._paragraph(child)
                     label = f"{number}." if is_numbered else "-"
                     if text and not is_labelled:
-                        blocks.append(markdown.Item(markdown.indented(text, label, level)))
+                        blocks.append(markdown.ListItem(markdown.indented(text, label, level)))
                         is_labelled = True
                     elif text:
-                        blocks.append(markdown.Item("  " * (level + 1) + text))
+                        blocks.append(markdown.ListItem("  " * (level + 1) + text))
                     self._add_text("", blocks)
                 else:
                     self._add_blocks([child], blocks)
@@ -245,7 +245,7 @@ class Story:
                 lines += [" | ".join(row) for row in rows if any(row)]
             else:
                 self._add_blocks([child], lines)
-        if len(lines) == 1 and type(lines[0]) is markdown.Item:  # tables of slides hold lists of one item
+        if len(lines) == 1 and type(lines[0]) is markdown.ListItem:  # tables of slides hold lists of one item
             return lines[0].strip().removeprefix("- ")
         return "\n".join(lines)
 
@@ -365,7 +365,7 @@ class Story:
                     return [f"[equation: {equation}]"]
             if name == "chart" and "class" in _facts(element):
                 return self._chart(element)
-        return Story(self._package, self._images).blocks(root)
+        return OdfStory(self._package, self._images).blocks(root)
 
     def _chart(self, chart: Element) -> list[str]:
         kind = _facts(chart).get("class", "").rpartition(":")[2]

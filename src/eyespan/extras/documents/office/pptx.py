@@ -185,7 +185,7 @@ class Slide:
         level, label = _list_label(element, self._holder in ("body", "obj"))
         del self._counts[level + 1 :]
         if label:
-            self.blocks.append(markdown.Item(markdown.indented(text, self._next_label(label, level), level)))
+            self.blocks.append(markdown.ListItem(markdown.indented(text, self._next_label(label, level), level)))
         else:
             self._counts = []
             self.blocks.append(text)

@@ -96,7 +96,7 @@ def text_of(data: bytes) -> str:
     return _Reader().read(data)
 
 
-class _Group:
+class _RtfGroup:
     """The state that a group restores at its end."""
 
     __slots__ = ("font", "is_dropped", "is_in_fonts", "kind", "skipped_chars", "start", "target")
@@ -113,9 +113,9 @@ class _Group:
         self.target = ""
         """The target of the link that the field in the group is."""
 
-    def inner(self, start: int) -> _Group:
+    def inner(self, start: int) -> _RtfGroup:
         """Return a group in this one."""
-        made = _Group(
+        made = _RtfGroup(
             is_dropped=self.is_dropped,
             is_in_fonts=self.is_in_fonts,
             font=self.font,
@@ -134,8 +134,8 @@ class _Reader:
         self._page = "cp1252"
         self._fonts: dict[bytes, str] = {}
         self._font_number = b""
-        self._group = _Group()
-        self._stack: list[_Group] = []
+        self._group = _RtfGroup()
+        self._stack: list[_RtfGroup] = []
         self._skip = 0
         self._is_optional = False
         self._row: list[str] | None = None

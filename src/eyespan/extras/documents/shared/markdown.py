@@ -30,7 +30,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-class Item(str):
+class ListItem(str):
     """A block that is an item of a list. There is no empty line between it and the items around it."""
 
     __slots__ = ()
@@ -73,7 +73,7 @@ def finish(blocks: Iterable[str]) -> bytes:
         if not block or block.isspace():
             continue
         label, space = "", "\n\n"
-        if type(block) is Item:
+        if type(block) is ListItem:
             label = list_label if block[0] == " " else "-" if block[0] in "->" else "1"
             if label and label == list_label:
                 space = "\n"

@@ -25,7 +25,7 @@ from eyespan.extras.documents.shared import salvage, xml_tree
 from eyespan.extras.documents.shared.xml_tree import GrowingElement
 from eyespan.source import Source
 from eyespan.sources import zips
-from eyespan.sources.members import FILE, Entry
+from eyespan.sources.members import FILE, MemberEntry
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -100,7 +100,7 @@ class Package:
             raise unreadable(f"it has more than {MAX_PARTS} parts")
         self._entries = {entry.name.lower(): entry for entry in entries}
 
-    def _find_parts(self) -> Sequence[Entry]:
+    def _find_parts(self) -> Sequence[MemberEntry]:
         """Return the parts by the table of contents, or those that can be recovered without it. Raises: Unreadable."""
         try:
             entries = zips.read_contents(self._source, CallContext()).entries
@@ -115,7 +115,7 @@ class Package:
             raise unreadable("corrupt")
         self._recovered = {name.lower(): data for name, data in found.items()}
         self.complaints.append(f"the file is damaged; {len(found)} of its parts were recovered, others may be missing")
-        return [Entry(name, FILE, len(data), 0, packed_bytes=len(data)) for name, data in found.items()]
+        return [MemberEntry(name, FILE, len(data), 0, packed_bytes=len(data)) for name, data in found.items()]
 
     def notes(self) -> list[str]:
         """Return the complaints as lines in brackets."""
@@ -154,7 +154,7 @@ class Package:
         if total > MAX_READ_BYTES:
             raise unreadable(f"its parts have {total} bytes, the limit is {MAX_READ_BYTES}")
 
-    def _check(self, entry: Entry) -> None:
+    def _check(self, entry: MemberEntry) -> None:
         if entry.is_encrypted:
             raise unreadable("it is encrypted")
         size = max(entry.size_bytes, entry.packed_bytes)

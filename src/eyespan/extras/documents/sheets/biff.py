@@ -15,7 +15,7 @@ from typing import Any
 from eyespan.escape import plural
 from eyespan.extras.documents.shared import number_formats
 from eyespan.extras.documents.sheets import cells
-from eyespan.extras.documents.sheets.formula_tokens import ERRORS, Names, Tokens
+from eyespan.extras.documents.sheets.formula_tokens import ERRORS, FormulaNames, FormulaReader
 
 VERSION = 0x0600
 _BOF, _EOF, _CONTINUE = 0x0809, 0x0A, 0x3C
@@ -57,11 +57,11 @@ class Corrupt(Exception):
     """A sheet does not begin where the workbook places it."""
 
 
-class TooLarge(Exception):
+class SparseSheet(Exception):
     """The cells of a sheet are too far apart."""
 
 
-class Workbook:
+class BiffWorkbook:
     """The sheets of a workbook, each read on demand."""
 
     def __init__(self, data: bytes) -> None:
@@ -77,8 +77,8 @@ class Workbook:
         codes = dict(number_formats.BUILT_IN)
         codes.update(dict.fromkeys(_EAST_ASIAN_DATES, "yyyy-mm-dd"))
         styles: list[int] = []
-        self._references = Names()
-        self._tokens = Tokens(self._references)
+        self._references = FormulaNames()
+        self._tokens = FormulaReader(self._references)
         names: list[tuple[int, bytes]] = []
         book = -1
         for code, blocks in self._globals():
@@ -158,10 +158,10 @@ class Workbook:
 
     # --- one sheet ---------------------------------------------------------------------------------------------------
 
-    def sheet(self, number: int) -> _Sheet:
+    def sheet(self, number: int) -> _BiffSheet:
         """Read a sheet. Raises: Corrupt, TooLarge."""
         _, position, state, _ = self.sheets[number]
-        made = _Sheet(self, state != 0)
+        made = _BiffSheet(self, state != 0)
         made.read(self._data, position)
         return made
 
@@ -204,10 +204,10 @@ def _kind(code: str) -> str:
     return "number" if code and number_formats.has_meaning(code) else ""
 
 
-class _Sheet:
+class _BiffSheet:
     """One sheet while its records are read: `rows` by number, and `extras`."""
 
-    def __init__(self, book: Workbook, is_hidden: bool) -> None:
+    def __init__(self, book: BiffWorkbook, is_hidden: bool) -> None:
         self.rows: dict[int, list[Any]] = {}
         self.extras = cells.Extras()
         self.extras.is_hidden = is_hidden
@@ -277,7 +277,7 @@ class _Sheet:
         if gap > 0:
             self._count += gap
             if self._count > cells.MAX_CELLS:
-                raise TooLarge
+                raise SparseSheet
             values.extend([""] * gap)
         if gap >= 0:
             values.append(value)
@@ -428,20 +428,20 @@ class _Sheet:
 
 
 _HANDLERS = {
-    **dict.fromkeys(FORMULAS, _Sheet._add_formula),
-    _MANY_RK: _Sheet._add_many,
-    **dict.fromkeys((_LABEL, _RICH_LABEL), _Sheet._add_label),
-    _BOOL_OR_ERROR: _Sheet._add_bool,
-    _SHARED: _Sheet._add_shared,
-    _ARRAY: _Sheet._add_array,
-    _ROW: _Sheet._add_row,
-    _COLUMNS: _Sheet._add_columns,
-    _MERGED: _Sheet._add_merged,
-    **dict.fromkeys((_HEADER, _FOOTER), _Sheet._add_margin),
-    _OBJECT: _Sheet._add_object,
-    _TEXT: _Sheet._add_object_text,
-    _NOTE: _Sheet._add_note,
-    _LINK: _Sheet._add_link,
+    **dict.fromkeys(FORMULAS, _BiffSheet._add_formula),
+    _MANY_RK: _BiffSheet._add_many,
+    **dict.fromkeys((_LABEL, _RICH_LABEL), _BiffSheet._add_label),
+    _BOOL_OR_ERROR: _BiffSheet._add_bool,
+    _SHARED: _BiffSheet._add_shared,
+    _ARRAY: _BiffSheet._add_array,
+    _ROW: _BiffSheet._add_row,
+    _COLUMNS: _BiffSheet._add_columns,
+    _MERGED: _BiffSheet._add_merged,
+    **dict.fromkeys((_HEADER, _FOOTER), _BiffSheet._add_margin),
+    _OBJECT: _BiffSheet._add_object,
+    _TEXT: _BiffSheet._add_object_text,
+    _NOTE: _BiffSheet._add_note,
+    _LINK: _BiffSheet._add_link,
 }
 
 

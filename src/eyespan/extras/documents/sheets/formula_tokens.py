@@ -80,7 +80,7 @@ def _function_table() -> dict[int, tuple[str, int]]:
 _FUNCTIONS = _function_table()
 
 
-class Names:
+class FormulaNames:
     """The sheets and names that the formulas of one workbook refer to."""
 
     def __init__(self) -> None:
@@ -128,10 +128,10 @@ class _Unknown(Exception):
     """A token cannot be written as text."""
 
 
-class Tokens:
+class FormulaReader:
     """Reads the tokens of formulas of one workbook."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: FormulaNames) -> None:
         self._names = names
 
     def text(self, tokens: bytes, extra: bytes = b"", place: tuple[int, int] = (0, 0)) -> str | None:
@@ -361,21 +361,21 @@ class _Extra:
         return ERRORS.get(self._data[at], "#ERROR") if kind == 0x10 else ""
 
 
-_OTHERS: dict[int, Callable[[Tokens, bytes, int, list[str], _Extra, tuple[int, int]], int]] = {
-    **dict.fromkeys((0x12, 0x13, 0x14, 0x15), Tokens._add_sign),
-    **dict.fromkeys((0x16, 0x1C, 0x1D, 0x1E, 0x1F), Tokens._add_constant),
-    0x17: Tokens._add_text,
-    0x19: Tokens._skip_attribute,
-    0x20: Tokens._add_array,
-    0x21: Tokens._add_function,
-    0x22: Tokens._add_varied_function,
-    0x23: Tokens._add_name,
-    **dict.fromkeys((0x26, 0x27, 0x28, 0x29), Tokens._skip_memory),
-    **dict.fromkeys((0x2A, 0x2B, 0x3C, 0x3D), Tokens._add_lost),
-    0x2C: Tokens._add_relative,
-    0x2D: Tokens._add_relative_area,
-    0x39: Tokens._add_outer_name,
-    0x3A: Tokens._add_sheet_cell,
-    0x3B: Tokens._add_sheet_area,
+_OTHERS: dict[int, Callable[[FormulaReader, bytes, int, list[str], _Extra, tuple[int, int]], int]] = {
+    **dict.fromkeys((0x12, 0x13, 0x14, 0x15), FormulaReader._add_sign),
+    **dict.fromkeys((0x16, 0x1C, 0x1D, 0x1E, 0x1F), FormulaReader._add_constant),
+    0x17: FormulaReader._add_text,
+    0x19: FormulaReader._skip_attribute,
+    0x20: FormulaReader._add_array,
+    0x21: FormulaReader._add_function,
+    0x22: FormulaReader._add_varied_function,
+    0x23: FormulaReader._add_name,
+    **dict.fromkeys((0x26, 0x27, 0x28, 0x29), FormulaReader._skip_memory),
+    **dict.fromkeys((0x2A, 0x2B, 0x3C, 0x3D), FormulaReader._add_lost),
+    0x2C: FormulaReader._add_relative,
+    0x2D: FormulaReader._add_relative_area,
+    0x39: FormulaReader._add_outer_name,
+    0x3A: FormulaReader._add_sheet_cell,
+    0x3B: FormulaReader._add_sheet_area,
 }
 """Functions by token, without the bits of its class. Each gets the place after the token and returns the next one."""

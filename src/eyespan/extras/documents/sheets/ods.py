@@ -42,7 +42,7 @@ def extras_by_sheet(package: Package, images: Images) -> dict[str, cells.Extras]
     if CONTENT not in package or not _OF_INTEREST.search(package.read(CONTENT)):
         return found
     for table in _tables(package.stream(CONTENT, _CONTAINERS)):
-        sheet = _Sheet(package, images)
+        sheet = _OdsSheet(package, images)
         sheet.add_rows(table)
         found[sheet.name] = sheet.extras()
     return found
@@ -56,7 +56,7 @@ def _tables(elements: Iterable[Any]) -> Iterator[Any]:
             yield from _tables(element)
 
 
-class _Sheet:
+class _OdsSheet:
     """One sheet while its rows are read."""
 
     def __init__(self, package: Package, images: Images) -> None:
@@ -156,7 +156,7 @@ class _Sheet:
             if local_name(child) == "image" and target:
                 self._extras.blocks.append(self._images.line(target))
             elif local_name(child) == "object" and target:
-                story = odf.Story(self._package, self._images)
+                story = odf.OdfStory(self._package, self._images)
                 self._extras.blocks += story.object_blocks(target.removeprefix("./"))
 
 

@@ -102,8 +102,8 @@ class _PackageBook:
     def __init__(self, data: bytes, params: Mapping[str, Any]) -> None:
         """Open the workbook; sizes of parts are checked before calamine unpacks them. Raises: Unreadable."""
         self._package: Package | None = None
-        self._xlsx: xlsx.Workbook | None = None
-        self._xlsb: xlsb.Workbook | None = None
+        self._xlsx: xlsx.XlsxWorkbook | None = None
+        self._xlsb: xlsb.XlsbWorkbook | None = None
         self._ods: dict[str, Extras] | None = None
         self.names: list[str] = []
         images: Images | None = None
@@ -125,12 +125,12 @@ class _PackageBook:
         if self._package is None or images is None:
             return
         if self._package.names("xl/workbook.bin"):
-            self._xlsb = xlsb.Workbook(self._package, images)
+            self._xlsb = xlsb.XlsbWorkbook(self._package, images)
             self.names = self._xlsb.names
         elif odf.CONTENT in self._package:
             self._ods = ods.extras_by_sheet(self._package, images)
         else:
-            self._xlsx = xlsx.Workbook(self._package, images)
+            self._xlsx = xlsx.XlsxWorkbook(self._package, images)
             self.names = self._xlsx.names
 
     def notes(self) -> list[str]:

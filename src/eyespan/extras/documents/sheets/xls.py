@@ -27,7 +27,7 @@ class Book:
             container = Container(data)
             data = container.read("Workbook" if "Workbook" in container else "Book")
         try:
-            self._book = biff.Workbook(data)
+            self._book = biff.BiffWorkbook(data)
         except biff.NotThisVersion:
             old = "a workbook of Excel 95 or before, which is not read; LibreOffice converts it"
             raise unreadable(old if data.startswith(STARTS) else _CORRUPT) from None
@@ -48,7 +48,7 @@ class Book:
             sheet = self._book.sheet(self.sheet_names.index(name))
         except biff.Corrupt:
             raise unreadable("this sheet is corrupt") from None
-        except biff.TooLarge:
+        except biff.SparseSheet:
             raise unreadable(_far_apart()) from None
         for values in sheet.rows.values():
             while values and values[-1] == "":

@@ -23,7 +23,7 @@ _AUTHOR, _COMMENT, _COMMENT_TEXT = 632, 635, 637
 _NAME, _LINK = 39, 494
 
 
-class Workbook:
+class XlsbWorkbook:
     """The parts of a binary workbook."""
 
     def __init__(self, package: Package, images: Images) -> None:

@@ -39,7 +39,7 @@ _UNNAMED = re.compile(rb"<" + _PREFIX + rb"c(?=[\s/>])(?![^<>]*\sr=)")
 _HEADERS = re.compile(rb"<" + _PREFIX + rb"(odd|even|first)(Header|Footer)\b[^<>]*>([^<]+)<")
 
 
-class Workbook:
+class XlsxWorkbook:
     """The parts of a workbook: its sheets in order, their states, and its defined names."""
 
     def __init__(self, package: Package, images: Images) -> None:

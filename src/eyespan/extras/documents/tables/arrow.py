@@ -70,7 +70,7 @@ def _decode(file: BinaryIO, params: Mapping[str, Any]) -> tuple[dict[str, Any], 
 # --- FlatBuffers ------------------------------------------------------------------------------------------------------
 
 
-class _Table:
+class _FlatTable:
     """A table of FlatBuffers; fields are named by their number in the schema."""
 
     def __init__(self, data: bytes, at: int) -> None:
@@ -81,7 +81,7 @@ class _Table:
         self._size = struct.unpack_from("<H", data, self._fields)[0]
 
     @classmethod
-    def root(cls, data: bytes) -> _Table:
+    def root(cls, data: bytes) -> _FlatTable:
         return cls(data, struct.unpack_from("<I", data)[0])
 
     def _place(self, number: int) -> int:
@@ -97,9 +97,9 @@ class _Table:
         place = self._place(number)
         return place + struct.unpack_from("<I", self._data, place)[0] if place else 0
 
-    def table(self, number: int) -> _Table | None:
+    def table(self, number: int) -> _FlatTable | None:
         target = self._target(number)
-        return _Table(self._data, target) if target else None
+        return _FlatTable(self._data, target) if target else None
 
     def _block(self, number: int, item_bytes: int) -> bytes:
         """Return the items of a list, or the letters of a text."""
@@ -113,12 +113,12 @@ class _Table:
     def text(self, number: int) -> str:
         return self._block(number, 1).decode("utf-8", "replace")
 
-    def tables(self, number: int) -> list[_Table]:
+    def tables(self, number: int) -> list[_FlatTable]:
         target, count = self._target(number), len(self._block(number, 4)) // 4
         if count > MAX_FIELDS:
             raise ValueError("too many entries")
         places = [target + 4 + 4 * index for index in range(count)]
-        return [_Table(self._data, place + struct.unpack_from("<I", self._data, place)[0]) for place in places]
+        return [_FlatTable(self._data, place + struct.unpack_from("<I", self._data, place)[0]) for place in places]
 
     def pairs(self, number: int) -> list[tuple[int, int]]:
         """Return a list of structures of two numbers of 64 bits."""
@@ -143,7 +143,7 @@ _LARGE = (19, 20, 21)
 class _Field:
     """One column, or a part of one."""
 
-    def __init__(self, table: _Table, by_dictionary: dict[int, _Field], depth: int = 0) -> None:
+    def __init__(self, table: _FlatTable, by_dictionary: dict[int, _Field], depth: int = 0) -> None:
         if depth > MAX_DEPTH:
             raise ValueError("columns nested too deeply")
         self.name = table.text(0)
@@ -166,7 +166,7 @@ class _Field:
             index = encoding.table(1)
             self.index_form = "i" if index is None else _int_form(index)
 
-    def _type(self, facts: _Table | None) -> str:
+    def _type(self, facts: _FlatTable | None) -> str:
         """Return the name of the type, and set how its values are read."""
         kind = self.kind
         if kind in _NAMES:
@@ -218,7 +218,7 @@ class _Field:
         raise ValueError("an unknown type")
 
 
-def _int_form(table: _Table) -> str:
+def _int_form(table: _FlatTable) -> str:
     form = {8: "b", 16: "h", 32: "i", 64: "q"}[table.number(0, "i")]
     return form if table.number(1, "B") else form.upper()
 
@@ -297,7 +297,9 @@ class _Buffer:
 class _Batch:
     """One batch of rows, whose columns take its buffers in order."""
 
-    def __init__(self, file: BinaryIO, table: _Table, body: int, dictionaries: Mapping[int, list[_Column]]) -> None:
+    def __init__(
+        self, file: BinaryIO, table: _FlatTable, body: int, dictionaries: Mapping[int, list[_ArrowColumn]]
+    ) -> None:
         self.length = table.number(0, "q")
         if not 0 <= self.length < 1 << 60:
             raise ValueError("a batch of a negative length")
@@ -317,7 +319,7 @@ class _Batch:
         return [self.buffer() for _ in range(min(next(self._view_buffers, 0), MAX_FIELDS))]
 
 
-class _Column:
+class _ArrowColumn:
     """The values of one field in one batch."""
 
     def __init__(self, batch: _Batch, field: _Field, *, is_dictionary: bool = False) -> None:
@@ -339,7 +341,7 @@ class _Column:
         if kind not in (_STRUCT, _FIXED_LIST) and kind not in _LISTS:
             self._data = batch.buffer()
         self._longer = batch.view_buffers() if kind in _VIEWS else []
-        self._children = [_Column(batch, child) for child in field.children]
+        self._children = [_ArrowColumn(batch, child) for child in field.children]
 
     def values(self, at: int, count: int) -> list[Any]:
         """Return some values; None for those that are missing."""
@@ -422,7 +424,7 @@ class _Scan:
         self.codec: int | None = None
         self.total: int | None = None
         self.batches = 0
-        self._dictionaries: dict[int, list[_Column]] = {}
+        self._dictionaries: dict[int, list[_ArrowColumn]] = {}
         self._by_dictionary: dict[int, _Field] = {}
 
     def rows(self, first: int, count: int) -> tuple[tabular.RowTable, str]:
@@ -458,28 +460,28 @@ class _Scan:
                     at, total = low - total, total + batch.length
                     if low < high and not problem and not rows.is_full:
                         self._add_rows(rows, batch, at, high - low)
-            except (_NotShown, unpacking.NoCodec) as error:
+            except (_NotShown, unpacking.NoUnpacker) as error:
                 problem = f"rows are not shown: {error}"
         return rows, problem
 
     def _add_rows(self, rows: tabular.RowTable, batch: _Batch, at: int, count: int) -> None:
-        columns = [_Column(batch, field) for field in self.fields][: tabular.MAX_COLUMNS]
+        columns = [_ArrowColumn(batch, field) for field in self.fields][: tabular.MAX_COLUMNS]
         for start in range(at, at + count, SLICE_ROWS):
             values = [column.values(start, min(SLICE_ROWS, at + count - start)) for column in columns]
             for row in zip(*values, strict=True):
                 if not rows.add(row):
                     return
 
-    def _add_dictionary(self, header: _Table, body: int) -> None:
+    def _add_dictionary(self, header: _FlatTable, body: int) -> None:
         number, data = header.number(0, "q"), header.table(1)
         field = self._by_dictionary.get(number)
         if field is not None and data is not None:
             batch = _Batch(self._file, data, body, self._dictionaries)
-            column = _Column(batch, field, is_dictionary=True)
+            column = _ArrowColumn(batch, field, is_dictionary=True)
             is_delta = header.number(2, "B")
             self._dictionaries[number] = [*(self._dictionaries.get(number, ()) if is_delta else ()), column]
 
-    def _next(self) -> tuple[int, _Table, int] | None:
+    def _next(self) -> tuple[int, _FlatTable, int] | None:
         """Return the kind, the header and the place of the body of the next message; None at the end."""
         self._file.seek(self._at)
         marker, size = struct.unpack("<Ii", read_up_to(self._file, 8).ljust(8, b"\0"))
@@ -495,7 +497,7 @@ class _Scan:
                 raise ValueError("a message is cut off")
             self._is_cut_off = True
             return None
-        message = _Table.root(data)
+        message = _FlatTable.root(data)
         header, length = message.table(2), message.number(3, "q")
         if header is None or length < 0:
             raise ValueError("a message without a header")

@@ -93,7 +93,7 @@ def _decoded_document(opened: Opened, context: CallContext) -> Document:
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
+class _CsvTable:
     """A part of a CSV file."""
 
     columns: list[tuple[str, str]]
@@ -143,7 +143,7 @@ class _Csv:
             return NotePart("CSV without rows"), {"columns": [], "total_rows": 0, "rows_returned": None}
         return self._answer(table)
 
-    def _table(self, delimiter: str) -> _Table | None:
+    def _table(self, delimiter: str) -> _CsvTable | None:
         """Return the columns and the selected rows; None if there are no rows."""
         records = self._records(delimiter)
         first = next(records, None)
@@ -172,7 +172,7 @@ class _Csv:
             elif not is_counted and number > max(last, TYPED_ROWS):
                 is_ended = False
                 break
-        return _Table(
+        return _CsvTable(
             columns=[(name, column.name) for name, column in zip(names, types, strict=True)],
             total_columns=width,
             rows=rows,
@@ -189,7 +189,7 @@ class _Csv:
             if row:
                 yield row, len(row) + self._left_out_cells
 
-    def _answer(self, table: _Table) -> tuple[NotePart, dict[str, Any]]:
+    def _answer(self, table: _CsvTable) -> tuple[NotePart, dict[str, Any]]:
         columns, total, encoding = table.columns, table.total_rows, self._encoding.name
         header = f"CSV, {plural(table.total_columns, 'column')}, {tabular.row_count(total)}, separated by "
         header += DELIMITERS[table.delimiter]

@@ -19,7 +19,7 @@ except ImportError:
 MAX_WINDOW_BYTES = 8 * 1024 * 1024
 
 
-class NoCodec(Exception):
+class NoUnpacker(Exception):
     """Reports a compression for which no library is installed; the text names what installs one."""
 
 
@@ -35,7 +35,7 @@ def zstd(data: bytes, limit: int) -> bytes:
         raise
     except Exception:  # the libraries have errors of their own
         raise ValueError("corrupt zstandard") from None
-    raise NoCodec("the compression zstandard needs a library (pip install 'eyespan[archives]')")
+    raise NoUnpacker("the compression zstandard needs a library (pip install 'eyespan[archives]')")
 
 
 def lz4_frame(data: bytes, length: int) -> bytes:

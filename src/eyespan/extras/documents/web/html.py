@@ -282,7 +282,7 @@ class _Writer:
             depth = min(len(self._lists), 20) - 1
             label, self._item = self._item, None
             # A second paragraph of an item has no label and is indented like the first.
-            self._put(markdown.Item(markdown.indented(text, label, depth) if label else "  " * (depth + 1) + text))
+            self._put(markdown.ListItem(markdown.indented(text, label, depth) if label else "  " * (depth + 1) + text))
         else:
             self._put(text)
 
@@ -290,5 +290,5 @@ class _Writer:
         if self._quotes > 0:
             prefix = "> " * min(self._quotes, 20)
             quoted = "\n".join([prefix + line for line in block.split("\n")])
-            block = markdown.Item(quoted) if isinstance(block, markdown.Item) else quoted
+            block = markdown.ListItem(quoted) if isinstance(block, markdown.ListItem) else quoted
         self.blocks.append(block)

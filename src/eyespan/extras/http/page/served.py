@@ -37,7 +37,7 @@ MAX_NAMES = 10_000
 STATUS_BY_CODE = {protocol.INVALID_PARAMS: 400, protocol.BUSY: 503, protocol.INTERNAL_ERROR: 500}
 
 
-class Page:
+class PageFiles:
     """The files of the page, loaded before the sandbox is entered."""
 
     def __init__(self) -> None:
