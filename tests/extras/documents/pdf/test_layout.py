@@ -83,6 +83,50 @@ class TestTables:
 
         assert shown(tmp_path, words(*items, *prices)) == markdown(cells)
 
+    def test_a_heading_over_two_columns_stands_in_the_first_of_them(self, tmp_path):
+        heading = (290, 716, "Number of pieces counted")
+        cells = (("", "", "Number of pieces counted", ""), *CELLS)
+
+        assert shown(tmp_path, words(heading, *placed(CELLS))) == markdown(cells)
+
+    def test_a_heading_of_two_lines_is_one_row(self, tmp_path):
+        upper = [(272, 712, "Pieces"), (372, 712, "Pieces")]
+        cells = (("Code", "Place", "Pieces Expected", "Pieces Actual"), *CELLS[1:])
+
+        assert shown(tmp_path, words(*upper, *placed(CELLS))) == markdown(cells)
+
+    def test_a_cell_that_stands_half_a_line_higher_belongs_to_its_row(self, tmp_path):
+        rows = [("Code", "Answer", "Districts"), ("NC", "No", "5"), ("OH", "", "100"), ("OR", "Yes", "7")]
+        halves = [(172, 673, "Person"), (172, 663, "unsure")]
+        cells = (*rows[:2], ("OH", "Person unsure", "100"), rows[3])
+
+        assert shown(tmp_path, words(*placed(rows, COLUMNS[:3]), *halves)) == markdown(cells)
+
+    def test_dots_after_a_label_are_left_out(self, tmp_path):
+        cells = [("Age", "Count"), ("Under 1 year", "12"), ("1 year", "345"), ("2 years", "67")]
+        dotted = [(72, 700 - 16 * n, f"{row[0]} ........") for n, row in enumerate(cells) if n]
+        rest = [word for word in placed(cells, (72, 272)) if word[0] == 272 or word[1] == 700]
+
+        assert shown(tmp_path, words(*dotted, *rest)) == markdown(cells)
+
+    def test_two_numbers_with_a_blank_between_them_are_one_cell(self, tmp_path):
+        cells = [("City", "People", "Share"), *[(f"C{n}", f"{n} 00{n}", f"{n}.5 %") for n in range(1, 6)]]
+
+        assert shown(tmp_path, words(*placed(cells, COLUMNS[:3]))) == markdown(cells)
+
+    def test_a_title_above_a_table_is_no_row(self, tmp_path):
+        title = (72, 716, "Table 1: what was counted")
+
+        assert shown(tmp_path, words(title, *placed(CELLS))) == f"{title[2]}\n{markdown(CELLS)}"
+
+    def test_a_table_beside_text_has_no_column_of_text(self, tmp_path):
+        text = [(420, 703 - 13 * n, f"prose line {n} beside the") for n in range(8)]
+        narrow = placed(CELLS, (72, 132, 192, 252))
+
+        shown_text = shown(tmp_path, words(*narrow, *text))
+
+        assert shown_text == "\n".join([markdown(CELLS), *[line for _, _, line in text]])
+
     def test_a_table_on_a_rotated_page_becomes_rows(self, tmp_path):
         data = pages(words(*placed(CELLS))).replace(b"/MediaBox", b"/Rotate 180 /MediaBox", 1)
         (tmp_path / "a.pdf").write_bytes(data)
@@ -101,6 +145,12 @@ class TestNoTables:
             words(*[(72, 700 - 14 * n, f"line {n} of some running text") for n in range(12)]),
             # The labels of a drawing: aligned with nothing.
             words(*[(72 + (n * 137) % 400, 700 - (n * 53) % 300, f"box {n}") for n in range(14)]),
+            # A list with numbers.
+            words(
+                *[(72 + 20 * at, 700 - 14 * n, (f"{n}.", "item of the list")[at]) for n in range(9) for at in (0, 1)]
+            ),
+            # Three columns of text with gaps of different width, as in a justified paragraph.
+            words(*[(72 + 60 * at, 700 - 12 * n, "words" if at % 2 else "some") for n in range(6) for at in range(8)]),
             # The marks of two axes.
             words(*[(72, 700 - 20 * n, str(n)) for n in range(9)], *[(92 + 30 * n, 515, str(n)) for n in range(9)]),
         ],

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from eyespan.extras.documents.pdf.words import Row, Segment, spans_of
+
+MAX_GAP = 1.2
+"""Columns may end at a gap between rows of so many times their height: a table may follow."""
 
 
 def in_columns(rows: list[Row], jumps: list[float], depth: int = 0) -> list[list[Row]]:
@@ -15,22 +18,15 @@ def in_columns(rows: list[Row], jumps: list[float], depth: int = 0) -> list[list
     x = _gutter(rows) if depth < 3 else None
     if x is None:
         return [rows]
-    beside = sorted([s for row in rows for s in row if not s.left < x < s.right], key=lambda s: s.start)
-    changes = sum([(a.left < x) != (b.left < x) for a, b in pairwise(beside)])
+    beside = [s for row in rows for s in row if not s.left < x < s.right]
     left = sum([s.left < x for s in beside])
-    if changes >= 0.25 * min(left, len(beside) - left):
+    if _changes(beside, x) >= 0.25 * min(left, len(beside) - left):
         jumps.append(x)
     runs: list[list[Row]] = []
-    band: list[Row] = []
-    for row in rows:
-        if any(s.left < x < s.right for s in row):
-            runs += _both_columns(band, x, jumps, depth)
-            runs.append([row])
-            band = []
-        else:
-            band.append(row)
-    runs += _both_columns(band, x, jumps, depth)
-    return _joined_runs(runs)
+    for is_divided, bands in groupby(_bands(rows, x), key=lambda band: _band_score(band, x) > 0):
+        run = [row for band in bands for row in band]
+        runs += _both_columns(run, x, jumps, depth) if is_divided else [run]
+    return runs
 
 
 def _both_columns(band: list[Row], x: float, jumps: list[float], depth: int) -> list[list[Row]]:
@@ -39,18 +35,6 @@ def _both_columns(band: list[Row], x: float, jumps: list[float], depth: int) -> 
     if len(left) < 2 or len(right) < 2:
         return [band] if band else []
     return [*in_columns(left, jumps, depth + 1), *in_columns(right, jumps, depth + 1)]
-
-
-def _joined_runs(runs: list[list[Row]]) -> list[list[Row]]:
-    """Join single lines to the run of single lines before them."""
-    joined: list[list[Row]] = []
-    for run in runs:
-        is_line = len(run) == 1 and len(run[0]) == 1
-        if joined and is_line and all(len(row) == 1 for row in joined[-1]):
-            joined[-1] = joined[-1] + run
-        else:
-            joined.append(run)
-    return joined
 
 
 def _gutter(rows: list[Row]) -> float | None:
@@ -74,22 +58,36 @@ def _gutter(rows: list[Row]) -> float | None:
 
 
 def _bands(rows: list[Row], x: float) -> list[list[Row]]:
-    """Return the runs of rows that nothing crosses at x."""
-    bands: list[list[Row]] = [[]]
+    """Return the rows in runs: each row that crosses x alone, the others up to the next wide gap between rows."""
+    bands: list[list[Row]] = []
+    is_crossed = True
+    bottom = 0.0
     for row in rows:
-        if any(s.left < x < s.right for s in row):
-            bands.append([])
+        was_crossed, is_crossed = is_crossed, any(s.left < x < s.right for s in row)
+        top, height = min([s.top for s in row]), row[0].bottom - row[0].top
+        if is_crossed or was_crossed or top - bottom > MAX_GAP * height:
+            bands.append([row])
         else:
             bands[-1].append(row)
+        bottom = max([s.bottom for s in row])
     return bands
 
 
 def _band_score(band: list[Row], x: float) -> int:
     left = [s for row in band for s in row if s.right <= x]
     right = [s for row in band for s in row if s.left >= x]
-    if len(left) < 3 or len(right) < 3 or not (_is_running_text(left) and _is_running_text(right)):
+    if len(left) < 3 or len(right) < 3:
         return 0
-    return min(len(left), len(right))
+    running = _is_running_text(left) + _is_running_text(right)
+    if running == 2 or (running == 1 and _changes([*left, *right], x) <= 3):  # a table beside text
+        return min(len(left), len(right))
+    return 0
+
+
+def _changes(segments: list[Segment], x: float) -> int:
+    """Return how often the text layer changes from one side of x to the other."""
+    beside = sorted(segments, key=lambda s: s.start)
+    return sum([(a.left < x) != (b.left < x) for a, b in pairwise(beside)])
 
 
 def _is_running_text(segments: list[Segment], again: bool = True) -> bool:
@@ -103,4 +101,7 @@ def _is_running_text(segments: list[Segment], again: bool = True) -> bool:
             return False
         parts = [[s for s in segments if low <= s.left < high] for low, high in spans]
         return all(_is_running_text(part, again=False) for part in parts if part)
-    return sum([s.right - s.left > 0.6 * width for s in segments]) >= 0.45 * len(segments) and chars >= 16
+    if sum([s.right - s.left > 0.6 * width for s in segments]) < 0.45 * len(segments) or chars < 16:
+        return False
+    texts = [s.text for s in segments]
+    return sum([2 * sum(map(str.isalpha, text)) > len(text) for text in texts]) >= 0.7 * len(texts)

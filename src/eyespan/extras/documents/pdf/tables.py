@@ -1,39 +1,39 @@
-"""Tables of a PDF page, found by the white space between its rows and the lines that are drawn."""
+"""Tables of a PDF page, found by the white space between its words and the lines that are drawn.
+
+    regions   runs of rows with wide gaps, with the short rows between them
+    columns   strips of x that are free of words in nearly all rows of a region
+    lines     the words of each row by columns; a phrase that covers several columns stands in the first of them
+    rows      lines that belong together: between two rules, overlapping, or the rest of a cell
+
+A region becomes a table only if its columns are aligned, few cells are empty and the cells are not running text.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
-from operator import attrgetter
+from statistics import median
 from typing import TYPE_CHECKING
 
 import pypdfium2.raw as pdfium
 
-from eyespan.extras.documents.pdf.words import (
-    FLOATS,
-    Row,
-    Segment,
-    Span,
-    Word,
-    address_of,
-    joined_spans,
-    left_edge,
-    plain_call,
-    segment_of,
-)
+from eyespan.extras.documents.pdf.words import FLOATS, WIDE_GAP, Row, Word, address_of, plain_call, shown_words
 
 if TYPE_CHECKING:
     import pypdfium2
 
 
-MAX_RULES = 3000
+MAX_OBJECTS = 5000
+"""The objects of a page whose lines are read."""
 MAX_GAP_LINES = 3.2
 """A table ends at a gap of so many lines."""
-MAX_TRIES = 10
-"""Rows that are no table are tried again without the first, at most so often, because it may be a title."""
+MAX_TRIES = 8
+"""A region that is no table is tried again without its first row, at most so often, because it may be a title."""
+MAX_FAILED = 20
+"""After so many regions that are no table, a page is a drawing."""
 MAX_CELL_CHARS = 90
 """With longer cells on average, columns are running text and no table."""
 _ADDRESS, _INT = ctypes.c_void_p, ctypes.c_int
@@ -58,87 +58,394 @@ class Table:
 
 def blocks_of(rows: list[Row], rules: Rules) -> list[Table | Row]:
     """Return the tables and the other rows of a run."""
+    if sum([len(row) > 1 for row in rows]) < 3:
+        return list(rows)
     blocks: list[Table | Row] = []
-    bottoms = [max([s.bottom for s in row]) for row in rows]
-    at = tries = last_end = 0
+    run = _Run(rows, rules)
+    at = tries = failed = last_end = 0
     while at < len(rows):
-        end, spans = _table_end(rows, bottoms, at)
+        end = run.region_end(at)
         tries = tries + 1 if end == last_end else 0
         last_end = end
-        table = _make_table(rows[at:end], spans, rules) if end > at and tries < MAX_TRIES else None
-        if table is None:
-            blocks.append(rows[at])
-            at += 1
+        is_tried = end - at > 1 and tries < MAX_TRIES and failed < MAX_FAILED
+        found = run.table(at, end) if is_tried else None
+        if found is None:
+            failed += is_tried
+            step = max(1, tries - 1) if end - at > 1 else 1
+            blocks += rows[at : at + step]
+            at += step
         else:
-            blocks.append(table)
-            at = end
+            table, first, last = found
+            blocks += [*rows[at:first], table]
+            at = last
     return blocks
 
 
-def _table_end(rows: list[Row], bottoms: list[float], start: int) -> tuple[int, list[Span]]:
-    """Return the end of the table that begins with a row, and its columns; the start if there is no table."""
-    end, several = start, 0
-    spans: list[Span] = []
-    while end < len(rows):
-        row = rows[end]
-        first = row[0]
-        if end > start and first.top - bottoms[end - 1] > MAX_GAP_LINES * (first.bottom - first.top):
-            break
-        if len(row) == 1 and not (several and _is_within(first, spans)):
-            break
-        trial = joined_spans([*spans, *[(s.left, s.right) for s in row]])
-        if len(trial) < 2 or (several >= 2 and (len(trial) < 0.7 * len(spans) or len(trial) < len(spans) - 1)):
-            break
-        spans = trial
-        several += len(row) > 1
-        end += 1
-    while end > start and len(rows[end - 1]) == 1 and _is_label(rows[end - 1][0], spans):
-        end -= 1
-    is_table = several >= 3 and len(spans) >= 2
-    return (end, spans) if is_table else (start, [])
+_TITLE = re.compile(
+    r"(?:Table|TABLE|Figure|FIGURE|Fig\.|Exhibit|Chart|Tableau|Tabelle|Tabla|Box)\s?[\dA-Z]"
+    r"|(?:Source|Note|NOTE|Notes)s?:|\*|\(\W\)"
+)
+"""The start of a line that belongs to a table but is no row of it."""
+_FILLER = re.compile(r"[.\u2026_=\u2013\u2014-]{3,}")
+"""Dots that lead from a label to its number, or a line of dashes."""
 
 
-def _is_within(segment: Segment, spans: list[Span]) -> bool:
-    """Return True if a segment stands in one column alone."""
-    touched = sum([segment.left < high and segment.right > low for low, high in spans])
-    return len(spans) > 1 and touched <= 1 and segment.left < spans[-1][1] and segment.right > spans[0][0]
+class _Run:
+    """Rows of one column of a page, with what is known of each."""
+
+    def __init__(self, rows: list[Row], rules: Rules) -> None:
+        self._rows, self._rules = rows, rules
+        self.page = page = rows[0][0].page
+        self.words = [[w for s in row for w in s.words if not _FILLER.fullmatch(page, w[4], w[5])] for row in rows]
+        self.numbers = {w[4] for words in self.words for w in words if _is_number(page[w[4] : w[5]])}
+        """The starts of the words that are numbers."""
+        self._is_break = [self._ends_region(at) for at in range(len(rows))]
+
+    def _ends_region(self, at: int) -> bool:
+        """Return True for a title, and for a line of running text, whose gaps are all alike."""
+        words = self.words[at]
+        if words and _TITLE.match(self.page, words[0][4]):
+            return True
+        if len(words) < 7 or sum([w[4] in self.numbers for w in words]) * 3 >= len(words):
+            return False
+        gaps = [b[0] - a[2] for a, b in pairwise(words)]
+        return max(gaps) < 2.2 * median(gaps)
+
+    def region_end(self, start: int) -> int:
+        """Return the end of the region that begins with a row: the last row with several segments before other text."""
+        end, alone = start, 0
+        lefts: list[float] = []
+        low = high = bottom = 0.0
+        for at in range(start, len(self._rows)):
+            row = self._rows[at]
+            first = row[0]
+            gap = first.top - bottom if at > start else 0
+            if gap > MAX_GAP_LINES * (first.bottom - first.top):
+                break
+            bottom = max([s.bottom for s in row])
+            if not self.words[at]:
+                continue
+            if len(row) == 1 and end > start and any(abs(first.left - left) < 2 for left in lefts):
+                continue  # the rest of a cell that is not in the first column
+            if self._is_break[at]:
+                break
+            if len(row) == 1:
+                alone += 1
+                if gap > 0.9 * (first.bottom - first.top) and self._is_heading_next(start, at):
+                    break
+                if alone > 3 or (end > start and first.right - first.left > 0.75 * (high - low)):
+                    break
+                continue
+            alone = 0
+            lefts = [s.left for s in row[1:]]
+            low = min(low, first.left) if end > start else first.left
+            high = max(high, row[-1].right)
+            end = at + 1
+        return end
+
+    def _is_heading_next(self, start: int, at: int) -> bool:
+        """Return True if a row is the title of a new table: numbers are before it, and a heading follows."""
+        following = next((words for words in self.words[at + 1 : at + 4] if len(words) > 1), [])
+        return self._is_data(self.words[at - 1]) and at - start > 2 and not self._is_data(following)
+
+    def _is_data(self, words: list[Word]) -> bool:
+        return sum([w[4] in self.numbers for w in words]) * 5 >= 2 * len(words) > 0
+
+    def table(self, start: int, end: int) -> tuple[Table, int, int] | None:
+        """Return the table of a region and where its rows begin and end; None if it is more likely something else."""
+        grid = _Grid(self, self.words[start:end])
+        if not grid.edges:
+            return None
+        lines = grid.lines
+        first, last = 0, len(lines)
+        while first + 2 < last and _is_title(lines[first]):
+            first += 1
+        while first + 2 < last and (len(lines[last - 1].cells) < 2 or lines[last - 1].spans):
+            last -= 1
+        lines = [line for line in lines[first:last] if line.cells]
+        if len(lines) < 2 or not _is_aligned(lines) or _is_overlapping(lines):
+            return None
+        by_columns = _is_by_columns(lines)
+        columns = len(grid.edges) + 1
+        made = _joined_lines(lines, columns, self._rules, grid)
+        cells = [[grid.text(line.cells.get(at, [])) for at in range(columns)] for line in made]
+        cells = _without_empty_columns(cells)
+        if not _is_sure(cells) or (len(cells[0]) == 2 and by_columns and not _is_full(cells)):
+            return None
+        first, last = start + first, start + last
+        words = [word for row in self._rows[first:last] for s in row for word in s.words]
+        return Table(cells, words), first, last
 
 
-def _is_label(segment: Segment, spans: list[Span]) -> bool:
-    """Return True for a line after a table that is no cell of it: a title, or text across columns."""
-    return not _is_within(segment, spans) or segment.text.rstrip().endswith((":", "."))
+def _is_title(line: _Line) -> bool:
+    """Return True for a first line that is no heading of columns."""
+    if len(line.cells) != 1:
+        return not line.cells
+    column, phrases = next(iter(line.cells.items()))
+    return column == 0 or len(phrases[0]) > 6
 
 
-def _make_table(rows: list[Row], spans: list[Span], rules: Rules) -> Table | None:
-    """Return the table of these rows; None if its cells are more likely running text.
+@dataclass(slots=True)
+class _Line:
+    """The words of a row, or of several that are one row of the table, by columns."""
 
-    Most rows that are tried are no table, so the tests that need no text come first.
-    """
-    if _is_overlapping(rows):
+    top: float
+    bottom: float
+    cells: dict[int, list[list[Word]]] = field(default_factory=dict)
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    """The first and the last column of each phrase that covers several."""
+
+    def add(self, other: _Line) -> None:
+        for column, phrases in other.cells.items():
+            self.cells.setdefault(column, []).extend(phrases)
+        self.top, self.bottom = min(self.top, other.top), max(self.bottom, other.bottom)
+        self.spans += other.spans
+
+    def is_above(self, other: _Line) -> bool:
+        """Return True if a phrase is the heading of several columns of the other line."""
+        return any(sum([first <= column <= last for column in other.cells]) > 1 for first, last in self.spans)
+
+
+# --- columns ---------------------------------------------------------------------------------------------------------
+
+
+class _Grid:
+    """The columns of a region."""
+
+    def __init__(self, run: _Run, rows: list[list[Word]]) -> None:
+        self._page, self._numbers = run.page, run.numbers
+        self._height = height = median([w[3] - w[1] for row in rows for w in row])
+        pairs = [[(a, b, b[0] - a[2]) for a, b in pairwise(row)] for row in rows]
+        blanks = sorted(
+            [
+                gap
+                for row in pairs
+                for a, b, gap in row
+                if 0.05 * height < gap < WIDE_GAP * height and a[4] not in self._numbers and b[4] not in self._numbers
+            ]
+        )
+        self._blank = blanks[len(blanks) // 3] if len(blanks) > 3 else 0.25 * height
+        """The usual gap between two words of a cell."""
+        wide = WIDE_GAP * height
+        body = [row for row, found in zip(rows, pairs, strict=True) if any(gap > wide for _, _, gap in found)]
+        data = [row for row in body if sum([w[4] in self._numbers for w in row]) * 5 >= 2 * len(row)]
+        if len(data) < max(3, 0.4 * len(body)):
+            data = body
+        self.edges = self._found_edges(data)
+        self.lines = [self._line(row) for row in rows] if self.edges else []
+        if self.edges:
+            self._drop_edges()
+
+    def _found_edges(self, body: list[list[Word]]) -> list[float]:
+        """Return the x between columns: strips that nearly no row crosses, with words on both sides in many rows."""
+        if len(body) < 2:
+            return []
+        crossing = 0 if len(body) < 6 else 1 if len(body) < 12 else len(body) // 8
+        changes = sorted([change for row in body for w in row for change in ((w[0] + 0.2, 1), (w[2] - 0.2, -1))])
+        edges = []
+        for x in _strips(changes, crossing):
+            gaps, numbers = [], 0
+            for row in body:
+                at = bisect_left(row, x, key=_middle)
+                if 0 < at < len(row) and row[at - 1][2] <= x + 0.3 and row[at][0] >= x - 0.3:
+                    gaps.append(row[at][0] - row[at - 1][2])
+                    numbers += row[at - 1][4] in self._numbers and row[at][4] in self._numbers
+            if len(gaps) < max(2, 0.2 * len(body)):
+                continue
+            gaps.sort()
+            few, many = gaps[len(gaps) // 5], gaps[7 * len(gaps) // 10]
+            # Between the parts of a cell, such as 40 and years, the gap is a blank in nearly all rows.
+            are_numbers = numbers * 2 > len(gaps)
+            is_blank = many < (0.4 if are_numbers else 0.75) * self._height and many - few < 0.06 * self._height
+            is_apart = are_numbers and many > 1.6 * self._blank
+            if not is_blank and (is_apart or median(gaps) >= max(0.45 * self._height, 1.6 * self._blank)):
+                edges.append(x)
+        return edges
+
+    def _drop_edges(self) -> None:
+        """Join columns that no row has both of: the heading of a column beside its numbers."""
+        rows: list[set[int]] = [set() for _ in range(len(self.edges) + 1)]
+        for at, line in enumerate(self.lines):
+            for column in line.cells:
+                rows[column].add(at)
+        places = [0]
+        kept, last = [], rows[0]
+        for edge, held in zip(self.edges, rows[1:], strict=True):
+            if last & held:
+                kept.append(edge)
+                last = held
+            else:
+                last = last | held
+            places.append(len(kept))
+        if len(kept) == len(self.edges):
+            return
+        self.edges = kept
+        for line in self.lines:
+            cells: dict[int, list[list[Word]]] = {}
+            for column, phrases in line.cells.items():
+                cells.setdefault(places[column], []).extend(phrases)
+            line.cells = cells
+            line.spans = [(places[a], places[b]) for a, b in line.spans if places[a] < places[b]]
+
+    def text(self, phrases: list[list[Word]]) -> str:
+        """Return the text of a cell."""
+        return " ".join([shown_words(phrase, self._page) for phrase in phrases])
+
+    def _line(self, words: list[Word]) -> _Line:
+        """Return the words of a row by columns."""
+        line = _Line(min([w[1] for w in words], default=0), max([w[3] for w in words], default=0))
+        edges, height = self.edges, self._height
+        phrases: list[list[Word]] = []
+        for word in words:
+            last = phrases[-1][-1] if phrases else None
+            if last is not None and word[0] - last[2] < max(0.45 * height, min(1.4 * self._blank, 0.9 * height)):
+                at = bisect_left(edges, last[2] - 0.5)
+                has_edge = at < len(edges) and edges[at] <= word[0] + 0.5
+                are_numbers = has_edge and last[4] in self._numbers and word[4] in self._numbers
+                if not (are_numbers or (has_edge and word[0] - last[2] > 1.5 * self._blank)):
+                    phrases[-1].append(word)
+                    continue
+            phrases.append([word])
+        for phrase in phrases:
+            left, right = phrase[0][0], phrase[-1][2]
+            first, last_column = bisect_right(edges, left + 0.5), bisect_left(edges, right - 0.5)
+            if last_column > first:
+                shares = [b - a for a, b in pairwise([left, *edges[first:last_column], right])]
+                most = max(shares)
+                if most > 0.85 * (right - left):  # it only reaches into the next column
+                    first += shares.index(most)
+                else:
+                    line.spans.append((first, last_column))
+            line.cells.setdefault(first, []).append(phrase)
+        return line
+
+
+def _strips(changes: list[tuple[float, int]], crossing: int) -> list[float]:
+    """Return the middle of the widest part that the fewest rows cross, of each strip that few rows cross."""
+    found: list[float] = []
+    depth, best = 0, None
+    for (x, change), (following, _) in pairwise(changes):
+        depth += change
+        if depth > crossing:
+            if best is not None:
+                found.append(best[2])
+            best = None
+        elif best is None or (depth, x - following) < best[:2]:
+            best = (depth, x - following, (x + following) / 2)
+    return found
+
+
+def _middle(word: Word) -> float:
+    return (word[0] + word[2]) / 2
+
+
+def _is_number(text: str) -> bool:
+    if text.isalpha():
+        return text in ("na", "NA")
+    letters = sum(map(str.isalpha, text))
+    return letters < len(text) - letters or text == "n/a"
+
+
+# --- rows ------------------------------------------------------------------------------------------------------------
+
+
+def _joined_lines(lines: list[_Line], columns: int, rules: Rules, grid: _Grid) -> list[_Line]:
+    """Return the rows of a table: lines that overlap, stand between two rules, or go on in cells of the line before."""
+    lines = _without_overlaps(lines)
+    low = min([phrase[0][0] for line in lines for phrases in line.cells.values() for phrase in phrases])
+    high = max([phrase[-1][2] for line in lines for phrases in line.cells.values() for phrase in phrases])
+    heights = rules.rows(low, high)
+    bands = [bisect_left(heights, (line.top + line.bottom) / 2) for line in lines]
+    inside = len(set(bands))
+    is_ruled = inside >= 3 and inside >= len(lines) / 4
+    data = next((at for at, line in enumerate(lines) if _is_data(line, columns, grid)), 0)
+    gaps = [below.top - above.bottom for above, below in pairwise(lines)]
+    wrapped = _wrapped_by_gaps(lines, gaps, columns)
+    made: list[_Line] = []
+    for at, line in enumerate(lines):
+        if not made:
+            made.append(line)
+            continue
+        last = made[-1]
+        tall = line.bottom - line.top
+        if is_ruled and bands[at] != bands[at - 1]:
+            is_same = False
+        elif at < data:
+            is_same = gaps[at - 1] < 0.8 * tall and not last.is_above(line) and not line.spans
+        elif at == data:
+            is_same = False
+        elif is_ruled:
+            is_same = len(line.cells) < max(2, 0.6 * len(last.cells))
+        elif wrapped is not None:
+            is_same = gaps[at - 1] <= wrapped
+        else:
+            is_same = gaps[at - 1] < 0.45 * tall and _goes_on(last, line, columns, grid)
+        if is_same:
+            last.add(line)
+        else:
+            made.append(line)
+    return made
+
+
+def _without_overlaps(lines: list[_Line]) -> list[_Line]:
+    """Return lines of which those that overlap and have no column in common are one."""
+    made: list[_Line] = []
+    for line in lines:
+        last = made[-1] if made else None
+        if last is not None:
+            shared = last.bottom - line.top
+            if shared > 0.3 * min(line.bottom - line.top, last.bottom - last.top):
+                last.add(line)
+                continue
+        made.append(line)
+    return made
+
+
+def _is_data(line: _Line, columns: int, grid: _Grid) -> bool:
+    """Return True if most cells of a line after the first column are numbers."""
+    found = [grid.text(phrases) for column, phrases in line.cells.items() if column]
+    numbers = sum(map(_is_number, found))
+    return len(found) * 2 >= columns - 1 and numbers * 2 > len(found) and not all(_is_year(text) for text in found)
+
+
+def _is_year(text: str) -> bool:
+    return len(text) == 4 and text.isdigit() and text[:2] in ("18", "19", "20")
+
+
+def _wrapped_by_gaps(lines: list[_Line], gaps: list[float], columns: int) -> float | None:
+    """Return the largest gap within a row, if gaps between rows are clearly larger; None otherwise."""
+    if len(gaps) < 3:
         return None
-    lines, spans = _finer(rows, spans)
-    in_order = [s for row in lines for s in row]
-    lows = [low for low, _ in spans]
-    for s in in_order:
-        at = bisect_right(lows, s.left) - 1
-        s.column = at if at >= 0 and s.right <= spans[at][1] else _column(s.left, s.right, spans)
-    if not _is_aligned(in_order):
+    ordered = sorted(gaps)
+    tall = median([line.bottom - line.top for line in lines])
+    jumps = [(b - a, (a + b) / 2) for a, b in pairwise(ordered)]
+    jump, limit = max(jumps)
+    if jump < 0.25 * tall:
         return None
-    in_order.sort(key=_text_start)
-    made = _cells_of_several_lines(in_order, len(spans)) or _cells_by_lines(lines, spans, rules)
-    cells = _without_split_headings(made)
-    if len(cells[0]) == 2 and _is_by_columns(in_order, len(spans)) and not _has_numbers(cells):
-        return None  # two blocks of text beside each other, such as addresses
-    filled = [cell for row in cells for cell in row if cell]
-    if len(cells) < 2 or len(cells[0]) < 2 or not _is_filled(cells):
-        return None
-    if sum(map(len, filled)) > MAX_CELL_CHARS * len(filled) or _is_mostly_prose(cells):
-        return None
-    return Table(cells, [word for row in rows for s in row for word in s.words])
+    runs: list[list[_Line]] = [[lines[0]]]
+    for gap, line in zip(gaps, lines[1:], strict=True):
+        if gap <= limit:
+            runs[-1].append(line)
+        else:
+            runs.append([line])
+    anchors = max([sum([0 in line.cells and len(line.cells) > 1 for line in run]) for run in runs])
+    return limit if anchors == 1 and len(runs) > 2 else None
 
 
-_text_start = attrgetter("start")
+def _goes_on(above: _Line, line: _Line, columns: int, grid: _Grid) -> bool:
+    """Return True if a line has the rest of some cells of the line before."""
+    if 0 not in line.cells:
+        return len(line.cells) <= max(1, columns // 3) and set(line.cells) <= set(above.cells)
+    text = grid.text(line.cells[0])
+    return len(line.cells) == 1 and text[:1].islower() and 0 in above.cells
 
+
+def _without_empty_columns(cells: list[list[str]]) -> list[list[str]]:
+    used = [at for at in range(len(cells[0])) if any(row[at] for row in cells)]
+    return [[row[at] for at in used] for row in cells]
+
+
+# --- tests -----------------------------------------------------------------------------------------------------------
 
 # Rows and columns are sure if few cells are empty, columns are aligned and lines do not overlap. The labels of a
 # diagram, the marks of an axis and the parts of a formula are no table.
@@ -148,250 +455,118 @@ LEAST_FILLED_OF_FEW = 0.6
 """The share of cells with text, and that of a table with few rows."""
 LEAST_ALIGNED = 0.65
 MOST_OVERLAPPING = 0.2
+_MARK = re.compile(r"[(\[]?(?:[\dA-Za-z]{1,3}|[ivxIVX]{1,5})?(?:[.)\]]|\.\d+)*|\W{1,2}")
+"""The mark of an item of a list."""
 
 
-def _is_filled(cells: list[list[str]]) -> bool:
-    """Return True if few cells are empty."""
-    filled = [sum(map(bool, row)) for row in cells]
-    least = LEAST_FILLED if len(cells) >= FEW_ROWS else LEAST_FILLED_OF_FEW
-    if sum(filled) < least * len(cells) * len(cells[0]) or max(filled) < 0.75 * len(cells[0]):
+def _is_sure(cells: list[list[str]]) -> bool:
+    """Return True if few cells are empty, and most of them are no parts of sentences."""
+    columns = len(cells[0]) if cells else 0
+    if len(cells) < 2 or columns < 2:
         return False
-    return sum([count > 1 for count in filled]) >= 3
-
-
-def _is_overlapping(rows: list[Row]) -> bool:
-    """Return True if many lines reach into the next one."""
-    overlapping = 0
-    for above, below in pairwise(rows):
-        height = min(above[0].bottom - above[0].top, below[0].bottom - below[0].top)
-        overlapping += above[0].bottom - below[0].top > 0.35 * height
-    return overlapping > MOST_OVERLAPPING * len(rows)
-
-
-def _is_aligned(segments: list[Segment]) -> bool:
-    """Return True if most segments have an edge or the middle of their column."""
-    columns: dict[int, list[Segment]] = {}
-    for s in segments:
-        columns.setdefault(s.column, []).append(s)
-    return sum(map(_most_aligned, columns.values())) >= LEAST_ALIGNED * len(segments)
-
-
-def _most_aligned(segments: list[Segment]) -> int:
-    """Return how many segments of a column have the same left edge, right edge or middle, whichever are most."""
-    slack = max(1.5, 0.25 * (segments[0].bottom - segments[0].top))
-    best = 0
-    for edge in (_left_of, _right_of, _middle_of):
-        edges = sorted(map(edge, segments))
-        start = 0
-        for end, value in enumerate(edges):
-            while value - edges[start] > slack:
-                start += 1
-            if end - start >= best:
-                best = end - start + 1
-        if best == len(segments):
-            break
-    return best
-
-
-_left_of, _right_of = attrgetter("left"), attrgetter("right")
-
-
-def _middle_of(segment: Segment) -> float:
-    return (segment.left + segment.right) / 2
-
-
-def _is_mostly_prose(cells: list[list[str]]) -> bool:
-    """Return True if a table of two columns has words in most cells that are parts of sentences."""
+    counts = [sum(map(bool, row)) for row in cells]
+    least = LEAST_FILLED if len(cells) >= FEW_ROWS else LEAST_FILLED_OF_FEW
+    if sum(counts) < least * len(cells) * columns or max(counts) < 0.75 * columns:
+        return False
+    if sum([count > 1 for count in counts]) < 3:
+        return False
     filled = [cell for row in cells for cell in row if cell]
-    long = sum([len(cell) > 35 and cell.count(" ") >= 5 for cell in filled])
-    return long * 2 > len(filled)
+    if sum(map(len, filled)) > MAX_CELL_CHARS * len(filled):
+        return False
+    long = [cell for cell in filled if cell.count(" ") >= 3]
+    lower = sum([cell[0].islower() for cell in long])
+    if len(long) * 2 > len(filled) and lower * 5 > 2 * len(long):
+        return False
+    words = [row[1] for row in cells if row[1].count(" ") > 1]
+    if columns == 2 and all(_MARK.fullmatch(row[0]) for row in cells) and len(words) * 2 > len(cells):
+        return False  # a list
+    return not (columns == 2 and sum([len(cell) > 35 and cell.count(" ") >= 5 for cell in filled]) * 2 > len(filled))
 
 
-def _is_by_columns(in_order: list[Segment], columns: int) -> bool:
-    """Return True if the text layer, whose order the segments have, has all of one column before the next."""
-    return sum([a.column != b.column for a, b in pairwise(in_order)]) < columns + 1
+def _is_full(cells: list[list[str]]) -> bool:
+    """Return True if nearly all cells have text, and those of a column are numbers."""
+    if sum([cell == "" for row in cells for cell in row]) > 0.1 * len(cells) * len(cells[0]):
+        return False
+    columns = zip(*cells[1:], strict=True)
+    return any(sum(map(_is_number, column)) * 5 >= 3 * len(column) for column in columns)
 
 
-def _has_numbers(cells: list[list[str]]) -> bool:
-    """Return True if most cells of a column are numbers."""
-    for column in zip(*cells[1:], strict=True):
-        filled = [cell for cell in column if cell]
-        numbers = sum([2 * sum(map(str.isdigit, cell)) > sum(map(str.isalnum, cell)) for cell in filled])
-        if filled and numbers * 5 >= 3 * len(filled):
-            return True
-    return False
+def _is_by_columns(lines: list[_Line]) -> bool:
+    """Return True if the text layer has all of one column before the next: two blocks of text, such as addresses."""
+    cells = [cell for line in lines for cell in line.cells.items()]
+    starts = sorted([(phrase[0][4], column) for column, phrases in cells for phrase in phrases])
+    return sum([a != b for (_, a), (_, b) in pairwise(starts)]) < 3
 
 
-def _column(left: float, right: float, spans: Sequence[Span]) -> int:
-    """Return the column that an interval shares most with, or the nearest one."""
-    at = bisect_left(spans, (left, left))
-    if at and spans[at - 1][1] > left:
-        at -= 1
-    if at >= len(spans) - 1 or spans[at + 1][0] >= right:
-        # Before the first column that it could touch there may be a nearer one.
-        is_between = at < len(spans) and at > 0 and left >= spans[at - 1][1] and right <= spans[at][0]
-        if is_between:
-            return at - 1 if left - spans[at - 1][1] < spans[at][0] - right else at
-        return min(at, len(spans) - 1)
-    best, most = at, -1.0
-    for index in range(at, len(spans)):
-        low, high = spans[index]
-        if low >= right:
-            break
-        shared = min(right, high) - max(left, low)
-        if shared > most:
-            best, most = index, shared
+def _is_overlapping(lines: list[_Line]) -> bool:
+    """Return True if many lines reach into the next one, in the same column."""
+    overlapping = 0
+    for above, below in pairwise(lines):
+        height = min(above.bottom - above.top, below.bottom - below.top)
+        overlapping += above.bottom - below.top > 0.35 * height and not above.cells.keys().isdisjoint(below.cells)
+    return overlapping > MOST_OVERLAPPING * len(lines)
+
+
+def _is_aligned(lines: list[_Line]) -> bool:
+    """Return True if most phrases have an edge or the middle of their column."""
+    columns: dict[int, list[tuple[float, float]]] = {}
+    for line in lines:
+        for column, phrases in line.cells.items():
+            if not line.spans:
+                columns.setdefault(column, []).append((phrases[0][0][0], phrases[-1][-1][2]))
+    total = sum(map(len, columns.values()))
+    slack = max(1.5, 0.25 * (lines[0].bottom - lines[0].top))
+    return sum([_most_aligned(spans, slack) for spans in columns.values()]) >= LEAST_ALIGNED * total
+
+
+def _most_aligned(spans: list[tuple[float, float]], slack: float) -> int:
+    """Return how many phrases of a column have the same left edge, right edge or middle, whichever are most."""
+    best = 0
+    for places in ([left for left, _ in spans], [right for _, right in spans], [(a + b) / 2 for a, b in spans]):
+        places.sort()
+        start = 0
+        for end, value in enumerate(places):
+            while value - places[start] > slack:
+                start += 1
+            best = max(best, end - start + 1)
     return best
 
 
-def _finer(rows: list[Row], spans: list[Span]) -> tuple[list[Row], list[Span]]:
-    """Divide columns where a narrow strip is free in all rows and most rows have words on both sides."""
-    ordered = [(word[0], word[2]) for row in rows for s in row for word in s.words]
-    if len(joined_spans(ordered)) <= len(spans):
-        return rows, spans
-    finer: list[Span] = []
-    lines = [[word for s in row for word in s.words] for row in rows]
-    at = 0
-    for low, high in spans:
-        cuts = [low]
-        while at < len(ordered) and ordered[at][1] <= low:
-            at += 1
-        until = bisect_left(ordered, high, at, key=left_edge)
-        parts = joined_spans([word for word in ordered[at:until] if word[1] > low])
-        if len(parts) > 1:
-            held = [[w for w in words if w[0] < high and w[2] > low] for words in lines]
-            held = [words for words in held if words]
-            height = held[0][0][3] - held[0][0][1]
-            edges = [(min([w[2] for w in words]), max([w[0] for w in words])) for words in held]
-            for (_, left), (right, _) in pairwise(parts):
-                if len(held) < 4 or right - left <= 0.3 * height:
-                    continue
-                x = (left + right) / 2
-                if sum([first < x < last for first, last in edges]) >= 0.6 * len(held):
-                    cuts.append(x)
-        finer += list(zip(cuts, [*cuts[1:], high], strict=True))
-    if len(finer) == len(spans):
-        return rows, spans
-    page = rows[0][0].page
-    return [_divided(words, finer, page) for words in lines], finer
-
-
-def _divided(words: list[Word], spans: list[Span], page: str) -> Row:
-    """Return the words of a row as one segment for each column."""
-    columns = [_column(word[0], word[2], spans) for word in words]
-    changes = [at for at in range(1, len(words)) if columns[at] != columns[at - 1]]
-    return [segment_of(words[begin:end], page) for begin, end in pairwise([0, *changes, len(words)])]
-
-
-@dataclass(slots=True)
-class _Cell:
-    column: int
-    top: float
-    bottom: float
-    text: str
-    last_top: float
-    lines: int = 1
-
-
-def _cells_of_several_lines(in_order: list[Segment], columns: int) -> list[list[str]] | None:
-    """Return the rows of a table whose cells go over several lines, if the text layer writes cell by cell."""
-    cells: list[_Cell] = []
-    for s in in_order:
-        column = s.column
-        last = cells[-1] if cells else None
-        is_next_line = last is not None and last.column == column and s.top > last.last_top
-        if last is not None and is_next_line and s.top - last.bottom < 0.6 * (s.bottom - s.top):
-            last.bottom, last.text, last.last_top = s.bottom, f"{last.text} {s.text}", s.top
-            last.lines += 1
-        else:
-            cells.append(_Cell(column, s.top, s.bottom, s.text, s.top))
-    if not 2 <= max(cell.lines for cell in cells) <= 8:
-        return None
-    table: list[list[_Cell]] = []
-    low = 0.0
-    for cell in sorted(cells, key=lambda cell: cell.top):
-        slack = 0.3 * (cell.bottom - cell.top) / cell.lines
-        if not table or cell.top + slack > low:
-            table.append([])
-            low = cell.bottom - slack
-        table[-1].append(cell)
-        low = max(low, cell.bottom - slack)
-    if any(len({cell.column for cell in row}) < len(row) for row in table):
-        return None  # two cells of one column beside a taller one
-    if len(table) == 1:
-        return None  # written column by column, each of them looks like one cell
-    return [[next((c.text for c in row if c.column == at), "") for at in range(columns)] for row in table]
-
-
-def _cells_by_lines(rows: list[Row], spans: list[Span], rules: Rules) -> list[list[str]]:
-    """Return a row of cells for each line; lines between the same two rules, or close together, are one row."""
-    width = spans[-1][1] - spans[0][0]
-    heights = rules.wider_than(0.5 * width)
-    inside = [y for y in heights if rows[0][0].top - 5 < y < rows[-1][0].bottom + 5]
-    is_ruled = len(inside) >= max(3, len(rows) // 4)
-    table: list[list[str]] = []
-    last_bottom, last_band = 0.0, -1
-    for row in rows:
-        cells = [""] * len(spans)
-        for s in row:
-            cells[s.column] = f"{cells[s.column]} {s.text}".strip()
-        top, bottom = row[0].top, row[0].bottom
-        band = bisect_left(heights, (top + bottom) / 2)
-        filled = sum(map(bool, cells))
-        if not table:
-            is_same = False
-        elif is_ruled:
-            is_same = band == last_band and filled < max(2, 0.6 * sum(map(bool, table[-1])))
-        else:
-            is_close = top - last_bottom < 0.45 * (bottom - top)
-            is_same = is_close and not cells[0] and filled <= max(1, len(spans) // 3)
-        if is_same:
-            table[-1] = [f"{a} {b}".strip() for a, b in zip(table[-1], cells, strict=True)]
-        else:
-            table.append(cells)
-        last_bottom, last_band = max(s.bottom for s in row), band
-    return table
-
-
-def _without_split_headings(cells: list[list[str]]) -> list[list[str]]:
-    """Join a column that holds only a heading with the column of its numbers beside it."""
-    at = 0
-    while at + 1 < len(cells[0]):
-        is_apart = not any(row[at] and row[at + 1] for row in cells)
-        few = min(sum([bool(row[at]) for row in cells]), sum([bool(row[at + 1]) for row in cells]))
-        if is_apart and few <= 2 and len(cells) > 4:
-            cells = [[*row[:at], row[at] or row[at + 1], *row[at + 2 :]] for row in cells]
-        else:
-            at += 1
-    return cells
+# --- rules -----------------------------------------------------------------------------------------------------------
 
 
 class Rules:
-    """The horizontal lines of a page, found when a table first needs them."""
+    """The lines that are drawn on a page, found when a table first needs them."""
 
     def __init__(self, page: pypdfium2.PdfPage) -> None:
         self._page = page
-        self._found: list[tuple[float, float, float]] | None = None
+        self._found: list[tuple[float, float, float, float]] | None = None
 
-    def wider_than(self, width: float) -> list[float]:
-        """Return the y of each longer line, from the top."""
+    def _boxes(self) -> list[tuple[float, float, float, float]]:
         if self._found is None:
             self._found = _read_rules(self._page) if self._page.get_rotation() == 0 else []
-        return sorted([y for left, right, y in self._found if right - left > width])
+        return self._found
+
+    def rows(self, low: float, high: float) -> list[float]:
+        """Return the y of lines that go along at least half of an interval of x, from the top."""
+        least = 0.5 * (high - low)
+        found = []
+        for left, top, right, bottom in self._boxes():
+            if min(right, high) - max(left, low) > least:
+                found += [top] if bottom - top < 3 else [top, bottom]
+        return sorted(found)
 
 
-def _read_rules(page: pypdfium2.PdfPage) -> list[tuple[float, float, float]]:
-    """Return left, right and y of the horizontal lines of a page."""
+def _read_rules(page: pypdfium2.PdfPage) -> list[tuple[float, float, float, float]]:
+    """Return left, top, right and bottom of the lines and boxes of a page."""
     height = page.get_size()[1]
-    found: list[tuple[float, float, float]] = []
+    found: list[tuple[float, float, float, float]] = []
     edges = ctypes.create_string_buffer(FLOATS.size)
     places = [ctypes.addressof(edges) + 4 * at for at in range(4)]
     handle = address_of(page.raw)
-    for index in range(min(MAX_RULES, pdfium.FPDFPage_CountObjects(page.raw))):
+    for index in range(min(MAX_OBJECTS, pdfium.FPDFPage_CountObjects(page.raw))):
         item = _page_object(handle, index)
         if _object_type(item) == pdfium.FPDF_PAGEOBJ_PATH and _object_bounds(item, *places):
             left, bottom, right, top = FLOATS.unpack_from(edges)
-            found.append((left, right, height - bottom))
-            if top - bottom >= 3:
-                found.append((left, right, height - top))
+            found.append((left, height - top, right, height - bottom))
     return found

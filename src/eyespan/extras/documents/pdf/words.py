@@ -194,22 +194,26 @@ class Segment:
     def text(self) -> str:
         """Return the words with blanks where there are gaps; made once, when all words are there."""
         if not self.made_text:
-            least = 0.08 * (self.bottom - self.top)
-            page = self.page
-            _, _, right, _, start, end = self.words[0]
-            shown = [page[start:end]]
-            for left, _, edge, _, start, end in self.words[1:]:
-                shown.append(page[start:end] if left - right < least else f" {page[start:end]}")
-                right = edge
-            text = "".join(shown)
-            for hyphen in HYPHENS:
-                text = text.replace(hyphen, "-")
-            self.made_text = text
+            self.made_text = shown_words(self.words, self.page)
         return self.made_text
 
     @property
     def start(self) -> int:
         return self.words[0][4]
+
+
+def shown_words(words: list[Word], page: str) -> str:
+    """Return words of a line with blanks where there are gaps."""
+    _, top, right, bottom, start, end = words[0]
+    least = 0.08 * (bottom - top)
+    shown = [page[start:end]]
+    for left, _, edge, _, start, end in words[1:]:
+        shown.append(page[start:end] if left - right < least else f" {page[start:end]}")
+        right = edge
+    text = "".join(shown)
+    for hyphen in HYPHENS:
+        text = text.replace(hyphen, "-")
+    return text
 
 
 Row = list[Segment]
